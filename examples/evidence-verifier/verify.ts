@@ -5,6 +5,9 @@
  *
  * Prints the problems as codes, one JSON object, and exits with 1 if there are any. Without the ID of the key that you
  * expect, the file says itself who signed it, and anyone could have made it.
+ *
+ * Of anchors, it checks that chains pass through what was anchored. Time stamps are left to `openssl ts -verify -digest SHA256
+ * -in RESPONSE -CAfile CERT`, and commits to `git show COMMIT:FILE` in a clone.
  */
 import { createHash, createPublicKey, verify as isSigned } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -12,7 +15,7 @@ import { fileURLToPath } from "node:url";
 
 const PAYLOAD_TYPE = "application/vnd.in-toto+json";
 const STATEMENT = "https://in-toto.io/Statement/v1";
-const PREDICATES = "urn:jp-ts:evidence:";
+const PREDICATE = /^urn:jp-ts:evidence:(\w+):v1$/;
 
 /** What a file proves, or why it proves nothing. */
 export interface Report {
@@ -22,15 +25,10 @@ export interface Report {
   readonly statements: number;
   readonly links: number;
   readonly contents: number;
+  readonly anchors: readonly { readonly sha256: string; readonly proof: unknown }[];
 }
 
-interface Link {
-  readonly kind: string;
-  readonly seq: number;
-  readonly prev: string;
-  readonly conversation?: string;
-  readonly event?: unknown;
-}
+type Link = Readonly<Record<string, unknown>> & { readonly seq: number };
 
 /** All members of all types: each type has some of them. */
 interface Predicate {
@@ -41,23 +39,22 @@ interface Predicate {
   readonly link: Link;
   readonly seq: number;
   readonly salt: string;
-  readonly code: string;
+  readonly document: { readonly heads: readonly string[] };
   readonly [name: string]: unknown;
 }
 
 interface Statement {
-  /** The name of its predicate: `export`, `link`, `content`, `finding`, `end`, or empty if unknown. */
+  /** The name of its predicate. Empty if unknown. */
   readonly type: string;
   readonly subject: unknown;
   readonly predicate: Predicate;
   readonly payload: Buffer;
 }
 
-/** A chain, as far as it was read. */
+/** A chain, as far as it was read: the digests of its links, and of the events that they commit to. */
 interface Chain {
   readonly conversation: string;
-  length: number;
-  head: string;
+  readonly heads: string[];
   readonly commitments: Map<number, string>;
 }
 
@@ -70,7 +67,7 @@ export function verify(bytes: Uint8Array, expectedKeyId?: string): Report {
   const lines = Buffer.from(bytes).toString("latin1").split("\n");
   if (lines.pop() !== "" || lines.length === 0) problems.add("truncated");
   const isCut = problems.size > 0;
-  const nothing = { keyId: "", isKeyExpected: false, statements: 0, links: 0, contents: 0 };
+  const nothing = { ...readAll([], problems), keyId: "", isKeyExpected: false };
   const [first, ...others] = lines;
   if (first === undefined) return { ...nothing, problems: ["truncated"] };
   let header: Statement;
@@ -87,9 +84,8 @@ export function verify(bytes: Uint8Array, expectedKeyId?: string): Report {
   const placed = place(header, others, { key, problems });
   if (!isCut && !placed.hasEnd && !placed.isEndUnread) problems.add("truncated");
   const read = readAll(placed.whole, problems);
-  const keyId = sha256(key);
-  const isKeyExpected = keyId === expectedKeyId;
-  return { ...read, problems: [...problems].toSorted(), keyId, isKeyExpected };
+  const found = { keyId: sha256(key), isKeyExpected: sha256(key) === expectedKeyId };
+  return { ...read, ...found, problems: [...problems].toSorted() };
 }
 
 function codeOf(error: unknown): string {
@@ -112,6 +108,7 @@ function place(
   { key, problems }: { readonly key: Buffer; readonly problems: Set<string> },
 ) {
   const whole = [header];
+  const { export: id } = header.predicate;
   const passed = new Set<number>(); // Indices that were passed over.
   let next = 1;
   let unread = 0; // Each line that cannot be read may be one of those.
@@ -120,8 +117,7 @@ function place(
     let statement: Statement;
     try {
       statement = open(line, key);
-      const isOwn = statement.predicate.export === header.predicate.export;
-      if (!isOwn) throw new Problem("foreign_export");
+      if (statement.predicate.export !== id) throw new Problem("foreign_export");
       if (!isAbout(statement)) problems.add("bad_subject");
     } catch (error) {
       problems.add(codeOf(error));
@@ -152,9 +148,8 @@ function open(line: string, key: Buffer): Statement {
   const jwk = { kty: "OKP", crv: "Ed25519", x: key.toString("base64url") };
   const type = `DSSEv1 ${PAYLOAD_TYPE.length} ${PAYLOAD_TYPE} ${payload.length} `;
   const signed = Buffer.concat([Buffer.from(type), payload]);
-  if (!isSigned(null, signed, createPublicKey({ key: jwk, format: "jwk" }), signature)) {
-    throw new Problem("bad_signature");
-  }
+  const publicKey = createPublicKey({ key: jwk, format: "jwk" });
+  if (!isSigned(null, signed, publicKey, signature)) throw new Problem("bad_signature");
   return statementIn(payload);
 }
 
@@ -173,96 +168,104 @@ function envelopeIn(line: string) {
 
 function statementIn(payload: Buffer): Statement {
   const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(payload);
-  const { predicate, ...json } = JSON.parse(text) as {
+  const { predicate, subject, ...json } = JSON.parse(text) as {
     readonly predicate: Predicate;
     readonly [name: string]: unknown;
   };
-  const isPlaced =
-    typeof predicate.export === "string" &&
-    Number.isSafeInteger(predicate.index) &&
-    predicate.index >= 0;
+  const { export: id, index } = predicate;
+  const isPlaced = typeof id === "string" && Number.isSafeInteger(index) && index >= 0;
   if (json["_type"] !== STATEMENT || !isPlaced) throw new Problem("malformed");
-  const { subject, predicateType } = json;
-  const [, name = ""] = new RegExp(`^${PREDICATES}(\\w+):v1$`).exec(String(predicateType)) ?? [];
-  const type = ["export", "link", "content", "finding", "end"].includes(name) ? name : "";
-  return { type, subject, predicate, payload };
+  const [, name = ""] = PREDICATE.exec(String(json["predicateType"])) ?? [];
+  return { type: Object.hasOwn(SUBJECTS, name) ? name : "", subject, predicate, payload };
 }
 
-/** Whether the subject of a statement is the digest of what it says. */
+/** What each type of statement is about: a name and a digest. */
+const SUBJECTS: Readonly<Record<string, (predicate: Predicate) => readonly unknown[]>> = {
+  export: ({ key }) => ["machine key", sha256(bytesOf(key))],
+  link: ({ conversation, link }) => [`${conversation}/${link.seq}`, digest(link)],
+  head: (head) => [`${head.conversation}/${String(head["length"])}/head`, digestOfHead(head)],
+  content: ({ conversation, seq, event }) => [`${conversation}/${seq}/event`, digest(event)],
+  finding: ({ conversation, code, about }) => [`${conversation}/${String(code)}`, digest(about)],
+  anchor: ({ document }) => ["heads", digest(document)],
+  end: ({ payloads }) => ["payloads", payloads],
+};
+
 function isAbout({ type, subject, predicate }: Statement): boolean {
   if (type === "") return true;
-  const { conversation, link, seq, event, code, about } = predicate;
-  const [name, digest] =
-    type === "export"
-      ? ["machine key", sha256(bytesOf(predicate.key))]
-      : type === "link"
-        ? [`${conversation}/${link.seq}`, sha256(canonical(link))]
-        : type === "content"
-          ? [`${conversation}/${seq}/event`, sha256(canonical(event))]
-          : type === "finding"
-            ? [`${conversation}/${code}`, sha256(canonical(about))]
-            : ["payloads", predicate["payloads"]];
-  return canonical(subject) === canonical([{ name, digest: { sha256: digest } }]);
+  const [name, sha256] = SUBJECTS[type]?.(predicate) ?? [];
+  return canonical(subject) === canonical([{ name, digest: { sha256 } }]);
 }
+
+function digestOfHead({ conversation, length, head }: Predicate): string {
+  return digest({ conversation, length, head });
+}
+
+/** What is wrong with a statement about a chain. A code. */
+const CHECKS: Readonly<Record<string, (chain: Chain, said: Predicate) => string | undefined>> = {
+  link: (chain, { link }) => (add(chain, link) ? undefined : "broken_chain"),
+  head: ({ heads }, said) =>
+    heads[Number(said["length"]) - 1] === said["head"] ? undefined : "anchor_mismatch",
+  content: ({ commitments }, { seq, salt, event }) => {
+    const commitment = commitments.get(seq);
+    if (commitment === undefined) return "unknown_link";
+    return sha256(`${salt}.${canonical(event)}`) === commitment ? undefined : "commitment_mismatch";
+  },
+  finding: () => undefined,
+};
 
 /** Checks what the statements say: chains, events and the totals. */
 function readAll(statements: readonly Statement[], problems: Set<string>) {
   const chains: Chain[] = [];
   const payloads = createHash("sha256");
-  let links = 0;
+  const unanchored = new Set<string>();
+  const anchors: Report["anchors"][number][] = [];
   let contents = 0;
   for (const [index, { type, predicate, payload }] of statements.entries()) {
-    if (type === "link" || type === "content" || type === "finding") {
-      const chain = enter(chains, predicate.conversation, problems);
-      if (type === "link") {
-        links += 1;
-        if (!add(chain, predicate.link)) problems.add("broken_chain");
-      }
-      if (type === "content") {
-        const code = check(chain, predicate);
-        if (code === undefined) contents += 1;
-        else problems.add(code);
-      }
+    if (Object.hasOwn(CHECKS, type)) {
+      const code = CHECKS[type]?.(enter(chains, predicate.conversation, problems), predicate);
+      if (code !== undefined) problems.add(code);
+      else if (type === "content") contents += 1;
+      else if (type === "head") unanchored.add(digestOfHead(predicate));
+    }
+    if (type === "anchor") {
+      for (const head of predicate.document.heads) unanchored.delete(head);
+      anchors.push({ sha256: digest(predicate.document), proof: predicate["proof"] });
     }
     if (type === "end") {
-      const ends = chains.map(({ conversation, length, head }) => ({ conversation, length, head }));
-      const total = [index + 1, ends, payloads.copy().digest("hex")];
-      const { count, conversations, payloads: digest } = predicate;
-      const isSame = canonical([count, conversations, digest]) === canonical(total);
-      if (!isSame) problems.add("wrong_total");
+      if (unanchored.size > 0) problems.add("anchor_missing");
+      const total = [index + 1, chains.map(endOf), payloads.copy().digest("hex")];
+      const said = [predicate["count"], predicate["conversations"], predicate["payloads"]];
+      if (canonical(said) !== canonical(total)) problems.add("wrong_total");
     }
     payloads.update(sha256(payload));
   }
-  return { statements: statements.length, links, contents };
+  const links = statements.filter(({ type }) => type === "link").length;
+  return { statements: statements.length, links, contents, anchors };
 }
 
 function enter(chains: Chain[], conversation: string, problems: Set<string>): Chain {
   const last = chains.at(-1);
   if (last?.conversation === conversation) return last;
   if (chains.some((chain) => chain.conversation === conversation)) problems.add("broken_chain");
-  const chain = { conversation, length: 0, head: "", commitments: new Map<number, string>() };
+  const chain = { conversation, heads: [], commitments: new Map<number, string>() };
   chains.push(chain);
   return chain;
 }
 
-/** Each link has the digest of the one before; the first one says whose chain it is. */
-function add(chain: Chain, link: Link): boolean {
-  const isFirst = chain.length === 0;
-  const isStart = link.kind === "start";
-  const follows = link.seq === chain.length && link.prev === chain.head;
-  const isOwn = !isFirst || link.conversation === chain.conversation;
-  chain.length += 1;
-  chain.head = sha256(canonical(link));
-  if (link.kind === "event" && typeof link.event === "string") {
-    chain.commitments.set(link.seq, link.event);
-  }
-  return follows && isOwn && isFirst === isStart;
+function endOf({ conversation, heads }: Chain) {
+  return { conversation, length: heads.length, head: heads.at(-1) ?? "" };
 }
 
-function check({ commitments }: Chain, { seq, salt, event }: Predicate): string | undefined {
-  const commitment = commitments.get(seq);
-  if (commitment === undefined) return "unknown_link";
-  return sha256(`${salt}.${canonical(event)}`) === commitment ? undefined : "commitment_mismatch";
+/** Each link has the digest of the one before; the first one says whose chain it is. */
+function add(chain: Chain, link: Link): boolean {
+  const { length, head } = endOf(chain);
+  const isFirst = length === 0;
+  const follows = link.seq === length && link["prev"] === head;
+  const isOwn = !isFirst || link["conversation"] === chain.conversation;
+  chain.heads.push(digest(link));
+  const { kind, event } = link;
+  if (kind === "event" && typeof event === "string") chain.commitments.set(link.seq, event);
+  return follows && isOwn && isFirst === (kind === "start");
 }
 
 /** RFC 8785. */
@@ -271,6 +274,10 @@ function canonical(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   const members = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));
   return `{${members.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(",")}}`;
+}
+
+function digest(value: unknown): string {
+  return sha256(canonical(value));
 }
 
 function sha256(data: string | Buffer): string {

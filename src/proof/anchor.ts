@@ -69,9 +69,7 @@ export class AnchorError extends JpError<AnchorErrorCode> {
 export type AnchoredHead = Omit<NotedHead, "workspace">;
 
 export function digestOfHead({ conversation, length, head, isRemoved }: AnchoredHead): string {
-  return sha256(
-    canonicalJson({ conversation, length, head, ...(isRemoved && { removed: true }) }),
-  );
+  return sha256(canonicalJson({ conversation, length, head, ...(isRemoved && { removed: true }) }));
 }
 
 /** What is anchored: the bytes that a time stamp is for. */

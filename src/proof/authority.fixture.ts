@@ -120,9 +120,11 @@ export interface Answer {
 }
 
 /** Serves the answers until the test ends. Returns the address. */
-export async function serveAuthority(answer: (query: Buffer) => Answer): Promise<string> {
+export async function serveAuthority(
+  answer: (query: Buffer) => Answer | Promise<Answer>,
+): Promise<string> {
   const server = createServer(async (request, response) => {
-    const { status = 200, body } = answer(await buffer(request));
+    const { status = 200, body } = await answer(await buffer(request));
     response.writeHead(status, { "content-type": "application/timestamp-reply" }).end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

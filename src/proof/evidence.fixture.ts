@@ -17,14 +17,16 @@ import {
   ChainedEntries,
   type ChainLine,
   type ConversationId,
+  hashLink,
   parseConversationId,
   StreamEntry,
 } from "../conversation/index.ts";
 import { FakeClock } from "../testing/index.ts";
-import type { ChainProblem } from "../storage/index.ts";
+import type { ChainProblem, NotedHead } from "../storage/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import type { Signer } from "./dsse.ts";
-import { exportEvidence, type ExportSummary } from "./export.ts";
+import { type Anchor, type AnchorProof, digestOfDocument, digestOfHead } from "./anchor.ts";
+import { type AnchoredHeads, exportEvidence, type ExportSummary } from "./export.ts";
 import { generateSigner } from "./machine-key.ts";
 
 /** A conversation as a store has it. */
@@ -60,6 +62,7 @@ export interface EvidenceOptions {
   readonly signer?: Signer;
   readonly hasContent?: boolean;
   readonly filters?: JsonObject;
+  readonly anchored?: AnchoredHeads;
 }
 
 /** The lines have their newlines. */
@@ -100,6 +103,38 @@ export function chainOf(
   ];
 }
 
+export const WORKSPACE = "/home/ana/project";
+
+/** The head of a chain after this many links, as the log has it. */
+export function headOf({ id, chain }: Kept, length: number): NotedHead {
+  const read = chain[length - 1];
+  const head = read !== undefined && "link" in read ? hashLink(read.link) : "";
+  return { conversation: id, length, head, workspace: WORKSPACE, isRemoved: false };
+}
+
+export const GIT_PROOF: AnchorProof = {
+  kind: "git",
+  remote: "git@example.com:ana/anchors.git",
+  branch: "jp-anchors",
+  commit: "0123456789".repeat(4),
+  file: `${SIGNER.key.id}.json`,
+};
+
+/** One anchor for each list of heads. */
+export function anchorsOf(
+  lists: readonly (readonly NotedHead[])[],
+  proof: AnchorProof = GIT_PROOF,
+): AnchoredHeads {
+  const anchors: Anchor[] = [];
+  for (const heads of lists) {
+    const last = anchors.at(-1);
+    const prev = last === undefined ? "" : digestOfDocument(last.document);
+    const document = { prev, heads: heads.map(digestOfHead) };
+    anchors.push({ at: "2026-01-02T03:04:05.678Z", document, proof });
+  }
+  return { anchors, heads: lists.flat(), workspace: WORKSPACE };
+}
+
 /** Conversations with decisions of all kinds; some have gaps, lost events or lines that cannot be read. */
 const anyKept: fc.Arbitrary<readonly Kept[]> = fc
   .array(
@@ -137,9 +172,10 @@ const anyKept: fc.Arbitrary<readonly Kept[]> = fc
 
 /** Any export, with the key that signed it. */
 export const anyEvidence: fc.Arbitrary<() => Promise<Exported>> = fc
-  .tuple(anyKept, fc.boolean())
-  .map(
-    ([kept, hasContent]) =>
-      () =>
-        evidenceOf(kept, { hasContent }),
-  );
+  .tuple(anyKept, fc.boolean(), fc.array(fc.array(fc.nat(30), { maxLength: 4 }), { maxLength: 3 }))
+  .map(([kept, hasContent, places]) => {
+    const all = kept.flatMap((one) => one.chain.map((_, index) => headOf(one, index + 1)));
+    // Some of them are not in the chain, since lines that cannot be read are not counted.
+    const lists = places.map((list) => list.flatMap((place) => all[place % all.length] ?? []));
+    return () => evidenceOf(kept, { hasContent, anchored: anchorsOf(lists) });
+  });

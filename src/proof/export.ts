@@ -109,11 +109,9 @@ interface ExpectedHead extends NotedHead {
 }
 
 /** By conversation. */
-function anchoredHeads({
-  anchors,
-  heads,
-  workspace,
-}: AnchoredHeads = { anchors: [], heads: [] }): ReadonlyMap<string, readonly ExpectedHead[]> {
+function anchoredHeads(
+  { anchors, heads, workspace }: AnchoredHeads = { anchors: [], heads: [] },
+): ReadonlyMap<string, readonly ExpectedHead[]> {
   const anchored = new Set(anchors.flatMap(({ document }) => document.heads));
   const expected = heads.flatMap((head) => {
     const digest = digestOfHead(head);

@@ -54,7 +54,14 @@ export async function pushAnchor(request: PushRequest): Promise<GitProof> {
       if (tip !== undefined) await fetchTip(run, request);
       const commit = await commitOn(run, request, tip);
       const pushed = await run(
-        ["push", "--quiet", "--no-verify", "--no-follow-tags", remote, `${commit}:${refOf(branch)}`],
+        [
+          "push",
+          "--quiet",
+          "--no-verify",
+          "--no-follow-tags",
+          remote,
+          `${commit}:${refOf(branch)}`,
+        ],
         { mayFail: true },
       );
       if (pushed.isOk) return { kind: "git", remote, branch, commit, file };
@@ -82,7 +89,12 @@ interface RunOptions {
 /** Throws `AnchorError`, unless it may fail, and the signal's reason. */
 type RunGit = (args: readonly string[], options?: RunOptions) => Promise<GitEnd>;
 
-const LIMITS = { stdoutBytes: 64 * 1024, stderrBytes: 16 * 1024, killGraceMs: 500, pipeGraceMs: 250 };
+const LIMITS = {
+  stdoutBytes: 64 * 1024,
+  stderrBytes: 16 * 1024,
+  killGraceMs: 500,
+  pipeGraceMs: 250,
+};
 
 /** Whoever reads the commit should learn no more than that jp made it. */
 const IDENTITY = {
@@ -136,10 +148,7 @@ function refOf(branch: string): string {
 }
 
 /** The commit that the branch is at. Undefined if there is no such branch. */
-async function findTip(
-  run: RunGit,
-  { remote, branch }: PushRequest,
-): Promise<string | undefined> {
+async function findTip(run: RunGit, { remote, branch }: PushRequest): Promise<string | undefined> {
   const { stdout } = await run(["ls-remote", "--quiet", remote, refOf(branch)]);
   const line = stdout.split("\n").find((each) => each.endsWith(`\t${refOf(branch)}`));
   const [id] = /^[0-9a-f]{40,64}(?=\t)/.exec(line ?? "") ?? [];

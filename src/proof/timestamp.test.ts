@@ -81,7 +81,11 @@ describe("a time stamp", () => {
       fc.property(place, fc.integer({ min: 1, max: 255 }), (index, change) => {
         const changed = Buffer.from(response);
         changed[index] = (changed[index] ?? 0) ^ change;
-        expect(resultOf(changed, trusted)).toBeOneOf([whole, { ...whole, isTrusted: false }, "refused"]);
+        expect(resultOf(changed, trusted)).toBeOneOf([
+          whole,
+          { ...whole, isTrusted: false },
+          "refused",
+        ]);
       }),
       { numRuns: 500, examples: [[0, 1]] },
     );

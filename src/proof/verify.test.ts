@@ -1,12 +1,34 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { verify as verifyAlone } from "../../examples/evidence-verifier/verify.ts";
-import { ChainBuilder, type ChainLine, hashLink } from "../conversation/index.ts";
+import {
+  ChainBuilder,
+  type ChainLine,
+  hashLink,
+  parseConversationId,
+} from "../conversation/index.ts";
+import { counters } from "../../test/security/threats.ts";
 import { sha256 } from "../util/index.ts";
+import { digestOfDocument, documentToText } from "./anchor.ts";
+import { createAuthority, serveAuthority, useOpenssl } from "./authority.fixture.ts";
 import { signLine } from "./dsse.ts";
-import { chainOf, ENTRIES, evidenceOf, ID, SIGNER } from "./evidence.fixture.ts";
+import {
+  anchorsOf,
+  chainOf,
+  ENTRIES,
+  evidenceOf,
+  GIT_PROOF,
+  headOf,
+  ID,
+  SIGNER,
+  WORKSPACE,
+} from "./evidence.fixture.ts";
 import { generateSigner } from "./machine-key.ts";
-import { type EvidenceProblem, verifyEvidence } from "./verify.ts";
+import { requestTimestamp } from "./timestamp.ts";
+import { type EvidenceProblem, verifyEvidence, type VerifyOptions } from "./verify.ts";
+import { parseCertificates } from "./verify-anchors.ts";
 
+const OTHER = parseConversationId("jp-c17673230999");
 const WHOLE = { id: ID, chain: chainOf(ID, ENTRIES), entries: ENTRIES };
 
 /** Nine lines: the header, seven links and the end. */
@@ -63,6 +85,7 @@ describe("an export that no one has changed is verified", () => {
         links: 5,
         contents: 3,
         rebuilt: 3,
+        anchored: 0,
         gaps: new Map([["torn", 1]]),
         findings: new Map([["link_pending", 3]]),
         unknown: 0,
@@ -246,3 +269,185 @@ describe("both verifiers refuse what was signed", () => {
     expect(await problemsOf(lines)).toEqual([{ code: "newer_version", line: 1, count: 1 }]);
   });
 });
+
+describe("an export with anchors", () => {
+  const HEADS = [headOf(WHOLE, 2), headOf(WHOLE, 5)];
+  const ANCHORED = anchorsOf([
+    [headOf({ ...WHOLE, id: OTHER }, 3), ...HEADS.slice(0, 1)],
+    HEADS.slice(1),
+  ]);
+
+  async function anchored(): Promise<readonly string[]> {
+    return (await evidenceOf([WHOLE], { anchored: ANCHORED })).lines;
+  }
+
+  async function codesOf(lines: readonly string[]): Promise<readonly string[]> {
+    return (await problemsOf(lines)).map(({ code }) => code);
+  }
+
+  test("says which links were anchored, and where", async () => {
+    const lines = await anchored();
+    expect(await problemsOf(lines)).toEqual([]);
+    const { counts, anchors } = await verifyEvidence([Buffer.from(lines.join(""))]);
+    const [first, second] = ANCHORED.anchors.map(({ document }) => digestOfDocument(document));
+    expect([counts.anchored, anchors]).toMatchObject([
+      5,
+      [
+        { sha256: first, heads: 1, by: { ...GIT_PROOF, isFound: false } },
+        { sha256: second, heads: 1, by: { ...GIT_PROOF, isFound: false } },
+      ],
+    ]);
+    expect(verifyAlone(Buffer.from(lines.join(""))).anchors).toEqual([
+      { sha256: first, proof: GIT_PROOF },
+      { sha256: second, proof: GIT_PROOF },
+    ]);
+  });
+
+  test("shows neither other conversations nor the workspace", async () => {
+    counters("T-ANCHOR-4");
+    const text = (await anchored())
+      .map((line) => Buffer.from((JSON.parse(line) as { payload: string }).payload, "base64"))
+      .join("");
+    expect([text.includes(OTHER), text.includes(WORKSPACE)]).toEqual([false, false]);
+  });
+
+  test("is refused if the chain was rewritten and signed again", async () => {
+    counters("T-ANCHOR-1");
+    const chain = chainOf(ID, ENTRIES, () => true);
+    const { lines: rewritten } = await evidenceOf([{ ...WHOLE, chain }]);
+    const lines = await anchored();
+    // The links of one, and the heads and anchors of the other.
+    const spliced = [...rewritten.slice(0, 8), ...lines.slice(8)];
+    const { export: id } = predicateOf(rewritten[0]);
+    const { export: other } = predicateOf(lines[0]);
+    const all = signedAgain(spliced, (text) => text.replaceAll(String(other), String(id)));
+    expect(await codesOf(all)).toEqual(["anchor_mismatch", "wrong_total"]);
+  });
+
+  test("is refused if an anchor is one of something else", async () => {
+    counters("T-ANCHOR-1");
+    const [digest = ""] = ANCHORED.anchors[1]?.document.heads ?? [];
+    const lines = await anchored();
+    const other = anchorsOf([[{ ...headOf(WHOLE, 5), length: 6 }]]).anchors[0]?.document.heads[0];
+    const replaced = signedAgain(lines, (text) =>
+      text.includes(":anchor:") ? text.replace(digest, other ?? "") : text,
+    );
+    expect(await codesOf(replaced)).toEqual(["bad_subject"]);
+    const without = lines.filter((line) => !isOf(line, "anchor"));
+    const renumbered = without.map((line, index) =>
+      signLine(
+        Buffer.from(
+          Buffer.from((JSON.parse(line) as { payload: string }).payload, "base64")
+            .toString("utf8")
+            .replace(/"index":\d+/, `"index":${index}`),
+        ),
+        SIGNER,
+      ),
+    );
+    expect(await codesOf(renumbered)).toEqual(["wrong_total", "anchor_missing"]);
+  });
+
+  test.each([
+    ["another length of a head", '"length":2,"head"', '"length":3,"head"', "bad_subject"],
+    ["an unknown kind of anchor", '"kind":"git"', '"kind":"pigeon"', "malformed"],
+    ["an option for git", '"commit":"0', '"commit":"--upload-pack=', "malformed"],
+    ["another file", `"file":"${SIGNER.key.id}`, '"file":"../../config', "malformed"],
+  ])("is refused if it has something else: %s", async (_name, from, to, code) => {
+    counters("T-ANCHOR-1");
+    const lines = signedAgain(await anchored(), (text) => text.replaceAll(from, to));
+    const { problems } = await verifyEvidence([Buffer.from(lines.join(""))]);
+    expect(problems[0]).toMatchObject({ code });
+  });
+
+  test("is refused if the repository does not have the commit", async () => {
+    counters("T-ANCHOR-1");
+    const bytes = Buffer.from((await anchored()).join(""));
+    const check = async (isThere: boolean) => {
+      const clone = { has: () => Promise.resolve(isThere) };
+      const { problems, anchors } = await verifyEvidence([bytes], { clone });
+      return [problems, anchors.map(({ by }) => by.kind === "git" && by.isFound)];
+    };
+    expect([await check(true), await check(false)]).toMatchObject([
+      [[], [true, true]],
+      [[{ code: "commit_missing", line: 11, count: 2 }], [false, false]],
+    ]);
+  });
+
+  test("reports heads that the chain of this workspace does not have, and ignores others", async () => {
+    const lost = { ...headOf(WHOLE, 3), head: sha256("lost") };
+    const elsewhere = { ...lost, head: sha256("elsewhere"), workspace: "/elsewhere" };
+    const { lines, summary } = await evidenceOf([WHOLE], {
+      anchored: anchorsOf([
+        [lost, elsewhere, headOf(WHOLE, 2), { ...headOf(WHOLE, 4), isRemoved: true }],
+      ]),
+    });
+    expect([await problemsOf(lines), summary.findings, summary.anchors]).toEqual([
+      [],
+      { head_missing: 1 },
+      1,
+    ]);
+  });
+});
+
+describe("an export with a time stamp", () => {
+  useOpenssl();
+
+  async function stamped() {
+    const authority = createAuthority();
+    const url = await serveAuthority((query) => ({ body: authority.reply(query) }));
+    const heads = [[headOf(WHOLE, 2)]];
+    const text = documentToText(anchorsOf(heads).anchors[0]?.document ?? { prev: "", heads: [] });
+    const signal = new AbortController().signal;
+    const proof = await requestTimestamp(url, Buffer.from(text), signal);
+    const { lines } = await evidenceOf([WHOLE], { anchored: anchorsOf(heads, proof) });
+    const other = await requestTimestamp(url, Buffer.from("other"), signal);
+    return { authority, lines, other };
+  }
+
+  async function check(lines: readonly string[], options: VerifyOptions = {}) {
+    const { problems, anchors } = await verifyEvidence([Buffer.from(lines.join(""))], options);
+    return [problems.map(({ code }) => code), anchors.map(({ by }) => by)];
+  }
+
+  test("is verified with the certificate of its authority, and says so without", async () => {
+    counters("T-ANCHOR-1");
+    const { authority, lines } = await stamped();
+    const read = (file: string) => parseCertificates(readFileSync(file, "utf8"));
+    const by = { kind: "timestamp", authority: "CN=Test authority" };
+    expect([
+      await check(lines, { authorities: read(authority.root) }),
+      await check(lines),
+      await check(lines, { authorities: read(createAuthority().root) }),
+    ]).toMatchObject([
+      [[], [{ ...by, isTrusted: true }]],
+      [[], [{ ...by, isTrusted: false }]],
+      [["untrusted_timestamp"], []],
+    ]);
+  });
+
+  test("is refused if the time stamp is one of something else, or none", async () => {
+    counters("T-ANCHOR-1");
+    const { other } = await stamped();
+    const withResponse = async (response: string) => {
+      const anchored = anchorsOf([[headOf(WHOLE, 2)]], { ...other, response });
+      return check((await evidenceOf([WHOLE], { anchored })).lines);
+    };
+    expect([await withResponse(other.response), await withResponse("AAAA")]).toEqual([
+      [["bad_timestamp"], []],
+      [["bad_timestamp"], []],
+    ]);
+  });
+});
+
+function predicateOf(line = ""): Record<string, unknown> {
+  const { payload } = JSON.parse(line) as { payload: string };
+  const { predicate } = JSON.parse(Buffer.from(payload, "base64").toString("utf8")) as {
+    predicate: Record<string, unknown>;
+  };
+  return predicate;
+}
+
+function isOf(line: string, type: string): boolean {
+  const { payload } = JSON.parse(line) as { payload: string };
+  return Buffer.from(payload, "base64").includes(`:${type}:v1`);
+}

@@ -18,7 +18,9 @@ export async function anchor({
   const { signal } = stop;
   const { made, last, lost } = await anchorHeads({ environment, settings, clock, signal });
   if (options.format === "json") {
-    output.print(jsonLine({ anchored: made?.document.heads.length ?? 0, lost, ...describeJson(made) }));
+    output.print(
+      jsonLine({ anchored: made?.document.heads.length ?? 0, lost, ...describeJson(made) }),
+    );
   } else {
     for (const row of wrapProse(describe(made, last), output.lineWidth)) output.print(row);
   }

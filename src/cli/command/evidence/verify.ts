@@ -182,10 +182,7 @@ function describeAnchor({ sha256, by }: VerifiedAnchor): string {
     : `In ${place}: not looked up, pass a clone with --git. Its file must have the digest ${sha256}.`;
 }
 
-function unproven(
-  { anchors }: Verification,
-  isExpected: boolean,
-): readonly string[] {
+function unproven({ anchors }: Verification, isExpected: boolean): readonly string[] {
   const isAnchored = anchors.some(({ by }) =>
     by.kind === "timestamp" ? by.isTrusted : by.isFound,
   );
