@@ -5,6 +5,7 @@ import { ofTool, readConfig, SECRET } from "./any-config.fixture.ts";
 import { counters } from "../../test/security/threats.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import type { ConfigError } from "./config-error.ts";
+import { resolveAnchor } from "./anchor-settings.ts";
 import { explainLayers, foldLayers } from "./layers.ts";
 import {
   type ConfigPlaces,
@@ -12,6 +13,7 @@ import {
   loadLayers,
   type LoadOptions,
 } from "./load-config.ts";
+import { parseConfig } from "./parse-config.ts";
 import { resolveTools, type ToolSettings } from "./tool-settings.ts";
 
 type Files = Readonly<Record<string, string>>;
@@ -574,6 +576,43 @@ test("only the user's own config says how commands are confined", async () => {
     expect.stringContaining("only your own config can set shell"),
   ]);
 });
+
+test("only the user's own config says where decisions are anchored", async () => {
+  counters("T-ANCHOR-3");
+  const proof = '[proof.anchor]\ntimestamp = "https://tsa.example"\n';
+  const own = await load({ "user/config.toml": proof });
+  expect([resolveAnchor(foldLayers(own.layers)), own.warnings]).toEqual([
+    { kind: "timestamp", url: "https://tsa.example", isDaily: false },
+    [],
+  ]);
+  const { layers, warnings } = await load({ "work/.jp/config.toml": proof });
+  expect([resolveAnchor(foldLayers(layers)), warnings]).toEqual([
+    undefined,
+    [expect.stringContaining("only your own config can set proof")],
+  ]);
+});
+
+test.each([
+  ["git@example.com:ana/anchors.git", true],
+  ["example.com:anchors.git", true],
+  ["ssh://git@example.com:22/anchors.git", true],
+  ["https://example.com/anchors.git", true],
+  ["/srv/anchors.git", true],
+  ["https://ana:secret@example.com/anchors.git", false],
+  ["http://example.com/anchors.git", false],
+  ["ext::sh -c true", false],
+  ["ext::true", false],
+  ["--upload-pack=true", false],
+  ["example.com:-oProxyCommand=true", false],
+  ["anchors.git", false],
+])(
+  "a place for anchors is one that git can push to, and nothing that it would run: %s",
+  (git, isValid) => {
+    counters("T-ANCHOR-2");
+    const { errors } = parseConfig({ proof: { anchor: { git } } });
+    expect(errors.length === 0).toBe(isValid);
+  },
+);
 
 const mode = (word: string) => `[conversation]\nmode = "${word}"\nmax_cycles = 3\n`;
 

@@ -20,6 +20,8 @@ export interface HostOptions {
   readonly onOutput?: (text: string) => void;
   /** In place of the folder that was built. */
   readonly dist?: string;
+  /** In place of the command that was built. */
+  readonly self?: Host["self"];
 }
 
 export interface Finished {
@@ -60,7 +62,7 @@ export function createHost(
     cwd,
     pid: process.pid,
     tmpdir: variables["TMPDIR"] ?? "/tmp",
-    self: [process.execPath, path.join(ROOT, "dist", "bin", "jp.cjs")],
+    self: options.self ?? [process.execPath, path.join(ROOT, "dist", "bin", "jp.cjs")],
     dist: options.dist ?? path.join(ROOT, "dist"),
     terminal: NO_TERMINAL,
     onSignal: (signals, listener) => {

@@ -4,6 +4,7 @@ import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
 import { findWorkspace } from "../../load-config.ts";
+import { checkAnchors } from "./check-anchors.ts";
 import { checkConfig, checkModels, checkSchema, checkTools, checkTrust } from "./check-config.ts";
 import {
   checkEditor,
@@ -54,6 +55,7 @@ async function* runChecks(context: CommandContext, seconds: number): AsyncGenera
   yield await checkSandbox(context, workspace);
   yield* findings;
   if (workspace !== undefined) yield* await checkSchema(workspace);
+  if (layers !== undefined) yield* checkAnchors(context, layers);
   // The other checks need a valid config.
   if (trusted === undefined) return;
   const { findings: untrusted, config } = trusted;

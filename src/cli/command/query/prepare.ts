@@ -29,7 +29,7 @@ import type { Conversation, ConversationWriter } from "../../../storage/index.ts
 import type { TurnKeyboard } from "../../../terminal/index.ts";
 import type { TrustedConfig } from "../../../trust/index.ts";
 import type { ChangeKeeper } from "../../../undo/index.ts";
-import { isJpError, type JsonObject } from "../../../util/index.ts";
+import { isJpError, type JsonObject, loadModule } from "../../../util/index.ts";
 import { attachToTurn, withUntrusted } from "../../attachments.ts";
 import type { CommandContext } from "../../context.ts";
 import { findDefaultModel } from "../../detect-models.ts";
@@ -214,6 +214,8 @@ export async function prepareTurn(
   const reached = await reachModel(context, request, loaded);
   const resources = new Resources();
   const close = () => resources[Symbol.asyncDispose]();
+  // Closed last, when the log has what was decided.
+  if (trusted.config.proof?.anchor?.every === "daily") resources.add(dailyAnchor(context));
   try {
     const left = await openIncomplete(context, request, loaded);
     if (left !== undefined) resources.add(left);
@@ -226,6 +228,15 @@ export async function prepareTurn(
     await close();
     throw error;
   }
+}
+
+/** What is wrong with it is no reason to fail: see `jp doctor`. */
+function dailyAnchor(context: CommandContext): AsyncDisposable {
+  const anchor = async () => {
+    const { anchorIfDue } = await loadModule(() => import("../evidence/daily-anchor.ts"));
+    anchorIfDue(context);
+  };
+  return { [Symbol.asyncDispose]: () => anchor().catch(() => undefined) };
 }
 
 /** The same on a copy in memory, for a model that only keeps the request. */

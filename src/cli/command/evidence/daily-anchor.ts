@@ -1,0 +1,23 @@
+/** Anchors in the background, after a turn. A turn neither waits for it nor fails with it: `jp doctor` says how it went. */
+import { anchorState, isAnchorDue } from "../../../proof/index.ts";
+import type { CommandContext } from "../../context.ts";
+
+/** Starts `jp evidence anchor`, which outlives this process, if it is time. */
+export function anchorIfDue({
+  host,
+  environment,
+  clock,
+  cwd,
+}: Pick<CommandContext, "host" | "environment" | "clock" | "cwd">): void {
+  if (!isAnchorDue(anchorState(environment), clock.now().getTime())) return;
+  const { spawn } = process.getBuiltinModule("node:child_process");
+  const [program, ...args] = host.self;
+  const child = spawn(program, [...args, "evidence", "anchor"], {
+    cwd,
+    env: environment.variables,
+    detached: true,
+    stdio: "ignore",
+  });
+  child.on("error", () => undefined); // It is due again after the next turn.
+  child.unref();
+}
