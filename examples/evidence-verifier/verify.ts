@@ -192,8 +192,8 @@ const SUBJECTS: Readonly<Record<string, (predicate: Predicate) => readonly unkno
 
 function isAbout({ type, subject, predicate }: Statement): boolean {
   if (type === "") return true;
-  const [name, sha256] = SUBJECTS[type]?.(predicate) ?? [];
-  return canonical(subject) === canonical([{ name, digest: { sha256 } }]);
+  const [name, found] = SUBJECTS[type]?.(predicate) ?? [];
+  return canonical(subject) === canonical([{ name, digest: { sha256: found } }]);
 }
 
 function digestOfHead({ conversation, length, head }: Predicate): string {

@@ -46,7 +46,7 @@ export interface AuthorityOptions {
   readonly digests?: string;
 }
 
-const KEYS = { rsa: ["rsa:2048"], ec: ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"] };
+const KEYS = { rsa: "rsa:2048", ec: "ec -pkeyopt ec_paramgen_curve:P-256" };
 
 export function createAuthority({
   key = "ec",
@@ -79,34 +79,28 @@ digests = ${digests}
 ess_cert_id_alg = sha256
 `,
   );
-  const openssl = (...args: readonly string[]) =>
-    execFileSync("openssl", args, { cwd: folder, stdio: "pipe" });
-  const create = ["-nodes", "-config", "config", "-newkey"];
+  const openssl = (words: string) =>
+    execFileSync("openssl", words.split(" "), { cwd: folder, stdio: "pipe" });
+  const create = "-nodes -config config -newkey";
   openssl(
-    ...["req", "-x509", ...create, ...KEYS.ec, "-keyout", "root.key", "-out", "root.pem"],
-    ...["-subj", "/CN=Test root", "-days", "30", "-extensions", "root"],
+    `req -x509 ${create} ${KEYS.ec} -keyout root.key -out root.pem -subj /CN=Root -extensions root`,
   );
-  openssl(
-    ...["req", "-new", ...create, ...KEYS[key], "-keyout", "signer.key", "-out", "signer.csr"],
-    ...["-subj", "/CN=Test authority"],
-  );
-  openssl(
-    ...["x509", "-req", "-in", "signer.csr", "-CA", "root.pem", "-CAkey", "root.key"],
-    ...["-CAcreateserial", "-days", String(days), "-extfile", "config", "-extensions", "signer"],
-    ...["-out", "signer.pem"],
-  );
+  openssl(`req -new ${create} ${KEYS[key]} -keyout signer.key -out signer.csr -subj /CN=Authority`);
+  const issuer = "-CA root.pem -CAkey root.key -CAcreateserial";
+  const extensions = "-extfile config -extensions signer";
+  openssl(`x509 -req -in signer.csr ${issuer} -days ${days} ${extensions} -out signer.pem`);
   return {
     root: at("root.pem"),
     reply: (query) => {
       writeFileSync(at("query"), query);
-      openssl("ts", "-reply", "-config", "config", "-queryfile", "query", "-out", "response");
+      openssl("ts -reply -config config -queryfile query -out response");
       return readFileSync(at("response"));
     },
     accepts: (response, sha256) => {
       writeFileSync(at("response"), response);
-      const words = ["-digest", sha256, "-in", "response", "-CAfile", "root.pem"];
       try {
-        return openssl("ts", "-verify", ...words).includes("OK");
+        const words = `ts -verify -digest ${sha256} -in response -CAfile root.pem`;
+        return openssl(words).includes("OK");
       } catch {
         return false;
       }

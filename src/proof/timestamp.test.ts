@@ -33,6 +33,15 @@ async function failureOf(answer: (query: Buffer) => Answer): Promise<unknown> {
 
 const rootOf = ({ root }: Authority) => new X509Certificate(readFileSync(root));
 
+function resultOf(response: Buffer, trusted: readonly X509Certificate[]): unknown {
+  try {
+    return checkTimestamp(response, DATA, { trusted });
+  } catch (error) {
+    if (!(error instanceof TimestampError)) throw error;
+    return "refused";
+  }
+}
+
 describe("a time stamp", () => {
   useOpenssl();
 
@@ -49,7 +58,7 @@ describe("a time stamp", () => {
       const trusted = [rootOf(authority)];
       expect(checkTimestamp(response, DATA, { trusted })).toEqual({
         at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
-        authority: "CN=Test authority",
+        authority: "CN=Authority",
         isTrusted: true,
       });
       expect(checkTimestamp(response, DATA)).not.toHaveProperty("isTrusted");
@@ -90,15 +99,6 @@ describe("a time stamp", () => {
       { numRuns: 500, examples: [[0, 1]] },
     );
   });
-
-  function resultOf(response: Buffer, trusted: readonly X509Certificate[]): unknown {
-    try {
-      return checkTimestamp(response, DATA, { trusted });
-    } catch (error) {
-      if (!(error instanceof TimestampError)) throw error;
-      return "refused";
-    }
-  }
 });
 
 describe("a request for a time stamp", () => {

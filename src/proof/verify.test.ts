@@ -281,10 +281,6 @@ describe("an export with anchors", () => {
     return (await evidenceOf([WHOLE], { anchored: ANCHORED })).lines;
   }
 
-  async function codesOf(lines: readonly string[]): Promise<readonly string[]> {
-    return (await problemsOf(lines)).map(({ code }) => code);
-  }
-
   test("says which links were anchored, and where", async () => {
     const lines = await anchored();
     expect(await problemsOf(lines)).toEqual([]);
@@ -392,32 +388,14 @@ describe("an export with anchors", () => {
 describe("an export with a time stamp", () => {
   useOpenssl();
 
-  async function stamped() {
-    const authority = createAuthority();
-    const url = await serveAuthority((query) => ({ body: authority.reply(query) }));
-    const heads = [[headOf(WHOLE, 2)]];
-    const text = documentToText(anchorsOf(heads).anchors[0]?.document ?? { prev: "", heads: [] });
-    const signal = new AbortController().signal;
-    const proof = await requestTimestamp(url, Buffer.from(text), signal);
-    const { lines } = await evidenceOf([WHOLE], { anchored: anchorsOf(heads, proof) });
-    const other = await requestTimestamp(url, Buffer.from("other"), signal);
-    return { authority, lines, other };
-  }
-
-  async function check(lines: readonly string[], options: VerifyOptions = {}) {
-    const { problems, anchors } = await verifyEvidence([Buffer.from(lines.join(""))], options);
-    return [problems.map(({ code }) => code), anchors.map(({ by }) => by)];
-  }
-
   test("is verified with the certificate of its authority, and says so without", async () => {
     counters("T-ANCHOR-1");
     const { authority, lines } = await stamped();
-    const read = (file: string) => parseCertificates(readFileSync(file, "utf8"));
-    const by = { kind: "timestamp", authority: "CN=Test authority" };
+    const by = { kind: "timestamp", authority: "CN=Authority" };
     expect([
-      await check(lines, { authorities: read(authority.root) }),
-      await check(lines),
-      await check(lines, { authorities: read(createAuthority().root) }),
+      await stampsIn(lines, { authorities: certificatesIn(authority.root) }),
+      await stampsIn(lines),
+      await stampsIn(lines, { authorities: certificatesIn(createAuthority().root) }),
     ]).toMatchObject([
       [[], [{ ...by, isTrusted: true }]],
       [[], [{ ...by, isTrusted: false }]],
@@ -430,7 +408,7 @@ describe("an export with a time stamp", () => {
     const { other } = await stamped();
     const withResponse = async (response: string) => {
       const anchored = anchorsOf([[headOf(WHOLE, 2)]], { ...other, response });
-      return check((await evidenceOf([WHOLE], { anchored })).lines);
+      return stampsIn((await evidenceOf([WHOLE], { anchored })).lines);
     };
     expect([await withResponse(other.response), await withResponse("AAAA")]).toEqual([
       [["bad_timestamp"], []],
@@ -450,4 +428,29 @@ function predicateOf(line = ""): Record<string, unknown> {
 function isOf(line: string, type: string): boolean {
   const { payload } = JSON.parse(line) as { payload: string };
   return Buffer.from(payload, "base64").includes(`:${type}:v1`);
+}
+
+async function codesOf(lines: readonly string[]): Promise<readonly string[]> {
+  return (await problemsOf(lines)).map(({ code }) => code);
+}
+
+async function stamped() {
+  const authority = createAuthority();
+  const url = await serveAuthority((query) => ({ body: authority.reply(query) }));
+  const heads = [[headOf(WHOLE, 2)]];
+  const text = documentToText(anchorsOf(heads).anchors[0]?.document ?? { prev: "", heads: [] });
+  const signal = new AbortController().signal;
+  const proof = await requestTimestamp(url, Buffer.from(text), signal);
+  const { lines } = await evidenceOf([WHOLE], { anchored: anchorsOf(heads, proof) });
+  const other = await requestTimestamp(url, Buffer.from("other"), signal);
+  return { authority, lines, other };
+}
+
+async function stampsIn(lines: readonly string[], options: VerifyOptions = {}) {
+  const { problems, anchors } = await verifyEvidence([Buffer.from(lines.join(""))], options);
+  return [problems.map(({ code }) => code), anchors.map(({ by }) => by)];
+}
+
+function certificatesIn(file: string) {
+  return parseCertificates(readFileSync(file, "utf8"));
 }

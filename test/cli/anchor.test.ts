@@ -95,7 +95,7 @@ describe("anchoring", () => {
     expect([status, stderr]).toEqual([1, expect.stringContaining("not both")]);
   });
 
-  test("that failed is a warning of jp doctor, until it works", async () => {
+  test("that failed is a warning of jp doctor", async () => {
     const anchored = await new AnchoredProject('git = "/nowhere.git"').decide();
     const check = async () => {
       const lines = jsonLines(await anchored.jp("doctor", "-F", "json", "--timeout", "1"));
@@ -127,9 +127,7 @@ describe("anchoring by time stamps", () => {
       anchored.jp("evidence", "verify", "evidence.jsonl", ...words);
     expect((await verify()).stdout).toContain("the authority was not checked");
     const { stdout } = await verify("--tsa-cert", authority.root);
-    expect(stdout).toMatch(
-      /- Before \S+Z, says CN=Test authority: from an authority that you trust\./,
-    );
+    expect(stdout).toMatch(/- Before \S+Z, says CN=Authority: from an authority that you trust\./);
     const other = await verify("--tsa-cert", createAuthority().root);
     expect(other).toMatchObject({
       status: 1,
@@ -139,6 +137,11 @@ describe("anchoring by time stamps", () => {
     expect([none.status, none.stderr]).toEqual([2, expect.stringContaining("no certificates")]);
   });
 });
+
+/** So many of them ago, in seconds. */
+function hours(count: number): number {
+  return Date.now() / 1000 - count * 3600;
+}
 
 test("a turn anchors in the background, once a day, after what it decided is in the log", async () => {
   await using server = await ModelServer.start(["Hi.", "Hi."]);
@@ -160,7 +163,6 @@ test("a turn anchors in the background, once a day, after what it decided is in 
   const anchors = path.join(project.data, "proof", "anchors.jsonl");
   mkdirSync(path.dirname(anchors));
   writeFileSync(anchors, "", { mode: 0o600 });
-  const hours = (count: number) => Date.now() / 1000 - count * 3600;
   utimesSync(anchors, hours(23), hours(23));
   const { status } = await query(project, ["Hello"], { variables, self: sending("early") });
   utimesSync(anchors, hours(25), hours(25));

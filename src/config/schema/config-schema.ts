@@ -334,8 +334,8 @@ function hasNoPassword(text: string): boolean {
 /** Nothing that git would take for an option, or for a program to run. */
 function isGitRemote(text: string): boolean {
   if (/[\s\p{Cc}]/u.test(text) || text.includes("::")) return false;
-  if (/^https:\/\//.test(text)) return hasNoPassword(text);
-  if (/^ssh:\/\//.test(text)) return URL.canParse(text) && new URL(text).password === "";
+  if (text.startsWith("https://")) return hasNoPassword(text);
+  if (text.startsWith("ssh://")) return URL.canParse(text) && new URL(text).password === "";
   return text.startsWith("/") || /^(?:[\w.+-]+@)?[A-Za-z0-9][\w.-]*:[^-:/][^:]*$/.test(text);
 }
 
