@@ -41,6 +41,7 @@ const READERS: Readonly<Record<string, string>> = {
   notify: "src/config/notify-settings.ts",
   shell: "src/config/shell-settings.ts",
   undo: "src/runtime/changes.ts",
+  proof: "src/config/anchor-settings.ts",
   web: "src/runtime/tools.ts",
   "conversation.mode": "src/runtime/tools.ts",
 };

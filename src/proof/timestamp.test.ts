@@ -65,7 +65,7 @@ describe("a time stamp", () => {
     },
   );
 
-  test("of another authority than those that are trusted is not trusted", async () => {
+  test("is not trusted if it is of another authority than those that are", async () => {
     counters("T-ANCHOR-1");
     const [authority, other] = [createAuthority(), createAuthority()];
     const response = await request((query) => ({ body: authority.reply(query) }));
@@ -79,7 +79,7 @@ describe("a time stamp", () => {
     expect(() => checkTimestamp(response, Buffer.from("other"))).toThrow(TimestampError);
   });
 
-  test("with a byte changed is not accepted, or says the same", async () => {
+  test("is not accepted with a byte changed, or says the same", async () => {
     counters("T-ANCHOR-1");
     const authority = createAuthority();
     const trusted = [rootOf(authority)];
@@ -143,7 +143,7 @@ describe("a response to a request for a time stamp", () => {
     ["an error", { status: 500, body: Buffer.alloc(0) }, "anchor_failed"],
     ["a redirection", { status: 302, body: Buffer.alloc(0) }, "anchor_failed"],
     ["larger than any time stamp", { body: Buffer.alloc(2_000_000) }, "anchor_failed"],
-  ])("is refused: %s", async (_name, answer, code) => {
+  ])("is refused if it is not what was asked for: %s", async (_name, answer, code) => {
     counters("T-ANCHOR-2");
     expect(await failureOf(() => answer)).toBe(code);
   });
