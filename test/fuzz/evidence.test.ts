@@ -161,7 +161,9 @@ function changedMember(text: string, number: Draw["number"]): string {
   const value = parent[key];
   parent[key] =
     typeof value === "number"
-      ? value + 1
+      ? value === value + 1
+        ? 0 // So large that one more makes no difference.
+        : value + 1
       : typeof value === "boolean"
         ? !value
         : `${String(value)}x`;
