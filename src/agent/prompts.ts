@@ -142,7 +142,7 @@ export function promptRequest(
         const checked = await checkArguments(description, edited);
         return checked.ok ? undefined : checked.message;
       };
-      const isKept = mode === "ask" && !isAskedEachTime;
+      const isKept = mode === "ask" && !isAskedEachTime && base.terms === undefined;
       const shown = { question, canRemember: isKept, check, ...grantsOf(decision) };
       const alone = isDecidedAlone(base, asked) ? { isDecidedAlone: true } : {};
       return { ...base, kind: asked.kind, ...shown, isEditing: mode === "edit", ...alone };
@@ -207,7 +207,8 @@ function questionRequest(
     label,
     question: escalation === undefined ? question : withEscalation(question, escalation),
     questionId: question.id,
-    canRemember: canRemember(question),
+    // Under terms, each decision is made by itself.
+    canRemember: base.terms === undefined && canRemember(question),
     ...grantsOf(decision),
   };
 }

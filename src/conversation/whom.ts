@@ -164,9 +164,18 @@ export function explainDecider(
 /** `ada or someone with the role finance`. Names are as they are: neutralize them for a terminal. */
 export function describeWhom({ for: person, forAny = [], terms }: ForWhom): string {
   const { quorum = 1, notBy } = terms ?? {};
-  const who = describePeople({ for: person, forAny });
-  const count = quorum > 1 ? `${quorum} people (${who})` : who;
-  return notBy === undefined ? count : `${count}, but not whoever started the turn`;
+  const who =
+    quorum > 1 ? describeSeveral(quorum, forAny) : describePeople({ for: person, forAny });
+  return notBy === undefined ? who : `${who}, other than whoever started the turn`;
+}
+
+function describeSeveral(quorum: number, forAny: readonly Addressee[]): string {
+  const [first, ...others] = forAny.map((each) =>
+    "user" in each ? each.user : `people with the role ${each.role}`,
+  );
+  if (first === undefined) return `${quorum} people`;
+  if (others.length > 0) return `${quorum} of these: ${[first, ...others].join(", ")}`;
+  return `${quorum} ${first}`;
 }
 
 function describePeople({ for: person, forAny = [] }: ForWhom): string {

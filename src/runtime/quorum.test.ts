@@ -123,7 +123,10 @@ describe("a quorum", () => {
 
   test("counts the person at the terminal once, and does not ask them again", async () => {
     const ran = await asked({}, "ada", { permissions: [{ type: "run" }] });
-    expect([ran.end.type, ran.prompter.permissions.length]).toEqual(["waiting", 1]);
+    expect([ran.end.type, ran.prompter.permissions.map((each) => each.canRemember)]).toEqual([
+      "waiting",
+      [false],
+    ]);
     expect((await listPending(ran.store))[0]?.votes).toMatchObject([{ by: { name: "ada" } }]);
     expect((await say(ran, "ada")).type).toBe("repeated");
     expect((await resume(ran, ran.directory, [transfer])).type).toBe("waiting");

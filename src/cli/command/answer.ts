@@ -269,7 +269,7 @@ async function notRecordedError(
     case "repeated":
       return new JpError(
         "already_counted",
-        `${id}: you have said so already, and ${others(result)}.`,
+        `You have said so already to ${id}: ${others(result)}.`,
       );
     case "overdue":
       return overdueError(row, context);

@@ -11,6 +11,7 @@ import {
 import {
   describePending,
   describeSubject,
+  describeVotes,
   jsonLine,
   oneLine,
   type PendingRow,
@@ -174,6 +175,7 @@ function pendingLines(
   return [
     describePending(row),
     ...describeSubject(row).flatMap((line) => wrapCode(`    ${line}`, lineWidth)),
+    ...(row.votes === undefined ? [] : [`    So far: ${describeVotes(row.votes)}`]),
     `    ${paint("cyan", id)}${paint("dim", `, ${ago}${due}${isMine ? "" : ", not for you"}`)}`,
   ];
 }
