@@ -202,7 +202,8 @@ export function describeVotes(votes: readonly ShownVote[]): string {
 }
 
 function sayVote({ by, decision, answer }: ShownVote): string {
-  const said = decision === undefined ? `answered ${valueLine(answer ?? null)}` : decision;
+  const words = typeof answer === "boolean" ? (answer ? "yes" : "no") : valueLine(answer ?? null);
+  const said = decision ?? `answered ${words}`;
   return `${oneLine(by.name ?? "someone")} has ${said}`;
 }
 

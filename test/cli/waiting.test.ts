@@ -218,6 +218,41 @@ test("a question for a role is answered by whoever has it, whatever name the con
   ]);
 });
 
+test("what two people decide together waits for the second one, who may stand in for another", async () => {
+  const project = new Project();
+  await place(project, { forAny: [{ role: "finance" }], terms: { quorum: 2 } });
+  const people = (...words: readonly string[]) => project.jp("serve", "people", ...words);
+  const osUser = ["--os-user", userInfo().username];
+  await people("add", "ada", "--roles", "finance", ...osUser);
+  await people("add", "bo", "--roles", "finance");
+  await people("add", "cy");
+  const answer = async () => {
+    const { status, stderr } = await project.jp("inquiry", "answer", "a.q.1", "yes");
+    return [status, stderr.trimEnd().split("\n").at(-1)];
+  };
+  expect(await answer()).toEqual([0, "Counted for a.q.1: 1 of 2 people have said the same."]);
+  expect(await answer()).toEqual([
+    1,
+    "jp: You have said so already to a.q.1: 1 of 2 people have said the same.",
+  ]);
+  const listed = await project.jp("inquiry", "ls", "--pending");
+  expect(listed.stdout).toContain("So far: ada has answered yes");
+  await people("set", "ada", "--os-user", "");
+  await people("set", "cy", ...osUser);
+  expect(await answer()).toEqual([1, "You are cy, by your OS user, with no roles."]);
+  const away = await people("away", "bo", "--to", "cy", "--until", "2d");
+  expect([away.status, away.stderr]).toEqual([
+    0,
+    expect.stringMatching(/^cy decides in place of bo until \d{4}-\d\d-\d\d \d\d:\d\d\.$/m),
+  ]);
+  expect((await answer())[0]).toBe(0);
+  expect(entriesOf(recordOf(project), "inquiry_response")).toMatchObject([
+    { answered_by: { name: "cy", auth: "os_user", role: "finance", on_behalf_of: "bo" } },
+  ]);
+  expect((await people("away", "bo", "--to", "cy", "--until", "yesterday")).status).toBe(2);
+  expect((await people("back", "bo")).stderr).toBe("bo is back.\n");
+});
+
 test("what waits is listed even if one conversation cannot be read", async () => {
   const project = new Project();
   await place(project);

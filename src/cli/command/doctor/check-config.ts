@@ -11,11 +11,13 @@ import {
   loadLayers,
   offeringServers,
   type PartialConfig,
+  type PeopleTarget,
   resolveAssistant,
   resolveTools,
   type ToolSettings,
 } from "../../../config/index.ts";
-import { type Directory, isSameName } from "../../../conversation/index.ts";
+import { type Directory, identify, isSameName, mayDecide } from "../../../conversation/index.ts";
+import { whomOfTarget } from "../../../agent/index.ts";
 import { pathToText, isJpError } from "../../../util/index.ts";
 import type { McpServers } from "../../../mcp/index.ts";
 import {
@@ -76,7 +78,7 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
   }
 }
 
-/** What is for a role that no one has waits forever. Without people, the owner decides. */
+/** What is for a role that no one has, or for more people than there are, waits forever. Without people, the owner decides. */
 function findUnheldRoles(config: PartialConfig, directory: Directory): readonly string[] {
   let people: ReturnType<Directory["list"]>;
   try {
@@ -94,8 +96,23 @@ function findUnheldRoles(config: PartialConfig, directory: Directory): readonly 
     const roles = named.flatMap((each) => ("role" in each ? [each.role] : []));
     const unheld = roles.filter((role) => !held.some((each) => isSameName(each, role)));
     const key = pathToText(["conversation", "tools", name]);
-    return [...new Set(unheld)].map((role) => `${key}: no one has the role ${oneLine(role)}`);
+    const few = [target, ...rules, ...asked].flatMap((each) =>
+      each === undefined ? [] : findTooFew(each, directory),
+    );
+    const findings = [...unheld.map((role) => `no one has the role ${oneLine(role)}`), ...few];
+    return [...new Set(findings)].map((finding) => `${key}: ${finding}`);
   });
+}
+
+function findTooFew(target: PeopleTarget, directory: Directory): readonly string[] {
+  const { quorum = 1 } = target.terms ?? {};
+  if (quorum === 1) return [];
+  const whom = { ...whomOfTarget(target), terms: { quorum } };
+  const able = directory.list().filter(({ name }) => {
+    const claimant = { channel: "desk", name, auth: "token" } as const;
+    return mayDecide(whom, identify(whom, claimant, directory));
+  });
+  return able.length >= quorum ? [] : [`${quorum} people have to decide, and ${able.length} can`];
 }
 
 /** Editors check the config with a copy of the schema. It is as old as the jp that wrote it. */
