@@ -38,6 +38,7 @@ interface Asked {
   readonly text?: string;
   readonly for?: string;
   readonly forAny?: readonly { readonly role: string }[];
+  readonly terms?: { readonly quorum: number };
   readonly hoursAgo?: number;
   /** Counted from now. */
   readonly deadlineHours?: number;
