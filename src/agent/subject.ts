@@ -55,8 +55,8 @@ export async function describeDecision(
 
 /** The name of who has started the turn, as far as that is known. */
 export function starterOf({ journal }: Pick<TurnContext, "journal">): string | undefined {
-  const start = lastTurn(journal).find(({ type }) => type === "turn_start");
-  return start?.type === "turn_start" ? start.startedBy : undefined;
+  const message = lastTurn(journal).find((event) => event.type === "chat_request");
+  return message?.startedBy;
 }
 
 /** Who decides about a call: as it was asked, if it still waits, whatever the config says by now. */

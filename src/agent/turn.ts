@@ -25,8 +25,6 @@ import {
   type TurnProgress,
   type UndoneFile,
   undoneSince,
-  type Timestamp,
-  type TurnStart,
 } from "../conversation/index.ts";
 import type { InquiryBackend } from "../answer-model/index.ts";
 import type { Model, ToolChoice, ToolSchema } from "../provider/index.ts";
@@ -229,11 +227,12 @@ export class Turn {
     const { undone = undoneSince(before, message.replacesTurn === true) } = message;
     await this.#journal.record(
       ...closeTurnBefore(message, before, clock),
-      this.#turnStart(timestamp),
+      { type: "turn_start", timestamp },
       {
         type: "chat_request",
         timestamp,
         ...message,
+        ...this.#startedBy(),
         ...recorded,
         ...check,
         ...(undone.length > 0 && { undone }),
@@ -244,12 +243,11 @@ export class Turn {
   }
 
   /** Whoever says what to do next starts the next turn. Where no one is known, it says nothing. */
-  #turnStart(timestamp: Timestamp, by?: Redirection["by"]): TurnStart {
+  #startedBy(by?: Redirection["by"]): { readonly startedBy?: string } {
     const { directory } = this.#setup;
     const people = directory?.list() ?? [];
     const name = by?.auth === undefined ? directory?.findHere()?.name : by.name;
-    const isNamed = people.length > 0 && name !== undefined;
-    return { type: "turn_start", timestamp, ...(isNamed && { startedBy: name }) };
+    return people.length > 0 && name !== undefined ? { startedBy: name } : {};
   }
 
   #assertNothingWaits(): void {
@@ -293,13 +291,14 @@ export class Turn {
     const { name: author = request?.author } = by;
     await this.#journal.record(
       { type: "turn_end", timestamp, reason: "stopped" },
-      this.#turnStart(timestamp, by),
+      { type: "turn_start", timestamp },
       {
         type: "chat_request",
         timestamp,
         content,
         ...(schema !== undefined && { schema }),
         ...(author !== undefined && { author }),
+        ...this.#startedBy(by),
         ...(isChecked === true && { isChecked }),
       },
     );

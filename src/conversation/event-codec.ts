@@ -38,7 +38,6 @@ import {
   type ChatResponse,
   type ConversationEvent,
   type EventType,
-  type TurnStart,
   type InquiryId,
   isEventType,
   type ToolStep,
@@ -191,25 +190,14 @@ const SUBJECT_KEYS = [
   "person",
 ];
 
-function startToJson({ startedBy }: TurnStart): JsonObject {
-  return startedBy === undefined ? {} : { started_by: startedBy };
-}
-
 const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
-  turn_start: {
-    keys: knownKeys("started_by"),
-    parse: (shape) => {
-      const startedBy = optionalString(shape, "started_by");
-      return { type: "turn_start", ...(startedBy !== undefined && { startedBy }) };
-    },
-    toJson: startToJson,
-    mirror: startToJson,
-  },
+  turn_start: { keys: knownKeys(), parse: () => ({ type: "turn_start" }), toJson: () => ({}) },
   chat_request: {
     keys: knownKeys(
       "content",
       "schema",
       "author",
+      "started_by",
       "files",
       "checked",
       "correction",
@@ -415,12 +403,14 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
 
 function parseChatRequest(shape: Shape): Omit<ChatRequest, "timestamp"> {
   const author = optionalString(shape, "author");
+  const startedBy = optionalString(shape, "started_by");
   const correction = optionalString(shape, "correction");
   return {
     type: "chat_request",
     content: stringField(shape, "content"),
     ...(shape.value["schema"] != null && { schema: objectField(shape, "schema").value }),
     ...(author !== undefined && { author }),
+    ...(startedBy !== undefined && { startedBy }),
     ...(shape.value["files"] != null && { files: arrayField(shape, "files").map(parseFile) }),
     ...(optionalBoolean(shape, "checked") === true && { isChecked: true }),
     ...(correction !== undefined && { correction }),
@@ -429,8 +419,10 @@ function parseChatRequest(shape: Shape): Omit<ChatRequest, "timestamp"> {
   };
 }
 
-function marksToJson({ isChecked, correction, replacesTurn, undone }: ChatRequest): JsonObject {
+function marksToJson(request: ChatRequest): JsonObject {
+  const { startedBy, isChecked, correction, replacesTurn, undone } = request;
   return {
+    ...(startedBy !== undefined && { started_by: startedBy }),
     ...(isChecked === true && { checked: true }),
     ...(correction !== undefined && { correction }),
     ...(replacesTurn === true && { replaces: true }),

@@ -50,8 +50,6 @@ interface EventBase {
 /** Starts a turn. */
 export interface TurnStart extends EventBase {
   readonly type: "turn_start";
-  /** The name of the person who has started it, where people are known. */
-  readonly startedBy?: string;
 }
 
 /** A message of the user, or a correction by jp. */
@@ -61,6 +59,8 @@ export interface ChatRequest extends EventBase {
   /** JSON Schema of the requested structured output. */
   readonly schema?: JsonObject;
   readonly author?: string;
+  /** The name of the known person who has started the turn with it. Unlike the author, they are not who they say they are. */
+  readonly startedBy?: string;
   /** Not empty. */
   readonly files?: readonly RecordedFile[];
   /** jp checks the answer against the schema, and a `turn_end` says when that is over. */

@@ -377,7 +377,7 @@ const anyFiles = fc.array(
 
 /** Any event of any kind that the record can hold. */
 export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
-  eventOf("turn_start", objects({}, { startedBy: anyText })),
+  eventOf("turn_start", objects({})),
   eventOf(
     "chat_request",
     objects(

@@ -2,7 +2,7 @@
  * The JSON of the desk's API, as types. The server, the page and `DeskClient` share them, and the schemas of the OpenAPI
  * document are held to them. Keys are those of the record. Whatever else comes along is from a newer version.
  */
-import type { DecisionKind, TermsJson, VoteJson as RecordedVote } from "../conversation/index.ts";
+import type { DecisionKind, TermsJson, VoteJson } from "../conversation/index.ts";
 import type { Right } from "../people/index.ts";
 import type { Addressee, InquirySource, ToolOrigin } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
@@ -10,7 +10,7 @@ import type { Json, JsonObject } from "../util/index.ts";
 export type { Right } from "../people/index.ts";
 
 /** What one of several people has said who decide together. */
-export type VoteJson = Omit<RecordedVote, "by" | "at"> & {
+export type SaidJson = Omit<VoteJson, "by" | "at"> & {
   readonly by: DeciderJson;
   readonly at: string;
 };
@@ -119,7 +119,7 @@ export interface DecisionJson extends OutcomeJson {
   /** What it takes besides: several people, or someone else than whoever started the turn. */
   readonly terms?: TermsJson;
   /** What people have said so far who decide together. */
-  readonly votes?: readonly VoteJson[];
+  readonly votes?: readonly SaidJson[];
   /** For a delivery that waits: what the tool returned. */
   readonly result?: { readonly content: string; readonly is_error: boolean };
   /** The title of the conversation, if it has one. */

@@ -16,8 +16,10 @@ export function withoutVotes(turn: readonly ConversationEvent[]): readonly Conve
     switch (event.type) {
       case "decision_vote":
         return [];
-      case "turn_start":
-        return [{ type: event.type, timestamp: event.timestamp }];
+      case "chat_request": {
+        const { startedBy: _, ...message } = event;
+        return [message];
+      }
       case "decision_void":
         return voided.has(event.id) ? [] : [event];
       case "inquiry_request":
