@@ -161,7 +161,9 @@ function changedMember(text: string, number: Draw["number"]): string {
   const value = parent[key];
   parent[key] =
     typeof value === "number"
-      ? value + 1
+      ? value === 0 // A large number plus one is the same number.
+        ? 1
+        : -value
       : typeof value === "boolean"
         ? !value
         : `${String(value)}x`;
