@@ -11,6 +11,7 @@ import {
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { type ChainLine, commitTo, hashLink, parseChainLine } from "../../conversation/index.ts";
+import { attemptStart } from "../../conversation/events.fixture.ts";
 import { answerBy, REST, WAITING } from "../open-question.fixture.ts";
 import { type TemporaryWorkspace, temporaryWorkspace } from "../temporary-workspace.fixture.ts";
 
@@ -82,6 +83,17 @@ describe("the chain of a conversation", () => {
       "inquiry_response",
       "tool_call_response",
     ]);
+  });
+
+  test("has again what a killed process has not written before anything acts on it", async () => {
+    const workspace = await waiting();
+    const [start] = readFileSync(chainIn(workspace), "utf8").split("\n");
+    writeFileSync(chainIn(workspace), `${start ?? ""}\n`);
+    const [{ id } = { id: undefined }] = await workspace.conversations.list();
+    if (id === undefined) throw new Error("no conversation");
+    await using writer = await workspace.conversations.open(id);
+    await writer.append(attemptStart("a"));
+    expect(kindsOf(workspace)).toEqual(["start", "inquiry_request rebuilt", "attempt_start"]);
   });
 
   test("says that it begins late if it was removed", async () => {

@@ -166,12 +166,13 @@ export class FsConversationWriter implements ConversationWriter {
     const { lastEntries } = this.#stream;
     const hasDecision = hasLinks(entries);
     // A process that was killed may have left decisions without their links.
-    this.#isChained ??= hasLinks(lastEntries);
-    this.#isChained ||= hasDecision;
+    const hasEarlier = this.#isChained === undefined && hasLinks(lastEntries);
+    const needsLink = hasDecision || hasEarlier;
+    this.#isChained = this.#isChained === true || needsLink;
     if (this.#isChained) this.#extendChain(entries, [...lastEntries]);
     this.#stream.append(entries);
     // Nothing acts on a decision before its link is there, and what was appended later is not done earlier.
-    if (hasDecision) this.#linked = this.#chaining;
+    if (needsLink) this.#linked = this.#chaining;
     await this.#linked;
   }
 
