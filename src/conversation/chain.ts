@@ -227,9 +227,10 @@ function deciderJson(by: Decider): JsonObject {
     }
     case "policy": {
       const { kind, key, rules = [] } = by;
-      const named = rules.map(({ from, key: place, rule }) => ({
+      const named = rules.map(({ from, key: place, file, rule }) => ({
         from,
         key: place,
+        ...(file !== undefined && { file }),
         rule: sha256(canonicalJson(rule)),
       }));
       return { kind, key, ...(named.length > 0 && { rules: named }) };

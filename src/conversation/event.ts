@@ -408,6 +408,8 @@ export interface DecidingRule {
   readonly from: string;
   /** Where it stands there: a key of the config, the id of a saved rule, or the id of the inquiry that granted it. */
   readonly key: string;
+  /** The SHA-256 of the file that it stands in, as that was when jp read it. Absent if it is not in a file. */
+  readonly file?: string;
   /** As it was written. */
   readonly rule: JsonObject;
 }

@@ -227,11 +227,7 @@ const anyDecider: fc.Arbitrary<Decider> = fc.oneof(
     { kind: fc.constant("policy" as const), key: anyText },
     {
       rules: fc.array(
-        objects({
-          from: anyText,
-          key: anyText,
-          rule: anyObject,
-        }),
+        objects({ from: anyText, key: anyText, rule: anyObject }, { file: anyText }),
         { maxLength: 2 },
       ),
     },

@@ -453,9 +453,9 @@ function parseRules(raw: Json | undefined): readonly DecidingRule[] | undefined 
   if (!isJsonArray(raw)) return undefined;
   return raw.flatMap((entry) => {
     if (!isJsonObject(entry)) return [];
-    const { from, key, rule } = entry;
+    const { from, key, file, rule } = entry;
     const isRule = typeof from === "string" && typeof key === "string" && isJsonObject(rule);
-    return isRule ? [{ from, key, rule }] : [];
+    return isRule ? [{ from, key, ...(typeof file === "string" && { file }), rule }] : [];
   });
 }
 
