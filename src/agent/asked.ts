@@ -1,13 +1,14 @@
 /** Requests about a call, with everything that is known of it before it is decided. */
 import type { ToolSettings } from "../config/index.ts";
-import type {
-  AttemptStart,
-  CallProgress,
-  ForWhom,
-  InquiryId,
-  InquiryPair,
-  Timestamp,
-  ToolResult,
+import {
+  type AttemptStart,
+  type CallProgress,
+  type ForWhom,
+  type InquiryId,
+  type InquiryPair,
+  type Timestamp,
+  type ToolResult,
+  whomOf,
 } from "../conversation/index.ts";
 import type { InquirySource, ModelPrompt, Question } from "../tool/index.ts";
 import type { Verdict } from "../policy/index.ts";
@@ -100,5 +101,7 @@ export function startOf(
   timestamp: Timestamp,
 ): AttemptStart {
   const isIdempotent = tool.isIdempotent === true && { isIdempotent: true };
-  return { type: "attempt_start", timestamp, toolCallId, ...isIdempotent };
+  const { user, any } = tool.settings.target ?? {};
+  const whom = whomOf(user === undefined ? { forAny: any } : { for: user });
+  return { type: "attempt_start", timestamp, toolCallId, ...isIdempotent, ...whom };
 }

@@ -360,7 +360,8 @@ function stalePermission(
   // A doubt that was decided before anyone was asked is about what was permitted.
   const isPermitted = run?.request?.subject?.digest === permission.digest;
   const request = asked ?? (isPermitted ? run?.request : undefined);
-  const whom = whomOf(request ?? {});
+  const { startedFor } = permission.action === "rerun" ? progress : {};
+  const whom = whomOf(request ?? startedFor ?? {});
   const subject = digestCall({ ...now, arguments: args }, whom);
   const isAnothers = explainDecider(whom, permission.decidedBy, directory) !== undefined;
   if (permission.digest === subject.digest && !isAnothers) return [];

@@ -54,6 +54,8 @@ import {
   parseInquiryResponse,
   subjectToJson,
   redirectsToJson,
+  parseWhom,
+  whomToJson,
 } from "./inquiry-codec.ts";
 import { fileToJson, fileToPlainJson, parseFile } from "./message-file.ts";
 import { parseTimestamp } from "./timestamp.ts";
@@ -302,15 +304,17 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     toJson: ({ id, changed }) => ({ id, changed }),
   },
   attempt_start: {
-    keys: knownKeys("tool_call_id", "is_idempotent"),
+    keys: knownKeys("tool_call_id", "is_idempotent", "for", "for_any"),
     parse: (shape) => ({
       type: "attempt_start",
       toolCallId: stringField(shape, "tool_call_id"),
       ...(optionalBoolean(shape, "is_idempotent") === true && { isIdempotent: true }),
+      ...parseWhom(shape),
     }),
-    toJson: ({ toolCallId, isIdempotent }) => ({
+    toJson: ({ toolCallId, isIdempotent, ...whom }) => ({
       tool_call_id: toolCallId,
       ...(isIdempotent === true && { is_idempotent: true }),
+      ...whomToJson(whom),
     }),
   },
   tool_step: {

@@ -242,6 +242,9 @@ export interface AttemptStart extends EventBase {
   readonly toolCallId: string;
   /** The tool was declared safe to run twice. */
   readonly isIdempotent?: boolean;
+  /** Whom decisions about calls of the tool are for: see `DecisionSubject`. If it ends in doubt, one of them has to say what to do. */
+  readonly for?: string;
+  readonly forAny?: readonly Addressee[];
 }
 
 /** A tool has finished a step that must not run twice. Written before the tool gets the step's result. */

@@ -441,7 +441,10 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
       .map(([about, decided]) => ({ ...about, ...decided })),
   ),
   eventOf("decision_void", objects({ id: name, changed: fc.array(name, { maxLength: 3 }) })),
-  eventOf("attempt_start", objects({ toolCallId: name }, { isIdempotent: fc.constant(true) })),
+  eventOf(
+    "attempt_start",
+    objects({ toolCallId: name }, { isIdempotent: fc.constant(true), forAny: anySubject.forAny }),
+  ),
   eventOf(
     "tool_step",
     objects(

@@ -122,7 +122,7 @@ export function parseSubject(shape: Shape): DecisionSubject {
 }
 
 /** Whom this version does not know is left out: then fewer may decide, or no one. */
-function parseWhom(shape: Shape): Pick<DecisionSubject, "for" | "forAny"> {
+export function parseWhom(shape: Shape): Pick<DecisionSubject, "for" | "forAny"> {
   const person = optionalString(shape, "for");
   if (person !== undefined) return { for: person };
   if (shape.value["for_any"] == null) return {};
@@ -135,7 +135,10 @@ function parseWhom(shape: Shape): Pick<DecisionSubject, "for" | "forAny"> {
   return { forAny };
 }
 
-function whomToJson({ for: person, forAny }: DecisionSubject): JsonObject {
+export function whomToJson({
+  for: person,
+  forAny,
+}: Pick<DecisionSubject, "for" | "forAny">): JsonObject {
   return {
     ...(person !== undefined && { for: person }),
     ...(forAny !== undefined && { for_any: forAny.map((each) => ({ ...each })) }),
@@ -455,7 +458,7 @@ function parseRules(raw: Json | undefined): readonly DecidingRule[] | undefined 
     if (!isJsonObject(entry)) return [];
     const { from, key, file, rule } = entry;
     const isRule = typeof from === "string" && typeof key === "string" && isJsonObject(rule);
-    return isRule ? [{ from, key, ...(typeof file === "string" && { file }), rule }] : [];
+    return isRule ? [{ from, key, rule, ...(typeof file === "string" && { file }) }] : [];
   });
 }
 

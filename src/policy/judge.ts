@@ -207,5 +207,5 @@ function namedByAll(rules: readonly Rule[]): readonly string[] {
 function onRecord({ place, target, ...rule }: Rule): DecidingRule {
   const written = target === undefined ? rule : { ...rule, target: peopleToJson(target) };
   const { from, key, file } = place;
-  return { from, key, ...(file !== undefined && { file }), rule: written };
+  return { from, key, rule: written, ...(file !== undefined && { file }) };
 }
