@@ -1,11 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import {
-  type ConversationEvent,
-  type Directory,
-  eventsOf,
-  type KnownPerson,
-} from "../conversation/index.ts";
+import { type Directory, eventsOf, type KnownPerson } from "../conversation/index.ts";
 import {
   FakeClock,
   MemoryConversationStore,
@@ -382,10 +377,11 @@ describe("a call in doubt that no one had to allow", () => {
   /** As after a kill while it ran. */
   async function leftInDoubt(config: JsonObject) {
     const ran = await run({ config, tools: [transfer] });
-    const isStart = ({ type }: ConversationEvent) => type === "attempt_start";
     const store = new MemoryConversationStore(ran.clock);
     await using copy = await store.create({}); // It has the same id.
-    await copy.append(...ran.events.slice(0, ran.events.findIndex(isStart) + 1));
+    await copy.append(
+      ...ran.events.slice(0, ran.events.findIndex(({ type }) => type === "attempt_start") + 1),
+    );
     return { ...ran, store };
   }
 

@@ -27,6 +27,8 @@ export class ChainFile {
   readonly #id: ConversationId;
   readonly #folder: () => string;
   #opened: OpenedChain | undefined;
+  /** It ends with a line that this process has written. */
+  #isWhole = false;
   #noted = "";
 
   /** `folder`: of the conversation, which may be renamed. */
@@ -40,7 +42,7 @@ export class ChainFile {
     const builder = this.#opened?.builder;
     if (builder === undefined || builder.head === this.#noted) return;
     this.#noted = builder.head;
-    appendText(log, headLine(this.#id, workspace, builder), OWNER_FILE);
+    appendText(log, headLine(this.#id, workspace, builder), { mode: OWNER_FILE });
   }
 
   /**
@@ -55,9 +57,13 @@ export class ChainFile {
         .map((entry) => opened.builder.event(entry, newSalt()));
       const lines = [...opened.first, ...added];
       this.#opened = { ...opened, first: [] };
-      if (lines.length > 0) appendText(this.#file, lines.map(chainLineToText).join(""));
+      if (lines.length === 0) return;
+      const text = lines.map(chainLineToText).join("");
+      appendText(this.#file, text, { isWhole: this.#isWhole });
+      this.#isWhole = true;
     } catch (error) {
       this.#opened = undefined; // What is missing is found the next time.
+      this.#isWhole = false;
       throw error;
     }
   }
@@ -114,7 +120,7 @@ export function noteRemoved(
   const last = lines.at(-1)?.link;
   if (last === undefined) return;
   const head = { head: hashLink(last), length: last.seq + 1, removed: true };
-  appendText(log, headLine(id, workspace, head), OWNER_FILE);
+  appendText(log, headLine(id, workspace, head), { mode: OWNER_FILE });
 }
 
 function headLine(
@@ -193,17 +199,30 @@ function findEnd(file: string): string | undefined {
   }
 }
 
+interface AppendOptions {
+  readonly mode?: number;
+  /** The file is known to end with a whole line. */
+  readonly isWhole?: boolean;
+}
+
 /** On a line of its own, whatever the file ends with. Not synced. */
-function appendText(file: string, text: string, mode = 0o644): void {
+function appendText(
+  file: string,
+  text: string,
+  { mode = 0o644, isWhole = false }: AppendOptions = {},
+): void {
   const descriptor = openToAppend(file, mode);
   try {
-    const { size } = fstatSync(descriptor);
-    const end = Buffer.alloc(1);
-    const isCut = size > 0 && readSync(descriptor, end, 0, 1, size - 1) === 1 && end[0] !== NEWLINE;
-    writeSync(descriptor, isCut ? `\n${text}` : text);
+    writeSync(descriptor, isWhole || endsWhole(descriptor) ? text : `\n${text}`);
   } finally {
     closeSync(descriptor);
   }
+}
+
+function endsWhole(descriptor: number): boolean {
+  const { size } = fstatSync(descriptor);
+  const end = Buffer.alloc(1);
+  return size === 0 || readSync(descriptor, end, 0, 1, size - 1) === 0 || end[0] === NEWLINE;
 }
 
 const NEWLINE = 0x0a;

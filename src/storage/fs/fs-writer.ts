@@ -187,11 +187,15 @@ export class FsConversationWriter implements ConversationWriter {
   /** Never rejects: what is missing is made from the record the next time. */
   #extendChain(entries: readonly StreamEntry[], before: readonly StreamEntry[]): void {
     const extend = async () => {
-      const { ChainFile } = await loadChainFile();
-      this.#chain ??= new ChainFile(this.id, () => this.#folder);
+      this.#chain ??= await this.#createChain();
       this.#chain.append(entries, before);
     };
     this.#chaining = this.#chaining.then(extend).catch(() => undefined);
+  }
+
+  async #createChain(): Promise<ChainFile> {
+    const { ChainFile } = await loadChainFile();
+    return new ChainFile(this.id, () => this.#folder);
   }
 
   updateMetadata(change: MetadataChange): Promise<void> {
