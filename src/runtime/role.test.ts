@@ -373,18 +373,18 @@ test("the delivery of a result can be for a role", async () => {
   ]).toEqual(["waiting", [["delivery", [FINANCE]]], "refused", "recorded"]);
 });
 
-describe("a call in doubt that no one had to allow", () => {
-  /** As after a kill while it ran. */
-  async function leftInDoubt(config: JsonObject) {
-    const ran = await run({ config, tools: [transfer] });
-    const store = new MemoryConversationStore(ran.clock);
-    await using copy = await store.create({}); // It has the same id.
-    await copy.append(
-      ...ran.events.slice(0, ran.events.findIndex(({ type }) => type === "attempt_start") + 1),
-    );
-    return { ...ran, store };
-  }
+/** As after a kill while it ran. */
+async function leftInDoubt(config: JsonObject) {
+  const ran = await run({ config, tools: [transfer] });
+  const store = new MemoryConversationStore(ran.clock);
+  await using copy = await store.create({}); // It has the same id.
+  await copy.append(
+    ...ran.events.slice(0, ran.events.findIndex(({ type }) => type === "attempt_start") + 1),
+  );
+  return { ...ran, store };
+}
 
+describe("a call in doubt that no one had to allow", () => {
   test.each([{ target: FINANCE }, { policy: { run: [{ mode: "unattended" }] }, target: FINANCE }])(
     "is for whom its tool is for: %j",
     async (config) => {

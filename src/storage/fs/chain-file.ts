@@ -15,7 +15,7 @@ import {
   parseChainLine,
   type StreamEntry,
 } from "../../conversation/index.ts";
-import { randomKey, systemErrorCode } from "../../util/index.ts";
+import { systemErrorCode } from "../../util/index.ts";
 import { CHAIN } from "./conversation-folders.ts";
 import { openRecord, openToAppend } from "./safe-open.ts";
 
@@ -27,8 +27,8 @@ export class ChainFile {
   readonly #id: ConversationId;
   readonly #folder: () => string;
   #opened: OpenedChain | undefined;
-  /** It ends with a line that this process has written. */
-  #isWhole = false;
+  /** The file that ends with a line which this process has written. */
+  #written: string | undefined;
   #noted = "";
 
   /** `folder`: of the conversation, which may be renamed. */
@@ -59,11 +59,12 @@ export class ChainFile {
       this.#opened = { ...opened, first: [] };
       if (lines.length === 0) return;
       const text = lines.map(chainLineToText).join("");
-      appendText(this.#file, text, { isWhole: this.#isWhole });
-      this.#isWhole = true;
+      const file = this.#file;
+      appendText(file, text, { isWhole: this.#written === file });
+      this.#written = file;
     } catch (error) {
       this.#opened = undefined; // What is missing is found the next time.
-      this.#isWhole = false;
+      this.#written = undefined;
       throw error;
     }
   }
@@ -139,8 +140,9 @@ interface OpenedChain {
   readonly first: readonly ChainLine[];
 }
 
+/** 122 bits that no one can guess. */
 function newSalt(): string {
-  return Buffer.from(randomKey(), "hex").toString("base64url");
+  return crypto.randomUUID();
 }
 
 function isOf({ link: { json }, salt }: ChainLine, { raw }: StreamEntry): boolean {
@@ -199,9 +201,9 @@ function findEnd(file: string): string | undefined {
   }
 }
 
-interface AppendOptions {
+interface AppendTextOptions {
   readonly mode?: number;
-  /** The file is known to end with a whole line. */
+  /** This process has written to the file before, so that it ends with a whole line. */
   readonly isWhole?: boolean;
 }
 
@@ -209,9 +211,9 @@ interface AppendOptions {
 function appendText(
   file: string,
   text: string,
-  { mode = 0o644, isWhole = false }: AppendOptions = {},
+  { mode = 0o644, isWhole = false }: AppendTextOptions = {},
 ): void {
-  const descriptor = openToAppend(file, mode);
+  const descriptor = openToAppend(file, { mode, isFolderChecked: isWhole });
   try {
     writeSync(descriptor, isWhole || endsWhole(descriptor) ? text : `\n${text}`);
   } finally {
