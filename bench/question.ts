@@ -111,7 +111,7 @@ let isChained = true;
 const append = Object.getOwnPropertyDescriptor(ChainFile.prototype, "append")?.value as (
   ...given: Parameters<ChainFile["append"]>
 ) => void;
-// Once: to change it for every round would discard compiled code.
+// Replaced once, so that both sides run the same compiled code.
 ChainFile.prototype.append = function (this: ChainFile, ...given) {
   if (isChained) append.apply(this, given);
 };
