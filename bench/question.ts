@@ -1,6 +1,6 @@
 /**
  * A question of a builtin tool, up to the tool's next attempt, with both events on disk. Compares a short conversation
- * with a long one, and a question with the two appends that it needs.
+ * with a long one, a question with the two appends that it needs, and a question with one that enters no chain.
  */
 import { statSync } from "node:fs";
 import { open } from "node:fs/promises";
@@ -10,9 +10,19 @@ import { booleanQuestion } from "../src/tool/index.ts";
 import { toolCall } from "../src/conversation/events.fixture.ts";
 import { questioner } from "../src/agent/questioner.fixture.ts";
 import { ToolTurn } from "../src/agent/tool-turn.fixture.ts";
+import { ChainFile } from "../src/storage/fs/chain-file.ts";
 import { writeRecord } from "./data.ts";
-import { type Bench, compared, takeTurns, timeOf, type Times } from "./measure.ts";
+import {
+  against,
+  type Bench,
+  compared,
+  type Result,
+  takeTurns,
+  timeOf,
+  type Times,
+} from "./measure.ts";
 import { sized } from "./small.ts";
+import { ratioOf } from "./statistics.ts";
 import { openBenchWorkspace, recordFolder } from "./workspace.ts";
 
 const ROUNDS = 60;
@@ -27,6 +37,8 @@ const QUESTION = {
   time: "a question, answered and synced to disk, at 100,000 events",
   length: "a question at 100,000 events",
   bytes: "bytes that a question adds to the record",
+  chain: "CPU time of a question with the chain of decisions",
+  chainBytes: "bytes that a question adds to the chain of decisions",
 };
 
 export const question: Bench = {
@@ -37,12 +49,14 @@ export const question: Bench = {
       id: "10000000013",
       events: sized(100_000, 104),
     });
-    const bytes = Math.max(await none.bytes(), await many.bytes());
+    const bytes = Math.max(await none.bytes("events.json"), await many.bytes("events.json"));
+    const chainBytes = await none.bytes("decisions.jsonl");
     await using appends = await openAppends(path.join(folder, "appends"), bytes);
     const took = await takeTurns(
       {
         none: () => timeOf(none.ask),
         many: () => timeOf(many.ask),
+        unchained: () => withoutChain(() => timeOf(none.ask)),
         silent: () => timeOf(none.silent),
         appends: () => timeOf(appends.write),
       },
@@ -71,9 +85,45 @@ export const question: Bench = {
         figures: { size: { value: bytes - own, noise: 0 } },
         detail: "without its own text",
       },
+      { name: QUESTION.chain, unit: "× without it", goal: { most: 1.2 }, ...cpuOf(took) },
+      {
+        name: QUESTION.chainBytes,
+        unit: "× its record",
+        goal: { most: 1 },
+        figures: { size: { value: chainBytes / bytes, noise: 0 } },
+        detail: `${Math.round(chainBytes)} bytes against ${Math.round(bytes)}`,
+      },
     ];
   },
 };
+
+/** There is no switch: what extends the chain does nothing meanwhile. */
+async function withoutChain<Any>(work: () => Promise<Any>): Promise<Any> {
+  isChained = false;
+  try {
+    return await work();
+  } finally {
+    isChained = true;
+  }
+}
+
+let isChained = true;
+const append = Object.getOwnPropertyDescriptor(ChainFile.prototype, "append")?.value as (
+  ...given: Parameters<ChainFile["append"]>
+) => void;
+// Replaced once, so that both sides run the same compiled code.
+ChainFile.prototype.append = function (this: ChainFile, ...given) {
+  if (isChained) append.apply(this, given);
+};
+
+type Took = Readonly<Record<"none" | "unchained" | "silent", readonly Times[]>>;
+
+function cpuOf({ none, unchained, silent }: Took): Pick<Result, "figures" | "detail"> {
+  const [ours, theirs] = [none, unchained].map((took) =>
+    perQuestion(took, silent).map(({ cpu }) => cpu),
+  ) as [number[], number[]];
+  return { figures: { cpu: ratioOf(ours, theirs) }, detail: against(ours, theirs) };
+}
 
 /** Of calls that ask all questions, minus the cost of the same without questions. */
 function perQuestion(calls: readonly Times[], rest?: readonly Times[]): readonly Times[] {
@@ -87,8 +137,8 @@ interface Opened extends AsyncDisposable {
   /** Makes a call that asks all questions; `silent` makes one that asks none. */
   readonly ask: () => Promise<void>;
   readonly silent: () => Promise<void>;
-  /** The number of bytes that one question writes. */
-  readonly bytes: () => Promise<number>;
+  /** The number of bytes that one question adds to a file of the conversation. */
+  readonly bytes: (file: "events.json" | "decisions.jsonl") => Promise<number>;
 }
 
 async function openConversation(
@@ -114,21 +164,22 @@ async function openConversation(
     const [response] = await turn.run(request);
     if (response?.isError !== false) throw new Error(`The tool failed: ${response?.content}`);
   };
-  const written = async (tool: string) => {
-    const file = path.join(record, "events.json");
-    const before = statSync(file).size;
+  const written = async (tool: string, name: string) => {
+    const size = () => statSync(path.join(record, name), { throwIfNoEntry: false })?.size ?? 0;
+    const before = size();
     await call(tool);
-    return statSync(file).size - before;
+    return size() - before;
   };
   return {
     ask: () => call("asking"),
     silent: () => call("silent"),
-    bytes: async () => {
-      const all = await written("asking");
+    bytes: async (file) => {
+      const all = await written("asking", file);
+      if (file !== "events.json") return all / QUESTIONS;
       // The results also differ, by the list of answers.
       const results =
         encodedLength(JSON.stringify(questions.map(() => true))) - encodedLength("[]");
-      return (all - (await written("silent")) - results) / QUESTIONS + 2 * CLOSING_BYTES;
+      return (all - (await written("silent", file)) - results) / QUESTIONS + 2 * CLOSING_BYTES;
     },
     [Symbol.asyncDispose]: () => conversation[Symbol.asyncDispose](),
   };

@@ -1,12 +1,10 @@
 /** Requests about a call, with everything that is known of it before it is decided. */
 import type { ToolSettings } from "../config/index.ts";
 import type {
-  AttemptStart,
   CallProgress,
   ForWhom,
   InquiryId,
   InquiryPair,
-  Timestamp,
   ToolResult,
 } from "../conversation/index.ts";
 import type { InquirySource, ModelPrompt, Question } from "../tool/index.ts";
@@ -92,13 +90,4 @@ export interface Replaced {
   readonly whom: ForWhom;
   /** The event that says so is on record. */
   readonly isRecorded: boolean;
-}
-
-/** A call that was never started can be run without a doubt, and one that is safe to run twice needs no question. */
-export function startOf(
-  { toolCallId, tool }: Pick<AskedQuestion, "toolCallId" | "tool">,
-  timestamp: Timestamp,
-): AttemptStart {
-  const isIdempotent = tool.isIdempotent === true && { isIdempotent: true };
-  return { type: "attempt_start", timestamp, toolCallId, ...isIdempotent };
 }

@@ -30,7 +30,7 @@ import {
 } from "../conversation/index.ts";
 import type { NeedsInput } from "../executor/index.ts";
 import type { Question } from "../tool/index.ts";
-import { type AskedQuestion, type OpenCall, type Replaced, startOf } from "./asked.ts";
+import type { AskedQuestion, OpenCall, Replaced } from "./asked.ts";
 import { CallBudget } from "./budget.ts";
 import type { TurnContext } from "./context.ts";
 import { judge } from "./judge.ts";
@@ -43,7 +43,7 @@ import { isAutomatic } from "./memory.ts";
 import { cancelledText, keepsChanging, questionsTooLarge, tooManyAnswers } from "./model-texts.ts";
 import type { Journal } from "./ports.ts";
 import type { CallSteps } from "./steps.ts";
-import { changesSince, describeCall, voidEvent } from "./subject.ts";
+import { changesSince, describeCall, startOf, voidEvent } from "./subject.ts";
 
 /** The response to a call, as the model sees it. */
 export interface CallResult extends ToolResult {
@@ -130,11 +130,12 @@ export async function attemptCall(
 
 /** Before a tool runs, its start is on record. */
 async function recordStart(
-  { journal, clock }: TurnContext,
+  context: TurnContext,
   call: PermittedCall,
   events: readonly ConversationEvent[],
 ): Promise<void> {
-  await journal.record(...events, startOf(call, timestampFromDate(clock.now())));
+  const { journal, clock } = context;
+  await journal.record(...events, startOf(context, call, timestampFromDate(clock.now())));
 }
 
 /** The answers that a call has so far, and what they have used up. */
@@ -364,7 +365,8 @@ function stalePermission(
   // A doubt that was decided before anyone was asked is about what was permitted.
   const isPermitted = run?.request?.subject?.digest === permission.digest;
   const request = asked ?? (isPermitted ? run?.request : undefined);
-  const whom = whomOf(request ?? {});
+  const { startedFor } = permission.action === "rerun" ? progress : {};
+  const whom = whomOf(request ?? startedFor ?? {});
   const subject = digestCall({ ...now, arguments: args }, whom);
   const votes = request === undefined ? [] : findVotes(journal, request);
   const isAnothers = explainQuorum(whom, votes, permission, directory) !== undefined;

@@ -47,7 +47,7 @@ import { explainMisfit, type ToolSource } from "../tool/index.ts";
 import type { Verdict } from "../policy/index.ts";
 import { assertNever, isNotLoaded, type Json, type JsonObject, messageOf } from "../util/index.ts";
 import { askModel } from "./ask-model.ts";
-import { type Asked, type AskedCall, type AskedQuestion, startOf } from "./asked.ts";
+import type { Asked, AskedCall, AskedQuestion } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import { Deadline } from "./deadline.ts";
 import { type AnsweredInquiry, declineOf, withDeclines } from "./given-answers.ts";
@@ -69,6 +69,7 @@ import {
   changesSince,
   describeCall,
   describeDecision,
+  startOf,
   voidEvent,
   targetNow,
   whomOfCall,
@@ -955,7 +956,7 @@ export class Decision implements Disposable {
     round.answered.push({ request, response: event });
     if (round.open > 0 || !(await round.isCurrent(round.answered))) return [];
     round.isStarted = true;
-    return [startOf(asked, this.#now())];
+    return [startOf(this.#context, asked, this.#now())];
   }
 
   #remember(event: AnswerEvent): void {

@@ -2,6 +2,7 @@
 import type { PeopleTarget, TargetTerms } from "../config/index.ts";
 import {
   ACTIONS,
+  type AttemptStart,
   type CallSubject,
   changedParts,
   type DecisionVoid,
@@ -97,6 +98,17 @@ function termsOf(
     ...(notBy !== undefined && { notBy: starter === undefined ? {} : { name: starter } }),
     ...(proof !== undefined && { isSigned: true }),
   };
+}
+
+/** A call that was never started can be run without a doubt, and one that is safe to run twice needs no question. */
+export function startOf(
+  context: Pick<TurnContext, "journal">,
+  { toolCallId, tool }: Pick<AskedCall, "toolCallId"> & { readonly tool: CallableTool },
+  timestamp: Timestamp,
+): AttemptStart {
+  const isIdempotent = tool.isIdempotent === true && { isIdempotent: true };
+  const whom = whomOf(targetNow(context, tool.settings.target ?? {}));
+  return { type: "attempt_start", timestamp, toolCallId, ...isIdempotent, ...whom };
 }
 
 /** `digest` where nothing can be said about what has changed: older versions recorded none with what they asked. */

@@ -6,6 +6,7 @@ import {
   isNotLoaded,
   loadModule,
   parseJson,
+  sha256,
   systemErrorCode,
 } from "../util/index.ts";
 import { ConfigError, describeSyntaxError, syntaxError } from "./config-error.ts";
@@ -19,6 +20,8 @@ export interface ConfigFile {
   /** JSON, whatever the format of the file, without the address of its schema. */
   readonly value: unknown;
   readonly findLine: FindLine;
+  /** The SHA-256 of its bytes. */
+  readonly digest: () => string;
 }
 
 /** The first of `config.toml`, `config.json`, … that exists. Throws `config_unreadable`. */
@@ -29,10 +32,12 @@ export function findConfigFile(folder: string, name: string): string | undefined
 /** Also reads other files in the same formats; `kind` says what for. Throws `config_not_found`, `config_unreadable`. */
 export async function readConfigFile(file: string, kind = "Config file"): Promise<ConfigFile> {
   if (!isFile(file)) throw new ConfigError("config_not_found", `${kind} not found: ${file}`);
-  const text = readDisk(file, () => readFileSync(file, "utf8")).replace(/^\uFEFF/, "");
+  const bytes = readDisk(file, () => readFileSync(file));
+  const text = bytes.toString("utf8").replace(/^\uFEFF/, "");
   try {
     const { value, findLine } = await parseText(path.extname(file), text);
-    return { file, value: withoutSchemaAddress(toJsonValue(value)), findLine };
+    const json = withoutSchemaAddress(toJsonValue(value));
+    return { file, value: json, findLine, digest: () => sha256(bytes) };
   } catch (error) {
     if (isNotLoaded(error)) throw error;
     // No cause: it would quote the file.

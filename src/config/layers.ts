@@ -11,6 +11,8 @@ export interface Layer {
   /** A file, a variable, `defaults`, `conversation`, or a flag with its key. */
   readonly name: string;
   readonly config: PartialConfig;
+  /** The SHA-256 of its file, as it was read. */
+  readonly digest?: () => string;
   /** Keys that this layer resets: lower layers do not set them. */
   readonly cleared?: readonly (readonly string[])[];
   /** Entries for groups of tools, which `config` has for each of their tools. */

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
@@ -348,6 +349,16 @@ async function rulesOf(files: Files, options: TestOptions = {}) {
 }
 
 describe("rules", () => {
+  test("have the digest of the file that they stand in, byte by byte", async () => {
+    const text = `\uFEFF[${TOOL}]\n${rules("ä")}`;
+    const variables = {
+      JP_CFG_CONVERSATION_TOOLS_X_POLICY_RUN: ':[{"arg":"/path","prefix":"h","mode":"skip"}]',
+    };
+    const { tool } = await rulesOf({ "user/config.toml": text }, { variables });
+    const digest = createHash("sha256").update(text).digest("hex");
+    expect(tool?.policy.run.map(({ place }) => place.file)).toEqual([undefined, digest]);
+  });
+
   test("of every layer count: the user's own before the workspace's, those of a tool before those for all, higher ones first", async () => {
     const { of } = await rulesOf(
       {

@@ -289,7 +289,8 @@ class Loader {
     await add(false);
     const extendedBelow = this.layers.length - lowest;
     const own = isFromWorkspace ? this.#withoutOwn(file, config) : config;
-    this.layers.push({ name: file, config: own, extendedBelow, isFromWorkspace });
+    const { digest } = read;
+    this.layers.push({ name: file, config: own, digest, extendedBelow, isFromWorkspace });
     await add(true);
   }
 

@@ -6,13 +6,17 @@ import type { PartialToolConfig } from "./schema/tool.ts";
 
 /** A conversation has no rules: it may come from anywhere, and they are about whom to ask here. */
 export function placeRules(layer: Layer): Layer {
+  let digest: string | undefined;
+  const file = () => (digest ??= layer.digest?.());
   const tools: Readonly<Record<string, PartialToolConfig>> = layer.config.conversation?.tools ?? {};
   const placed = Object.entries(tools).flatMap(([name, { policy }]) => {
     if (policy === undefined) return [];
     const { run, result } = policy;
     const own = {
-      ...(run !== undefined && { run: placeList(run, { layer, name, of: "run" }) }),
-      ...(result !== undefined && { result: placeList(result, { layer, name, of: "result" }) }),
+      ...(run !== undefined && { run: placeList(run, { layer, file, name, of: "run" }) }),
+      ...(result !== undefined && {
+        result: placeList(result, { layer, file, name, of: "result" }),
+      }),
     };
     return [[name, { ...tools[name], policy: own }] as const];
   });
@@ -27,16 +31,20 @@ export function placeRules(layer: Layer): Layer {
 
 interface ListPlace {
   readonly layer: Layer;
+  /** The digest of its file. */
+  readonly file: () => string | undefined;
   readonly name: string;
   readonly of: "run" | "result";
 }
 
-function placeList(list: PolicyList, { layer, name, of }: ListPlace): PolicyList {
+function placeList(list: PolicyList, { layer, file, name, of }: ListPlace): PolicyList {
   const from = fromOf(layer);
   const rules = list.rules.map((rule, index) => {
     const key = ruleKey(name, of, index);
     const shared = name === "*" && { isShared: true };
-    return { ...rule, place: { from, key, layer: layer.name, ...shared } };
+    const digest = file();
+    const read = digest !== undefined && { file: digest };
+    return { ...rule, place: { from, key, layer: layer.name, ...read, ...shared } };
   });
   return { ...list, rules };
 }

@@ -117,9 +117,9 @@ export class ChainBuilder {
   }
 
   #line(kind: string, content: Readonly<Record<string, Json | undefined>>): ChainLine {
-    const members = Object.entries(content).filter(([, value]) => value !== undefined);
     const [seq, prev] = [this.#seq, this.#head];
-    const json = { kind, seq, prev, ...(Object.fromEntries(members) as JsonObject) };
+    const json: Record<string, Json> = { kind, seq, prev };
+    for (const [key, value] of Object.entries(content)) if (value !== undefined) json[key] = value;
     const link = { kind, seq, prev, json };
     this.#seq += 1;
     this.#head = hashLink(link);
@@ -235,9 +235,10 @@ function deciderJson(by: Decider): JsonObject {
     }
     case "policy": {
       const { kind, key, rules = [] } = by;
-      const named = rules.map(({ from, key: place, rule }) => ({
+      const named = rules.map(({ from, key: place, file, rule }) => ({
         from,
         key: place,
+        ...(file !== undefined && { file }),
         rule: sha256(canonicalJson(rule)),
       }));
       return { kind, key, ...(named.length > 0 && { rules: named }) };

@@ -56,9 +56,11 @@ import {
   parseInquiryResponse,
   subjectToJson,
   redirectsToJson,
+  parseWhom,
 } from "./inquiry-codec.ts";
 import { fileToJson, fileToPlainJson, parseFile } from "./message-file.ts";
 import { parseTimestamp } from "./timestamp.ts";
+import { whomToJson } from "./whom.ts";
 import { filesToJson, parseTurnUndo, parseUndoneFiles, turnUndoToJson } from "./undone.ts";
 import { parseTokenUsage, tokenUsageToJson, USAGE_KEYS } from "./usage-codec.ts";
 
@@ -321,15 +323,17 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     toJson: voteToJson,
   },
   attempt_start: {
-    keys: knownKeys("tool_call_id", "is_idempotent"),
+    keys: knownKeys("tool_call_id", "is_idempotent", "for", "for_any", "terms"),
     parse: (shape) => ({
       type: "attempt_start",
       toolCallId: stringField(shape, "tool_call_id"),
       ...(optionalBoolean(shape, "is_idempotent") === true && { isIdempotent: true }),
+      ...parseWhom(shape),
     }),
-    toJson: ({ toolCallId, isIdempotent }) => ({
+    toJson: ({ toolCallId, isIdempotent, ...whom }) => ({
       tool_call_id: toolCallId,
       ...(isIdempotent === true && { is_idempotent: true }),
+      ...whomToJson(whom),
     }),
   },
   tool_step: {

@@ -262,6 +262,10 @@ export interface AttemptStart extends EventBase {
   readonly toolCallId: string;
   /** The tool was declared safe to run twice. */
   readonly isIdempotent?: boolean;
+  /** Whom decisions about calls of the tool are for: see `DecisionSubject`. If it ends in doubt, they have to say what to do. */
+  readonly for?: string;
+  readonly forAny?: readonly Addressee[];
+  readonly terms?: Terms;
 }
 
 /** A tool has finished a step that must not run twice. Written before the tool gets the step's result. */
@@ -449,6 +453,8 @@ export interface DecidingRule {
   readonly from: string;
   /** Where it stands there: a key of the config, the id of a saved rule, or the id of the inquiry that granted it. */
   readonly key: string;
+  /** The SHA-256 of the file that it stands in, as that was when jp read it. Absent if it is not in a file. */
+  readonly file?: string;
   /** As it was written. */
   readonly rule: JsonObject;
 }

@@ -227,11 +227,7 @@ const anyDecider: fc.Arbitrary<Decider> = fc.oneof(
     { kind: fc.constant("policy" as const), key: anyText },
     {
       rules: fc.array(
-        objects({
-          from: anyText,
-          key: anyText,
-          rule: anyObject,
-        }),
+        objects({ from: anyText, key: anyText, rule: anyObject }, { file: anyText }),
         { maxLength: 2 },
       ),
     },
@@ -468,7 +464,10 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
     ),
   ),
   eventOf("decision_void", objects({ id: name, changed: fc.array(name, { maxLength: 3 }) })),
-  eventOf("attempt_start", objects({ toolCallId: name }, { isIdempotent: fc.constant(true) })),
+  eventOf(
+    "attempt_start",
+    objects({ toolCallId: name }, { isIdempotent: fc.constant(true), forAny: anySubject.forAny }),
+  ),
   eventOf(
     "tool_step",
     objects(

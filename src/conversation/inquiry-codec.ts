@@ -123,7 +123,7 @@ export function parseSubject(shape: Shape): DecisionSubject {
 }
 
 /** Whom this version does not know is left out: then fewer may decide, or no one. */
-function parseWhom(shape: Shape): Pick<DecisionSubject, "for" | "forAny" | "terms"> {
+export function parseWhom(shape: Shape): Pick<DecisionSubject, "for" | "forAny" | "terms"> {
   const { terms } = shape.value;
   return { ...parsePeople(shape), ...(terms != null && { terms: parseTerms(terms) }) };
 }
@@ -454,9 +454,9 @@ function parseRules(raw: Json | undefined): readonly DecidingRule[] | undefined 
   if (!isJsonArray(raw)) return undefined;
   return raw.flatMap((entry) => {
     if (!isJsonObject(entry)) return [];
-    const { from, key, rule } = entry;
+    const { from, key, file, rule } = entry;
     const isRule = typeof from === "string" && typeof key === "string" && isJsonObject(rule);
-    return isRule ? [{ from, key, rule }] : [];
+    return isRule ? [{ from, key, rule, ...(typeof file === "string" && { file }) }] : [];
   });
 }
 

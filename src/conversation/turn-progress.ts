@@ -26,6 +26,7 @@ import type {
 import { deadlineOf, withEscalation } from "./open-question.ts";
 import { type InquiryPair, pairInquiries } from "./turns.ts";
 import type { Timestamp } from "./timestamp.ts";
+import { isForSome } from "./whom.ts";
 
 /** The missing parts of a turn. */
 export interface TurnProgress {
@@ -68,6 +69,8 @@ export interface CallProgress {
   readonly doubts: number;
   /** The decision that let the last attempt run. */
   readonly permitted?: PermissionDecision;
+  /** Whom decisions about it were for when the last attempt started. */
+  readonly startedFor?: Pick<AttemptStart, "for" | "forAny" | "terms">;
   /** Every decision about the call that was made void, in order. */
   readonly voids: readonly DecisionVoid[];
   /** What people have said who decide about it together, in order. */
@@ -241,7 +244,7 @@ function pendingPermission(
 
 /** One that no one has been asked about yet is about what was permitted. */
 function pendingDoubt(call: CallProgress): readonly PendingItem[] {
-  const { request, permissions, doubts, permitted } = call;
+  const { request, permissions, doubts, permitted, startedFor = {} } = call;
   const { run, rerun } = permissions;
   if (rerun?.request !== undefined) return pendingPermission("in_doubt", call, rerun);
   const id = permissionId(request.id, "rerun", doubts + 1); // As it would be asked.
@@ -257,8 +260,8 @@ function pendingDoubt(call: CallProgress): readonly PendingItem[] {
       acts: true,
       arguments: args,
       ...(permitted?.digest !== undefined && { digest: permitted.digest }),
-      // Whoever had to let it run has to say whether it may run again.
-      ...whomOf(run?.request ?? {}),
+      // Whoever had to let it run, or could have been asked, has to say whether it may run again.
+      ...whomOf(run?.request ?? startedFor),
       ...votesFor(call, id),
     },
   ];
@@ -436,7 +439,8 @@ function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]):
     );
   const permissions = permissionsOf(events, since);
   const start = events[lastAttempt];
-  const isIdempotent = start?.type === "attempt_start" && start.isIdempotent === true;
+  const attempt = start?.type === "attempt_start" ? start : undefined;
+  const isIdempotent = attempt?.isIdempotent === true;
   const isInDoubt = lastAttempt !== -1 && !isAnsweredFor;
   return {
     request,
@@ -457,6 +461,7 @@ function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]):
       wasPermitted(permissions.run?.decision),
     doubts: countDoubts(events),
     ...findPermitted(events.slice(0, lastAttempt + 1)),
+    ...(attempt !== undefined && isForSome(attempt) && { startedFor: whomOf(attempt) }),
     voids: events.filter((event) => event.type === "decision_void"),
     votes: events.filter((event) => event.type === "decision_vote"),
   };

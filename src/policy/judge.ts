@@ -224,5 +224,6 @@ function namedByAll(rules: readonly Rule[]): readonly string[] {
 
 function onRecord({ place, target, ...rule }: Rule): DecidingRule {
   const written = target === undefined ? rule : { ...rule, target: peopleToJson(target) };
-  return { from: place.from, key: place.key, rule: written };
+  const { from, key, file } = place;
+  return { from, key, rule: written, ...(file !== undefined && { file }) };
 }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   chmodSync,
   cpSync,
@@ -93,6 +94,9 @@ describe("a saved rule", () => {
     expect(await decides(place.policy(), CALL)).toBe("ask");
     await place.open().save(place.grant());
     expect(await decides(place.policy(), CALL)).toBe("unattended saved");
+    expect(await place.policy().judge(CALL)).toMatchObject({
+      rules: [{ file: createHash("sha256").update(readFileSync(place.file)).digest("hex") }],
+    });
     const { workspace, rules } = place.open().list();
     expect({ workspace, rules }).toEqual({
       workspace: place.root,

@@ -102,31 +102,35 @@ export class SavedRules {
   async find(call: CallOfTool): Promise<readonly Rule[]> {
     const { name } = call.tool.settings;
     const now = this.#options.clock.now();
-    const known = this.#read().filter((rule) => rule.tool === name && !isExpired(rule, now));
+    const { rules, digest } = this.#read();
+    const known = rules.filter((rule) => rule.tool === name && !isExpired(rule, now));
     if (known.length === 0) return [];
     const identity = await identityOf(call);
-    const { file } = this.#open();
+    const { file: layer } = this.#open();
+    const place = { from: "saved", layer, ...(digest !== undefined && { file: digest }) } as const;
     return known
       .filter(({ source }) => source === identity)
       .toReversed()
-      .map(({ id, rule }) => ({ ...rule, place: { from: "saved", key: id, layer: file } }));
+      .map(({ id, rule }) => ({ ...rule, place: { ...place, key: id } }));
   }
 
   /** All of the workspace, expired ones included, in the order in which they were saved. */
   list(): RulesOfWorkspace {
     const { root, clock } = this.#options;
     const now = clock.now();
-    return { workspace: realRoot(root), rules: this.#read().map((rule) => toListed(rule, now)) };
+    return {
+      workspace: realRoot(root),
+      rules: this.#read().rules.map((rule) => toListed(rule, now)),
+    };
   }
 
-  #read(): readonly SavedRule[] {
+  #read(): { readonly rules: readonly SavedRule[]; readonly digest?: string | undefined } {
     try {
-      return this.#open()
-        .reader.read()
-        .entries.flatMap(({ saved }) => saved ?? []);
+      const { entries, digest } = this.#open().reader.read();
+      return { rules: entries.flatMap(({ saved }) => saved ?? []), digest };
     } catch (error) {
       this.#options.onWarning(messageOf(error)); // The folder belongs to another user, for example.
-      return [];
+      return { rules: [] };
     }
   }
 
@@ -200,7 +204,7 @@ export class SavedRules {
 
   /** Returns those that were there. Throws `write_failed`. */
   async remove(isRemoved: (rule: SavedRule) => boolean): Promise<readonly SavedRule[]> {
-    if (!this.#read().some(isRemoved)) return [];
+    if (!this.#read().rules.some(isRemoved)) return [];
     let gone: readonly SavedRule[] = [];
     await this.#change(({ entries, removed, ...others }) => {
       gone = entries.flatMap(({ saved }) => (saved && isRemoved(saved) ? [saved] : []));
@@ -228,7 +232,7 @@ export class SavedRules {
         lastUsed === undefined ? DAY_MS : now.getTime() - timestampToMilliseconds(lastUsed);
       return this.#used.has(id) && age >= DAY_MS;
     };
-    if (!this.#read().some(isNoted)) return;
+    if (!this.#read().rules.some(isNoted)) return;
     const lastUsed = timestampFromDate(now);
     const change = ({ entries, ...others }: Stored): Stored => ({
       ...others,
@@ -318,6 +322,8 @@ interface Stored {
   readonly workspace: string;
   readonly entries: readonly StoredEntry[];
   readonly removed: readonly string[];
+  /** The SHA-256 of the file that this was read from. */
+  readonly digest?: string;
 }
 
 type StoredEntry =
@@ -370,6 +376,7 @@ function parseStored(text: string): Stored {
     workspace: stringField(shape, "workspace"),
     entries: arrayField(shape, "rules").map(toEntry),
     removed: Array.isArray(removed) ? removed.filter((id) => typeof id === "string") : [],
+    digest: sha256(text),
   };
 }
 

@@ -68,8 +68,9 @@ describe("a decision in a report", () => {
     ]);
   });
 
-  test("names the policy that decided unasked, and the digests of its rules", () => {
-    const rules = [{ from: "user", key: "policy.run[0]", rule: { tool: "a_tool" } }];
+  test("names the policy that decided unasked, with the digests of its rules and of their files", () => {
+    const file = "f".repeat(64);
+    const rules = [{ from: "user", key: "policy.run[0]", file, rule: { tool: "a_tool" } }];
     const decidedBy = { kind: "policy", key: "conversation.tools.a_tool.run", rules } as const;
     const [row] = rowsOf({ ...permission("a"), decidedBy });
     expect(row).toMatchObject({
@@ -77,7 +78,7 @@ describe("a decision in a report", () => {
       authentication: "",
       shown: "",
       policy: expect.stringMatching(
-        /^conversation\.tools\.a_tool\.run; user policy\.run\[0\] [0-9a-f]{64}$/,
+        /^conversation\.tools\.a_tool\.run; user policy\.run\[0\] [0-9a-f]{64} f{64}$/,
       ),
     });
   });

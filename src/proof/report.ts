@@ -158,7 +158,7 @@ function resultOf({ row, isStarted }: Growing, hasFailed: boolean): DecisionResu
 function policyOf(by: JsonObject): string {
   const rules = isJsonArray(by["rules"]) ? by["rules"].filter(isJsonObject) : [];
   const named = rules.map((rule) =>
-    ["from", "key", "rule"].flatMap((key) => findText(rule, key) ?? []).join(" "),
+    ["from", "key", "rule", "file"].flatMap((key) => findText(rule, key) ?? []).join(" "),
   );
   const place = findText(by, "key") ?? findText(by, "entry") ?? findText(by, "from");
   return [...(place === undefined ? [] : [place]), ...named].join("; ");
@@ -286,7 +286,7 @@ const LEGEND = [
   "  desk; `none` is a program that jp asked through. A name is what the config or the desk says; it proves no one.",
   "- Shown, decided about: the beginning of the SHA-256 of what was on the screen, and of what the decision is about. Both",
   "  are the same unless someone edited it.",
-  "- Policy: the key of the config that decided unasked, and the digests of its rules.",
+  "- Policy: the key of the config that decided unasked; of each rule its place, its digest, and the digest of its file.",
   "- Times are those of the machine's clock.",
   "- Rebuilt: the link was made later, from the record.",
 ];

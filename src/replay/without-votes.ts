@@ -23,6 +23,7 @@ export function withoutVotes(turn: readonly ConversationEvent[]): readonly Conve
       case "decision_void":
         return voided.has(event.id) ? [] : [event];
       case "inquiry_request":
+      case "attempt_start":
         return [withoutAsker(event)];
       case "permission_request":
         return isEdit(event) ? [] : [withoutAsker(event)];
@@ -44,9 +45,7 @@ function isEdit(event: ConversationEvent): event is PermissionRequestEvent {
   return event.type === "permission_request" && event.isEdited === true;
 }
 
-function withoutAsker<Event extends Extract<ConversationEvent, { readonly id?: unknown }>>(
-  event: Event & Pick<PermissionRequestEvent, "terms">,
-): Event {
+function withoutAsker<Event extends Pick<PermissionRequestEvent, "terms">>(event: Event): Event {
   const { terms } = event;
   return terms?.notBy === undefined ? event : { ...event, terms: { ...terms, notBy: {} } };
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { ScriptedModel } from "../testing/index.ts";
+import { MemoryConversationStore, ScriptedModel } from "../testing/index.ts";
 import { defineTool } from "../tool/index.ts";
+import type { JsonObject } from "../util/index.ts";
 import { answerInquiry, listPending } from "./index.ts";
 import {
   ADA,
@@ -291,6 +292,45 @@ test("the delivery of a result can be for a role", async () => {
     (await answerInquiry(ran.store, "call_1", { ...by, userName: "sam" })).type,
     (await answerInquiry(ran.store, "call_1", { ...by, userName: "ada" })).type,
   ]).toEqual(["waiting", [["delivery", [FINANCE]]], "refused", "recorded"]);
+});
+
+/** As after a kill while it ran. */
+async function leftInDoubt(config: JsonObject) {
+  const ran = await run({ config, tools: [transfer] });
+  const store = new MemoryConversationStore(ran.clock);
+  await using copy = await store.create({}); // It has the same id.
+  await copy.append(
+    ...ran.events.slice(0, ran.events.findIndex(({ type }) => type === "attempt_start") + 1),
+  );
+  return { ...ran, store };
+}
+
+describe("a call in doubt that no one had to allow", () => {
+  test.each([{ target: FINANCE }, { policy: { run: [{ mode: "unattended" }] }, target: FINANCE }])(
+    "is for whom its tool is for: %j",
+    async (config) => {
+      counters("T-PEOPLE-1");
+      const directory = new KnownPeople("sam");
+      const left = await leftInDoubt({ run: "unattended", ...config });
+      const pending = await listPending(left.store);
+      const by = { answer: "run", clock: left.clock, directory };
+      expect([
+        pending.map(({ kind, forAny }) => [kind, forAny]),
+        (await answerInquiry(left.store, "call_1", { ...by, userName: "sam" })).type,
+        (await answerInquiry(left.store, "call_1", { ...by, userName: "ada" })).type,
+        (await resume(left, directory, [transfer])).type,
+      ]).toEqual([[["in_doubt", [FINANCE]]], "refused", "recorded", "done"]);
+    },
+  );
+
+  test("does not run again on the word of someone who has lost the role", async () => {
+    const directory = new KnownPeople("sam");
+    const left = await leftInDoubt({ run: "unattended", target: FINANCE });
+    const answer = { answer: "run", clock: left.clock, directory, userName: "ada" };
+    await answerInquiry(left.store, "call_1", answer);
+    directory.people = [SAM];
+    expect((await resume(left, directory, [transfer])).type).toBe("waiting");
+  });
 });
 
 test("of several, any may decide, by name or by role", async () => {

@@ -9,6 +9,7 @@ import {
   type JsonObject,
   sha256,
 } from "../../src/util/index.ts";
+import { provenBy, readChainText } from "./check-chain.ts";
 import { leftOpen, parseRecord } from "./check-record.ts";
 import type { Workplace } from "./place.ts";
 import { conversationFolders } from "./round.ts";
@@ -70,15 +71,17 @@ function twice(ids: readonly (Json | undefined)[]): readonly string[] {
 interface Effect {
   readonly tool: string;
   readonly version: string;
+  /** How many lines the chain of decisions had when it ran. */
+  readonly lines: number;
 }
 
-/** Each call has run once, and what ran is what someone has said yes to. */
+/** Each call has run once, and what ran is what someone has said yes to, which the chain could prove by then. */
 function wrongEffects(place: Workplace, elements: readonly JsonObject[]): readonly string[] {
   const file = path.join(place.notes, "effects");
   const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : [];
   const effects = lines.map((line): Effect => {
-    const [tool = "", version = ""] = line.split(" ");
-    return { tool, version };
+    const [tool = "", version = "", count = ""] = line.split(" ");
+    return { tool, version, lines: Number(count) };
   });
   const counts = ["ship", "pack"].flatMap((tool) => {
     const count = effects.filter((effect) => effect.tool === tool).length;
@@ -88,10 +91,16 @@ function wrongEffects(place: Workplace, elements: readonly JsonObject[]): readon
   const old = effects.filter(({ version }) => version !== "new");
   const approved = approvedFiles(elements);
   const unapproved = effects.filter(({ tool }) => !approved.includes(currentPart(place, tool)));
+  const chain = readChainText(place).split("\n");
+  const unproven = effects.filter(({ tool, lines: count }) => {
+    const proven = provenBy(chain.slice(0, count), elements);
+    return !approvedFiles(proven).includes(currentPart(place, tool));
+  });
   return [
     ...counts,
     ...old.map(({ tool }) => `${tool} has run as it was before`),
     ...unapproved.map(({ tool }) => `${tool} has run on a decision about something else`),
+    ...unproven.map(({ tool }) => `${tool} has run before the chain could prove who said yes`),
   ];
 }
 

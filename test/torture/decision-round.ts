@@ -5,6 +5,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import type { JsonObject } from "../../src/util/index.ts";
+import { type ChainThen, problemsOfChain, readChainText } from "./check-chain.ts";
 import { problemsOfDecisions } from "./check-decisions.ts";
 import { endOrphans, findStrayFiles } from "./leftovers.ts";
 import { makePlace, type Workplace } from "./place.ts";
@@ -74,6 +75,10 @@ export async function playDecisions(round: DecisionRound, program: string): Prom
         .filter((file) => !UNFINISHED_OFFER.test(file))
         .map((file) => `left behind: ${file}`),
       ...problemsOfDecisions(place, runs),
+      ...(await problemsOfChain(place, {
+        chains: course.chains,
+        wasCut: runs.some(({ wasKilled }) => wasKilled),
+      })),
     ];
     return { runs: course.runs, problems };
   } finally {
@@ -84,6 +89,7 @@ export async function playDecisions(round: DecisionRound, program: string): Prom
 class Course {
   readonly runs: StepRun[] = [];
   readonly problems: string[] = [];
+  readonly chains: ChainThen[] = [];
   readonly #place: Workplace;
   readonly #round: DecisionRound;
   readonly #program: string;
@@ -154,10 +160,14 @@ class Course {
       ...(folder !== undefined && { conversation: conversationOf(folder) }),
     };
     const options = { program: this.#program, round, ...(onRecorded && { onRecorded }) };
+    const isAlone = this.#running === 0;
     this.#running += 1;
     const run = await runTurnProcess(plan, options);
     this.#running -= 1;
     this.runs.push({ step, run });
+    // One that offers its answer to another is told of it as soon as it can read it.
+    const answered = isAlone ? run.answered : [];
+    this.chains.push({ ...run, answered, text: readChainText(this.#place) });
     if (run.isHanging) this.problems.push(`process ${step} hangs`);
     if (run.wasKilled) {
       // Whoever decides about a doubt looks whether the tool has done its work.
@@ -176,9 +186,13 @@ class Course {
   }
 }
 
-/** One does its work at once, the other one asks first. Both log the version that did its work. */
+/** One does its work at once, the other one asks first. Both log the version that did its work, and how long the chain was. */
 function writeScripts({ root }: Workplace, version: "old" | "new"): void {
-  const work = (tool: string) => `printf '%s\\n' "${tool} ${version}" >>"$TORTURE_NOTES/effects"
+  const work = (tool: string) => `links=0
+for chain in .jp/conversations/*/decisions.jsonl; do
+  [ ! -e "$chain" ] || while read -r _; do links=$((links + 1)); done <"$chain"
+done
+printf '%s\\n' "${tool} ${version} $links" >>"$TORTURE_NOTES/effects"
 echo done
 `;
   const read = "read -r document || exit 1\n";

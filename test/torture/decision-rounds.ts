@@ -22,27 +22,43 @@ export async function dryRunDecisions(program: string): Promise<readonly Decisio
   return runs;
 }
 
-/** Killing after an operation and before the next one leaves the same state, unless `isEach`. */
+export interface RoundOptions {
+  /** Killing after an operation and before the next one leaves the same state. */
+  readonly isEach: boolean;
+  /** At least this many. Those that are repeated tear writes elsewhere. */
+  readonly least?: number;
+}
+
 export function roundsOfDecisions(
   dry: readonly DecisionDryRun[],
-  { isEach }: { readonly isEach: boolean },
+  { isEach, least = 1 }: RoundOptions,
 ): DecisionRound[] {
-  return dry.flatMap(({ course, points }) =>
-    points.flatMap((names, step) =>
-      names.flatMap((name, index) => roundsAt({ course, step, name, point: index + 1 }, isEach)),
-    ),
-  );
+  const rounds: DecisionRound[] = [];
+  for (let time = 0; rounds.length < least; time += 1) {
+    for (const { course, points } of dry) {
+      for (const [step, names] of points.entries()) {
+        const all = names.map((name, index) => ({ course, step, name, point: index + 1, time }));
+        rounds.push(...all.flatMap((point) => roundsAt(point, isEach)));
+      }
+    }
+  }
+  return rounds;
 }
 
 interface FaultPoint extends Pick<DecisionRound, "course" | "step"> {
   readonly name: string;
   readonly point: number;
+  /** How often all points came before. */
+  readonly time: number;
 }
 
 /** How much of a torn write is written. */
 const SHARES = [0.5, 0, 0.99, 0.2, 0.8];
 
-function roundsAt({ course, step, name, point }: FaultPoint, isEach: boolean): DecisionRound[] {
+function roundsAt(
+  { course, step, name, point, time }: FaultPoint,
+  isEach: boolean,
+): DecisionRound[] {
   const where = `in process ${step} (${course}), point ${point}`;
   const isBefore = name.startsWith("before ");
   const killed: DecisionRound = {
@@ -51,7 +67,7 @@ function roundsAt({ course, step, name, point }: FaultPoint, isEach: boolean): D
     step,
     fault: { type: "kill", point },
   };
-  const share = SHARES[point % SHARES.length] ?? 0;
+  const share = SHARES[(point + time) % SHARES.length] ?? 0;
   const torn: DecisionRound = {
     name: `killed in ${name.replace("before ", "")} ${where}, after ${Math.round(share * 100)} %`,
     course,

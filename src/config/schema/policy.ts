@@ -77,6 +77,8 @@ export interface RulePlace {
   readonly key: string;
   /** The file, variable or flag. */
   readonly layer: string;
+  /** The SHA-256 of the file, as it was when the rule was read. */
+  readonly file?: string;
   /** It is written for several tools, so that it may name arguments which some of them lack. */
   readonly isShared?: boolean;
 }

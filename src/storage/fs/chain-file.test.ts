@@ -4,6 +4,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
@@ -11,6 +12,7 @@ import {
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { type ChainLine, commitTo, hashLink, parseChainLine } from "../../conversation/index.ts";
+import { answered, attemptStart, inquiry } from "../../conversation/events.fixture.ts";
 import { answerBy, REST, WAITING } from "../open-question.fixture.ts";
 import { type TemporaryWorkspace, temporaryWorkspace } from "../temporary-workspace.fixture.ts";
 
@@ -82,6 +84,42 @@ describe("the chain of a conversation", () => {
       "inquiry_response",
       "tool_call_response",
     ]);
+  });
+
+  test("has again what a killed process has not written before anything acts on it", async () => {
+    const workspace = await waiting();
+    const [start] = readFileSync(chainIn(workspace), "utf8").split("\n");
+    writeFileSync(chainIn(workspace), `${start ?? ""}\n`);
+    const [{ id } = { id: undefined }] = await workspace.conversations.list();
+    if (id === undefined) throw new Error("no conversation");
+    await using writer = await workspace.conversations.open(id);
+    await writer.append(attemptStart("a"));
+    expect(kindsOf(workspace)).toEqual(["start", "inquiry_request rebuilt", "attempt_start"]);
+  });
+
+  test("gets no more bytes from a question than its record has", async () => {
+    const workspace = await waiting();
+    const [{ id } = { id: undefined }] = await workspace.conversations.list();
+    if (id === undefined) throw new Error("no conversation");
+    await using writer = await workspace.conversations.open(id);
+    await writer.append(...REST.slice(0, 1));
+    const record = path.join(path.dirname(chainIn(workspace)), "events.json");
+    const before = [chainIn(workspace), record].map((file) => statSync(file).size);
+    const parts = Object.fromEntries(
+      ["arguments", "call", "question", "source"].map((part) => [part, "0".repeat(16)]),
+    );
+    const digest = "0".repeat(64);
+    await writer.append({
+      ...inquiry("a.q.2"),
+      toolCallId: "a",
+      subject: { digest, version: 1, parts },
+      origin: { type: "builtin" },
+    });
+    await writer.append({ ...answered("a.q.2"), digest }, attemptStart("a"));
+    const [chained = 0, recorded = 0] = [chainIn(workspace), record].map(
+      (file, index) => statSync(file).size - (before[index] ?? 0),
+    );
+    expect([chained > 0, chained <= recorded]).toEqual([true, true]);
   });
 
   test("says that it begins late if it was removed", async () => {

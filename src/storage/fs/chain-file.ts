@@ -15,7 +15,7 @@ import {
   parseChainLine,
   type StreamEntry,
 } from "../../conversation/index.ts";
-import { randomKey, systemErrorCode } from "../../util/index.ts";
+import { systemErrorCode } from "../../util/index.ts";
 import { CHAIN } from "./conversation-folders.ts";
 import { openRecord, openToAppend } from "./safe-open.ts";
 
@@ -27,6 +27,8 @@ export class ChainFile {
   readonly #id: ConversationId;
   readonly #folder: () => string;
   #opened: OpenedChain | undefined;
+  /** The file that ends with a line which this process has written. */
+  #written: string | undefined;
   #noted = "";
 
   /** `folder`: of the conversation, which may be renamed. */
@@ -40,7 +42,7 @@ export class ChainFile {
     const builder = this.#opened?.builder;
     if (builder === undefined || builder.head === this.#noted) return;
     this.#noted = builder.head;
-    appendText(log, headLine(this.#id, workspace, builder), OWNER_FILE);
+    appendText(log, headLine(this.#id, workspace, builder), { mode: OWNER_FILE });
   }
 
   /**
@@ -55,9 +57,14 @@ export class ChainFile {
         .map((entry) => opened.builder.event(entry, newSalt()));
       const lines = [...opened.first, ...added];
       this.#opened = { ...opened, first: [] };
-      if (lines.length > 0) appendText(this.#file, lines.map(chainLineToText).join(""));
+      if (lines.length === 0) return;
+      const text = lines.map(chainLineToText).join("");
+      const file = this.#file;
+      appendText(file, text, { isWhole: this.#written === file });
+      this.#written = file;
     } catch (error) {
       this.#opened = undefined; // What is missing is found the next time.
+      this.#written = undefined;
       throw error;
     }
   }
@@ -114,7 +121,7 @@ export function noteRemoved(
   const last = lines.at(-1)?.link;
   if (last === undefined) return;
   const head = { head: hashLink(last), length: last.seq + 1, removed: true };
-  appendText(log, headLine(id, workspace, head), OWNER_FILE);
+  appendText(log, headLine(id, workspace, head), { mode: OWNER_FILE });
 }
 
 function headLine(
@@ -133,8 +140,9 @@ interface OpenedChain {
   readonly first: readonly ChainLine[];
 }
 
+/** 122 bits that no one can guess. */
 function newSalt(): string {
-  return Buffer.from(randomKey(), "hex").toString("base64url");
+  return crypto.randomUUID();
 }
 
 function isOf({ link: { json }, salt }: ChainLine, { raw }: StreamEntry): boolean {
@@ -193,17 +201,30 @@ function findEnd(file: string): string | undefined {
   }
 }
 
+interface AppendTextOptions {
+  readonly mode?: number;
+  /** This process has written to the file before, so that it ends with a whole line. */
+  readonly isWhole?: boolean;
+}
+
 /** On a line of its own, whatever the file ends with. Not synced. */
-function appendText(file: string, text: string, mode = 0o644): void {
-  const descriptor = openToAppend(file, mode);
+function appendText(
+  file: string,
+  text: string,
+  { mode = 0o644, isWhole = false }: AppendTextOptions = {},
+): void {
+  const descriptor = openToAppend(file, { mode, isFolderChecked: isWhole });
   try {
-    const { size } = fstatSync(descriptor);
-    const end = Buffer.alloc(1);
-    const isCut = size > 0 && readSync(descriptor, end, 0, 1, size - 1) === 1 && end[0] !== NEWLINE;
-    writeSync(descriptor, isCut ? `\n${text}` : text);
+    writeSync(descriptor, isWhole || endsWhole(descriptor) ? text : `\n${text}`);
   } finally {
     closeSync(descriptor);
   }
+}
+
+function endsWhole(descriptor: number): boolean {
+  const { size } = fstatSync(descriptor);
+  const end = Buffer.alloc(1);
+  return size === 0 || readSync(descriptor, end, 0, 1, size - 1) === 0 || end[0] === NEWLINE;
 }
 
 const NEWLINE = 0x0a;

@@ -166,12 +166,13 @@ export class FsConversationWriter implements ConversationWriter {
     const { lastEntries } = this.#stream;
     const hasDecision = hasLinks(entries);
     // A process that was killed may have left decisions without their links.
-    this.#isChained ??= hasLinks(lastEntries);
-    this.#isChained ||= hasDecision;
+    const hasEarlier = this.#isChained === undefined && hasLinks(lastEntries);
+    const needsLink = hasDecision || hasEarlier;
+    this.#isChained = this.#isChained === true || needsLink;
     if (this.#isChained) this.#extendChain(entries, [...lastEntries]);
     this.#stream.append(entries);
     // Nothing acts on a decision before its link is there, and what was appended later is not done earlier.
-    if (hasDecision) this.#linked = this.#chaining;
+    if (needsLink) this.#linked = this.#chaining;
     await this.#linked;
   }
 
@@ -186,11 +187,15 @@ export class FsConversationWriter implements ConversationWriter {
   /** Never rejects: what is missing is made from the record the next time. */
   #extendChain(entries: readonly StreamEntry[], before: readonly StreamEntry[]): void {
     const extend = async () => {
-      const { ChainFile } = await loadChainFile();
-      this.#chain ??= new ChainFile(this.id, () => this.#folder);
+      this.#chain ??= await this.#createChain();
       this.#chain.append(entries, before);
     };
     this.#chaining = this.#chaining.then(extend).catch(() => undefined);
+  }
+
+  async #createChain(): Promise<ChainFile> {
+    const { ChainFile } = await loadChainFile();
+    return new ChainFile(this.id, () => this.#folder);
   }
 
   updateMetadata(change: MetadataChange): Promise<void> {

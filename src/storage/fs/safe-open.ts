@@ -47,9 +47,19 @@ export async function openRecordToWrite(file: string): Promise<DirectHandle> {
   }
 }
 
+export interface AppendOptions {
+  /** Of a new file. */
+  readonly mode: number;
+  /** This process has opened a file in the same folder before. */
+  readonly isFolderChecked?: boolean;
+}
+
 /** Opens a file of a record for reading and appending, and creates it. Throws `UnsafePathError` and system errors. */
-export function openToAppend(file: string, mode: number): number {
-  assertFolderNotLink(file);
+export function openToAppend(
+  file: string,
+  { mode, isFolderChecked = false }: AppendOptions,
+): number {
+  if (!isFolderChecked) assertFolderNotLink(file);
   const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
   return openRegularFile(file, { flags, mode }).fd;
 }
