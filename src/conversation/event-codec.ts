@@ -46,6 +46,7 @@ import {
 import {
   deciderToJson,
   grantToJson,
+  signatureToJson,
   inquiryEscalationToJson,
   inquiryRequestMirror,
   inquiryRequestToJson,
@@ -284,7 +285,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     toJson: inquiryEscalationToJson,
   },
   inquiry_response: {
-    keys: knownKeys("id", ...OUTCOME_KEYS, "redirects", "grant", "digest"),
+    keys: knownKeys("id", ...OUTCOME_KEYS, "redirects", "grant", "digest", "signature"),
     parse: parseInquiryResponse,
     toJson: inquiryResponseToJson,
     mirror: inquiryResponseMirror,
@@ -312,7 +313,17 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     toJson: ({ id, changed }) => ({ id, changed }),
   },
   decision_vote: {
-    keys: knownKeys("id", "tool_call_id", "by", "decision", "result", "answer", "note", "digest"),
+    keys: knownKeys(
+      "id",
+      "tool_call_id",
+      "by",
+      "decision",
+      "result",
+      "answer",
+      "note",
+      "digest",
+      "signature",
+    ),
     parse: parseVote,
     toJson: voteToJson,
   },
@@ -376,6 +387,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       "redirects",
       "grant",
       "digest",
+      "signature",
     ),
     parse: parsePermissionDecision,
     toJson: (event, notation) => ({
@@ -393,6 +405,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       ...redirectsToJson(event),
       ...grantToJson(event),
       ...(event.digest !== undefined && { digest: event.digest }),
+      ...signatureToJson(event),
     }),
   },
 };

@@ -1,4 +1,13 @@
 export {
+  fingerprintOf,
+  hasSigned,
+  type Passkey,
+  type PersonKey,
+  type PublicPart,
+  publicPartOf,
+} from "./keys.ts";
+export { createSigner, loadAgent, makeKeyFile, readKeyFile } from "./signer.ts";
+export {
   DEFAULT_RIGHTS,
   hashOf,
   looksLike,

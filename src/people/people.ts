@@ -5,7 +5,14 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { userInfo } from "node:os";
 import path from "node:path";
-import { type Directory, foldName, isSameName, type KnownPerson } from "../conversation/index.ts";
+import {
+  type Directory,
+  foldName,
+  hashToSign,
+  isSameName,
+  type KnownPerson,
+  type PersonSigner,
+} from "../conversation/index.ts";
 import { PrivateFile } from "../storage/index.ts";
 import {
   arrayField,
@@ -19,6 +26,7 @@ import {
   shapeOf,
   stringField,
 } from "../util/index.ts";
+import { hasSigned, keyToJson, parseKey, type Passkey, type PersonKey } from "./keys.ts";
 
 /** What a person may do at the desk: see what there is, answer questions, approve what tools do, manage people. */
 export type Right = "see" | "answer" | "approve" | "administer";
@@ -32,6 +40,8 @@ export interface Person {
   readonly roles?: readonly string[];
   /** Their name on this machine: whoever uses a terminal as this user is this person. */
   readonly osUser?: string;
+  /** With which they sign what has to be signed. None if absent. */
+  readonly keys?: readonly PersonKey[];
   /** The one whose desk it is. They are known by their OS user. */
   readonly isOwner?: boolean;
 }
@@ -50,6 +60,12 @@ export interface People {
   change(name: string, settings: PersonSettings): Promise<boolean>;
   /** Returns false if there is no such person. */
   remove(name: string): Promise<boolean>;
+  /** Returns false if there is no such person. Throws `key_exists`. */
+  addKey(name: string, key: PersonKey): Promise<boolean>;
+  /** Returns false if there is no such person, or they have no such key. */
+  removeKey(name: string, id: string): Promise<boolean>;
+  /** Notes how often a passkey has signed. Returns false if that is not more than before: then it was copied, or replayed. */
+  countUse(name: string, id: string, counter: number): Promise<boolean>;
 }
 
 /** All rights, in the order in which they are stored and shown. */
@@ -79,16 +95,27 @@ export function openPeople(folder: string): People {
 export function openDirectory(
   folder: string,
   osUser: () => string = () => userInfo().username,
+  signerOf?: (person: Person | undefined) => PersonSigner,
 ): Directory {
   const file = peopleFile(folder);
+  const findHere = () => {
+    const user = osUser();
+    const [person, ...others] = file.read().filter((each) => each.osUser === user);
+    // Nobody can be told apart who uses the same account.
+    return others.length > 0 ? undefined : person;
+  };
   return {
     list: () => file.read().map(toKnown),
     findHere: () => {
-      const user = osUser();
-      const [person, ...others] = file.read().filter((each) => each.osUser === user);
-      // Nobody can be told apart who uses the same account.
-      return person === undefined || others.length > 0 ? undefined : toKnown(person);
+      const person = findHere();
+      return person && toKnown(person);
     },
+    isSigned: (signed, signature) => {
+      const person = file.read().find(({ name }) => isSameName(name, signed.person));
+      const hash = hashToSign(signed);
+      return person?.keys?.some((key) => hasSigned(key, hash, signature)) === true;
+    },
+    ...(signerOf !== undefined && { findSigner: () => signerOf(findHere()) }),
   };
 }
 
@@ -171,6 +198,50 @@ class PeopleFile implements People {
     return isFound;
   }
 
+  async addKey(name: string, key: PersonKey): Promise<boolean> {
+    return this.#changeKeys(name, (keys, people) => {
+      const owner = people.find((person) => person.keys?.some(({ id }) => id === key.id));
+      if (owner === undefined) return [...keys, key];
+      throw new JpError("key_exists", `${owner.name} has this key already.`, {
+        hint: "One key is one person: two who share it cannot be told apart.",
+      });
+    });
+  }
+
+  async removeKey(name: string, id: string): Promise<boolean> {
+    return this.#changeKeys(name, (keys) => {
+      const kept = keys.filter((key) => key.id !== id);
+      return kept.length === keys.length ? undefined : kept;
+    });
+  }
+
+  async countUse(name: string, id: string, counter: number): Promise<boolean> {
+    return this.#changeKeys(name, (keys) => {
+      const used = keys.find((key): key is Passkey => key.type === "passkey" && key.id === id);
+      // Most passkeys do not count, and say 0.
+      const isMore = used !== undefined && (counter > used.counter || counter + used.counter === 0);
+      return isMore ? keys.map((key) => (key === used ? { ...used, counter } : key)) : undefined;
+    });
+  }
+
+  /** `change` returns undefined if nothing is to be changed. Returns whether something was. */
+  async #changeKeys(
+    name: string,
+    change: (
+      keys: readonly PersonKey[],
+      people: readonly StoredPerson[],
+    ) => readonly PersonKey[] | undefined,
+  ): Promise<boolean> {
+    let isChanged = false;
+    await this.#file.change((people) => {
+      const person = findNamed(people, name);
+      const keys = person && change(person.keys ?? [], people);
+      isChanged = keys !== undefined;
+      return keys && people.map((each) => (each === person ? { ...each, keys } : each));
+    });
+    return isChanged;
+  }
+
   async remove(name: string): Promise<boolean> {
     let isFound = false;
     await this.#file.change((people) => {
@@ -230,13 +301,15 @@ function fromJson(value: unknown): StoredPerson {
   const shape = shapeOf(value, "people");
   const tokenHash = stringField(shape, "token_sha256");
   if (!HASH.test(tokenHash)) throw new SyntaxError("people.token_sha256: not a hash");
-  const { rights, roles } = shape.value;
+  const { rights, roles, keys } = shape.value;
+  const known = isJsonArray(keys) ? keys.flatMap((key) => parseKey(key) ?? []) : [];
   const osUser = waysIn(shape.value).find((way) => typeof way["os_user"] === "string")?.["os_user"];
   return {
     name: stringField(shape, "name"),
     rights: RIGHTS.filter((right) => isJsonArray(rights) && rights.includes(right)),
     ...(isJsonArray(roles) && { roles: roles.filter((role) => typeof role === "string") }),
     ...(typeof osUser === "string" && { osUser }),
+    ...(known.length > 0 && { keys: known }),
     tokenHash,
     raw: shape.value,
   };
@@ -247,8 +320,11 @@ function waysIn({ auth }: JsonObject): readonly JsonObject[] {
   return isJsonArray(auth) ? auth.filter(isJsonObject) : [];
 }
 
-function toJson({ name, rights, roles = [], osUser, tokenHash, raw = {} }: StoredPerson): Json {
-  const { roles: _roles, auth: _auth, ...others } = raw;
+function toJson(person: StoredPerson): Json {
+  const { name, rights, roles = [], osUser, keys = [], tokenHash, raw = {} } = person;
+  const { roles: _roles, auth: _auth, keys: rawKeys, ...others } = raw;
+  const unknown = isJsonArray(rawKeys) ? rawKeys.filter((key) => parseKey(key) === undefined) : [];
+  const allKeys = [...keys.map(keyToJson), ...unknown];
   const ways = waysIn(raw).filter((way) => way["os_user"] === undefined);
   const auth = osUser === undefined ? ways : [{ os_user: osUser }, ...ways];
   return {
@@ -257,16 +333,18 @@ function toJson({ name, rights, roles = [], osUser, tokenHash, raw = {} }: Store
     rights,
     ...(roles.length > 0 && { roles }),
     ...(auth.length > 0 && { auth }),
+    ...(allKeys.length > 0 && { keys: allKeys }),
     token_sha256: tokenHash,
   };
 }
 
-function toPerson({ name, rights, roles = [], osUser }: StoredPerson): Person {
+function toPerson({ name, rights, roles = [], osUser, keys = [] }: StoredPerson): Person {
   return {
     name,
     rights,
     ...(roles.length > 0 && { roles }),
     ...(osUser !== undefined && { osUser }),
+    ...(keys.length > 0 && { keys }),
   };
 }
 
