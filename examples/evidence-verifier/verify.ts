@@ -9,6 +9,7 @@
 import { createHash, createPublicKey, verify as isSigned } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { Approvals } from "./approvals.ts";
 
 const PAYLOAD_TYPE = "application/vnd.in-toto+json";
 const STATEMENT = "https://in-toto.io/Statement/v1";
@@ -46,7 +47,7 @@ interface Predicate {
 }
 
 interface Statement {
-  /** The name of its predicate: `export`, `link`, `content`, `finding`, `end`, or empty if unknown. */
+  /** The name of its predicate, such as `export` or `link`, or empty if unknown. */
   readonly type: string;
   readonly subject: unknown;
   readonly predicate: Predicate;
@@ -184,7 +185,7 @@ function statementIn(payload: Buffer): Statement {
   if (json["_type"] !== STATEMENT || !isPlaced) throw new Problem("malformed");
   const { subject, predicateType } = json;
   const [, name = ""] = new RegExp(`^${PREDICATES}(\\w+):v1$`).exec(String(predicateType)) ?? [];
-  const type = ["export", "link", "content", "finding", "end"].includes(name) ? name : "";
+  const type = /^(?:export|link|content|finding|key|approval|end)$/.test(name) ? name : "";
   return { type, subject, predicate, payload };
 }
 
@@ -192,27 +193,30 @@ function statementIn(payload: Buffer): Statement {
 function isAbout({ type, subject, predicate }: Statement): boolean {
   if (type === "") return true;
   const { conversation, link, seq, event, code, about } = predicate;
-  const [name, digest] =
-    type === "export"
-      ? ["machine key", sha256(bytesOf(predicate.key))]
-      : type === "link"
-        ? [`${conversation}/${link.seq}`, sha256(canonical(link))]
-        : type === "content"
-          ? [`${conversation}/${seq}/event`, sha256(canonical(event))]
-          : type === "finding"
-            ? [`${conversation}/${code}`, sha256(canonical(about))]
-            : ["payloads", predicate["payloads"]];
+  const digests: Readonly<Record<string, () => readonly [string, unknown]>> = {
+    export: () => ["machine key", sha256(bytesOf(predicate.key))],
+    link: () => [`${conversation}/${link.seq}`, sha256(canonical(link))],
+    content: () => [`${conversation}/${seq}/event`, sha256(canonical(event))],
+    finding: () => [`${conversation}/${code}`, sha256(canonical(about))],
+    key: () => [`${String(predicate["person"])}/key`, sha256(canonical(predicate.key))],
+    approval: () => [`${conversation}/${seq}/approval`, sha256(canonical(predicate["signature"]))],
+    end: () => ["payloads", predicate["payloads"]],
+  };
+  const [name, digest] = digests[type]?.() ?? [];
   return canonical(subject) === canonical([{ name, digest: { sha256: digest } }]);
 }
 
 /** Checks what the statements say: chains, events and the totals. */
 function readAll(statements: readonly Statement[], problems: Set<string>) {
   const chains: Chain[] = [];
+  const approvals = new Approvals(problems, canonical);
   const payloads = createHash("sha256");
   let links = 0;
   let contents = 0;
   for (const [index, { type, predicate, payload }] of statements.entries()) {
-    if (type === "link" || type === "content" || type === "finding") {
+    if (type === "end") approvals.leave();
+    if (type === "link" || type === "content" || type === "finding" || type === "approval") {
+      if (chains.at(-1)?.conversation !== predicate.conversation) approvals.leave();
       const chain = enter(chains, predicate.conversation, problems);
       if (type === "link") {
         links += 1;
@@ -231,6 +235,7 @@ function readAll(statements: readonly Statement[], problems: Set<string>) {
       const isSame = canonical([count, conversations, digest]) === canonical(total);
       if (!isSame) problems.add("wrong_total");
     }
+    approvals.read(type, predicate);
     payloads.update(sha256(payload));
   }
   return { statements: statements.length, links, contents };

@@ -123,6 +123,8 @@ export {
   describeDecider,
   inquiryQuestionToJson,
   UNDO_FORECASTS,
+  findSignature,
+  signatureToJson,
 } from "./inquiry-codec.ts";
 export { inquiriesIn, InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
 export { deadlineOf, withEscalation } from "./open-question.ts";

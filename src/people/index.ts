@@ -1,10 +1,12 @@
 export {
   fingerprintOf,
   hasSigned,
+  parsePublicPart,
   type Passkey,
   type PersonKey,
   type PublicPart,
   publicPartOf,
+  publicPartToJson,
 } from "./keys.ts";
 export { createSigner, loadAgent, makeKeyFile, readKeyFile } from "./signer.ts";
 export {

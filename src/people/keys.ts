@@ -93,6 +93,18 @@ export function publicPartOf(key: PersonKey): PublicPart {
     : { type, id, public: key.public, rpId: key.rpId };
 }
 
+export function publicPartToJson(key: PublicPart): JsonObject {
+  if (key.type === "ed25519") return { ...key };
+  const { rpId, ...others } = key;
+  return { ...others, rp_id: rpId };
+}
+
+/** Undefined for a kind that this version does not know. Throws `ShapeError`. */
+export function parsePublicPart(json: JsonObject): PublicPart | undefined {
+  const key = parseKey({ added: "", counter: 0, ...json });
+  return key && publicPartOf(key);
+}
+
 const SSH_TYPE = "ssh-ed25519";
 const KEY_BYTES = 32;
 

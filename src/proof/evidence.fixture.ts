@@ -24,7 +24,7 @@ import { FakeClock } from "../testing/index.ts";
 import type { ChainProblem } from "../storage/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import type { Signer } from "./dsse.ts";
-import { exportEvidence, type ExportSummary } from "./export.ts";
+import { exportEvidence, type ExportOptions, type ExportSummary } from "./export.ts";
 import { generateSigner } from "./machine-key.ts";
 
 /** A conversation as a store has it. */
@@ -56,7 +56,7 @@ export interface Exported {
   readonly summary: ExportSummary;
 }
 
-export interface EvidenceOptions {
+export interface EvidenceOptions extends Pick<ExportOptions, "keys"> {
   readonly signer?: Signer;
   readonly hasContent?: boolean;
   readonly filters?: JsonObject;

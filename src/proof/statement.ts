@@ -1,6 +1,11 @@
 /** What an export says: in-toto statements, version 1, with predicates of jp. `docs/proof.md` describes them. */
 import { type ChainLink, parseLink } from "../conversation/index.ts";
 import {
+  parsePublicPart,
+  type PublicPart,
+  publicPartToJson as keyToJson,
+} from "../people/index.ts";
+import {
   arrayField,
   booleanField,
   canonicalJson,
@@ -24,7 +29,7 @@ const SUFFIX = ":v1";
 export const EXPORT_VERSION = 1;
 
 /** One line of an export. */
-export type Statement = Place & (Header | LinkStatement | Content | Finding | End | Unknown);
+export type Statement = Place & (Header | Entry | End | Unknown);
 
 /** Where in which export. */
 export interface Place {
@@ -33,6 +38,9 @@ export interface Place {
   /** Counted from 0. */
   readonly index: number;
 }
+
+/** Between the first and the last. */
+export type Entry = LinkStatement | Content | Finding | KeyStatement | Approval;
 
 /** The first one. */
 export interface Header {
@@ -65,6 +73,25 @@ export interface Content {
   readonly event: JsonObject;
 }
 
+/** A key with which a person has signed. It comes before the first signature. */
+export interface KeyStatement {
+  readonly type: "key";
+  readonly person: string;
+  readonly key: PublicPart;
+}
+
+/** A person's own signature of what they have decided. */
+export interface Approval {
+  readonly type: "approval";
+  readonly conversation: string;
+  /** Of the link. */
+  readonly seq: number;
+  /** As in the record. */
+  readonly signature: JsonObject;
+  /** What was signed as the answer. Absent if that is content, and not in the export. */
+  readonly answer?: Json;
+}
+
 /** Something in which record and chain differ. */
 export interface Finding {
   readonly type: "finding";
@@ -91,6 +118,8 @@ export type FindingCode =
   | "link_pending"
   /** The chain's file cannot be read at all. */
   | "unreadable_chain"
+  /** A person has signed it, and is no longer known, or has removed the key. */
+  | "key_missing"
   /** The record, or a part of it, cannot be read. */
   | "unreadable_record";
 
@@ -146,6 +175,12 @@ function predicateOf(statement: Exclude<Statement, Unknown>): JsonObject {
       const { conversation, code, about } = statement;
       return { conversation, code, about };
     }
+    case "key":
+      return { person: statement.person, key: keyToJson(statement.key) };
+    case "approval": {
+      const { conversation, seq, signature, answer } = statement;
+      return { conversation, seq, signature, ...(answer !== undefined && { answer }) };
+    }
     case "end": {
       const { count, conversations, payloads } = statement;
       return { count, conversations: conversations.map((each) => ({ ...each })), payloads };
@@ -174,6 +209,14 @@ function subjectOf(statement: Exclude<Statement, Unknown>): Subject {
       const { conversation, code, about } = statement;
       return { name: `${conversation}/${code}`, sha256: sha256(canonicalJson(about)) };
     }
+    case "key": {
+      const { person, key } = statement;
+      return { name: `${person}/key`, sha256: sha256(canonicalJson(keyToJson(key))) };
+    }
+    case "approval": {
+      const { conversation, seq, signature } = statement;
+      return { name: `${conversation}/${seq}/approval`, sha256: sha256(canonicalJson(signature)) };
+    }
     case "end":
       return { name: "payloads", sha256: statement.payloads };
   }
@@ -199,10 +242,7 @@ export function parseStatement(bytes: Buffer): {
   return { statement, isAbout: subject === canonicalJson(expected) };
 }
 
-function parsePredicate(
-  type: string,
-  shape: Shape,
-): Header | LinkStatement | Content | Finding | End | Unknown {
+function parsePredicate(type: string, shape: Shape): Header | Entry | End | Unknown {
   switch (type) {
     case `${PREFIX}export${SUFFIX}`:
       return {
@@ -233,6 +273,21 @@ function parsePredicate(
         code: stringField(shape, "code"),
         about: objectField(shape, "about").value,
       };
+    case `${PREFIX}key${SUFFIX}`: {
+      const key = parsePublicPart(objectField(shape, "key").value);
+      if (key === undefined) return { type: "unknown" };
+      return { type: "key", person: stringField(shape, "person"), key };
+    }
+    case `${PREFIX}approval${SUFFIX}`: {
+      const { answer } = shape.value;
+      return {
+        type: "approval",
+        conversation: stringField(shape, "conversation"),
+        seq: countField(shape, "seq"),
+        signature: objectField(shape, "signature").value,
+        ...(answer !== undefined && { answer }),
+      };
+    }
     case `${PREFIX}end${SUFFIX}`:
       return {
         type: "end",

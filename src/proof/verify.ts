@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { type ChainLink, commitTo, hashLink } from "../conversation/index.ts";
 import { canonicalJson } from "../util/index.ts";
+import { ApprovalCheck } from "./approvals.ts";
 import {
   digestOf,
   type Envelope,
@@ -56,7 +57,11 @@ export type EvidenceProblemCode =
   /** There is no link for an event. */
   | "unknown_link"
   /** The last statement counts something else. */
-  | "wrong_total";
+  | "wrong_total"
+  /** A person's signature is not of what it stands for, or of no key of theirs. */
+  | "bad_approval_signature"
+  /** It had to be signed, and was approved without. */
+  | "unsigned_approval";
 
 export interface EvidenceProblem {
   readonly code: EvidenceProblemCode;
@@ -89,6 +94,9 @@ export interface EvidenceCounts {
   readonly links: number;
   /** Events that came with their link. */
   readonly contents: number;
+  /** Approvals with the person's own signature, and those whose answer is not in the export, so that it is not checked. */
+  readonly signed: number;
+  readonly unchecked: number;
   /** Links that were made later, from the record. */
   readonly rebuilt: number;
   /** By reason. */
@@ -310,6 +318,7 @@ function findStatement(payload: Buffer) {
 /** Checks what statements say. They are signed, all there, and in order. */
 class ContentCheck {
   readonly #report: (code: EvidenceProblemCode) => void;
+  readonly #approvals: ApprovalCheck;
   readonly #payloads = createHash("sha256");
   readonly #ends: ConversationEnd[] = [];
   /** What the links of the last conversation commit to. */
@@ -326,6 +335,7 @@ class ContentCheck {
 
   constructor(report: (code: EvidenceProblemCode) => void) {
     this.#report = report;
+    this.#approvals = new ApprovalCheck(report);
   }
 
   get counts(): EvidenceCounts {
@@ -334,6 +344,8 @@ class ContentCheck {
       conversations: this.#ends.length,
       links: this.#links,
       contents: this.#contents,
+      signed: this.#approvals.signed,
+      unchecked: this.#approvals.unchecked,
       rebuilt: this.#rebuilt,
       gaps: this.#gaps,
       findings: this.#findings,
@@ -353,6 +365,14 @@ class ContentCheck {
       case "finding":
         this.#enter(statement.conversation);
         increase(this.#findings, statement.code);
+        this.#approvals.readFinding(statement);
+        break;
+      case "key":
+        this.#approvals.readKey(statement);
+        break;
+      case "approval":
+        this.#enter(statement.conversation);
+        this.#approvals.readApproval(statement);
         break;
       case "end":
         this.#readEnd(statement);
@@ -370,6 +390,7 @@ class ContentCheck {
   #enter(conversation: string): ConversationEnd {
     const last = this.#ends.at(-1);
     if (last?.conversation === conversation) return last;
+    this.#approvals.leave();
     if (this.#seen.has(conversation)) this.#report("broken_chain");
     this.#seen.add(conversation);
     this.#commitments = new Map();
@@ -392,17 +413,21 @@ class ContentCheck {
     if (!KINDS.has(link.kind)) this.#unknown += 1;
     const commitment = commitmentOf(link);
     if (commitment !== undefined) this.#commitments.set(link.seq, commitment);
+    this.#approvals.readLink(link);
   }
 
-  #readContent({ conversation, seq, salt, event }: Content): void {
+  #readContent(content: Content): void {
+    const { conversation, seq, salt, event } = content;
     this.#enter(conversation);
     const commitment = this.#commitments.get(seq);
     if (commitment === undefined) return this.#report("unknown_link");
     if (commitTo(event, salt) !== commitment) return this.#report("commitment_mismatch");
     this.#contents += 1;
+    this.#approvals.readContent(content);
   }
 
   #readEnd({ count, conversations, payloads }: End): void {
+    this.#approvals.leave();
     const isSame =
       count === this.#statements &&
       endsToText(conversations) === endsToText(this.#ends) &&

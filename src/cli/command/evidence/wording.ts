@@ -25,6 +25,8 @@ export const PROBLEMS: Readonly<Record<EvidenceProblemCode, string>> = {
   commitment_mismatch: "the event does not match its link",
   unknown_link: "an event without a link",
   wrong_total: "the totals at the end do not match",
+  bad_approval_signature: "the approver's signature is not of this decision, or not of their key",
+  unsigned_approval: "approved without the signature that it needed",
 };
 
 const FINDINGS: Readonly<Record<FindingCode, string>> = {
@@ -36,6 +38,7 @@ const FINDINGS: Readonly<Record<FindingCode, string>> = {
   link_missing: "events without a link, between others that have one",
   link_pending: "events at the end without a link: jp is still running, or was killed",
   unreadable_chain: "conversations whose chain could not be read",
+  key_missing: "signed approvals whose key is no longer known",
   unreadable_record: "places where the record could not be read",
 };
 
