@@ -1,8 +1,14 @@
 /** Signs as a person, with the key of theirs that this process can use: in a file, or in the SSH agent. */
-import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+} from "node:crypto";
 import path from "node:path";
 import { hashToSign, type PersonSigner } from "../conversation/index.ts";
-import { PrivateFile, type PrivateFileOptions, readPrivate } from "../storage/index.ts";
+import { PrivateFile, type PrivateFileOptions } from "../storage/index.ts";
 import { JpError, loadModule, messageOf } from "../util/index.ts";
 import { type Ed25519Key, fingerprintOf, type PersonKey } from "./keys.ts";
 
@@ -54,24 +60,43 @@ export function loadAgent() {
   return loadModule(() => import("./ssh-agent.ts"));
 }
 
+/** An Ed25519 key, and how it is named. */
+interface PrivateKey {
+  readonly privateKey: KeyObject;
+  readonly publicKey: Buffer;
+  readonly id: string;
+}
+
 /** Only its owner may read it. Throws `cannot_sign`. */
-export function readKeyFile(file: string) {
-  try {
-    const text = readPrivate(file);
-    if (text.includes("BEGIN OPENSSH PRIVATE KEY")) {
-      throw new TypeError("it is a key of OpenSSH, which jp uses through the SSH agent");
-    }
-    const privateKey = createPrivateKey(text);
-    if (privateKey.asymmetricKeyType !== "ed25519") throw new TypeError("it is no Ed25519 key");
-    const { x = "" } = createPublicKey(privateKey).export({ format: "jwk" });
-    const publicKey = Buffer.from(x, "base64url");
-    return { privateKey, publicKey, id: fingerprintOf(publicKey) };
-  } catch (cause) {
-    throw new JpError("cannot_sign", `Cannot use the key in ${file}: ${messageOf(cause)}.`, {
-      hint: "jp needs an Ed25519 key in PEM (PKCS #8) without a passphrase, that only you can read.",
-      cause,
-    });
+export function readKeyFile(file: string): PrivateKey {
+  const key = new PrivateFile<PrivateKey | undefined>(file, {
+    empty: undefined,
+    parse: parseKeyFile,
+    format: () => "",
+    onInvalid: (_file, cause) => {
+      throw cannotUse(file, messageOf(cause), cause);
+    },
+  }).read();
+  if (key === undefined) throw cannotUse(file, "it does not exist");
+  return key;
+}
+
+function parseKeyFile(text: string): PrivateKey {
+  if (text.includes("BEGIN OPENSSH PRIVATE KEY")) {
+    throw new TypeError("it is a key of OpenSSH, which jp uses through the SSH agent");
   }
+  const privateKey = createPrivateKey(text);
+  if (privateKey.asymmetricKeyType !== "ed25519") throw new TypeError("it is no Ed25519 key");
+  const { x = "" } = createPublicKey(privateKey).export({ format: "jwk" });
+  const publicKey = Buffer.from(x, "base64url");
+  return { privateKey, publicKey, id: fingerprintOf(publicKey) };
+}
+
+function cannotUse(file: string, why: string, cause?: unknown): JpError {
+  return new JpError("cannot_sign", `Cannot use the key in ${file}: ${why}.`, {
+    hint: "jp needs an Ed25519 key in PEM (PKCS #8) without a passphrase, that only you can read.",
+    ...(cause !== undefined && { cause }),
+  });
 }
 
 /** Makes a key in a file of its own in this folder. Throws `write_failed`. */

@@ -11,7 +11,7 @@ export { preloadSecrets } from "./fs/load-secret-sockets.ts";
 export { assertCanLock } from "./fs/lock.ts";
 export { openStore, type OpenStoreOptions } from "./open-store.ts";
 export { OWNER_FILE, OWNER_FOLDER, securePrivateFolder } from "./fs/private-folder.ts";
-export { PrivateFile, type PrivateFileOptions, readPrivate } from "./fs/private-file.ts";
+export { PrivateFile, type PrivateFileOptions } from "./fs/private-file.ts";
 export { type OpenFile } from "./fs/event-file.ts";
 export {
   createWorkspaceFolder,
