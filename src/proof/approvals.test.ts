@@ -139,70 +139,90 @@ async function check(lines: readonly string[]) {
 
 const KINDS = { ed25519, passkey };
 
-describe.each(Object.keys(KINDS) as (keyof typeof KINDS)[])("approvals signed with %s", (kind) => {
-  test("are verified, and their answers as far as those are in the export", async () => {
-    const signer = KINDS[kind]();
-    const keys = [{ person: "ada", key: signer.key }];
-    const bare = await evidenceOf([signedBy(signer)], { keys });
-    const full = await evidenceOf([signedBy(signer)], { keys, hasContent: true });
-    expect([await check(bare.lines), await check(full.lines)]).toEqual([
-      { codes: [], signed: 1, unchecked: 1, findings: new Map() },
-      { codes: [], signed: 2, unchecked: 0, findings: new Map() },
-    ]);
-  });
+const ALL = Object.keys(KINDS) as readonly (keyof typeof KINDS)[];
+/** What a signature may be of instead. */
+const OTHERS = [
+  { id: "a:run:2" as InquiryId },
+  { digest: "d2" },
+  { decision: "edited", result: { content: "x", isError: false } },
+  { timestamp: "2026-01-02 03:04:04.0" as Timestamp },
+  { timestamp: "2026-01-02 03:04:07.0" as Timestamp },
+] as const;
 
-  test("cannot be verified once their key is gone, which the export says", async () => {
-    const { lines } = await evidenceOf([signedBy(KINDS[kind]())], { hasContent: true });
-    const findings = new Map([["key_missing", 2]]);
-    expect(await check(lines)).toEqual({ codes: [], signed: 0, unchecked: 0, findings });
-  });
+describe("signed approvals", () => {
+  test.each(ALL)(
+    "are verified, and their answers as far as those are in the export: %s",
+    async (kind) => {
+      const signer = KINDS[kind]();
+      const keys = [{ person: "ada", key: signer.key }];
+      const bare = await evidenceOf([signedBy(signer)], { keys });
+      const full = await evidenceOf([signedBy(signer)], { keys, hasContent: true });
+      expect([await check(bare.lines), await check(full.lines)]).toEqual([
+        { codes: [], signed: 1, unchecked: 1, findings: new Map() },
+        { codes: [], signed: 2, unchecked: 0, findings: new Map() },
+      ]);
+    },
+  );
 
-  test("are rejected with the key of someone else, and in the name of someone else", async () => {
-    counters("T-SIGN-2");
-    const signer = KINDS[kind]();
-    const other = { ...KINDS[kind]().key, id: signer.key.id };
-    const others = await evidenceOf([signedBy(signer)], { keys: [{ person: "ada", key: other }] });
-    expect((await check(others.lines)).codes).toEqual(["bad_approval_signature"]);
-    const eve = { ...ADA, name: "eve" };
-    const stolen = { ...APPROVED, signature: signer.sign(APPROVED), decidedBy: eve };
-    const answered = { ...ANSWERED, signature: signer.sign(ANSWERED) };
-    const keys = ["ada", "eve"].map((person) => ({ person, key: signer.key }));
-    const { lines } = await evidenceOf([kept(stolen, answered)], { keys });
-    expect((await check(lines)).codes).toEqual(["bad_approval_signature"]);
-  });
+  test.each(ALL)(
+    "cannot be verified once their key is gone, which the export says: %s",
+    async (kind) => {
+      const { lines } = await evidenceOf([signedBy(KINDS[kind]())], { hasContent: true });
+      const findings = new Map([["key_missing", 2]]);
+      expect(await check(lines)).toEqual({ codes: [], signed: 0, unchecked: 0, findings });
+    },
+  );
 
-  test.each([
-    ["another decision", { id: "a:run:2" as InquiryId }],
-    ["something else that was shown", { digest: "d2" }],
-    ["another answer", { decision: "edited", result: { content: "x", isError: false } }],
-    ["an earlier time", { timestamp: "2026-01-02 03:04:04.0" as Timestamp }],
-    ["a later time", { timestamp: "2026-01-02 03:04:07.0" as Timestamp }],
-  ] as const)("are rejected if they are of something else: %s", async (_what, changed) => {
-    counters("T-SIGN-2");
-    const signer = KINDS[kind]();
-    const signature = signer.sign({ ...APPROVED, ...changed });
-    const answered = { ...ANSWERED, signature: signer.sign(ANSWERED) };
-    const keys = [{ person: "ada", key: signer.key }];
-    const { lines } = await evidenceOf([kept({ ...APPROVED, signature }, answered)], { keys });
-    expect((await check(lines)).codes).toEqual(["bad_approval_signature"]);
-  });
-
-  test("are rejected if anything in them is changed, by whoever has the key of the export", async () => {
-    counters("T-SIGN-2");
-    const signer = KINDS[kind]();
-    const keys = [{ person: "ada", key: signer.key }];
-    const { lines } = await evidenceOf([signedBy(signer)], { keys, hasContent: true });
-    const fields = kind === "passkey" ? ["authenticator_data", "client_data"] : [];
-    for (const field of ["type", "key", "nonce", "sig", ...fields]) {
-      const changed = changeApproval(lines, ({ signature, ...rest }) => {
-        const json = signature as JsonObject;
-        return { ...rest, signature: { ...json, [field]: flip(JSON.stringify(json[field])) } };
+  test.each(ALL)(
+    "are rejected with the key of someone else, and in the name of someone else: %s",
+    async (kind) => {
+      counters("T-SIGN-2");
+      const signer = KINDS[kind]();
+      const other = { ...KINDS[kind]().key, id: signer.key.id };
+      const others = await evidenceOf([signedBy(signer)], {
+        keys: [{ person: "ada", key: other }],
       });
-      expect((await check(changed)).codes).toEqual(["bad_approval_signature"]);
+      expect((await check(others.lines)).codes).toEqual(["bad_approval_signature"]);
+      const eve = { ...ADA, name: "eve" };
+      const stolen = { ...APPROVED, signature: signer.sign(APPROVED), decidedBy: eve };
+      const answered = { ...ANSWERED, signature: signer.sign(ANSWERED) };
+      const keys = ["ada", "eve"].map((person) => ({ person, key: signer.key }));
+      const { lines } = await evidenceOf([kept(stolen, answered)], { keys });
+      expect((await check(lines)).codes).toEqual(["bad_approval_signature"]);
+    },
+  );
+
+  test.each(ALL)("are rejected if they are of something else: %s", async (kind) => {
+    counters("T-SIGN-2");
+    const signer = KINDS[kind]();
+    const answered = { ...ANSWERED, signature: signer.sign(ANSWERED) };
+    const keys = [{ person: "ada", key: signer.key }];
+    for (const changed of OTHERS) {
+      const signature = signer.sign({ ...APPROVED, ...changed });
+      const { lines } = await evidenceOf([kept({ ...APPROVED, signature }, answered)], { keys });
+      expect((await check(lines)).codes).toEqual(["bad_approval_signature"]);
     }
-    const other = changeApproval(lines, (approval) => ({ ...approval, answer: "red" }));
-    expect((await check(other)).codes).toEqual(["bad_approval_signature"]);
   });
+
+  test.each(ALL)(
+    "are rejected if anything in them is changed, by whoever has the key of the export: %s",
+    async (kind) => {
+      counters("T-SIGN-2");
+      const signer = KINDS[kind]();
+      const keys = [{ person: "ada", key: signer.key }];
+      const { lines } = await evidenceOf([signedBy(signer)], { keys, hasContent: true });
+      const fields = kind === "passkey" ? ["authenticator_data", "client_data"] : [];
+      for (const field of ["type", "key", "nonce", "sig", ...fields]) {
+        const changed = changeApproval(lines, ({ signature, ...rest }) => {
+          const json = signature as JsonObject;
+          return { ...rest, signature: { ...json, [field]: flip(JSON.stringify(json[field])) } };
+        });
+        expect((await check(changed)).codes).toEqual(["bad_approval_signature"]);
+      }
+      const other = changeApproval(lines, (approval) => ({ ...approval, answer: "red" }));
+      expect((await check(other)).codes).toEqual(["bad_approval_signature"]);
+    },
+  );
 });
 
 /** Another letter in the middle of what is written in quotes. */
