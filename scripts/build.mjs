@@ -107,6 +107,24 @@ const lazyStringWidth = {
   },
 };
 
+/**
+ * Of this package, only what reads a new passkey is used. Its manifest does not say that its modules do nothing by themselves,
+ * so all of them would be kept, with the packages that they check certificates with.
+ */
+const partsOfWebauthn = {
+  name: "parts-of-webauthn",
+  resolveId: {
+    filter: { id: /^(?:\.{1,2}\/|@peculiar\/|reflect-metadata$|@simplewebauthn\/)/ },
+    async handler(id, importer = "") {
+      const isPart =
+        /[\\/]@simplewebauthn[\\/]/.test(importer) || id.startsWith("@simplewebauthn/");
+      if (!isPart) return null;
+      const found = await this.resolve(id, importer, { skipSelf: true });
+      return found && { ...found, moduleSideEffects: false };
+    },
+  },
+};
+
 const PROVIDER_MODULE =
   /[\\/](?:node_modules[\\/](?:@ai-sdk|@openrouter|ollama)|src[\\/]provider)[\\/]/;
 const LIGHT_STREAMS = path.resolve("src/provider/light-streams.ts");
@@ -371,7 +389,7 @@ async function bundle(
   const source = {
     input,
     platform: "node",
-    plugins: [...plugins, standIns],
+    plugins: [...plugins, standIns, partsOfWebauthn],
     preserveEntrySignatures: "allow-extension",
     external: /^@koromix\/koffi-/,
     transform: {

@@ -96,7 +96,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "agent",
     "runtime",
   ],
-  proof: ["util", "process", "config", "conversation", "storage", "render"],
+  proof: ["util", "process", "config", "conversation", "storage", "people", "render"],
   desk: [
     "util",
     "tool",

@@ -12,6 +12,7 @@
 import { createHash, createPublicKey, verify as isSigned } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { Approvals } from "./approvals.ts";
 
 const PAYLOAD_TYPE = "application/vnd.in-toto+json";
 const STATEMENT = "https://in-toto.io/Statement/v1";
@@ -187,6 +188,11 @@ const SUBJECTS: Readonly<Record<string, (predicate: Predicate) => readonly unkno
   content: ({ conversation, seq, event }) => [`${conversation}/${seq}/event`, digest(event)],
   finding: ({ conversation, code, about }) => [`${conversation}/${String(code)}`, digest(about)],
   anchor: ({ document }) => ["heads", digest(document)],
+  key: ({ person, key }) => [`${String(person)}/key`, digest(key)],
+  approval: ({ conversation, seq, signature }) => [
+    `${conversation}/${seq}/approval`,
+    digest(signature),
+  ],
   end: ({ payloads }) => ["payloads", payloads],
 };
 
@@ -211,16 +217,20 @@ const CHECKS: Readonly<Record<string, (chain: Chain, said: Predicate) => string 
     return sha256(`${salt}.${canonical(event)}`) === commitment ? undefined : "commitment_mismatch";
   },
   finding: () => undefined,
+  approval: () => undefined,
 };
 
 /** Checks what the statements say: chains, events and the totals. */
 function readAll(statements: readonly Statement[], problems: Set<string>) {
   const chains: Chain[] = [];
+  const approvals = new Approvals(problems, canonical);
   const payloads = createHash("sha256");
   const unanchored = new Set<string>();
   const anchors: Report["anchors"][number][] = [];
   let contents = 0;
   for (const [index, { type, predicate, payload }] of statements.entries()) {
+    const isOther = chains.at(-1)?.conversation !== predicate.conversation;
+    if (type === "end" || (Object.hasOwn(CHECKS, type) && isOther)) approvals.leave();
     if (Object.hasOwn(CHECKS, type)) {
       const code = CHECKS[type]?.(enter(chains, predicate.conversation, problems), predicate);
       if (code !== undefined) problems.add(code);
@@ -237,6 +247,7 @@ function readAll(statements: readonly Statement[], problems: Set<string>) {
       const said = [predicate["count"], predicate["conversations"], predicate["payloads"]];
       if (canonical(said) !== canonical(total)) problems.add("wrong_total");
     }
+    approvals.read(type, predicate);
     payloads.update(sha256(payload));
   }
   const links = statements.filter(({ type }) => type === "link").length;

@@ -5,6 +5,7 @@
  */
 import {
   type AddedText,
+  type AskedOf,
   type CallProgress,
   type CallSubject,
   type ConversationEvent,
@@ -315,7 +316,7 @@ function isCurrent(context: TurnContext, call: PermittedCall, { given }: Attempt
 }
 
 /** Whoever has decided may not do so, or no longer: they do not have the role. */
-const NOT_THEIRS = ["person"];
+export const NOT_THEIRS = ["person"];
 
 interface StaleAnswer {
   readonly request: InquiryRequest;
@@ -335,7 +336,7 @@ function staleAnswer(
   if (response.outcome === "answered" && response.answer === false) return [];
   const subject = digestQuestion(now, request);
   const votes = findVotes(journal, request);
-  const isAnothers = explainQuorum(whomOf(request), votes, response, directory) !== undefined;
+  const isAnothers = explainQuorum(askedOf(request), votes, response, directory) !== undefined;
   if (response.digest === subject.digest && !isAnothers) return [];
   const changed = isAnothers ? NOT_THEIRS : changesSince(request.subject, subject);
   return [{ request, replaces: replacedBy({ request, response }, changed, false) }];
@@ -369,7 +370,8 @@ function stalePermission(
   const whom = whomOf(request ?? startedFor ?? {});
   const subject = digestCall({ ...now, arguments: args }, whom);
   const votes = request === undefined ? [] : findVotes(journal, request);
-  const isAnothers = explainQuorum(whom, votes, permission, directory) !== undefined;
+  const isAnothers =
+    explainQuorum(askedOf(request ?? {}), votes, permission, directory) !== undefined;
   if (permission.digest === subject.digest && !isAnothers) return [];
   // A yes to a question of the call is not that of those who had to let it run.
   if (!isForSome(whom) && answers.some((answered) => isPermitting(answered, now))) return [];
@@ -383,8 +385,15 @@ function stalePermission(
   return [{ id, changed: named.length === 0 ? ["arguments"] : named }];
 }
 
+/** For whom it is, and since when it waits. */
+export function askedOf(
+  request: ForWhom & Partial<Pick<PermissionRequestEvent, "timestamp">>,
+): AskedOf {
+  return { ...whomOf(request), askedAt: request.timestamp };
+}
+
 /** Only where several have to decide: otherwise nothing is read. */
-function findVotes(journal: Journal, request: ForWhom & { readonly id: InquiryId }) {
+export function findVotes(journal: Journal, request: ForWhom & { readonly id: InquiryId }) {
   return isForSeveral(request) ? votesOn(lastTurn(journal), request.id) : [];
 }
 

@@ -12,6 +12,7 @@
 import {
   type CallProgress,
   type ConversationEvent,
+  explainQuorum,
   grantOf,
   type InquiryPair,
   newCall,
@@ -29,9 +30,12 @@ import { isNotLoaded, type JsonObject, messageOf } from "../util/index.ts";
 import type { Verdict } from "../policy/index.ts";
 import type { AskedCall, AskedDelivery, OpenCall } from "./asked.ts";
 import {
+  askedOf,
   attemptCall,
   type AttemptsResult,
   type CallResult,
+  findVotes,
+  NOT_THEIRS,
   type PermittedCall,
 } from "./attempts.ts";
 import { closeQuestions } from "./closing.ts";
@@ -501,10 +505,14 @@ async function deliver(
   if (decision !== undefined && mode !== "skip") {
     const { subject } = await describeDecision(context, asked);
     const isNo = decision.decision === "denied" || decision.decidedBy.kind === "policy";
-    if (isNo || decision.digest === subject.digest) return toDelivered(decision, result);
+    const votes = request === undefined ? [] : findVotes(context.journal, request);
+    const isAnothers =
+      explainQuorum(askedOf(request ?? {}), votes, decision, context.directory) !== undefined;
+    const isSame = decision.digest === subject.digest && !isAnothers;
+    if (isNo || isSame) return toDelivered(decision, result);
     // Recorded by an earlier version, or changed since: it is asked again.
     const id = decision.id ?? request?.id;
-    const changed = changesSince(request?.subject, subject);
+    const changed = isAnothers ? NOT_THEIRS : changesSince(request?.subject, subject);
     const timestamp = timestampFromDate(context.clock.now());
     const voids = id === undefined ? [] : [voidEvent({ id, changed }, timestamp)];
     await context.journal.record(...voids);

@@ -20,6 +20,7 @@ import {
   type DenialCause,
   digestQuestion,
   explainPerson,
+  explainUnsigned,
   countVote,
   type ForWhom,
   grantOf,
@@ -28,7 +29,10 @@ import {
   type InquiryOutcome,
   type InquiryRequest,
   isForSeveral,
+  isForSigners,
   isForSome,
+  needsSignature,
+  signEvent,
   type KnownCancellationReason,
   type PermissionDecision,
   type PermissionRequestEvent,
@@ -45,7 +49,15 @@ import {
 import { checkArguments, type ModelReply } from "../executor/index.ts";
 import { explainMisfit, type ToolSource } from "../tool/index.ts";
 import type { Verdict } from "../policy/index.ts";
-import { assertNever, isNotLoaded, type Json, type JsonObject, messageOf } from "../util/index.ts";
+import {
+  assertNever,
+  isJpError,
+  isNotLoaded,
+  JpError,
+  type Json,
+  type JsonObject,
+  messageOf,
+} from "../util/index.ts";
 import { askModel } from "./ask-model.ts";
 import type { Asked, AskedCall, AskedQuestion } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
@@ -868,7 +880,7 @@ export class Decision implements Disposable {
 
   /** Records what someone has said here, if others have to say the same. Undefined if it decides. */
   async #count(event: AnswerEvent): Promise<Decided | undefined> {
-    const { whom } = this;
+    const whom = { ...this.whom, askedAt: this.#request?.timestamp };
     if (!isForSeveral(whom)) return undefined;
     const { journal, state, directory } = this.#context;
     const { waiting } = state;
@@ -915,13 +927,35 @@ export class Decision implements Disposable {
     const decidable = { ...this.#decidable(), id: request.id, digest: subject.digest };
     const { arguments: _, ...said } = reply;
     const counted = countVote(whom, [], replyToEvent(decidable, said, { by, at: timestamp }));
-    const vote = counted.type === "counts" ? [counted.vote] : [];
+    // What has to be signed is signed when it is asked about as it is now.
+    const vote = counted.type === "counts" && !isForSigners(whom) ? [counted.vote] : [];
     await journal.record(voidEvent(replaced, timestamp), request, ...vote);
     return PENDING;
   }
 
+  /** What a person has to sign, they sign before it is recorded. Undefined if they cannot: they are told, and it stays open. */
+  async #sign(event: AnswerEvent): Promise<AnswerEvent | undefined> {
+    const { directory, observer } = this.#context;
+    if (!isForSigners(this.whom) || !needsSignature(this.whom, event)) return event;
+    try {
+      const signed = await signEvent(event, directory);
+      const asked = { ...this.whom, askedAt: this.#request?.timestamp };
+      const problem = explainUnsigned(asked, signed, directory);
+      if (problem === undefined) return signed;
+      throw new JpError("cannot_sign", `This could not be signed: ${problem}.`);
+    } catch (error) {
+      if (!isJpError(error) || error.code !== "cannot_sign") throw error;
+      const { message, hint } = error;
+      const notice = hint === undefined ? message : `${message}\n${hint}`;
+      observer?.observe({ type: "notice", message: notice });
+      return undefined;
+    }
+  }
+
   /** Records how it ended here, unless it was answered elsewhere before. */
-  async #end(event: AnswerEvent, live: Partial<DecidedHere> = {}): Promise<Decided> {
+  async #end(given: AnswerEvent, live: Partial<DecidedHere> = {}): Promise<Decided> {
+    const event = await this.#sign(given);
+    if (event === undefined) return PENDING;
     const counted = await this.#count(event);
     if (counted !== undefined) return counted;
     if (this.#item?.takeHere() === false) return this.#endElsewhere(this.#item);

@@ -38,7 +38,7 @@ export {
   type Toolbox,
   type TurnUpdate,
 } from "./ports.ts";
-export { CLOSING_MS, defaultLabel, guardPrompter, noPrompter } from "./prompts.ts";
+export { CLOSING_MS, defaultLabel, guardPrompter, noPrompter, signingOf } from "./prompts.ts";
 export { PromptQueue } from "./prompt-queue.ts";
 export type { Assistant } from "./reply.ts";
 export { type Overdue, settleOverdue } from "./route.ts";

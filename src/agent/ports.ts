@@ -95,6 +95,8 @@ export interface RequestBase {
   readonly forAny?: readonly Addressee[];
   /** What it takes besides: several people, or someone else than whoever started the turn. */
   readonly terms?: Terms;
+  /** A yes is signed with this key of the person, which has to be said before. Without one, it cannot be given here. */
+  readonly signing?: { readonly key?: string };
   /** What others have said so far, if several people have to say the same. */
   readonly votes?: readonly DecisionVote[];
   /**

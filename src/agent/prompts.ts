@@ -3,6 +3,7 @@
  */
 import {
   askerAbout,
+  type Directory,
   explainPerson,
   type DecisionVote,
   findTimestamp,
@@ -119,7 +120,7 @@ export interface ShownDecision {
 
 /** The request that a prompter gets. */
 export function promptRequest(
-  context: Pick<TurnContext, "journal" | "allowsLater">,
+  context: Pick<TurnContext, "journal" | "allowsLater" | "directory">,
   asked: Asked,
   decision: ShownDecision,
 ): DecisionRequest {
@@ -166,7 +167,11 @@ function isDecidedAlone(
 
 /** The same for every kind. */
 function baseOf(
-  { journal, allowsLater = false }: Pick<TurnContext, "journal" | "allowsLater">,
+  {
+    journal,
+    allowsLater = false,
+    directory,
+  }: Pick<TurnContext, "journal" | "allowsLater" | "directory">,
   asked: Asked,
   { request, changed, signal }: ShownDecision,
 ): RequestBase {
@@ -188,10 +193,21 @@ function baseOf(
     allowsLater,
     ...whomOf(request),
     ...(votes.length > 0 && { votes }),
+    ...signingOf(request, directory),
     acts: request.type === "inquiry_request" ? isActing(request) : asked.kind !== "delivery",
     ...(changed !== undefined && { changed }),
     digest: subject?.digest ?? "",
   };
+}
+
+/** With which key a yes will be signed, if it has to be and someone has keys at all. */
+export function signingOf(
+  { terms }: ForWhom,
+  directory: Directory | undefined,
+): Pick<RequestBase, "signing"> {
+  if (terms?.isSigned !== true || (directory?.list() ?? []).length === 0) return {};
+  const { key } = directory?.findSigner?.() ?? {};
+  return { signing: key === undefined ? {} : { key } };
 }
 
 function questionRequest(

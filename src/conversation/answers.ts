@@ -14,7 +14,8 @@ import type {
 } from "./event.ts";
 import { assertNever } from "../util/index.ts";
 import { type Timestamp, timestampToMilliseconds } from "./timestamp.ts";
-import { type Directory, explainDecider, explainPerson } from "./whom.ts";
+import { type Directory, explainDecider, explainPerson, isForSigners } from "./whom.ts";
+import { explainUnsigned } from "./signature.ts";
 import { countVote, isForSeveral, quorumOf, votesOn } from "./votes.ts";
 import { type PendingItem, pendingOf, readTurnProgress } from "./turn-progress.ts";
 
@@ -164,7 +165,8 @@ export function explainTaken(
 ): string | undefined {
   return isCancelling(event)
     ? undefined
-    : explainDecider(whomOf(item), deciderOf(event), directory);
+    : (explainDecider(whomOf(item), deciderOf(event), directory) ??
+        (isForSigners(item) ? explainUnsigned(item, event, directory) : undefined));
 }
 
 /** Finds what has answered it. `turn` is as for `judgeAnswer`. */
@@ -218,6 +220,9 @@ function findMisfit(
     if (decider?.kind !== "user") return "only a person can answer from elsewhere";
     const stranger = explainPerson(whomOf(item), decider);
     if (stranger !== undefined) return stranger;
+    const isSigned = isForSigners(item);
+    const unsigned = isSigned ? explainUnsigned(item, { ...event, id: item.id }) : undefined;
+    if (unsigned !== undefined) return unsigned;
     if (isForSeveral(item) && decider.scope === "turn") return NOT_REMEMBERED;
     if (isForSeveral(item) && secret !== undefined) return SECRET_OF_ONE;
   }

@@ -29,7 +29,9 @@ import {
   parseDigest,
   parseGrant,
   parseRedirects,
+  parseSignature,
   parseSubject,
+  signatureToJson,
 } from "./inquiry-codec.ts";
 import type { RecordedFile } from "./message-file.ts";
 
@@ -59,6 +61,7 @@ export function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, 
     ...parseRedirects(shape),
     ...parseGrant(shape),
     ...parseDigest(shape),
+    ...parseSignature(shape),
   };
 }
 
@@ -76,6 +79,7 @@ export function parseVote(shape: Shape): Omit<DecisionVote, "timestamp"> {
     ...shownFields(shape),
     ...(note !== undefined && { note }),
     ...parseDigest(shape),
+    ...parseSignature(shape),
   };
 }
 
@@ -90,6 +94,7 @@ export function voteToJson(event: DecisionVote, notation: Notation): JsonObject 
     ...(answer !== undefined && { answer }),
     ...(note !== undefined && { note }),
     ...(digest !== undefined && { digest }),
+    ...signatureToJson(event),
   };
 }
 

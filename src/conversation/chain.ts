@@ -19,7 +19,13 @@ import {
 } from "../util/index.ts";
 import type { ConversationId } from "./conversation-id.ts";
 import type { StreamEntry } from "./entry.ts";
-import { type ConversationEvent, type Decider, type EventType, isDecisive } from "./event.ts";
+import {
+  type ConversationEvent,
+  type Decider,
+  type EventType,
+  isDecisive,
+  type RecordedSignature,
+} from "./event.ts";
 import { whomToJson } from "./whom.ts";
 
 /** How links are made. */
@@ -191,7 +197,7 @@ function summarize(event: ConversationEvent): Summary {
         decision: event.decision,
         cause: event.cause,
         decided: event.digest,
-        by: deciderJson(event.decidedBy),
+        by: deciderJson(event.decidedBy, event.signature),
       };
     case "inquiry_response":
     case "inquiry_escalation":
@@ -200,7 +206,9 @@ function summarize(event: ConversationEvent): Summary {
         decision: event.outcome,
         ...(event.type === "inquiry_response" && { decided: event.digest }),
         ...(event.outcome !== "cancelled" &&
-          event.answeredBy !== undefined && { by: deciderJson(event.answeredBy) }),
+          event.answeredBy !== undefined && {
+            by: deciderJson(event.answeredBy, "signature" in event ? event.signature : undefined),
+          }),
       };
     case "decision_vote":
       return {
@@ -208,7 +216,7 @@ function summarize(event: ConversationEvent): Summary {
         call: event.toolCallId,
         decision: event.decision ?? "answered",
         decided: event.digest,
-        by: deciderJson(event.by),
+        by: deciderJson(event.by, event.signature),
       };
     case "decision_void":
       return { id: event.id, changed: event.changed };
@@ -222,10 +230,11 @@ function summarize(event: ConversationEvent): Summary {
 }
 
 /** Who decided, on what surface, and how jp knows. The text of rules is only in the event. */
-function deciderJson(by: Decider): JsonObject {
+function deciderJson(by: Decider, signature?: RecordedSignature): JsonObject {
   switch (by.kind) {
     case "user": {
-      const { kind, channel, name, scope, auth = authOf(channel), role, onBehalfOf } = by;
+      const { kind, channel, name, scope, role, onBehalfOf } = by;
+      const auth = signingOf(signature) ?? by.auth ?? authOf(channel);
       const named = {
         ...(name !== undefined && { name }),
         ...(role !== undefined && { role }),
@@ -248,6 +257,12 @@ function deciderJson(by: Decider): JsonObject {
     default:
       return { ...by };
   }
+}
+
+/** A signature says more than how someone has logged in. */
+function signingOf(signature: RecordedSignature | undefined): "key" | "passkey" | undefined {
+  if (signature === undefined || "unknown" in signature) return undefined;
+  return signature.type === "webauthn" ? "passkey" : "key";
 }
 
 /** `os_user`: whoever has an account on this machine that can run jp there. `token`: whoever has the desk's token. */

@@ -14,6 +14,7 @@ import type { Json, JsonObject } from "../util/index.ts";
 import type {
   Decider,
   DecisionSubject,
+  DecisionVote,
   Grant,
   InquiryEscalation,
   InquiryId,
@@ -217,8 +218,8 @@ export function grantOf(event: AnswerEvent): Grant | undefined {
 /** Only a person's no has words that are a message. */
 function isRedirecting({ question }: Decidable, reply: ReplyOrCancel, by: Decider): boolean {
   if ("isCancelled" in reply || by.kind !== "user" || reply.redirects !== true) return false;
-  const isNo = question.answerType.type === "boolean" && reply.answer === false;
-  return isNo && (reply.note ?? "").trim() !== "";
+  const isDenying = question.answerType.type === "boolean" && reply.answer === false;
+  return isDenying && (reply.note ?? "").trim() !== "";
 }
 
 /** The message that a person has given instead of a yes. */
@@ -277,6 +278,13 @@ export function isActing({
   source,
 }: Pick<InquiryRequest, "question" | "source">): boolean {
   return question.acts === true || (question.exclusive && source.source !== "assistant");
+}
+
+/** Whether something is turned down. */
+export function isNo(event: AnswerEvent | DecisionVote): boolean {
+  if (event.type === "decision_vote") return event.decision === "denied" || event.answer === false;
+  if (event.type === "permission_decision") return event.decision === "denied";
+  return event.outcome === "cancelled" || (event.outcome === "answered" && event.answer === false);
 }
 
 /** Undefined if it was no one in particular, as for a question that was cancelled. */

@@ -46,6 +46,7 @@ import {
 import {
   deciderToJson,
   grantToJson,
+  signatureToJson,
   inquiryEscalationToJson,
   inquiryRequestMirror,
   inquiryRequestToJson,
@@ -280,7 +281,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     toJson: inquiryEscalationToJson,
   },
   inquiry_response: {
-    keys: knownKeys("id", ...OUTCOME_KEYS, "redirects", "grant", "digest"),
+    keys: knownKeys("id", ...OUTCOME_KEYS, "redirects", "grant", "digest", "signature"),
     parse: parseInquiryResponse,
     toJson: inquiryResponseToJson,
     mirror: inquiryResponseMirror,
@@ -318,7 +319,17 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     toJson: ({ id, changed }) => ({ id, changed }),
   },
   decision_vote: {
-    keys: knownKeys("id", "tool_call_id", "by", "decision", "result", "answer", "note", "digest"),
+    keys: knownKeys(
+      "id",
+      "tool_call_id",
+      "by",
+      "decision",
+      "result",
+      "answer",
+      "note",
+      "digest",
+      "signature",
+    ),
     parse: parseVote,
     toJson: voteToJson,
   },
@@ -384,6 +395,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       "redirects",
       "grant",
       "digest",
+      "signature",
     ),
     parse: parsePermissionDecision,
     toJson: (event, notation) => ({
@@ -401,6 +413,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       ...redirectsToJson(event),
       ...grantToJson(event),
       ...(event.digest !== undefined && { digest: event.digest }),
+      ...signatureToJson(event),
     }),
   },
 };

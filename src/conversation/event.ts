@@ -185,7 +185,37 @@ export type InquiryResponse = EventBase & {
   readonly redirects?: boolean;
   /** What the person has added to a yes. */
   readonly grant?: RecordedGrant;
+  readonly signature?: RecordedSignature;
 } & InquiryOutcome;
+
+/** What a person signs: SHA-256 over its canonical JSON. */
+export interface ToSign {
+  /** Of what was shown. */
+  readonly digest: string;
+  /** Of the decision. */
+  readonly id: string;
+  /** See `answerToSign`. */
+  readonly answer: Json;
+  /** The name of who signs. */
+  readonly person: string;
+  /** Made for this signature. See `newNonce`. */
+  readonly nonce: string;
+}
+
+/** A person's own signature of what they decide. Bytes are in base64url. */
+export type DecisionSignature = {
+  /** The id of the key. */
+  readonly key: string;
+  readonly nonce: string;
+  readonly sig: string;
+} & (
+  | { readonly type: "ed25519" }
+  /** Of a passkey, which signs these two, and the second of them has what the person signs. */
+  | { readonly type: "webauthn"; readonly authenticatorData: string; readonly clientData: string }
+);
+
+/** A newer version may sign in ways that this one does not know. Those prove nothing here, and are kept. */
+export type RecordedSignature = DecisionSignature | { readonly unknown: Json };
 
 /** What a person adds to a yes: calls like this one run without asking, as far as the rule says and as long as it counts. */
 export interface Grant {
@@ -365,6 +395,7 @@ export interface PermissionDecision extends EventBase {
   readonly problem?: string;
   /** The digest of the subject that was decided: with the edited arguments, if they were edited. */
   readonly digest?: string;
+  readonly signature?: RecordedSignature;
 }
 
 /** Why something was denied, other than by a person's no. */
@@ -414,6 +445,7 @@ export interface DecisionVote extends EventBase {
   readonly note?: string;
   /** The digest of what was shown. */
   readonly digest?: string;
+  readonly signature?: RecordedSignature;
 }
 
 declare const inquiryIdBrand: unique symbol;

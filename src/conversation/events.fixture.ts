@@ -20,6 +20,7 @@ import {
   type KnownCancellationReason,
   type PermissionAction,
   type RecordedGrant,
+  type RecordedSignature,
   type PermissionDecision,
   type PermissionRequestEvent,
   type Compaction,
@@ -339,6 +340,19 @@ const anyGrant: fc.Arbitrary<RecordedGrant> = fc.oneof(
   objects({ unknown: fc.constantFrom<Json>("all", 7, [], { rule: {}, until: "tomorrow" }) }),
 );
 
+const anySignature: fc.Arbitrary<RecordedSignature> = fc.oneof(
+  objects({ type: fc.constant("ed25519" as const), key: name, nonce: name, sig: name }),
+  objects({
+    type: fc.constant("webauthn" as const),
+    key: name,
+    nonce: name,
+    sig: name,
+    authenticatorData: name,
+    clientData: name,
+  }),
+  objects({ unknown: fc.constantFrom<Json>("all", 7, [], { type: "ed448", key: "k" }) }),
+);
+
 /** The policy says why it denies something. */
 const anyDecided = fc
   .tuple(
@@ -421,7 +435,10 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
   eventOf(
     "inquiry_response",
     fc
-      .tuple(objects({ id: name }, { digest: anyDigest, grant: anyGrant }), anyOutcome)
+      .tuple(
+        objects({ id: name }, { digest: anyDigest, grant: anyGrant, signature: anySignature }),
+        anyOutcome,
+      )
       .map(([fields, outcome]) => ({ ...fields, ...outcome })),
   ),
   eventOf(
@@ -443,6 +460,7 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
             result: anyResult,
             digest: anyDigest,
             grant: anyGrant,
+            signature: anySignature,
           },
         ),
         anyDecided,
@@ -460,6 +478,7 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
         answer: anyJson,
         note: anyText,
         digest: anyDigest,
+        signature: anySignature,
       },
     ),
   ),

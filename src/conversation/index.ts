@@ -36,7 +36,10 @@ export {
   type DecidingRule,
   type DecisionSubject,
   type DecisionVoid,
+  type DecisionSignature,
   type DecisionVote,
+  type RecordedSignature,
+  type ToSign,
   type Terms,
   type DenialCause,
   type AnsweredOutcome,
@@ -120,6 +123,8 @@ export {
   describeDecider,
   inquiryQuestionToJson,
   UNDO_FORECASTS,
+  findSignature,
+  signatureToJson,
 } from "./inquiry-codec.ts";
 export { inquiriesIn, InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
 export { deadlineOf, withEscalation } from "./open-question.ts";
@@ -143,6 +148,17 @@ export {
   SecretAnswer,
 } from "./answers.ts";
 export {
+  answerToSign,
+  type AskedOf,
+  explainUnsigned,
+  hashToSign,
+  needsSignature,
+  newNonce,
+  nonceTime,
+  signEvent,
+  toSignOf,
+} from "./signature.ts";
+export {
   countVote,
   explainQuorum,
   isForSeveral,
@@ -163,10 +179,12 @@ export {
   type ForWhom,
   identify,
   isForKnown,
+  isForSigners,
   isForSome,
   isSameName,
   isSameWhom,
   type KnownPerson,
+  type PersonSigner,
   mayDecide,
   parseTerms,
   type TermsJson,

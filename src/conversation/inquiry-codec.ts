@@ -34,6 +34,7 @@ import type {
   CancellationReason,
   Decider,
   DecidingRule,
+  DecisionSignature,
   DecisionSubject,
   Grant,
   InquiryEscalation,
@@ -43,6 +44,7 @@ import type {
   InquiryResponse,
   KnownCancellationReason,
   RecordedGrant,
+  RecordedSignature,
 } from "./event.ts";
 import { findTimestamp, parseTimestamp, type Timestamp } from "./timestamp.ts";
 import { parseTerms, whomToJson } from "./whom.ts";
@@ -234,6 +236,7 @@ export function parseInquiryResponse(shape: Shape): Omit<InquiryResponse, "times
     ...parseDigest(shape),
     ...parseRedirects(shape),
     ...parseGrant(shape),
+    ...parseSignature(shape),
     ...parseOutcome(shape),
   };
 }
@@ -268,6 +271,47 @@ export function grantToJson({ grant }: { readonly grant?: RecordedGrant }): Json
   return { grant: "unknown" in grant ? grant.unknown : { rule: grant.rule, until: grant.until } };
 }
 
+/** Whatever is not exactly known is kept as it is. */
+export function parseSignature({ value }: Shape): { readonly signature?: RecordedSignature } {
+  const { signature } = value;
+  if (signature === undefined) return {};
+  return { signature: findSignature(signature) ?? { unknown: signature } };
+}
+
+/** Undefined if it is not exactly one that this version knows. */
+export function findSignature(raw: Json): DecisionSignature | undefined {
+  if (!isJsonObject(raw)) return undefined;
+  const { type, key, nonce, sig, authenticator_data, client_data, ...others } = raw;
+  if (typeof key !== "string" || typeof nonce !== "string" || typeof sig !== "string") {
+    return undefined;
+  }
+  if (Object.keys(others).length > 0) return undefined;
+  const signed = { key, nonce, sig };
+  if (type === "webauthn") {
+    return typeof authenticator_data === "string" && typeof client_data === "string"
+      ? { type, ...signed, authenticatorData: authenticator_data, clientData: client_data }
+      : undefined;
+  }
+  const isPlain = authenticator_data === undefined && client_data === undefined;
+  return type === "ed25519" && isPlain ? { type, ...signed } : undefined;
+}
+
+export function signatureToJson({
+  signature,
+}: {
+  readonly signature?: RecordedSignature;
+}): JsonObject {
+  if (signature === undefined) return {};
+  if ("unknown" in signature) return { signature: signature.unknown };
+  const { type, key, nonce, sig } = signature;
+  const signed = { type, key, nonce, sig };
+  if (signature.type === "ed25519") return { signature: signed };
+  const { authenticatorData, clientData } = signature;
+  return {
+    signature: { ...signed, authenticator_data: authenticatorData, client_data: clientData },
+  };
+}
+
 /** The digest of what was decided. */
 export function parseDigest(shape: Shape): { readonly digest?: string } {
   const digest = optionalString(shape, "digest");
@@ -281,6 +325,7 @@ export function inquiryResponseToJson(event: InquiryResponse): JsonObject {
     ...outcomeToJson(event),
     ...redirectsToJson(event),
     ...grantToJson(event),
+    ...signatureToJson(event),
     ...(digest !== undefined && { digest }),
   };
 }
@@ -319,6 +364,7 @@ export function inquiryResponseMirror(event: InquiryResponse): JsonObject {
     ...outcomeDetails(event),
     ...redirectsToJson(event),
     ...grantToJson(event),
+    ...signatureToJson(event),
     ...(digest !== undefined && { digest }),
   };
 }

@@ -3,11 +3,12 @@
  * the number makes the decision. Read from the record alone, so that every process counts alike.
  */
 import { canonicalJson, type Json, type JsonObject } from "../util/index.ts";
-import { type AnswerEvent, deciderOf } from "./decision.ts";
+import { type AnswerEvent, deciderOf, isNo } from "./decision.ts";
 import type { ConversationEvent, DecisionVote, InquiryId } from "./event.ts";
 import { deciderToJson } from "./inquiry-codec.ts";
+import { type AskedOf, explainUnsigned } from "./signature.ts";
 import type { Timestamp } from "./timestamp.ts";
-import { type Directory, explainDecider, foldName, type ForWhom } from "./whom.ts";
+import { type Directory, explainDecider, foldName, type ForWhom, isForSigners } from "./whom.ts";
 
 /** What comes of what someone says. */
 export type Counted =
@@ -38,9 +39,9 @@ export function isForSeveral(whom: ForWhom): boolean {
   return quorumOf(whom) > 1;
 }
 
-/** With a directory, those who may no longer decide do not count. */
+/** With a directory, those who may no longer decide do not count, and neither do signatures that are not theirs. */
 export function countVote(
-  whom: ForWhom,
+  whom: AskedOf,
   votes: readonly DecisionVote[],
   event: AnswerEvent,
   directory?: Directory,
@@ -66,7 +67,7 @@ export function countVote(
 
 /** Why what was decided does not count after all: too few of those who said so may. */
 export function explainQuorum(
-  whom: ForWhom,
+  whom: AskedOf,
   votes: readonly DecisionVote[],
   event: AnswerEvent,
   directory?: Directory,
@@ -74,6 +75,8 @@ export function explainQuorum(
   const by = deciderOf(event);
   const stranger = explainDecider(whom, by, directory);
   if (stranger !== undefined) return stranger;
+  const unsigned = isForSigners(whom) ? explainUnsigned(whom, event, directory) : undefined;
+  if (unsigned !== undefined) return unsigned;
   const isKnown = (directory?.list() ?? []).length > 0;
   const isYes = !isNo(event) || whom.terms?.countsRefusals === true;
   if (by?.kind !== "user" || !isKnown || !isYes) return undefined;
@@ -118,15 +121,9 @@ export function standingVotes(
   return standing;
 }
 
-/** Whether something is turned down. */
-export function isNo(event: AnswerEvent | DecisionVote): boolean {
-  if (event.type === "decision_vote") return event.decision === "denied" || event.answer === false;
-  if (event.type === "permission_decision") return event.decision === "denied";
-  return event.outcome === "cancelled" || (event.outcome === "answered" && event.answer === false);
-}
-
-function mayVote(whom: ForWhom, { by }: DecisionVote, directory: Directory | undefined): boolean {
-  return directory === undefined || explainDecider(whom, by, directory) === undefined;
+function mayVote(whom: AskedOf, vote: DecisionVote, directory: Directory | undefined): boolean {
+  if (explainUnsigned(whom, vote, directory) !== undefined) return false;
+  return directory === undefined || explainDecider(whom, vote.by, directory) === undefined;
 }
 
 function nameIn({ by }: DecisionVote): string | undefined {
@@ -141,7 +138,14 @@ function seatOf(vote: DecisionVote): string | undefined {
 }
 
 function toVote(event: AnswerEvent, id: InquiryId, by: DecisionVote["by"]): DecisionVote {
-  const base = { type: "decision_vote", timestamp: event.timestamp, id, by } as const;
+  const { signature } = event;
+  const base = {
+    type: "decision_vote",
+    timestamp: event.timestamp,
+    id,
+    by,
+    ...(signature !== undefined && { signature }),
+  } as const;
   const digest = event.digest === undefined ? {} : { digest: event.digest };
   if (event.type === "permission_decision") {
     const { toolCallId, decision, result, reason } = event;

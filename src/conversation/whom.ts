@@ -4,7 +4,7 @@
  */
 import type { Addressee } from "../tool/index.ts";
 import { isJsonObject, type Json } from "../util/index.ts";
-import type { Decider, Terms } from "./event.ts";
+import type { Decider, DecisionSignature, Terms, ToSign } from "./event.ts";
 
 /** Whom a decision is for. Any person may make it if all are absent. At most one of `for` and `forAny` is set. */
 export interface ForWhom {
@@ -29,6 +29,18 @@ export interface Directory {
   list(): readonly KnownPerson[];
   /** Who uses this process: on a terminal, the one whose OS user runs it. Throws `people_invalid`. */
   findHere(): KnownPerson | undefined;
+  /** Whether a key of the person has signed it. Without this, no signature counts. Throws `people_invalid`. */
+  isSigned?(signed: ToSign, signature: DecisionSignature): boolean;
+  /** Signs as who uses this process. Throws `people_invalid`. */
+  findSigner?(): PersonSigner | undefined;
+}
+
+/** A key of a person that this process can use. */
+export interface PersonSigner {
+  /** Which key, for the person to read. Absent if they have none that can be used here. */
+  readonly key?: string;
+  /** Throws `cannot_sign`, and says why and what to do. */
+  sign(toSign: ToSign): Promise<DecisionSignature>;
 }
 
 type UserDecider = Extract<Decider, { readonly kind: "user" }>;
@@ -55,6 +67,11 @@ export function isForSome({ for: person, forAny, terms }: ForWhom): boolean {
 /** Then a name alone proves nothing. */
 export function isForKnown({ forAny = [], terms }: ForWhom): boolean {
   return terms !== undefined || forAny.some((each) => "role" in each);
+}
+
+/** Whether whoever decides has to sign it. */
+export function isForSigners({ terms }: ForWhom): boolean {
+  return terms?.isSigned === true;
 }
 
 /** The person as the record names them, with the role in which they decide. */

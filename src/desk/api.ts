@@ -4,6 +4,7 @@ import * as v from "valibot";
 import { findConversationId, type InquiryId, type Reply } from "../conversation/index.ts";
 import { type Json, type JsonObject, loadModule } from "../util/index.ts";
 import { ACCOUNT_OPERATIONS } from "./account-api.ts";
+import { PASSKEY_OPERATIONS, signatureFields, toSignature } from "./passkey-api.ts";
 import { ApiError, badRequest, type JsonReply, notFound, tooLarge } from "./http.ts";
 import { MAX_BODY_BYTES, type Operation, operation } from "./operation.ts";
 import type { ConversationRef, DeskAnswerResult, InquiryRef } from "./port.ts";
@@ -60,6 +61,7 @@ export const OPERATIONS: readonly Operation[] = [
     handle: async () => ({ body: await renderDocument() }),
   }),
   ...ACCOUNT_OPERATIONS,
+  ...PASSKEY_OPERATIONS,
   operation({
     id: "listInquiries",
     summary: "List what waits, oldest first, or all decisions on record, newest first",
@@ -139,13 +141,15 @@ export const OPERATIONS: readonly Operation[] = [
         v.exactOptional(v.string()),
         v.description("For a delivery: what the model sees instead of the result."),
       ),
+      signature: signatureFields,
       ...reading,
     },
     maxBytes: MAX_CONTENT_BYTES + MAX_BODY_BYTES,
     isRepeatable: true,
     responses: { ...ANSWER_RESPONSES, 428: schemas.DIGEST_REQUIRED },
-    handle: async ({ desk, keys, request, params, query, body, caller }) => {
+    handle: async ({ desk, keys, passkeys, request, params, query, body, caller }) => {
       const { answer, note, remember, redirects, content, asked_at, digest } = body;
+      const signature = body.signature && toSignature(body.signature);
       const { content: _content, ...rest } = body;
       if (Buffer.byteLength(JSON.stringify(rest)) > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
       const reply: Reply = {
@@ -156,9 +160,40 @@ export const OPERATIONS: readonly Operation[] = [
         ...(content !== undefined && { content }),
       };
       const ref = inquiryRef(params, query, { asked_at, digest });
-      return keys.run(request, { caller, body }, async () =>
-        toReply(await desk.answer(ref, reply, caller.person)),
+      return keys.run(request, { caller, body }, async () => {
+        if (signature !== undefined) await passkeys.accept(signature, caller);
+        const signed = signature === undefined ? reply : { ...reply, signature };
+        return toReply(await desk.answer(ref, signed, caller.person));
+      });
+    },
+  }),
+  operation({
+    id: "signInquiry",
+    summary: "Get what a passkey has to sign for an answer",
+    route: "POST /conversations/{conversation}/inquiries/{inquiry}/challenge",
+    needs: "person",
+    query: { workspace },
+    body: {
+      answer: v.custom<Json>((value) => value !== undefined, "a value"),
+      content: v.exactOptional(v.string()),
+      ...reading,
+    },
+    maxBytes: MAX_CONTENT_BYTES + MAX_BODY_BYTES,
+    responses: {
+      ...ANSWER_RESPONSES,
+      200: { description: "Valid once, for two minutes.", schema: schemas.signingRequest },
+      428: schemas.DIGEST_REQUIRED,
+    },
+    handle: async ({ desk, passkeys, params, query, body, caller }) => {
+      const { answer, content, ...read } = body;
+      const reply = { answer, ...(content !== undefined && { content }) };
+      const prepared = await desk.prepareAnswer(
+        inquiryRef(params, query, read),
+        reply,
+        caller.person,
       );
+      if (prepared.type !== "to_sign") return toReply(prepared);
+      return { body: { ...(await passkeys.request(prepared.toSign, caller)) } };
     },
   }),
   operation({

@@ -71,6 +71,51 @@ export interface SessionProof {
 export interface AnswerExtras extends Omit<Reply, "answer" | "arguments"> {
   /** Sending the same answer again with the same key gives the same result, as long as the server runs. */
   readonly idempotencyKey?: string;
+  /** For a yes that has to be signed (`terms.proof`): of what `signing` has returned. */
+  readonly signature?: AnswerSignature;
+}
+
+/** By a passkey. Everything is in base64url. */
+export interface AnswerSignature {
+  readonly nonce: string;
+  /** The id of the credential. */
+  readonly key: string;
+  readonly sig: string;
+  readonly authenticator_data: string;
+  readonly client_data: string;
+}
+
+/** What a passkey has to sign. It can be used once, for two minutes. */
+export interface SigningJson {
+  readonly nonce: string;
+  /** In base64url. */
+  readonly challenge: string;
+  readonly rp_id: string;
+  readonly credentials: readonly { readonly id: string; readonly transports: readonly string[] }[];
+}
+
+/** A passkey of the caller. */
+export interface PasskeyJson {
+  readonly id: string;
+  readonly added: string;
+  readonly rp_id: string;
+}
+
+/** What a browser returns for a new passkey, in base64url. */
+export interface NewPasskeyJson {
+  readonly challenge: string;
+  readonly id: string;
+  readonly client_data: string;
+  readonly attestation: string;
+  readonly transports?: readonly string[];
+}
+
+/** What a browser needs to make a passkey. */
+export interface PasskeyChallengeJson {
+  readonly challenge: string;
+  readonly rp_id: string;
+  readonly name: string;
+  readonly known: readonly string[];
 }
 
 /** Whether `events` hears of changes. */
@@ -181,12 +226,42 @@ export class DeskClient {
     answer: Json,
     extras: AnswerExtras = {},
   ): Promise<AnswerOutcome> {
-    const { isRemembered: remember, note, redirects, content, idempotencyKey: key } = extras;
-    const body = { answer, note, remember, redirects, content, ...readingOf(address) };
+    const { isRemembered: remember, idempotencyKey: key, note, redirects, ...more } = extras;
+    const { content, signature } = more;
+    const body = { answer, note, remember, redirects, content, signature, ...readingOf(address) };
     const headers: Sent["headers"] = key === undefined ? {} : { "idempotency-key": key };
     const path = `${inquiryPath(address)}/answer`;
     const response = await this.#post(withQuery(path, workspaceOf(address)), body, headers);
     return (await response.json()) as AnswerOutcome; // The server's schema.
+  }
+
+  /** What a passkey has to sign for this answer. Throws `no_passkey` if the caller has none for this address. */
+  async signing(address: InquiryAddress, answer: Json, content?: string): Promise<SigningJson> {
+    const path = withQuery(`${inquiryPath(address)}/challenge`, workspaceOf(address));
+    const response = await this.#post(path, { answer, content, ...readingOf(address) });
+    return (await response.json()) as SigningJson; // As for `#get`.
+  }
+
+  /** The caller's own passkeys that work at this address. */
+  async passkeys(): Promise<readonly PasskeyJson[]> {
+    const { items } = await this.#get<Page<PasskeyJson>>("/passkeys");
+    return items;
+  }
+
+  /** For a page in a browser: what it needs to make a passkey for the caller. */
+  async startPasskey(): Promise<PasskeyChallengeJson> {
+    const response = await this.#post("/passkeys/challenge", {});
+    return (await response.json()) as PasskeyChallengeJson; // As for `#get`.
+  }
+
+  /** Adds a passkey for the caller. */
+  async addPasskey(passkey: NewPasskeyJson): Promise<void> {
+    await this.#post("/passkeys", passkey);
+  }
+
+  /** Removes a passkey of the caller. */
+  async removePasskey(id: string): Promise<void> {
+    await this.#send(`/passkeys/${encodeURIComponent(id)}`, { method: "DELETE" });
   }
 
   /** Cancels the question, and with it the call that asks. */

@@ -7,11 +7,13 @@ import {
   explainPerson,
   identify,
   type InquiryId,
+  newNonce,
   type PendingItem,
   type ReplyOrCancel,
+  toSignOf,
   whomOf,
 } from "../conversation/index.ts";
-import { answerInquiry } from "../runtime/index.ts";
+import { answerInquiry, type DecisionAnswer, toOffered } from "../runtime/index.ts";
 import type { AnswerResult, ConversationSummary } from "../storage/index.ts";
 import { type Clock, isJpError, JpError, messageOf, systemClock } from "../util/index.ts";
 import { loggedToJson, toDeciderJson } from "./decision-json.ts";
@@ -30,8 +32,10 @@ import type {
   DeskAnswerResult,
   InquiryRef,
   Person,
+  PreparedAnswer,
   ResumeResult,
   ResumeTurn,
+  SignedReply,
 } from "./port.ts";
 import type {
   ConversationJson,
@@ -139,7 +143,43 @@ class WorkspacesDesk implements Desk {
     return found && readConversation(found.inbox.workspace, found.summary, first);
   }
 
-  async answer(ref: InquiryRef, reply: ReplyOrCancel, person: Person): Promise<DeskAnswerResult> {
+  async answer(ref: InquiryRef, reply: SignedReply, person: Person): Promise<DeskAnswerResult> {
+    const found = await this.#findAnswerable(ref, reply, person);
+    if ("type" in found) return found;
+    const { inbox, item } = found;
+    const { digest } = ref;
+    const { directory } = this.#options;
+    inbox.expectChange(ref.conversation);
+    const result = await this.#record(inbox, item, { reply, person, digest, directory });
+    await inbox.refresh(ref.conversation);
+    return result ?? findAnswered(inbox, ref);
+  }
+
+  async prepareAnswer(
+    ref: InquiryRef,
+    reply: ReplyOrCancel,
+    person: Person,
+  ): Promise<PreparedAnswer | DeskAnswerResult> {
+    const found = await this.#findAnswerable(ref, reply, person);
+    if ("type" in found) return found;
+    const { directory } = this.#options;
+    const { digest } = ref;
+    const given = { reply, person, digest, directory };
+    const offered = toOffered(found.item.inquiry, toAnswer(given, this.#clock));
+    if ("type" in offered) return { type: "refused", message: offered.reason };
+    if (ref.digest !== found.item.inquiry.digest) return { type: "changed", changed: [] };
+    const nonce = newNonce(this.#clock.now().getTime());
+    const toSign = toSignOf(offered.event, nonce);
+    if (toSign !== undefined) return { type: "to_sign", toSign };
+    return { type: "refused", message: "This cannot be signed." };
+  }
+
+  /** What this person may answer so, as far as the desk knows. */
+  async #findAnswerable(
+    ref: InquiryRef,
+    reply: ReplyOrCancel,
+    person: Person,
+  ): Promise<{ readonly inbox: Inbox; readonly item: InboxItem } | DeskAnswerResult> {
     const inbox = this.#findWaiting(ref) ?? (await this.#locate(ref))?.inbox;
     if (inbox === undefined) return { type: "not_found" };
     const item = await findItem(inbox, ref);
@@ -151,10 +191,7 @@ class WorkspacesDesk implements Desk {
     if (forbidden !== undefined) return forbidden;
     const isUnread = !("isCancelled" in reply) && digest === undefined;
     if (isUnread && item.inquiry.digest !== undefined) return { type: "digest_required" };
-    inbox.expectChange(ref.conversation);
-    const result = await this.#record(inbox, item, { reply, person, digest, directory });
-    await inbox.refresh(ref.conversation);
-    return result ?? findAnswered(inbox, ref);
+    return { inbox, item };
   }
 
   async resume(ref: ConversationRef, person: Person): Promise<ResumeResult | undefined> {
@@ -207,7 +244,7 @@ class WorkspacesDesk implements Desk {
   async #record(
     { workspace }: Inbox,
     { inquiry }: InboxItem,
-    { reply, person, digest, directory }: Given,
+    given: Given,
   ): Promise<DeskAnswerResult | undefined> {
     const done = new AbortController();
     const isBusy = new AbortController();
@@ -217,15 +254,7 @@ class WorkspacesDesk implements Desk {
       .then(() => isBusy.abort())
       .catch(() => undefined);
     try {
-      const by = { channel: "desk", userName: person.name, auth: authOf(person) };
-      const answer = {
-        ...reply,
-        ...by,
-        clock: this.#clock,
-        signal,
-        ...(directory !== undefined && { directory }),
-        ...(digest !== undefined && { digest }),
-      };
+      const answer = { ...toAnswer(given, this.#clock), signal };
       return toDeskResult(await answerInquiry(workspace.conversations, inquiry, answer));
     } catch (error) {
       if (signal.aborted && error === signal.reason) {
@@ -264,9 +293,22 @@ interface Located {
   readonly summary: ConversationSummary;
 }
 
+/** As it is recorded. */
+function toAnswer({ reply, person, digest, directory }: Given, clock: Clock): DecisionAnswer {
+  return {
+    ...reply,
+    channel: "desk",
+    userName: person.name,
+    auth: authOf(person),
+    clock,
+    ...(directory !== undefined && { directory }),
+    ...(digest !== undefined && { digest }),
+  };
+}
+
 /** What one person says to one decision. */
 interface Given {
-  readonly reply: ReplyOrCancel;
+  readonly reply: SignedReply;
   readonly person: Person;
   /** Of what they have read. */
   readonly digest: string | undefined;

@@ -16,6 +16,7 @@ import {
   readTarget,
   toResponse,
 } from "./http.ts";
+import type { Passkeys } from "./passkeys.ts";
 import type { Desk, People, Person } from "./port.ts";
 import type { Right } from "./wire.ts";
 
@@ -30,6 +31,7 @@ export interface ApiParts {
   readonly access: Access;
   readonly events: EventStreams;
   readonly keys: IdempotencyKeys;
+  readonly passkeys: Passkeys;
   readonly gate: Gate;
   /** Whether turns continue when their questions are answered. */
   readonly runs: boolean;

@@ -3,7 +3,14 @@
  * speaks HTTP and knows people; the desk (`desk.ts`) knows workspaces and their records. Both speak the JSON of
  * `wire.ts`.
  */
-import type { ConversationId, InquiryId, ReplyOrCancel, VoteCount } from "../conversation/index.ts";
+import type {
+  ConversationId,
+  DecisionSignature,
+  InquiryId,
+  ReplyOrCancel,
+  ToSign,
+  VoteCount,
+} from "../conversation/index.ts";
 import type { Person } from "../people/index.ts";
 import type {
   ConversationAddress,
@@ -29,6 +36,15 @@ export interface ConversationRef extends ConversationAddress {
 export interface InquiryRef extends InquiryAddress {
   readonly conversation: ConversationId;
   readonly id: InquiryId;
+}
+
+/** A reply, with the signature of who gives it if one is needed. */
+export type SignedReply = ReplyOrCancel & { readonly signature?: DecisionSignature };
+
+/** What has to be signed for an answer. */
+export interface PreparedAnswer {
+  readonly type: "to_sign";
+  readonly toSign: ToSign;
 }
 
 /** What became of an answer. */
@@ -71,7 +87,13 @@ export interface Desk extends AsyncDisposable {
   /** Undefined if there is none. */
   readConversation(ref: ConversationRef, first?: number): Promise<ConversationPart | undefined>;
   /** Checks the person's rights, for whom the question is, and what was read. The first valid answer counts. */
-  answer(ref: InquiryRef, reply: ReplyOrCancel, person: Person): Promise<DeskAnswerResult>;
+  answer(ref: InquiryRef, reply: SignedReply, person: Person): Promise<DeskAnswerResult>;
+  /** Checks the same, and returns what the person has to sign. Its nonce is new. */
+  prepareAnswer(
+    ref: InquiryRef,
+    reply: ReplyOrCancel,
+    person: Person,
+  ): Promise<PreparedAnswer | DeskAnswerResult>;
   /** Lets a turn go on whose questions are answered. Undefined if the conversation is unknown. */
   resume(ref: ConversationRef, person: Person): Promise<ResumeResult | undefined>;
   /** Calls the listener for everything after the event with this id; without one, from now on. */

@@ -243,6 +243,29 @@ export const people = v.object({
   ),
 });
 export const newPerson = v.object({ ...person, token: v.string() });
+export const passkey = v.object({
+  id: v.pipe(v.string(), v.description("Of the credential, in base64url.")),
+  added: v.string(),
+  rp_id: v.pipe(v.string(), v.description("The name of the desk that it works for.")),
+});
+export const passkeys = v.object({ items: v.array(passkey) });
+export const passkeyChallenge = v.object({
+  challenge: v.pipe(v.string(), v.description("In base64url.")),
+  rp_id: v.string(),
+  name: v.pipe(v.string(), v.description("Of the person that it will be of.")),
+  known: v.pipe(v.array(v.string()), v.description("Their passkeys so far.")),
+});
+export const signingRequest = v.object({
+  nonce: v.string(),
+  challenge: v.pipe(
+    v.string(),
+    v.description(
+      "What to sign, in base64url: SHA-256 over the canonical JSON (RFC 8785) of digest, id, answer, person and nonce.",
+    ),
+  ),
+  rp_id: v.string(),
+  credentials: v.array(v.object({ id: v.string(), transports: v.array(v.string()) })),
+});
 export const removed = v.object({ type: v.literal("removed") });
 export const inquiryItem = decision;
 export const inquiries = pageOf(decision) satisfies v.GenericSchema<unknown, Page<DecisionJson>>;

@@ -105,6 +105,10 @@ class FakeDesk implements Desk {
     for (const listener of this.#listeners) listener(event);
   }
 
+  async prepareAnswer() {
+    return { type: "not_found" } as const;
+  }
+
   async listPending() {
     return this.answeredBy === undefined ? [PENDING] : [];
   }

@@ -36,6 +36,7 @@ import {
 import { IdempotencyKeys } from "./idempotency.ts";
 import { type ApiParts, Gate, type Operation } from "./operation.ts";
 import { hashOf } from "../people/index.ts";
+import { Passkeys } from "./passkeys.ts";
 import type { Desk, People, Person } from "./port.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -145,7 +146,8 @@ export async function serveDesk(options: ServeDeskOptions): Promise<DeskService>
   const open = new Map<ServerResponse, Promise<unknown>>();
   const keys = new IdempotencyKeys(clock);
   const gate = new Gate(limits.requests);
-  const answer = createListener(options, { ...options, access, events, keys, gate });
+  const passkeys = new Passkeys({ ...options, url: own[0] });
+  const answer = createListener(options, { ...options, access, events, keys, gate, passkeys });
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     if (isPipelined(request, response)) return void request.socket.destroy();
     open.set(response, once(response, "close"));

@@ -1,4 +1,15 @@
 export {
+  fingerprintOf,
+  hasSigned,
+  parsePublicPart,
+  type Passkey,
+  type PersonKey,
+  type PublicPart,
+  publicPartOf,
+  publicPartToJson,
+} from "./keys.ts";
+export { createSigner, loadAgent, makeKeyFile, readKeyFile } from "./signer.ts";
+export {
   type Absence,
   DEFAULT_RIGHTS,
   hashOf,

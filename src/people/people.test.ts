@@ -174,11 +174,7 @@ describe("an absence", () => {
     const until = new Date("2026-01-31T09:00:00Z");
     expect(await people.setAway("ada", { to: "BO", until })).toBe(true);
     const at = (time: string) =>
-      openDirectory(
-        folder,
-        () => "bb",
-        () => new Date(time),
-      ).findHere();
+      openDirectory(folder, { osUser: () => "bb", now: () => new Date(time) }).findHere();
     const standing = { name: "bo", roles: [], standsInFor: [{ name: "ada", roles: ["finance"] }] };
     expect(at("2026-01-31T08:59:59Z")).toEqual(standing);
     expect(at("2026-01-31T09:00:00Z")).toEqual({ name: "bo", roles: [] });
@@ -204,7 +200,7 @@ describe("a role", () => {
     const { people, folder } = open();
     await people.add("ada", ["see"], { roles: ["finance", "Finance"], osUser: "al" });
     await people.add("sam", ["see"], { osUser: "sm" });
-    const directory = openDirectory(folder, () => "al");
+    const directory = openDirectory(folder, { osUser: () => "al" });
     expect([await people.list(), directory.list(), directory.findHere()]).toEqual([
       [
         { name: "ada", rights: ["see"], roles: ["finance"], osUser: "al" },
@@ -216,7 +212,7 @@ describe("a role", () => {
       ],
       { name: "ada", roles: ["finance"] },
     ]);
-    expect(openDirectory(folder, () => "root").findHere()).toBeUndefined();
+    expect(openDirectory(folder, { osUser: () => "root" }).findHere()).toBeUndefined();
   });
 
   test("is changed without a new token, and what is not given stays", async () => {
@@ -253,7 +249,7 @@ describe("a role", () => {
     await people.add("ada", ["see"], { roles: ["finance"], osUser: "al" });
     await people.add("bob", ["see"], { osUser: "bo" });
     writeFileSync(file, readFileSync(file, "utf8").replace('"bo"', '"al"'));
-    expect(openDirectory(folder, () => "al").findHere()).toBeUndefined();
+    expect(openDirectory(folder, { osUser: () => "al" }).findHere()).toBeUndefined();
   });
 
   test("does not lose what another version has stored of a person", async () => {

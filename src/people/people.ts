@@ -5,7 +5,14 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { userInfo } from "node:os";
 import path from "node:path";
-import { type Directory, foldName, isSameName, type KnownPerson } from "../conversation/index.ts";
+import {
+  type Directory,
+  foldName,
+  hashToSign,
+  isSameName,
+  type KnownPerson,
+  type PersonSigner,
+} from "../conversation/index.ts";
 import { PrivateFile } from "../storage/index.ts";
 import {
   arrayField,
@@ -19,6 +26,7 @@ import {
   shapeOf,
   stringField,
 } from "../util/index.ts";
+import { hasSigned, keyToJson, parseKey, type Passkey, type PersonKey } from "./keys.ts";
 
 /** What a person may do at the desk: see what there is, answer questions, approve what tools do, manage people. */
 export type Right = "see" | "answer" | "approve" | "administer";
@@ -34,6 +42,8 @@ export interface Person {
   readonly osUser?: string;
   /** Someone else decides in their place until then. */
   readonly away?: Absence;
+  /** With which they sign what has to be signed. None if absent. */
+  readonly keys?: readonly PersonKey[];
   /** The one whose desk it is. They are known by their OS user. */
   readonly isOwner?: boolean;
 }
@@ -61,6 +71,12 @@ export interface People {
   setAway(name: string, away?: Absence): Promise<boolean>;
   /** Returns false if there is no such person. */
   remove(name: string): Promise<boolean>;
+  /** Returns false if there is no such person. Throws `key_exists`. */
+  addKey(name: string, key: PersonKey): Promise<boolean>;
+  /** Returns false if there is no such person, or they have no such key. */
+  removeKey(name: string, id: string): Promise<boolean>;
+  /** Notes how often a passkey has signed. Returns false if that is not more than before: then it was copied, or replayed. */
+  countUse(name: string, id: string, counter: number): Promise<boolean>;
 }
 
 /** All rights, in the order in which they are stored and shown. */
@@ -86,34 +102,50 @@ export function openPeople(folder: string): People {
   return new PeopleFile(folder);
 }
 
+export interface DirectoryOptions {
+  /** Who runs this process. */
+  readonly osUser?: (() => string) | undefined;
+  readonly now?: () => Date;
+  /** Signs for whoever runs this process. No one can sign here without it. */
+  readonly signerOf?: (person: Person | undefined) => PersonSigner;
+}
+
 /** The people in the same file, as those know them who let someone decide. */
 export function openDirectory(
   folder: string,
-  osUser: () => string = () => userInfo().username,
-  now: () => Date = () => new Date(),
+  { osUser = () => userInfo().username, now = () => new Date(), signerOf }: DirectoryOptions = {},
 ): Directory {
   const file = peopleFile(folder);
   const known = () => withAbsent(file.read(), now());
+  const findHere = () => {
+    const user = osUser();
+    const [person, ...others] = file.read().filter((each) => each.osUser === user);
+    // Nobody can be told apart who uses the same account.
+    return others.length > 0 ? undefined : person;
+  };
   return {
-    list: () => known().map(({ known: person }) => person),
+    list: known,
     findHere: () => {
-      const user = osUser();
-      const [found, ...others] = known().filter((each) => each.osUser === user);
-      // Nobody can be told apart who uses the same account.
-      return found === undefined || others.length > 0 ? undefined : found.known;
+      const person = findHere();
+      return person && known().find(({ name }) => name === person.name);
     },
+    isSigned: (signed, signature) => {
+      const person = file.read().find(({ name }) => isSameName(name, signed.person));
+      const hash = hashToSign(signed);
+      return person?.keys?.some((key) => hasSigned(key, hash, signature)) === true;
+    },
+    ...(signerOf !== undefined && { findSigner: () => signerOf(findHere()) }),
   };
 }
 
 /** Everyone, with those in whose place they decide. */
-function withAbsent(people: readonly StoredPerson[], now: Date) {
-  return people.map(({ name, roles = [], osUser }) => {
+function withAbsent(people: readonly StoredPerson[], now: Date): readonly KnownPerson[] {
+  return people.map(({ name, roles = [] }) => {
     const absent = people.filter(
       ({ away }) => away !== undefined && away.until > now && isSameName(away.to, name),
     );
     const standsInFor = absent.map((each) => ({ name: each.name, roles: each.roles ?? [] }));
-    const known: KnownPerson = { name, roles, ...(standsInFor.length > 0 && { standsInFor }) };
-    return { known, osUser };
+    return { name, roles, ...(standsInFor.length > 0 && { standsInFor }) };
   });
 }
 
@@ -214,6 +246,50 @@ class PeopleFile implements People {
     return isFound;
   }
 
+  async addKey(name: string, key: PersonKey): Promise<boolean> {
+    return this.#changeKeys(name, (keys, people) => {
+      const owner = people.find((person) => person.keys?.some(({ id }) => id === key.id));
+      if (owner === undefined) return [...keys, key];
+      throw new JpError("key_exists", `${owner.name} has this key already.`, {
+        hint: "One key is one person: two who share it cannot be told apart.",
+      });
+    });
+  }
+
+  async removeKey(name: string, id: string): Promise<boolean> {
+    return this.#changeKeys(name, (keys) => {
+      const kept = keys.filter((key) => key.id !== id);
+      return kept.length === keys.length ? undefined : kept;
+    });
+  }
+
+  async countUse(name: string, id: string, counter: number): Promise<boolean> {
+    return this.#changeKeys(name, (keys) => {
+      const used = keys.find((key): key is Passkey => key.type === "passkey" && key.id === id);
+      // Most passkeys do not count, and say 0.
+      const isMore = used !== undefined && (counter > used.counter || counter + used.counter === 0);
+      return isMore ? keys.map((key) => (key === used ? { ...used, counter } : key)) : undefined;
+    });
+  }
+
+  /** `change` returns undefined if nothing is to be changed. Returns whether something was. */
+  async #changeKeys(
+    name: string,
+    change: (
+      keys: readonly PersonKey[],
+      people: readonly StoredPerson[],
+    ) => readonly PersonKey[] | undefined,
+  ): Promise<boolean> {
+    let isChanged = false;
+    await this.#file.change((people) => {
+      const person = findNamed(people, name);
+      const keys = person && change(person.keys ?? [], people);
+      isChanged = keys !== undefined;
+      return keys && people.map((each) => (each === person ? { ...each, keys } : each));
+    });
+    return isChanged;
+  }
+
   async remove(name: string): Promise<boolean> {
     let isFound = false;
     await this.#file.change((people) => {
@@ -273,7 +349,8 @@ function fromJson(value: unknown): StoredPerson {
   const shape = shapeOf(value, "people");
   const tokenHash = stringField(shape, "token_sha256");
   if (!HASH.test(tokenHash)) throw new SyntaxError("people.token_sha256: not a hash");
-  const { rights, roles, away } = shape.value;
+  const { rights, roles, keys, away } = shape.value;
+  const known = isJsonArray(keys) ? keys.flatMap((key) => parseKey(key) ?? []) : [];
   const osUser = waysIn(shape.value).find((way) => typeof way["os_user"] === "string")?.["os_user"];
   return {
     name: stringField(shape, "name"),
@@ -281,6 +358,7 @@ function fromJson(value: unknown): StoredPerson {
     ...(isJsonArray(roles) && { roles: roles.filter((role) => typeof role === "string") }),
     ...(typeof osUser === "string" && { osUser }),
     ...parseAway(away),
+    ...(known.length > 0 && { keys: known }),
     tokenHash,
     raw: shape.value,
   };
@@ -299,16 +377,11 @@ function waysIn({ auth }: JsonObject): readonly JsonObject[] {
   return isJsonArray(auth) ? auth.filter(isJsonObject) : [];
 }
 
-function toJson({
-  name,
-  rights,
-  roles = [],
-  osUser,
-  away,
-  tokenHash,
-  raw = {},
-}: StoredPerson): Json {
-  const { roles: _roles, auth: _auth, away: _away, ...others } = raw;
+function toJson(person: StoredPerson): Json {
+  const { name, rights, roles = [], osUser, keys = [], away, tokenHash, raw = {} } = person;
+  const { roles: _roles, auth: _auth, away: _away, keys: rawKeys, ...others } = raw;
+  const unknown = isJsonArray(rawKeys) ? rawKeys.filter((key) => parseKey(key) === undefined) : [];
+  const allKeys = [...keys.map(keyToJson), ...unknown];
   const ways = waysIn(raw).filter((way) => way["os_user"] === undefined);
   const auth = osUser === undefined ? ways : [{ os_user: osUser }, ...ways];
   return {
@@ -318,17 +391,19 @@ function toJson({
     ...(roles.length > 0 && { roles }),
     ...(auth.length > 0 && { auth }),
     ...(away !== undefined && { away: { to: away.to, until: away.until.toISOString() } }),
+    ...(allKeys.length > 0 && { keys: allKeys }),
     token_sha256: tokenHash,
   };
 }
 
-function toPerson({ name, rights, roles = [], osUser, away }: StoredPerson): Person {
+function toPerson({ name, rights, roles = [], osUser, keys = [], away }: StoredPerson): Person {
   return {
     name,
     rights,
     ...(roles.length > 0 && { roles }),
     ...(osUser !== undefined && { osUser }),
     ...(away !== undefined && { away }),
+    ...(keys.length > 0 && { keys }),
   };
 }
 

@@ -26,7 +26,12 @@ import type { ChainProblem, NotedHead } from "../storage/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import type { Signer } from "./dsse.ts";
 import { type Anchor, type AnchorProof, digestOfDocument, digestOfHead } from "./anchor.ts";
-import { type AnchoredHeads, exportEvidence, type ExportSummary } from "./export.ts";
+import {
+  type AnchoredHeads,
+  exportEvidence,
+  type ExportOptions,
+  type ExportSummary,
+} from "./export.ts";
 import { generateSigner } from "./machine-key.ts";
 
 /** A conversation as a store has it. */
@@ -58,7 +63,7 @@ export interface Exported {
   readonly summary: ExportSummary;
 }
 
-export interface EvidenceOptions {
+export interface EvidenceOptions extends Pick<ExportOptions, "keys"> {
   readonly signer?: Signer;
   readonly hasContent?: boolean;
   readonly filters?: JsonObject;

@@ -4,15 +4,20 @@
  */
 import { createHash } from "node:crypto";
 import {
+  answerToSign,
   ChainedEntries,
   type ChainLink,
   commitTo,
   type ConversationId,
+  deciderOf,
   hashLink,
+  isAnswer,
+  isSameName,
+  signatureToJson,
   type StreamEntry,
 } from "../conversation/index.ts";
 import type { ConversationStore, NotedHead } from "../storage/index.ts";
-import { type Clock, isJpError, type JsonObject, randomKey } from "../util/index.ts";
+import { type Clock, isJpError, isJsonObject, type JsonObject, randomKey } from "../util/index.ts";
 import { type Anchor, digestOfHead } from "./anchor.ts";
 import { digestOf, type Signer, signLine } from "./dsse.ts";
 import {
@@ -21,6 +26,7 @@ import {
   type FindingCode,
   findText,
   EXPORT_VERSION,
+  type KeyStatement,
   type StatementContent,
   statementToBytes,
 } from "./statement.ts";
@@ -34,6 +40,8 @@ export interface ExportOptions {
   readonly tool: string;
   /** With the events that links commit to: what was asked, answered and done. */
   readonly hasContent?: boolean;
+  /** With which people sign. Those that have signed something are named in the export. */
+  readonly keys?: readonly Omit<KeyStatement, "type">[];
   /** How the conversations were chosen, to be named in the export. */
   readonly filters?: JsonObject;
   readonly anchored?: AnchoredHeads;
@@ -63,7 +71,7 @@ export async function exportEvidence(
   write: (line: string) => Promise<void> | void,
 ): Promise<ExportSummary> {
   const { signer, clock, tool, hasContent = false, filters = {} } = options;
-  const sheet = new Sheet(signer, write);
+  const sheet = new Sheet(signer, write, options.keys);
   await sheet.add({
     type: "export",
     version: EXPORT_VERSION,
@@ -127,11 +135,30 @@ class Sheet {
   readonly #write: (line: string) => Promise<void> | void;
   readonly #export = randomKey();
   readonly #payloads = createHash("sha256");
+  readonly #keys: readonly Omit<KeyStatement, "type">[];
+  readonly #named = new Set<string>();
   #count = 0;
 
-  constructor(signer: Signer, write: (line: string) => Promise<void> | void) {
+  constructor(
+    signer: Signer,
+    write: (line: string) => Promise<void> | void,
+    keys: readonly Omit<KeyStatement, "type">[] = [],
+  ) {
     this.#signer = signer;
     this.#write = write;
+    this.#keys = keys;
+  }
+
+  /** Names the key of a person, unless it is named already. Returns false if it is not known. */
+  async nameKey(person: string, id: string): Promise<boolean> {
+    const name = JSON.stringify([person, id]);
+    if (this.#named.has(name)) return true;
+    const known = this.#keys.find((each) => each.key.id === id && isSameName(each.person, person));
+    if (known === undefined) return false;
+    this.#named.add(name);
+    // As the record writes the name.
+    await this.add({ type: "key", person, key: known.key });
+    return true;
   }
 
   async add(content: StatementContent): Promise<void> {
@@ -260,6 +287,7 @@ class ConversationExport {
         for (const commitment of commitments) {
           commitment.isFound = true;
           if (hasContent) await this.#show(entry.raw, commitment);
+          await this.#approve(entry, commitment, hasContent);
         }
       }
     }
@@ -280,6 +308,26 @@ class ConversationExport {
   async #show(event: JsonObject, { seq, salt }: Commitment): Promise<void> {
     this.contents += 1;
     await this.#sheet.add({ type: "content", conversation: this.#id, seq, salt, event });
+  }
+
+  /** The signature of whoever has decided, if there is one. What it is of is shown only if that says no more than the link. */
+  async #approve({ event }: StreamEntry, { seq }: Commitment, hasContent: boolean): Promise<void> {
+    if (event === undefined || !(isAnswer(event) || event.type === "decision_vote")) return;
+    const { signature } = event;
+    const by = event.type === "decision_vote" ? event.by : deciderOf(event);
+    if (signature === undefined || "unknown" in signature || by?.kind !== "user") return;
+    if (!(await this.#sheet.nameKey(by.name ?? "", signature.key))) {
+      return this.#find("key_missing", { seq });
+    }
+    const answer = answerToSign(event);
+    const json = signatureToJson(event)["signature"];
+    await this.#sheet.add({
+      type: "approval",
+      conversation: this.#id,
+      seq,
+      signature: isJsonObject(json) ? json : {},
+      ...((hasContent || answer === true) && { answer }),
+    });
   }
 
   async #find(code: FindingCode, about: JsonObject): Promise<void> {

@@ -22,7 +22,7 @@ export interface DecisionRow {
   readonly kind: string;
   readonly name: string;
   readonly surface: string;
-  /** How jp knows who it was: `os_user`, `token`, `none`. */
+  /** How jp knows who it was: `os_user`, `token`, `key` and `passkey` for those who have signed, `none`. */
   readonly authentication: string;
   /** The digest of what was shown, and of what was decided. */
   readonly shown: string;

@@ -1,6 +1,11 @@
 /** What an export says: in-toto statements, version 1, with predicates of jp. `docs/proof.md` describes them. */
 import { type ChainLink, parseLink } from "../conversation/index.ts";
 import {
+  parsePublicPart,
+  type PublicPart,
+  publicPartToJson as keyToJson,
+} from "../people/index.ts";
+import {
   arrayField,
   booleanField,
   canonicalJson,
@@ -34,14 +39,7 @@ export const EXPORT_VERSION = 1;
 export type Statement = Place & (StatementContent | Unknown);
 
 /** What a statement says, wherever it is. */
-export type StatementContent =
-  | Header
-  | LinkStatement
-  | HeadStatement
-  | Content
-  | Finding
-  | AnchorStatement
-  | End;
+export type StatementContent = Header | Entry | End;
 
 /** Where in which export. */
 export interface Place {
@@ -50,6 +48,16 @@ export interface Place {
   /** Counted from 0. */
   readonly index: number;
 }
+
+/** Between the first and the last. */
+export type Entry =
+  | LinkStatement
+  | HeadStatement
+  | Content
+  | Finding
+  | KeyStatement
+  | Approval
+  | AnchorStatement;
 
 /** The first one. */
 export interface Header {
@@ -96,6 +104,25 @@ export interface Content {
   readonly event: JsonObject;
 }
 
+/** A key with which a person has signed. It comes before the first signature. */
+export interface KeyStatement {
+  readonly type: "key";
+  readonly person: string;
+  readonly key: PublicPart;
+}
+
+/** A person's own signature of what they have decided. */
+export interface Approval {
+  readonly type: "approval";
+  readonly conversation: string;
+  /** Of the link. */
+  readonly seq: number;
+  /** As in the record. */
+  readonly signature: JsonObject;
+  /** What was signed as the answer. Absent if that is content, and not in the export. */
+  readonly answer?: Json;
+}
+
 /** Something in which record and chain differ. */
 export interface Finding {
   readonly type: "finding";
@@ -124,6 +151,8 @@ export type FindingCode =
   | "head_missing"
   /** The chain's file cannot be read at all. */
   | "unreadable_chain"
+  /** A person has signed it, and is no longer known, or has removed the key. */
+  | "key_missing"
   /** The record, or a part of it, cannot be read. */
   | "unreadable_record";
 
@@ -185,6 +214,12 @@ function predicateOf(statement: Exclude<Statement, Unknown>): JsonObject {
       const { conversation, code, about } = statement;
       return { conversation, code, about };
     }
+    case "key":
+      return { person: statement.person, key: keyToJson(statement.key) };
+    case "approval": {
+      const { conversation, seq, signature, answer } = statement;
+      return { conversation, seq, signature, ...(answer !== undefined && { answer }) };
+    }
     case "end": {
       const { count, conversations, payloads } = statement;
       return { count, conversations: conversations.map((each) => ({ ...each })), payloads };
@@ -221,6 +256,14 @@ function subjectOf(statement: Exclude<Statement, Unknown>): Subject {
     case "finding": {
       const { conversation, code, about } = statement;
       return { name: `${conversation}/${code}`, sha256: sha256(canonicalJson(about)) };
+    }
+    case "key": {
+      const { person, key } = statement;
+      return { name: `${person}/key`, sha256: sha256(canonicalJson(keyToJson(key))) };
+    }
+    case "approval": {
+      const { conversation, seq, signature } = statement;
+      return { name: `${conversation}/${seq}/approval`, sha256: sha256(canonicalJson(signature)) };
     }
     case "end":
       return { name: "payloads", sha256: statement.payloads };
@@ -287,6 +330,21 @@ function parsePredicate(type: string, shape: Shape): StatementContent | Unknown 
         code: stringField(shape, "code"),
         about: objectField(shape, "about").value,
       };
+    case `${PREFIX}key${SUFFIX}`: {
+      const key = parsePublicPart(objectField(shape, "key").value);
+      if (key === undefined) return { type: "unknown" };
+      return { type: "key", person: stringField(shape, "person"), key };
+    }
+    case `${PREFIX}approval${SUFFIX}`: {
+      const { answer } = shape.value;
+      return {
+        type: "approval",
+        conversation: stringField(shape, "conversation"),
+        seq: countField(shape, "seq"),
+        signature: objectField(shape, "signature").value,
+        ...(answer !== undefined && { answer }),
+      };
+    }
     case `${PREFIX}end${SUFFIX}`:
       return {
         type: "end",

@@ -84,6 +84,8 @@ describe("an export that no one has changed is verified", () => {
         conversations: 1,
         links: 5,
         contents: 3,
+        signed: 0,
+        unchecked: 0,
         rebuilt: 3,
         anchored: 0,
         gaps: new Map([["torn", 1]]),

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { type ChainLink, commitTo, hashLink } from "../conversation/index.ts";
 import { canonicalJson } from "../util/index.ts";
+import { ApprovalCheck } from "./approvals.ts";
 import {
   digestOf,
   type Envelope,
@@ -63,7 +64,11 @@ export type EvidenceProblemCode =
   | "unknown_link"
   /** The last statement counts something else. */
   | "wrong_total"
-  | AnchorProblemCode;
+  | AnchorProblemCode
+  /** A person's signature is not of what it stands for, or of no key of theirs. */
+  | "bad_approval_signature"
+  /** It had to be signed, and was approved without. */
+  | "unsigned_approval";
 
 export interface EvidenceProblem {
   readonly code: EvidenceProblemCode;
@@ -98,6 +103,9 @@ export interface EvidenceCounts {
   readonly links: number;
   /** Events that came with their link. */
   readonly contents: number;
+  /** Approvals with the person's own signature, and those whose answer is not in the export, so that it is not checked. */
+  readonly signed: number;
+  readonly unchecked: number;
   /** Links that were made later, from the record. */
   readonly rebuilt: number;
   /** Links before a head that was anchored. */
@@ -325,6 +333,7 @@ function findStatement(payload: Buffer) {
 class ContentCheck {
   readonly #report: (code: EvidenceProblemCode, line?: number) => void;
   readonly anchors: AnchorCheck;
+  readonly #approvals: ApprovalCheck;
   readonly #payloads = createHash("sha256");
   readonly #ends: ConversationEnd[] = [];
   /** What the links of the last conversation commit to. */
@@ -344,6 +353,7 @@ class ContentCheck {
   constructor(report: (code: EvidenceProblemCode, line?: number) => void) {
     this.#report = report;
     this.anchors = new AnchorCheck(report);
+    this.#approvals = new ApprovalCheck(report);
   }
 
   get counts(): EvidenceCounts {
@@ -352,6 +362,8 @@ class ContentCheck {
       conversations: this.#ends.length,
       links: this.#links,
       contents: this.#contents,
+      signed: this.#approvals.signed,
+      unchecked: this.#approvals.unchecked,
       rebuilt: this.#rebuilt,
       anchored: this.anchors.links,
       gaps: this.#gaps,
@@ -379,6 +391,14 @@ class ContentCheck {
       case "finding":
         this.#enter(statement.conversation);
         increase(this.#findings, statement.code);
+        this.#approvals.readFinding(statement);
+        break;
+      case "key":
+        this.#approvals.readKey(statement);
+        break;
+      case "approval":
+        this.#enter(statement.conversation);
+        this.#approvals.readApproval(statement);
         break;
       case "end":
         this.#readEnd(statement);
@@ -396,6 +416,7 @@ class ContentCheck {
   #enter(conversation: string): ConversationEnd {
     const last = this.#ends.at(-1);
     if (last?.conversation === conversation) return last;
+    this.#approvals.leave();
     if (this.#seen.has(conversation)) this.#report("broken_chain");
     this.#seen.add(conversation);
     this.#commitments = new Map();
@@ -417,17 +438,21 @@ class ContentCheck {
     if (!KINDS.has(link.kind)) this.#unknown += 1;
     const commitment = commitmentOf(link);
     if (commitment !== undefined) this.#commitments.set(link.seq, commitment);
+    this.#approvals.readLink(link);
   }
 
-  #readContent({ conversation, seq, salt, event }: Content): void {
+  #readContent(content: Content): void {
+    const { conversation, seq, salt, event } = content;
     this.#enter(conversation);
     const commitment = this.#commitments.get(seq);
     if (commitment === undefined) return this.#report("unknown_link");
     if (commitTo(event, salt) !== commitment) return this.#report("commitment_mismatch");
     this.#contents += 1;
+    this.#approvals.readContent(content);
   }
 
   #readEnd({ count, conversations, payloads }: End): void {
+    this.#approvals.leave();
     const isSame =
       count === this.#statements &&
       endsToText(conversations) === endsToText(this.#ends) &&

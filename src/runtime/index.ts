@@ -21,6 +21,7 @@ export {
   type ListPendingOptions,
   type PendingDecision,
   pendingInTurn,
+  toOffered,
   untilAnswered,
 } from "./pending.ts";
 export { toModel } from "./model.ts";

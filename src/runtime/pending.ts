@@ -5,13 +5,17 @@ import {
   type Claimant,
   type ConversationId,
   type Decider,
+  type DecisionSignature,
   type Directory,
   eventsOf,
   explainReply,
+  explainUnsigned,
   findAnswerTo,
   findConversationId,
   identify,
+  isForSigners,
   lastTurnOf,
+  needsSignature,
   type OfferedAnswer,
   type PendingItem,
   pendingOf,
@@ -20,6 +24,7 @@ import {
   type ReplyOrCancel,
   replyToEvent,
   SecretAnswer,
+  signEvent,
   type Timestamp,
   timestampFromDate,
   whomOf,
@@ -66,6 +71,10 @@ export type DecisionAnswer = ReplyOrCancel &
     readonly directory?: Directory;
     /** How it is known that it is this person; `program` if absent. With `os_user`, the name is that of who uses this process. */
     readonly auth?: Claimant["auth"];
+    /** The person's own signature of exactly this answer, for what has to be signed. */
+    readonly signature?: DecisionSignature;
+    /** Makes the signature if one is needed. */
+    readonly signer?: Pick<Directory, "findSigner">;
     /** For tests: a clock other than the machine's. */
     readonly clock?: Clock;
   };
@@ -178,8 +187,8 @@ export function printable(id: string): string {
  * Answers something that waits, exactly once, whoever else answers: `recorded` says that this answer counts. The
  * turn goes on where it runs, or when it is resumed. `id` is as for `findPending`, or what `listPending` returned.
  * A secret is `refused` unless a process asks for it right now, in a store that can pass it on in memory: the stores of
- * files and of memory can. Throws `inquiry_not_found`, `ambiguous_id`, `write_failed`, and the reason of the signal if
- * the answer was withdrawn in time.
+ * files and of memory can. Throws `inquiry_not_found`, `ambiguous_id`, `cannot_sign`, `write_failed`, and the reason of the
+ * signal if the answer was withdrawn in time.
  */
 export async function answerInquiry(
   store: Pick<ConversationStore, "listPending" | "answer">,
@@ -190,13 +199,26 @@ export async function answerInquiry(
   const { signal, onWait, keepsOpen } = answer;
   const offered = toOffered(item, answer);
   if ("type" in offered) return offered;
-  const { event, ...about } = offered;
+  const { event: unsigned, ...about } = offered;
+  const event = isForSigners(item) ? await sign(item, unsigned, answer) : unsigned;
+  if (typeof event === "string") return { type: "refused", reason: event };
   return store.answer(item.conversation, event, {
     ...about,
     ...(signal !== undefined && { signal }),
     ...(onWait !== undefined && { onWait }),
     ...(keepsOpen !== undefined && { keepsOpen }),
   });
+}
+
+/** With its signature, if it needs one, or why it cannot be used. Throws `cannot_sign`. */
+async function sign(
+  item: PendingDecision,
+  event: AnswerEvent,
+  { signer, signature, directory }: DecisionAnswer,
+): Promise<AnswerEvent | string> {
+  const signs = signer !== undefined && signature === undefined && needsSignature(item, event);
+  const signed = signs ? await signEvent(event, signer) : event;
+  return explainUnsigned(item, signed, directory) ?? signed;
 }
 
 /** The answer as it is recorded, and beside it what is not. */
@@ -206,11 +228,12 @@ export function toOffered(
 ): (OfferedAnswer & { readonly askedAt: Timestamp }) | Extract<AnswerProblem, { type: "refused" }> {
   const misfit = explainReply(item, answer);
   if (misfit !== undefined) return { type: "refused", reason: misfit };
-  const { digest = item.digest, clock = systemClock } = answer;
+  const { digest = item.digest, clock = systemClock, signature } = answer;
   const result = item.request?.type === "permission_request" ? item.request.result : undefined;
   const at = timestampFromDate(clock.now());
   const by = deciderOf(item, answer);
-  const event = replyToEvent({ ...item, digest, result }, answer, { by, at });
+  const plain = replyToEvent({ ...item, digest, result }, answer, { by, at });
+  const event = signature === undefined ? plain : { ...plain, signature };
   return { event, askedAt: item.askedAt, ...secretOf(item, answer) };
 }
 

@@ -89,7 +89,7 @@ export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Pro
 type ShownSubject = Partial<
   Pick<
     QuestionRequest,
-    "acts" | "tool" | "arguments" | "origin" | "folder" | "question" | "questionId"
+    "acts" | "tool" | "arguments" | "origin" | "folder" | "question" | "questionId" | "signing"
   >
 > &
   Pick<RequestBase, "terms" | "votes"> & {
@@ -114,6 +114,7 @@ export function printSubject(
     const soFar = votes.length === 0 ? "" : ` So far: ${describeVotes(votes)}.`;
     dialogue.printNotice(`${quorum} people have to say the same.${soFar}`);
   }
+  printSigning(shown, dialogue);
   if (!acts || tool === undefined) return { hasContext: false };
   const call = { name: tool, arguments: given };
   const change = findFileChange(call, shown);
@@ -128,6 +129,16 @@ export function printSubject(
   ];
   if (lines.length > 0) dialogue.printContext(lines.join("\n"), "drawn");
   return { hasContext: change !== undefined };
+}
+
+function printSigning({ signing }: ShownSubject, dialogue: Pick<Dialogue, "printNotice">): void {
+  if (signing === undefined) return;
+  const { key } = signing;
+  dialogue.printNotice(
+    key === undefined
+      ? "A yes has to be signed, and you have no key for that here."
+      : `A yes is signed with your key ${oneLine(key)}.`,
+  );
 }
 
 /** The line about the call names the tool already. */

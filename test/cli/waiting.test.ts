@@ -21,6 +21,8 @@ import {
   type ConversationEvent,
   type InquiryId,
   type PermissionRequestEvent,
+  type SubjectDigest,
+  type Terms,
   timestampFromDate,
 } from "../../src/conversation/index.ts";
 import { openWorkspace } from "../../src/storage/index.ts";
@@ -38,7 +40,8 @@ interface Asked {
   readonly text?: string;
   readonly for?: string;
   readonly forAny?: readonly { readonly role: string }[];
-  readonly terms?: { readonly quorum: number };
+  readonly terms?: Terms;
+  readonly subject?: SubjectDigest;
   readonly hoursAgo?: number;
   /** Counted from now. */
   readonly deadlineHours?: number;
@@ -175,7 +178,7 @@ describe("a question for one person", () => {
     const project = new Project();
     await place(project, { for: "ada" });
     const refusal = "jp: a.q.1: only ada can answer this.";
-    expect(await project.jp(...ANSWER, "yes")).toEqual({
+    expect(await project.jp("inquiry", "answer", "a.q.1", "yes")).toEqual({
       status: 1,
       stdout: "",
       stderr: lines(refusal, "If that is you: jp config set --in user user.name ada"),
@@ -252,6 +255,31 @@ test("what two people decide together waits for the second one, who may stand in
   ]);
   expect((await people("away", "bo", "--to", "cy", "--until", "yesterday")).status).toBe(2);
   expect((await people("back", "bo")).stderr).toBe("bo is back.\n");
+});
+
+test("what has to be signed is signed with the key of whoever answers, and refused without one", async () => {
+  counters("T-SIGN-1");
+  const project = new Project();
+  const subject = { digest: "d1", version: 1, parts: {} };
+  await place(project, { forAny: [{ role: "release" }], terms: { isSigned: true }, subject });
+  const people = (...words: readonly string[]) => project.jp("serve", "people", ...words);
+  await people("add", "ada", "--roles", "release", "--os-user", userInfo().username);
+  const refused = await project.jp("inquiry", "answer", "a.q.1", "yes");
+  expect([refused.status, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining("This has to be signed, and you have no key for that here."),
+  ]);
+  expect(entriesOf(recordOf(project), "inquiry_response")).toEqual([]);
+  const added = await people("key", "add", "ada", "--new");
+  const [id = ""] = /SHA256:\S+(?=,)/.exec(added.stderr) ?? [];
+  const listed = JSON.parse((await people("key", "ls", "--format", "json")).stdout) as JsonObject;
+  expect(listed).toMatchObject({ person: "ada", type: "ed25519", id });
+  expect((await project.jp("inquiry", "answer", "a.q.1", "yes")).status).toBe(0);
+  expect(entriesOf(recordOf(project), "inquiry_response")).toMatchObject([
+    { answered_by: { name: "ada" }, signature: { type: "ed25519", key: id } },
+  ]);
+  expect((await people("key", "rm", "ada", id)).stderr).toContain("It signs for ada no more.");
+  expect((await people("key", "rm", "ada", id)).status).toBe(1);
 });
 
 test("what waits is listed even if one conversation cannot be read", async () => {

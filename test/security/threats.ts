@@ -1434,6 +1434,46 @@ const proof: Area = {
   ],
 };
 
+const signatures: Area = {
+  title: "Signed approvals",
+  threats: [
+    {
+      id: "T-SIGN-1",
+      threat:
+        "Something that has to be signed is approved without: by a program, a model, a file of answers, or someone who " +
+        "writes to the record.",
+      defence:
+        "Whatever takes an answer checks the signature before it records it, and the turn checks it again, with the keys in " +
+        "the people file, before anything runs. Whoever can write that file can add a key.",
+    },
+    {
+      id: "T-SIGN-2",
+      threat:
+        "A signature is used for something else than what was signed: another answer, another decision, another person, or " +
+        "the same decision when it is asked again.",
+      defence:
+        "What is signed has the digest of what was shown, the ID of the decision, the answer, the person and a nonce. The " +
+        "nonce has a time, and a signature from before the question does not count. The desk takes each nonce once.",
+    },
+    {
+      id: "T-SIGN-3",
+      threat: "Someone else uses the key of a person: from its file, or through the SSH agent.",
+      defence:
+        "A key file that others may read or write is refused. What an agent answers is read with limits. Whoever runs " +
+        "programs as this user can use both; a passkey asks for a gesture each time.",
+    },
+    {
+      id: "T-SIGN-4",
+      threat:
+        "A passkey is added for someone else, or a page of another site, or a passkey that does not verify who uses it, " +
+        "approves.",
+      defence:
+        "People add passkeys for themselves only, logged in with their own token. The desk checks the origin, the name it is " +
+        "for, that the passkey has verified the person, and its counter.",
+    },
+  ],
+};
+
 export const areas: readonly Area[] = [
   decisions,
   saved,
@@ -1455,6 +1495,7 @@ export const areas: readonly Area[] = [
   people,
   notifications,
   proof,
+  signatures,
 ];
 
 const ids = new Set(areas.flatMap(({ threats }) => threats.map(({ id }) => id)));

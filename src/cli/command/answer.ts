@@ -1,5 +1,5 @@
 /** `jp inquiry answer`: answers something that waits, on whichever terminal it was asked. */
-import { type Prompter, type PromptRequest, settleOverdue } from "../../agent/index.ts";
+import { type Prompter, type PromptRequest, settleOverdue, signingOf } from "../../agent/index.ts";
 import { resolveTools } from "../../config/index.ts";
 import {
   askerAbout,
@@ -235,7 +235,8 @@ async function offerReply(
     );
   };
   const named = userName !== undefined && { userName };
-  const who = { channel: "cli", ...named, auth: "os_user", directory, clock } as const;
+  const signer = directory;
+  const who = { channel: "cli", ...named, auth: "os_user", directory, signer, clock } as const;
   try {
     const answer = { ...reply, ...who, signal, onWait, keepsOpen };
     return await answerInquiry(workspace.conversations, row, answer);
@@ -358,7 +359,7 @@ async function askUntilAnswered(
     },
     () => undefined, // Answered here; or it cannot be read, which the answer will find out.
   );
-  const asked = ask(row, prompter, elsewhere.signal);
+  const asked = ask(row, prompter, { signal: elsewhere.signal, directory: directoryOf(context) });
   const reply = await asked.finally(() => done.abort());
   const ended = await watching;
   if (reply !== undefined || ended === undefined) return reply;
@@ -425,19 +426,24 @@ function spellings(text: string): readonly Json[] {
   return json === undefined ? [text] : [text, json];
 }
 
+interface Shown {
+  readonly signal: AbortSignal;
+  readonly directory: Directory;
+}
+
 /** Asks as a turn does. Undefined if the person leaves it for later. */
 async function ask(
   row: PendingDecision,
   prompter: Prompter,
-  signal: AbortSignal,
+  shown: Shown,
 ): Promise<ReplyOrCancel | undefined> {
-  const result = await prompter.ask(toPrompt(row, signal));
+  const result = await prompter.ask(toPrompt(row, shown));
   if (result.type === "cancelled") return CANCELLED;
   return result.type === "answered" ? result : undefined;
 }
 
 /** Without a `check`: only the process that runs the tool can check arguments, so they cannot be edited here. */
-function toPrompt(row: PendingDecision, signal: AbortSignal): PromptRequest {
+function toPrompt(row: PendingDecision, { signal, directory }: Shown): PromptRequest {
   const { kind, tool, request, question } = row;
   const asked = request?.type === "inquiry_request" ? request : undefined;
   const source = asked?.source ?? askerAbout(kind, tool);
@@ -454,6 +460,7 @@ function toPrompt(row: PendingDecision, signal: AbortSignal): PromptRequest {
     signal,
     allowsLater: true,
     ...whomOf(row),
+    ...signingOf(row, directory),
     acts: row.acts,
     ...(row.changed !== undefined && { changed: row.changed }),
     digest: row.digest ?? "",

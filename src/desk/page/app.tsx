@@ -11,6 +11,7 @@ import { keyOf } from "./item.ts";
 import { Login } from "./login.tsx";
 import type { PageSession } from "./page-session.ts";
 import { Line, messageOf, Notice, Title } from "./parts.tsx";
+import { Passkeys } from "./passkeys.tsx";
 import { Phone } from "./phone.tsx";
 import { InquiryView } from "./question.tsx";
 import { isOneTime, loginCode, parseRoute, type Route } from "./route.ts";
@@ -162,6 +163,7 @@ function Account({
 }): VNode {
   const shortcuts = useRef<HTMLDialogElement>(null);
   const [openings, setOpenings] = useState(0);
+  const [passkeys, setPasskeys] = useState(0);
   return (
     <>
       <button type="button" class="quiet account" popovertarget="account">
@@ -180,6 +182,14 @@ function Account({
           type="button"
           class="quiet"
           aria-haspopup="dialog"
+          onClick={() => setPasskeys((count) => count + 1)}
+        >
+          Passkeys
+        </button>
+        <button
+          type="button"
+          class="quiet"
+          aria-haspopup="dialog"
           onClick={() => shortcuts.current?.showModal()}
         >
           Keyboard shortcuts
@@ -189,6 +199,7 @@ function Account({
         </button>
       </div>
       <Phone openings={openings} />
+      <Passkeys openings={passkeys} />
       <Shortcuts dialog={shortcuts} />
     </>
   );

@@ -7,6 +7,7 @@ import { describeDraft, type Draft, isAnswerable, newDraft, toReply } from "./dr
 import { AnswerFields, Area, ExtraFields, type FieldProps } from "./fields.tsx";
 import { contentKey, describeBy, type Item } from "./item.ts";
 import { messageOf, Notice } from "./parts.tsx";
+import { isSigned, signAnswer } from "./passkey.ts";
 import { Details, isReadable, QuestionText } from "./question-text.tsx";
 import { type HeadingKind, Subject } from "./heading.tsx";
 import { useReading } from "./reading.ts";
@@ -66,6 +67,7 @@ export function AnswerForm({ items, heading, onLate }: AnswerFormProps): VNode {
           isAlone={items.length === 1}
         />
       ))}
+      <SigningHint items={answerable} />
       <span ref={end} aria-hidden="true" />
       <Buttons
         items={answerable}
@@ -79,6 +81,13 @@ export function AnswerForm({ items, heading, onLate }: AnswerFormProps): VNode {
       )}
     </form>
   );
+}
+
+/** Said before someone approves. */
+function SigningHint({ items }: Pick<AnswerFormProps, "items">): VNode | null {
+  const { me } = useDesk();
+  if (!items.some((item) => isSigned(item, me))) return null;
+  return <p class="hint">A yes is signed with your passkey.</p>;
 }
 
 /** Whether what acts cannot be approved yet, and why. `end` is the element after everything there is to read. */
@@ -258,7 +267,13 @@ async function sendAll(
     if (result.type === "incomplete") continue;
     const { answer, ...extras } = result.reply;
     try {
-      const outcome = await client.answer(item, answer, extras);
+      const signature = isSigned(item, me)
+        ? await signAnswer(client, { item, answer, ...extras })
+        : undefined;
+      const outcome = await client.answer(item, answer, {
+        ...extras,
+        ...(signature && { signature }),
+      });
       drafts.remove(item);
       if (outcome.type === "recorded") markAnswered(item, byPerson(me));
       else say(`Counted: ${outcome.count} of ${outcome.quorum} people have said the same.`);

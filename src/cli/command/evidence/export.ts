@@ -10,6 +10,7 @@ import {
   publicKeyToPem,
   readAnchors,
 } from "../../../proof/index.ts";
+import { publicPartOf } from "../../../people/index.ts";
 import { jsonLine, wrapProse } from "../../../render/index.ts";
 import { readHeads } from "../../../storage/index.ts";
 import type { Output } from "../../../terminal/index.ts";
@@ -17,6 +18,7 @@ import { JpError, type JsonObject, systemErrorCode } from "../../../util/index.t
 import { type CommandContext, printFields, warn } from "../../context.ts";
 import { parseTime, resolveTargets } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
+import { peopleOf } from "../serve/people.ts";
 import { counted, describeFindings } from "./wording.ts";
 
 /** Which conversations. */
@@ -44,6 +46,7 @@ export async function exportToFile({ options, context }: Call<ExportFlags>): Pro
       clock,
       tool: `jp ${version}`,
       hasContent: options.content === true,
+      keys: await listPublicKeys(context),
       filters,
       anchored: {
         anchors: readAnchors(environment),
@@ -56,6 +59,14 @@ export async function exportToFile({ options, context }: Call<ExportFlags>): Pro
   file?.keep();
   output.flush();
   describeExport(summary, signer.key.id, output);
+}
+
+/** With which people sign, as of now. */
+async function listPublicKeys(context: CommandContext) {
+  const people = await peopleOf(context).list();
+  return people.flatMap(({ name: person, keys = [] }) =>
+    keys.map((key) => ({ person, key: publicPartOf(key) })),
+  );
 }
 
 function describeExport(summary: ExportSummary, keyId: string, output: Output): void {

@@ -144,13 +144,21 @@ function describe(verification: Verification, isExpected: boolean): readonly str
 }
 
 function proven({ counts }: Verification): readonly string[] {
-  const { contents } = counts;
+  const { contents, signed, unchecked } = counts;
   return [
     "- Whoever has this key has signed these statements. Since then, none was changed, left out, added or moved.",
     "- The links of each conversation make a chain: each has the digest of the one before.",
     contents > 0
       ? `- ${counted(contents, "event")} with contents: as the chain has committed to them.`
       : "- Contents are not in it. An event that someone shows you later, with its salt, can be compared with its link.",
+    ...(signed > 0
+      ? [
+          `- ${counted(signed, "approval")}: signed with a key of the person named. Whose key it is, the export says.`,
+        ]
+      : []),
+    ...(unchecked > 0
+      ? [`- ${counted(unchecked, "signed answer")}: not checked, since the answer is not in it.`]
+      : []),
   ];
 }
 

@@ -30,6 +30,8 @@ export const PROBLEMS: Readonly<Record<EvidenceProblemCode, string>> = {
   bad_timestamp: "not a valid time stamp of the anchor",
   untrusted_timestamp: "the time stamp is not from an authority that you trust",
   commit_missing: "the git repository does not have the anchor",
+  bad_approval_signature: "the approver's signature is not of this decision, or not of their key",
+  unsigned_approval: "approved without the signature that it needed",
 };
 
 const FINDINGS: Readonly<Record<FindingCode, string>> = {
@@ -42,6 +44,7 @@ const FINDINGS: Readonly<Record<FindingCode, string>> = {
   link_pending: "events at the end without a link: jp is still running, or was killed",
   head_missing: "anchored heads that the chain does not have: it was changed, or its end was lost",
   unreadable_chain: "conversations whose chain could not be read",
+  key_missing: "signed approvals whose key is no longer known",
   unreadable_record: "places where the record could not be read",
 };
 

@@ -99,4 +99,43 @@ in this way what they may not decide themself because they started the turn.`,
     .command("rm <person>")
     .description("Remove a person; their token stops working")
     .action(command(async () => (await import("./people.ts")).removePerson));
+  defineKeys(
+    group
+      .command("key")
+      .description("Add, list and remove the keys with which people sign what has to be signed"),
+  );
+}
+
+function defineKeys(group: Command): void {
+  group
+    .command("add <person>")
+    .description("Add an Ed25519 key with which they sign on a terminal")
+    .addOption(
+      new Option(
+        "--ssh-agent [fingerprint]",
+        "A key of the SSH agent; the fingerprint may be left out if it has only one",
+      ).conflicts(["file", "new"]),
+    )
+    .addOption(new Option("--file <path>", "A key in a file of yours").conflicts(["new"]))
+    .option("--new", "Make a key, in a file that only you can read")
+    .addHelpText(
+      "after",
+      `
+What config says has to be signed (target = { role = "release", proof = "signed" }),
+counts only with the signature of a key of whoever says yes. On a terminal, jp
+signs with the first key of the person whose OS user runs it. \`ssh-add -l\` lists
+the fingerprints of the SSH agent, such as SHA256:47DEQpj8HBSa….
+
+Passkeys are added on the page of \`jp serve\`, by the person themself.`,
+    )
+    .action(command(async () => (await import("./keys.ts")).addKey));
+  group
+    .command("ls")
+    .description("List the keys of all people")
+    .addOption(formatOption("text", "json"))
+    .action(command(async () => (await import("./keys.ts")).listKeys));
+  group
+    .command("rm <person> <id>")
+    .description("Remove a key, or a passkey; what it has signed stays on record")
+    .action(command(async () => (await import("./keys.ts")).removeKey));
 }

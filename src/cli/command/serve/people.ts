@@ -162,7 +162,7 @@ export async function removePerson({ args: [name = ""], context }: Call<object>)
   context.output.notice(`Removed ${oneLine(name)}. Their token no longer works.`);
 }
 
-function notFoundError(name: string): JpError {
+export function notFoundError(name: string): JpError {
   return new JpError("person_not_found", `No person is called ${oneLine(name)}.`, {
     hint: "To list them: jp serve people ls",
   });

@@ -1,0 +1,113 @@
+/** `jp serve people key`: the keys with which people sign what has to be signed. */
+import path from "node:path";
+import { fingerprintOf, loadAgent, makeKeyFile, readKeyFile } from "../../../people/index.ts";
+import { jsonLine, oneLine, shellWord } from "../../../render/index.ts";
+import { userDataFolder } from "../../../storage/index.ts";
+import { JpError } from "../../../util/index.ts";
+import type { CommandContext } from "../../context.ts";
+import type { Call } from "../../define.ts";
+import { usageError } from "../../exit-status.ts";
+import { notFoundError, peopleOf } from "./people.ts";
+
+interface KeyFlags {
+  /** True if no fingerprint is given. */
+  readonly sshAgent?: string | true;
+  readonly file?: string;
+  readonly new?: boolean;
+}
+
+/** Throws `usage`, `person_not_found`, `key_exists`, `key_not_found`, `cannot_sign`. */
+export async function addKey({
+  args: [name = ""],
+  options,
+  context,
+}: Call<KeyFlags>): Promise<void> {
+  const people = peopleOf(context);
+  const isKnown = (await people.list()).some((person) => person.name === name);
+  if (!isKnown) throw notFoundError(name);
+  const { publicKey, file } = await findKey(options, context);
+  const id = fingerprintOf(publicKey);
+  const added = context.clock.now().toISOString();
+  const key = { id, public: publicKey.toString("base64"), added };
+  await people.addKey(name, { type: "ed25519", ...key, ...(file !== undefined && { file }) });
+  const where = file === undefined ? "the SSH agent" : oneLine(file);
+  context.output.notice(`${oneLine(name)} signs with ${id}, from ${where}.`);
+}
+
+interface FoundKey {
+  readonly publicKey: Buffer;
+  readonly file?: string;
+}
+
+async function findKey(options: KeyFlags, context: CommandContext): Promise<FoundKey> {
+  const { environment, host } = context;
+  if (options.new === true) {
+    const file = await makeKeyFile(userDataFolder(environment));
+    return { publicKey: readKeyFile(file).publicKey, file };
+  }
+  if (options.file !== undefined) {
+    const file = path.resolve(host.cwd, options.file);
+    return { publicKey: readKeyFile(file).publicKey, file };
+  }
+  if (options.sshAgent === undefined) {
+    throw usageError("Which key? Pass --ssh-agent, --file or --new.");
+  }
+  return findAgentKey(options.sshAgent, environment.variables["SSH_AUTH_SOCK"]);
+}
+
+/** Throws `key_not_found`, `cannot_sign`. */
+async function findAgentKey(wanted: string | true, socket: string | undefined): Promise<FoundKey> {
+  const { listAgentKeys } = await loadAgent();
+  const keys = await listAgentKeys(socket);
+  const [key, ...others] = wanted === true ? keys : keys.filter(({ id }) => id === wanted);
+  if (key !== undefined && others.length === 0) return { publicKey: key.publicKey };
+  const listed = keys.map(({ id, comment }) => `  ${id} ${oneLine(comment)}`).join("\n");
+  const message =
+    key === undefined
+      ? `The SSH agent has no ${wanted === true ? "Ed25519 key" : `Ed25519 key ${oneLine(wanted)}`}.`
+      : "The SSH agent has several keys: pass the fingerprint of one.";
+  throw new JpError("key_not_found", message, {
+    hint: listed === "" ? "To add one to it: ssh-add" : `It has:\n${listed}`,
+  });
+}
+
+export async function listKeys({
+  options: { format },
+  context,
+}: Call<{ readonly format?: "text" | "json" }>): Promise<void> {
+  const { output } = context;
+  const people = await peopleOf(context).list();
+  const all = people.flatMap(({ name, keys = [] }) => keys.map((key) => ({ name, key })));
+  if (all.length === 0 && format !== "json") {
+    output.notice("No keys yet. To add one: jp serve people key add NAME --new");
+  }
+  for (const { name, key } of all) {
+    const { type, id, added } = key;
+    const where = type === "passkey" ? key.rpId : (key.file ?? "SSH agent");
+    output.print(
+      format === "json"
+        ? jsonLine({ person: name, type, id, added, where })
+        : oneLine(`${name}: ${type} ${id} (${where}, added ${added})`),
+    );
+  }
+}
+
+/** Throws `person_not_found`, `key_not_found`. */
+export async function removeKey({
+  args: [name = "", id = ""],
+  context,
+}: Call<object>): Promise<void> {
+  const people = peopleOf(context);
+  const person = (await people.list()).find((each) => each.name === name);
+  if (person === undefined) throw notFoundError(name);
+  if (!(await people.removeKey(name, id))) {
+    throw new JpError("key_not_found", `${oneLine(name)} has no key ${oneLine(id)}.`, {
+      hint: "To list them: jp serve people key ls",
+    });
+  }
+  const [removed] = person.keys?.filter((key) => key.id === id) ?? [];
+  context.output.notice(`Removed ${oneLine(id)}. It signs for ${oneLine(name)} no more.`);
+  if (removed?.type === "ed25519" && removed.file !== undefined) {
+    context.output.notice(`Its file is still there: ${shellWord(oneLine(removed.file))}`);
+  }
+}

@@ -1,0 +1,261 @@
+/** Approvals that have to be signed, on the page, with a virtual authenticator of the browser. */
+import type { CDPSession, Page } from "playwright-core";
+import { expect, onTestFinished, test } from "vitest";
+import {
+  chatRequest,
+  permissionRequest,
+  toolCall,
+  turnStart,
+} from "../../src/conversation/events.fixture.ts";
+import { type ConversationEvent, eventsOf, isAnswer } from "../../src/conversation/index.ts";
+import { Project } from "../cli/support.ts";
+import { counters } from "../security/threats.ts";
+import {
+  type DeskProcess,
+  fragmentOf,
+  leave,
+  openPage,
+  startDesk,
+  storeOf,
+  useBrowser,
+} from "./support.ts";
+
+const openContext = useBrowser();
+
+const EVENTS: readonly ConversationEvent[] = [
+  turnStart(),
+  chatRequest("Go."),
+  toolCall("a"),
+  {
+    ...permissionRequest("a"),
+    forAny: [{ role: "release" }],
+    terms: { isSigned: true },
+    subject: { digest: "d1", version: 1, parts: {} },
+  },
+];
+const ID = "a:run:1";
+
+/** A page of ada, who may approve, in a browser with an authenticator. */
+async function open() {
+  const project = new Project();
+  const store = storeOf(project);
+  const conversation = await leave(store, EVENTS);
+  const added = await project.jp("serve", "people", "add", "ada", "--roles", "release");
+  const desk = await startDesk(project);
+  const context = await openContext();
+  const address = `${desk.pageUrl}/${fragmentOf(conversation, ID)}`;
+  const page = await openPage(context, address, added.stdout.trimEnd());
+  const authenticator = await Authenticator.start(await context.newCDPSession(page));
+  const answers = async () => {
+    const { stream } = await store.load(conversation);
+    return [...eventsOf(stream.entries)].filter(isAnswer);
+  };
+  return { project, desk, context, page, authenticator, answers, conversation };
+}
+
+/** As a phone or a computer has it. */
+class Authenticator {
+  readonly #session: CDPSession;
+  readonly #id: string;
+
+  private constructor(session: CDPSession, id: string) {
+    this.#session = session;
+    this.#id = id;
+  }
+
+  static async start(session: CDPSession): Promise<Authenticator> {
+    await session.send("WebAuthn.enable");
+    const { authenticatorId } = await session.send("WebAuthn.addVirtualAuthenticator", {
+      options: {
+        protocol: "ctap2",
+        transport: "internal",
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    });
+    return new Authenticator(session, authenticatorId);
+  }
+
+  /** Whether it recognizes the person. */
+  async verify(isUserVerified: boolean): Promise<void> {
+    const authenticatorId = this.#id;
+    await this.#session.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified });
+  }
+}
+
+async function addPasskey(page: Page): Promise<void> {
+  await page.locator(".account").click();
+  await page.getByRole("button", { name: "Passkeys" }).click();
+  await page.getByRole("button", { name: "Add a passkey" }).click();
+  await page.getByRole("button", { name: /^Remove the passkey/ }).waitFor();
+  await page.getByRole("button", { name: "Close" }).click();
+}
+
+const yes = (page: Page) => page.locator("[data-key=y]");
+
+interface Sent {
+  readonly body: { readonly signature: { readonly client_data: string; readonly sig: string } };
+  readonly authorization: string;
+  readonly url: string;
+}
+
+function signedWith(sent: Sent, changed: Partial<Sent["body"]["signature"]>): Sent {
+  const { body } = sent;
+  return { ...sent, body: { ...body, signature: { ...body.signature, ...changed } } };
+}
+
+/** The next answer that the page sends, as it is sent. It does not arrive. */
+async function catchAnswer(page: Page): Promise<Sent> {
+  const caught = Promise.withResolvers<Sent>();
+  await page.route("**/answer*", async (route) => {
+    const request = route.request();
+    caught.resolve({
+      body: JSON.parse(request.postData() ?? "") as Sent["body"],
+      authorization: request.headers()["authorization"] ?? "",
+      url: request.url(),
+    });
+    await route.abort();
+  });
+  await yes(page).click();
+  const answer = await caught.promise;
+  await page.unroute("**/answer*");
+  return answer;
+}
+
+/** Sends it again, as a program would that has seen it. */
+async function send(desk: DeskProcess, { authorization, url, body }: Sent) {
+  const { pathname, search } = new URL(url);
+  const response = await fetch(`${desk.url}${pathname}${search}`, {
+    method: "POST",
+    body: JSON.stringify(body),
+    headers: { "content-type": "application/json", authorization },
+  });
+  const { error } = (await response.json()) as { readonly error?: { readonly code: string } };
+  return error?.code ?? "recorded";
+}
+
+test("an approval with a passkey is one click and one gesture, and has the person's signature on record", async () => {
+  const { page, answers } = await open();
+  await addPasskey(page);
+  await page.getByText("A yes is signed with your passkey.").waitFor();
+  await yes(page).click();
+  await page.getByText("Answer sent.").waitFor();
+  expect(await answers()).toMatchObject([
+    { decision: "approved", decidedBy: { name: "ada" }, signature: { type: "webauthn" } },
+  ]);
+});
+
+test("an approval without a passkey says where to add one, and a no needs none", async () => {
+  const { page, answers } = await open();
+  await yes(page).click();
+  await page.getByText("Add a passkey first").waitFor();
+  expect(await answers()).toEqual([]);
+  await page.locator("[data-key=n]").click();
+  await page.getByText("Answer sent.").waitFor();
+  expect(await answers()).toMatchObject([{ decision: "denied" }]);
+});
+
+test("an approval is not sent if the person cancels the gesture", async () => {
+  const { page, answers } = await open();
+  await addPasskey(page);
+  await page.evaluate(() => {
+    // As browsers say it.
+    const cancelled = new DOMException("The operation is not allowed.", "NotAllowedError");
+    navigator.credentials.get = () => Promise.reject(cancelled);
+  });
+  await yes(page).click();
+  await page.getByText("Not signed: it was cancelled, or took too long.").waitFor();
+  expect(await answers()).toEqual([]);
+});
+
+test("an approval is not sent if the passkey does not recognize the person", async () => {
+  counters("T-SIGN-4");
+  const { page, authenticator, answers } = await open();
+  await addPasskey(page);
+  await authenticator.verify(false);
+  await yes(page).click();
+  await page.getByText("Not signed: it was cancelled, or took too long.").waitFor();
+  expect(await answers()).toEqual([]);
+  await authenticator.verify(true);
+  await yes(page).click();
+  await page.getByText("Answer sent.").waitFor();
+});
+
+test("a signature is refused if it was used before, is of another answer, or is changed", async () => {
+  counters("T-SIGN-2");
+  const { page, desk, answers } = await open();
+  await addPasskey(page);
+  const first = await catchAnswer(page);
+  expect([
+    await send(desk, signedWith(first, { sig: "AAAA" })),
+    await send(desk, first), // Its nonce is used up.
+  ]).toEqual(["signature_refused", "signature_refused"]);
+  const second = await catchAnswer(page);
+  expect(await send(desk, signedWith(second, first.body.signature))).toBe("signature_refused");
+  expect(await answers()).toEqual([]);
+  expect(await send(desk, second)).toBe("recorded");
+  expect(await answers()).toHaveLength(1);
+});
+
+test("a signature is refused that a page of another origin has got", async () => {
+  counters("T-SIGN-4");
+  const { page, desk, answers, context } = await open();
+  await addPasskey(page);
+  const answer = await catchAnswer(page);
+  const { signature } = answer.body;
+  const client = Buffer.from(signature.client_data, "base64url").toString("utf8");
+  const elsewhere = client.replace(desk.pageUrl, "http://evil.localhost");
+  const client_data = Buffer.from(elsewhere).toString("base64url");
+  expect(await send(desk, signedWith(answer, { client_data }))).toBe("signature_refused");
+  // A browser gives the passkey to no other page.
+  const other = await context.newPage();
+  onTestFinished(() => other.close());
+  const { hostname } = new URL(desk.pageUrl);
+  await other.goto(`http://127.0.0.1:${desk.port}/api/v1/openapi.json`);
+  const problem = await other.evaluate(
+    (rpId) =>
+      navigator.credentials
+        .get({ publicKey: { challenge: new Uint8Array(32), rpId } })
+        .then(() => "signed")
+        .catch((error: unknown) => (error as Error).name),
+    hostname,
+  );
+  expect([problem, await answers()]).toEqual(["SecurityError", []]);
+});
+
+test("a signature is refused without user verification, whatever the browser says", async () => {
+  counters("T-SIGN-4");
+  const { page, answers, authenticator } = await open();
+  await addPasskey(page);
+  // A page that does not ask for it.
+  await page.evaluate(() => {
+    const { credentials } = navigator;
+    const get = credentials.get.bind(credentials);
+    credentials.get = (options) =>
+      get({
+        publicKey: {
+          challenge: new Uint8Array(),
+          ...options?.publicKey,
+          userVerification: "discouraged",
+        },
+      });
+  });
+  await authenticator.verify(false);
+  await yes(page).click();
+  await page.getByText("This signature is not of this answer").waitFor();
+  expect(await answers()).toEqual([]);
+});
+
+test("a passkey is added only by the person themself, with their own token", async () => {
+  counters("T-SIGN-4");
+  const { project, desk, context } = await open();
+  const page = await openPage(context, desk.login);
+  await Authenticator.start(await context.newCDPSession(page));
+  await page.locator(".account").click();
+  await page.getByRole("button", { name: "Passkeys" }).click();
+  await page.getByRole("button", { name: "Add a passkey" }).click();
+  await page.getByText("log in with your own token").waitFor();
+  const listed = await project.jp("serve", "people", "key", "ls", "--format", "json");
+  expect(listed.stdout).toBe("");
+});
