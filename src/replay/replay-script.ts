@@ -214,11 +214,13 @@ export class ReplayScript {
 
   /**
    * Waits until the first event of this call is the next one, however long it still takes. If the call waits for
-   * a person already, that event is how it goes on.
+   * a person already, that event is how it goes on. It may have none, and be left for later again: the prompts of
+   * the calls after it wait until it has been.
    */
   async untilBegun(lane: Lane, isAsked: boolean): Promise<void> {
+    if (isAsked) return;
     const [first] = this.#left(lane);
-    if (first === undefined || !isAsked) await this.order.until((first?.position ?? NEVER) - 0.5);
+    await this.order.until((first?.position ?? NEVER) - 0.5);
   }
 
   /** Waits for what the record knows only the outcome of, such as a deadline. */

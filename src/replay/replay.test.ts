@@ -261,6 +261,16 @@ const EXAMPLES: readonly [string, readonly Reaction[], ...StoryTurn[]][] = [
     turnOf([[callOf("plain", 0, [KEY, SURE]), callOf("plain", 3, [NAME])]], ATTENDED),
   ],
   [
+    "the arguments of a call were edited that waited behind one that was left for later again",
+    ["unavailable", "change"],
+    turnOf([[PATIENT, PATIENT]], UNATTENDED, UNATTENDED, ATTENDED),
+  ],
+  [
+    "a client declines to ask about a call that waited behind one that was left for later again",
+    ["later", "declined_by_client"],
+    turnOf([[PATIENT, PATIENT]], UNATTENDED, ATTENDED),
+  ],
+  [
     "one of two people could not be asked when the process ended",
     ["yes"],
     turnOf([[callOf("named", 0, [WHICH, SURE, NAME])]], killed(8)),
