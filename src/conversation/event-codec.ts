@@ -178,6 +178,8 @@ const OUTCOME_KEYS = [
 ];
 
 const SUBJECT_KEYS = [
+  "rung",
+  "deadline",
   "for",
   "for_any",
   "terms",
@@ -271,7 +273,6 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       "question_id",
       "state",
       "bound",
-      "deadline",
       ...SUBJECT_KEYS,
     ),
     parse: parseInquiryRequest,

@@ -95,6 +95,8 @@ export {
   grantOf,
   type GrantScope,
   isActing,
+  isPassedOn,
+  PASSED_ON,
   questionAbout,
   type Reply,
   type ReplyOrCancel,
