@@ -31,6 +31,7 @@ import {
   isForSeveral,
   isForSome,
   isPassedOn,
+  narrowWhom,
   type KnownCancellationReason,
   PASSED_ON,
   type PermissionDecision,
@@ -47,7 +48,7 @@ import {
 } from "../conversation/index.ts";
 import { type PeopleTarget, rungsOf } from "../config/index.ts";
 import { checkArguments, type ModelReply } from "../executor/index.ts";
-import { explainMisfit, type ToolSource } from "../tool/index.ts";
+import { addresseesOf, explainMisfit, type Question, type ToolSource } from "../tool/index.ts";
 import type { Verdict } from "../policy/index.ts";
 import {
   assertNever,
@@ -249,12 +250,18 @@ function toRequest(
     ...(isBound === true && { isBound }),
     ...(rung > 0 && { rung }),
     ...deadlineIn(context, findWithin(asked, { rung, isForPerson, isEscalated: false })),
-    ...(isKept ? whomOf(earlier) : whomOfRung(context, found)),
+    ...(isKept ? whomOf(earlier) : whomOfRung(context, found, question)),
   };
 }
 
-function whomOfRung(context: TurnContext, rung: Rung | undefined): ReturnType<typeof whomOf> {
-  return whomOf(rung?.type === "people" ? targetNow(context, rung.people) : {});
+/** `question`: the tool that asks it may say that it is for fewer. */
+function whomOfRung(
+  context: TurnContext,
+  rung: Rung | undefined,
+  question: Pick<Question, "for"> = {},
+): ReturnType<typeof whomOf> {
+  const whom = rung?.type === "people" ? targetNow(context, rung.people) : {};
+  return whomOf(narrowWhom(whom, addresseesOf(question)));
 }
 
 function deadlineIn(
@@ -703,7 +710,9 @@ export class Decision implements Disposable {
     const next = this.#next();
     const soFar = this.#soFar();
     const rung = soFar.rung + 1;
-    const whom = next?.type === "people" ? whomOfRung(this.#context, next) : whomOf(request);
+    const question = asked.kind === "question" ? asked.question : {};
+    const whom =
+      next?.type === "people" ? whomOfRung(this.#context, next, question) : whomOf(request);
     const { metadata: _metadata, extra: _extra, deadline: _deadline, ...known } = request;
     const { for: _for, forAny: _forAny, terms: _terms, ...same } = known;
     const again = {
@@ -715,9 +724,9 @@ export class Decision implements Disposable {
     };
     if (asked.kind === "question") {
       if (same.type !== "inquiry_request") throw new Error("a question has another request");
-      const { toolCallId, tool, arguments: args, question } = asked;
+      const { toolCallId, tool, arguments: args } = asked;
       const call = await describeCall(this.#context, { toolCallId, tool, arguments: args });
-      const id = state.nextInquiryId(toolCallId, question.id);
+      const id = state.nextInquiryId(toolCallId, asked.question.id);
       const own = { ...same, ...again, id };
       const shown = { subject: digestQuestion(call, own), ...shownSource(call.source) };
       this.#opened = { ...this.#opened, ...shown };

@@ -68,8 +68,9 @@ export function findNext(asked: Asked, soFar: SoFar): Rung | undefined {
   if (asked.kind === "question" && isForModelFirst(asked, soFar)) return undefined;
   const next = findRung(asked, rung + 1);
   if (next?.type !== "assistant" || asked.kind !== "question") return next;
-  const { exclusive, answerType } = asked.question;
-  return exclusive || answerType.type === "secret" || isForPerson ? undefined : next;
+  const { exclusive, answerType, for: named } = asked.question;
+  const isPersonal = exclusive || answerType.type === "secret" || named !== undefined;
+  return isPersonal || isForPerson ? undefined : next;
 }
 
 /** How long those of a rung have. A question without a time of their own waits as long as config says for it. */

@@ -320,7 +320,9 @@ function routeQuestion(input: QuestionRouteInput): Route {
   const isSecret = question.answerType.type === "secret";
   const isNamed = isForSome(input.whom ?? {});
   const isForOnly = isNamed && isUser(target);
-  const requiresPerson = isSecret || question.exclusive || isForOnly || input.isForPerson === true;
+  const isByTool = question.for !== undefined;
+  const requiresPerson =
+    isSecret || question.exclusive || isForOnly || isByTool || input.isForPerson === true;
 
   if (remembered !== undefined && canReuse(input, remembered)) {
     return { type: "remembered", answer: remembered.answer, from: remembered.from };

@@ -321,6 +321,8 @@ const anySubject = {
   folder: anyText,
   replaces: name,
   isForPerson: fc.constant(true),
+  rung: fc.integer({ min: 1, max: 9 }),
+  deadline: anyTimestamp,
   forAny: fc.array(fc.oneof(objects({ user: anyText }), objects({ role: anyText })), {
     maxLength: 3,
   }),
@@ -411,7 +413,6 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
         questionId: anyText,
         state: anyText,
         isBound: fc.constant(true),
-        deadline: anyTimestamp,
         ...anySubject,
       },
     ),

@@ -170,6 +170,7 @@ export {
   isSameWhom,
   type KnownPerson,
   mayDecide,
+  narrowWhom,
   parseTerms,
   type TermsJson,
   type WhomJson,

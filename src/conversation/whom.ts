@@ -109,6 +109,7 @@ export function explainPerson(
   person: Pick<UserDecider, "name" | "auth" | "role">,
 ): string | undefined {
   if (mayDecide(whom, person)) return undefined;
+  if (describeWhom(whom) === NO_ONE) return "no one can answer this, it can only be cancelled";
   const isKnown = person.auth !== undefined;
   return (
     (isKnown ? explainTerms(whom, person.name) : undefined) ??
@@ -135,21 +136,43 @@ export function explainDecider(
   return explainPerson(whom, known);
 }
 
+const NO_ONE = "no one";
+
 /** `ada or someone with the role finance`. Names are as they are: neutralize them for a terminal. */
-export function describeWhom({ for: person, forAny = [], terms }: ForWhom): string {
+export function describeWhom({ for: person, forAny, terms }: ForWhom): string {
   const { quorum = 1, notBy } = terms ?? {};
   const who = describePeople({ for: person, forAny });
+  if (who === NO_ONE) return who;
   const count = quorum > 1 ? `${quorum} people (${who})` : who;
   return notBy === undefined ? count : `${count}, but not whoever started the turn`;
 }
 
-function describePeople({ for: person, forAny = [] }: ForWhom): string {
+function describePeople({ for: person, forAny: named }: ForWhom): string {
   if (person !== undefined) return person;
+  if (named?.length === 0) return NO_ONE;
+  const forAny = named ?? [];
   const names = forAny.map((each) =>
     "user" in each ? each.user : `someone with the role ${each.role}`,
   );
   const last = names.at(-1) ?? "anyone who is known";
   return names.length < 2 ? last : `${names.slice(0, -1).join(", ")} or ${last}`;
+}
+
+/**
+ * Those of both, where a tool says whom its question is for: by name, or by role. Whether a person has a role may change, so one is
+ * never in the other. No one, if both have no one in common.
+ */
+export function narrowWhom(whom: ForWhom, to: readonly Addressee[] | undefined): ForWhom {
+  if (to === undefined) return whom;
+  const { for: person, forAny, terms } = whom;
+  const isOpen = person === undefined && forAny === undefined;
+  const both = isOpen ? to : to.filter((each) => isNamed(whom, each));
+  const [first, ...others] = both;
+  const isOne = first !== undefined && others.length === 0 && "user" in first;
+  const people: ForWhom = isOne ? { for: first.user } : { forAny: both };
+  if (terms !== undefined) return { ...people, terms };
+  // Where a name alone proved nothing, it still does not.
+  return isForKnown(whom) && !isForKnown(people) ? { ...people, terms: {} } : people;
 }
 
 /** Whether both are for the same, in the same order. */

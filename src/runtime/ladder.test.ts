@@ -6,6 +6,7 @@ import {
   type DecisionSubject,
   eventsOf,
   type KnownPerson,
+  timestampFromDate,
 } from "../conversation/index.ts";
 import { replayConversation } from "../replay/index.ts";
 import { FakeClock, holdPrompt, ScriptedModel } from "../testing/index.ts";
@@ -181,6 +182,30 @@ describe("people who are asked in order", () => {
       4,
     );
     expect(told.at(-1)).toEqual(["denied", "timed_out"]);
+  });
+
+  test.each([
+    ["a question", QUESTION],
+    ["a permission", PERMISSION],
+    ["a delivery", DELIVERY],
+  ] as const)("are asked if the process died just before it could: %s", async (_name, config) => {
+    const ran = await asked(config);
+    const [first] = await listPending(ran.store);
+    if (first === undefined) throw new Error("nothing waits");
+    {
+      await using conversation = await ran.store.open(ran.id);
+      const timestamp = timestampFromDate(ran.clock.now());
+      await conversation.append({
+        type: "decision_void",
+        timestamp,
+        id: first.id,
+        changed: ["deadline"],
+      });
+    }
+    expect((await ran.again()).type).toBe("waiting");
+    expect(await listPending(ran.store)).toMatchObject([
+      { forAny: [{ role: "finance" }], request: { rung: 1, replaces: first.id } },
+    ]);
   });
 
   test("start again with their own votes", async () => {

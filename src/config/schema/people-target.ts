@@ -1,6 +1,6 @@
 /** Schema of the people whom a decision is for: in the `target` of a question, of a tool, and of a rule. */
 import * as v from "valibot";
-import type { Addressee } from "../../tool/index.ts";
+import { type Addressee, isAddresseeName, MAX_ADDRESSEES } from "../../tool/index.ts";
 import type { Json, JsonObject } from "../../util/index.ts";
 import { findSeconds } from "../duration.ts";
 import { behaviour, described } from "./node.ts";
@@ -30,18 +30,11 @@ export interface TargetTerms {
   readonly proof?: "signed";
 }
 
-/** Recorded with every request, and shown on one line. */
 const personName = v.pipe(
   v.string(),
   v.trim(),
-  v.check(
-    (name) => /^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u.test(name),
-    "expected a name of at most 64 characters, on one line",
-  ),
+  v.check(isAddresseeName, "expected a name of at most 64 characters, on one line"),
 );
-
-/** More would not fit on a line, and nobody could say who is meant. */
-const MAX_ADDRESSEES = 16;
 
 const addressee = v.pipe(
   v.union([
