@@ -1,6 +1,6 @@
 /** Events for tests: builders in which only what matters is said, and generators of any event. */
 import * as fc from "fast-check";
-import type { InquiryQuestion } from "../tool/index.ts";
+import type { Addressee, InquiryQuestion } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import {
   type AttemptStart,
@@ -256,6 +256,11 @@ const anyAnswerType: fc.Arbitrary<InquiryQuestion["answerType"]> = fc.oneof(
 );
 
 /** As the record may hold it; a tool has to ask with more sense. */
+const anyAddressee: fc.Arbitrary<Addressee> = fc.oneof(
+  objects({ user: anyText }),
+  objects({ role: anyText }),
+);
+
 export const anyQuestion: fc.Arbitrary<InquiryQuestion> = objects(
   {
     text: anyText,
@@ -270,6 +275,10 @@ export const anyQuestion: fc.Arbitrary<InquiryQuestion> = objects(
     acts: fc.constant(true),
     rememberAs: anyText,
     binding: anyText,
+    for: fc.oneof(
+      anyAddressee,
+      fc.array(anyAddressee, { maxLength: 3 }).map((all) => all as readonly Addressee[]),
+    ),
   },
 );
 
@@ -323,9 +332,7 @@ const anySubject = {
   isForPerson: fc.constant(true),
   rung: fc.integer({ min: 1, max: 9 }),
   deadline: anyTimestamp,
-  forAny: fc.array(fc.oneof(objects({ user: anyText }), objects({ role: anyText })), {
-    maxLength: 3,
-  }),
+  forAny: fc.array(anyAddressee, { maxLength: 3 }),
   terms: objects(
     {},
     {

@@ -59,7 +59,11 @@ const MAX_BINDING_BYTES = 1024;
 export function assertReuseFields(question: Question, path = "question"): void {
   const { binding = "", rememberAs } = question;
   const named = addresseesOf(question);
-  const isNamed = (each: Addressee) => isAddresseeName("user" in each ? each.user : each.role);
+  // Programs without types may pass anything.
+  const isNamed = (each: Addressee) => {
+    const [known] = findAddressee(each);
+    return known !== undefined && isAddresseeName("user" in known ? known.user : known.role);
+  };
   const isCounted = named === undefined || (named.length > 0 && named.length <= MAX_ADDRESSEES);
   if (!isCounted || named?.every(isNamed) === false) throw notNamed(path);
   if (rememberAs?.trim() === "") {
