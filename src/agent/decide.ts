@@ -737,8 +737,9 @@ export class Decision implements Disposable {
     const { progress } = asked;
     const id = state.nextPermissionId(progress.request.id, action);
     const own = { ...same, ...again, id };
-    this.#asked = this.#withRequest(asked, own);
-    const { subject, source } = await describeDecision(this.#context, this.#asked as AskedCall); // As it was.
+    const call = this.#withRequest(asked, own);
+    this.#asked = call;
+    const { subject, source } = await describeDecision(this.#context, call);
     const shown = { subject, ...shownSource(source) };
     this.#opened = { ...this.#opened, ...shown };
     return { ...own, ...shown };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
+import type { PromptRequest } from "../agent/index.ts";
 import { toolboxOf } from "../agent/tool-turn.fixture.ts";
 import {
   type ConversationEvent,
@@ -80,6 +81,10 @@ function nameOf(by: { readonly kind: string; readonly name?: string }) {
   return by.name ?? by.kind;
 }
 
+function asking(target: Json) {
+  return { run: "unattended", questions: { sure: { target } } };
+}
+
 const TO_ADA = ["asked", 0, "ada", "2026-01-02 05:04"];
 const PASSED_ON = ["void", "deadline"];
 
@@ -90,7 +95,7 @@ describe("people who are asked in order", () => {
     ["a permission by a rule", BY_RULE, ["denied", "timed_out"]],
     ["a delivery", DELIVERY, ["denied", "timed_out"]],
   ] as const)("are a person, then a role, then it is over: %s", async (_name, config, end) => {
-    counters("T-PEOPLE-5");
+    counters("T-PEOPLE-3");
     const ran = await asked(config);
     expect(ran.end.type).toBe("waiting");
     ran.clock.advance(2 * HOUR);
@@ -135,7 +140,6 @@ describe("people who are asked in order", () => {
   ] as const)(
     "are told that they are too late, before and after others are: %s",
     async (_name, config) => {
-      counters("T-PEOPLE-5");
       const ran = await asked(config);
       const [first] = await listPending(ran.store);
       if (first === undefined) throw new Error("nothing waits");
@@ -172,7 +176,7 @@ describe("people who are asked in order", () => {
   test("may be many, which does not make the call unstable", async () => {
     const target = ["ada", "bo", "cy", "di", "ed"].map((user) => ({ user, within: "1h" }));
     const ran = await asked({ run: "ask", target });
-    for (const _person of target) {
+    for (let left = target.length; left > 0; left -= 1) {
       ran.clock.advance(HOUR);
       await ran.again();
     }
@@ -232,7 +236,7 @@ describe("a prompt", () => {
     "closes when its time is up, and the next person is asked at once: %s",
     async (_name, config) => {
       const clock = new FakeClock();
-      const held = holdPrompt<any, any>();
+      const held = holdPrompt<PromptRequest, never>();
       const directory = new KnownPeople("ada", [ADA, BO]);
       const answers = [held.reply, { answer: true, userName: "bo" }];
       const permissions = [held.reply, { type: "run", userName: "bo" } as const];
@@ -269,7 +273,7 @@ describe("a prompt", () => {
 
   test("leaves it on the record if the next person is not here", async () => {
     const clock = new FakeClock();
-    const held = holdPrompt<any, any>();
+    const held = holdPrompt<PromptRequest, never>();
     const directory = new KnownPeople("ada", PEOPLE);
     const running = run({
       config: PERMISSION,
@@ -318,12 +322,9 @@ describe("a call in doubt", () => {
 });
 
 describe("a model", () => {
-  const answering = () => new ScriptedModel({ replies: ['{"answer":true}'] });
-  const asking = (target: Json) => ({ run: "unattended", questions: { sure: { target } } });
-
   test("answers only if it is the last of the list, and everyone before was too slow", async () => {
     const ran = await asked(asking([...LADDER, "assistant"]), { tools: [pay] });
-    const inquiryModel = answering();
+    const inquiryModel = new ScriptedModel({ replies: ['{"answer":true}'] });
     const again = () => resume(ran, ran.directory, [pay], undefined, { inquiryModel });
     ran.clock.advance(2 * HOUR);
     expect((await again()).type).toBe("waiting");
@@ -335,7 +336,7 @@ describe("a model", () => {
   });
 
   test("does not answer what only a person may", async () => {
-    counters("T-PEOPLE-5");
+    counters("T-PEOPLE-3");
     const exclusive = defineTool({
       ...pay,
       run: async (_args, { ask }) =>
@@ -344,7 +345,7 @@ describe("a model", () => {
     const config = asking([{ user: "ada", within: "2h" }, "assistant"]);
     const ran = await asked(config, { tools: [exclusive] });
     ran.clock.advance(2 * HOUR);
-    const inquiryModel = answering();
+    const inquiryModel = new ScriptedModel({ replies: ['{"answer":true}'] });
     const { events } = await resume(ran, ran.directory, [exclusive], undefined, { inquiryModel });
     expect([story(events).at(-1), inquiryModel.requests.length]).toEqual([
       ["cancelled", "timed_out"],

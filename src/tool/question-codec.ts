@@ -59,11 +59,6 @@ const MAX_BINDING_BYTES = 1024;
 export function assertReuseFields(question: Question, path = "question"): void {
   const { binding = "", rememberAs } = question;
   const named = addresseesOf(question);
-  // Programs without types may pass anything.
-  const isNamed = (each: Addressee) => {
-    const [known] = findAddressee(each);
-    return known !== undefined && isAddresseeName("user" in known ? known.user : known.role);
-  };
   const isCounted = named === undefined || (named.length > 0 && named.length <= MAX_ADDRESSEES);
   if (!isCounted || named?.every(isNamed) === false) throw notNamed(path);
   if (rememberAs?.trim() === "") {
@@ -72,6 +67,12 @@ export function assertReuseFields(question: Question, path = "question"): void {
   if (new TextEncoder().encode(binding).length <= MAX_BINDING_BYTES) return;
   const problem = `longer than ${MAX_BINDING_BYTES} bytes. Send a digest instead`;
   throw new ShapeError(`${path}.binding`, problem);
+}
+
+/** Programs without types may pass anything. */
+function isNamed(each: Addressee): boolean {
+  const [known] = findAddressee(each);
+  return known !== undefined && isAddresseeName("user" in known ? known.user : known.role);
 }
 
 function notNamed(path: string): ShapeError {
