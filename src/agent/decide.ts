@@ -46,7 +46,7 @@ import {
   votesOn,
   whomOf,
 } from "../conversation/index.ts";
-import { type PeopleTarget, rungsOf } from "../config/index.ts";
+import type { PeopleTarget } from "../config/index.ts";
 import { checkArguments, type ModelReply } from "../executor/index.ts";
 import { addresseesOf, explainMisfit, type Question, type ToolSource } from "../tool/index.ts";
 import type { Verdict } from "../policy/index.ts";
@@ -65,7 +65,7 @@ import { Deadline } from "./deadline.ts";
 import { type AnsweredInquiry, declineOf, withDeclines } from "./given-answers.ts";
 import { explainGrant, findGrantable, type Grantable, type Granting, saveGrant } from "./grants.ts";
 import { lastTurn } from "./journal.ts";
-import { findNext, findRung, findWithin, type Rung, rungOfCall } from "./ladder.ts";
+import { findNext, findRung, findWithin, peopleAt, type Rung, rungOfCall } from "./ladder.ts";
 import { inquiryFailed, promptFailed, questionDeclined, tooManyAnswers } from "./model-texts.ts";
 import type {
   AnsweredPrompt,
@@ -861,8 +861,7 @@ export class Decision implements Disposable {
   #peopleAfterEdit({ target = {} }: Verdict): PeopleTarget {
     const isSame = isDeepEqual(target, this.#asked.verdict?.target ?? {});
     const { rung } = this.#soFar();
-    const [first = {}, ...next] = rungsOf(target);
-    return isSame ? ([first, ...next][rung] ?? first) : first;
+    return (isSame ? peopleAt(target, rung) : undefined) ?? target;
   }
 
   async #decideByPolicy({

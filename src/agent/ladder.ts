@@ -2,7 +2,7 @@
  * People who are asked one after the other: whose turn it is, how long they have, and who is next. The record says how far it has
  * come, and config who follows. No model is asked unless config says so for the question.
  */
-import { type PeopleTarget, type QuestionTarget, rungsOf } from "../config/index.ts";
+import type { PeopleTarget, QuestionTarget } from "../config/index.ts";
 import { ACTIONS, isPassedOn } from "../conversation/index.ts";
 import type { Asked, AskedCall, AskedQuestion } from "./asked.ts";
 
@@ -33,8 +33,13 @@ export function rungOfCall({ kind, progress }: Pick<AskedCall, "kind" | "progres
 
 /** The people of a call's rung. Those of the first, if config has no longer as many. */
 export function peopleOfCall(call: Pick<AskedCall, "kind" | "progress" | "verdict">): PeopleTarget {
-  const [first = {}, ...next] = rungsOf(call.verdict.target ?? {});
-  return [first, ...next][rungOfCall(call)] ?? first;
+  const { target = {} } = call.verdict;
+  return peopleAt(target, rungOfCall(call)) ?? target;
+}
+
+/** Undefined if there are not as many. */
+export function peopleAt(target: PeopleTarget, rung: number): PeopleTarget | undefined {
+  return rung === 0 ? target : target.next?.[rung - 1];
 }
 
 /** Undefined if there are not as many. */
@@ -44,10 +49,10 @@ export function findRung(
 ): Rung | undefined {
   const isQuestion = asked.kind === "question";
   const target = isQuestion ? questionTargetOf(asked) : (asked.verdict.target ?? {});
-  const rungs = rungsOf(target);
-  const people = rungs[rung];
+  const people = peopleAt(target, rung);
   if (people !== undefined) return { type: "people", people };
-  const isAssistant = isQuestion && rung === rungs.length && isEndingInModel(target);
+  const isAfterPeople = rung === 1 + (target.next?.length ?? 0);
+  const isAssistant = isQuestion && isAfterPeople && isEndingInModel(target);
   return isAssistant ? { type: "assistant" } : undefined;
 }
 

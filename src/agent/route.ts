@@ -2,7 +2,7 @@
  * Routes a decision: who makes it, or what. One pure function does (`decideRoute`), for all four kinds. The caller records
  * the request before, and checks and records the answer after.
  */
-import { type QuestionTarget, rungsOf, type ToolSettings } from "../config/index.ts";
+import type { QuestionTarget, ToolSettings } from "../config/index.ts";
 import {
   type Decider,
   type DecisionVote,
@@ -359,7 +359,7 @@ function findLast(
   wanted: QuestionTarget | undefined,
 ): QuestionTarget | undefined {
   if (wanted?.type !== "user" || wanted.lastly === undefined) return undefined;
-  const isLast = rung > 0 && rung === rungsOf(wanted).length;
+  const isLast = rung > 0 && rung === 1 + (wanted.next?.length ?? 0);
   return isLast ? { type: "assistant", assistant: wanted.lastly } : undefined;
 }
 

@@ -299,7 +299,6 @@ describe("a tool that says for whom its question is", () => {
 
   /** Who can answer, of those who are known. */
   async function askedFor(target: Json | undefined, named: Addressee | readonly Addressee[]) {
-    counters("T-PEOPLE-1");
     const asking = defineTool({
       ...pay,
       run: async (_args, { ask }) => ((await ask({ ...SURE, for: named })) ? "paid" : "not paid"),
@@ -340,6 +339,7 @@ describe("a tool that says for whom its question is", () => {
     [{ user: "olga" }, { user: "sam" }],
     [{ user: "olga" }, { role: "finance" }],
   ])("never lets anyone answer whom config does not: %j and %j", async (target, named) => {
+    counters("T-PEOPLE-1");
     expect(await askedFor(target, named)).toEqual([]);
   });
 
