@@ -13,7 +13,7 @@ export type Rung =
   | { readonly type: "assistant" };
 
 /** Whom config names for a question. A prompt for a model is for no one, unless config says so for this very question. */
-export function questionTargetOf({
+function questionTargetOf({
   question,
   tool: { settings },
   prompt,
