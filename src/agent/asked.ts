@@ -88,6 +88,8 @@ export interface Replaced {
   readonly isForPerson: boolean;
   /** Who may give the next one. */
   readonly whom: ForWhom;
+  /** Their place among those who are asked one after the other, counted from 0. */
+  readonly rung: number;
   /** The event that says so is on record. */
   readonly isRecorded: boolean;
 }

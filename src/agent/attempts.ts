@@ -22,6 +22,7 @@ import {
   isActing,
   isForSeveral,
   isForSome,
+  isPassedOn,
   type PermissionDecision,
   type PermissionRequestEvent,
   timestampFromDate,
@@ -161,7 +162,8 @@ async function resumeAttempt(
 ): Promise<ResumedAttempt | AttemptsResult> {
   const { progress, events } = call;
   const given = new GivenAnswers();
-  const budget = new CallBudget(context, progress.voids.length);
+  const voids = progress.voids.filter(({ changed }) => !isPassedOn(changed));
+  const budget = new CallBudget(context, voids.length);
   budget.restore(steps.bytes, false);
   if (progress.attempts === 0) return { given, budget, isStarted: false, events };
   const refused = neededBy(progress).find(({ response }) => response?.outcome === "cancelled");
@@ -350,7 +352,8 @@ function replacedBy(
   const by = response && deciderOf(response);
   const isForPerson =
     request.isForPerson === true || by?.kind === "user" || by?.kind === "remembered";
-  return { id: request.id, changed, isForPerson, whom: whomOf(request), isRecorded };
+  const { id, rung = 0 } = request;
+  return { id, changed, isForPerson, whom: whomOf(request), rung, isRecorded };
 }
 
 /** Empty if what lets the call run still counts: the permission, or a person's yes to what it has become. */

@@ -5,7 +5,8 @@
  *      ▲             (policy: unasked)├─► model ─► escalated ─┐
  *      │                  ▲          ├─► person ◄────────────┘   elsewhere: whoever answers first
  *      │                  └──────────┴─── expired, unavailable
- *      └── void: what was decided has changed          deferred: it waits on the record
+ *      └── void: what was decided has changed,         deferred: it waits on the record
+ *                or no one was in time and others are asked
  *
  * An answer is claimed (`WaitingItem`) before it is recorded, so that only one counts, wherever it comes from.
  */
@@ -33,7 +34,10 @@ import {
   isForSome,
   needsSignature,
   signEvent,
+  isPassedOn,
+  narrowWhom,
   type KnownCancellationReason,
+  PASSED_ON,
   type PermissionDecision,
   type PermissionRequestEvent,
   questionAbout,
@@ -46,11 +50,13 @@ import {
   votesOn,
   whomOf,
 } from "../conversation/index.ts";
+import type { PeopleTarget } from "../config/index.ts";
 import { checkArguments, type ModelReply } from "../executor/index.ts";
-import { explainMisfit, type ToolSource } from "../tool/index.ts";
+import { addresseesOf, explainMisfit, type Question, type ToolSource } from "../tool/index.ts";
 import type { Verdict } from "../policy/index.ts";
 import {
   assertNever,
+  isDeepEqual,
   isJpError,
   isNotLoaded,
   JpError,
@@ -65,6 +71,7 @@ import { Deadline } from "./deadline.ts";
 import { type AnsweredInquiry, declineOf, withDeclines } from "./given-answers.ts";
 import { explainGrant, findGrantable, type Grantable, type Granting, saveGrant } from "./grants.ts";
 import { lastTurn } from "./journal.ts";
+import { findNext, findRung, findWithin, peopleAt, type Rung, rungOfCall } from "./ladder.ts";
 import { inquiryFailed, promptFailed, questionDeclined, tooManyAnswers } from "./model-texts.ts";
 import type {
   AnsweredPrompt,
@@ -218,35 +225,58 @@ function replacedBy(
   subject: SubjectDigest,
 ): AskedQuestion["replaces"] {
   if (recorded === undefined) return undefined;
-  const { id, isForPerson = false } = recorded.request;
+  const { id, isForPerson = false, rung = 0 } = recorded.request;
   const changed = changesSince(recorded.request.subject, subject);
-  return { id, changed, isForPerson, whom: whomOf(recorded.request), isRecorded: false };
+  return { id, changed, isForPerson, whom: whomOf(recorded.request), rung, isRecorded: false };
 }
 
 /** Without its id and subject. What an earlier process has recorded stays, but for the deadline. */
 function toRequest(
   context: TurnContext,
-  { question, tool, source, toolCallId, state, isBound, recorded, replaces, prompt }: AskedQuestion,
+  asked: AskedQuestion,
   timestamp: Timestamp,
 ): Omit<InquiryRequest, "id"> {
-  const { id: questionId, ...asked } = question;
-  // A prompt for a model is for no one, unless config says so for this very question.
-  const common = prompt === undefined ? (tool.settings.target ?? {}) : {};
-  const { deadlineMs, target = common } = tool.settings.questions.get(questionId) ?? {};
+  const { question, source, toolCallId, state, isBound, recorded, replaces } = asked;
+  const { id: questionId, ...shown } = question;
   const earlier = recorded?.request ?? replaces?.whom;
-  const now = context.clock.now().getTime();
+  const { rung: before = 0 } = recorded?.request ?? replaces ?? {};
+  // Its process has died before it could ask whoever is next.
+  const isNext = replaces?.isRecorded === true && isPassedOn(replaces.changed);
+  const rung = isNext ? before + 1 : before;
+  const found = findRung(asked, rung);
+  const isKept = earlier !== undefined && (!isNext || found?.type !== "people");
+  const isForPerson = replaces?.isForPerson ?? recorded?.request.isForPerson ?? false;
   return {
     type: "inquiry_request",
     timestamp,
     source,
-    question: asked,
+    question: shown,
     toolCallId,
     questionId,
     ...(state !== undefined && { state }),
     ...(isBound === true && { isBound }),
-    ...(deadlineMs !== undefined && { deadline: timestampFromDate(new Date(now + deadlineMs)) }),
-    ...whomOf(earlier ?? targetNow(context, target)),
+    ...(rung > 0 && { rung }),
+    ...deadlineIn(context, findWithin(asked, { rung, isForPerson, isEscalated: false })),
+    ...(isKept ? whomOf(earlier) : whomOfRung(context, found, question)),
   };
+}
+
+/** `question`: the tool that asks it may say that it is for fewer. */
+function whomOfRung(
+  context: TurnContext,
+  rung: Rung | undefined,
+  question: Pick<Question, "for"> = {},
+): ReturnType<typeof whomOf> {
+  const whom = rung?.type === "people" ? targetNow(context, rung.people) : {};
+  return whomOf(narrowWhom(whom, addresseesOf(question)));
+}
+
+function deadlineIn(
+  { clock }: Pick<TurnContext, "clock">,
+  milliseconds: number | undefined,
+): { readonly deadline?: Timestamp } {
+  if (milliseconds === undefined) return {};
+  return { deadline: timestampFromDate(new Date(clock.now().getTime() + milliseconds)) };
 }
 
 interface OpenedDecision extends DecisionSubject {
@@ -261,7 +291,7 @@ interface OpenedDecision extends DecisionSubject {
 export class Decision implements Disposable {
   readonly #context: TurnContext;
   #asked: Asked;
-  readonly #opened: OpenedDecision;
+  #opened: OpenedDecision;
   #request: Request | undefined;
   #item: WaitingItem | undefined;
   #changed: readonly string[] | undefined;
@@ -280,11 +310,15 @@ export class Decision implements Disposable {
     this.#opened = opened;
     this.#changed = opened.changed;
     const { request } = opened;
-    if (request === undefined || asked.kind !== "question") return;
-    this.#open(request);
+    if (request === undefined || asked.kind !== "question") {
+      const waiting = this.#waiting();
+      // Its time may be up by now.
+      const isSame = waiting?.subject?.digest === opened.subject.digest;
+      if (isSame && waiting?.deadline !== undefined) this.#open(waiting);
+      return;
+    }
     this.#escalation = asked.recorded?.request === request ? asked.recorded.escalation : undefined;
-    const { deadline, timestamp } = this.#escalation ?? request;
-    if (deadline !== undefined) this.#deadline = new Deadline(context.clock, deadline, timestamp);
+    this.#open(request);
   }
 
   /** It no longer waits here. */
@@ -354,9 +388,21 @@ export class Decision implements Disposable {
       votes: this.#votes(),
       isForPerson: request.isForPerson,
       escalation: this.#escalation,
+      rung: request.rung,
+      hasNext: this.#next() !== undefined,
       isOverdue: this.#noAnswer === "timed_out" || this.#deadline?.signal.aborted === true,
       isUnavailable: this.#noAnswer === "unavailable",
     });
+  }
+
+  #soFar() {
+    const { rung = 0, isForPerson = false } = this.#request ?? this.#unrecorded();
+    return { rung, isForPerson, isEscalated: this.#escalation !== undefined };
+  }
+
+  /** Who is asked once time is up. */
+  #next(): Rung | undefined {
+    return findNext(this.#asked, this.#soFar());
   }
 
   /** What people have said so far, if several have to. */
@@ -387,6 +433,8 @@ export class Decision implements Disposable {
       case "refused":
         if (route.reason === "no_prompt_backend") this.#addDenial("question");
         return this.#refuseBy(route);
+      case "passed_on":
+        return this.#passOn();
       case "escalated":
         return this.#escalate({ outcome: "cancelled", reason: "timed_out" });
       case "upheld":
@@ -618,16 +666,96 @@ export class Decision implements Disposable {
       this.#deadline?.stop();
       this.#deadline = undefined;
     }
+    // Unless the person has a time of their own.
+    const rung = findRung(asked, this.#soFar().rung);
+    const { withinMs } = rung?.type === "people" ? rung.people : {};
     const escalation: InquiryEscalation = {
       type: "inquiry_escalation",
       timestamp: this.#now(),
       id: this.id as InquiryId, // It is on record.
       ...outcome,
       ...(this.#deadline !== undefined && { deadline: this.#deadline.at }),
+      ...deadlineIn(this.#context, withinMs),
     };
     await this.#context.journal.record(escalation);
     this.#escalation = escalation;
+    if (withinMs !== undefined) this.#startDeadline(escalation);
     return REROUTED;
+  }
+
+  /** No one has decided in time: whoever is next is asked the same, under another id. */
+  async #passOn(): Promise<Rerouted> {
+    const { journal, state } = this.#context;
+    const [request, item] = [this.#request, this.#item];
+    if (request === undefined) throw new Error("it is not on record");
+    for (let other = state.waiting.counting(request.id); other;) {
+      await other;
+      other = state.waiting.counting(request.id);
+    }
+    if (item?.takeHere() === false) return REROUTED;
+    const next = await this.#nextRequest(request);
+    const madeVoid = voidEvent({ id: request.id, changed: PASSED_ON }, next.timestamp);
+    const { deadline: _deadline, ...said } = this.#escalation ?? {};
+    const { timestamp, deadline } = next;
+    const escalation =
+      this.#escalation === undefined
+        ? []
+        : [{ ...said, timestamp, id: next.id, ...(deadline && { deadline }) } as InquiryEscalation]; // With the fields of the earlier one.
+    [this.#escalation] = escalation;
+    this.#changed = PASSED_ON;
+    this.#noAnswer = undefined;
+    this.#open(next); // Before it is on record: from then on it may be answered elsewhere.
+    await journal.record(madeVoid, next, ...escalation);
+    item?.[Symbol.dispose]();
+    return REROUTED;
+  }
+
+  /** The same for whoever is next, as it is now. A model is asked while those before it may still answer. */
+  async #nextRequest(request: Request): Promise<Request> {
+    const { state } = this.#context;
+    const asked = this.#asked;
+    const next = this.#next();
+    const soFar = this.#soFar();
+    const rung = soFar.rung + 1;
+    const question = asked.kind === "question" ? asked.question : {};
+    const whom =
+      next?.type === "people" ? whomOfRung(this.#context, next, question) : whomOf(request);
+    const { metadata: _metadata, extra: _extra, deadline: _deadline, ...known } = request;
+    const { for: _for, forAny: _forAny, terms: _terms, ...same } = known;
+    const again = {
+      timestamp: this.#now(),
+      rung,
+      replaces: request.id,
+      ...whom,
+      ...deadlineIn(this.#context, findWithin(asked, { ...soFar, rung })),
+    };
+    if (asked.kind === "question") {
+      if (same.type !== "inquiry_request") throw new Error("a question has another request");
+      const { toolCallId, tool, arguments: args } = asked;
+      const call = await describeCall(this.#context, { toolCallId, tool, arguments: args });
+      const id = state.nextInquiryId(toolCallId, asked.question.id);
+      const own = { ...same, ...again, id };
+      const shown = { subject: digestQuestion(call, own), ...shownSource(call.source) };
+      this.#opened = { ...this.#opened, ...shown };
+      return { ...own, ...shown };
+    }
+    if (same.type !== "permission_request") throw new Error("a call has another request");
+    const action = ACTIONS[asked.kind];
+    const { progress } = asked;
+    const id = state.nextPermissionId(progress.request.id, action);
+    const own = { ...same, ...again, id };
+    const call = this.#withRequest(asked, own);
+    this.#asked = call;
+    const { subject, source } = await describeDecision(this.#context, call);
+    const shown = { subject, ...shownSource(source) };
+    this.#opened = { ...this.#opened, ...shown };
+    return { ...own, ...shown };
+  }
+
+  #withRequest(asked: AskedCall, request: PermissionRequestEvent): AskedCall {
+    const { progress } = asked;
+    const permissions = { ...progress.permissions, [ACTIONS[asked.kind]]: { request } };
+    return { ...asked, progress: { ...progress, permissions } };
   }
 
   /** Counts an answer to a question without a person. Returns how it ends if there were too many. */
@@ -717,7 +845,7 @@ export class Decision implements Disposable {
       const cause = verdict.cause ?? "skipped";
       return this.#decideByPolicy({ isApproved: false, key: "run", cause, verdict });
     }
-    const other = targetNow(this.#context, verdict.target ?? {});
+    const other = targetNow(this.#context, this.#peopleAfterEdit(verdict));
     // What the call has become may be for others to decide.
     if (verdict.mode !== "unattended" && by.kind === "user") {
       const problem = explainPerson(other, personOf(this.#context, other, reply));
@@ -734,6 +862,13 @@ export class Decision implements Disposable {
     return this.#end(
       replyToEvent(decidable, { ...reply, arguments: args }, { by, at: this.#now() }),
     );
+  }
+
+  /** Whoever has been passed over stays so, unless the call has become one for others. */
+  #peopleAfterEdit({ target = {} }: Verdict): PeopleTarget {
+    const isSame = isDeepEqual(target, this.#asked.verdict?.target ?? {});
+    const { rung } = this.#soFar();
+    return (isSame ? peopleAt(target, rung) : undefined) ?? target;
   }
 
   async #decideByPolicy({
@@ -838,6 +973,7 @@ export class Decision implements Disposable {
       ...(folder !== undefined && { folder }),
       ...(isForPerson === true && { isForPerson }),
       ...whomOf(whomOfCall(this.#context, asked)),
+      ...(rungOfCall(asked) > 0 && { rung: rungOfCall(asked) }),
     };
   }
 
@@ -863,6 +999,7 @@ export class Decision implements Disposable {
       ...this.#unrecorded(),
       timestamp,
       id: state.nextPermissionId(asked.progress.request.id, action),
+      ...deadlineIn(this.#context, findWithin(asked, this.#soFar())),
       ...(replaced !== undefined && { replaces: replaced.id }),
     };
     this.#changed = replaced?.changed;
@@ -876,6 +1013,16 @@ export class Decision implements Disposable {
   #open(request: Request): void {
     this.#request = request;
     this.#item = this.#context.state.waiting.open(request.id);
+    this.#startDeadline(this.#escalation ?? request);
+  }
+
+  #startDeadline({
+    deadline,
+    timestamp,
+  }: Pick<Request, "timestamp"> & { readonly deadline?: Timestamp }): void {
+    this.#deadline?.stop();
+    this.#deadline =
+      deadline === undefined ? undefined : new Deadline(this.#context.clock, deadline, timestamp);
   }
 
   /** Records what someone has said here, if others have to say the same. Undefined if it decides. */
@@ -923,6 +1070,7 @@ export class Decision implements Disposable {
       subject,
       replaces: replaced.id,
       ...whomOf(whom),
+      ...(this.#request?.deadline !== undefined && { deadline: this.#request.deadline }),
     };
     const decidable = { ...this.#decidable(), id: request.id, digest: subject.digest };
     const { arguments: _, ...said } = reply;

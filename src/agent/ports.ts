@@ -104,7 +104,10 @@ export interface RequestBase {
    * counts, and no key that may be pressed by accident may give it.
    */
   readonly acts: boolean;
-  /** Set if the person decided the same before: codes of what has changed since, such as `arguments`, `file`, `definition`. */
+  /**
+   * Set if the same was asked before: codes of what has changed since, such as `arguments`, `file`, `definition`; only `deadline` if
+   * others were asked, and did not answer in time.
+   */
   readonly changed?: readonly string[];
   /** The digest of what is decided. */
   readonly digest: string;

@@ -49,6 +49,8 @@ interface AnyRouteInput {
   readonly canAsk: boolean;
   /** The deadline has passed. */
   readonly isOverdue?: boolean | undefined;
+  /** Someone else is asked then. */
+  readonly hasNext?: boolean | undefined;
   /** A person had decided, so that neither a model nor a default nor a policy for their absence may. */
   readonly isForPerson?: boolean | undefined;
   /** Who may decide. */
@@ -72,6 +74,8 @@ export interface QuestionRouteInput extends AnyRouteInput {
   readonly escalation?: InquiryEscalation | undefined;
   /** What rules and the mode say of the call. */
   readonly verdict?: Verdict | undefined;
+  /** The place among those who are asked one after the other, counted from 0. */
+  readonly rung?: number | undefined;
 }
 
 /** For a decision about a call itself. */
@@ -114,6 +118,8 @@ export type Route =
   | { readonly type: "deferred" }
   /** If it `escalates`, a person is asked where the model cannot answer or says no. */
   | { readonly type: "model"; readonly target: AssistantTarget; readonly escalates?: boolean }
+  /** No one has decided in time, and others are asked instead. */
+  | { readonly type: "passed_on" }
   /** The model took too long, and a person is asked instead. */
   | { readonly type: "escalated" }
   /** The model's no counts after all: there is no person to ask. */
@@ -149,6 +155,8 @@ export interface SoFar {
   readonly escalation?: InquiryEscalation | undefined;
   readonly isForPerson?: boolean | undefined;
   readonly isOverdue?: boolean | undefined;
+  readonly hasNext?: boolean | undefined;
+  readonly rung?: number | undefined;
   /** A person's answer for the whole turn. */
   readonly remembered?: RememberedAnswer | undefined;
   /** What people have said who decide together. */
@@ -182,6 +190,7 @@ export function routeOf(
       prompter.canAsk(toolCallId) &&
       canReach(context, whom, votes),
     isOverdue: soFar.isOverdue,
+    hasNext: soFar.hasNext,
     isForPerson: soFar.isForPerson,
     whom,
   };
@@ -259,6 +268,7 @@ function routeCall(input: CallRouteInput): Route {
   if (given === "later" || isByAnother(given, whom)) return { type: "deferred" };
   if (given !== undefined) return { type: "given", ...given };
   const key = input.kind === "delivery" ? "result" : "run";
+  if (input.isOverdue === true && input.hasNext === true) return { type: "passed_on" };
   if (input.isOverdue === true)
     return { type: "policy", isApproved: false, key, cause: "timed_out" };
   if (input.isGivenOnly === true) return { type: "deferred" };
@@ -306,11 +316,13 @@ function routeQuestion(input: QuestionRouteInput): Route {
   }
   if (input.isOverdue === true) return routeOverdue(input);
   const { answer: configured, target: wanted } = settings.questions.get(question.id) ?? {};
-  const target = targetFor(input, wanted);
+  const target = findLast(input, wanted) ?? targetFor(input, wanted);
   const isSecret = question.answerType.type === "secret";
   const isNamed = isForSome(input.whom ?? {});
   const isForOnly = isNamed && isUser(target);
-  const requiresPerson = isSecret || question.exclusive || isForOnly || input.isForPerson === true;
+  const isByTool = question.for !== undefined;
+  const requiresPerson =
+    isSecret || question.exclusive || isForOnly || isByTool || input.isForPerson === true;
 
   if (remembered !== undefined && canReuse(input, remembered)) {
     return { type: "remembered", answer: remembered.answer, from: remembered.from };
@@ -339,6 +351,16 @@ function routeQuestion(input: QuestionRouteInput): Route {
   // No model and no default answers in place of those whom it is for.
   if (mode === "defer" || (isNamed && mode !== "deny")) return { type: "deferred" };
   return requiresPerson ? refuseDetached(input) : routeDetached(input);
+}
+
+/** The model, if everyone whom config names before it was too slow. */
+function findLast(
+  { rung = 0 }: Pick<QuestionRouteInput, "rung">,
+  wanted: QuestionTarget | undefined,
+): QuestionTarget | undefined {
+  if (wanted?.type !== "user" || wanted.lastly === undefined) return undefined;
+  const isLast = rung > 0 && rung === 1 + (wanted.next?.length ?? 0);
+  return isLast ? { type: "assistant", assistant: wanted.lastly } : undefined;
 }
 
 /** The record says for whom a question is, whatever the config says by now. */
@@ -375,7 +397,8 @@ function isForModelOnly(target: QuestionTarget): boolean {
 }
 
 /** No response is not an answer. Only the config can give one for it. */
-function routeOverdue(input: Overdue & Pick<QuestionRouteInput, "settings">): Route {
+function routeOverdue(input: Overdue & Pick<QuestionRouteInput, "settings" | "hasNext">): Route {
+  if (input.hasNext === true) return { type: "passed_on" };
   const outcome = settleOverdue(input);
   if (outcome === undefined) return { type: "escalated" };
   if (outcome.outcome === "answered") return { type: "default", answer: outcome.answer };
@@ -385,7 +408,7 @@ function routeOverdue(input: Overdue & Pick<QuestionRouteInput, "settings">): Ro
 /** A question whose deadline has passed. Without settings, it is refused. */
 export interface Overdue extends Pick<
   QuestionRouteInput,
-  "question" | "isModelPrompt" | "escalation" | "isForPerson"
+  "question" | "isModelPrompt" | "escalation" | "isForPerson" | "whom"
 > {
   readonly settings?: Pick<ToolSettings, "questions">;
 }
@@ -397,7 +420,9 @@ export function settleOverdue(overdue: Overdue): OverdueOutcome | undefined {
   const { default: suggested, answerType } = question;
   const isForModel = target?.type === "assistant" && escalation === undefined && !isModelPrompt;
   if (onTimeout === "escalate" && isForModel && !isForPerson) return undefined;
-  const isDefault = onTimeout === "default" && answerType.type !== "secret" && !isForPerson;
+  // Under terms, only a person counts.
+  const isCounted = answerType.type !== "secret" && overdue.whom?.terms === undefined;
+  const isDefault = onTimeout === "default" && isCounted && !isForPerson;
   return isDefault && isUsable(question, suggested)
     ? { outcome: "answered", answer: suggested, answeredBy: { kind: "default" } }
     : { outcome: "cancelled", reason: "timed_out" };

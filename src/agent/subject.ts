@@ -20,6 +20,7 @@ import type { JsonObject } from "../util/index.ts";
 import type { AskedCall } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import { lastTurn } from "./journal.ts";
+import { peopleOfCall } from "./ladder.ts";
 import type { CallableTool } from "./ports.ts";
 
 /** Reads the tool's files again, each time. */
@@ -67,7 +68,7 @@ export function whomOfCall(
 ): ForWhom {
   const { run, [ACTIONS[kind]]: asked } = progress.permissions;
   if (asked?.request !== undefined && asked.decision === undefined) return whomOf(asked.request);
-  const whom = targetNow(context, verdict.target ?? {});
+  const whom = targetNow(context, peopleOfCall({ kind, progress, verdict }));
   if (isForSome(whom)) return whomOf(whom);
   // Whoever had to let it run has to say whether it may run again.
   return kind === "in_doubt" ? whomOf(run?.request ?? {}) : {};

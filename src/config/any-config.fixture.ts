@@ -119,6 +119,11 @@ function question(): fc.Arbitrary<unknown> {
   return some({
     target: fc.oneof(
       fc.constantFrom<Json>("user", "assistant", { user: "ada" }, ["assistant", { user: "ada" }]),
+      fc.constant<Json>([
+        { user: "ada", within: "2h" },
+        { role: "finance", within: "1d" },
+        "assistant",
+      ]),
       assistant(),
     ),
     answer: fc.constantFrom<Json>(SECRET, { nested: SECRET }, [SECRET]),

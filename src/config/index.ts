@@ -99,7 +99,12 @@ export type {
   TimeoutMode,
   ToolEffect,
 } from "./schema/tool.ts";
-export { type PeopleTarget, peopleToJson, type TargetTerms } from "./schema/people-target.ts";
+export {
+  type PeopleTarget,
+  peopleToJson,
+  rungsOf,
+  type TargetTerms,
+} from "./schema/people-target.ts";
 export {
   explainRule,
   findRule,

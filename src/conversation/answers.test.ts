@@ -25,6 +25,16 @@ import {
   turnStart,
 } from "./events.fixture.ts";
 
+test("an answer comes too late once others are asked in the place of whoever gives it", () => {
+  const request = { ...permissionRequest("c"), deadline: at(20) };
+  const id = request.id;
+  const passedOn = { ...decisionVoid(id, "deadline"), timestamp: at(30) };
+  const next = { ...permissionRequest("c"), id: "c:run:2" as typeof id, replaces: id, rung: 1 };
+  const turn = [turnStart(), toolCall("c"), request, passedOn, next];
+  const event = { ...permission("c"), id, timestamp: at(40) };
+  expect(judgeAnswer(turn, { event }, false)).toEqual({ type: "overdue", deadline: at(20) });
+});
+
 test("an answer from elsewhere counts only before the deadline", () => {
   const question = { ...inquiry("c.ok.1"), toolCallId: "c", deadline: at(20) };
   const turn = [turnStart(), toolCall("c"), attemptStart("c"), question];

@@ -3,10 +3,11 @@
  * fit. Read from the record alone, so that every process judges alike.
  */
 import { explainMisfit } from "../tool/index.ts";
-import { ACTIONS, type AnswerEvent, deciderOf, whomOf } from "./decision.ts";
+import { ACTIONS, type AnswerEvent, deciderOf, isPassedOn, whomOf } from "./decision.ts";
 import type {
   ConversationEvent,
   Decider,
+  DecisionVoid,
   DecisionVote,
   InquiryRequest,
   InquiryResponse,
@@ -111,8 +112,11 @@ export function judgeAnswer(
     return reason === undefined ? count(item, event, directory) : { type: "refused", reason };
   }
   // It was asked again under another id, or is about to be.
-  const isVoid = turn.some((other) => other.type === "decision_void" && other.id === event.id);
-  if (isVoid) return { type: "changed" };
+  const madeVoid = turn.findLast(
+    (other): other is DecisionVoid => other.type === "decision_void" && other.id === event.id,
+  );
+  if (madeVoid !== undefined)
+    return isPassedOn(madeVoid.changed) ? tooLate(turn, madeVoid) : { type: "changed" };
   const first = turn.findLast(
     (other): other is AnswerEvent => isAnswer(other) && isSameTarget(other, event),
   );
@@ -139,6 +143,15 @@ function countedBefore(
 
 function isRequest(event: ConversationEvent) {
   return event.type === "inquiry_request" || event.type === "permission_request";
+}
+
+/** By now, others are asked. */
+function tooLate(turn: readonly ConversationEvent[], { id, timestamp }: DecisionVoid): Judgement {
+  const request = turn
+    .filter(({ type }) => type === "inquiry_request" || type === "permission_request")
+    .findLast((event) => "id" in event && event.id === id);
+  const deadline = request !== undefined && "deadline" in request ? request.deadline : undefined;
+  return { type: "overdue", deadline: deadline ?? timestamp };
 }
 
 function count(item: PendingItem, event: AnswerEvent, directory: Directory | undefined): Judgement {

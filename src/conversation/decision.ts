@@ -143,6 +143,14 @@ export function whomOf({
   };
 }
 
+/** Whether nothing has changed but that time is up: others are asked instead. */
+export function isPassedOn(changed: readonly string[]): boolean {
+  return changed.length === 1 && changed[0] === PASSED_ON[0];
+}
+
+/** As the event that makes a request void says it. */
+export const PASSED_ON: readonly string[] = ["deadline"];
+
 /** Who asks about a call: the assistant wants it to run, and the tool wants its result to be used. */
 export function askerAbout(kind: DecisionKind, tool: string): InquirySource {
   return kind === "permission" ? { source: "assistant" } : { source: "tool", name: tool };

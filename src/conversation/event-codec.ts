@@ -181,6 +181,8 @@ const OUTCOME_KEYS = [
 ];
 
 const SUBJECT_KEYS = [
+  "rung",
+  "deadline",
   "for",
   "for_any",
   "terms",
@@ -268,7 +270,6 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       "question_id",
       "state",
       "bound",
-      "deadline",
       ...SUBJECT_KEYS,
     ),
     parse: parseInquiryRequest,

@@ -129,6 +129,10 @@ export interface DecisionSubject {
   /** Several, of whom any may decide. */
   readonly forAny?: readonly Addressee[];
   readonly terms?: Terms;
+  /** Its place among those who are asked one after the other, counted from 0. Absent for the first. */
+  readonly rung?: number;
+  /** It need not be decided after this time. */
+  readonly deadline?: Timestamp;
 }
 
 /** What a decision takes besides someone who may make it. Whoever is named by a program alone, or by no one, cannot meet them. */
@@ -158,8 +162,6 @@ export interface InquiryRequest extends EventBase, DecisionSubject {
   readonly state?: string;
   /** The question belongs to a connection, and cannot be answered after it. */
   readonly isBound?: boolean;
-  /** It need not be answered after this time. */
-  readonly deadline?: Timestamp;
 }
 
 /**
@@ -419,12 +421,15 @@ export type DenialCause =
   /** The program that should have asked the person declined. It does not say whether the person did. */
   | "declined_by_client";
 
-/** A decision no longer counts, because what was decided has changed since. It is asked again under a new id. */
+/**
+ * A decision no longer counts, because what was decided has changed since, or no one has made it in time and others are asked. It
+ * is asked again under a new id.
+ */
 export interface DecisionVoid extends EventBase {
   readonly type: "decision_void";
   /** The id of the request that was answered, or that waited. */
   readonly id: InquiryId;
-  /** Codes: which parts of the subject have changed, such as `arguments` or `file`. */
+  /** Codes: which parts of the subject have changed, such as `arguments` or `file`; `deadline` if none has, but time is up. */
   readonly changed: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /** Events for tests: builders in which only what matters is said, and generators of any event. */
 import * as fc from "fast-check";
-import type { InquiryQuestion } from "../tool/index.ts";
+import type { Addressee, InquiryQuestion } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import {
   type AttemptStart,
@@ -253,6 +253,11 @@ const anyAnswerType: fc.Arbitrary<InquiryQuestion["answerType"]> = fc.oneof(
 );
 
 /** As the record may hold it; a tool has to ask with more sense. */
+const anyAddressee: fc.Arbitrary<Addressee> = fc.oneof(
+  objects({ user: anyText }),
+  objects({ role: anyText }),
+);
+
 export const anyQuestion: fc.Arbitrary<InquiryQuestion> = objects(
   {
     text: anyText,
@@ -267,6 +272,10 @@ export const anyQuestion: fc.Arbitrary<InquiryQuestion> = objects(
     acts: fc.constant(true),
     rememberAs: anyText,
     binding: anyText,
+    for: fc.oneof(
+      anyAddressee,
+      fc.array(anyAddressee, { maxLength: 3 }).map((all) => all as readonly Addressee[]),
+    ),
   },
 );
 
@@ -318,9 +327,9 @@ const anySubject = {
   folder: anyText,
   replaces: name,
   isForPerson: fc.constant(true),
-  forAny: fc.array(fc.oneof(objects({ user: anyText }), objects({ role: anyText })), {
-    maxLength: 3,
-  }),
+  rung: fc.integer({ min: 1, max: 9 }),
+  deadline: anyTimestamp,
+  forAny: fc.array(anyAddressee, { maxLength: 3 }),
   terms: objects(
     {},
     {
@@ -421,7 +430,6 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
         questionId: anyText,
         state: anyText,
         isBound: fc.constant(true),
-        deadline: anyTimestamp,
         ...anySubject,
       },
     ),

@@ -83,7 +83,6 @@ export function parseInquiryRequest(shape: Shape): Omit<InquiryRequest, "timesta
     ...(questionId !== undefined && { questionId }),
     ...(state !== undefined && { state }),
     ...(shape.value["bound"] === true && { isBound: true }),
-    ...parseDeadline(shape),
     ...parseSubject(shape),
   };
 }
@@ -121,7 +120,18 @@ export function parseSubject(shape: Shape): DecisionSubject {
     ...(replaces !== undefined && { replaces: replaces as InquiryId }), // Branded where it is read.
     ...(value["person"] === true && { isForPerson: true }),
     ...parseWhom(shape),
+    ...parseRung(value["rung"]),
+    ...parseDeadline(shape),
   };
+}
+
+function parseRung(rung: Json | undefined): Pick<DecisionSubject, "rung"> {
+  const isPlace = typeof rung === "number" && Number.isSafeInteger(rung) && rung > 0;
+  return isPlace ? { rung } : {};
+}
+
+function rungToJson({ rung = 0, deadline }: DecisionSubject): JsonObject {
+  return { ...(rung > 0 && { rung }), ...(deadline !== undefined && { deadline }) };
 }
 
 /** Whom this version does not know is left out: then fewer may decide, or no one. */
@@ -183,6 +193,7 @@ function parseConfinement({ confinement, network, undo: kept }: JsonObject): Con
 export function subjectToJson(event: DecisionSubject): JsonObject {
   const { subject, origin, folder, replaces, isForPerson } = event;
   return {
+    ...rungToJson(event),
     ...whomToJson(event),
     ...(replaces !== undefined && { replaces }),
     ...(isForPerson === true && { person: true }),
@@ -197,13 +208,12 @@ export function subjectToJson(event: DecisionSubject): JsonObject {
 }
 
 function callToJson(event: InquiryRequest): JsonObject {
-  const { toolCallId, questionId, state, isBound, deadline } = event;
+  const { toolCallId, questionId, state, isBound } = event;
   return {
     ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
     ...(questionId !== undefined && { question_id: questionId }),
     ...(state !== undefined && { state }),
     ...(isBound === true && { bound: true }),
-    ...(deadline !== undefined && { deadline }),
   };
 }
 
@@ -347,6 +357,7 @@ export function inquiryRequestMirror(event: InquiryRequest): JsonObject {
   const { subject, isForPerson } = event;
   return {
     ...callToJson(event),
+    ...rungToJson(event),
     ...whomToJson(event),
     ...(Object.keys(question).length > 0 && { question }),
     ...(isForPerson === true && { person: true }),

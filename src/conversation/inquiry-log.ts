@@ -315,6 +315,7 @@ class TurnLog {
       question: questionAbout(kind, tool),
       acts: kind !== "delivery",
       askedAt,
+      ...(request?.deadline !== undefined && { deadline: request.deadline }),
       ...(request !== undefined && { request }),
       ...(response !== undefined && { response }),
       ...(madeVoid !== undefined && { madeVoid }),

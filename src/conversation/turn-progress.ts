@@ -223,7 +223,7 @@ function pendingPermission(
   { request, decision }: PermissionProgress = {},
 ): readonly PendingItem[] {
   if (request === undefined || decision !== undefined) return [];
-  const { id, tool, toolCallId, timestamp: askedAt, subject } = request;
+  const { id, tool, toolCallId, timestamp: askedAt, subject, deadline } = request;
   const changed = changedSince(call, request);
   return [
     {
@@ -234,6 +234,7 @@ function pendingPermission(
       askedAt,
       acts: kind !== "delivery",
       ...(subject !== undefined && { digest: subject.digest }),
+      ...(deadline !== undefined && { deadline }),
       ...whomOf(request),
       ...(changed !== undefined && { changed }),
       ...votesFor(call, id),

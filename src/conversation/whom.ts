@@ -150,6 +150,7 @@ function explainTerms({ terms }: ForWhom, name: string | undefined): string | un
 /** Why this person may not decide. Undefined if they may. */
 export function explainPerson(whom: ForWhom, person: Named): string | undefined {
   if (mayDecide(whom, person)) return undefined;
+  if (whom.forAny?.length === 0) return "no one can answer this, it can only be cancelled";
   const isKnown = person.auth !== undefined;
   return (
     (isKnown ? explainTerms(whom, person.name) : undefined) ??
@@ -179,14 +180,15 @@ export function explainDecider(
 }
 
 /** `ada or someone with the role finance`. Names are as they are: neutralize them for a terminal. */
-export function describeWhom({ for: person, forAny = [], terms }: ForWhom): string {
+export function describeWhom({ for: person, forAny, terms }: ForWhom): string {
   const { quorum = 1, notBy } = terms ?? {};
+  if (forAny?.length === 0) return "no one";
   const who =
     quorum > 1 ? describeSeveral(quorum, forAny) : describePeople({ for: person, forAny });
   return notBy === undefined ? who : `${who}, other than whoever started the turn`;
 }
 
-function describeSeveral(quorum: number, forAny: readonly Addressee[]): string {
+function describeSeveral(quorum: number, forAny: readonly Addressee[] = []): string {
   const [first, ...others] = forAny.map((each) =>
     "user" in each ? each.user : `people with the role ${each.role}`,
   );
@@ -202,6 +204,23 @@ function describePeople({ for: person, forAny = [] }: ForWhom): string {
   );
   const last = names.at(-1) ?? "anyone who is known";
   return names.length < 2 ? last : `${names.slice(0, -1).join(", ")} or ${last}`;
+}
+
+/**
+ * Those of both, where a tool says whom its question is for: by name, or by role. Whether a person has a role may change, so one is
+ * never in the other. No one, if both have no one in common.
+ */
+export function narrowWhom(whom: ForWhom, to: readonly Addressee[] | undefined): ForWhom {
+  if (to === undefined) return whom;
+  const { for: person, forAny, terms } = whom;
+  const isOpen = person === undefined && forAny === undefined;
+  const both = isOpen ? to : to.filter((each) => isNamed(whom, each));
+  const [first, ...others] = both;
+  const isOne = first !== undefined && others.length === 0 && "user" in first;
+  const people: ForWhom = isOne ? { for: first.user } : { forAny: both };
+  if (terms !== undefined) return { ...people, terms };
+  // Where a name alone proved nothing, it still does not.
+  return isForKnown(whom) && !isForKnown(people) ? { ...people, terms: {} } : people;
 }
 
 /** Whether both are for the same, in the same order. */

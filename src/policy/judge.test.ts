@@ -116,4 +116,17 @@ describe("what a rule says is for some people", () => {
       { mode: "skip" },
     ]);
   });
+
+  test("is passed on to others only if that is so for every part of the command", async () => {
+    counters("T-PEOPLE-3");
+    const ladder = [{ user: "ada", within: "2h" }, finance] as unknown as JsonObject;
+    const other = [{ user: "ada", within: "1h" }, { user: "bob" }] as unknown as JsonObject;
+    const hour = 3600_000;
+    const alone = await verdictFor(asking("pay", ladder), asking("ship", ladder));
+    const both = await verdictFor(asking("pay", ladder), asking("ship", other));
+    expect([alone.target, both.target]).toEqual([
+      { user: "ada", withinMs: 2 * hour, next: [{ any: [finance] }] },
+      { user: "ada", withinMs: hour },
+    ]);
+  });
 });

@@ -5,11 +5,12 @@ import {
   type PeopleTarget,
   peopleToJson,
   type Rule,
+  rungsOf,
   type ToolSettings,
 } from "../config/index.ts";
 import type { DecidingRule } from "../conversation/index.ts";
 import type { Addressee, Confinement } from "../tool/index.ts";
-import { loadModule } from "../util/index.ts";
+import { isDeepEqual, loadModule } from "../util/index.ts";
 import { type CallToJudge, compileRules, evaluateRules, type RuleVerdict } from "./evaluate.ts";
 import {
   type CallOfTool,
@@ -171,14 +172,31 @@ function fromRules(
   return verdict;
 }
 
-/** Whether it is asked about, and only some people may decide. */
-function isForSome({ mode, target }: Verdict): boolean {
-  const isNamed = target !== undefined && Object.keys(target).length > 0;
+/** Whether it is asked about, and only some people may decide: at first, or once anyone was too slow. */
+function isForSome({ mode, target = {} }: Verdict): boolean {
+  const isNamed = rungsOf(target).some(({ user, any, terms }) => user ?? any ?? terms);
   return isNamed && (mode === "ask" || mode === "edit");
 }
 
-/** Those who may decide for every part, under the terms of all. Undefined if anyone may. */
+/**
+ * Those who may decide for every part, under the terms of all and in the shortest time of any. If the parts differ, no one is
+ * asked after them: each would be passed on to others. Undefined if anyone may.
+ */
 function commonTarget(
+  targets: readonly (PeopleTarget | undefined)[],
+): PeopleTarget | "none" | undefined {
+  const [first, ...others] = targets;
+  if (first !== undefined && others.every((other) => isDeepEqual(first, other))) {
+    return Object.keys(first).length === 0 ? undefined : first;
+  }
+  const common = commonFirst(targets);
+  const times = targets.flatMap((target) => target?.withinMs ?? []);
+  return common === "none" || times.length === 0
+    ? common
+    : { ...common, withinMs: Math.min(...times) };
+}
+
+function commonFirst(
   targets: readonly (PeopleTarget | undefined)[],
 ): PeopleTarget | "none" | undefined {
   const named = commonPeople(targets);

@@ -27,7 +27,12 @@ import type { InquiryQuestion, InquirySource, ToolOrigin } from "../tool/index.t
 import { assertNever, type JsonObject } from "../util/index.ts";
 import { argumentLines, callText } from "./call-lines.ts";
 import { findFileChange } from "./file-change.ts";
-import { describeAnswer, describeChanged, describeDecided } from "./inquiry.ts";
+import {
+  describeAnswer,
+  describeAskedAgain,
+  describeDecided,
+  describeVoidCause,
+} from "./inquiry.ts";
 import { jsonLine, oneLine } from "./neutralize.ts";
 import { sourceLines } from "./origin.ts";
 
@@ -115,7 +120,7 @@ export function describeEnd(inquiry: LoggedInquiry, now: Date): string {
         : describeDecided(response);
   if (madeVoid === undefined) return end;
   const decided = response === undefined ? "" : `${end}, `;
-  return `${decided}void: ${describeChanged(madeVoid.changed)} changed`;
+  return `${decided}void: ${describeVoidCause(madeVoid.changed)}`;
 }
 
 /** One object per decision, with the keys of the record; unknown fields are omitted. */
@@ -292,7 +297,7 @@ export function describeSubject(described: DescribedSubject): readonly string[] 
     ...argumentLines(change?.others ?? []),
     ...(change === undefined && hasArguments ? callText(call).split("\n") : []),
     ...sourceLines(origin, folder),
-    ...(changed === undefined ? [] : [`Changed since it was decided: ${describeChanged(changed)}`]),
+    ...(changed === undefined ? [] : [describeAskedAgain(changed, "since it was decided")]),
   ];
 }
 

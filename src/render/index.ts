@@ -47,12 +47,14 @@ export {
 } from "./decision-rows.ts";
 export {
   describeAnswer,
+  describeAskedAgain,
   describeChanged,
   describeEdited,
   describeEscalation,
   describeOptions,
   describeOutcome,
   describeSource,
+  describeVoidCause,
   describeVotes,
   optionLabel,
 } from "./inquiry.ts";

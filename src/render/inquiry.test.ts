@@ -10,10 +10,12 @@ import { type Decider, describeDecider, type PermissionDecision } from "../conve
 import type { InquirySource } from "../tool/index.ts";
 import {
   describeAnswer,
+  describeAskedAgain,
   describeChanged,
   describeDecided,
   describeOutcome,
   describeSource,
+  describeVoidCause,
 } from "./inquiry.ts";
 
 const person: Decider = { kind: "user", channel: "terminal" };
@@ -121,6 +123,20 @@ test.each<[Partial<PermissionDecision>, string]>([
   ],
 ])("a decision about a call is described for people: %j", (fields, words) => {
   expect(describeDecided({ ...permission("call_1"), ...fields })).toBe(words);
+});
+
+test("what was passed on says so, and not that something has changed", () => {
+  expect([
+    describeVoidCause(["deadline"]),
+    describeVoidCause(["file"]),
+    describeAskedAgain(["deadline"], "since you answered"),
+    describeAskedAgain(["file"], "since you answered"),
+  ]).toEqual([
+    "no one answered in time",
+    "a file that its command names changed",
+    "Others were asked before, and did not answer in time",
+    "Changed since you answered: a file that its command names",
+  ]);
 });
 
 test.each([

@@ -9,6 +9,7 @@ import {
   describeDecider,
   type InquiryEscalation,
   type InquiryOutcome,
+  isPassedOn,
   type PermissionDecision,
 } from "../conversation/index.ts";
 import type { InquirySource, SelectOption } from "../tool/index.ts";
@@ -164,6 +165,7 @@ const CHANGED: Readonly<Record<string, string>> = {
   binding: "what it is about",
   call: "the conversation that it belongs to",
   confinement: "how it is confined",
+  deadline: "who is asked, because no one answered in time",
   definition: "the server's description of the tool",
   file: "a file that its command names",
   folder: "the folder it runs in",
@@ -183,9 +185,21 @@ export function describeChanged(changed: readonly string[]): string {
   return known.length === 1 ? last : `${known.slice(0, -1).join(", ")} and ${last}`;
 }
 
+/** Why a decision or a request no longer counts: "its arguments changed", or "no one answered in time". */
+export function describeVoidCause(changed: readonly string[]): string {
+  return isPassedOn(changed) ? "no one answered in time" : `${describeChanged(changed)} changed`;
+}
+
+/** Why something is asked again. `since`: as in "since you answered". */
+export function describeAskedAgain(changed: readonly string[], since: string): string {
+  return isPassedOn(changed)
+    ? "Others were asked before, and did not answer in time"
+    : `Changed ${since}: ${describeChanged(changed)}`;
+}
+
 /** One line: `Void: its arguments changed (call_1:run:1)`. */
 export function describeVoid({ id, changed }: Omit<DecisionVoid, "timestamp">): string {
-  return `Void: ${describeChanged(changed)} changed (${id})`;
+  return `Void: ${describeVoidCause(changed)} (${id})`;
 }
 
 /** The part of a vote that is shown, whichever way it is written. */

@@ -29,7 +29,7 @@ import {
 } from "./call-lines.ts";
 import { changeTitle, type FileChange, findFileChange } from "./file-change.ts";
 import { describeFiles } from "./files.ts";
-import { describeChanged, describeVote, describeEscalation } from "./inquiry.ts";
+import { describeEscalation, describeVoidCause, describeVote } from "./inquiry.ts";
 import { neutralize, oneLine } from "./neutralize.ts";
 import { relativeTime } from "./relative-time.ts";
 import { failureNote, renderResultLines } from "./result-lines.ts";
@@ -172,7 +172,7 @@ function renderVote(vote: DecisionVote, { paint }: TranscriptContext): string[] 
 
 /** Below what was decided, and above what was asked instead. */
 function renderVoid({ changed }: DecisionVoid, { paint }: TranscriptContext): string[] {
-  return [paint("dim", `  void: ${describeChanged(changed)} changed`)];
+  return [paint("dim", `  void: ${describeVoidCause(changed)}`)];
 }
 
 function renderResponse(content: ChatResponse["content"], context: TranscriptContext): string[] {

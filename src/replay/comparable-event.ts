@@ -72,7 +72,8 @@ function comparableQuestion(question: Json): Json {
 
 /** For an escalation, only that there is one: it is the same as that of its request. */
 function secondsUntilDeadline(event: ConversationEvent): Json {
-  if (event.type !== "inquiry_request" || event.deadline === undefined) return true;
+  if (!("deadline" in event) || event.type === "inquiry_escalation") return true;
+  if (event.deadline === undefined) return true;
   const time = timestampToMilliseconds(event.deadline) - timestampToMilliseconds(event.timestamp);
   return time / 1000;
 }

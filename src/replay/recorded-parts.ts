@@ -156,7 +156,10 @@ export function recordedExecutor(
       await script.until(next[0]);
       const end = next.findIndex(({ type }) => type !== "inquiry_request");
       const asked = end === -1 ? next : next.slice(0, end);
-      const requests = asked.filter((event) => event.type === "inquiry_request");
+      const requests = asked
+        .filter((event) => event.type === "inquiry_request")
+        // The tool has not asked again: others were asked, in the place of those who were too slow.
+        .filter(({ replaces }, _index, all) => !all.some(({ id }) => id === replaces));
       if (requests.length > 0) return toNeedsInput(script, requests, tool);
       // Nothing that jp has added to the result of an unstable call is added again.
       const result = resultOf(next, script.isUnstable(lane) ? contentOf : ownContent);

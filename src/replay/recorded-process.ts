@@ -5,7 +5,10 @@ import {
   type AnswerEvent,
   type ConversationEvent,
   deciderOf,
+  type InquiryRequest,
   isAnswer,
+  isPassedOn,
+  type PermissionRequestEvent,
   readTurnProgress,
 } from "../conversation/index.ts";
 import { systemClock } from "../util/index.ts";
@@ -50,11 +53,17 @@ export function namedPeople(
 ): NamedPeople {
   const asked = new Map<string, string>(
     turn.flatMap((event) =>
-      event.type === "inquiry_request" && event.for !== undefined ? [[event.id, event.for]] : [],
+      isRequest(event) && event.for !== undefined ? [[event.id, event.for]] : [],
     ),
   );
+  const requests = new Set<string>(events.filter(isRequest).map(({ id }) => id));
   const reached = new Set(
     events.flatMap((event) => {
+      // It was open until others were asked.
+      const isOpen = event.type === "decision_void" && requests.has(event.id);
+      if (isOpen && isPassedOn(event.changed)) return asked.get(event.id) ?? [];
+      if (event.type === "permission_decision")
+        return isByPerson(event) ? (asked.get(event.id ?? "") ?? []) : [];
       if (event.type !== "inquiry_response") return [];
       const isRefused = event.outcome === "cancelled" && event.reason === "no_prompt_backend";
       return isRefused ? [] : (asked.get(event.id) ?? []);
@@ -62,6 +71,13 @@ export function namedPeople(
   );
   const others = [...new Set(asked.values())].filter((name) => !reached.has(name));
   return { reached: [...reached], others };
+}
+
+/** Whether someone is asked. */
+export function isRequest(
+  event: ConversationEvent,
+): event is InquiryRequest | PermissionRequestEvent {
+  return event.type === "inquiry_request" || event.type === "permission_request";
 }
 
 /** Older versions did not say who answered, and newer ones may say more. */

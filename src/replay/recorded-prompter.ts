@@ -83,6 +83,10 @@ export class RecordedPrompter implements Prompter {
     const left: PromptResult = { inquiryId, type: "later" };
     const item = this.#findItem(inquiryId);
     const end = item && script.answerTo(item);
+    if (item !== undefined && end === undefined && script.isPassedOn(item)) {
+      await script.untilClosed(signal);
+      return left;
+    }
     if (item === undefined || end === undefined) return left;
     await script.until(end);
     if (script.order.isOver || signal.aborted) return left;

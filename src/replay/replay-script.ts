@@ -22,7 +22,7 @@ import type { AnswerListener } from "../storage/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import { comparableEvent } from "./comparable-event.ts";
 import { RecordedCalls } from "./recorded-calls.ts";
-import { isByPerson, type RecordedProcess } from "./recorded-process.ts";
+import { isByPerson, isRequest, type RecordedProcess } from "./recorded-process.ts";
 import { NEVER, type ReplayClock, ReplayOrder } from "./replay-order.ts";
 
 /** Where a conversation takes another way than recorded. Either side is absent if nothing happens there. */
@@ -140,11 +140,17 @@ export class ReplayScript {
     return findAnswerTo(this.upcoming(toolCallId), { ...item, id, toolCallId });
   }
 
+  /** No one was in time: others were asked in its place. */
+  isPassedOn({ id, toolCallId }: Pick<PendingItem, "id" | "toolCallId">): boolean {
+    const replaced = this.idOnRecord(id);
+    return this.upcoming(this.idOnRecord(toolCallId)).some(
+      (event) => isRequest(event) && event.replaces === replaced && (event.rung ?? 0) > 0,
+    );
+  }
+
   /** Everything that was asked about the call in the whole turn. */
   requestsOf(lane: Lane): readonly (InquiryRequest | PermissionRequestEvent)[] {
-    return this.#options.turn
-      .filter((event) => event.type === "inquiry_request" || event.type === "permission_request")
-      .filter((event) => this.#calls.of(event) === lane);
+    return this.#options.turn.filter(isRequest).filter((event) => this.#calls.of(event) === lane);
   }
 
   /** The call failed because its subject kept changing, which is not replayed: only its result is. */

@@ -8,6 +8,7 @@ import {
   type DecisionVoid,
   type InquiryRequest,
   isAnswer,
+  isPassedOn,
   type PermissionRequestEvent,
 } from "../conversation/index.ts";
 import { RecordedCalls } from "./recorded-calls.ts";
@@ -22,14 +23,18 @@ export function withoutVoid(
   turn: readonly ConversationEvent[],
   { runsTools }: { readonly runsTools: boolean },
 ): readonly ConversationEvent[] {
-  return turn
-    .filter((event) => event.type === "decision_void")
-    .filter((event) => runsTools || !isRebound(event))
-    .reduce((events, voided) => {
-      const decision = new VoidDecision(events, voided);
-      const wasAsked = turn.some((event) => isRequest(event) && event.id === voided.id);
-      return wasAsked && !decision.isAsked ? decision.forget() : decision.leaveOut();
-    }, turn);
+  return (
+    turn
+      .filter((event) => event.type === "decision_void")
+      // Time passes again.
+      .filter(({ changed }) => !isPassedOn(changed))
+      .filter((event) => runsTools || !isRebound(event))
+      .reduce((events, voided) => {
+        const decision = new VoidDecision(events, voided);
+        const wasAsked = turn.some((event) => isRequest(event) && event.id === voided.id);
+        return wasAsked && !decision.isAsked ? decision.forget() : decision.leaveOut();
+      }, turn)
+  );
 }
 
 /** The tool itself has asked again. */

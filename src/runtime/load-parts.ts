@@ -82,7 +82,11 @@ function modelsOf(config: PartialConfig): readonly ModelSettings[] {
   const questions = [...resolveTools(config).values()].flatMap((tool) => [
     ...tool.questions.values(),
   ]);
-  const targets = questions.flatMap(({ target }) => (target.type === "assistant" ? [target] : []));
+  const targets = questions.flatMap(({ target }) => {
+    if (target.type === "assistant") return [target];
+    const { lastly } = target;
+    return lastly === undefined ? [] : [{ type: "assistant" as const, assistant: lastly }];
+  });
   const { isAutomatic, rule } = resolveCompaction(config);
   const summarizer = isAutomatic ? rule.summary?.model : undefined;
   const models = [

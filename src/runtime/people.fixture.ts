@@ -47,20 +47,23 @@ export class KnownPeople implements Directory {
   }
 }
 
-interface Run extends Pick<TurnOptions, "inquiryModel" | "tools" | "userName">, PrompterScript {
+interface Run
+  extends Pick<TurnOptions, "inquiryModel" | "tools" | "userName" | "signal">, PrompterScript {
   readonly config?: JsonObject;
   readonly directory?: Directory;
   readonly reached?: readonly string[];
   readonly calls?: number;
+  readonly clock?: FakeClock;
 }
 
 export async function run(setting: Run = {}) {
-  const { config = ASKED, reached = [], calls = 1, answers, permissions, ...more } = setting;
-  const clock = new FakeClock();
+  const { config = ASKED, reached = [], calls = 1, answers, permissions, ...others } = setting;
+  const { clock = new FakeClock(), deliveries, ...more } = others;
   const store = new MemoryConversationStore(clock);
   const prompter = new ScriptedPrompter({
     ...(answers !== undefined && { answers }),
     ...(permissions !== undefined && { permissions }),
+    ...(deliveries !== undefined && { deliveries }),
   });
   prompter.people = reached;
   await using conversation = await store.create({});
@@ -81,11 +84,13 @@ export async function resume(
   directory: Directory,
   tools: TurnOptions["tools"] & object = [pay],
   script?: PrompterScript,
+  more: Pick<TurnOptions, "inquiryModel"> = {},
 ) {
   await using conversation = await store.open(id);
   const model = new ScriptedModel({ replies: ["Done."] });
   const asking = script === undefined ? {} : { prompter: new ScriptedPrompter(script) };
-  return await resumeTurn(conversation, { model, tools, toolConfig, clock, directory, ...asking });
+  const given = { model, tools, toolConfig, clock, directory };
+  return await resumeTurn(conversation, { ...given, ...asking, ...more });
 }
 
 export function decidersIn({

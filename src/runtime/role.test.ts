@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { MemoryConversationStore, ScriptedModel } from "../testing/index.ts";
-import { defineTool } from "../tool/index.ts";
-import type { JsonObject } from "../util/index.ts";
+import { type Addressee, defineTool } from "../tool/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
 import { answerInquiry, listPending } from "./index.ts";
 import {
   ADA,
@@ -330,6 +330,112 @@ describe("a call in doubt that no one had to allow", () => {
     await answerInquiry(left.store, "call_1", answer);
     directory.people = [SAM];
     expect((await resume(left, directory, [transfer])).type).toBe("waiting");
+  });
+});
+
+describe("a tool that says for whom its question is", () => {
+  const OLGA = { name: "olga", roles: [] };
+
+  /** Who can answer, of those who are known. */
+  async function askedFor(target: Json | undefined, named: Addressee | readonly Addressee[]) {
+    const asking = defineTool({
+      ...pay,
+      run: async (_args, { ask }) => ((await ask({ ...SURE, for: named })) ? "paid" : "not paid"),
+    });
+    const directory = new KnownPeople("nobody", [ADA, SAM, OLGA]);
+    const config = {
+      run: "unattended",
+      questions: { sure: target === undefined ? {} : { target } },
+    };
+    const tools = [asking];
+    const inquiryModel = new ScriptedModel({ replies: [] });
+    const answered = ["ada", "sam", "olga"].map(async (userName) => {
+      const { store, clock } = await run({ config, directory, tools, inquiryModel });
+      const said = { answer: true, userName, clock, directory };
+      const { type } = await answerInquiry(store, "call_1", said);
+      return type === "recorded" ? [userName] : [];
+    });
+    expect(inquiryModel.requests).toEqual([]);
+    return (await Promise.all(answered)).flat();
+  }
+
+  test.each<[string, Json | undefined, Addressee | readonly Addressee[], readonly string[]]>([
+    ["if config names no one", undefined, FINANCE, ["ada"]],
+    ["if config leaves it to a model", "assistant", FINANCE, ["ada"]],
+    ["if config asks a model first", ["assistant", FINANCE], FINANCE, ["ada"]],
+    ["if config says the same", FINANCE, { role: "Finance" }, ["ada"]],
+    ["if config allows more", { any: ["olga", FINANCE] }, FINANCE, ["ada"]],
+    ["if config allows more by name", { any: ["olga", FINANCE] }, { user: "olga" }, ["olga"]],
+    ["if config allows fewer", { user: "olga" }, [FINANCE, { user: "olga" }], ["olga"]],
+  ])("is asked of them alone %s", async (_when, target, named, allowed) => {
+    expect(await askedFor(target, named)).toEqual(allowed);
+  });
+
+  test.each<[Json, Addressee]>([
+    [FINANCE, { role: "operations" }],
+    [FINANCE, { user: "ada" }],
+    [FINANCE, { user: "sam" }],
+    [{ user: "olga" }, { user: "sam" }],
+    [{ user: "olga" }, { role: "finance" }],
+  ])("never lets anyone answer whom config does not: %j and %j", async (target, named) => {
+    counters("T-PEOPLE-1");
+    expect(await askedFor(target, named)).toEqual([]);
+  });
+
+  test("may leave no one, and then it can only be cancelled", async () => {
+    const asking = defineTool({
+      ...pay,
+      run: async (_args, { ask }) => String(await ask({ ...SURE, for: { user: "sam" } })),
+    });
+    const directory = new KnownPeople("sam");
+    const { store, clock } = await run({ directory, tools: [asking] });
+    const by = { userName: "sam", clock, directory };
+    expect([
+      (await listPending(store))[0]?.forAny,
+      await answerInquiry(store, "call_1", { answer: true, ...by }),
+      await answerInquiry(store, "call_1", { isCancelled: true, ...by }),
+    ]).toEqual([
+      [],
+      { type: "refused", reason: "no one can answer this, it can only be cancelled" },
+      { type: "recorded" },
+    ]);
+  });
+
+  test("does not make a name enough where a role was asked for", async () => {
+    counters("T-PEOPLE-1");
+    const asking = defineTool({
+      ...pay,
+      run: async (_args, { ask }) => String(await ask({ ...SURE, for: { user: "olga" } })),
+    });
+    const config = {
+      run: "unattended",
+      questions: { sure: { target: { any: ["olga", FINANCE] } } },
+    };
+    const directory = new KnownPeople("sam", [ADA, SAM]);
+    const ran = await run({ config, directory, tools: [asking], userName: "olga" });
+    expect([ran.end.type, ran.prompter.questions]).toEqual(["waiting", []]);
+  });
+
+  test("says so again to whoever is asked next", async () => {
+    const named = [{ user: "olga" }, FINANCE];
+    const asking = defineTool({
+      ...pay,
+      run: async (_args, { ask }) => String(await ask({ ...SURE, for: named })),
+    });
+    const target = [
+      { user: "olga", within: "1h" },
+      { any: ["sam", FINANCE], within: "1h" },
+      "assistant",
+    ];
+    const directory = new KnownPeople("nobody");
+    const config = { run: "unattended", questions: { sure: { target } } };
+    const ran = await run({ config, directory, tools: [asking] });
+    ran.clock.advance(3600_000);
+    expect((await resume(ran, directory, [asking])).type).toBe("waiting");
+    expect((await listPending(ran.store))[0]?.forAny).toEqual([FINANCE]);
+    ran.clock.advance(3600_000);
+    // No model is asked what is for people.
+    expect((await resume(ran, directory, [asking])).type).toBe("done");
   });
 });
 

@@ -8,7 +8,7 @@ import type {
   RequestBase,
 } from "../agent/index.ts";
 import {
-  describeChanged,
+  describeAskedAgain,
   neutralize,
   oneLine,
   sourceLines,
@@ -127,8 +127,7 @@ function describeRequest(request: DecisionRequest | FormRequest): readonly strin
   if ((request.kind === "permission" || request.kind === "delivery") && request.isEditing) {
     throw new Error("the client cannot show anything for editing");
   }
-  const changes =
-    changed.length === 0 ? [] : [`Changed since you decided: ${describeChanged(changed)}`];
+  const changes = changed.length === 0 ? [] : [describeAskedAgain(changed, "since you decided")];
   return [...changes, ...(acts ? [describeCall(request)] : [])];
 }
 

@@ -12,7 +12,7 @@ import {
   callText,
   changeText,
   describeCall,
-  describeChanged,
+  describeAskedAgain,
   describeVotes,
   describeOptions,
   findFileChange,
@@ -106,7 +106,7 @@ export function printSubject(
 ): { readonly hasContext: boolean } {
   const { acts = false, changed, tool, arguments: given = {}, origin, folder, question } = shown;
   if (changed !== undefined) {
-    dialogue.printNotice(`Asked again. Changed since you answered: ${describeChanged(changed)}.`);
+    dialogue.printNotice(`Asked again. ${describeAskedAgain(changed, "since you answered")}.`);
   }
   const { quorum = 1 } = shown.terms ?? {};
   if (quorum > 1) {

@@ -23,6 +23,9 @@ export {
 } from "./define-tool.ts";
 export {
   type Addressee,
+  addresseesOf,
+  isAddresseeName,
+  MAX_ADDRESSEES,
   type AnswerReusePolicy,
   type AnswerTo,
   type AnswerType,

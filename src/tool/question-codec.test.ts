@@ -67,6 +67,34 @@ describe("reading", () => {
     expect(parseQuestion({ ...question, remember_as: null })).not.toHaveProperty("rememberAs");
   });
 
+  test.each([{ role: "finance" }, [{ user: "ada" }, { role: "finance" }]])(
+    "those whom a tool names are read and written: %j",
+    (named) => {
+      const question = booleanQuestion("ok", "Apply?", { for: named });
+      const wire = questionToWire(question);
+      expect(wire["for"]).toEqual(named);
+      expect(parseQuestion(wire)).toStrictEqual(question);
+    },
+  );
+
+  test.each([
+    "finance",
+    [],
+    {},
+    { user: "" },
+    { user: " " },
+    { user: "a\u001b[2J" },
+    { role: "a\nb" },
+    { role: "x".repeat(65) },
+    { user: "ada", role: "finance" },
+    { group: "finance" },
+    [{ user: "ada" }, { group: "finance" }],
+    Array.from({ length: 17 }, (_each, index) => ({ user: `p${index}` })),
+  ])("a tool cannot name someone who is not known by name or role: %j", (named) => {
+    const question = questionToWire(booleanQuestion("ok", "Apply?"));
+    expect(() => parseQuestion({ ...question, for: named })).toThrow("question.for: expected");
+  });
+
   test("a question without exclusive and persistence gets their defaults", () => {
     verifies(
       "083/question/older-payload-gets-the-defaults",
@@ -235,7 +263,7 @@ describe("writing", () => {
   test("any question survives a round trip", () => {
     fc.assert(
       fc.property(anyQuestion, (question) => {
-        const { answerType, default: _default, ...rest } = question;
+        const { answerType, default: _default, for: _for, ...rest } = question;
         fc.pre(answerType.type !== "select" || hasDistinctOptions(answerType));
         fc.pre(rest.rememberAs?.trim() !== "");
         const asked = { id: "q", ...rest, answerType };

@@ -6,6 +6,7 @@
 import {
   arrayField,
   fieldPath,
+  isJsonArray,
   isJsonObject,
   type Json,
   type JsonObject,
@@ -20,13 +21,17 @@ import {
   stringField,
 } from "../util/index.ts";
 import { explainMisfit, withoutOther } from "./answer.ts";
-import type {
-  AnswerReusePolicy,
-  AnswerType,
-  InquiryQuestion,
-  Question,
-  SelectOption,
-  SelectType,
+import {
+  type Addressee,
+  addresseesOf,
+  type AnswerReusePolicy,
+  type AnswerType,
+  type InquiryQuestion,
+  isAddresseeName,
+  MAX_ADDRESSEES,
+  type Question,
+  type SelectOption,
+  type SelectType,
 } from "./question.ts";
 
 /** Throws `ShapeError`, which says which field is wrong and what was expected. */
@@ -35,6 +40,10 @@ export function parseQuestion(value: unknown, path = "question"): Question {
   const id = stringField(shape, "id");
   if (id === "") throw mismatch(`${path}.id`, "a name", "");
   const question = { id, ...parseInquiryQuestion(shape) };
+  const { for: named } = shape.value;
+  // What is left out in a record is a mistake of a tool: it would be for others than it meant.
+  const count = Array.isArray(named) ? named.length : 1;
+  if (named != null && addresseesOf(question)?.length !== count) throw notNamed(path);
   assertAnswerable(question, path);
   assertReuseFields(question, path);
   return question;
@@ -43,14 +52,32 @@ export function parseQuestion(value: unknown, path = "question"): Question {
 /** It is recorded with every question: digests fit, contents do not. */
 const MAX_BINDING_BYTES = 1024;
 
-/** Throws `ShapeError` if a tool's binding is too long to record, or its label would not be seen at the prompt. */
-export function assertReuseFields({ binding = "", rememberAs }: Question, path = "question"): void {
+/**
+ * Throws `ShapeError` if a tool's binding is too long to record, its label would not be seen at the prompt, or it names no one
+ * who could be shown.
+ */
+export function assertReuseFields(question: Question, path = "question"): void {
+  const { binding = "", rememberAs } = question;
+  const named = addresseesOf(question);
+  const isCounted = named === undefined || (named.length > 0 && named.length <= MAX_ADDRESSEES);
+  if (!isCounted || named?.every(isNamed) === false) throw notNamed(path);
   if (rememberAs?.trim() === "") {
     throw mismatch(`${path}.remember_as`, "a label that is not blank", rememberAs);
   }
   if (new TextEncoder().encode(binding).length <= MAX_BINDING_BYTES) return;
   const problem = `longer than ${MAX_BINDING_BYTES} bytes. Send a digest instead`;
   throw new ShapeError(`${path}.binding`, problem);
+}
+
+/** Programs without types may pass anything. */
+function isNamed(each: Addressee): boolean {
+  const [known] = findAddressee(each);
+  return known !== undefined && isAddresseeName("user" in known ? known.user : known.role);
+}
+
+function notNamed(path: string): ShapeError {
+  const expected = `{"user": "NAME"}, {"role": "NAME"} or a list of at most ${MAX_ADDRESSEES} of these`;
+  return new ShapeError(`${path}.for`, `expected ${expected}`);
 }
 
 /** A tool's question must be answerable. Questions of old records are not checked. */
@@ -92,7 +119,23 @@ export function parseInquiryQuestion(shape: Shape): InquiryQuestion {
     ...(optionalBoolean(shape, "acts") === true && { acts: true }),
     ...(rememberAs !== undefined && { rememberAs }),
     ...(binding !== undefined && { binding }),
+    ...parseFor(shape.value["for"]),
   };
+}
+
+/** Whom this version does not know is left out: then fewer may answer, or no one. */
+function parseFor(named: Json | undefined): Pick<InquiryQuestion, "for"> {
+  if (named == null) return {};
+  const [only] = findAddressee(named);
+  if (only !== undefined) return { for: only };
+  return { for: isJsonArray(named) ? named.flatMap(findAddressee) : [] };
+}
+
+function findAddressee(each: Json): readonly Addressee[] {
+  if (!isJsonObject(each) || Object.keys(each).length !== 1) return [];
+  const { user, role } = each;
+  if (typeof user === "string") return [{ user }];
+  return typeof role === "string" ? [{ role }] : [];
 }
 
 /** A `question` block may have a JSON Schema instead. */
@@ -157,6 +200,16 @@ export function reusePolicyToJson(question: InquiryQuestion): JsonObject {
     ...(question.allowsNote === true && { note: true }),
     ...(question.acts === true && { acts: true }),
     ...(question.rememberAs !== undefined && { remember_as: question.rememberAs }),
+    ...forToJson(question),
+  };
+}
+
+function forToJson({ for: named }: InquiryQuestion): JsonObject {
+  if (named === undefined) return {};
+  const all = addresseesOf({ for: named }) ?? [];
+  const [only] = all;
+  return {
+    for: "length" in named || only === undefined ? all.map((each) => ({ ...each })) : { ...only },
   };
 }
 

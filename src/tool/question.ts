@@ -60,6 +60,8 @@ export interface InquiryQuestion {
    * again if it no longer holds.
    */
   readonly binding?: string;
+  /** Only these may answer, of those who may by config: the tool can narrow that, and never widen it. Then no model may. */
+  readonly for?: Addressee | readonly Addressee[];
 }
 
 /** A question being asked. The tool finds the answer under this id. */
@@ -69,6 +71,25 @@ export interface Question extends InquiryQuestion {
 
 /** Someone whom a decision is for: one person by name, or whoever has the role. */
 export type Addressee = { readonly user: string } | { readonly role: string };
+
+/** Recorded with every request, and shown on one line. */
+export function isAddresseeName(name: string): boolean {
+  return /^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u.test(name) && name.trim() !== "";
+}
+
+/** More would not fit on a line, and nobody could say who is meant. */
+export const MAX_ADDRESSEES = 16;
+
+/** Those whom the tool names. Undefined if it names no one. */
+export function addresseesOf({
+  for: named,
+}: Pick<InquiryQuestion, "for">): readonly Addressee[] | undefined {
+  return named === undefined || isList(named) ? named : [named];
+}
+
+function isList(named: Addressee | readonly Addressee[]): named is readonly Addressee[] {
+  return Array.isArray(named);
+}
 
 declare const answer: unique symbol;
 
@@ -125,6 +146,8 @@ export interface QuestionOptions<Default extends Json = Json> {
    * does not count, and the question is asked again.
    */
   readonly binding?: string;
+  /** Only these may answer, of those who may by config. */
+  readonly for?: Addressee | readonly Addressee[];
 }
 
 /** Asks for yes or no. */

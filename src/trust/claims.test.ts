@@ -440,6 +440,21 @@ test.each<[Json, Json, string | undefined]>([
     "lets only those with the role finance or eve answer sure",
   ],
   [{ role: "finance" }, { role: "finance" }, undefined],
+  [
+    { user: "ada", within: "2h" },
+    [{ user: "ada", within: "2h" }, { user: "eve" }],
+    "then eve answer sure",
+  ],
+  [
+    { user: "ada", within: "2h" },
+    [{ user: "ada", within: "2h" }, "assistant"],
+    "lets only ada answer sure",
+  ],
+  [
+    { role: "finance", quorum: 2 },
+    { role: "finance" },
+    "lets only those with the role finance answer sure",
+  ],
 ])(
   "the target of a question needs trust if it lets others answer: from %j to %j: %s",
   (own, said, text) => {
@@ -460,6 +475,11 @@ test.each<[Json, Json, string | undefined]>([
   [{ target: { role: "finance" } }, { target: "user" }, "lets you decide about its calls"],
   [{ target: { role: "finance" } }, { target: { role: "finance" } }, undefined],
   [{}, { target: "user" }, undefined],
+  [
+    { target: { user: "ada" } },
+    { target: [{ user: "ada", within: "1s" }, { user: "eve" }] },
+    "lets ada, then eve decide about its calls",
+  ],
   [
     { target: { role: "finance" } },
     { questions: { sure: { target: "user" } } },

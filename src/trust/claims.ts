@@ -407,9 +407,11 @@ function aliasClaims(views: Views): readonly EntryClaim[] {
   const used = new Set<unknown>([
     ...Object.keys(tableAt(own, ALIASES)),
     // Also names that only the workspace defines.
-    ...[...models, ...targets.map((target) => tableAt(target, ["assistant", "model", "id"]))].map(
-      ({ alias }) => alias,
-    ),
+    ...[
+      ...models,
+      ...targets.map((target) => tableAt(target, ["assistant", "model", "id"])),
+      ...targets.map((target) => tableAt(target, ["lastly", "model", "id"])),
+    ].map(({ alias }) => alias),
   ]);
   return Object.entries(tableAt(workspace, ALIASES))
     .filter(([name]) => used.has(name))
@@ -460,7 +462,9 @@ export function instructionClaim(
 }
 
 function namesPerson(tool: Json): boolean {
-  return questionTargets(tool).some(({ user, any }) => user !== undefined || any !== undefined);
+  return questionTargets(tool).some(
+    ({ user, any, next }) => user !== undefined || any !== undefined || next !== undefined,
+  );
 }
 
 /** Who is to answer the questions of a tool, or to decide about its calls. */

@@ -2,6 +2,7 @@
  * Describes claims to the user who is to trust them. Each takes one line, whatever its names and values hold, so
  * that none of them can look like a line of jp's own. Instructions follow theirs, each line behind a sign.
  */
+import { isForModel } from "./trust-relevant-fields.ts";
 import { findAttachment, transportType } from "../config/index.ts";
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import type { Claim } from "./claims.ts";
@@ -294,8 +295,14 @@ function personText(id: string, question: Json, isOfNewTool: boolean): string {
   return type === "user" && !isOfNewTool ? `lets you answer ${wordText(id)}` : "";
 }
 
-/** Undefined if it is for anyone who is asked. */
-function peopleText({ user, any }: JsonObject): string | undefined {
+/** Undefined if it is for anyone who is asked. Those who are asked later follow. */
+function peopleText({ next, ...first }: JsonObject): string | undefined {
+  const later = list(next).flatMap((each) => (isJsonObject(each) ? [each] : []));
+  if (later.length === 0) return namedText(first);
+  return [first, ...later].map((each) => namedText(each) ?? "anyone").join(", then ");
+}
+
+function namedText({ user, any }: JsonObject): string | undefined {
   if (user !== undefined) return wordText(user);
   const names = list(any).flatMap((each) => {
     if (!isJsonObject(each)) return [];
@@ -303,10 +310,6 @@ function peopleText({ user, any }: JsonObject): string | undefined {
     return role === undefined ? [wordText(name)] : [`those with the role ${wordText(role)}`];
   });
   return names.length === 0 ? undefined : names.join(" or ");
-}
-
-function isForModel(target: Json | undefined): boolean {
-  return isJsonObject(target) && target["type"] === "assistant";
 }
 
 /** Only what applies to its transport. */

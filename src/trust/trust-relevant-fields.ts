@@ -125,10 +125,14 @@ const HARMLESS_ASSISTANT_FIELDS = new Set(["model", "name", "tool_choice", "requ
 export function isAnsweredByModel(policy: JsonObject, isShipped: boolean): boolean {
   const isNamed = Object.values(tableIn(policy, "questions")).some(
     (question) =>
-      isJsonObject(question) &&
-      (tableIn(question, "target")["type"] === "assistant" || question["exclusive"] === false),
+      isJsonObject(question) && (isForModel(question["target"]) || question["exclusive"] === false),
   );
   return isNamed || (!isShipped && tableIn(policy, "detached")["tool"] === "auto");
+}
+
+/** First, or once everyone else was too slow. */
+export function isForModel(target: Json | undefined): boolean {
+  return isJsonObject(target) && (target["type"] === "assistant" || target["lastly"] !== undefined);
 }
 
 /** A setting of the config, and whether a value of the workspace allows more than the user's own. */
@@ -351,9 +355,11 @@ function withoutStricter(question: Json, ownTarget: JsonObject): JsonObject {
   });
 }
 
-/** Whether both are for the same people, or both for anyone who is asked. */
+const PEOPLE = ["user", "any", "terms", "withinMs", "next", "lastly"];
+
+/** Whether both are for the same people on the same terms and in the same order, or both for anyone who is asked. */
 function namesSame(target: JsonObject, own: JsonObject): boolean {
-  return ["user", "any"].every((key) => isDeepEqual(target[key] ?? null, own[key] ?? null));
+  return PEOPLE.every((key) => isDeepEqual(target[key] ?? null, own[key] ?? null));
 }
 
 function pick(entry: JsonObject, isWanted: (key: string, value: Json) => boolean): JsonObject {

@@ -1,6 +1,6 @@
 /** `jp inquiry answer`: answers something that waits, on whichever terminal it was asked. */
 import { type Prompter, type PromptRequest, settleOverdue, signingOf } from "../../agent/index.ts";
-import { resolveTools } from "../../config/index.ts";
+import { resolveTools, rungsOf, type ToolSettings } from "../../config/index.ts";
 import {
   askerAbout,
   deciderOf,
@@ -190,9 +190,11 @@ async function overdueError(row: PendingDecision, context: CommandContext): Prom
   const end = settleOverdue({
     question: { ...question, id: questionId ?? "" },
     ...(settings !== undefined && { settings }),
+    whom: row,
   });
-  const outcome =
-    end === undefined
+  const outcome = hasNext(settings, row)
+    ? "asks whoever is next"
+    : end === undefined
       ? "asks you again"
       : end.outcome === "answered"
         ? `answers it with ${describeAnswer(end)}`
@@ -200,6 +202,20 @@ async function overdueError(row: PendingDecision, context: CommandContext): Prom
   return new JpError("overdue", `${oneLine(id)} is overdue: its deadline has passed.`, {
     hint: `Continuing the turn ${outcome}: jp query --continue-turn --id ${conversation}`,
   });
+}
+
+/** As far as config says, without a look at which of its rules the call is about. */
+function hasNext(settings: ToolSettings | undefined, { request }: PendingDecision): boolean {
+  if (settings === undefined || request === undefined) return false;
+  const { rung = 0 } = request;
+  if (request.type === "inquiry_request") {
+    const { target = settings.target } = settings.questions.get(request.questionId ?? "") ?? {};
+    const isLast = target !== undefined && "lastly" in target && !request.question.exclusive;
+    return rungsOf(target ?? {}).length + (isLast ? 1 : 0) > rung + 1;
+  }
+  const { run, result } = settings.policy;
+  const targets = [settings, ...run, ...result].map(({ target }) => target ?? {});
+  return targets.some((target) => rungsOf(target).length > rung + 1);
 }
 
 interface AnsweringContext extends CommandContext {

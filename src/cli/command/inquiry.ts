@@ -8,6 +8,7 @@ import {
   describeWhom,
   inquiriesIn,
   isForSome,
+  isPassedOn,
   timestampToMilliseconds,
   TurnCounter,
 } from "../../conversation/index.ts";
@@ -258,7 +259,9 @@ function printInquiry(row: InquiryRow, { output, clock }: CommandContext): void 
     For: isForSome(request ?? {}) ? describeWhom(request ?? {}) : undefined,
     "So far": row.votes && describeVotes(row.votes),
     "Asked first": escalation && describeEscalation(escalation),
-    Changed: changed && `since it was decided: ${describeChanged(changed)}`,
+    Changed: isPassedOn(changed ?? [])
+      ? "who is asked, because no one answered in time"
+      : changed && `since it was decided: ${describeChanged(changed)}`,
     Outcome: describeEnd(row, clock.now()),
     ...(decider?.kind === "remembered" && { "Remembered from": decider.from }),
     "Closed at": response && `${response.timestamp} UTC`,

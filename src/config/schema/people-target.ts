@@ -1,7 +1,8 @@
 /** Schema of the people whom a decision is for: in the `target` of a question, of a tool, and of a rule. */
 import * as v from "valibot";
-import type { Addressee } from "../../tool/index.ts";
+import { type Addressee, isAddresseeName, MAX_ADDRESSEES } from "../../tool/index.ts";
 import type { Json, JsonObject } from "../../util/index.ts";
+import { findSeconds } from "../duration.ts";
 import { behaviour, described } from "./node.ts";
 
 /** The people whom a decision is for. Anyone who is asked may decide if both are absent; at most one is set. */
@@ -11,6 +12,10 @@ export interface PeopleTarget {
   /** Any of these may: people, and those who have a role. */
   readonly any?: readonly Addressee[];
   readonly terms?: TargetTerms;
+  /** How long they have. Forever if absent. */
+  readonly withinMs?: number;
+  /** Who is asked after them, in order, if no one has decided in time. None of these has a `next`. */
+  readonly next?: readonly PeopleTarget[];
 }
 
 /** What a decision takes besides someone who may make it. */
@@ -25,18 +30,11 @@ export interface TargetTerms {
   readonly proof?: "signed";
 }
 
-/** Recorded with every request, and shown on one line. */
 const personName = v.pipe(
   v.string(),
   v.trim(),
-  v.check(
-    (name) => /^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u.test(name),
-    "expected a name of at most 64 characters, on one line",
-  ),
+  v.check(isAddresseeName, "expected a name of at most 64 characters, on one line"),
 );
-
-/** More would not fit on a line, and nobody could say who is meant. */
-const MAX_ADDRESSEES = 16;
 
 const addressee = v.pipe(
   v.union([
@@ -55,6 +53,21 @@ const addressee = v.pipe(
 );
 
 const MAX_QUORUM = 16;
+
+/** More would be a queue. */
+const MAX_RUNGS = 8;
+
+/** Ten years in seconds: a time that every calendar can hold. */
+const MAX_DEADLINE = 10 * 365 * 24 * 3600;
+
+/** How long someone has to answer. */
+export const deadlineSchema = v.pipe(
+  v.string(),
+  v.check((text) => {
+    const seconds = findSeconds(text.trim()) ?? 0;
+    return seconds > 0 && seconds <= MAX_DEADLINE;
+  }, "expected a duration like 30m or 2h, at most 3650d"),
+);
 
 /** The keys of a table that names people. It has at most one of the first three, and no key of an assistant. */
 export const peopleEntries = {
@@ -91,6 +104,12 @@ export const peopleEntries = {
     described("asker: whoever started the turn may not decide", v.picklist(["asker"])),
   ),
   proof: v.optional(described("signed: whoever decides has to sign it", v.picklist(["signed"]))),
+  within: v.optional(
+    described(
+      "how long they have, such as 2h; then the next of the list is asked, or it ends without a decision",
+      deadlineSchema,
+    ),
+  ),
 };
 
 /** A table with the keys above, or with others. */
@@ -102,6 +121,7 @@ type PeopleTable = Partial<{
   readonly refusal: "ends" | "counts" | undefined;
   readonly not_by: "asker" | undefined;
   readonly proof: "signed" | undefined;
+  readonly within: string | undefined;
 }>;
 
 const NAMING = ["user", "role", "any"] as const;
@@ -110,8 +130,32 @@ const NAMING = ["user", "role", "any"] as const;
 export function findPeople(table: PeopleTable): PeopleTarget | undefined {
   const terms = termsIn(table);
   const named = findNamed(table);
-  if (named === undefined && terms === undefined) return undefined;
-  return { ...named, ...(terms !== undefined && { terms }) };
+  const seconds = findSeconds((table.within ?? "").trim());
+  if (named === undefined && terms === undefined && seconds === undefined) return undefined;
+  return {
+    ...named,
+    ...(terms !== undefined && { terms }),
+    ...(seconds !== undefined && { withinMs: Math.round(seconds * 1000) }),
+  };
+}
+
+/** People who are asked one after the other, as one target. */
+export function ladderOf([first = {}, ...next]: readonly PeopleTarget[]): PeopleTarget {
+  return next.length === 0 ? first : { ...first, next };
+}
+
+/** Why these cannot be asked one after the other. `isLast` unless a model is asked after them. */
+export function explainLadder(rungs: readonly PeopleTarget[], isLast = true): string | undefined {
+  if (rungs.length > MAX_RUNGS) return `expected at most ${MAX_RUNGS} to be asked in order`;
+  const before = isLast ? rungs.slice(0, -1) : rungs;
+  return before.every(({ withinMs }) => withinMs !== undefined)
+    ? undefined
+    : 'all but the last need a time: { user = "NAME", within = "2h" }';
+}
+
+/** A decision is for these, in order. */
+export function rungsOf({ next = [], ...first }: PeopleTarget): readonly PeopleTarget[] {
+  return [first, ...next];
 }
 
 /** Why a table that is about people cannot be used. */
@@ -145,14 +189,25 @@ function termsIn({ quorum, refusal, not_by: notBy, proof }: PeopleTable): Target
 }
 
 /** As config has it. */
-export function peopleToJson({ user, any, terms }: PeopleTarget): Json {
+export function peopleToJson(target: PeopleTarget): Json {
+  const rungs = rungsOf(target).map(rungToJson);
+  const [first = {}] = rungs;
+  if (rungs.length > 1) return rungs;
+  return Object.keys(first).length === 0 ? "user" : first;
+}
+
+function rungToJson({ user, any, terms = {}, withinMs }: PeopleTarget): JsonObject {
   const named = namedToJson({
     ...(user !== undefined && { user }),
     ...(any !== undefined && { any }),
   });
-  if (terms === undefined) return Object.keys(named).length === 0 ? "user" : named;
   const { notBy, ...others } = terms;
-  return { ...named, ...others, ...(notBy !== undefined && { not_by: notBy }) };
+  return {
+    ...named,
+    ...others,
+    ...(notBy !== undefined && { not_by: notBy }),
+    ...(withinMs !== undefined && { within: `${withinMs}ms` }),
+  };
 }
 
 function namedToJson({ user, any }: PeopleTarget): JsonObject {
@@ -163,17 +218,33 @@ function namedToJson({ user, any }: PeopleTarget): JsonObject {
   return { any: [first, ...others].map((each) => ("user" in each ? each.user : { ...each })) };
 }
 
+const peopleTable = v.pipe(
+  v.strictObject(peopleEntries),
+  v.check((value) => Object.keys(value).length > 0, "expected a key such as role"),
+  v.check(
+    (value) => explainPeople(value) === undefined,
+    ({ input }) => explainPeople(input) ?? "",
+  ),
+  v.transform((value): PeopleTarget => findPeople(value) ?? {}),
+);
+
 /** Whom a call is for. No model may decide about one, so there is no `assistant`. Replaced as a whole. */
 export const peopleTargetSchema: v.GenericSchema<unknown, PeopleTarget> = v.pipe(
-  v.union([v.literal("user"), v.strictObject(peopleEntries)]),
-  v.check(
-    (value) => value === "user" || Object.keys(value).length > 0,
-    "expected a key such as role",
-  ),
-  v.check(
-    (value) => value === "user" || explainPeople(value) === undefined,
-    ({ input }) => (input === "user" ? "" : (explainPeople(input) ?? "")),
-  ),
-  v.transform((value): PeopleTarget => (value === "user" ? {} : (findPeople(value) ?? {}))),
+  v.union([
+    v.pipe(
+      v.literal("user"),
+      v.transform((): PeopleTarget => ({})),
+    ),
+    v.pipe(
+      v.array(peopleTable),
+      v.minLength(2, "expected a list of at least two"),
+      v.check(
+        (rungs) => explainLadder(rungs) === undefined,
+        ({ input }) => explainLadder(input) ?? "",
+      ),
+      v.transform((rungs): PeopleTarget => ladderOf(rungs)),
+    ),
+    peopleTable,
+  ]),
   behaviour({ toJson: peopleToJson }),
 );

@@ -266,7 +266,38 @@ describe("a target", () => {
     ]);
   });
 
+  test("can be people in order, each with a time, before or after an assistant", () => {
+    const ada = { user: "ada", within: "2h" };
+    const finance = { role: "finance", quorum: 2, within: "1d" };
+    const next = [{ any: [{ role: "finance" }], terms: { quorum: 2 }, withinMs: 86_400_000 }];
+    const ladder = { user: "ada", withinMs: 7200_000, next };
+    expect([
+      targetOf([ada, finance]),
+      targetOf(["assistant", ada, finance]),
+      targetOf([ada, finance, "assistant"]),
+      targetOf([ada, { name: "Judge" }]),
+      targetOf([ada, "user"]),
+      targetOf(ada),
+      targetOf({ within: "90s" }),
+    ]).toStrictEqual([
+      { type: "user", ...ladder },
+      { type: "assistant", assistant: {}, escalates: true, ...ladder },
+      { type: "user", ...ladder, lastly: {} },
+      { type: "user", user: "ada", withinMs: 7200_000, lastly: { name: "Judge" } },
+      { type: "user", user: "ada", withinMs: 7200_000, next: [{}] },
+      { type: "user", user: "ada", withinMs: 7200_000 },
+      { type: "user", withinMs: 90_000 },
+    ]);
+  });
+
   test.each<[Json]>([
+    [[{ user: "ada", within: "2h" }, { user: "bob" }, { role: "finance" }]],
+    [[{ user: "ada", within: "2h" }, { user: "bob" }, "assistant"]],
+    [[{ user: "ada", within: "2h" }, "assistant", { user: "bob" }]],
+    [["assistant", { user: "ada", within: "2h" }, "assistant"]],
+    [[{ user: "ada", within: "soon" }, { user: "bob" }]],
+    [[{ user: "ada", within: "2h", name: "Judge" }, { user: "bob" }]],
+    [Array.from({ length: 9 }, () => ({ user: "ada", within: "2h" }))],
     [{ role: "" }],
     [{ role: "a\nb" }],
     [{ role: "finance", user: "ada" }],
@@ -353,6 +384,12 @@ describe("a target", () => {
       stored(["assistant", { user: "ada" }]),
       stored({ role: "finance" }),
       stored(["assistant", { any: ["ada", { role: "finance" }] }]),
+      stored([
+        { user: "ada", within: "90m" },
+        { any: ["bob", "cy"], not_by: "asker" },
+      ]),
+      stored([{ user: "ada", within: "90m" }, { name: "Judge" }]),
+      stored(["assistant", { user: "ada", within: "90m" }, { role: "finance" }]),
       stored("assistant_with_escalation"),
       stored({ name: "Judge", escalation: true }),
       stored({ instructions: [{ title: "a" }], system_prompt: { value: "b", strategy: "append" } }),
@@ -364,6 +401,16 @@ describe("a target", () => {
       configWithQuestion({ target: ["assistant", { user: "ada" }] }),
       configWithQuestion({ target: { role: "finance" } }),
       configWithQuestion({ target: ["assistant", { any: ["ada", { role: "finance" }] }] }),
+      configWithQuestion({
+        target: [
+          { user: "ada", within: "5400000ms" },
+          { any: ["bob", "cy"], not_by: "asker" },
+        ],
+      }),
+      configWithQuestion({ target: [{ user: "ada", within: "5400000ms" }, { name: "Judge" }] }),
+      configWithQuestion({
+        target: ["assistant", { user: "ada", within: "5400000ms" }, { role: "finance" }],
+      }),
       configWithQuestion({ target: ["assistant", "user"] }),
       configWithQuestion({ target: [{ name: "Judge" }, "user"] }),
       configWithQuestion({

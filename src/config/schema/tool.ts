@@ -2,18 +2,21 @@
 import { definedOnly } from "../defined-only.ts";
 import * as v from "valibot";
 import { isJsonObject, type Json } from "../../util/index.ts";
-import { findSeconds } from "../duration.ts";
 import { toJson } from "../schema-node.ts";
 import { assistantGroup } from "./assistant.ts";
 import { commandSchema } from "./command.ts";
 import { atLeast, behaviour, described, group, namedBy, openGroup, unsupported } from "./node.ts";
 import {
+  deadlineSchema,
+  explainLadder,
   explainPeople,
   findPeople,
+  ladderOf,
   peopleEntries,
   type PeopleTarget,
   peopleTargetSchema,
   peopleToJson,
+  rungsOf,
 } from "./people-target.ts";
 import { MODES, policyListSchema } from "./policy.ts";
 
@@ -174,7 +177,8 @@ const shared = {
   }),
   target: described(
     'who decides about calls, results and calls in doubt, and answers questions that have no target: user, { user = "NAME" }, ' +
-      '{ role = "NAME" } or { any = ["NAME", { role = "NAME" }] }',
+      '{ role = "NAME" } or { any = ["NAME", { role = "NAME" }] }; or a list of these, each with within = "2h", to be asked in ' +
+      "order",
     peopleTargetSchema,
   ),
   cancellation_response: described("what to tell the model when you cancel a call", v.string()),
@@ -188,7 +192,11 @@ const shared = {
 
 /** Who answers a question. A table in the config is the config of the assistant that does. Replaced as a whole. */
 export type QuestionTarget =
-  | ({ readonly type: "user" } & PeopleTarget)
+  | ({
+      readonly type: "user";
+      /** The assistant that is asked once all of them were too slow. */
+      readonly lastly?: AssistantConfig;
+    } & PeopleTarget)
   | ({
       readonly type: "assistant";
       readonly assistant: AssistantConfig;
@@ -199,7 +207,8 @@ export type QuestionTarget =
 type AssistantConfig = v.InferOutput<typeof assistantGroup>;
 
 const LIST_FORM =
-  'expected a list of two: an assistant, then "user", { user = "NAME" }, { role = "NAME" } or { any = […] }';
+  'expected a list of an assistant, then "user", { user = "NAME" }, { role = "NAME" } or { any = […] }; or of people, each with ' +
+  'the time that they have, as in { user = "NAME", within = "2h" }, of which the last may be an assistant';
 const PEOPLE_ALONE =
   'people and the settings of an assistant do not mix; to ask an assistant first, write [{ … }, { user = "NAME" }]';
 
@@ -220,11 +229,7 @@ const targetSchema: v.GenericSchema<unknown, QuestionTarget> = v.pipe(
       ),
     }),
   ]),
-  v.check((value) => {
-    if (!Array.isArray(value)) return true;
-    const [first, last] = value;
-    return value.length === 2 && peopleIn(first) === undefined && peopleIn(last) !== undefined;
-  }, LIST_FORM),
+  v.check((value) => !Array.isArray(value) || findOrder(value) !== undefined, LIST_FORM),
   v.check((value) => {
     const items: readonly TargetItem[] = Array.isArray(value) ? value : [value];
     return items.every(
@@ -238,7 +243,7 @@ const targetSchema: v.GenericSchema<unknown, QuestionTarget> = v.pipe(
     if (value === "user") return { type: "user" };
     if (value === "assistant") return { type: "assistant", assistant: {} };
     if (value === "assistant_with_escalation") return escalating("assistant");
-    if (Array.isArray(value)) return escalating(value[0], peopleIn(value[1]));
+    if (Array.isArray(value)) return toLadder(findOrder(value) ?? { people: [] });
     const people = findPeople(value);
     if (people !== undefined) return { type: "user", ...people };
     const { escalation, ...assistant } = value;
@@ -246,6 +251,37 @@ const targetSchema: v.GenericSchema<unknown, QuestionTarget> = v.pipe(
   }),
   behaviour({ toJson: targetToJson }),
 );
+
+/** Whom a list asks, in order. */
+interface Order {
+  /** The assistant that is asked before all people, or after. */
+  readonly first?: TargetItem;
+  readonly people: readonly PeopleTarget[];
+  readonly last?: TargetItem;
+}
+
+/** Undefined if these cannot be asked in this order. */
+function findOrder(items: readonly TargetItem[]): Order | undefined {
+  const [first] = items;
+  const last = items.at(-1);
+  if (first === undefined || last === undefined || items.length < 2) return undefined;
+  const isFirst = peopleIn(first) === undefined;
+  const isLast = !isFirst && peopleIn(last) === undefined;
+  const people = items.slice(isFirst ? 1 : 0, isLast ? -1 : undefined).flatMap((item) => {
+    return peopleIn(item) ?? [];
+  });
+  const isComplete = people.length + (isFirst || isLast ? 1 : 0) === items.length;
+  if (people.length === 0 || !isComplete) return undefined;
+  if (explainLadder(people, !isLast) !== undefined) return undefined;
+  return { people, ...(isFirst && { first }), ...(isLast && { last }) };
+}
+
+function toLadder({ first, people, last }: Order): QuestionTarget {
+  const ladder = ladderOf(people);
+  if (first !== undefined) return escalating(first, ladder);
+  if (last === undefined) return { type: "user", ...ladder };
+  return { type: "user", ...ladder, lastly: typeof last === "string" ? {} : last };
+}
 
 function escalating(assistant: string | AssistantConfig = {}, people?: PeopleTarget) {
   const config = typeof assistant === "string" ? {} : assistant;
@@ -260,10 +296,19 @@ function peopleIn(item: TargetItem | undefined): PeopleTarget | undefined {
 }
 
 function targetToJson(target: QuestionTarget): Json {
-  if (target.type === "user") return peopleToJson(target);
-  const json = toJson(assistantGroup, target.assistant);
-  const assistant = isJsonObject(json) && Object.keys(json).length > 0 ? json : "assistant";
-  return target.escalates === true ? [assistant, peopleToJson(target)] : assistant;
+  if (target.type === "user") {
+    const { lastly, type: _type, ...people } = target;
+    if (lastly === undefined) return peopleToJson(people);
+    return [...rungsOf(people).map(peopleToJson), assistantToJson(lastly)];
+  }
+  const assistant = assistantToJson(target.assistant);
+  const { type: _type, assistant: _assistant, escalates = false, ...people } = target;
+  return escalates ? [assistant, ...rungsOf(people).map(peopleToJson)] : assistant;
+}
+
+function assistantToJson(assistant: AssistantConfig): Json {
+  const json = toJson(assistantGroup, assistant);
+  return isJsonObject(json) && Object.keys(json).length > 0 ? json : "assistant";
 }
 
 const TIMEOUT_MODES = ["deny", "default", "escalate"] as const;
@@ -271,22 +316,12 @@ const TIMEOUT_MODES = ["deny", "default", "escalate"] as const;
 /** `deny`: the call fails. `default`: take the question's default. `escalate`: ask the user instead of a model. */
 export type TimeoutMode = (typeof TIMEOUT_MODES)[number];
 
-/** Ten years in seconds: a time that every calendar can hold. */
-const MAX_DEADLINE = 10 * 365 * 24 * 3600;
-
-const deadlineSchema = v.pipe(
-  v.string(),
-  v.check((text) => {
-    const seconds = findSeconds(text.trim()) ?? 0;
-    return seconds > 0 && seconds <= MAX_DEADLINE;
-  }, "expected a duration like 30m or 2h, at most 3650d"),
-);
-
 const questionSchema = group({
   target: described(
     'who answers: user, assistant, the settings of an assistant, { user = "NAME" } for one person only, ' +
       '{ role = "NAME" } for whoever has the role, { any = ["NAME", { role = "NAME" }] } for any of these, or ' +
-      '["assistant", "user"] to ask the user if the assistant says no',
+      '["assistant", "user"] to ask the user if the assistant says no; people in a list, each with within = "2h", are asked in ' +
+      "order, and an assistant only if it is the last of it",
     targetSchema,
   ),
   deadline: described("how long to wait for an answer, such as 30m or 2h", deadlineSchema),

@@ -2,7 +2,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { DECIDERS, DECISION_KINDS } from "../../conversation/index.ts";
-import { describeChanged, INQUIRY_STATES, verbatimProse } from "../../render/index.ts";
+import { describeVoidCause, INQUIRY_STATES, verbatimProse } from "../../render/index.ts";
 import type { DecisionJson, InquiryQuery } from "../wire.ts";
 import { Subject } from "./heading.tsx";
 import { askerOf, describeBy, describeEnd, type Item, readItem, timeOf } from "./item.ts";
@@ -203,9 +203,7 @@ function Outcome({ json }: { readonly json: DecisionJson }): VNode {
     <span class="prose" dir="auto">
       <strong>{describeEnd(json)}</strong>
       {note !== undefined && ` with the note “${verbatimProse(note)}”`}
-      {changed !== undefined && (
-        <span class="urgent">, void: {describeChanged(changed)} changed</span>
-      )}
+      {changed !== undefined && <span class="urgent">, void: {describeVoidCause(changed)}</span>}
     </span>
   );
 }

@@ -1,7 +1,7 @@
 /** The reader of one conversation, live while it runs: what was said and called, who asked, and who answered. */
 import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { describeChanged, verbatimProse } from "../../render/index.ts";
+import { describeVoidCause, verbatimProse } from "../../render/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import type { ConversationAddress, ConversationJson, OutcomeJson } from "../wire.ts";
 import { StateBadge } from "./conversations.tsx";
@@ -326,9 +326,7 @@ function End({ end, madeVoid }: EndProps): VNode {
       <strong>{describeEnd(end)}</strong>
       {by !== undefined && ` by ${describeBy(by)}`}
       {note !== undefined && `, note: ${verbatimProse(note)}`}
-      {madeVoid !== undefined && (
-        <span class="urgent">, void: {describeChanged(madeVoid)} changed</span>
-      )}
+      {madeVoid !== undefined && <span class="urgent">, void: {describeVoidCause(madeVoid)}</span>}
     </span>
   );
 }

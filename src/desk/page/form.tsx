@@ -1,7 +1,7 @@
 /** Answers what waits: at once with two buttons, or with fields, and a review where several are asked together. */
 import type { RefObject, VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { describeChanged, neutralize } from "../../render/index.ts";
+import { describeVoidCause, neutralize } from "../../render/index.ts";
 import { DeskError } from "../client.ts";
 import { describeDraft, type Draft, isAnswerable, newDraft, toReply } from "./draft.ts";
 import { AnswerFields, Area, ExtraFields, type FieldProps } from "./fields.tsx";
@@ -306,7 +306,7 @@ function describeFailure(error: unknown): string {
     return `${describeBy(answeredBy)} was first. Your answer was not used.`;
   }
   if (code === "changed") {
-    const what = changed.length === 0 ? "" : `: ${describeChanged(changed)} changed`;
+    const what = changed.length === 0 ? "" : `: ${describeVoidCause(changed)}`;
     return `This is no longer what you have read${what}. Your answer was not used.`;
   }
   if (error.status === 422) return `The answer does not fit: ${error.message}`;

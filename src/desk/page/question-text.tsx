@@ -1,6 +1,6 @@
 /** All there is to read about a decision: the question, its context, the call, where its tool comes from, the result. */
 import type { VNode } from "preact";
-import { describeChanged, describeOrigin, isDiff } from "../../render/index.ts";
+import { describeAskedAgain, describeOrigin, isDiff } from "../../render/index.ts";
 import {
   fileChangeOf,
   type HeadingKind,
@@ -29,7 +29,7 @@ export function QuestionText({ item, name, heading }: QuestionTextProps): VNode 
     <div class="question-text">
       {changed !== undefined && (
         <Notice kind="hint">
-          This is asked again: {describeChanged(changed)} changed since it was decided before.
+          This is asked again. {describeAskedAgain(changed, "since it was decided before")}.
         </Notice>
       )}
       {heading === "asker" && (

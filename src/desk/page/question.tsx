@@ -1,7 +1,7 @@
 /** One question, or the open questions of one call as a form: all there is to read, the fields, and sending. */
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { describeChanged } from "../../render/index.ts";
+import { describeVoidCause } from "../../render/index.ts";
 import { type DeskClient, DeskError } from "../client.ts";
 import type { InquiryAddress } from "../wire.ts";
 import { whomText, whyNot } from "./draft.ts";
@@ -223,7 +223,7 @@ function Ended({ item, isLate }: EndedProps): VNode {
       {isLate && " Your answer came later, and was not used."}
       {changed !== undefined && (
         <>
-          {` It does not count: ${describeChanged(changed)} changed. `}
+          {` It does not count: ${describeVoidCause(changed)}. `}
           <AskedAgain item={item} />
         </>
       )}

@@ -14,6 +14,7 @@ import {
   type PeopleTarget,
   resolveAssistant,
   resolveTools,
+  rungsOf,
   type ToolSettings,
 } from "../../../config/index.ts";
 import { type Directory, identify, isSameName, mayDecide } from "../../../conversation/index.ts";
@@ -92,7 +93,8 @@ function findUnheldRoles(config: PartialConfig, directory: Directory): readonly 
   return [...resolveTools(config).values()].flatMap(({ name, target, questions, policy }) => {
     const rules = [...policy.run, ...policy.result].map((rule) => rule.target);
     const asked = [...questions.values()].map((question) => question.target);
-    const named = [target, ...rules, ...asked].flatMap((each) => each?.any ?? []);
+    const rungs = [target, ...rules, ...asked].flatMap((each) => rungsOf(each ?? {}));
+    const named = rungs.flatMap(({ any = [] }) => any);
     const roles = named.flatMap((each) => ("role" in each ? [each.role] : []));
     const unheld = roles.filter((role) => !held.some((each) => isSameName(each, role)));
     const key = pathToText(["conversation", "tools", name]);
