@@ -338,7 +338,8 @@ function staleAnswer(
   if (response.outcome === "answered" && response.answer === false) return [];
   const subject = digestQuestion(now, request);
   const votes = findVotes(journal, request);
-  const isAnothers = explainQuorum(askedOf(request), votes, response, directory) !== undefined;
+  const isAnothers =
+    explainQuorum({ ...askedOf(request), votes }, response, directory) !== undefined;
   if (response.digest === subject.digest && !isAnothers) return [];
   const changed = isAnothers ? NOT_THEIRS : changesSince(request.subject, subject);
   return [{ request, replaces: replacedBy({ request, response }, changed, false) }];
@@ -373,8 +374,8 @@ function stalePermission(
   const whom = whomOf(request ?? startedFor ?? {});
   const subject = digestCall({ ...now, arguments: args }, whom);
   const votes = request === undefined ? [] : findVotes(journal, request);
-  const isAnothers =
-    explainQuorum(askedOf(request ?? {}), votes, permission, directory) !== undefined;
+  const named = { ...askedOf(request ?? startedFor ?? {}), votes };
+  const isAnothers = explainQuorum(named, permission, directory) !== undefined;
   if (permission.digest === subject.digest && !isAnothers) return [];
   // A yes to a question of the call is not that of those who had to let it run.
   if (!isForSome(whom) && answers.some((answered) => isPermitting(answered, now))) return [];
@@ -384,8 +385,8 @@ function stalePermission(
   const changed = changesSince(request?.subject, subject);
   const isEdited = permission.decision === "edited";
   // The request is about the arguments before they were edited.
-  const named = isEdited ? changed.filter((part) => part !== "arguments") : changed;
-  return [{ id, changed: named.length === 0 ? ["arguments"] : named }];
+  const others = isEdited ? changed.filter((part) => part !== "arguments") : changed;
+  return [{ id, changed: others.length === 0 ? ["arguments"] : others }];
 }
 
 /** For whom it is, and since when it waits. */

@@ -507,7 +507,8 @@ async function deliver(
     const isNo = decision.decision === "denied" || decision.decidedBy.kind === "policy";
     const votes = request === undefined ? [] : findVotes(context.journal, request);
     const isAnothers =
-      explainQuorum(askedOf(request ?? {}), votes, decision, context.directory) !== undefined;
+      explainQuorum({ ...askedOf(request ?? {}), votes }, decision, context.directory) !==
+      undefined;
     const isSame = decision.digest === subject.digest && !isAnothers;
     if (isNo || isSame) return toDelivered(decision, result);
     // Recorded by an earlier version, or changed since: it is asked again.

@@ -1034,7 +1034,7 @@ export class Decision implements Disposable {
     for (let other = waiting.counting(this.id); other; other = waiting.counting(this.id))
       await other;
     if (this.#item?.elsewhere !== undefined) return undefined;
-    const counted = countVote(whom, this.#votes(), event, directory);
+    const counted = countVote({ ...whom, votes: this.#votes() }, event, directory);
     if (counted.type === "decides") return undefined;
     if (counted.type === "counts") await waiting.count(this.id, () => journal.record(counted.vote));
     return PENDING;
@@ -1074,7 +1074,7 @@ export class Decision implements Disposable {
     };
     const decidable = { ...this.#decidable(), id: request.id, digest: subject.digest };
     const { arguments: _, ...said } = reply;
-    const counted = countVote(whom, [], replyToEvent(decidable, said, { by, at: timestamp }));
+    const counted = countVote(whom, replyToEvent(decidable, said, { by, at: timestamp }));
     // What has to be signed is signed when it is asked about as it is now.
     const vote = counted.type === "counts" && !isForSigners(whom) ? [counted.vote] : [];
     await journal.record(voidEvent(replaced, timestamp), request, ...vote);

@@ -56,7 +56,7 @@ export async function describeDecision(
 }
 
 /** The name of who has started the turn, as far as that is known. */
-export function starterOf({ journal }: Pick<TurnContext, "journal">): string | undefined {
+function starterOf({ journal }: Pick<TurnContext, "journal">): string | undefined {
   const message = lastTurn(journal).find((event) => event.type === "chat_request");
   return message?.startedBy;
 }

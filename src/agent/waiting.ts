@@ -141,7 +141,7 @@ export class WaitingList {
     const { event, secret } = offered;
     while (!this.#isClosed) {
       const turn = lastTurnOf(endOf(journal.stream));
-      const judged = judgeAnswer(turn, offered, true, directory);
+      const judged = judgeAnswer(turn, { ...offered, directory }, true);
       if (judged.type !== "fits") return judged;
       const reason = explainTaken(judged.item, event, directory);
       if (reason !== undefined) return { type: "refused", reason };

@@ -86,15 +86,18 @@ export type AnswerProblem =
   /** `reason` is for the person who answers, and never quotes the answer. */
   | { readonly type: "refused"; readonly reason: string };
 
+interface Judging {
+  readonly directory?: Directory | undefined;
+}
+
 /**
  * `turn` has the events of the turn that the record ends with. `isLive` says whether the process that runs it
  * is alive. With a directory, only those count who may decide as far as it knows.
  */
 export function judgeAnswer(
   turn: readonly ConversationEvent[],
-  { event, secret, askedAt }: OfferedAnswer,
+  { event, secret, askedAt, directory }: OfferedAnswer & Judging,
   isLive: boolean,
-  directory?: Directory,
 ): Judgement {
   if (askedAt !== undefined && !turn.some(({ timestamp }) => timestamp === askedAt)) {
     return { type: "not_pending" };
@@ -131,7 +134,6 @@ function countedBefore(
 ): { readonly counted?: VoteCount } {
   const votes = votesOn(turn, event.id);
   if (votes.length === 0) return {};
-  const nameOf = (by: Decider | undefined) => (by?.kind === "user" ? by.name : undefined);
   const own = nameOf(deciderOf(event));
   const position = votes.findIndex(
     ({ timestamp, by }) => timestamp === event.timestamp && nameOf(by) === own,
@@ -139,6 +141,10 @@ function countedBefore(
   const request = turn.find((other) => isRequest(other) && other.id === event.id);
   if (position === -1 || request === undefined || !isRequest(request)) return {};
   return { counted: { count: position + 1, quorum: quorumOf(request) } };
+}
+
+function nameOf(by: Decider | undefined): string | undefined {
+  return by?.kind === "user" ? by.name : undefined;
 }
 
 function isRequest(event: ConversationEvent) {
@@ -155,9 +161,8 @@ function tooLate(turn: readonly ConversationEvent[], { id, timestamp }: Decision
 }
 
 function count(item: PendingItem, event: AnswerEvent, directory: Directory | undefined): Judgement {
-  const { votes = [] } = item;
   const quorum = quorumOf(item);
-  const counted = countVote(item, votes, { ...event, id: item.id }, directory);
+  const counted = countVote(item, { ...event, id: item.id }, directory);
   switch (counted.type) {
     case "decides":
       return { type: "fits", item };

@@ -19,6 +19,11 @@ export type Counted =
   /** They have said so before. */
   | { readonly type: "repeats"; readonly vote: DecisionVote; readonly count: number };
 
+/** What was asked, and what people have said so far. */
+export interface Voted extends AskedOf {
+  readonly votes?: readonly DecisionVote[] | undefined;
+}
+
 /** In order. `turn` has the events of one turn. */
 export function votesOn(
   turn: Iterable<ConversationEvent>,
@@ -40,12 +45,8 @@ export function isForSeveral(whom: ForWhom): boolean {
 }
 
 /** With a directory, those who may no longer decide do not count, and neither do signatures that are not theirs. */
-export function countVote(
-  whom: AskedOf,
-  votes: readonly DecisionVote[],
-  event: AnswerEvent,
-  directory?: Directory,
-): Counted {
+export function countVote(asked: Voted, event: AnswerEvent, directory?: Directory): Counted {
+  const { votes = [], ...whom } = asked;
   const by = deciderOf(event);
   const quorum = quorumOf(whom);
   const isAlone = quorum === 1 || by?.kind !== "user" || by.auth === "owner";
@@ -67,8 +68,7 @@ export function countVote(
 
 /** Why what was decided does not count after all: too few of those who said so may. */
 export function explainQuorum(
-  whom: AskedOf,
-  votes: readonly DecisionVote[],
+  whom: Voted,
   event: AnswerEvent,
   directory?: Directory,
 ): string | undefined {
@@ -80,7 +80,7 @@ export function explainQuorum(
   const isKnown = (directory?.list() ?? []).length > 0;
   const isYes = !isNo(event) || whom.terms?.countsRefusals === true;
   if (by?.kind !== "user" || !isKnown || !isYes) return undefined;
-  const { type } = countVote(whom, votes, event, directory);
+  const { type } = countVote(whom, event, directory);
   return type === "counts" ? "not enough people have said so who may" : undefined;
 }
 

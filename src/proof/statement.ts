@@ -50,7 +50,7 @@ export interface Place {
 }
 
 /** Between the first and the last. */
-export type Entry =
+type Entry =
   | LinkStatement
   | HeadStatement
   | Content
@@ -290,6 +290,23 @@ export function parseStatement(bytes: Buffer): {
   return { statement, isAbout: subject === canonicalJson(expected) };
 }
 
+function parseKeyStatement(shape: Shape): KeyStatement | Unknown {
+  const key = parsePublicPart(objectField(shape, "key").value);
+  if (key === undefined) return { type: "unknown" };
+  return { type: "key", person: stringField(shape, "person"), key };
+}
+
+function parseApproval(shape: Shape): Approval {
+  const { answer } = shape.value;
+  return {
+    type: "approval",
+    conversation: stringField(shape, "conversation"),
+    seq: countField(shape, "seq"),
+    signature: objectField(shape, "signature").value,
+    ...(answer !== undefined && { answer }),
+  };
+}
+
 function parsePredicate(type: string, shape: Shape): StatementContent | Unknown {
   switch (type) {
     case `${PREFIX}export${SUFFIX}`:
@@ -330,21 +347,10 @@ function parsePredicate(type: string, shape: Shape): StatementContent | Unknown 
         code: stringField(shape, "code"),
         about: objectField(shape, "about").value,
       };
-    case `${PREFIX}key${SUFFIX}`: {
-      const key = parsePublicPart(objectField(shape, "key").value);
-      if (key === undefined) return { type: "unknown" };
-      return { type: "key", person: stringField(shape, "person"), key };
-    }
-    case `${PREFIX}approval${SUFFIX}`: {
-      const { answer } = shape.value;
-      return {
-        type: "approval",
-        conversation: stringField(shape, "conversation"),
-        seq: countField(shape, "seq"),
-        signature: objectField(shape, "signature").value,
-        ...(answer !== undefined && { answer }),
-      };
-    }
+    case `${PREFIX}key${SUFFIX}`:
+      return parseKeyStatement(shape);
+    case `${PREFIX}approval${SUFFIX}`:
+      return parseApproval(shape);
     case `${PREFIX}end${SUFFIX}`:
       return {
         type: "end",

@@ -86,15 +86,22 @@ function comparableDecider(decider: Json, toRecordedId: ComparableOptions["toRec
   return typeof from === "string" ? { ...decider, from: toRecordedId(from) } : decider;
 }
 
+/** Its file may have changed since. */
+function comparableRule(
+  { file: _file, ...rule }: JsonObject,
+  toRecordedId: ComparableOptions["toRecordedId"],
+): Json {
+  const { from, key } = rule;
+  return from === "turn" && typeof key === "string" ? { ...rule, key: toRecordedId(key) } : rule;
+}
+
 /** A rule of the turn is known by the inquiry in which it was granted. */
 function comparablePolicy(
   { key, rules, ...decider }: JsonObject,
   toRecordedId: ComparableOptions["toRecordedId"],
 ): Json {
   const comparable = (isJsonArray(rules) ? rules : []).map((rule) =>
-    isJsonObject(rule) && rule["from"] === "turn" && typeof rule["key"] === "string"
-      ? { ...rule, key: toRecordedId(rule["key"]) }
-      : rule,
+    isJsonObject(rule) ? comparableRule(rule, toRecordedId) : rule,
   );
   return { ...decider, key: typeof key === "string" ? toRecordedId(key) : null, rules: comparable };
 }

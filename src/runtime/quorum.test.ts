@@ -169,7 +169,7 @@ describe("a quorum", () => {
     const permissions = [{ type: "run", arguments: { amount: 400 } }] as const;
     const directory = new KnownPeople("ada", PEOPLE);
     const paid: JsonObject[] = [];
-    const tool = defineTool<JsonObject>({
+    const tool = defineTool({
       ...transfer,
       run: async (args) => {
         paid.push(args);

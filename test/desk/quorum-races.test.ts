@@ -144,6 +144,8 @@ test("in two browsers and on a terminal, 20 times", { timeout: 300_000 }, async 
           .waitFor(),
       ),
     );
-    check(await namesIn(store, id));
+    const names = await namesIn(store, id);
+    check(names);
+    expect(names).toHaveLength(2);
   }
 });
