@@ -159,7 +159,10 @@ export function recordedExecutor(
       const requests = asked
         .filter((event) => event.type === "inquiry_request")
         // The tool has not asked again: others were asked, in the place of those who were too slow.
-        .filter(({ replaces }, _index, all) => !all.some(({ id }) => id === replaces));
+        .filter(
+          ({ replaces, rung = 0 }, _index, all) =>
+            !all.some(({ id, rung: before = 0 }) => id === replaces && before < rung),
+        );
       if (requests.length > 0) return toNeedsInput(script, requests, tool);
       // Nothing that jp has added to the result of an unstable call is added again.
       const result = resultOf(next, script.isUnstable(lane) ? contentOf : ownContent);
