@@ -158,5 +158,7 @@ test("an answer to what has changed meanwhile is not used, and says why", async 
   await page.getByText("It does not count: what it is about changed.").waitFor();
   expect(await yes(page).count()).toBe(0);
   await page.getByRole("link", { name: "It is asked again." }).click();
-  await page.getByText("This is asked again: what it is about changed").waitFor();
+  await page
+    .getByText("This is asked again. Changed since it was decided before: what it is about")
+    .waitFor();
 });

@@ -115,9 +115,17 @@ test("through the API and on a terminal", { timeout: 900_000 }, async () => {
   expect(decided.size).toBeGreaterThan(1);
 });
 
-/** Presses yes, if the page still offers it. */
+const PRESS = `(() => {
+  const button = document.querySelector("[data-key=y]");
+  button?.click();
+  return button !== null;
+})()`;
+
+/** Presses yes, if the page still offers it. Resolves when the desk has said what came of it. */
 async function press(page: Page): Promise<void> {
-  await page.evaluate("document.querySelector('[data-key=y]')?.click()");
+  const answered = page.waitForResponse((response) => response.url().includes("/answer"));
+  answered.catch(() => undefined); // The page may have closed it before.
+  if (await page.evaluate<boolean>(PRESS)) await answered;
 }
 
 test("in two browsers and on a terminal, 20 times", { timeout: 300_000 }, async () => {

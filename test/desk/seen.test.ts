@@ -206,7 +206,9 @@ test("the source and the folder of a tool are shown as they are, and what has ch
     "sub<2 spaces>folder",
   ]);
   await page
-    .getByText("a file that its command names and its arguments changed since it was decided")
+    .getByText(
+      "Changed since it was decided before: a file that its command names and its arguments",
+    )
     .waitFor();
   await open(0, "a:run:1");
   await page.getByRole("link", { name: "It is asked again." }).click();
