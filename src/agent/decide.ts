@@ -35,6 +35,7 @@ import {
   needsSignature,
   signEvent,
   isPassedOn,
+  isSameWhom,
   narrowWhom,
   type KnownCancellationReason,
   PASSED_ON,
@@ -61,7 +62,6 @@ import {
   isNotLoaded,
   JpError,
   type Json,
-  type JsonObject,
   messageOf,
 } from "../util/index.ts";
 import { askModel } from "./ask-model.ts";
@@ -688,10 +688,7 @@ export class Decision implements Disposable {
     const { journal, state } = this.#context;
     const [request, item] = [this.#request, this.#item];
     if (request === undefined) throw new Error("it is not on record");
-    for (let other = state.waiting.counting(request.id); other;) {
-      await other;
-      other = state.waiting.counting(request.id);
-    }
+    await state.waiting.counted(request.id);
     if (item?.takeHere() === false) return REROUTED;
     const next = await this.#nextRequest(request);
     const madeVoid = voidEvent({ id: request.id, changed: PASSED_ON }, next.timestamp);
@@ -852,10 +849,13 @@ export class Decision implements Disposable {
       const denied = { isApproved: false, key: "run", cause: "skipped", verdict } as const;
       if (problem !== undefined) return this.#decideByPolicy({ ...denied, problem });
     }
-    const whom = whomOfCall(this.#context, { ...asked, arguments: args, verdict });
-    const isTogether = by.kind === "user" && by.auth !== "owner" && isForSeveral(whom);
-    if (isTogether && "answer" in reply && reply.answer === true) {
-      return this.#askAboutEdited({ arguments: args, verdict }, reply, by);
+    // It may take more than it did, whoever has been asked so far.
+    const isStricter = other.terms !== undefined && !isSameWhom(other, this.whom);
+    const isAskedAnew = isStricter || isForSeveral(this.whom);
+    const isPerson = by.kind === "user" && by.auth !== "owner";
+    if (isAskedAnew && isPerson && "answer" in reply && reply.answer === true) {
+      const whom = isStricter ? other : this.whom;
+      return this.#askAboutEdited({ ...asked, arguments: args, verdict }, { reply, by, whom });
     }
     const { subject } = await describeDecision(this.#context, { ...asked, arguments: args });
     const decidable = { ...this.#decidable(), digest: subject.digest };
@@ -1031,8 +1031,7 @@ export class Decision implements Disposable {
     if (!isForSeveral(whom)) return undefined;
     const { journal, state, directory } = this.#context;
     const { waiting } = state;
-    for (let other = waiting.counting(this.id); other; other = waiting.counting(this.id))
-      await other;
+    await waiting.counted(this.id);
     if (this.#item?.elsewhere !== undefined) return undefined;
     const counted = countVote({ ...whom, votes: this.#votes() }, event, directory);
     if (counted.type === "decides") return undefined;
@@ -1040,38 +1039,29 @@ export class Decision implements Disposable {
     return PENDING;
   }
 
-  /** The person has made something else of the call, which others have to look at anew: what they said before is void. */
+  /** The person has made something else of the call, which has to be looked at anew: what was said before is void. */
   async #askAboutEdited(
-    { arguments: args, verdict }: { readonly arguments: JsonObject; readonly verdict: Verdict },
-    reply: Reply,
-    by: Decider,
+    edited: AskedCall,
+    { reply, by, whom }: { readonly reply: Reply; readonly by: Decider; readonly whom: ForWhom },
   ): Promise<Decided> {
-    const asked = this.#asked;
-    if (asked.kind !== "permission") throw new Error("only a permission has arguments to edit");
     const { journal, state } = this.#context;
-    const edited = { ...asked, arguments: args, verdict };
-    const whom = whomOfCall(this.#context, edited);
-    const { subject } = await describeDecision(this.#context, edited);
-    for (
-      let other = state.waiting.counting(this.id);
-      other;
-      other = state.waiting.counting(this.id)
-    )
-      await other;
-    if (this.#item?.takeHere() === false) return this.#endElsewhere(this.#item);
     const timestamp = this.#now();
     const replaced = { id: this.id as InquiryId, changed: ["arguments"] }; // It is on record.
-    const request: PermissionRequestEvent = {
-      ...this.#unrecorded(),
+    const { for: _for, forAny: _forAny, terms: _terms, ...same } = this.#unrecorded();
+    const asked: PermissionRequestEvent = {
+      ...same,
       timestamp,
-      id: state.nextPermissionId(asked.progress.request.id, "run"),
-      arguments: args,
+      id: state.nextPermissionId(edited.progress.request.id, "run"),
+      arguments: edited.arguments,
       isEdited: true,
-      subject,
       replaces: replaced.id,
       ...whomOf(whom),
       ...(this.#request?.deadline !== undefined && { deadline: this.#request.deadline }),
     };
+    const { subject } = await describeDecision(this.#context, this.#withRequest(edited, asked));
+    await state.waiting.counted(this.id);
+    if (this.#item?.takeHere() === false) return this.#endElsewhere(this.#item);
+    const request = { ...asked, subject };
     const decidable = { ...this.#decidable(), id: request.id, digest: subject.digest };
     const { arguments: _, ...said } = reply;
     const counted = countVote(whom, replyToEvent(decidable, said, { by, at: timestamp }));

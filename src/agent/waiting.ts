@@ -154,7 +154,7 @@ export class WaitingList {
         continue;
       }
       if (judged.counted !== undefined) {
-        const counting = this.counting(id);
+        const counting = this.#counting.get(id);
         if (counting === undefined) return this.#takeVote(id, judged.counted, journal);
         await counting;
         continue;
@@ -176,9 +176,11 @@ export class WaitingList {
     return { type: "counted", count, quorum };
   }
 
-  /** Undefined unless someone's word on it is being recorded. Wait for that, and count again. */
-  counting(id: string): Promise<void> | undefined {
-    return this.#counting.get(id);
+  /** Resolves when no one's word on it is being recorded. */
+  async counted(id: string): Promise<void> {
+    for (let one = this.#counting.get(id); one !== undefined; one = this.#counting.get(id)) {
+      await one;
+    }
   }
 
   /** Records what someone says. No one else's word may be on its way. Throws `write_failed`. */

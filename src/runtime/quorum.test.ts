@@ -164,6 +164,53 @@ describe("a quorum", () => {
     expect(ran.end.type).toBe("done");
   });
 
+  test.each([
+    ["asked here", "ada"],
+    ["asked by an earlier process", "sam"],
+  ])("is asked for once someone edits the call into one that takes it: %s", async (_when, here) => {
+    counters("T-PEOPLE-5");
+    const large = { arg: "/amount", minimum: 1000, mode: "ask" };
+    const config = {
+      policy: {
+        run: [
+          { ...large, target: { role: "finance", quorum: 2, proof: "signed" } },
+          { mode: "ask", target: { role: "finance" } },
+        ],
+      },
+    };
+    const permissions = [{ type: "run", arguments: { amount: 5000 } }] as const;
+    const directory = new KnownPeople("ada", PEOPLE);
+    const first = new KnownPeople(here, PEOPLE);
+    const ran = await run({ config, tools: [transfer], directory: first, permissions });
+    const { type } =
+      here === "ada" ? ran.end : await resume(ran, directory, [transfer], { permissions });
+    const [pending] = await listPending(ran.store);
+    expect([type, pending?.arguments, pending?.terms]).toEqual([
+      "waiting",
+      { amount: 5000 },
+      { quorum: 2, isSigned: true },
+    ]);
+  });
+
+  test("stays with those who were asked if someone edits the call into one for fewer", async () => {
+    const small = { arg: "/amount", maximum: 100, mode: "ask" };
+    const config = {
+      policy: { run: [small, { mode: "ask", target: { role: "finance", quorum: 2 } }] },
+    };
+    const permissions = [{ type: "run", arguments: { amount: 50 } }] as const;
+    const directory = new KnownPeople("ada", PEOPLE);
+    const ran = {
+      ...(await run({ config, tools: [transfer], directory, permissions })),
+      directory,
+    };
+    expect([ran.end.type, (await listPending(ran.store))[0]?.arguments]).toEqual([
+      "waiting",
+      { amount: 50 },
+    ]);
+    expect(await say(ran, "bo")).toEqual({ type: "recorded" });
+    expect((await resume(ran, directory, [transfer])).type).toBe("done");
+  });
+
   test("starts again with what someone has made of the arguments", async () => {
     counters("T-PEOPLE-5");
     const permissions = [{ type: "run", arguments: { amount: 400 } }] as const;

@@ -237,7 +237,7 @@ test("what two people decide together waits for the second one, who may stand in
   expect(await answer()).toEqual([0, "Counted for a.q.1: 1 of 2 people have said the same."]);
   expect(await answer()).toEqual([
     1,
-    "jp: You have said so already to a.q.1: 1 of 2 people have said the same.",
+    "jp: You have already answered a.q.1: 1 of 2 people have said the same.",
   ]);
   const listed = await project.jp("inquiry", "ls", "--pending");
   expect(listed.stdout).toContain("So far: ada has answered yes");
@@ -278,7 +278,7 @@ test("what has to be signed is signed with the key of whoever answers, and refus
   expect(entriesOf(recordOf(project), "inquiry_response")).toMatchObject([
     { answered_by: { name: "ada" }, signature: { type: "ed25519", key: id } },
   ]);
-  expect((await people("key", "rm", "ada", id)).stderr).toContain("It signs for ada no more.");
+  expect((await people("key", "rm", "ada", id)).stderr).toContain("It no longer signs for ada.");
   expect((await people("key", "rm", "ada", id)).status).toBe(1);
 });
 

@@ -284,10 +284,7 @@ async function notRecordedError(
       return new JpError("already_answered", `${id} was already answered${by}.`);
     }
     case "repeated":
-      return new JpError(
-        "already_counted",
-        `You have said so already to ${id}: ${others(result)}.`,
-      );
+      return new JpError("already_counted", `You have already answered ${id}: ${others(result)}.`);
     case "overdue":
       return overdueError(row, context);
     case "refused":

@@ -86,14 +86,14 @@ they are known by the OS user that runs jp, and on the page by their token.`,
     .addHelpText(
       "after",
       `
-The other one then decides what is for this person, and what is for their
-roles. The record says in whose place. It is not handed on, and no one decides
-in this way what they may not decide themself because they started the turn.`,
+The other person then decides what is for this one and for their roles, and the
+record says in whose place. It cannot be passed on a second time, and it lets no
+one approve what the absent person has asked for.`,
     )
     .action(command(async () => (await import("./people.ts")).setPersonAway));
   group
     .command("back <person>")
-    .description("End what away began")
+    .description("Say that they are back and decide for themselves again")
     .action(command(async () => (await import("./people.ts")).setPersonBack));
   group
     .command("rm <person>")

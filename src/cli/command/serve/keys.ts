@@ -106,7 +106,7 @@ export async function removeKey({
     });
   }
   const [removed] = person.keys?.filter((key) => key.id === id) ?? [];
-  context.output.notice(`Removed ${oneLine(id)}. It signs for ${oneLine(name)} no more.`);
+  context.output.notice(`Removed ${oneLine(id)}. It no longer signs for ${oneLine(name)}.`);
   if (removed?.type === "ed25519" && removed.file !== undefined) {
     context.output.notice(`Its file is still there: ${shellWord(oneLine(removed.file))}`);
   }

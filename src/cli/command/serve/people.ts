@@ -88,7 +88,7 @@ export async function setPersonAway({
   const { clock, output } = context;
   const now = clock.now();
   const end = parseUntil(until, now);
-  if (end <= now) throw usageError(`--until ${oneLine(until)}: expected a time to come.`);
+  if (end <= now) throw usageError(`--until ${oneLine(until)}: expected a time in the future.`);
   const people = peopleOf(context);
   if (!(await people.setAway(name, { to, until: end }))) throw notFoundError(name);
   output.notice(`${oneLine(to)} decides in place of ${oneLine(name)} until ${localTime(end)}.`);
