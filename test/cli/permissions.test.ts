@@ -90,7 +90,7 @@ test("a rule for the turn covers the other calls of it, is not saved, and is the
   await using server = await ModelServer.start([{ text: "", calls }, "Done."]);
   const project = queryProject({ server, config: CONFIG });
   const screen = new Screen(project, ["query", "one"], { columns: 100 });
-  await screen.answer(["s always…", "s"], ["❯ the path src/a", "2\r"]);
+  await screen.answer(["s always…", "s"], ["❯ the path src/", "2\r"]);
   await screen.answer(["For how long?", "1\r"]);
   await screen.end();
   expect(["a", "b"].map((name) => existsSync(path.join(project.root, "src", name)))).toEqual([
@@ -140,8 +140,15 @@ async function decidedProject(): Promise<Project> {
   await using server = await ModelServer.start([{ text: "", calls }, "Done."]);
   const project = queryProject({ server, config: CONFIG });
   const screen = new Screen(project, ["query", "one"], { columns: 100 });
-  for (const name of names) await screen.answer([`? Create ${name}?`, "y\r"]);
-  await screen.answer(["? Create src/new/.env?", "n\r"]);
+  // Tools run at the same time, so the first one to ask can be any of them.
+  const left = new Set([...names, "src/new/.env"]);
+  while (left.size > 0) {
+    const asked = () => [...left].find((name) => screen.lines.includes(`? Create ${name}?`));
+    await screen.untilShown(() => asked() !== undefined);
+    const name = asked() ?? "";
+    left.delete(name);
+    screen.type(name.endsWith(".env") ? "n\r" : "y\r");
+  }
   await screen.end();
   return project;
 }
