@@ -281,13 +281,19 @@ export function parseTime(text: string, now: Date): Date {
   if (text === "today") return new Date(now.getFullYear(), now.getMonth(), now.getDate());
   const seconds = findSeconds(text);
   if (seconds !== undefined) return new Date(now.getTime() - seconds * 1000);
-  const [, day = "", time = "00:00"] = DATE.exec(text) ?? [];
-  const date = new Date(`${day}T${time}`);
-  if (!Number.isNaN(date.getTime())) return date;
+  const date = findDate(text);
+  if (date !== undefined) return date;
   const id = text.startsWith("jp-c") ? findFileId(text) : undefined;
   if (id !== undefined) return new Date(timestampToMilliseconds(fileIdCreatedAt(id)));
   throw usageError(
     `Not a time: ${oneLine(text)}`,
     "Write today, how long ago (2h, 3d, 1w), a date (2026-01-31, 2026-01-31T09:00) or a conversation's ID.",
   );
+}
+
+/** A day, or a minute of one, in local time. */
+export function findDate(text: string): Date | undefined {
+  const [, day = "", time = "00:00"] = DATE.exec(text) ?? [];
+  const date = new Date(`${day}T${time}`);
+  return Number.isNaN(date.getTime()) ? undefined : date;
 }

@@ -253,7 +253,10 @@ test("what two people decide together waits for the second one, who may stand in
   expect(entriesOf(recordOf(project), "inquiry_response")).toMatchObject([
     { answered_by: { name: "cy", auth: "os_user", role: "finance", on_behalf_of: "bo" } },
   ]);
-  expect((await people("away", "bo", "--to", "cy", "--until", "yesterday")).status).toBe(2);
+  expect(await people("away", "bo", "--to", "cy", "--until", "yesterday")).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining("Write how long (2h, 3d, 1w) or a date") as string,
+  });
   expect((await people("back", "bo")).stderr).toBe("bo is back.\n");
 });
 

@@ -88,8 +88,8 @@ export const peopleEntries = {
       "how many different people have to say the same",
       v.pipe(
         v.number(),
-        v.integer(),
-        v.minValue(1),
+        v.integer("expected a whole number"),
+        v.minValue(1, "expected at least 1"),
         v.maxValue(MAX_QUORUM, `expected at most ${MAX_QUORUM}`),
       ),
     ),
@@ -225,26 +225,32 @@ const peopleTable = v.pipe(
     (value) => explainPeople(value) === undefined,
     ({ input }) => explainPeople(input) ?? "",
   ),
-  v.transform((value): PeopleTarget => findPeople(value) ?? {}),
 );
 
-/** Whom a call is for. No model may decide about one, so there is no `assistant`. Replaced as a whole. */
+type PeopleRung = v.InferOutput<typeof peopleTable>;
+
+const toTargets = (rungs: readonly PeopleRung[]) => rungs.map((rung) => findPeople(rung) ?? {});
+
+/**
+ * Whom a call is for. No model may decide about one, so there is no `assistant`. Replaced as a whole. Nothing inside the union is
+ * transformed: what a check of it says would be lost.
+ */
 export const peopleTargetSchema: v.GenericSchema<unknown, PeopleTarget> = v.pipe(
   v.union([
-    v.pipe(
-      v.literal("user"),
-      v.transform((): PeopleTarget => ({})),
-    ),
+    v.literal("user"),
     v.pipe(
       v.array(peopleTable),
       v.minLength(2, "expected a list of at least two"),
       v.check(
-        (rungs) => explainLadder(rungs) === undefined,
-        ({ input }) => explainLadder(input) ?? "",
+        (rungs) => explainLadder(toTargets(rungs)) === undefined,
+        ({ input }) => explainLadder(toTargets(input)) ?? "",
       ),
-      v.transform((rungs): PeopleTarget => ladderOf(rungs)),
     ),
     peopleTable,
   ]),
+  v.transform((value): PeopleTarget => {
+    if (value === "user") return {};
+    return ladderOf(toTargets(Array.isArray(value) ? value : [value]));
+  }),
   behaviour({ toJson: peopleToJson }),
 );

@@ -331,6 +331,27 @@ describe("a target", () => {
     expect(problemsOf(target)).toHaveLength(1);
   });
 
+  test.each<[Json, string]>([
+    [{ user: "ada", quorum: 2 }, "one person cannot be a quorum"],
+    [{ role: "finance", refusal: "counts" }, 'refusal = "counts" needs a quorum'],
+    [{ role: "finance", quorum: 0 }, "expected at least 1"],
+    [{ role: "finance", quorum: 1.5 }, "expected a whole number"],
+    [{ role: "finance", user: "ada" }, "expected one of user, role and any"],
+  ])("says why it cannot be %j, of a question and of a tool", (target, message) => {
+    const tool = { conversation: { tools: { x: { target } } } };
+    for (const config of [configWithQuestion({ target }), tool]) {
+      expect(parseConfig(config).errors.map((error) => error.message)).toEqual([message]);
+    }
+  });
+
+  test("of a tool that is a list says which of them needs a time", () => {
+    const target = [{ user: "ada" }, { role: "finance" }];
+    const { errors } = parseConfig({ conversation: { tools: { x: { target } } } });
+    expect(errors.map((error) => error.message)).toEqual([
+      'all but the last need a time: { user = "NAME", within = "2h" }',
+    ]);
+  });
+
   test("of another type is rejected, with the errors inside a table", () => {
     const path = ["conversation", "tools", "x", "questions", "q", "target"];
     expect({

@@ -230,15 +230,10 @@ const targetSchema: v.GenericSchema<unknown, QuestionTarget> = v.pipe(
     }),
   ]),
   v.check((value) => !Array.isArray(value) || findOrder(value) !== undefined, LIST_FORM),
-  v.check((value) => {
-    const items: readonly TargetItem[] = Array.isArray(value) ? value : [value];
-    return items.every(
-      (item) =>
-        typeof item === "string" ||
-        findPeople(item) === undefined ||
-        explainPeople(item) === undefined,
-    );
-  }, PEOPLE_ALONE),
+  v.check(
+    (value) => explainItems(value) === undefined,
+    ({ input }) => explainItems(input) ?? "",
+  ),
   v.transform((value): QuestionTarget => {
     if (value === "user") return { type: "user" };
     if (value === "assistant") return { type: "assistant", assistant: {} };
@@ -251,6 +246,19 @@ const targetSchema: v.GenericSchema<unknown, QuestionTarget> = v.pipe(
   }),
   behaviour({ toJson: targetToJson }),
 );
+
+/** Why one of them cannot be used. */
+function explainItems(value: TargetItem | readonly TargetItem[]): string | undefined {
+  const items: readonly TargetItem[] =
+    typeof value === "object" && "length" in value ? value : [value];
+  for (const item of items) {
+    if (typeof item === "string" || findPeople(item) === undefined) continue;
+    const isMixed = Object.keys(item).some((key) => !(key in peopleEntries));
+    const problem = isMixed ? PEOPLE_ALONE : explainPeople(item);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
 
 /** Whom a list asks, in order. */
 interface Order {

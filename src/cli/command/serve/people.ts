@@ -14,7 +14,7 @@ import { userDataFolder } from "../../../storage/index.ts";
 import { JpError } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
-import { parseTime } from "../../conversations.ts";
+import { findDate } from "../../conversations.ts";
 import { usageError } from "../../exit-status.ts";
 import { trustedConfig } from "../../trust.ts";
 
@@ -103,7 +103,13 @@ export async function setPersonBack({ args: [name = ""], context }: Call<object>
 /** Throws `usage`. */
 function parseUntil(text: string, now: Date): Date {
   const seconds = findSeconds(text.trim());
-  return seconds === undefined ? parseTime(text, now) : new Date(now.getTime() + seconds * 1000);
+  const end =
+    seconds === undefined ? findDate(text.trim()) : new Date(now.getTime() + seconds * 1000);
+  if (end !== undefined) return end;
+  throw usageError(
+    `Not a time: ${oneLine(text)}`,
+    "Write how long (2h, 3d, 1w) or a date (2026-01-31, 2026-01-31T09:00).",
+  );
 }
 
 function localTime(time: Date): string {
