@@ -235,6 +235,7 @@ test("wrapping lines, or the key End, is enough to have read them", async () => 
   await page.evaluate('localStorage.setItem("jp-desk-lines", "sideways")');
   await page.reload();
   await open(fragmentOf(ids[0] ?? "", "a:run:1"));
+  await page.locator("[data-key=y]").waitFor();
   await page.keyboard.press("End");
   await page.locator("[data-key=y]:enabled").waitFor();
   await open(fragmentOf(ids[1] ?? "", "a:run:1"));

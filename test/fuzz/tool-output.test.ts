@@ -49,6 +49,7 @@ const QUESTION_FIELDS = new Set([
   "acts",
   "rememberAs",
   "binding",
+  "for",
 ]);
 
 const wireQuestion: fc.Arbitrary<unknown> = fc.oneof(
