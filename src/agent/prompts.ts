@@ -126,7 +126,10 @@ export function promptRequest(
 ): DecisionRequest {
   const base = baseOf(context, asked, decision);
   if (asked.kind === "question") return questionRequest(base, asked, decision);
-  const question = questionAbout(asked.kind, base.tool, asked.progress.steps);
+  const { request } = decision;
+  const check = request.type === "permission_request" ? request.check : undefined;
+  const { steps } = asked.progress;
+  const question = questionAbout(asked.kind, base.tool, { steps, check });
   switch (asked.kind) {
     case "in_doubt":
       return { ...base, kind: asked.kind, question, canRemember: false };

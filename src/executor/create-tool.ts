@@ -47,9 +47,10 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
           ? tool.parameters
           : toParametersSchema(settings.parameters);
       const isAuxiliary = AUXILIARY.has(wanted);
+      const executor = createBuiltinExecutor(tool, settings.name);
       return {
         description: { ...describe(settings, schema), ...(isAuxiliary && { isAuxiliary }) },
-        executor: createBuiltinExecutor(tool, settings.name),
+        executor: settings.hasCheck === false ? { attempt: executor.attempt } : executor,
         describeSource: async (args) => {
           const described = (await describeCall?.(args)) ?? {};
           const { confinement, network, undo, ...call } = described;

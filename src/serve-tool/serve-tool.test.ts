@@ -1,11 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  booleanQuestion,
-  defineTool,
-  outcomeToWire,
-  parseOutcome,
-  textQuestion,
-} from "../tool/index.ts";
+import { booleanQuestion, defineTool, parseOutcome, textQuestion } from "../tool/index.ts";
 import { isJpError, type Json, type JsonObject } from "../util/index.ts";
 import { runCall } from "./serve-tool.ts";
 
@@ -21,7 +15,7 @@ const report = defineTool<{ readonly to: string }>({
 /** The output of a program that is called with this on its standard input. */
 async function serve(tool: Json): Promise<JsonObject> {
   const { signal } = new AbortController();
-  return outcomeToWire(await runCall(report, JSON.stringify({ tool }), signal));
+  return runCall(report, JSON.stringify({ tool }), signal);
 }
 
 describe("a tool that is served as a program", () => {
@@ -60,7 +54,7 @@ describe("a tool that is served as a program", () => {
     const { signal } = new AbortController();
     const answered = async (bindings: JsonObject) => {
       const tool = { name: "clear", arguments: {}, answers: { sure: true }, bindings };
-      return outcomeToWire(await runCall(bound, JSON.stringify({ tool }), signal));
+      return runCall(bound, JSON.stringify({ tool }), signal);
     };
     expect([await answered({ sure: "new" }), await answered({ sure: "old" })]).toMatchObject([
       { type: "success", content: "true" },
@@ -78,9 +72,8 @@ describe("a tool that is served as a program", () => {
     const { signal } = new AbortController();
     const tool = { name: "keyed", arguments: {}, answers: {} };
     const keysOf = async (context: Json) => {
-      const outcome = await runCall(keyed, JSON.stringify({ tool, context }), signal);
-      if (outcome.type !== "success") throw new Error("It failed.");
-      return JSON.parse(outcome.content) as readonly string[];
+      const { content } = await runCall(keyed, JSON.stringify({ tool, context }), signal);
+      return JSON.parse(String(content)) as readonly string[];
     };
     const [given, ...random] = [
       await keysOf({ action: "run", idempotency_key: "4f1b" }),

@@ -1,8 +1,22 @@
 /** Tools that ship with jp, or with the program that embeds it: their default config, and how they run. */
 import type { PartialToolConfig, ToolEffect } from "../../config/index.ts";
-import type { Confinement, Outcome, Tool, ToolCall, ToolSource } from "../../tool/index.ts";
+import type {
+  CallCheck,
+  Confinement,
+  Outcome,
+  ResultOutcome,
+  Tool,
+  ToolCall,
+  ToolSource,
+} from "../../tool/index.ts";
 import { assertNever, type JsonObject } from "../../util/index.ts";
-import type { ArgumentKinds, AttemptRequest, AttemptResult, Executor } from "../port.ts";
+import type {
+  ArgumentKinds,
+  AttemptRequest,
+  AttemptResult,
+  CheckResult,
+  Executor,
+} from "../port.ts";
 
 /** A tool that ships with jp. */
 export interface ShippedTool {
@@ -41,7 +55,22 @@ export function createBuiltinExecutor(tool: Tool, name: string): Executor {
         signal.removeEventListener("abort", onAbort);
       }
     },
+    ...(tool.checkCall !== undefined && {
+      check: async (request) =>
+        toCheckResult((await tool.checkCall?.(request)) ?? { type: "unknown" }),
+    }),
   };
+}
+
+/** With the result as an attempt would have returned it. */
+export function toCheckResult(check: CallCheck): CheckResult {
+  if (check.type !== "done") return { type: check.type };
+  const { type, ...content } = toResultContent(check.result);
+  return { type: "done", isError: type === "error", ...content };
+}
+
+function toResultContent(outcome: ResultOutcome) {
+  return outcome.type === "error" ? toErrorResult(outcome) : outcome;
 }
 
 /** The key is made only for a tool that wants it. */
@@ -80,7 +109,7 @@ export function toErrorResult({
   message,
   trace,
   blocks,
-}: Extract<Outcome, { type: "error" }>): AttemptResult {
+}: Extract<Outcome, { type: "error" }>): Extract<AttemptResult, { type: "error" }> {
   const content = trace.length === 0 ? message : `${message}\n\nTrace:\n${trace.join("\n")}`;
   return { type: "error", content, ...(blocks !== undefined && { blocks }) };
 }
