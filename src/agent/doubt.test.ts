@@ -338,6 +338,18 @@ describe("no check decides, or runs,", () => {
     expect([shop.checked, shop.paid.length]).toEqual([[], 1]);
   });
 
+  test("if the program is another one than the person has allowed", async () => {
+    const shop = new Shop(() => DONE);
+    const config = { run: "ask" };
+    const killed = await shop.killed(config);
+    const changed = killed.map((event) =>
+      event.type === "permission_decision" ? { ...event, digest: "of another program" } : event,
+    );
+    const turn = await shop.next(changed, config);
+    await turn.resume();
+    expect([shop.checked, rerunOf(turn)?.decidedBy.kind]).toEqual([[], "user"]);
+  });
+
   test("if the call may run twice anyway", async () => {
     const shop = new Shop(() => DONE);
     const { added } = await shop.resume({ idempotent: true });

@@ -45,6 +45,27 @@ test.each([
 
 test.each([
   [true, {}, true],
+  [true, { check: false }, false],
+  [false, {}, false],
+  [false, { check: true }, false],
+])(
+  "a program's tool that can check its calls (%s) does so with the config %j: %s",
+  async (canCheck, config, expected) => {
+    const tool = defineTool({
+      name: "moon",
+      description: "Looks at the moon.",
+      parameters: { type: "object" },
+      run: () => "full",
+      ...(canCheck && { check: () => ({ type: "unknown" as const }) }),
+    });
+    const toolbox = await createOwnToolbox({ tools: [tool], toolConfig: { moon: config } });
+    const found = await toolbox.find("moon", signal);
+    expect(found?.executor.check !== undefined).toBe(expected);
+  },
+);
+
+test.each([
+  [true, {}, true],
   [undefined, {}, false],
   [undefined, { idempotent: true }, true],
   [true, { idempotent: false }, false],

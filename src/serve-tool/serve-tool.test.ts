@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { booleanQuestion, defineTool, parseOutcome, textQuestion } from "../tool/index.ts";
+import {
+  booleanQuestion,
+  defineTool,
+  parseOutcome,
+  textQuestion,
+  type Tool,
+} from "../tool/index.ts";
 import { isJpError, type Json, type JsonObject } from "../util/index.ts";
 import { runCall } from "./serve-tool.ts";
 
@@ -83,6 +89,49 @@ describe("a tool that is served as a program", () => {
     expect(given).toEqual(["4f1b", "4f1b"]);
     expect(random.map((keys) => new Set(keys).size)).toEqual([1, 1]);
     expect(new Set(random.flat().filter((key) => /^[0-9a-f]{32}$/.test(key))).size).toBe(2);
+  });
+
+  test("checks a call instead of running it if its caller says so, and never runs it then", async () => {
+    let runs = 0;
+    const pay = defineTool({
+      name: "pay",
+      description: "",
+      parameters: {},
+      run: () => (runs += 1),
+      check: async (args, { idempotencyKey }) =>
+        idempotencyKey === "4f1b"
+          ? { type: "done", result: { content: [{ type: "text", text: "paid" }] } }
+          : { type: args["amount"] === 0 ? "not_done" : "unknown" },
+    });
+    const failing = defineTool({
+      ...pay,
+      run: () => (runs += 1),
+      check: () => ({ type: "perhaps" }) as never,
+    });
+    const { checkCall: _, ...unable } = pay;
+    const { signal } = new AbortController();
+    const check = (tool: Tool, key: string | undefined, args: JsonObject = {}) => {
+      const context = { action: "check", idempotency_key: key };
+      const call = { name: "pay", arguments: args, answers: {} };
+      return runCall(tool, JSON.stringify({ tool: call, context }), signal);
+    };
+    expect([
+      await check(pay, "4f1b"),
+      await check(pay, "77aa", { amount: 0 }),
+      await check(pay, "77aa"),
+      await check(pay, undefined, { amount: 0 }),
+      await check(failing, "4f1b"),
+      await check(unable, "4f1b"),
+      runs,
+    ]).toEqual([
+      { type: "done", result: { type: "success", content: "paid" } },
+      { type: "not_done" },
+      { type: "unknown" },
+      { type: "unknown" },
+      { type: "failed" },
+      { type: "unknown" },
+      0,
+    ]);
   });
 
   test("cannot run a step once, and says why", async () => {
