@@ -34,7 +34,7 @@ class Shop {
   readonly tool: Tool;
 
   constructor(check: Check) {
-    this.tool = defineTool<JsonObject>({
+    this.tool = defineTool({
       name: "pay",
       description: "",
       parameters: { type: "object" },

@@ -127,9 +127,10 @@ export function promptRequest(
   const base = baseOf(context, asked, decision);
   if (asked.kind === "question") return questionRequest(base, asked, decision);
   const { request } = decision;
-  const check = request.type === "permission_request" ? request.check : undefined;
-  const { steps } = asked.progress;
-  const question = questionAbout(asked.kind, base.tool, { steps, check });
+  const question = questionAbout(asked.kind, base.tool, {
+    steps: asked.progress.steps,
+    check: request.type === "permission_request" ? request.check : undefined,
+  });
   switch (asked.kind) {
     case "in_doubt":
       return { ...base, kind: asked.kind, question, canRemember: false };

@@ -47,10 +47,9 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
           ? tool.parameters
           : toParametersSchema(settings.parameters);
       const isAuxiliary = AUXILIARY.has(wanted);
-      const executor = createBuiltinExecutor(tool, settings.name);
       return {
         description: { ...describe(settings, schema), ...(isAuxiliary && { isAuxiliary }) },
-        executor: settings.hasCheck === false ? { attempt: executor.attempt } : executor,
+        executor: createBuiltinExecutor(tool, settings.name, settings),
         describeSource: async (args) => {
           const described = (await describeCall?.(args)) ?? {};
           const { confinement, network, undo, ...call } = described;

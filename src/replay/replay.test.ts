@@ -367,8 +367,8 @@ describe("a replay", () => {
     { type: "unknown" },
     { type: "timed_out" },
   ])("repeats what the tool's own check said, and runs no check: $type", async (said) => {
-    const killed = await recordDeploy(WHERE, done);
-    const before = [...eventsOf(killed.stream.entries)];
+    const finished = await recordDeploy(WHERE, done);
+    const before = [...eventsOf(finished.stream.entries)];
     const start = before.findIndex(({ type }) => type === "attempt_start");
     const conversation = await new MemoryConversationStore(CLOCK).create({});
     await conversation.append(...before.slice(0, start + 1));

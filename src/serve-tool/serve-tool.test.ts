@@ -78,8 +78,9 @@ describe("a tool that is served as a program", () => {
     const { signal } = new AbortController();
     const tool = { name: "keyed", arguments: {}, answers: {} };
     const keysOf = async (context: Json) => {
-      const { content } = await runCall(keyed, JSON.stringify({ tool, context }), signal);
-      return JSON.parse(String(content)) as readonly string[];
+      const outcome = parseOutcome(await runCall(keyed, JSON.stringify({ tool, context }), signal));
+      if (outcome?.type !== "success") throw new Error("It failed.");
+      return JSON.parse(outcome.content) as readonly string[];
     };
     const [given, ...random] = [
       await keysOf({ action: "run", idempotency_key: "4f1b" }),
@@ -108,12 +109,12 @@ describe("a tool that is served as a program", () => {
       run: () => (runs += 1),
       check: () => ({ type: "perhaps" }) as never,
     });
-    const { checkCall: _, ...unable } = pay;
+    const unable = defineTool({ ...pay, run: () => (runs += 1) });
     const { signal } = new AbortController();
     const check = (tool: Tool, key: string | undefined, args: JsonObject = {}) => {
       const context = { action: "check", idempotency_key: key };
-      const call = { name: "pay", arguments: args, answers: {} };
-      return runCall(tool, JSON.stringify({ tool: call, context }), signal);
+      const document = { tool: { name: "pay", arguments: args, answers: {} }, context };
+      return runCall(tool, JSON.stringify(document), signal);
     };
     expect([
       await check(pay, "4f1b"),

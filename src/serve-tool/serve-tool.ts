@@ -36,7 +36,6 @@ export async function runCall(
     const call = objectField(shape, "tool");
     stringField(call, "name");
     const args = objectField(call, "arguments").value;
-    const onProgress = (message: string) => stderr.write(`${message}\n`);
     if (readAction(shape) === "check") {
       const checked = { arguments: args, ...readKey(shape), signal, onProgress };
       return callCheckToWire((await tool.checkCall?.(checked)) ?? { type: "unknown" });
@@ -56,6 +55,10 @@ export async function runCall(
     const message = `This program is a jp tool and expects a call on standard input (${reason}).`;
     return outcomeToWire({ type: "error", message, trace: [], transient: false });
   }
+}
+
+function onProgress(message: string): void {
+  stderr.write(`${message}\n`);
 }
 
 /** Not every program that calls tools says what it wants. */

@@ -1,5 +1,5 @@
 /** Tools that ship with jp, or with the program that embeds it: their default config, and how they run. */
-import type { PartialToolConfig, ToolEffect } from "../../config/index.ts";
+import type { PartialToolConfig, ToolEffect, ToolSettings } from "../../config/index.ts";
 import type {
   CallCheck,
   Confinement,
@@ -37,8 +37,12 @@ export interface ShippedTool {
 /** What a call would run, and how it is confined, if it runs a command. */
 export type CallSource = Omit<ToolSource, "origin" | "identity"> & Confinement;
 
-/** `name` is the tool's name in the config, which is the one the model knows. */
-export function createBuiltinExecutor(tool: Tool, name: string): Executor {
+/** `name` is the tool's name in the config, which is the one the model knows. The config may turn its check off. */
+export function createBuiltinExecutor(
+  tool: Tool,
+  name: string,
+  { hasCheck = true }: Pick<ToolSettings, "hasCheck"> = {},
+): Executor {
   return {
     attempt: async (request) => {
       const { signal } = request;
@@ -55,10 +59,11 @@ export function createBuiltinExecutor(tool: Tool, name: string): Executor {
         signal.removeEventListener("abort", onAbort);
       }
     },
-    ...(tool.checkCall !== undefined && {
-      check: async (request) =>
-        toCheckResult((await tool.checkCall?.(request)) ?? { type: "unknown" }),
-    }),
+    ...(hasCheck &&
+      tool.checkCall !== undefined && {
+        check: async (request) =>
+          toCheckResult((await tool.checkCall?.(request)) ?? { type: "unknown" }),
+      }),
   };
 }
 
