@@ -44,6 +44,17 @@ test.each([
 });
 
 test.each([
+  [{}, false],
+  [{ check: true }, true],
+])("a local tool with the config %j checks its calls in doubt: %s", async (config, expected) => {
+  const make = { enable: true, source: "local", command: "make", ...config };
+  const own = parseConfigOrThrow("test", { conversation: { tools: { make } } });
+  await using tools = openTools(machine, mergeConfig(shippedConfig().builtins, own));
+  const found = await tools.toolbox.find("make", signal);
+  expect(found?.executor.check !== undefined).toBe(expected);
+});
+
+test.each([
   [true, {}, true],
   [true, { check: false }, false],
   [false, {}, false],
