@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import { type AttemptResult, createLocalExecutor } from "../src/executor/index.ts";
+import { type AttemptResult, createLocalExecutor, type Executor } from "../src/executor/index.ts";
 import { temporaryFolder } from "../src/storage/temporary-workspace.fixture.ts";
 import { call, permission, question, request, result, turnStart } from "./cli/records.ts";
 import {
@@ -34,6 +34,24 @@ const CLEAR = {
   notes: {},
   signal: new AbortController().signal,
 };
+/** An example that runs in this folder. */
+function pythonTool(file: string, folder: string): Executor {
+  const script = path.join(EXAMPLES, "tools", file);
+  const settings = {
+    name: path.parse(file).name,
+    source: { type: "local" },
+    command: { program: "python3", args: [script], shell: false },
+    options: {},
+    hasCheck: true,
+  } as const;
+  return createLocalExecutor(settings, {
+    workspaceRoot: folder,
+    workspaceId: "",
+    conversationId: "",
+    variables: { PATH: process.env["PATH"] },
+  });
+}
+
 const BY_POLICY = { kind: "policy", key: "conversation.tools.deploy.run" };
 
 describe("the examples", () => {
@@ -74,23 +92,26 @@ describe("the examples", () => {
     expect(await run("once-tool.ts")).toEqual(printed(printedLines));
   });
 
+  test("include a tool that says whether it has ordered, whatever became of its process", async () => {
+    const folder = temporaryFolder();
+    const executor = pythonTool("order.py", folder);
+    const order = { ...CLEAR, arguments: { title: "Emma" }, idempotencyKey: "4f1b" };
+    const before = await executor.check?.(order);
+    const ran = await executor.attempt(order);
+    const other = await executor.check?.({ ...order, idempotencyKey: "77aa" });
+    expect([before, ran, await executor.check?.(order), other]).toEqual([
+      { type: "not_done" },
+      { type: "success", content: "Emma is ordered.\n" },
+      { type: "done", isError: false, content: "Emma is ordered." },
+      { type: "not_done" },
+    ]);
+  });
+
   test("include a tool that asks again if the file has changed since", async () => {
     const folder = temporaryFolder();
     const file = path.join(folder, "tmp.log");
     writeFileSync(file, "");
-    const script = path.join(EXAMPLES, "tools", "clear.py");
-    const settings = {
-      name: "clear",
-      source: { type: "local" },
-      command: { program: "python3", args: [script], shell: false },
-      options: {},
-    } as const;
-    const executor = createLocalExecutor(settings, {
-      workspaceRoot: folder,
-      workspaceId: "",
-      conversationId: "",
-      variables: { PATH: process.env["PATH"] },
-    });
+    const executor = pythonTool("clear.py", folder);
     const answered = (asked: AttemptResult, clear: boolean) => {
       const { binding = "" } = asked.type === "needs_input" ? asked.question : {};
       return executor.attempt({ ...CLEAR, answers: { clear }, bindings: { clear: binding } });

@@ -2,6 +2,7 @@
 import type { ToolSettings } from "../config/index.ts";
 import type {
   CallProgress,
+  CheckCode,
   ForWhom,
   InquiryId,
   InquiryPair,
@@ -33,7 +34,12 @@ export interface OpenCall {
 
 /** A decision about a call itself. */
 export type AskedCall =
-  | (OpenCall & { readonly kind: "permission" | "in_doubt"; readonly verdict: Verdict })
+  | (OpenCall & {
+      readonly kind: "permission" | "in_doubt";
+      readonly verdict: Verdict;
+      /** What the tool's own check said of a call in doubt, if it left that open. */
+      readonly check?: CheckCode;
+    })
   | AskedDelivery;
 
 /** Whether the model may see a result. */

@@ -358,7 +358,7 @@ function replacedBy(
 }
 
 /** Empty if what lets the call run still counts: the permission, or a person's yes to what it has become. */
-function stalePermission(
+export function stalePermission(
   { journal, directory }: TurnContext,
   { permission, progress, arguments: args }: PermittedCall,
   { now, answers }: { readonly now: CallSubject; readonly answers: readonly AnsweredInquiry[] },

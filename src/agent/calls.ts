@@ -40,6 +40,7 @@ import {
 } from "./attempts.ts";
 import { closeQuestions } from "./closing.ts";
 import type { TurnContext } from "./context.ts";
+import { type CallInDoubt, checkCall, type CheckedCall, decisionOnDoubt } from "./doubt.ts";
 import { judge, judgeResult } from "./judge.ts";
 import { loadDecisions, loadGrants } from "./load-decisions.ts";
 import type { Decided } from "./decide.ts";
@@ -210,6 +211,7 @@ export class ToolCycle {
       if (permission.type === "refused") return permission;
       if (permission.type === "pending") return undefined;
       if (permission.type === "stopped") return this.#skippedOrStopped(call, isInDoubt);
+      if (permission.type === "done") return this.#deliverFound(call, permission);
       if (!checked.ok) return { content: checked.message, isError: true };
       if (asking.aborted && call.progress.attempts === 0) return this.#skippedOrStopped(call);
       const { arguments: permitted, isEdited } = permission;
@@ -246,6 +248,15 @@ export class ToolCycle {
       if (isNotLoaded(error)) throw error; // The call stays open.
       return { content: toolUnavailable(name, messageOf(error)), isError: true };
     }
+  }
+
+  async #deliverFound(
+    call: OpenCall,
+    { result, arguments: args, isEdited }: Extract<Permission, { readonly type: "done" }>,
+  ): Promise<CallEnd> {
+    const asked = { ...call, kind: "delivery", arguments: args, result } as const;
+    const end = await this.#settle(await deliver(this.#context, asked), call.tool);
+    return isEdited ? withEdit(end, args) : end;
   }
 
   /** The tool has run, whether or not it may now. */
@@ -381,6 +392,13 @@ type Permission =
       readonly events: readonly ConversationEvent[];
     }
   | ({ readonly type: "refused" } & CallResult)
+  /** It has run already: its tool has found the result. */
+  | {
+      readonly type: "done";
+      readonly result: ToolResult;
+      readonly arguments: JsonObject;
+      readonly isEdited: boolean;
+    }
   | { readonly type: "pending" }
   | { readonly type: "stopped" };
 
@@ -390,13 +408,8 @@ async function permit(context: TurnContext, call: OpenCall): Promise<Permission>
   const verdict = await judge(context, call);
   const isSkipped = verdict.mode === "skip";
   if (progress.isInDoubt) {
-    const { decision } = progress.permissions.rerun ?? {};
     if (isSkipped) return refused(OUTCOME_UNKNOWN);
-    if (decision !== undefined) return toPermission(call, decision);
-    const isHarmless = tool.isIdempotent === true && isStillPermitted(call, verdict);
-    if (!isHarmless)
-      return fromDecided(call, await decideCall(context, { ...call, kind: "in_doubt", verdict }));
-    return granted(call, progress.permissions.run?.decision);
+    return permitAgain(context, { ...call, kind: "in_doubt", verdict });
   }
   const { run: _, ...others } = progress.permissions;
   const run = runOf(progress);
@@ -417,6 +430,26 @@ async function permit(context: TurnContext, call: OpenCall): Promise<Permission>
     call,
     await decideCall(context, { ...call, progress: open, kind: "permission", verdict }),
   );
+}
+
+/** Whether a call in doubt may run again, or what it has done. */
+async function permitAgain(context: TurnContext, call: CallInDoubt): Promise<Permission> {
+  const { progress, tool, verdict } = call;
+  const decision = decisionOnDoubt(context, call);
+  if (decision !== undefined) return toPermission(call, decision);
+  const isPermitted = isStillPermitted(call, verdict);
+  const ran = granted(call, progress.permissions.run?.decision);
+  if (isPermitted && tool.isIdempotent === true) return ran;
+  const checked: CheckedCall = isPermitted
+    ? await checkCall(context, { ...call, arguments: ran.arguments })
+    : { type: "open" };
+  if (checked.type === "stopped") return checked;
+  if (checked.type === "decided") return toPermission(call, checked.decision);
+  const { type: _, ...said } = checked;
+  const { rerun = {}, ...permissions } = progress.permissions;
+  // What its tool has said does not count by now.
+  const open = rerun.decision === undefined ? progress : { ...progress, permissions };
+  return fromDecided(call, await decideCall(context, { ...call, progress: open, ...said }));
 }
 
 /** A call that may have run, and has asked since then, goes on by the decision that let it run again. */
@@ -459,7 +492,12 @@ function toPermission(
   if (decision.decision === "denied") {
     return { type: "refused", ...deniedText(decision), events };
   }
-  if (action === "rerun" && result !== undefined) return { type: "refused", ...result, events };
+  if (action === "rerun" && result !== undefined) {
+    if (decision.decidedBy.kind !== "tool") return { type: "refused", ...result, events };
+    // Whether the model may see it is decided like that of any other result.
+    const { arguments: args, isEdited } = granted(call, call.progress.permissions.run?.decision);
+    return { type: "done", result, arguments: args, isEdited };
+  }
   return granted(call, decision, events);
 }
 
@@ -467,7 +505,7 @@ function granted(
   { arguments: args, progress }: OpenCall,
   permission: PermissionDecision | undefined,
   events: readonly ConversationEvent[] = [],
-): Permission {
+): Extract<Permission, { readonly type: "granted" }> {
   const { arguments: edited } = permission?.arguments
     ? permission
     : (progress.permissions.run?.decision ?? {});

@@ -901,6 +901,7 @@ export class Decision implements Disposable {
       decidedBy: this.#policy(key, verdict),
       ...(cause !== undefined && { cause }),
       ...(problem !== undefined && { problem }),
+      ...this.#checked(),
       digest: this.#opened.subject.digest,
     };
     if (this.#request === undefined && this.#waiting() === undefined) {
@@ -908,6 +909,14 @@ export class Decision implements Disposable {
     }
     await this.#ensureRecorded();
     return this.#end({ ...event, id: this.id as InquiryId }); // It is on record.
+  }
+
+  /** What the tool itself has said of a call in doubt. */
+  #checked(): Pick<PermissionRequestEvent, "check"> {
+    const asked = this.#asked;
+    if (asked.kind !== "in_doubt") return {};
+    const { check = asked.progress.permissions.rerun?.request?.check } = asked;
+    return check === undefined ? {} : { check };
   }
 
   /** What decided unasked: a rule, the mode, or a setting of the tool. */
@@ -968,6 +977,7 @@ export class Decision implements Disposable {
       tool: asked.tool.settings.name,
       action,
       ...(asked.kind === "delivery" ? { result: asked.result } : { arguments: asked.arguments }),
+      ...this.#checked(),
       subject,
       ...(origin !== undefined && { origin }),
       ...(folder !== undefined && { folder }),

@@ -39,6 +39,7 @@ const DECIDERS: readonly Decider[] = [
   { kind: "remembered", from: "call_1.q.1" },
   { kind: "policy", key: "a.key" },
   { kind: "default" },
+  { kind: "tool" },
   { kind: "unknown", raw: { kind: "committee", scope: "turn" } },
 ];
 

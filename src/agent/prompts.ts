@@ -126,7 +126,11 @@ export function promptRequest(
 ): DecisionRequest {
   const base = baseOf(context, asked, decision);
   if (asked.kind === "question") return questionRequest(base, asked, decision);
-  const question = questionAbout(asked.kind, base.tool, asked.progress.steps);
+  const { request } = decision;
+  const question = questionAbout(asked.kind, base.tool, {
+    steps: asked.progress.steps,
+    check: request.type === "permission_request" ? request.check : undefined,
+  });
   switch (asked.kind) {
     case "in_doubt":
       return { ...base, kind: asked.kind, question, canRemember: false };

@@ -55,6 +55,8 @@ export interface ToolSettings {
   readonly cancellationResponse: string;
   /** Absent if the config does not say. */
   readonly isIdempotent?: boolean;
+  /** The tool can say what became of a call in doubt. Absent if the config does not say. */
+  readonly hasCheck?: boolean;
   /** Files of a local tool that may change between a decision and the call, relative to the workspace. */
   readonly subjectIgnore?: readonly string[];
   /** No limit if absent. */
@@ -148,6 +150,7 @@ function resolveTool(name: string, own: PartialToolConfig, defaults: Defaults): 
       defaults.cancellation_response ??
       TOOL_DEFAULTS.cancellation_response,
     ...(tool.idempotent !== undefined && { isIdempotent: tool.idempotent }),
+    ...(tool.check !== undefined && { hasCheck: tool.check }),
     ...(tool.subject_ignore !== undefined && { subjectIgnore: tool.subject_ignore }),
     ...(timeout > 0 && { timeoutMs: timeout * 1000 }),
     style: resolveStyle(tool.style ?? {}, defaults.style ?? {}),

@@ -56,6 +56,7 @@ export function parsePermissionDecision(shape: Shape): Omit<PermissionDecision, 
     action: shape.value["action"] == null ? "run" : oneOf(shape, "action", ACTIONS),
     decision,
     ...shownFields(shape),
+    ...parseCheck(shape),
     decidedBy,
     ...parseCause(shape, decidedBy),
     ...parseRedirects(shape),
@@ -139,8 +140,15 @@ export function parsePermissionRequest(shape: Shape): Omit<PermissionRequestEven
     action: oneOf(shape, "action", ACTIONS),
     ...shownFields(shape),
     ...(shape.value["edited"] === true && { isEdited: true }),
+    ...parseCheck(shape),
     ...parseSubject(shape),
   };
+}
+
+/** A newer version may write other codes. */
+function parseCheck(shape: Shape): Pick<PermissionRequestEvent, "check"> {
+  const check = optionalString(shape, "check");
+  return check === undefined ? {} : { check };
 }
 
 const ACTIONS = ["run", "deliver", "rerun"] as const;

@@ -12,6 +12,7 @@ import {
 } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import type {
+  CheckCode,
   Decider,
   DecisionSubject,
   DecisionVote,
@@ -49,6 +50,7 @@ export const DECIDERS = [
   "policy",
   "default",
   "answers_file",
+  "tool",
 ] as const satisfies readonly Decider["kind"][];
 
 /** A decision about a call itself. */
@@ -101,14 +103,22 @@ export type AnswerEvent = InquiryResponse | PermissionDecision;
 /** The options for a call in doubt. Any other text is the result. */
 export const RERUN_ANSWERS = { rerun: "run", skip: "skip" } as const;
 
-/** A decision about a call, put as a question. `steps` are those that a call in doubt has finished. */
+/** What is known of a call in doubt: the steps that it has finished, and what the tool's own check says. */
+export interface DoubtDetails {
+  readonly steps?: readonly Pick<ToolStep, "name">[] | undefined;
+  readonly check?: string | undefined;
+}
+
+/** A decision about a call, put as a question. */
 export function questionAbout(
   kind: CallDecisionKind,
   tool: string,
-  steps: readonly Pick<ToolStep, "name">[] = [],
+  { steps = [], check = "" }: DoubtDetails = {},
 ): Question {
   const base = { exclusive: true, persistence: "none", acts: kind !== "delivery" } as const;
   if (kind === "in_doubt") {
+    const checked = Object.hasOwn(CHECKED, check) ? CHECKED[check] : undefined;
+    const details = [...(steps.length > 0 ? [finishedSteps(steps)] : []), ...(checked ?? [])];
     const text = `${tool} was cut off while it was running, and may or may not have finished. What now?`;
     return selectQuestion("rerun", text, {
       options: [
@@ -116,13 +126,21 @@ export function questionAbout(
         { value: RERUN_ANSWERS.skip, description: "continue without it" },
       ],
       allowsOther: true,
-      ...(steps.length > 0 && { context: finishedSteps(steps) }),
+      ...(details.length > 0 && { context: details.join("\n") }),
       ...base,
     });
   }
   const text = kind === "delivery" ? `Show the model the result of ${tool}?` : `Run ${tool}?`;
   return { id: ACTIONS[kind], text, answerType: { type: "boolean" }, ...base };
 }
+
+/** By what the tool's own check said. */
+const CHECKED: Readonly<Record<string, readonly [string]>> = {
+  not_done: ["The tool's own check says that it was not done."],
+  unknown: ["The tool's own check cannot tell."],
+  failed: ["The tool's own check failed."],
+  timed_out: ["The tool's own check took too long."],
+} satisfies Record<Exclude<CheckCode, "done">, readonly [string]>;
 
 /** A name may be any text, so it is quoted. */
 function finishedSteps(steps: readonly Pick<ToolStep, "name">[]): string {

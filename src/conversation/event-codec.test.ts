@@ -213,6 +213,26 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
         '"decided_by":{"kind":"user","channel":"cli","name":"Ada"}}',
     ],
     [
+      "the result that a tool found for a call in doubt",
+      {
+        ...permission("call_1"),
+        action: "rerun",
+        decision: "edited",
+        result: { content: "done", isError: false },
+        check: "done",
+        decidedBy: { kind: "tool" },
+      },
+      `{${head("permission_decision")},"tool_call_id":"call_1","tool":"a_tool","action":"rerun",` +
+        '"decision":"edited","result":{"content":"done","is_error":false},"check":"done",' +
+        '"decided_by":{"kind":"tool"}}',
+    ],
+    [
+      "a question about a call in doubt that its tool has left open",
+      { ...permissionRequest("call_1", "rerun"), check: "timed_out" },
+      `{${head("permission_request")},"id":"call_1:rerun:1","tool_call_id":"call_1",` +
+        '"tool":"a_tool","action":"rerun","check":"timed_out"}',
+    ],
+    [
       "the start of an attempt",
       attemptStart("call_1"),
       `{${head("attempt_start")},"tool_call_id":"call_1"}`,

@@ -286,7 +286,15 @@ export interface PermissionRequestEvent extends EventBase, DecisionSubject {
   readonly isEdited?: true;
   /** `deliver`: the finished result that waits. */
   readonly result?: ToolResult;
+  /** `rerun`: what the tool's own check said before. A code such as `unknown`: see `CheckCode`. */
+  readonly check?: string;
 }
+
+/**
+ * What a tool's own check says of a call in doubt. `failed` and `timed_out`: the check itself went wrong, which counts as
+ * `unknown`.
+ */
+export type CheckCode = "done" | "not_done" | "unknown" | "failed" | "timed_out";
 
 /** A tool starts to run. Written before it does, so that a call that may have run is known. */
 export interface AttemptStart extends EventBase {
@@ -382,8 +390,10 @@ export interface PermissionDecision extends EventBase {
   readonly decision: "approved" | "denied" | "edited";
   /** The arguments the call ran with, if the user edited them. */
   readonly arguments?: JsonObject;
-  /** `edited`: the result that the user gave instead. */
+  /** `edited`: the result that the user gave instead, or that the tool says a call in doubt had. */
   readonly result?: ToolResult;
+  /** `rerun`: what the tool's own check said. A code such as `done`: see `CheckCode`. */
+  readonly check?: string;
   readonly decidedBy: Decider;
   /** The person's own words. */
   readonly reason?: string;
@@ -479,6 +489,8 @@ export type Decider =
   /** `rules`: those that decided, if rules did. */
   | { readonly kind: "policy"; readonly key: string; readonly rules?: readonly DecidingRule[] }
   | { readonly kind: "default" }
+  /** The tool's own check of a call in doubt. */
+  | { readonly kind: "tool" }
   /** `entry`: which one of the file, as in `answers[3]`, counted from 0. */
   | { readonly kind: "answers_file"; readonly entry: string }
   /** Written by a newer version. */

@@ -235,7 +235,7 @@ const anyDecider: fc.Arbitrary<Decider> = fc.oneof(
   ),
   objects({ kind: fc.constant("remembered" as const), from: anyText }),
   objects({ kind: fc.constant("answers_file" as const), entry: anyText }),
-  objects({ kind: fc.constant("default" as const) }),
+  objects({ kind: fc.constantFrom("default" as const, "tool" as const) }),
   anyText.map((note) => ({ kind: "unknown" as const, raw: { kind: "committee", note } })),
 );
 
@@ -453,7 +453,7 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
     "permission_request",
     objects(
       { id: name, toolCallId: name, tool: anyText, action: anyAction },
-      { arguments: anyObject, result: anyResult, ...anySubject },
+      { arguments: anyObject, result: anyResult, check: anyText, ...anySubject },
     ),
   ),
   eventOf(
@@ -466,6 +466,7 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
             id: name,
             arguments: anyObject,
             result: anyResult,
+            check: anyText,
             digest: anyDigest,
             grant: anyGrant,
             signature: anySignature,

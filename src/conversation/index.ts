@@ -28,6 +28,7 @@ export {
 } from "./conversation-id.ts";
 export {
   type AddedText,
+  type CheckCode,
   type CancellationReason,
   type ChatRequest,
   type ChatResponse,

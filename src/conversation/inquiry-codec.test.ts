@@ -595,6 +595,7 @@ test.each<[Decider, string]>([
   [{ kind: "remembered", from: "q.1" }, '{"kind":"remembered","from":"q.1"}'],
   [{ kind: "policy", key: "a.b" }, '{"kind":"policy","key":"a.b"}'],
   [{ kind: "default" }, '{"kind":"default"}'],
+  [{ kind: "tool" }, '{"kind":"tool"}'],
   [{ kind: "answers_file", entry: "answers[3]" }, '{"kind":"answers_file","entry":"answers[3]"}'],
   [{ kind: "unknown", raw: { kind: "vote", of: [1, 2] } }, '{"kind":"vote","of":[1,2]}'],
   [{ kind: "unknown", raw: { of: 1 } }, '{"of":1}'],

@@ -501,7 +501,7 @@ export function parseDecider(raw: JsonObject): Decider {
     return rules === undefined ? { kind, key } : { kind, key, rules };
   }
   if (kind === "remembered" && typeof from === "string") return { kind, from };
-  if (kind === "default") return { kind };
+  if (kind === "default" || kind === "tool") return { kind };
   if (kind === "answers_file" && typeof entry === "string") return { kind, entry };
   return { kind: "unknown", raw };
 }
@@ -545,6 +545,8 @@ export function describeDecider(decider: Decider): string {
       return `answers file (${decider.entry})`;
     case "default":
       return "default";
+    case "tool":
+      return "the tool's own check";
     case "unknown":
       return typeof decider.raw["kind"] === "string" ? decider.raw["kind"] : "unknown";
     default:

@@ -312,7 +312,7 @@ class TurnLog {
       toolCallId,
       ...(args !== undefined && { arguments: args }),
       source: askerAbout(kind, tool),
-      question: questionAbout(kind, tool),
+      question: questionAbout(kind, tool, { check: request?.check }),
       acts: kind !== "delivery",
       askedAt,
       ...(request?.deadline !== undefined && { deadline: request.deadline }),

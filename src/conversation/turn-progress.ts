@@ -509,13 +509,14 @@ function hasStartedUnrecorded(events: readonly CallEvent[]): boolean {
   return hasAsked || (isPermitted && request === undefined);
 }
 
-/** Whether a decision let a call run. What another version has decided is not known well enough. */
+/**
+ * Whether a decision let a call run. What another version has decided is not known well enough, and no tool permits its own
+ * calls: it only says what became of them.
+ */
 export function wasPermitted(decision: PermissionDecision | undefined): boolean {
-  return (
-    decision !== undefined &&
-    decision.decision !== "denied" &&
-    decision.decidedBy.kind !== "unknown"
-  );
+  if (decision === undefined || decision.decision === "denied") return false;
+  const { kind } = decision.decidedBy;
+  return kind !== "unknown" && kind !== "tool";
 }
 
 function ofOlderRecord(request: ToolCallRequest, events: readonly CallEvent[]): ReadProgress {

@@ -11,7 +11,7 @@ import {
   votesToJson,
   whomToJson,
 } from "../conversation/index.ts";
-import { answerToJson, describeSource, outcomeOf } from "../render/index.ts";
+import { answerToJson, checkToJson, describeSource, outcomeOf } from "../render/index.ts";
 import type { PendingDecision } from "../runtime/index.ts";
 import type { InquiryQuestion } from "../tool/index.ts";
 import type { AnsweredJson, DeciderJson, DecisionJson, OutcomeJson, QuestionJson } from "./wire.ts";
@@ -47,6 +47,7 @@ export function pendingToJson(
     ...(result !== undefined && {
       result: { content: result.content, is_error: result.isError },
     }),
+    ...checkToJson(request),
     ...(title !== undefined && { title }),
     is_live: isLive,
   };
@@ -88,6 +89,7 @@ export function loggedToJson(
     ...(deadline !== undefined && { deadline }),
     ...whomToJson(request ?? {}),
     ...votesToJson(logged.votes),
+    ...checkToJson(response, request),
     ...(title !== undefined && { title }),
     turn: logged.turn + 1,
     ...(logged.isPending !== true && { outcome: "unanswered" }),

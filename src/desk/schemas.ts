@@ -148,6 +148,12 @@ const decision = v.pipe(
       v.exactOptional(v.looseObject({ content: v.string(), is_error: v.boolean() })),
       v.description("For a delivery that waits."),
     ),
+    check: v.pipe(
+      v.exactOptional(v.string()),
+      v.description(
+        "For a call in doubt: what the tool's own check said. `done`, `not_done`, `unknown`, `failed` or `timed_out`.",
+      ),
+    ),
     title: v.pipe(v.exactOptional(v.string()), v.description("Of the conversation.")),
     is_live: v.pipe(
       v.exactOptional(v.boolean()),

@@ -122,6 +122,8 @@ export interface DecisionJson extends OutcomeJson {
   readonly votes?: readonly SaidJson[];
   /** For a delivery that waits: what the tool returned. */
   readonly result?: { readonly content: string; readonly is_error: boolean };
+  /** For a call in doubt: what the tool's own check said. A code: `done`, `not_done`, `unknown`, `failed` or `timed_out`. */
+  readonly check?: string;
   /** The title of the conversation, if it has one. */
   readonly title?: string;
   /** While it waits: whether a process waits for the answer. Otherwise the turn has to be continued after it. */

@@ -49,7 +49,7 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
       const isAuxiliary = AUXILIARY.has(wanted);
       return {
         description: { ...describe(settings, schema), ...(isAuxiliary && { isAuxiliary }) },
-        executor: createBuiltinExecutor(tool, settings.name),
+        executor: createBuiltinExecutor(tool, settings.name, settings),
         describeSource: async (args) => {
           const described = (await describeCall?.(args)) ?? {};
           const { confinement, network, undo, ...call } = described;

@@ -26,6 +26,7 @@ export type {
   ArgumentKinds,
   AttemptRequest,
   AttemptResult,
+  CheckResult,
   Executor,
   ModelReply,
   NeedsInput,

@@ -18,7 +18,20 @@ import type { Json, JsonObject } from "../util/index.ts";
 export interface Executor {
   /** Never throws. On abort, stops everything the tool started and resolves to `cancelled`. */
   attempt(request: AttemptRequest): Promise<AttemptResult>;
+  /** Finds out what became of a call that was cut off, without doing its work. Never throws. Absent if the tool cannot. */
+  check?(request: CheckRequest): Promise<CheckResult>;
 }
+
+/** A call that was cut off while it was running, with the arguments that it ran with. */
+export type CheckRequest = Pick<
+  AttemptRequest,
+  "toolCallId" | "arguments" | "signal" | "onProgress" | "idempotencyKey"
+>;
+
+/** What became of the call. `failed` and `timed_out`: the check itself went wrong, so no one knows. */
+export type CheckResult =
+  | ({ readonly type: "done"; readonly isError: boolean } & ResultContent)
+  | { readonly type: "not_done" | "unknown" | "failed" | "timed_out" };
 
 /** One attempt of a call: its arguments and the answers so far. */
 export interface AttemptRequest {

@@ -8,7 +8,7 @@ import {
   type ToolCallResponse,
 } from "../conversation/index.ts";
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
-import { answerParts, describeSource } from "./inquiry.ts";
+import { answerParts, decisionWord, describeSource } from "./inquiry.ts";
 import type { ChangedFile, FileChange } from "./file-change.ts";
 import { firstLine, jsonLine, oneLine, valueLine } from "./neutralize.ts";
 import { findOtherHost } from "./url-host.ts";
@@ -267,7 +267,8 @@ export function renderPermissionLines(
 ): readonly string[] {
   const because = reason === undefined ? "" : `: ${reason}`;
   const what = action === "deliver" ? `the result of ${tool}` : tool;
-  const text = `${what} ${decision} by ${describeDecider(decidedBy)}${because}`;
+  const word = decisionWord({ decision, decidedBy });
+  const text = `${what} ${word} by ${describeDecider(decidedBy)}${because}`;
   const change = event.arguments === undefined ? "" : describeChange(event.arguments, requested);
   const shown = truncate(oneLine(text + change), MAX_FOLDED);
   return wrapIn(shown, width - 2).map((row) => paint("dim", `  ${row}`));

@@ -334,6 +334,19 @@ describe("a decision about a call as JSON", () => {
     asked_at: at(1),
   };
 
+  test("has what a tool's own check said, whoever decided in the end", () => {
+    const request = { ...REQUEST, action: "rerun", check: "unknown" } as const;
+    const decision: PermissionDecision = { ...permission("call_1"), action: "rerun" };
+    const found = { ...decision, check: "not_done", decidedBy: { kind: "tool" } } as const;
+    expect([
+      inquiryToJson(rowOf(CALL, request, { ...decision, id: request.id })),
+      inquiryToJson(rowOf(CALL, found)),
+    ]).toMatchObject([
+      { kind: "in_doubt", check: "unknown", answered_by: { kind: "user" } },
+      { kind: "in_doubt", check: "not_done", answered_by: { kind: "tool" } },
+    ]);
+  });
+
   test("has what was decided, by whom and why, in codes", () => {
     const response = denied({ cause: "unavailable", problem: "no key", reason: "no" });
     expect(inquiryToJson(rowOf(CALL, REQUEST, response))).toEqual({

@@ -28,6 +28,7 @@ import { assertNever, type JsonObject } from "../util/index.ts";
 import { argumentLines, callText } from "./call-lines.ts";
 import { findFileChange } from "./file-change.ts";
 import {
+  decisionWord,
   describeAnswer,
   describeAskedAgain,
   describeDecided,
@@ -157,6 +158,7 @@ export function inquiryToJson(row: InquiryRow): JsonObject {
       void: { changed: [...madeVoid.changed], at: madeVoid.timestamp },
     }),
     ...resultToJson(request?.type === "permission_request" ? request.result : undefined),
+    ...checkToJson(response, request),
     asked_at: row.askedAt,
     ...(response !== undefined && { answered_at: response.timestamp }),
   };
@@ -195,6 +197,17 @@ function decisionToJson({ decidedBy, reason, cause, problem, result }: Permissio
 /** For a delivery: the result that waits. */
 function resultToJson(result: ToolResult | undefined): JsonObject {
   return result === undefined ? {} : { content: result.content, is_error: result.isError };
+}
+
+/** What the tool's own check said of a call in doubt: a code. */
+export function checkToJson(
+  ...events: readonly (AnswerEvent | PendingItem["request"])[]
+): Pick<PermissionDecision, "check"> {
+  const checks = events.flatMap((event) =>
+    event !== undefined && "check" in event && event.check !== undefined ? [event.check] : [],
+  );
+  const [check] = checks;
+  return check === undefined ? {} : { check };
 }
 
 /** The subject of a decision, for the person who decides. */
@@ -243,6 +256,7 @@ export function pendingToJson(row: PendingRow) {
     acts: row.acts,
     ...(row.digest !== undefined && { digest: row.digest }),
     ...resultToJson(request?.type === "permission_request" ? request.result : undefined),
+    ...checkToJson(request),
     asked_at: askedAt,
     ...(deadline !== undefined && { deadline }),
     ...whomToJson(row),
@@ -338,8 +352,8 @@ export function describeCalls(calls: readonly CallProgress[]): readonly string[]
   });
 }
 
-function describeDecision({ decision, decidedBy }: PermissionDecision): string {
-  return oneLine(`${decision} by ${describeDecider(decidedBy)}`);
+function describeDecision(event: PermissionDecision): string {
+  return oneLine(`${decisionWord(event)} by ${describeDecider(event.decidedBy)}`);
 }
 
 /** Describes the recorded decisions and answers that a person gave for the whole turn: they count for later calls. */

@@ -27,6 +27,7 @@ export { failureNote, renderResultLines } from "./result-lines.ts";
 export { isDiff, type Paint, plain, type StyleName } from "./style.ts";
 export {
   answerToJson,
+  checkToJson,
   describeCalls,
   describeEnd,
   describeIncomplete,

@@ -75,6 +75,7 @@ test.each<[Decider, string]>([
   [{ kind: "policy", key: "a.b.run" }, "policy (a.b.run)"],
   [{ kind: "remembered", from: "call_1.go.1" }, "remembered (call_1.go.1)"],
   [{ kind: "default" }, "default"],
+  [{ kind: "tool" }, "the tool's own check"],
   [{ kind: "answers_file", entry: "answers[3]" }, "answers file (answers[3])"],
   [{ kind: "unknown", raw: { kind: "committee", size: 3 } }, "committee"],
   [{ kind: "unknown", raw: { size: 3 } }, "unknown"],
@@ -121,6 +122,8 @@ test.each<[Partial<PermissionDecision>, string]>([
     { decision: "denied", cause: "prompt_failed", problem: "no screen" },
     'denied: the prompt failed ("no screen") (you, via tty)',
   ],
+  [{ decision: "edited", decidedBy: { kind: "tool" } }, "found done (the tool's own check)"],
+  [{ decidedBy: { kind: "tool" } }, "found not done (the tool's own check)"],
 ])("a decision about a call is described for people: %j", (fields, words) => {
   expect(describeDecided({ ...permission("call_1"), ...fields })).toBe(words);
 });

@@ -83,6 +83,15 @@ export function describeAnswer(outcome: InquiryOutcome): string {
   return answer + by;
 }
 
+/** In words that `by` can follow. */
+export function decisionWord({
+  decision,
+  decidedBy,
+}: Pick<PermissionDecision, "decision" | "decidedBy">): string {
+  if (decidedBy.kind !== "tool") return decision;
+  return decision === "edited" ? "found done" : "found not done";
+}
+
 /** For people: `approved (you, via terminal)`, `denied: no one could be asked (policy: …)`. */
 export function describeDecided({
   decision,
@@ -96,7 +105,8 @@ export function describeDecided({
     problem === undefined ? "" : ` (${jsonLine(problem)})`,
     reason === undefined ? "" : `, reason: ${jsonLine(reason)}`,
   ];
-  return `${decision}${details.join("")} (${describeAnswerer(decidedBy)})`;
+  const word = decisionWord({ decision, decidedBy });
+  return `${word}${details.join("")} (${describeAnswerer(decidedBy)})`;
 }
 
 const CAUSES = {

@@ -12,7 +12,13 @@ import {
 import { codeFence } from "../tool/index.ts";
 import { assertNever } from "../util/index.ts";
 import { describeFiles } from "./files.ts";
-import { describeOutcome, describeSource, describeVoid, describeVote } from "./inquiry.ts";
+import {
+  decisionWord,
+  describeOutcome,
+  describeSource,
+  describeVoid,
+  describeVote,
+} from "./inquiry.ts";
 import { neutralize, oneLine } from "./neutralize.ts";
 import { describeUndo } from "./undo.ts";
 
@@ -121,7 +127,8 @@ function renderResponse(content: ChatResponse["content"], time: string): string[
 
 function describePermission({ tool, decision, decidedBy, reason }: PermissionDecision): string {
   const because = reason === undefined ? "" : `: ${reason}`;
-  return oneLine(`${tool} ${decision} by ${describeDecider(decidedBy)}${because}`);
+  const word = decisionWord({ decision, decidedBy });
+  return oneLine(`${tool} ${word} by ${describeDecider(decidedBy)}${because}`);
 }
 
 function stepText({ name, result, failure }: ToolStep): string {

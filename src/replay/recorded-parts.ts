@@ -6,6 +6,7 @@ import type {
   InterruptMenu,
 } from "../agent/index.ts";
 import type {
+  CheckCode,
   ConversationEvent,
   InquiryRequest,
   InquiryResponse,
@@ -170,13 +171,37 @@ export function recordedExecutor(
       await script.untilClosed(signal);
       return { type: "cancelled" };
     },
+    ...recordedChecks(script, lane),
   };
 }
+
+/** What the tool's own check said, if it was asked. No check runs again: what it looks at has changed since. */
+function recordedChecks(script: ReplayScript, lane: Lane): Pick<Executor, "check"> {
+  const upcoming = script.upcoming(lane);
+  const start = upcoming.findIndex(({ type }) => type === "attempt_start");
+  const before = start === -1 ? upcoming : upcoming.slice(0, start);
+  const about = before
+    .filter((event) => event.type === "permission_request" || event.type === "permission_decision")
+    .find(({ action }) => action === "rerun");
+  if (about?.check === undefined) return {};
+  const { check, result } = about;
+  if (check === "done" && result !== undefined) {
+    const { added: _, ...found } = result;
+    return { check: async () => ({ type: "done", ...found }) };
+  }
+  const known = CHECKS.find((each) => each === check) ?? "unknown";
+  return { check: async () => ({ type: known }) };
+}
+
+const CHECKS = ["not_done", "unknown", "failed", "timed_out"] as const satisfies readonly Exclude<
+  CheckCode,
+  "done"
+>[];
 
 /** A live tool. It does not run if it had no result when its process ended. */
 export function observedExecutor(script: ReplayScript, lane: Lane, executor: Executor): Executor {
   return {
-    ...executor,
+    ...recordedChecks(script, lane),
     attempt: async (request) => {
       const [next] = script.upcoming(lane);
       if (next === undefined) {

@@ -17,7 +17,7 @@ import {
   eventsOf,
   StreamEntry,
 } from "../conversation/index.ts";
-import type { AttemptRequest, AttemptResult } from "../executor/index.ts";
+import type { AttemptRequest, AttemptResult, CheckResult, Executor } from "../executor/index.ts";
 import type { InquiryAnswer, InquiryCall } from "../answer-model/index.ts";
 import { ProviderError } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
@@ -359,6 +359,39 @@ describe("a replay", () => {
     const { stream } = conversation;
     const toolbox = deployToolbox(done);
     expect(await replayConversation({ stream, toolbox })).toEqual({ turns: 1 });
+  });
+
+  test.each<CheckResult>([
+    { type: "done", content: "It is deployed.", isError: false },
+    { type: "not_done" },
+    { type: "unknown" },
+    { type: "timed_out" },
+  ])("repeats what the tool's own check said, and runs no check: $type", async (said) => {
+    const finished = await recordDeploy(WHERE, done);
+    const before = [...eventsOf(finished.stream.entries)];
+    const start = before.findIndex(({ type }) => type === "attempt_start");
+    const conversation = await new MemoryConversationStore(CLOCK).create({});
+    await conversation.append(...before.slice(0, start + 1));
+    let checks = 0;
+    const checking: Executor = {
+      attempt: async (request) => done(request),
+      check: async () => {
+        checks += 1;
+        return said;
+      },
+    };
+    const tools = [{ name: "deploy", executor: checking }];
+    const toolbox = toolboxOf({ tools, config: { deploy: { run: "ask" } } });
+    const model = new ScriptedModel({ replies: ["Done."] });
+    const prompter = new ScriptedPrompter({ answers: [{ answer: "skip" }] });
+    await createTurn({ conversation, model, toolbox, prompter, clock: CLOCK }).resume();
+    const { stream } = conversation;
+    expect([
+      await replayConversation({ stream, toolbox }),
+      await replayConversation({ stream, toolbox: deployToolbox(done) }),
+      await replayConversation({ stream, toolbox, runsTools: true }),
+      checks,
+    ]).toEqual([{ turns: 1 }, { turns: 1 }, { turns: 1 }, 1]);
   });
 
   test("finds everything as recorded if a later call was asked about first, and answered for both", async () => {
@@ -728,9 +761,19 @@ function storyToolbox(calls: readonly Call[]): Toolbox {
   const attempts = new Map<number, number>();
   const tools = Object.keys(POLICIES).map((name) => ({
     name,
-    executor: { attempt: (request: AttemptRequest) => attempt(name, request) },
+    executor: {
+      attempt: (request: AttemptRequest) => attempt(name, request),
+      ...(CHECKING.has(name) && { check: (request: Checked) => check(name, request) }),
+    },
   }));
   return toolboxOf({ tools, config: POLICIES });
+
+  async function check(name: string, { arguments: given }: Checked): Promise<CheckResult> {
+    const { takes = 0 } = calls[Number(given["key"])] ?? {};
+    await setImmediate();
+    const type = (["unknown", "not_done", "done", "failed"] as const)[takes] ?? "timed_out";
+    return type === "done" ? { type, content: `found by ${name}`, isError: false } : { type };
+  }
 
   async function attempt(
     name: string,
@@ -750,6 +793,11 @@ function storyToolbox(calls: readonly Call[]): Toolbox {
     return { type: "needs_input", question, more, source: { source: "tool", name } };
   }
 }
+
+/** The tools that can say what became of a call in doubt. */
+const CHECKING = new Set(["plain", "patient", "advised"]);
+
+type Checked = Pick<AttemptRequest, "arguments">;
 
 /** Each tool is another one from then on. */
 function changing(toolbox: Toolbox, changesAt: readonly number[]): Toolbox {

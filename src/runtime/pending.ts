@@ -122,7 +122,10 @@ export function pendingInTurn(turn: PendingTurn): readonly PendingDecision[] {
     const question =
       request?.type === "inquiry_request"
         ? request.question
-        : questionAbout(kind === "question" ? "permission" : kind, tool, call?.steps);
+        : questionAbout(kind === "question" ? "permission" : kind, tool, {
+            steps: call?.steps,
+            check: request?.check,
+          });
     return {
       ...item,
       conversation: id,

@@ -44,6 +44,38 @@ test.each([
 });
 
 test.each([
+  [{}, false],
+  [{ check: true }, true],
+])("a local tool with the config %j checks its calls in doubt: %s", async (config, expected) => {
+  const make = { enable: true, source: "local", command: "make", ...config };
+  const own = parseConfigOrThrow("test", { conversation: { tools: { make } } });
+  await using tools = openTools(machine, mergeConfig(shippedConfig().builtins, own));
+  const found = await tools.toolbox.find("make", signal);
+  expect(found?.executor.check !== undefined).toBe(expected);
+});
+
+test.each([
+  [true, {}, true],
+  [true, { check: false }, false],
+  [false, {}, false],
+  [false, { check: true }, false],
+])(
+  "a program's tool that can check its calls (%s) does so with the config %j: %s",
+  async (canCheck, config, expected) => {
+    const tool = defineTool({
+      name: "moon",
+      description: "Looks at the moon.",
+      parameters: { type: "object" },
+      run: () => "full",
+      ...(canCheck && { check: () => ({ type: "unknown" as const }) }),
+    });
+    const toolbox = await createOwnToolbox({ tools: [tool], toolConfig: { moon: config } });
+    const found = await toolbox.find("moon", signal);
+    expect(found?.executor.check !== undefined).toBe(expected);
+  },
+);
+
+test.each([
   [true, {}, true],
   [undefined, {}, false],
   [undefined, { idempotent: true }, true],

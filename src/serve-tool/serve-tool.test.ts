@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import {
   booleanQuestion,
   defineTool,
-  outcomeToWire,
   parseOutcome,
   textQuestion,
+  type Tool,
 } from "../tool/index.ts";
 import { isJpError, type Json, type JsonObject } from "../util/index.ts";
 import { runCall } from "./serve-tool.ts";
@@ -21,7 +21,7 @@ const report = defineTool<{ readonly to: string }>({
 /** The output of a program that is called with this on its standard input. */
 async function serve(tool: Json): Promise<JsonObject> {
   const { signal } = new AbortController();
-  return outcomeToWire(await runCall(report, JSON.stringify({ tool }), signal));
+  return runCall(report, JSON.stringify({ tool }), signal);
 }
 
 describe("a tool that is served as a program", () => {
@@ -60,7 +60,7 @@ describe("a tool that is served as a program", () => {
     const { signal } = new AbortController();
     const answered = async (bindings: JsonObject) => {
       const tool = { name: "clear", arguments: {}, answers: { sure: true }, bindings };
-      return outcomeToWire(await runCall(bound, JSON.stringify({ tool }), signal));
+      return runCall(bound, JSON.stringify({ tool }), signal);
     };
     expect([await answered({ sure: "new" }), await answered({ sure: "old" })]).toMatchObject([
       { type: "success", content: "true" },
@@ -78,8 +78,8 @@ describe("a tool that is served as a program", () => {
     const { signal } = new AbortController();
     const tool = { name: "keyed", arguments: {}, answers: {} };
     const keysOf = async (context: Json) => {
-      const outcome = await runCall(keyed, JSON.stringify({ tool, context }), signal);
-      if (outcome.type !== "success") throw new Error("It failed.");
+      const outcome = parseOutcome(await runCall(keyed, JSON.stringify({ tool, context }), signal));
+      if (outcome?.type !== "success") throw new Error("It failed.");
       return JSON.parse(outcome.content) as readonly string[];
     };
     const [given, ...random] = [
@@ -90,6 +90,49 @@ describe("a tool that is served as a program", () => {
     expect(given).toEqual(["4f1b", "4f1b"]);
     expect(random.map((keys) => new Set(keys).size)).toEqual([1, 1]);
     expect(new Set(random.flat().filter((key) => /^[0-9a-f]{32}$/.test(key))).size).toBe(2);
+  });
+
+  test("checks a call instead of running it if its caller says so, and never runs it then", async () => {
+    let runs = 0;
+    const pay = defineTool({
+      name: "pay",
+      description: "",
+      parameters: {},
+      run: () => (runs += 1),
+      check: async (args, { idempotencyKey }) =>
+        idempotencyKey === "4f1b"
+          ? { type: "done", result: { content: [{ type: "text", text: "paid" }] } }
+          : { type: args["amount"] === 0 ? "not_done" : "unknown" },
+    });
+    const failing = defineTool({
+      ...pay,
+      run: () => (runs += 1),
+      check: () => ({ type: "perhaps" }) as never,
+    });
+    const unable = defineTool({ ...pay, run: () => (runs += 1) });
+    const { signal } = new AbortController();
+    const check = (tool: Tool, key: string | undefined, args: JsonObject = {}) => {
+      const context = { action: "check", idempotency_key: key };
+      const document = { tool: { name: "pay", arguments: args, answers: {} }, context };
+      return runCall(tool, JSON.stringify(document), signal);
+    };
+    expect([
+      await check(pay, "4f1b"),
+      await check(pay, "77aa", { amount: 0 }),
+      await check(pay, "77aa"),
+      await check(pay, undefined, { amount: 0 }),
+      await check(failing, "4f1b"),
+      await check(unable, "4f1b"),
+      runs,
+    ]).toEqual([
+      { type: "done", result: { type: "success", content: "paid" } },
+      { type: "not_done" },
+      { type: "unknown" },
+      { type: "unknown" },
+      { type: "failed" },
+      { type: "unknown" },
+      0,
+    ]);
   });
 
   test("cannot run a step once, and says why", async () => {

@@ -1,12 +1,13 @@
 /**
  * Runs a tool as a program: reads one call from standard input, writes its outcome to standard
  * output. A tool written with `defineTool` becomes a local tool: `command = "node my-tool.ts"`. Its process has no record,
- * so that `once` is not available; `idempotencyKey` is that of jp's call.
+ * so that `once` is not available; `idempotencyKey` is that of jp's call. Told to check a call, it runs nothing.
  */
 import { stdin, stdout, stderr } from "node:process";
 import { text } from "node:stream/consumers";
-import { type Tool, type ToolCall, type Outcome, outcomeToWire } from "../tool/index.ts";
+import { callCheckToWire, outcomeToWire, type Tool, type ToolCall } from "../tool/index.ts";
 import {
+  type JsonObject,
   messageOf,
   objectField,
   optionalString,
@@ -20,30 +21,50 @@ import {
 export async function serveTool(tool: Tool): Promise<void> {
   const abort = new AbortController();
   process.once("SIGTERM", () => abort.abort());
-  const outcome = await runCall(tool, await text(stdin), abort.signal);
-  stdout.write(`${JSON.stringify(outcomeToWire(outcome))}\n`);
+  const output = await runCall(tool, await text(stdin), abort.signal);
+  stdout.write(`${JSON.stringify(output)}\n`);
 }
 
-/** Runs the call that a document describes. Never throws. */
-export async function runCall(tool: Tool, document: string, signal: AbortSignal): Promise<Outcome> {
+/** Runs the call that a document describes, or checks it. Returns what the program prints. Never throws. */
+export async function runCall(
+  tool: Tool,
+  document: string,
+  signal: AbortSignal,
+): Promise<JsonObject> {
   try {
     const shape = shapeOf(parseJson(document));
     const call = objectField(shape, "tool");
     stringField(call, "name");
-    return await tool.execute({
-      arguments: objectField(call, "arguments").value,
+    const args = objectField(call, "arguments").value;
+    if (readAction(shape) === "check") {
+      const checked = { arguments: args, ...readKey(shape), signal, onProgress };
+      return callCheckToWire((await tool.checkCall?.(checked)) ?? { type: "unknown" });
+    }
+    const outcome = await tool.execute({
+      arguments: args,
       answers: objectField(call, "answers").value,
       notes: readTexts(call, "notes"),
       bindings: readTexts(call, "bindings"),
       ...readKey(shape),
       signal,
-      onProgress: (message) => stderr.write(`${message}\n`),
+      onProgress,
     });
+    return outcomeToWire(outcome);
   } catch (error) {
     const reason = messageOf(error);
     const message = `This program is a jp tool and expects a call on standard input (${reason}).`;
-    return { type: "error", message, trace: [], transient: false };
+    return outcomeToWire({ type: "error", message, trace: [], transient: false });
   }
+}
+
+function onProgress(message: string): void {
+  stderr.write(`${message}\n`);
+}
+
+/** Not every program that calls tools says what it wants. */
+function readAction(shape: Shape): string | undefined {
+  if (shape.value["context"] == null) return undefined;
+  return optionalString(objectField(shape, "context"), "action");
 }
 
 /** Not every program that calls tools has one. */

@@ -15,6 +15,7 @@ import {
   stringField,
 } from "../util/index.ts";
 import { answerFits } from "./answer.ts";
+import type { CallCheck } from "./call-check.ts";
 import type { ContentBlock } from "./content.ts";
 import { type Outcome, parseContent } from "./outcome.ts";
 import type { AnswerTo, InquirySource, Question } from "./question.ts";
@@ -43,7 +44,15 @@ export interface Tool<Name extends string = string> {
   inquirySource(name: string): InquirySource;
   /** The caller has checked the arguments. Never throws: an exception becomes an error outcome. */
   execute(call: ToolCall): Promise<Outcome>;
+  /** Finds out what became of a call that was cut off. Never throws: an exception becomes `failed`. Absent if it cannot. */
+  checkCall?(call: CallToCheck): Promise<CallCheck>;
 }
+
+/** A call that was cut off while it was running. */
+export type CallToCheck = Pick<
+  ToolCall,
+  "toolCallId" | "arguments" | "signal" | "onProgress" | "idempotencyKey"
+>;
 
 /** One attempt of a call: its arguments, and the answers so far. */
 export interface ToolCall {
@@ -88,6 +97,21 @@ export interface ToolContext {
   readonly progress: (message: string) => void;
 }
 
+/** The second argument of `check`. */
+export type CheckContext = Pick<
+  ToolContext,
+  "toolCallId" | "signal" | "idempotencyKey" | "progress"
+>;
+
+/** What became of a call that was cut off while it was running. */
+export type ToolCheck =
+  /** It has done its work. The result is as `run` would have returned it. */
+  | { readonly type: "done"; readonly result: Json | ToolContent }
+  /** It has done nothing, and nothing of it is still under way: jp runs it again without asking. */
+  | { readonly type: "not_done" }
+  /** jp asks a person. */
+  | { readonly type: "unknown" };
+
 /** Returns the answer if there is one. Otherwise the call ends here and runs again once there is. */
 export type Ask = <Asked extends Question>(question: Asked) => Promise<AnswerTo<Asked>>;
 
@@ -128,6 +152,12 @@ export interface ToolDefinition<Arguments, Name extends string = string> {
   run(args: Arguments, context: ToolContext): Promise<Json | ToolContent> | Json | ToolContent;
   /** Safe to run twice: if jp stops during a call, it runs the call again without asking. */
   readonly isIdempotent?: boolean;
+  /**
+   * Says what became of a call that was cut off while it was running, so that no person has to: ask the service whether it
+   * knows the `idempotencyKey`. It must change nothing, and may be called several times. An error, no result within 30 seconds
+   * and anything that is not a `ToolCheck` count as `unknown`.
+   */
+  check?(args: Arguments, context: CheckContext): Promise<ToolCheck> | ToolCheck;
   readonly inquirySource?: (name: string) => InquirySource;
 }
 
@@ -159,6 +189,7 @@ export function defineTool<Arguments = JsonObject, const Name extends string = s
     ...(isIdempotent !== undefined && { isIdempotent }),
     inquirySource: inquirySource ?? ((tool) => ({ source: "tool", name: tool })),
     execute: (call) => execute(definition, call),
+    ...(definition.check !== undefined && { checkCall: (call) => checkCall(definition, call) }),
   };
 }
 
@@ -190,6 +221,37 @@ async function run<Arguments>(
   } catch (thrown) {
     return { type: "error", message: messageOf(thrown), trace: causesOf(thrown), transient: false };
   }
+}
+
+async function checkCall<Arguments>(
+  definition: ToolDefinition<Arguments>,
+  call: CallToCheck,
+): Promise<CallCheck> {
+  const { toolCallId, signal, onProgress, idempotencyKey } = call;
+  if (idempotencyKey === undefined) return { type: "unknown" }; // It would be another one than the call had.
+  try {
+    const args = await parseArguments(definition, structuredClone(call.arguments));
+    const checked: unknown = await definition.check?.(args, {
+      ...(toolCallId !== undefined && { toolCallId }),
+      signal,
+      idempotencyKey,
+      progress: (message) => onProgress?.(message),
+    });
+    return toCallCheck(checked);
+  } catch (thrown) {
+    onProgress?.(messageOf(thrown));
+    return { type: "failed" };
+  }
+}
+
+/** A tool without types may return anything. Throws `ShapeError`. */
+function toCallCheck(checked: unknown): CallCheck {
+  if (!isJsonObject(checked)) return { type: "failed" };
+  const { type, result } = checked;
+  if (type === "not_done" || type === "unknown") return { type };
+  const outcome = type === "done" && result !== undefined ? toOutcome(result) : undefined;
+  if (outcome === undefined || outcome.type === "needs_input") return { type: "failed" };
+  return { type: "done", result: outcome };
 }
 
 /** A tool without types may return nothing. Throws `ShapeError` for an invalid question. */

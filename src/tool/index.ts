@@ -11,12 +11,15 @@ export {
 export {
   type Ask,
   type AskAll,
+  type CallToCheck,
+  type CheckContext,
   type Tool,
   defineTool,
   type Once,
   type QuestionBlock,
   type RunStep,
   type ToolCall,
+  type ToolCheck,
   type ToolContent,
   type ToolContext,
   type ToolDefinition,
@@ -70,6 +73,12 @@ export {
   type UnknownBlock,
 } from "./content.ts";
 export { type Confinement, type ToolOrigin, type ToolSource, type UndoForecast } from "./source.ts";
+export {
+  type CallCheck,
+  callCheckToWire,
+  parseCallCheck,
+  type ResultOutcome,
+} from "./call-check.ts";
 export { type Outcome, outcomeToWire, parseOutcome } from "./outcome.ts";
 export {
   isStandardSchema,

@@ -294,6 +294,7 @@ test.each<[string, string, JsonObject]>([
   ["seems to be another", "write", { questions: { sure: { prompt_label: "jp" } } }],
   ["puts into another group", "write", { group: "docs" }],
   ["runs again", "write", { idempotent: true }],
+  ["decides about calls in doubt of", "write", { check: true }],
   ["ignores changes to files of", "write", { subject_ignore: ["state.json"] }],
   ["gives arguments", "write", { parameters: { path: { type: "string", default: "x" } } }],
   ["answers", "ask_user", { questions: { answer: { answer: "yes" } } }],
@@ -334,6 +335,7 @@ test.each<[string, JsonObject]>([
   ["is off", { enable: false }],
   ["is off unless it is named", { enable: "explicit" }],
   ["is not run twice", { idempotent: false }],
+  ["leaves calls in doubt to a person", { check: false }],
   ["ignores no changes to its files", { subject_ignore: [] }],
   ["is as it was", { enable: "off", run: "ask", group: "files", detached: { run: "deny" } }],
 ])(

@@ -199,6 +199,7 @@ function policyText(value: Entry): readonly string[] {
     group !== undefined ? `joins the group ${wordText(group)}` : "",
     timeout_secs === undefined ? "" : timeoutText(timeout_secs),
     value["idempotent"] === true ? "runs again without asking if jp stopped during a call" : "",
+    value["check"] === true ? "decides itself if jp stopped during a call" : "",
     ...ignoredText(list(value["subject_ignore"])),
     ...(isJsonObject(value["style"]) ? styleText(value["style"]) : []),
     ...(isJsonObject(value["detached"]) ? detachedText(value["detached"]) : []),

@@ -205,7 +205,7 @@ export function usesDefault(tool: JsonObject, key: string, claimed: Json): boole
 function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
   const { policy } = own;
   const { run, result, format, enable, group, timeout_secs, options, parameters, access } = fields;
-  const { idempotent, subject_ignore: ignored, effect, target } = fields;
+  const { idempotent, check, subject_ignore: ignored, effect, target } = fields;
   const rules = looserPolicy(tableIn(fields, "policy"), policy);
   const ownFormat = policy["format"] ?? (policy["run"] === "unattended" ? "unattended" : "ask");
   const detached = pick(tableIn(fields, "detached"), (prompt, mode) =>
@@ -235,6 +235,8 @@ function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
     ...(isJsonObject(target) && !namesSame(target, tableIn(policy, "target")) && { target }),
     // A call that may have run is run again without asking.
     ...(idempotent === true && policy["idempotent"] !== true && { idempotent }),
+    // What the tool says of such a call takes the place of a person's word.
+    ...(check === true && policy["check"] !== true && { check }),
     // A call runs although a file of its program is not the one that was shown.
     ...(ignored !== undefined &&
       !isDeepEqual(ignored, policy["subject_ignore"] ?? []) && { subject_ignore: ignored }),

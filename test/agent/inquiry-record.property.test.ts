@@ -124,6 +124,7 @@ function wrongDeciders(events: readonly ConversationEvent[], { turn }: Outcome):
         remembered.get(place(by.from)) === answer,
       policy: () => false,
       answers_file: () => false,
+      tool: () => false,
       unknown: () => false,
     }[by.kind]();
     if (by.kind === "user" && by.scope === "turn") remembered.set(place(event.id), answer);

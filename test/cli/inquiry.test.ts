@@ -384,6 +384,7 @@ describe("a filter", () => {
     "by-policy": { kind: "policy", key: "a.b.run" },
     "by-default": { kind: "default" },
     "by-answers_file": { kind: "answers_file", entry: "answers[0]" },
+    "by-tool": { kind: "tool" },
   };
 
   function placeAll(project: Project): string {
@@ -420,7 +421,8 @@ describe("a filter", () => {
       ["--outcome cancelled --outcome unanswered", ["cancelled", "open"]],
       ["--by user", ["by-user", "secret"]],
       ["--by assistant --by config", ["by-assistant", "by-config"]],
-      ["--by remembered --by policy --by default --by answers_file", allKinds.slice(3)],
+      ["--by remembered --by policy --by default", allKinds.slice(3, 6)],
+      ["--by answers_file --by tool", allKinds.slice(6)],
       ["--by user --outcome redacted", ["secret"]],
       ["--by user --outcome cancelled", []],
     ];
@@ -459,7 +461,10 @@ describe("a filter", () => {
       "answered, redacted, cancelled, approved, denied, edited, pending, unanswered, void",
     ],
     [["--kind", "guess"], "question, permission, delivery, in_doubt"],
-    [["--by", "nobody"], "user, assistant, config, remembered, policy, default, answers_file"],
+    [
+      ["--by", "nobody"],
+      "user, assistant, config, remembered, policy, default, answers_file, tool",
+    ],
   ])(
     "with an unknown value is a usage error that lists the known ones: %j",
     async (flags, known) => {

@@ -380,10 +380,12 @@ describe("the package in an empty project", { timeout: TIMEOUT_MS }, () => {
         { title: "Slow.", severity: "high" },
       );
       const clear = await tool("clear", file, { clear: true });
+      const book = await tool("order", { title: "Emma" });
       const order = await run("node", ["order.mts"], place);
-      expect([report, clear, order].map(({ stdout }) => stdout)).toEqual([
+      expect([report, clear, book, order].map(({ stdout }) => stdout)).toEqual([
         "mail! Slow. (no details), copies: 1\n",
         "notes.txt is empty.\n",
+        "Emma is ordered.\n",
         PAID_ONCE,
       ]);
     });

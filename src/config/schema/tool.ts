@@ -410,6 +410,11 @@ const toolSchema = group({
     "safe to run twice: if jp stops during a call, it runs the call again without asking",
     v.boolean(),
   ),
+  check: described(
+    "a local tool can say what became of a call that jp stopped during: its command runs with the action check, and must " +
+      "change nothing then; false: a person decides, whatever the tool can find out",
+    v.boolean(),
+  ),
   subject_ignore: described(
     "files of a local tool, relative to the workspace, that it writes itself: if one changes after you " +
       "allowed a call, the call still runs",

@@ -204,6 +204,8 @@ describe("an item", () => {
     [{ outcome: "answered", answer: "yes" }, '"yes"'],
     [{ outcome: "answered", answer: "a\u00a0b" }, '"a<U+00A0>b"'],
     [{ outcome: "redacted" }, "answered with a secret"],
+    [{ outcome: "edited", answered_by: { kind: "tool" } }, "found done"],
+    [{ outcome: "approved", answered_by: { kind: "tool" } }, "found not done"],
     [{}, "pending"],
   ])("says how it ended: %j", (end, words) => {
     expect(describeEnd(end)).toBe(words);

@@ -112,6 +112,8 @@ function deciderWords(by: DeciderJson): readonly [string, string | undefined] {
       return ["the answers file", by.entry];
     case "default":
       return ["the default", undefined];
+    case "tool":
+      return ["the tool's own check", undefined];
     default:
       return [by.kind, by.key];
   }
@@ -124,7 +126,15 @@ function describeAnswer(answer: Json): string {
 }
 
 /** How it ended, without who decided. */
-export function describeEnd({ outcome = "pending", answer, reason, cause }: OutcomeJson): string {
+export function describeEnd({
+  outcome = "pending",
+  answer,
+  reason,
+  cause,
+  ...end
+}: OutcomeJson): string {
+  if (end.answered_by?.kind === "tool")
+    return outcome === "edited" ? "found done" : "found not done";
   if (outcome === "redacted") return "answered with a secret";
   if (outcome === "answered" && answer !== undefined) return describeAnswer(answer);
   const why = reason ?? cause;

@@ -1,8 +1,22 @@
 /** Tools that ship with jp, or with the program that embeds it: their default config, and how they run. */
-import type { PartialToolConfig, ToolEffect } from "../../config/index.ts";
-import type { Confinement, Outcome, Tool, ToolCall, ToolSource } from "../../tool/index.ts";
+import type { PartialToolConfig, ToolEffect, ToolSettings } from "../../config/index.ts";
+import type {
+  CallCheck,
+  Confinement,
+  Outcome,
+  ResultOutcome,
+  Tool,
+  ToolCall,
+  ToolSource,
+} from "../../tool/index.ts";
 import { assertNever, type JsonObject } from "../../util/index.ts";
-import type { ArgumentKinds, AttemptRequest, AttemptResult, Executor } from "../port.ts";
+import type {
+  ArgumentKinds,
+  AttemptRequest,
+  AttemptResult,
+  CheckResult,
+  Executor,
+} from "../port.ts";
 
 /** A tool that ships with jp. */
 export interface ShippedTool {
@@ -23,8 +37,12 @@ export interface ShippedTool {
 /** What a call would run, and how it is confined, if it runs a command. */
 export type CallSource = Omit<ToolSource, "origin" | "identity"> & Confinement;
 
-/** `name` is the tool's name in the config, which is the one the model knows. */
-export function createBuiltinExecutor(tool: Tool, name: string): Executor {
+/** `name` is the tool's name in the config, which is the one the model knows. The config may turn its check off. */
+export function createBuiltinExecutor(
+  tool: Tool,
+  name: string,
+  { hasCheck = true }: Pick<ToolSettings, "hasCheck"> = {},
+): Executor {
   return {
     attempt: async (request) => {
       const { signal } = request;
@@ -41,7 +59,23 @@ export function createBuiltinExecutor(tool: Tool, name: string): Executor {
         signal.removeEventListener("abort", onAbort);
       }
     },
+    ...(hasCheck &&
+      tool.checkCall !== undefined && {
+        check: async (request) =>
+          toCheckResult((await tool.checkCall?.(request)) ?? { type: "unknown" }),
+      }),
   };
+}
+
+/** With the result as an attempt would have returned it. */
+export function toCheckResult(check: CallCheck): CheckResult {
+  if (check.type !== "done") return { type: check.type };
+  const { type, ...content } = toResultContent(check.result);
+  return { type: "done", isError: type === "error", ...content };
+}
+
+function toResultContent(outcome: ResultOutcome) {
+  return outcome.type === "error" ? toErrorResult(outcome) : outcome;
 }
 
 /** The key is made only for a tool that wants it. */
@@ -80,7 +114,7 @@ export function toErrorResult({
   message,
   trace,
   blocks,
-}: Extract<Outcome, { type: "error" }>): AttemptResult {
+}: Extract<Outcome, { type: "error" }>): Extract<AttemptResult, { type: "error" }> {
   const content = trace.length === 0 ? message : `${message}\n\nTrace:\n${trace.join("\n")}`;
   return { type: "error", content, ...(blocks !== undefined && { blocks }) };
 }

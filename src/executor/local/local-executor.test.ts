@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifies } from "../../../test/conformance/manifest.ts";
 import type { CommandConfig } from "../../config/index.ts";
 import { booleanQuestion, secretQuestion, selectQuestion, textQuestion } from "../../tool/index.ts";
-import type { Json } from "../../util/index.ts";
-import type { AttemptRequest, AttemptResult } from "../port.ts";
+import type { Json, JsonObject } from "../../util/index.ts";
+import type { AttemptRequest, AttemptResult, CheckResult, Executor } from "../port.ts";
 import {
   createLocalExecutor,
   type LocalEnvironment,
@@ -28,10 +28,7 @@ interface Options {
   readonly environment?: Partial<LocalEnvironment>;
 }
 
-function attempt(
-  command: CommandConfig | undefined,
-  options: Options = {},
-): Promise<AttemptResult> {
+function executorOf(command: CommandConfig | undefined, options: Options = {}): Executor {
   const settings: LocalToolSettings = {
     name: "x",
     source: { type: "local" },
@@ -46,7 +43,14 @@ function attempt(
     variables: process.env,
     ...options.environment,
   };
-  return createLocalExecutor(settings, environment).attempt({
+  return createLocalExecutor(settings, environment);
+}
+
+function attempt(
+  command: CommandConfig | undefined,
+  options: Options = {},
+): Promise<AttemptResult> {
+  return executorOf(command, options).attempt({
     arguments: {},
     answers: {},
     secretAnswers: [],
@@ -78,6 +82,84 @@ const script = (code: string, ...args: string[]): CommandConfig => ({
 
 const prints = (value: Json): CommandConfig =>
   shell(`cat <<'JSON'\n${JSON.stringify(value)}\nJSON`);
+
+function check(
+  command: CommandConfig,
+  settings: Partial<LocalToolSettings> = {},
+  { signal } = new AbortController(),
+): Promise<CheckResult> | undefined {
+  const executor = executorOf(command, { settings: { hasCheck: true, ...settings } });
+  return executor.check?.({ arguments: { amount: 2 }, idempotencyKey: "4f1b", signal });
+}
+
+describe("a check of a call in doubt", () => {
+  test("runs the tool's own command, which is told what to do, and about which call", async () => {
+    const result = "JSON.stringify({ tool, context })";
+    const checked = await check(script(`print({ type: "done", result: ${result} })`));
+    const { tool, context } = JSON.parse(checked?.type === "done" ? checked.content : "{}") as {
+      readonly tool: JsonObject;
+      readonly context: JsonObject;
+    };
+    expect([tool, context]).toMatchObject([
+      { name: "x", arguments: { amount: 2 }, answers: {} },
+      { action: "check", idempotency_key: "4f1b" },
+    ]);
+  });
+
+  test.each<[Json, CheckResult]>([
+    [
+      { type: "done", result: "paid" },
+      { type: "done", isError: false, content: "paid" },
+    ],
+    [
+      { type: "done", result: { type: "error", message: "no money" } },
+      { type: "done", isError: true, content: "no money" },
+    ],
+    [
+      { type: "done", result: { content: [{ type: "text", text: "paid" }] } },
+      { type: "done", isError: false, content: "paid" },
+    ],
+    [{ type: "not_done" }, { type: "not_done" }],
+    [{ type: "unknown" }, { type: "unknown" }],
+    [{ type: "done" }, { type: "failed" }],
+    [{ type: "done", result: 3 }, { type: "failed" }],
+    [{ type: "done", result: { type: "success" } }, { type: "failed" }],
+    [
+      { type: "done", result: { type: "needs_input", question: { id: "a", text: "A?" } } },
+      { type: "failed" },
+    ],
+    [{ type: "success", content: "paid" }, { type: "failed" }],
+    ["not_done", { type: "failed" }],
+  ])("prints what it has found: %j", async (printed, expected) => {
+    expect(await check(prints(printed))).toEqual(expected);
+  });
+
+  test.each<[string, CommandConfig]>([
+    ["exits with an error", shell(`echo '{"type":"not_done"}'; exit 1`)],
+    ["prints too much", shell(`yes | head -c 2000000; echo '{"type":"not_done"}'`)],
+    ["does not start", { program: "./missing", args: [], shell: false }],
+    ["has a template that cannot be filled in", shell("true", "{{tool.answers.x")],
+  ])("has failed if the command %s", async (_, command) => {
+    expect(await check(command)).toEqual({ type: "failed" });
+  });
+
+  test("is over when the time of the tool is, or the call is stopped", async () => {
+    const stopped = new AbortController();
+    const running = check(shell("sleep 60"), {}, stopped);
+    stopped.abort();
+    expect([await check(shell("sleep 60"), { timeoutMs: 20 }), await running]).toEqual([
+      { type: "timed_out" },
+      { type: "failed" },
+    ]);
+  });
+
+  test("is possible only if the config says so: any other program would run the call", () => {
+    const settings = [{}, { hasCheck: false }, { hasCheck: true }];
+    expect(
+      settings.map((each) => "check" in executorOf(shell("true"), { settings: each })),
+    ).toEqual([false, false, true]);
+  });
+});
 
 describe("the document on standard input", () => {
   test("contains the tool and its context, and is the same for templates", async () => {

@@ -12,7 +12,7 @@ import {
   type ProcessRequest,
   runProcess,
 } from "../../process/index.ts";
-import { type Outcome, parseOutcome } from "../../tool/index.ts";
+import { type Outcome, parseCallCheck, parseOutcome } from "../../tool/index.ts";
 import {
   assertNever,
   findJson,
@@ -22,15 +22,21 @@ import {
   ShapeError,
   systemErrorCode,
 } from "../../util/index.ts";
-import { toErrorResult } from "../builtin/builtin-executor.ts";
-import type { AttemptRequest, AttemptResult, Executor } from "../port.ts";
+import { toCheckResult, toErrorResult } from "../builtin/builtin-executor.ts";
+import type {
+  AttemptRequest,
+  AttemptResult,
+  CheckRequest,
+  CheckResult,
+  Executor,
+} from "../port.ts";
 import { renderCommand } from "./render-command.ts";
 import type { TemplateContext } from "./template.ts";
 
 /** The part of a tool's settings that matters when it is run. */
 export type LocalToolSettings = Pick<
   ToolSettings,
-  "name" | "source" | "command" | "options" | "timeoutMs"
+  "name" | "source" | "command" | "options" | "timeoutMs" | "hasCheck"
 >;
 
 /** Where local tools run, and within which limits. */
@@ -68,6 +74,9 @@ export function createLocalExecutor(
         return notRun(settings.name, messageOf(error));
       }
     },
+    ...(settings.hasCheck === true && {
+      check: async (request) => checkCall(settings, environment, request),
+    }),
   };
 }
 
@@ -77,12 +86,32 @@ async function runTool(
   environment: LocalEnvironment,
   request: AttemptRequest,
 ): Promise<AttemptResult> {
-  const { name, command, timeoutMs } = settings;
+  const { name, command } = settings;
   if (command === undefined) {
     return notRun(name, `it has no command. Set \`conversation.tools.${name}.command\`.`);
   }
+  const processRequest = await toProcess({ ...settings, command }, environment, request);
+  return toAttemptResult(name, processRequest, await runProcess(processRequest));
+}
+
+/** What an attempt and a check have in common. */
+interface DocumentRequest extends Pick<
+  AttemptRequest,
+  "arguments" | "answers" | "secretAnswers" | "notes" | "bindings" | "idempotencyKey" | "signal"
+> {
+  readonly action?: "run" | "check";
+  readonly onProgress?: (message: string) => void;
+}
+
+/** Throws `TemplateError`. */
+async function toProcess(
+  settings: LocalToolSettings & Required<Pick<LocalToolSettings, "command">>,
+  environment: LocalEnvironment,
+  request: DocumentRequest,
+): Promise<ProcessRequest> {
+  const { command, timeoutMs } = settings;
   const context = templateContext(settings, request, environment);
-  const processRequest = {
+  return {
     ...(await renderCommand(command, context)),
     cwd: environment.workspaceRoot,
     variables: environment.variables,
@@ -92,7 +121,28 @@ async function runTool(
     ...(request.onProgress !== undefined && { onLine: request.onProgress }),
     limits: { ...DEFAULT_LIMITS, ...environment.limits },
   };
-  return toAttemptResult(name, processRequest, await runProcess(processRequest));
+}
+
+/** The same command, told to look and not to act. Whatever goes wrong, no one knows more than before. */
+async function checkCall(
+  settings: LocalToolSettings,
+  environment: LocalEnvironment,
+  request: CheckRequest,
+): Promise<CheckResult> {
+  const { command } = settings;
+  if (command === undefined) return { type: "failed" };
+  const given = { answers: {}, secretAnswers: [], notes: {}, action: "check" } as const;
+  try {
+    const call = await toProcess({ ...settings, command }, environment, { ...request, ...given });
+    const end = await runProcess(call);
+    if (end.type === "timed_out") return { type: "timed_out" };
+    const isEnded = end.type === "exited" && "status" in end.exit && end.exit.status === 0;
+    if (!isEnded || end.stdout.isTruncated) return { type: "failed" };
+    return toCheckResult(parseCallCheck(findJson(end.stdout.toText())));
+  } catch (error) {
+    if (isNotLoaded(error)) throw error;
+    return { type: "failed" };
+  }
 }
 
 function notRun(name: string, problem: string): AttemptResult {
@@ -102,7 +152,7 @@ function notRun(name: string, problem: string): AttemptResult {
 /** Available to templates. Everyone on the machine can read a command line, so it has no secrets. */
 function templateContext(
   settings: LocalToolSettings,
-  request: AttemptRequest,
+  request: DocumentRequest,
   place: ToolPlace,
 ): TemplateContext {
   const { secretAnswers } = request;
@@ -114,9 +164,10 @@ function templateContext(
 /** The JSON document that the tool reads from standard input. */
 function toolDocument(
   { name, source, options }: LocalToolSettings,
-  { arguments: args, answers, notes, bindings = {}, idempotencyKey }: AttemptRequest,
+  { action = "run", arguments: args, answers, notes, bindings = {}, ...request }: DocumentRequest,
   place: ToolPlace,
 ): JsonObject {
+  const { idempotencyKey } = request;
   // With the source `local.<name>`, the process sees that name.
   const seenAs = source.type === "local" ? (source.tool ?? name) : name;
   return {
@@ -129,7 +180,7 @@ function toolDocument(
       options,
     },
     context: {
-      action: "run",
+      action,
       root: place.workspaceRoot,
       workspace_id: place.workspaceId,
       conversation_id: place.conversationId,
