@@ -6,6 +6,7 @@ import type {
   ConversationId,
   ConversationStream,
   Decider,
+  EventIds,
   InquiryId,
   DecisionVote,
   Reply,
@@ -14,7 +15,7 @@ import type {
 } from "../conversation/index.ts";
 import type { RefusedQuestions, RunnableTool } from "../executor/index.ts";
 import type { InquiryUpdate } from "../answer-model/index.ts";
-import type { EndReason, RequestUpdate, ToolSchema, Usage } from "../provider/index.ts";
+import type { EndReason, RequestNews, ToolSchema, Usage } from "../provider/index.ts";
 import type {
   Addressee,
   InquiryQuestion,
@@ -301,8 +302,16 @@ export interface Observer {
   observe(update: TurnUpdate): void;
 }
 
+/** What an update is about, as far as it is about one of them. */
+export interface UpdateIds extends EventIds {
+  /** Absent only in updates that do not come from jp. */
+  readonly conversation?: ConversationId;
+}
+
 /** One thing that happened in a turn. */
-export type TurnUpdate =
+export type TurnUpdate = UpdateIds & TurnNews;
+
+type TurnNews =
   /** The event has been written to disk. */
   | { readonly type: "event"; readonly event: ConversationEvent }
   /** A request to the model starts. The first of a turn is number 1. */
@@ -320,7 +329,7 @@ export type TurnUpdate =
     }
   | { readonly type: "response_end"; readonly reason: EndReason; readonly usage: Usage }
   /** Something happened to the request besides its reply. A `notice` may also be about an MCP server. */
-  | Exclude<RequestUpdate, { readonly type: "alive" }>
+  | RequestNews
   /** A model starts to summarize old turns. `turns` says which, as users see them, such as `turns 2..5`. */
   | { readonly type: "summary_start"; readonly turns: string; readonly model: string }
   /** Old turns were compacted: from now on the model sees less of them. The record keeps all of it. */

@@ -93,6 +93,11 @@ export interface TurnOptions<
   readonly clock?: Clock;
   /** Gets every update as it happens. `streamTurn` gives the same as a stream. */
   readonly observer?: Observer;
+  /**
+   * Spans of OpenTelemetry also have messages, arguments, results, answers and people's names: see `docs/telemetry.md`. Without an
+   * SDK there are no spans.
+   */
+  readonly tracesContent?: boolean;
   /** Ends the turn in good order. */
   readonly signal?: AbortSignal;
 }
