@@ -93,10 +93,7 @@ export interface TurnOptions<
   readonly clock?: Clock;
   /** Gets every update as it happens. `streamTurn` gives the same as a stream. */
   readonly observer?: Observer;
-  /**
-   * Spans of OpenTelemetry also have messages, arguments, results, answers and people's names: see `docs/telemetry.md`. Without an
-   * SDK there are no spans.
-   */
+  /** Spans also have messages, arguments, results, answers and people's names. There are spans where an SDK of OpenTelemetry is registered. */
   readonly tracesContent?: boolean;
   /** Ends the turn in good order. */
   readonly signal?: AbortSignal;

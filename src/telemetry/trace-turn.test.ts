@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import type { SpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { at } from "../conversation/events.fixture.ts";
 import { type ConversationEvent, eventsOf, StreamEntry } from "../conversation/index.ts";
 import { ProviderError } from "../provider/index.ts";
 import { answerInquiry, resumeTurn, runTurn, type TurnOptions } from "../runtime/index.ts";
@@ -189,6 +190,29 @@ describe("the spans of a turn", () => {
         ...person,
       },
     ]);
+  });
+
+  test("say the same of a call that may have run", async () => {
+    const conversation = await new MemoryConversationStore(new FakeClock()).create({});
+    const timestamp = at(1);
+    await conversation.append(
+      { type: "turn_start", timestamp },
+      { type: "chat_request", timestamp, content: "Go." },
+      { type: "tool_call_request", timestamp, id: "call_1", name: "pay", arguments: {} },
+      { type: "attempt_start", timestamp, toolCallId: "call_1" },
+    );
+    const model = new ScriptedModel({ replies: ["Done."] });
+    const prompter = new ScriptedPrompter({ answers: [{ answer: "skip" }] }, "web");
+    await resumeTurn(conversation, { model, tools: [pay], prompter, toolConfig: ASKING });
+    expect(spans.get("jp.decision in_doubt").attributes).toEqual({
+      "gen_ai.conversation.id": conversation.id,
+      "gen_ai.tool.call.id": "call_1",
+      "jp.decision.kind": "in_doubt",
+      "jp.decision.id": "call_1:rerun:1",
+      "jp.decision.outcome": "denied",
+      "jp.decision.decider.kind": "user",
+      "jp.decision.surface": "web",
+    });
   });
 
   test("are below what the program does", async () => {
