@@ -38,7 +38,7 @@ export class OpenSpan {
 
   /** Undefined if it cannot be continued. */
   get traceparent(): Traceparent | undefined {
-    const { traceId, spanId, traceFlags } = this.#span?.spanContext() ?? {};
+    const { traceId, spanId, traceFlags } = guarded(() => this.#span?.spanContext()) ?? {};
     if (traceFlags === undefined) return undefined;
     const flags = (traceFlags & 0xff).toString(16).padStart(2, "0");
     return findTraceparent(`00-${traceId}-${spanId}-${flags}`);
@@ -77,7 +77,7 @@ export class OpenSpan {
 
 /** The spans of one turn. */
 export class Spans {
-  readonly #tracer = trace.getTracer("jp-ts");
+  readonly #tracer = guarded(() => trace.getTracer("jp-ts"));
   readonly #open = new Set<OpenSpan>();
 
   start({ name, kind, attributes, parent, links = [], at }: SpanStart): OpenSpan {
@@ -88,7 +88,7 @@ export class Spans {
         links: [...links],
         ...(at !== undefined && { startTime: at }),
       };
-      return this.#tracer.startSpan(name, options, parent);
+      return this.#tracer?.startSpan(name, options, parent);
     });
     const opened = new OpenSpan(span, parent, (ended) => this.#open.delete(ended));
     this.#open.add(opened);
@@ -110,7 +110,7 @@ export function continueFrom(traceparent: Traceparent): Context {
 
 /** To the span of the context, if it has one. */
 export function linkTo(of: Context): readonly Link[] {
-  const linked = trace.getSpanContext(of);
+  const linked = guarded(() => trace.getSpanContext(of));
   return linked !== undefined && isSpanContextValid(linked) ? [{ context: linked }] : [];
 }
 

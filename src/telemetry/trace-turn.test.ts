@@ -446,6 +446,7 @@ describe("an error", () => {
   });
 });
 
+/** Fails wherever an SDK calls it. */
 class FailingProcessor implements SpanProcessor {
   onStart(): void {
     throw new Error("no room");
