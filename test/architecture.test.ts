@@ -54,6 +54,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "policy",
     "answer-model",
   ],
+  telemetry: ["util", "conversation", "storage", "provider", "executor", "answer-model", "agent"],
   runtime: [
     "util",
     "process",
@@ -69,6 +70,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "policy",
     "answer-model",
     "agent",
+    "telemetry",
   ],
   replay: [
     "util",
@@ -130,6 +132,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "trust",
     "notify",
     "attachment",
+    "telemetry",
     "runtime",
     "replay",
     "serve-mcp",

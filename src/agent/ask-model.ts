@@ -116,7 +116,7 @@ async function inquireBackend(
       observe: (update) => {
         if (update.type === "asked") spent.model = update.model;
         if (update.type === "response_end") spent.add(update.usage);
-        observer?.observe({ type: "inquiry_update", inquiryId, tool: name, update });
+        observer?.observe({ type: "inquiry_update", inquiryId, toolCallId, tool: name, update });
       },
     });
   } catch (error) {

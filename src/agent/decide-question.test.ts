@@ -340,7 +340,12 @@ describe("a model that is asked", () => {
       parts: { observer: { observe: (update) => void updates.push(update) } },
     });
     const told = updates.filter(({ type }) => type === "inquiry_update");
-    const own = { type: "inquiry_update", inquiryId: "call_1.q.1", tool: "x" };
+    const own = {
+      type: "inquiry_update",
+      inquiryId: "call_1.q.1",
+      toolCallId: "call_1",
+      tool: "x",
+    };
     expect(told).toEqual([
       { ...own, update: { type: "queued", model: "test/small" } },
       { ...own, update: { type: "asked", model: "test/small" } },

@@ -1095,7 +1095,9 @@ export class Decision implements Disposable {
       if (!isJpError(error) || error.code !== "cannot_sign") throw error;
       const { message, hint } = error;
       const notice = hint === undefined ? message : `${message}\n${hint}`;
-      observer?.observe({ type: "notice", message: notice });
+      const inquiryId = this.id as InquiryId; // It is on record.
+      const { toolCallId } = this.#asked;
+      observer?.observe({ type: "notice", message: notice, inquiryId, toolCallId });
       return undefined;
     }
   }

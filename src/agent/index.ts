@@ -5,7 +5,7 @@ export { loadForms } from "./load-decisions.ts";
 export { type CompactionContext, makeCompaction, recordCompaction } from "./compact.ts";
 export { closeCall, closeTurn } from "./closing.ts";
 export { type DataValidator, type Done, type InvalidData, isBesideReply } from "./data.ts";
-export { guardObserver } from "./observer.ts";
+export { guardObserver, warnOnce, withConversation } from "./observer.ts";
 export {
   type AnsweredForm,
   type AnsweredPrompt,
@@ -37,6 +37,7 @@ export {
   type RequestBase,
   type Toolbox,
   type TurnUpdate,
+  type UpdateIds,
 } from "./ports.ts";
 export { CLOSING_MS, defaultLabel, guardPrompter, noPrompter, signingOf } from "./prompts.ts";
 export { PromptQueue } from "./prompt-queue.ts";
@@ -45,7 +46,7 @@ export { type Overdue, settleOverdue } from "./route.ts";
 export { type DetachedDenial, TurnState } from "./memory.ts";
 export { createJournal, lastTurn } from "./journal.ts";
 export type { TurnContext } from "./context.ts";
-export { Turn, type TurnEnd, type TurnMessage, type TurnSetup } from "./turn.ts";
+export { type TraceTurn, Turn, type TurnEnd, type TurnMessage, type TurnSetup } from "./turn.ts";
 export { OUTCOME_UNKNOWN } from "./model-texts.ts";
 export type { Summarizer } from "./summary.ts";
 export { type CompactionSetup, DEFAULT_COMPACTION } from "./compaction-setup.ts";

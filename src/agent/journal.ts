@@ -1,5 +1,15 @@
 /** The record of a turn: what is written to it, and what of it is the turn's own. */
-import { type ConversationEvent, endOf, eventsOf, lastTurnOf } from "../conversation/index.ts";
+import {
+  type ConversationEvent,
+  endOf,
+  type EventIds,
+  eventsOf,
+  type IdentifiedEvent,
+  idsOf,
+  lastTurnOf,
+  type Traceparent,
+  withTraceparent,
+} from "../conversation/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import type { Journal, Observer } from "./ports.ts";
 
@@ -9,8 +19,15 @@ export interface TurnJournal extends Journal {
   recordWithNext(event: ConversationEvent): void;
 }
 
-/** Records to a stored conversation, and reports each event once it is on disk. */
-export function createJournal(conversation: ConversationWriter, observer?: Observer): TurnJournal {
+/**
+ * Records to a stored conversation, and reports each event once it is on disk. `traceparent`: of the turn as it is now, which
+ * is recorded with what it asks.
+ */
+export function createJournal(
+  conversation: ConversationWriter,
+  observer?: Observer,
+  traceparent?: () => Traceparent | undefined,
+): TurnJournal {
   let held: readonly ConversationEvent[] = [];
   return {
     conversation: conversation.id,
@@ -22,12 +39,25 @@ export function createJournal(conversation: ConversationWriter, observer?: Obser
     },
     record: async (...next) => {
       if (next.length === 0) return;
-      const events = [...held, ...next];
+      const all = [...held, ...next];
       held = [];
+      const trace = traceparent?.();
+      const events = trace === undefined ? all : withTraceparent(all, trace);
       await conversation.append(...events);
-      for (const event of events) observer?.observe({ type: "event", event });
+      if (observer === undefined) return;
+      for (const event of events)
+        observer.observe({ type: "event", event, ...about(event, conversation) });
     },
   };
+}
+
+/** An answer does not say itself which call it is about. */
+function about(event: ConversationEvent, of: Pick<Journal, "stream">): EventIds {
+  const { type, id, toolCallId, inquiryId }: IdentifiedEvent = event;
+  return idsOf({ type, id, toolCallId, inquiryId }, (decision) => {
+    const turn: readonly IdentifiedEvent[] = lastTurn(of);
+    return turn.find((each) => each.id === decision && each.toolCallId !== undefined)?.toolCallId;
+  });
 }
 
 /** The events of the turn that the record ends with. Those before the first `turn_start` form one too. */

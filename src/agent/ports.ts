@@ -14,7 +14,7 @@ import type {
 } from "../conversation/index.ts";
 import type { RefusedQuestions, RunnableTool } from "../executor/index.ts";
 import type { InquiryUpdate } from "../answer-model/index.ts";
-import type { EndReason, RequestUpdate, ToolSchema, Usage } from "../provider/index.ts";
+import type { EndReason, RequestNews, ToolSchema, Usage } from "../provider/index.ts";
 import type {
   Addressee,
   InquiryQuestion,
@@ -301,45 +301,57 @@ export interface Observer {
   observe(update: TurnUpdate): void;
 }
 
+/** What an update is about, as far as it is about one of them. */
+export interface UpdateIds {
+  /** Absent only in updates that do not come from jp. */
+  readonly conversation?: ConversationId;
+  /** Assigned by the provider. Not unique: some reuse ids within a turn. */
+  readonly toolCallId?: string;
+  /** Of a decision: the id under which the record has its request. Unique within the turn. */
+  readonly inquiryId?: InquiryId;
+}
+
 /** One thing that happened in a turn. */
-export type TurnUpdate =
+export type TurnUpdate = UpdateIds &
   /** The event has been written to disk. */
-  | { readonly type: "event"; readonly event: ConversationEvent }
-  /** A request to the model starts. The first of a turn is number 1. */
-  | { readonly type: "cycle_start"; readonly cycle: number }
-  | { readonly type: "reasoning_delta"; readonly text: string }
-  | { readonly type: "message_delta"; readonly text: string }
-  /** The model has started to write a call. */
-  | { readonly type: "tool_call_start"; readonly id: string; readonly name: string }
-  /** A tool reports progress. */
-  | {
-      readonly type: "tool_progress";
-      readonly toolCallId: string;
-      readonly tool: string;
-      readonly message: string;
-    }
-  | { readonly type: "response_end"; readonly reason: EndReason; readonly usage: Usage }
-  /** Something happened to the request besides its reply. A `notice` may also be about an MCP server. */
-  | Exclude<RequestUpdate, { readonly type: "alive" }>
-  /** A model starts to summarize old turns. `turns` says which, as users see them, such as `turns 2..5`. */
-  | { readonly type: "summary_start"; readonly turns: string; readonly model: string }
-  /** Old turns were compacted: from now on the model sees less of them. The record keeps all of it. */
-  | { readonly type: "compaction"; readonly compaction: Compaction }
-  /** Something happened to a tool's question that a model answers. */
-  | {
-      readonly type: "inquiry_update";
-      readonly inquiryId: InquiryId;
-      readonly tool: string;
-      readonly update: InquiryUpdate;
-    }
-  /** A question, permission or delivery was answered through another process. Its prompt closes. */
-  | {
-      readonly type: "answered_elsewhere";
-      readonly inquiryId: InquiryId;
-      readonly tool: string;
-      /** Absent if a question was cancelled. */
-      readonly by?: Decider;
-    };
+  (
+    | { readonly type: "event"; readonly event: ConversationEvent }
+    /** A request to the model starts. The first of a turn is number 1. */
+    | { readonly type: "cycle_start"; readonly cycle: number }
+    | { readonly type: "reasoning_delta"; readonly text: string }
+    | { readonly type: "message_delta"; readonly text: string }
+    /** The model has started to write a call. */
+    | { readonly type: "tool_call_start"; readonly id: string; readonly name: string }
+    /** A tool reports progress. */
+    | {
+        readonly type: "tool_progress";
+        readonly toolCallId: string;
+        readonly tool: string;
+        readonly message: string;
+      }
+    | { readonly type: "response_end"; readonly reason: EndReason; readonly usage: Usage }
+    /** Something happened to the request besides its reply. A `notice` may also be about an MCP server. */
+    | RequestNews
+    /** A model starts to summarize old turns. `turns` says which, as users see them, such as `turns 2..5`. */
+    | { readonly type: "summary_start"; readonly turns: string; readonly model: string }
+    /** Old turns were compacted: from now on the model sees less of them. The record keeps all of it. */
+    | { readonly type: "compaction"; readonly compaction: Compaction }
+    /** Something happened to a tool's question that a model answers. */
+    | {
+        readonly type: "inquiry_update";
+        readonly inquiryId: InquiryId;
+        readonly tool: string;
+        readonly update: InquiryUpdate;
+      }
+    /** A question, permission or delivery was answered through another process. Its prompt closes. */
+    | {
+        readonly type: "answered_elsewhere";
+        readonly inquiryId: InquiryId;
+        readonly tool: string;
+        /** Absent if a question was cancelled. */
+        readonly by?: Decider;
+      }
+  );
 
 /** The conversation as a turn reads it and adds to it. */
 export interface Journal {

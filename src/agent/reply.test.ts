@@ -496,5 +496,6 @@ test("all text is observed as it streams in", async () => {
   const end: ModelEvent = { type: "response_end", reason: "stop", usage: { input: 1 } };
   const start: ModelEvent = { type: "tool_call_start", id: "a", name: "echo" };
   await take(thought("Hm"), said("One "), said("two"), { type: "message_end" }, start, call, end);
-  expect(updates).toEqual([thought("Hm"), said("One "), said("two"), start, end]);
+  const observed = { ...start, toolCallId: "a" };
+  expect(updates).toEqual([thought("Hm"), said("One "), said("two"), observed, end]);
 });

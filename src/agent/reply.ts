@@ -18,6 +18,7 @@ import {
 import {
   type CachePolicy,
   type EndReason,
+  isNews,
   lengthLimitError,
   type Model,
   type ModelEvent,
@@ -111,7 +112,7 @@ async function streamOnce(
 ): Promise<unknown> {
   const { parameters, cache, request: limits } = assistant;
   const observe: ModelRequest["observe"] = (update) => {
-    if (update.type !== "alive") observer?.observe(update);
+    if (isNews(update)) observer?.observe(update);
   };
   const request = { parts, tools, toolChoice, parameters, cache, signal, observe };
   try {
@@ -227,7 +228,7 @@ export class ReplyRecorder {
       case "tool_call_delta":
         return undefined;
       case "tool_call_start":
-        return observer?.observe(event);
+        return observer?.observe({ ...event, toolCallId: event.id });
       case "tool_call_request":
         await this.#endOpenText();
         this.#held.push({ ...event, timestamp: timestampFromDate(this.#options.clock.now()) });

@@ -22,6 +22,7 @@ import {
   readTurnProgress,
   recordFiles,
   timestampFromDate,
+  type Traceparent,
   type TurnProgress,
   type UndoneFile,
   undoneSince,
@@ -96,9 +97,23 @@ export interface TurnSetup {
   readonly validateData?: DataValidator;
   /** The default if absent: see `DEFAULT_COMPACTION`. */
   readonly compaction?: CompactionSetup;
+  /** Traces the turn. */
+  readonly trace?: TraceTurn;
+  /** Of the turn as it is traced now. It is recorded with what the turn asks. */
+  readonly traceparent?: () => Traceparent | undefined;
   /** False to end with the turn in which the user says what to do instead. Otherwise the next one follows. */
   readonly startsNext?: boolean;
 }
+
+/**
+ * Runs a turn whose parts report what they do. `work` gets those parts, and has to be called once. Throws what `work` throws, and
+ * nothing else.
+ */
+export type TraceTurn = (
+  setup: TurnSetup,
+  turn: { readonly isResumed: boolean },
+  work: (traced: TurnSetup) => Promise<TurnEnd>,
+) => Promise<TurnEnd>;
 
 /** The request of the user that starts a turn. */
 export interface TurnMessage {
@@ -144,8 +159,8 @@ const UNASKED: ReadonlySet<ConversationEvent["type"]> = new Set(["turn_start", "
 
 /** One turn. Can be run or resumed once. */
 export class Turn {
-  readonly #setup: TurnSetup;
-  readonly #journal: TurnJournal;
+  #setup: TurnSetup;
+  #journal: TurnJournal;
   readonly #interrupts: Interrupts;
   readonly #prompts = new PromptQueue();
   /** Set with the first request: a turn that is resumed may end before. */
@@ -217,9 +232,24 @@ export class Turn {
     }
   }
 
-  async #start({ files = [], isChecked = true, ...message }: TurnMessage): Promise<TurnEnd> {
-    const { clock, protectsPending = false } = this.#setup;
+  async #traced(isResumed: boolean, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
+    const { trace } = this.#setup;
+    if (trace === undefined) return work();
+    return trace(this.#setup, { isResumed }, (traced) => {
+      this.#setup = traced;
+      this.#journal = createJournal(traced.conversation, traced.observer, traced.traceparent);
+      return work();
+    });
+  }
+
+  async #start(message: TurnMessage): Promise<TurnEnd> {
+    const { protectsPending = false } = this.#setup;
     if (protectsPending && message.replacesTurn !== true) this.#assertNothingWaits();
+    return this.#traced(false, () => this.#begin(message));
+  }
+
+  async #begin({ files = [], isChecked = true, ...message }: TurnMessage): Promise<TurnEnd> {
+    const { clock } = this.#setup;
     const recorded = files.length > 0 && { files: recordFiles(files) };
     const check = isChecked && message.schema !== undefined && { isChecked };
     const timestamp = timestampFromDate(clock.now());
@@ -263,9 +293,11 @@ export class Turn {
     if (!conversation.isOwnTurn && !allowsForeignTurn) throw foreignTurnError(conversation.id);
     this.#isOwn = conversation.isOwnTurn;
     const timestamp = timestampFromDate(clock.now());
-    this.#journal.recordWithNext({ type: "turn_resume", timestamp });
-    const events = lastTurn(this.#journal);
-    return this.#advance(TurnState.fromEvents(events, this.#journal.conversation));
+    return this.#traced(true, () => {
+      this.#journal.recordWithNext({ type: "turn_resume", timestamp });
+      const events = lastTurn(this.#journal);
+      return this.#advance(TurnState.fromEvents(events, this.#journal.conversation));
+    });
   }
 
   /** Does what the record says is missing, and then what the user has said instead of a yes, which starts another turn. */

@@ -149,7 +149,13 @@ describe("a question that is shown here and answered elsewhere", () => {
         "message: Done.",
       ],
       response: given,
-      update: { type: "answered_elsewhere", inquiryId: "a.sure.1", tool: "asker", by: ANA },
+      update: {
+        type: "answered_elsewhere",
+        inquiryId: "a.sure.1",
+        toolCallId: "a",
+        tool: "asker",
+        by: ANA,
+      },
     });
   });
 
@@ -392,7 +398,13 @@ describe("a secret from elsewhere", () => {
       isPromptClosed: true,
       attempt: { answers: { key: "s3cret" }, notes: {}, secretAnswers: ["key"] },
       response: given,
-      update: { type: "answered_elsewhere", inquiryId: "a.key.1", tool: "x", by: ANA },
+      update: {
+        type: "answered_elsewhere",
+        inquiryId: "a.key.1",
+        toolCallId: "a",
+        tool: "x",
+        by: ANA,
+      },
     });
     const recorded = turn.events.filter(({ type }) => type !== "tool_call_response");
     expect(

@@ -145,7 +145,7 @@ export class WaitingList {
       if (judged.type !== "fits") return judged;
       const reason = explainTaken(judged.item, event, directory);
       if (reason !== undefined) return { type: "refused", reason };
-      const { id, tool } = judged.item;
+      const { id, tool, toolCallId } = judged.item;
       const item = secret === undefined ? this.open(id) : this.#items.get(id);
       if (item === undefined) return undefined; // No one here could pass the secret on.
       if (item.isTaken) {
@@ -161,7 +161,8 @@ export class WaitingList {
       }
       await item.answerWith(offered, () => journal.record(event));
       const by = deciderOf(event);
-      observer?.observe({ type: "answered_elsewhere", inquiryId: id, tool, ...(by && { by }) });
+      const answered = { type: "answered_elsewhere", inquiryId: id, toolCallId, tool } as const;
+      observer?.observe({ ...answered, ...(by && { by }) });
       return { type: "recorded" };
     }
     return undefined;

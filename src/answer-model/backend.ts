@@ -16,6 +16,7 @@ import {
 import {
   type CollectedReply,
   collectReply,
+  isNews,
   type Model,
   type ModelRequest,
   type ToolSchema,
@@ -87,7 +88,8 @@ async function inquire(
     return { type: "failed", kind: "invalid_answer", message: "the question has no options" };
   }
   const assistant = options.assistant(call.target);
-  const model = await abortable(options.model(assistant), signal);
+  const found = await abortable(options.model(assistant), signal);
+  const model = call.watchModel?.(found) ?? found;
   const queue = queueFor(model);
   if (queue.isFull) call.observe?.({ type: "queued", model: model.id });
   return queue.run(async () => {
@@ -165,7 +167,7 @@ function watch({ signal, observe }: InquiryCall): Pick<ModelRequest, "signal" | 
   return {
     signal,
     observe: (update) => {
-      if (update.type !== "alive") observe(update);
+      if (isNews(update)) observe(update);
     },
   };
 }

@@ -4,7 +4,7 @@
  */
 import type { QuestionTarget } from "../config/index.ts";
 import type { ConversationStream, InquiryId } from "../conversation/index.ts";
-import type { EndReason, RequestUpdate, Usage } from "../provider/index.ts";
+import type { EndReason, Model, RequestNews, Usage } from "../provider/index.ts";
 import type { ModelPrompt, Question } from "../tool/index.ts";
 import type { Json } from "../util/index.ts";
 
@@ -30,6 +30,8 @@ export interface InquiryCall {
   readonly signal: AbortSignal;
   /** Gets what happens until there is an answer. Must neither throw nor block. */
   readonly observe?: (update: InquiryUpdate) => void;
+  /** Stands in for the model that is asked, to watch its requests. */
+  readonly watchModel?: (model: Model) => Model;
 }
 
 /** Events of an inquiry until it is answered. */
@@ -38,7 +40,7 @@ export type InquiryUpdate =
   | { readonly type: "queued"; readonly model: string }
   /** The model has the question. */
   | { readonly type: "asked"; readonly model: string }
-  | Exclude<RequestUpdate, { readonly type: "alive" }>
+  | RequestNews
   /** A reply is complete. An invalid one is followed by another attempt. */
   | { readonly type: "response_end"; readonly reason: EndReason; readonly usage: Usage };
 

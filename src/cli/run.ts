@@ -5,6 +5,7 @@ import path from "node:path";
 import type { CommanderError } from "commander";
 import { shellWord } from "../render/index.ts";
 import { controllingTerminal, DescriptorOutput, type OutputStream } from "../terminal/index.ts";
+import { isTracing } from "../telemetry/index.ts";
 import { JpError, loadModule } from "../util/index.ts";
 import type { SessionFlags } from "./command/session/open-session.ts";
 import {
@@ -26,7 +27,8 @@ export async function runInProcess(version: string): Promise<void> {
   if (status !== 0) process.exitCode = status;
   await new Promise((resolve) => setImmediate(resolve)); // A stream may still say that it could not write.
   // If nothing is left to do, Node would still free its memory, which takes longer than ending.
-  if (process.getActiveResourcesInfo().length === 0) process.exit();
+  // But an SDK of OpenTelemetry may have spans to send, which it does when nothing else is left.
+  if (process.getActiveResourcesInfo().length === 0 && !isTracing()) process.exit();
 }
 
 /** Returns the exit status; see `EXIT_STATUSES`. Never throws. */

@@ -193,6 +193,7 @@ const SUBJECT_KEYS = [
   "folder",
   "replaces",
   "person",
+  "traceparent",
 ];
 
 const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {

@@ -133,7 +133,14 @@ export interface DecisionSubject {
   readonly rung?: number;
   /** It need not be decided after this time. */
   readonly deadline?: Timestamp;
+  /** The span of the turn that asks, where turns are traced, so that whoever continues the turn continues its trace. */
+  readonly traceparent?: Traceparent;
 }
+
+declare const traceparentBrand: unique symbol;
+
+/** A span, as W3C Trace Context writes it: `00-<trace id>-<span id>-<flags>`. */
+export type Traceparent = string & { readonly [traceparentBrand]: "Traceparent" };
 
 /** What a decision takes besides someone who may make it. Whoever is named by a program alone, or by no one, cannot meet them. */
 export interface Terms {

@@ -28,6 +28,7 @@ import {
   StreamEntry,
   type SubjectDigest,
   type Timestamp,
+  type Traceparent,
   type TokenUsage,
   type ToolCallRequest,
   type ToolCallResponse,
@@ -329,6 +330,9 @@ const anySubject = {
   isForPerson: fc.constant(true),
   rung: fc.integer({ min: 1, max: 9 }),
   deadline: anyTimestamp,
+  traceparent: fc
+    .stringMatching(/^00-[0-9a-f]{31}1-[0-9a-f]{15}1-[0-9a-f]{2}$/)
+    .map((text) => text as Traceparent),
   forAny: fc.array(anyAddressee, { maxLength: 3 }),
   terms: objects(
     {},

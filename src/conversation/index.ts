@@ -17,6 +17,8 @@ export {
   StreamEntry,
   type ToolCallCompaction,
 } from "./entry.ts";
+export { type EventIds, type IdentifiedEvent, idsOf } from "./event-ids.ts";
+export { traceparentOf, findTraceparent, withTraceparent } from "./traceparent.ts";
 export {
   compareCreation,
   type ConversationCreation,
@@ -42,6 +44,7 @@ export {
   type RecordedSignature,
   type ToSign,
   type Terms,
+  type Traceparent,
   type DenialCause,
   type AnsweredOutcome,
   type AttemptStart,

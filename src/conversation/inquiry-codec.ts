@@ -47,6 +47,7 @@ import type {
   RecordedSignature,
 } from "./event.ts";
 import { findTimestamp, parseTimestamp, type Timestamp } from "./timestamp.ts";
+import { findTraceparent } from "./traceparent.ts";
 import { parseTerms, whomToJson } from "./whom.ts";
 
 const KNOWN_REASONS = {
@@ -122,7 +123,18 @@ export function parseSubject(shape: Shape): DecisionSubject {
     ...parseWhom(shape),
     ...parseRung(value["rung"]),
     ...parseDeadline(shape),
+    ...parseTrace(value["traceparent"]),
   };
+}
+
+/** Anything else than a valid one is left out: records come from elsewhere too. */
+function parseTrace(value: Json | undefined): Pick<DecisionSubject, "traceparent"> {
+  const traceparent = findTraceparent(value);
+  return traceparent === undefined ? {} : { traceparent };
+}
+
+function traceToJson({ traceparent }: DecisionSubject): JsonObject {
+  return traceparent === undefined ? {} : { traceparent };
 }
 
 function parseRung(rung: Json | undefined): Pick<DecisionSubject, "rung"> {
@@ -204,6 +216,7 @@ export function subjectToJson(event: DecisionSubject): JsonObject {
       subject_version: subject.version,
       subject_parts: subject.parts,
     }),
+    ...traceToJson(event),
   };
 }
 
@@ -362,6 +375,7 @@ export function inquiryRequestMirror(event: InquiryRequest): JsonObject {
     ...(Object.keys(question).length > 0 && { question }),
     ...(isForPerson === true && { person: true }),
     ...(subject !== undefined && { digest: subject.digest }),
+    ...traceToJson(event),
   };
 }
 

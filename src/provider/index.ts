@@ -16,7 +16,7 @@ export {
   type LanguageModelOptions,
 } from "./from-language-model.ts";
 export { type CollectedReply, type CollectedRequest, collectReply } from "./collect-reply.ts";
-export { INVALID_ARGUMENTS } from "./port.ts";
+export { INVALID_ARGUMENTS, isNews } from "./port.ts";
 export type {
   CachePolicy,
   EndReason,
@@ -26,6 +26,7 @@ export type {
   ModelProperties,
   ModelRequest,
   Reasoning,
+  RequestNews,
   RequestUpdate,
   SchemaChange,
   ToolChoice,

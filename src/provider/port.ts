@@ -59,12 +59,21 @@ export type RequestUpdate =
       /** It is part of the reply, and held back for now. */
       readonly isReply?: boolean;
     }
+  /** What the provider calls the reply that starts, and the model that writes it. */
+  | { readonly type: "response_start"; readonly id?: string; readonly model?: string }
   /** How many tokens of the prompt the model has read so far, including those from its cache. */
   | { readonly type: "prompt_progress"; readonly processed: number; readonly total: number }
   /** A note for the user about how the request was sent. Said once per model. */
   | { readonly type: "notice"; readonly message: string }
   /** The request failed and will be retried. */
   | ({ readonly type: "retry_start" } & Retry);
+
+/** Those that are about more than the request itself. */
+export type RequestNews = Exclude<RequestUpdate, { readonly type: "alive" | "response_start" }>;
+
+export function isNews(update: RequestUpdate): update is RequestNews {
+  return update.type !== "alive" && update.type !== "response_start";
+}
 
 /**
  * The effect of a schema on the rest of a request. `nothing` if it only constrains the output, `prompt`

@@ -23,6 +23,7 @@ import {
   INVALID_ARGUMENTS,
   type ModelEvent,
   type ModelRequest,
+  type RequestUpdate,
   type Usage,
 } from "./port.ts";
 import { brokenOffError, ProviderError } from "./provider-error.ts";
@@ -60,6 +61,7 @@ export async function* streamReply(
       for (const part of parts) {
         if (part.type === "error") throw toError(part.error);
         if (part.type === "raw") onRaw(part.rawValue);
+        else if (part.type === "response-metadata") request.observe?.(toStart(part));
         else reply.read(part);
       }
     } finally {
@@ -71,6 +73,15 @@ export async function* streamReply(
   } finally {
     yield* take();
   }
+}
+
+/** Packages of others may leave out any of it. */
+function toStart({ id, modelId }: Part<"response-metadata">): RequestUpdate {
+  return {
+    type: "response_start",
+    ...(typeof id === "string" && { id }),
+    ...(typeof modelId === "string" && { model: modelId }),
+  };
 }
 
 /** The names of the files that are sent. */

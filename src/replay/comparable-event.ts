@@ -50,6 +50,7 @@ const NOT_COMPARED = new Set([
   "person",
   "state",
   "problem",
+  "traceparent",
 ]);
 
 const DECISIONS: ReadonlySet<EventType> = new Set([

@@ -301,6 +301,7 @@ function createReplay(parts: Parts): Turn {
     menu: recordedMenu(script),
     validateData: recordedCheck(script),
     startsNext: false, // The record has it as a turn of its own.
+    isTraced: false, // Nothing happens that did not happen then.
   });
 }
 

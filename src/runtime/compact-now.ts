@@ -4,6 +4,7 @@ import {
   createJournal,
   makeCompaction,
   recordCompaction,
+  withConversation,
 } from "../agent/index.ts";
 import type { Compaction } from "../conversation/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
@@ -15,7 +16,8 @@ export async function compactNow(
   conversation: ConversationWriter,
   options: CompactOptions = {},
 ): Promise<readonly Compaction[]> {
-  const { clock = systemClock, observer, signal = new AbortController().signal } = options;
+  const { clock = systemClock, signal = new AbortController().signal } = options;
+  const observer = options.observer && withConversation(options.observer, conversation.id);
   const { summarizer = withModel(options.summaryModel) ?? noSummarizer } = options;
   const context: CompactionContext = {
     conversation,

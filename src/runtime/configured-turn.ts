@@ -21,6 +21,7 @@ export interface ConfiguredTurnOptions extends Pick<
   | "menu"
   | "observer"
   | "clock"
+  | "tracesContent"
 > {
   readonly model: Model;
   /** For the models that answer questions and write summaries. */

@@ -16,6 +16,7 @@ import { DEFAULT_LIMITS, resolveAssistant } from "../config/index.ts";
 import { createInquiryBackend, type InquiryBackend } from "../answer-model/index.ts";
 import { createPolicy, type Policy } from "../policy/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
+import { findTracing } from "../telemetry/index.ts";
 import { systemClock } from "../util/index.ts";
 import { toCompactionSetup } from "./compaction.ts";
 import { inquiryModelsOf, type InquiryModels, withSurroundings } from "./inquiry-models.ts";
@@ -39,6 +40,8 @@ export interface CreateTurnOptions extends Omit<TurnOptions, keyof ToolOptions> 
   readonly protectsPending?: boolean;
   /** See `TurnSetup`. */
   readonly startsNext?: boolean;
+  /** False: no spans, also where an SDK of OpenTelemetry is registered. */
+  readonly isTraced?: boolean;
   /** Rules, saved permissions and the mode. Without it, only the rules in the tools' own config count. */
   readonly policy?: Policy;
 }
@@ -62,6 +65,8 @@ export function createTurn(options: CreateTurnOptions): Turn {
   let schemas: readonly ToolSchema[] = [];
   const { inquiryModel = model } = options;
   const inquiryModels = inquiryModelsOf(options, toModel(inquiryModel), assistant);
+  const { tracesContent, isTraced = true } = options;
+  const trace = isTraced ? findTracing({ tracesContent }) : undefined;
   return new Turn({
     conversation: options.conversation,
     model,
@@ -91,7 +96,8 @@ export function createTurn(options: CreateTurnOptions): Turn {
     limits: { ...DEFAULT_LIMITS, ...options.limits },
     compaction: toCompactionSetup(options.compaction),
     ...(validateData !== undefined && { validateData }),
-    ...(observer !== undefined && { observer: guardObserver(observer) }),
+    ...(trace !== undefined && { trace }),
+    ...(observer !== undefined && { observer: guardObserver(observer, options.conversation.id) }),
   });
 }
 

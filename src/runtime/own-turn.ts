@@ -1,5 +1,11 @@
 /** Runs a turn of a program. Apart from `turn.ts`, so that programs load it with their first turn. */
-import { type DetachedDenial, isBesideReply, type Turn, type TurnEnd } from "../agent/index.ts";
+import {
+  type DetachedDenial,
+  isBesideReply,
+  type Turn,
+  type TurnEnd,
+  withConversation,
+} from "../agent/index.ts";
 import {
   type ConversationEvent,
   type ConversationStream,
@@ -39,10 +45,12 @@ export async function resumeOwnTurn<Data>(
 }
 
 async function untilEnd<Data>(
-  options: TurnOptions & Pick<CreateTurnOptions, "validateData" | "protectsPending">,
+  given: TurnOptions & Pick<CreateTurnOptions, "validateData" | "protectsPending">,
   start: (turn: Turn) => Promise<TurnEnd>,
 ): Promise<TurnResult<Data>> {
-  const { conversation, signal, mcpServers } = options;
+  const { conversation, signal, mcpServers } = given;
+  const observer = given.observer && withConversation(given.observer, conversation.id);
+  const options = { ...given, ...(observer !== undefined && { observer }) };
   await using opened = await openServers(mcpServers, options);
   const toolbox = await createOwnToolbox({ ...options, mcpServers: opened?.servers });
   const turn = createTurn({ ...options, toolbox });

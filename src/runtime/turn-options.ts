@@ -93,6 +93,8 @@ export interface TurnOptions<
   readonly clock?: Clock;
   /** Gets every update as it happens. `streamTurn` gives the same as a stream. */
   readonly observer?: Observer;
+  /** Spans also have messages, arguments, results, answers and people's names. There are spans where an SDK of OpenTelemetry is registered. */
+  readonly tracesContent?: boolean;
   /** Ends the turn in good order. */
   readonly signal?: AbortSignal;
 }

@@ -438,6 +438,31 @@ describe("a streamed turn", () => {
     ]);
   });
 
+  test("says with every update which conversation, call and decision it is about", async () => {
+    const conversation = await openConversation();
+    const model = new ScriptedModel({ replies });
+    const prompter = new ScriptedPrompter({ answers: [{ answer: true }] });
+    const stream = streamTurn({ conversation, model, tools: [deploy], prompter, clock }, "Go.");
+    const updates: TurnUpdate[] = [];
+    for await (const update of stream) updates.push(update);
+    const about = updates.flatMap((update) => {
+      const { conversation: id, toolCallId, inquiryId } = update;
+      const type = update.type === "event" ? update.event.type : update.type;
+      return id === conversation.id ? [[type, toolCallId, inquiryId].join(" ").trim()] : [];
+    });
+    expect(about).toHaveLength(updates.length);
+    expect(about.filter((line) => line.includes("call_1"))).toEqual([
+      "tool_call_start call_1",
+      "tool_call_request call_1",
+      "permission_decision call_1",
+      "attempt_start call_1",
+      "inquiry_request call_1 call_1.sure.1",
+      "inquiry_response call_1 call_1.sure.1",
+      "attempt_start call_1",
+      "tool_call_response call_1",
+    ]);
+  });
+
   test("ends when its consumer stops, and keeps the text so far", async () => {
     const conversation = await openConversation();
     const model = new ScriptedModel({

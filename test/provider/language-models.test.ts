@@ -72,7 +72,7 @@ describe.each(["v3", "v4"] as const)(
         { type: "reasoning", text: "Hm." },
         { type: "message", text: "Hello there." },
       ]);
-      expect(updates.find(({ type }) => type === "response_end")).toEqual({
+      expect(updates.find(({ type }) => type === "response_end")).toMatchObject({
         type: "response_end",
         reason: "stop",
         usage: { input: 16, cachedInput: 4, output: 7, reasoning: 3 },

@@ -10,6 +10,7 @@ import type {
 import type { PartialConfig } from "../../../config/index.ts";
 import { type ConversationEvent, findSchema } from "../../../conversation/index.ts";
 import { createConfiguredTurn, loadTurnParts, openTools } from "../../../runtime/index.ts";
+import { wantsContent } from "../../../telemetry/index.ts";
 import type { TerminalPrompter } from "../../../terminal/index.ts";
 import { loadModule } from "../../../util/index.ts";
 import type { CompactFlag } from "../../compact-rules.ts";
@@ -333,6 +334,7 @@ async function assembleTurn(
       menu: menuWithScreen(menuFor(person, config, { context, unsent, conversation }), view),
     }),
     clock: context.clock,
+    tracesContent: wantsContent(context.environment.variables),
     observer: both(isContinued && !canAsk ? afterFirstEvent(view, load) : view, edits),
   });
 }

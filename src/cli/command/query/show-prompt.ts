@@ -50,6 +50,7 @@ export async function showPrompt(
     attachments,
     allowsForeignTurn: true,
     clock: context.clock,
+    isTraced: false, // No model is asked.
   });
   if (ready.message !== undefined) await turn.run(ready.message);
   if (model.request === undefined) throw new TypeError("the turn ended without a request");
