@@ -206,6 +206,7 @@ export {
   permissionId,
   type PermissionProgress,
   readTurnProgress,
+  readyAt,
   type TurnProgress,
   wasPermitted,
 } from "./turn-progress.ts";

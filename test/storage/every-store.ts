@@ -1,5 +1,6 @@
 /** The stores that the shared suite tests. */
 import path from "node:path";
+import { onTestFinished } from "vitest";
 import {
   type ConversationStore,
   MemoryConversationStore,
@@ -10,7 +11,11 @@ import {
   temporaryFolder,
   temporaryWorkspace,
 } from "../../src/storage/temporary-workspace.fixture.ts";
+import { Database } from "../../src/storage/postgres/database.ts";
+import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
+import { migrate } from "../../src/storage/postgres/schema.ts";
 import { FakeClock } from "../../src/testing/index.ts";
+import { postgresUrl } from "../support/postgres.ts";
 
 export interface OpenedStore {
   readonly store: ConversationStore;
@@ -46,4 +51,31 @@ export const EVERY_STORE: readonly {
       clock,
     }),
   },
+  {
+    name: "PostgreSQL",
+    create: async (clock = new FakeClock(START)) => {
+      const url = await migrated();
+      const options = { url, workspace: crypto.randomUUID(), clock, pid: process.pid };
+      const [store, other] = [new PostgresStore(options), new PostgresStore(options)];
+      onTestFinished(async () => {
+        await store.close();
+        await other.close();
+      });
+      return { store, other, clock };
+    },
+  },
 ];
+
+let prepared: Promise<string> | undefined;
+
+/** The address of a database with the tables of a store. */
+function migrated(): Promise<string> {
+  prepared ??= (async () => {
+    const url = await postgresUrl();
+    const database = new Database(url);
+    await migrate(database);
+    await database.close();
+    return url;
+  })();
+  return prepared;
+}

@@ -1,0 +1,532 @@
+/**
+ * Stores conversations in PostgreSQL, for programs and teams with more than one machine. Every process with a connection may
+ * read, answer and write; leases with growing epochs see to it that one writes at a time. Times are those of the server.
+ */
+import {
+  type AnswerEvent,
+  type ConversationId,
+  type ConversationMetadata,
+  createStream,
+  describeOpenTurn,
+  findTimestamp,
+  invalidIdError,
+  lastTurnOf,
+  metadataToJson,
+  type OfferedAnswer,
+  parseConversationId,
+  parseMetadata,
+  StreamEntry,
+  type Timestamp,
+  timestampFromDate,
+  titleAndLabels,
+} from "../../conversation/index.ts";
+import {
+  type Clock,
+  isJsonObject,
+  type JsonObject,
+  messageOf,
+  parseJson,
+} from "../../util/index.ts";
+import { answerPending } from "../answering.ts";
+import type {
+  AnswerOptions,
+  AnswerResult,
+  ChangeListener,
+  Conversation,
+  ConversationStore,
+  ConversationSummary,
+  ConversationWriter,
+  CreateOptions,
+  ForkOptions,
+  LastTurns,
+  ListOptions,
+  ListPendingTurnsOptions,
+  PendingTurn,
+  RecordPiece,
+} from "../port.ts";
+import {
+  archivedError,
+  conversationNotFoundError,
+  LockedError,
+  THIS_PROCESS,
+} from "../storage-error.ts";
+import { fileIdFromNumber } from "../fs/file-id.ts";
+import { Database } from "./database.ts";
+import { holderOf, isOfThisProcess, LEASE_SECONDS, Leases, newOwner } from "./leases.ts";
+import { Listening, notifySql } from "./listening.ts";
+import { Offers } from "./offers.ts";
+import { labelsOf, PostgresWriter } from "./postgres-writer.ts";
+import { assertVersion } from "./schema.ts";
+import { LastTurn } from "./turn-state.ts";
+
+export interface PostgresStoreOptions {
+  /** Such as `postgres://user@host/database`. */
+  readonly url: string;
+  /** Whose conversations these are. */
+  readonly tenant?: string;
+  /** A tenant can have several. */
+  readonly workspace?: string;
+  /** Replaces the clock of the server, for tests. Leases always take the server's. */
+  readonly clock?: Clock;
+  readonly pid: number;
+}
+
+interface ConversationRow {
+  readonly key: string;
+  readonly id: string;
+  readonly created_at: string;
+  readonly metadata: string;
+  readonly base_config: string | null;
+  readonly is_archived: boolean;
+  readonly length: number;
+  readonly last_event_at: string | null;
+  readonly open_turn: number | null;
+  readonly is_own_turn: boolean;
+  readonly epoch: string;
+  readonly lease_owner: string | null;
+  readonly lease_holder: string | null;
+  readonly is_live: boolean;
+  readonly changed: string;
+}
+
+const COLUMNS = `c.key, c.id, c.created_at, c.metadata, c.base_config, c.is_archived, c.length,
+  c.last_event_at, c.open_turn, c.is_own_turn, c.epoch, c.lease_owner, c.lease_holder, c.changed::text,
+  coalesce(c.lease_until > clock_timestamp(), false) as is_live`;
+
+/** How many entries are read at once. */
+const PIECE = 5000;
+
+export class PostgresStore implements ConversationStore {
+  readonly #options: PostgresStoreOptions;
+  readonly #database: Database;
+  readonly #leases: Leases;
+  readonly #listening: Listening;
+  #checked: Promise<void> | undefined;
+  #workspace: Promise<string> | undefined;
+
+  constructor(options: PostgresStoreOptions) {
+    this.#options = options;
+    this.#database = new Database(options.url);
+    this.#leases = new Leases(this.#database);
+    this.#listening = new Listening(this.#database, () => this.#findWorkspace());
+  }
+
+  async list({ which = "live", limit, before }: ListOptions = {}): Promise<ConversationSummary[]> {
+    const rows = await this.#select(
+      `($2::text = 'all' or c.is_archived = ($2 = 'archived'))
+        and ($3::text is null or (c.created_at, c.id) < ($3, $4))
+        order by c.created_at desc, c.id desc limit $5`,
+      [which, before?.createdAt ?? null, before?.id ?? null, limit ?? null],
+    );
+    const turns = await this.#readTurns(rows.filter(({ open_turn: turn }) => turn !== null));
+    return rows.map((row) => summaryOf(row, turns.get(row.key) ?? []));
+  }
+
+  async find(id: ConversationId): Promise<ConversationSummary | undefined> {
+    const row = await this.#findRow(id);
+    if (row === undefined) return undefined;
+    const turns = row.open_turn === null ? undefined : await this.#readTurns([row]);
+    return summaryOf(row, turns?.get(row.key) ?? []);
+  }
+
+  async load(id: ConversationId): Promise<Conversation> {
+    const row = await this.#getRow(id);
+    const entries = await this.#readEntries(row);
+    return { id, stream: streamOf(row, entries), isOwnTurn: row.is_own_turn };
+  }
+
+  async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
+    const row = await this.#getRow(id);
+    for (let from = 0; from < row.length; from += PIECE) {
+      yield { entries: await this.#readEntries(row, from, Math.min(from + PIECE, row.length)) };
+    }
+  }
+
+  async findLastTurns(id: ConversationId): Promise<LastTurns | undefined> {
+    await this.#getRow(id);
+    return undefined;
+  }
+
+  async listPending(options: ListPendingTurnsOptions = {}): Promise<readonly PendingTurn[]> {
+    const { id, labels, hasMetadata = false, isBrief = false } = options;
+    const rows = await this.#select(
+      `c.open_turn is not null and not c.is_archived
+        and ($2::text is null or c.id = $2) and c.labels @> $3::jsonb order by c.key`,
+      [id ?? null, JSON.stringify(labels ?? {})],
+    );
+    const turns = isBrief ? undefined : await this.#readTurns(rows);
+    return rows.map((row): PendingTurn => {
+      const of = { id: idOf(row), isLive: row.is_live };
+      if (turns === undefined)
+        return { ...of, entries: [], version: `${row.changed} ${row.is_live}` };
+      return {
+        ...of,
+        ...(hasMetadata && titleAndLabels(metadataOf(row))),
+        entries: turns.get(row.key) ?? [],
+      };
+    });
+  }
+
+  watch(listener: ChangeListener): Disposable {
+    return this.#listening.watch(listener);
+  }
+
+  answer(id: ConversationId, event: AnswerEvent, options?: AnswerOptions): Promise<AnswerResult> {
+    const target = {
+      open: () => this.open(id),
+      readLastTurn: async () => {
+        const row = await this.#getRow(id);
+        if (row.is_archived) throw archivedError(id);
+        return this.#readEntries(row, row.open_turn ?? 0);
+      },
+      offer: async (_id: ConversationId, offered: OfferedAnswer) => {
+        const { key } = await this.#getRow(id);
+        const place = { key, id, workspace: await this.#ensureWorkspace() };
+        return new Offers(this.#database, this.#listening, place).place(offered);
+      },
+    };
+    return answerPending(target, id, { ...options, event });
+  }
+
+  async create(options: CreateOptions): Promise<ConversationWriter> {
+    const { title, labels, baseConfig = {}, entries = [], isOwnTurn = false } = options;
+    return this.#create({
+      metadata: { ...(title !== undefined && { title }), ...(labels !== undefined && { labels }) },
+      baseConfig: JSON.stringify(baseConfig),
+      entries,
+      isOwnTurn,
+    });
+  }
+
+  async open(id: ConversationId): Promise<ConversationWriter> {
+    await this.#check();
+    assertId(id);
+    const owner = newOwner();
+    const workspace = await this.#findWorkspace();
+    const [row] = await this.#database.query<ConversationRow>({
+      name: "jp_open",
+      text: `update jp.conversations c set
+          epoch = case when c.lease_owner = $3 then c.epoch else c.epoch + 1 end,
+          lease_owner = $3, lease_holder = $4,
+          lease_until = clock_timestamp() + make_interval(secs => $5),
+          changed = pg_current_xact_id()
+        where c.workspace = $1 and c.id = $2 and not c.is_archived
+          and (c.lease_until is null or c.lease_until < clock_timestamp() or c.lease_owner = $3)
+        returning ${COLUMNS}, ${notifySql("changed", "c.workspace", "c.id")}`,
+      values: [workspace ?? null, id, owner, holderOf(this.#options.pid), LEASE_SECONDS],
+    });
+    if (row === undefined || workspace === undefined) throw await this.#explainLocked(id, true);
+    return this.#openWriter(row, owner, workspace);
+  }
+
+  async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
+    const row = await this.#getRow(id);
+    const entries = await this.#readEntries(row);
+    const { expiresAt: _expiresAt, archivedAt: _archivedAt, ...metadata } = metadataOf(row);
+    const kept = keep === undefined ? entries : entries.filter((entry) => keep(entry));
+    await using writer = await this.#create({
+      metadata: { ...metadata, ...(title !== undefined && { title }) },
+      baseConfig: row.base_config,
+      entries: kept,
+      isOwnTurn: row.is_own_turn && lastTurnOf(entries).length === lastTurnOf(kept).length,
+    });
+    return writer.id;
+  }
+
+  async remove(id: ConversationId): Promise<void> {
+    await this.#change(id, "delete from jp.conversations c where");
+  }
+
+  async archive(id: ConversationId): Promise<void> {
+    const row = await this.#getRow(id);
+    if (row.is_archived && !row.is_live) return;
+    await this.#setArchived(row, true, { ...metadataOf(row), archivedAt: await this.#now() });
+  }
+
+  async unarchive(id: ConversationId): Promise<void> {
+    const row = await this.#getRow(id);
+    const { archivedAt: _archivedAt, ...metadata } = metadataOf(row);
+    await this.#setArchived(row, false, metadata);
+  }
+
+  /** Ends its connections. What is open here cannot be written any more. */
+  async close(): Promise<void> {
+    await this.#listening.close();
+    await this.#database.close();
+  }
+
+  async #setArchived(
+    row: ConversationRow,
+    isArchived: boolean,
+    metadata: ConversationMetadata,
+  ): Promise<void> {
+    const set = `is_archived = $3, metadata = $4, changed = pg_current_xact_id()`;
+    const json = JSON.stringify(metadataToJson(metadata));
+    await this.#change(idOf(row), `update jp.conversations c set ${set} where`, [isArchived, json]);
+  }
+
+  /** Changes a conversation that no one has open. Throws `conversation_not_found`, `conversation_locked`. */
+  async #change(
+    id: ConversationId,
+    statement: string,
+    values: readonly unknown[] = [],
+  ): Promise<void> {
+    await this.#check();
+    assertId(id);
+    const workspace = await this.#findWorkspace();
+    const rows = await this.#database.query({
+      text: `with done as (
+          ${statement} c.workspace = $1 and c.id = $2
+            and (c.lease_until is null or c.lease_until < clock_timestamp())
+          returning c.workspace, c.id
+        ) select ${notifySql("changed", "workspace", "id")} from done`,
+      values: [workspace ?? null, id, ...values],
+    });
+    if (rows.length === 0) throw await this.#explainLocked(id, false);
+  }
+
+  async #explainLocked(id: ConversationId, isForWriting: boolean): Promise<Error> {
+    const row = await this.#findRow(id);
+    if (row === undefined) return conversationNotFoundError(id);
+    if (isForWriting && row.is_archived) return archivedError(id);
+    const isOwn = row.lease_owner !== null && isOfThisProcess(row.lease_owner);
+    return new LockedError(id, isOwn ? THIS_PROCESS : (row.lease_holder ?? "another process"));
+  }
+
+  async #create(parts: {
+    readonly metadata: Omit<ConversationMetadata, "lastActivatedAt">;
+    readonly baseConfig: string | null;
+    readonly entries: readonly StreamEntry[];
+    readonly isOwnTurn: boolean;
+  }): Promise<ConversationWriter> {
+    await this.#check();
+    const { entries, isOwnTurn, baseConfig } = parts;
+    const workspace = await this.#ensureWorkspace();
+    const { id, now } = await this.#reserveId(workspace);
+    const createdAt = timestampFromDate(now);
+    const metadata = metadataToJson({ ...parts.metadata, lastActivatedAt: createdAt });
+    const { openTurn, readyAt } = new LastTurn(entries, entries.length).state();
+    const owner = newOwner();
+    const [row] = await this.#database.query<ConversationRow>({
+      name: "jp_create",
+      text: `with c as (
+          insert into jp.conversations (workspace, id, created_at, metadata, labels, base_config,
+            length, last_event_at, open_turn, ready_at, is_own_turn, epoch, lease_owner, lease_holder, lease_until)
+          values ($1, $2, $3, $4, $5, $6, cardinality($7::text[]), $8, $9, $10, $11, 1, $12, $13,
+            clock_timestamp() + make_interval(secs => $14))
+          on conflict (workspace, id) do update set lease_until = excluded.lease_until
+            where jp.conversations.lease_owner = excluded.lease_owner
+          returning *
+        ), added as (
+          insert into jp.events (conversation, seq, entry)
+          select c.key, place - 1, entry from c, unnest($7::text[]) with ordinality as added (entry, place)
+          on conflict do nothing
+        ) select ${COLUMNS}, ${notifySql("changed", "c.workspace", "c.id")} from c`,
+      values: [
+        ...[workspace, id, createdAt, JSON.stringify(metadata), labelsOf(metadata), baseConfig],
+        entries.map((entry) => entry.toText()),
+        findTimestamp(entries.at(-1)?.raw["timestamp"]) ?? null,
+        ...[openTurn ?? null, readyAt ?? null, isOwnTurn],
+        ...[owner, holderOf(this.#options.pid), LEASE_SECONDS],
+      ],
+    });
+    if (row === undefined) throw new LockedError(id, "another process");
+    return this.#openWriter(row, owner, workspace, entries);
+  }
+
+  async #openWriter(
+    row: ConversationRow,
+    owner: string,
+    workspace: string,
+    known?: readonly StreamEntry[],
+  ): Promise<ConversationWriter> {
+    const entries = known ?? (await this.#readEntries(row));
+    return new PostgresWriter({
+      database: this.#database,
+      leases: this.#leases,
+      listening: this.#listening,
+      row: {
+        ...{ key: row.key, workspace, id: idOf(row), epoch: row.epoch, owner },
+        metadata: metadataOf(row),
+        isOwnTurn: row.is_own_turn,
+      },
+      stream: streamOf(row, entries),
+    });
+  }
+
+  /** Two that ask at the same time get different ones. Those of files look the same, so that records can move there. */
+  async #reserveId(
+    workspace: string,
+  ): Promise<{ readonly id: ConversationId; readonly now: Date }> {
+    const { clock } = this.#options;
+    const [row] = await this.#database.query<{ readonly last_id: string; readonly now: string }>({
+      name: "jp_reserve",
+      text: `with time as (
+          select coalesce($2::bigint, floor(extract(epoch from clock_timestamp()) * 1000)::bigint) as now
+        )
+        update jp.workspaces set last_id = greatest(last_id + 1, now / 100) from time
+        where key = $1 returning last_id, now`,
+      values: [workspace, clock?.now().getTime() ?? null],
+    });
+    if (row === undefined) throw new Error("the workspace was removed");
+    return { id: fileIdFromNumber(Number(row.last_id)), now: new Date(Number(row.now)) };
+  }
+
+  async #now(): Promise<Timestamp> {
+    const { clock } = this.#options;
+    if (clock !== undefined) return timestampFromDate(clock.now());
+    const [row] = await this.#database.query<{ readonly now: string }>({
+      text: "select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now",
+    });
+    return timestampFromDate(new Date(Number(row?.now)));
+  }
+
+  #check(): Promise<void> {
+    this.#checked ??= assertVersion(this.#database).catch((error: unknown) => {
+      this.#checked = undefined;
+      throw error;
+    });
+    return this.#checked;
+  }
+
+  get #names(): readonly [string, string] {
+    return [this.#options.tenant ?? "default", this.#options.workspace ?? "default"];
+  }
+
+  /** Undefined until something was stored in it. */
+  async #findWorkspace(): Promise<string | undefined> {
+    if (this.#workspace !== undefined) return this.#workspace;
+    await this.#check();
+    const [row] = await this.#database.query<{ readonly key: string }>({
+      text: "select key from jp.workspaces where tenant = $1 and name = $2",
+      values: this.#names,
+    });
+    if (row !== undefined) this.#workspace = Promise.resolve(row.key);
+    return row?.key;
+  }
+
+  async #ensureWorkspace(): Promise<string> {
+    const found = await this.#findWorkspace();
+    if (found !== undefined) return found;
+    await this.#database.query({
+      text: "insert into jp.workspaces (tenant, name) values ($1, $2) on conflict do nothing",
+      values: this.#names,
+    });
+    const made = await this.#findWorkspace();
+    if (made === undefined) throw new Error("the workspace was removed");
+    return made;
+  }
+
+  async #select(where: string, values: readonly unknown[]): Promise<readonly ConversationRow[]> {
+    await this.#check();
+    const workspace = await this.#findWorkspace();
+    if (workspace === undefined) return [];
+    return this.#database.query<ConversationRow>({
+      text: `select ${COLUMNS} from jp.conversations c where c.workspace = $1 and ${where}`,
+      values: [workspace, ...values],
+    });
+  }
+
+  async #findRow(id: ConversationId): Promise<ConversationRow | undefined> {
+    const [row] = await this.#select("c.id = $2", [id]);
+    return row;
+  }
+
+  async #getRow(id: ConversationId): Promise<ConversationRow> {
+    assertId(id);
+    const row = await this.#findRow(id);
+    if (row === undefined) throw conversationNotFoundError(id);
+    return row;
+  }
+
+  /** Up to what the row says: what is appended meanwhile does not belong to it. */
+  async #readEntries(
+    { key, length }: ConversationRow,
+    from = 0,
+    end = length,
+  ): Promise<readonly StreamEntry[]> {
+    if (from >= end) return [];
+    const rows = await this.#database.query<{ readonly entry: string }>({
+      name: "jp_entries",
+      text: `select entry from jp.events
+        where conversation = $1 and seq >= $2 and seq < $3 order by seq`,
+      values: [key, from, end],
+    });
+    return rows.map(toEntry);
+  }
+
+  /** The open turns of these, by key. */
+  async #readTurns(
+    rows: readonly ConversationRow[],
+  ): Promise<ReadonlyMap<string, readonly StreamEntry[]>> {
+    const found = await this.#database.query<{ readonly key: string; readonly entry: string }>({
+      name: "jp_turns",
+      text: `select e.conversation as key, e.entry
+        from unnest($1::bigint[], $2::int[], $3::int[]) as turn (key, start, length)
+        join jp.events e on e.conversation = turn.key and e.seq >= turn.start and e.seq < turn.length
+        order by e.conversation, e.seq`,
+      values: [
+        rows.map(({ key }) => key),
+        rows.map((row) => row.open_turn ?? row.length),
+        rows.map(({ length }) => length),
+      ],
+    });
+    const turns = new Map<string, StreamEntry[]>();
+    for (const row of found) {
+      const entries = turns.get(row.key) ?? [];
+      if (entries.length === 0) turns.set(row.key, entries);
+      entries.push(toEntry(row));
+    }
+    return turns;
+  }
+}
+
+function toEntry({ entry }: { readonly entry: string }): StreamEntry {
+  const value = parseJson(entry);
+  return StreamEntry.fromJson(isJsonObject(value) ? value : {});
+}
+
+function idOf({ id }: ConversationRow): ConversationId {
+  return parseConversationId(id);
+}
+
+/** Throws `invalid_conversation_id`. PostgreSQL would refuse some characters with an error of its own. */
+function assertId(id: ConversationId): void {
+  try {
+    parseConversationId(id);
+  } catch {
+    throw invalidIdError(id);
+  }
+}
+
+function streamOf(row: ConversationRow, entries: readonly StreamEntry[]) {
+  const config = row.base_config === null ? undefined : parseJson(row.base_config);
+  const baseConfig: JsonObject | undefined = isJsonObject(config) ? config : undefined;
+  const createdAt = row.created_at as Timestamp; // Written by a store.
+  return createStream({ createdAt, baseConfig, entries });
+}
+
+function metadataOf(row: ConversationRow): ConversationMetadata {
+  return parseMetadata(parseJson(row.metadata));
+}
+
+function readMetadata(row: ConversationRow): Pick<ConversationSummary, "metadata" | "problem"> {
+  try {
+    return { metadata: metadataOf(row) };
+  } catch (error) {
+    return { problem: messageOf(error) };
+  }
+}
+
+function summaryOf(row: ConversationRow, turn: readonly StreamEntry[]): ConversationSummary {
+  const lastEventAt = findTimestamp(row.last_event_at);
+  const openTurn = describeOpenTurn(lastTurnOf(turn), row.is_live);
+  return {
+    id: idOf(row),
+    createdAt: row.created_at as Timestamp, // Written by a store.
+    ...readMetadata(row),
+    isArchived: row.is_archived,
+    ...(lastEventAt !== undefined && { lastEventAt }),
+    ...(openTurn !== undefined && { openTurn }),
+  };
+}

@@ -1,0 +1,302 @@
+/** Writes a conversation in PostgreSQL: each append is one statement, which does nothing once the lease was lost. */
+import {
+  type ConversationEvent,
+  type ConversationId,
+  type ConversationMetadata,
+  type ConversationStream,
+  findTimestamp,
+  metadataToJson,
+  parseMetadata,
+  StreamEntry,
+} from "../../conversation/index.ts";
+import type { JsonObject } from "../../util/index.ts";
+import type { AnswerListener, ConversationWriter, MetadataChange } from "../port.ts";
+import { type ReleaseListener, ReleaseListeners } from "../release-listeners.ts";
+import { StorageError } from "../storage-error.ts";
+import type { Database, Queries } from "./database.ts";
+import type { Leases } from "./leases.ts";
+import { type Listening, notifySql } from "./listening.ts";
+import { Offers } from "./offers.ts";
+import { LastTurn, type TurnState } from "./turn-state.ts";
+
+/** The row of the conversation, once its lease is taken. */
+export interface OpenedRow {
+  readonly key: string;
+  readonly workspace: string;
+  readonly id: ConversationId;
+  readonly epoch: string;
+  readonly owner: string;
+  readonly metadata: ConversationMetadata;
+  readonly isOwnTurn: boolean;
+}
+
+export interface WriterParts {
+  readonly database: Database;
+  readonly leases: Leases;
+  readonly listening: Listening;
+  readonly row: OpenedRow;
+  readonly stream: ConversationStream;
+}
+
+/** What an append changes in the row of its conversation. */
+export interface Growth extends TurnState {
+  readonly isOwnTurn: boolean;
+  readonly lastEventAt: string | undefined;
+}
+
+/** Appends entries at a position, unless someone else has the lease or is further. Returns whether it did. */
+export async function appendRows(
+  queries: Queries,
+  { key, epoch, length }: { readonly key: string; readonly epoch: string; readonly length: number },
+  texts: readonly string[],
+  growth: Growth,
+): Promise<boolean> {
+  const rows = await queries.query({
+    name: "jp_append",
+    text: `with held as (
+        update jp.conversations set
+          length = length + cardinality($4::text[]),
+          last_event_at = $5,
+          open_turn = $6,
+          ready_at = $7,
+          is_own_turn = $8,
+          changed = pg_current_xact_id()
+        where key = $1 and epoch = $2 and length = $3
+        returning key, workspace, id
+      ), added as (
+        insert into jp.events (conversation, seq, entry)
+        select held.key, $3 + place - 1, entry
+        from held, unnest($4::text[]) with ordinality as added (entry, place)
+      )
+      select ${notifySql("changed", "workspace", "id")} from held`,
+    values: [
+      key,
+      epoch,
+      length,
+      texts,
+      growth.lastEventAt ?? null,
+      growth.openTurn ?? null,
+      growth.readyAt ?? null,
+      growth.isOwnTurn,
+    ],
+  });
+  return rows.length > 0;
+}
+
+interface Waiting {
+  readonly entries: readonly StreamEntry[];
+  readonly done: PromiseWithResolvers<void>;
+}
+
+export class PostgresWriter implements ConversationWriter {
+  readonly #parts: WriterParts;
+  readonly #entries: StreamEntry[];
+  readonly #lease: Disposable;
+  readonly #listeners = new Set<Disposable>();
+  readonly #release = new ReleaseListeners();
+  #turn: LastTurn;
+  #isOwnTurn: boolean;
+  #metadata: ConversationMetadata;
+  #metadataWrites: Promise<unknown> = Promise.resolve();
+  #waiting: Waiting[] = [];
+  #writing: Promise<void> | undefined;
+  #isReleased = false;
+  /** Why nothing more can be written. */
+  #failure: StorageError | undefined;
+
+  constructor(parts: WriterParts) {
+    const { row, stream, leases } = parts;
+    this.#parts = parts;
+    this.#entries = stream.entries.slice();
+    this.#turn = new LastTurn(stream.entries, stream.entries.length);
+    this.#isOwnTurn = row.isOwnTurn;
+    this.#metadata = row.metadata;
+    const { key, epoch } = row;
+    this.#lease = leases.hold({ key, epoch, onLost: () => this.#fail(lostError(row.id)) });
+  }
+
+  get id(): ConversationId {
+    return this.#parts.row.id;
+  }
+
+  get metadata(): ConversationMetadata {
+    return this.#metadata;
+  }
+
+  get stream(): ConversationStream {
+    const { createdAt, baseConfig } = this.#parts.stream;
+    return { createdAt, baseConfig, entries: this.#entries };
+  }
+
+  get isOwnTurn(): boolean {
+    return this.#isOwnTurn;
+  }
+
+  append(...events: readonly ConversationEvent[]): Promise<void> {
+    return this.appendEntries(events.map((event) => StreamEntry.fromEvent(event)));
+  }
+
+  async appendEntries(entries: readonly StreamEntry[]): Promise<void> {
+    this.#assertHeld();
+    if (entries.length === 0) return;
+    const waiting = { entries, done: Promise.withResolvers<void>() };
+    this.#waiting.push(waiting);
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined;
+    });
+    await waiting.done.promise;
+  }
+
+  /** Whatever was added while a statement ran is written by the next one. */
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const together = this.#waiting;
+      this.#waiting = [];
+      const entries: StreamEntry[] = [];
+      for (const each of together) for (const entry of each.entries) entries.push(entry);
+      try {
+        await this.#write(entries);
+        for (const { done } of together) done.resolve();
+      } catch (error) {
+        for (const { done } of together) done.reject(error);
+      }
+    }
+  }
+
+  async #write(entries: readonly StreamEntry[]): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure;
+    const { database, row } = this.#parts;
+    const turn = this.#turn.copy();
+    turn.add(entries);
+    const isOwnTurn =
+      this.#isOwnTurn || entries.some(({ eventType }) => eventType === "turn_start");
+    const lastEventAt = findTimestamp(entries.at(-1)?.raw["timestamp"]);
+    const growth = { ...turn.state(), isOwnTurn, lastEventAt };
+    const texts = entries.map((entry) => entry.toText());
+    const place = { key: row.key, epoch: row.epoch, length: this.#entries.length };
+    const isWritten =
+      (await appendRows(database, place, texts, growth).catch((cause: unknown) => {
+        throw this.#fail(unwrittenError(row.id, cause));
+      })) || (await this.#isThere(texts));
+    if (!isWritten) throw this.#fail(lostError(row.id));
+    this.#turn = turn;
+    this.#isOwnTurn = isOwnTurn;
+    for (const entry of entries) this.#entries.push(entry);
+  }
+
+  /** The connection may have been lost after the server had written them. */
+  async #isThere(texts: readonly string[]): Promise<boolean> {
+    const { database, row } = this.#parts;
+    const before = this.#entries.length;
+    const [found] = await database.query<{ readonly is_there: boolean | null }>({
+      text: `select c.epoch = $2 and c.length = $3 + cardinality($4::text[]) and $4::text[] = array(
+          select entry from jp.events e where e.conversation = c.key and e.seq >= $3 order by e.seq
+        ) as is_there
+        from jp.conversations c where c.key = $1`,
+      values: [row.key, row.epoch, before, texts],
+    });
+    return found?.is_there === true;
+  }
+
+  updateMetadata(change: MetadataChange): Promise<void> {
+    const done = this.#metadataWrites.then(() => this.#writeMetadata(change));
+    this.#metadataWrites = done.catch(() => undefined);
+    return done;
+  }
+
+  async #writeMetadata(change: MetadataChange): Promise<void> {
+    this.#assertHeld();
+    const { database, row } = this.#parts;
+    const json = metadataToJson(change(this.#metadata));
+    const rows = await database.query({
+      text: `with held as (
+          update jp.conversations set metadata = $3, labels = $4, changed = pg_current_xact_id()
+          where key = $1 and epoch = $2 returning workspace, id
+        ) select ${notifySql("changed", "workspace", "id")} from held`,
+      values: [row.key, row.epoch, JSON.stringify(json), labelsOf(json)],
+    });
+    if (rows.length === 0) throw this.#fail(lostError(row.id));
+    this.#metadata = parseMetadata(json);
+  }
+
+  onAnswer(listener: AnswerListener): Disposable {
+    this.#assertHeld();
+    const { database, listening, row } = this.#parts;
+    const taking = new Offers(database, listening, row).listen(listener);
+    this.#listeners.add(taking);
+    return taking;
+  }
+
+  onRelease(listener: ReleaseListener): Disposable {
+    this.#assertHeld();
+    return this.#release.add(listener);
+  }
+
+  release(): Promise<void> {
+    return this.#release.release(() => this.#close());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+
+  async #close(): Promise<void> {
+    const { database, row } = this.#parts;
+    for (const listening of this.#listeners) listening[Symbol.dispose]();
+    await this.#writing;
+    await this.#metadataWrites;
+    this.#isReleased = true;
+    this.#lease[Symbol.dispose]();
+    // If it fails, the lease runs out.
+    await database
+      .query({
+        name: "jp_release",
+        text: `with freed as (
+            update jp.conversations set
+              lease_owner = null, lease_holder = null, lease_until = null, changed = pg_current_xact_id()
+            where key = $1 and epoch = $2 and lease_owner = $3
+            returning workspace, id
+          ) select ${notifySql("changed", "workspace", "id")} from freed`,
+        values: [row.key, row.epoch, row.owner],
+      })
+      .catch(() => undefined);
+  }
+
+  #fail(error: StorageError): StorageError {
+    this.#failure ??= error;
+    return this.#failure;
+  }
+
+  #assertHeld(): void {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#isReleased) throw new StorageError("write_failed", "The conversation was released.");
+  }
+}
+
+/** For a search by labels. The text of the metadata stays what it is. */
+export function labelsOf(metadata: JsonObject): string {
+  return JSON.stringify(metadata["labels"] ?? {});
+}
+
+function lostError(id: ConversationId): StorageError {
+  return new StorageError(
+    "write_failed",
+    `Conversation ${id} is no longer open here: another process has taken it over.`,
+    {
+      hint: "This process was paused, or cut off from the store, for too long. Nothing was written since.",
+    },
+  );
+}
+
+function unwrittenError(id: ConversationId, cause: unknown): StorageError {
+  if (cause instanceof StorageError && cause.code === "store_unreachable") {
+    return new StorageError("write_failed", cause.message, {
+      cause,
+      hint: "Whether the last write has arrived shows once the store can be reached again.",
+    });
+  }
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return new StorageError("write_failed", `Cannot write to conversation ${id}: ${message}.`, {
+    cause,
+  });
+}
