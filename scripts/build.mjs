@@ -1,6 +1,6 @@
 // Builds dist/: the command as split CommonJS (it starts faster than ESM), and the library as split ESM
 // with its types, and the page of the desk. Everything that they import is inside, except koffi's binaries, one package for each
-// platform: see `optionalDependencies` in package.json. The types of other packages are inside too, as copies.
+// platform (see `optionalDependencies` in package.json), and what only a store in PostgreSQL needs (see `peerDependencies`). The types of other packages are inside too, as copies.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -391,7 +391,7 @@ async function bundle(
     platform: "node",
     plugins: [...plugins, standIns, partsOfWebauthn],
     preserveEntrySignatures: "allow-extension",
-    external: /^@koromix\/koffi-/,
+    external: /^(?:@koromix\/koffi-|pg$|pg-boss$)/,
     transform: {
       target: "node22.22",
       define: {

@@ -9,7 +9,12 @@ export { makeFolder, writeDurably } from "./fs/durable.ts";
 export { fileIdCreatedAt, findFileId } from "./fs/file-id.ts";
 export { preloadSecrets } from "./fs/load-secret-sockets.ts";
 export { assertCanLock } from "./fs/lock.ts";
-export { openStore, type OpenStoreOptions } from "./open-store.ts";
+export {
+  type MigratedStore,
+  migrateStore,
+  openStore,
+  type OpenStoreOptions,
+} from "./open-store.ts";
 export { OWNER_FILE, OWNER_FOLDER, securePrivateFolder } from "./fs/private-folder.ts";
 export { PrivateFile, type PrivateFileOptions } from "./fs/private-file.ts";
 export { type NotedHead, readHeads } from "./fs/read-chain.ts";

@@ -11,11 +11,9 @@ import {
   temporaryFolder,
   temporaryWorkspace,
 } from "../../src/storage/temporary-workspace.fixture.ts";
-import { Database } from "../../src/storage/postgres/database.ts";
 import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
-import { migrate } from "../../src/storage/postgres/schema.ts";
 import { FakeClock } from "../../src/testing/index.ts";
-import { postgresUrl } from "../support/postgres.ts";
+import { migratedDatabase } from "../support/postgres.ts";
 
 export interface OpenedStore {
   readonly store: ConversationStore;
@@ -54,7 +52,7 @@ export const EVERY_STORE: readonly {
   {
     name: "PostgreSQL",
     create: async (clock = new FakeClock(START)) => {
-      const url = await migrated();
+      const url = await migratedDatabase();
       const options = { url, workspace: crypto.randomUUID(), clock, pid: process.pid };
       const [store, other] = [new PostgresStore(options), new PostgresStore(options)];
       onTestFinished(async () => {
@@ -65,17 +63,3 @@ export const EVERY_STORE: readonly {
     },
   },
 ];
-
-let prepared: Promise<string> | undefined;
-
-/** The address of a database with the tables of a store. */
-function migrated(): Promise<string> {
-  prepared ??= (async () => {
-    const url = await postgresUrl();
-    const database = new Database(url);
-    await migrate(database);
-    await database.close();
-    return url;
-  })();
-  return prepared;
-}

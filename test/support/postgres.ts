@@ -2,6 +2,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import path from "node:path";
 import { createInterface } from "node:readline";
+import { Database } from "../../src/storage/postgres/database.ts";
+import { migrate } from "../../src/storage/postgres/schema.ts";
 
 const PROGRAM = path.join(import.meta.dirname, "postgres-program.ts");
 
@@ -51,8 +53,34 @@ export class PostgresServer implements Disposable {
 
 let shared: Promise<string> | undefined;
 
+let migrated: Promise<string> | undefined;
+
+/** The address of a database with the tables of a store, for all tests of this process: each uses a workspace of its own. */
+export function migratedDatabase(): Promise<string> {
+  migrated ??= (async () => {
+    const url = await postgresUrl();
+    const database = new Database(url);
+    await migrate(database);
+    await database.close();
+    return url;
+  })();
+  return migrated;
+}
+
+/** The address of a database without tables. */
+export async function emptyDatabase(): Promise<string> {
+  const url = await postgresUrl();
+  const name = `jp_${crypto.randomUUID().replaceAll("-", "")}`;
+  const database = new Database(url);
+  await database.query({ text: `create database ${name}` });
+  await database.close();
+  const address = new URL(url);
+  address.pathname = `/${name}`;
+  return address.href;
+}
+
 /** The address of a server that the tests of this process share. It starts with the first of them. */
-export function postgresUrl(): Promise<string> {
+function postgresUrl(): Promise<string> {
   shared ??= startShared();
   return shared;
 }

@@ -50,14 +50,19 @@ export class Database implements Queries {
     });
   }
 
-  /** Runs the action in a transaction, and again if the connection is lost before it is done. */
-  transaction<Value>(action: (queries: Queries) => Promise<Value>): Promise<Value> {
+  /** Runs the action in a transaction, and again if the connection is lost before it is known to be done. */
+  transaction<Value>(
+    action: (queries: Queries, isRepeated: boolean) => Promise<Value>,
+  ): Promise<Value> {
+    let count = 0;
     return this.#untilConnected(async () => {
+      count += 1;
       const client = await (await this.#open()).connect();
       let error: Error | undefined;
       try {
         await client.query("begin");
-        const value = await action({ query: (statement) => run(client, statement) });
+        const queries: Queries = { query: (statement) => run(client, statement) };
+        const value = await action(queries, count > 1);
         await client.query("commit");
         return value;
       } catch (cause) {

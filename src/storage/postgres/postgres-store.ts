@@ -27,7 +27,7 @@ import {
   messageOf,
   parseJson,
 } from "../../util/index.ts";
-import { answerPending } from "../answering.ts";
+import { answerPending, planAnswer } from "../answering.ts";
 import type {
   AnswerOptions,
   AnswerResult,
@@ -51,11 +51,11 @@ import {
   THIS_PROCESS,
 } from "../storage-error.ts";
 import { fileIdFromNumber } from "../fs/file-id.ts";
-import { Database } from "./database.ts";
+import { Database, type Queries } from "./database.ts";
 import { holderOf, isOfThisProcess, LEASE_SECONDS, Leases, newOwner } from "./leases.ts";
 import { Listening, notifySql } from "./listening.ts";
 import { Offers } from "./offers.ts";
-import { labelsOf, PostgresWriter } from "./postgres-writer.ts";
+import { appendRows, labelsOf, PostgresWriter } from "./postgres-writer.ts";
 import { assertVersion } from "./schema.ts";
 import { LastTurn } from "./turn-state.ts";
 
@@ -171,7 +171,18 @@ export class PostgresStore implements ConversationStore {
     return this.#listening.watch(listener);
   }
 
-  answer(id: ConversationId, event: AnswerEvent, options?: AnswerOptions): Promise<AnswerResult> {
+  async answer(
+    id: ConversationId,
+    event: AnswerEvent,
+    options: AnswerOptions = {},
+  ): Promise<AnswerResult> {
+    const { askedAt, signal, secret, keepsOpen = false } = options;
+    signal?.throwIfAborted();
+    if (!keepsOpen && secret === undefined) {
+      const offered = { event, ...(askedAt !== undefined && { askedAt }) };
+      const result = await this.#answerClosed(id, offered);
+      if (result !== undefined) return result;
+    }
     const target = {
       open: () => this.open(id),
       readLastTurn: async () => {
@@ -186,6 +197,43 @@ export class PostgresStore implements ConversationStore {
       },
     };
     return answerPending(target, id, { ...options, event });
+  }
+
+  /** In one transaction, with no lease: whoever wants one meanwhile waits for it. Undefined if someone has it open. */
+  async #answerClosed(
+    id: ConversationId,
+    offered: OfferedAnswer,
+  ): Promise<AnswerResult | undefined> {
+    await this.#check();
+    assertId(id);
+    const workspace = await this.#findWorkspace();
+    return this.#database.transaction(async (queries, isRepeated) => {
+      const [row] = await queries.query<ConversationRow>({
+        name: "jp_answer",
+        text: `select ${COLUMNS} from jp.conversations c where c.workspace = $1 and c.id = $2 for update`,
+        values: [workspace ?? null, id],
+      });
+      if (row === undefined) throw conversationNotFoundError(id);
+      if (row.is_archived) throw archivedError(id);
+      if (row.is_live) return undefined;
+      const { key, length, open_turn: start } = row;
+      const entries = await readEntries(queries, { key, from: start ?? 0, end: length });
+      const { event, result } = planAnswer(entries, offered, isRepeated);
+      if (event === undefined) return result;
+      const added = StreamEntry.fromEvent(event);
+      const turn = new LastTurn(entries, length);
+      turn.add([added]);
+      const isOwnTurn = row.is_own_turn;
+      const growth = { ...turn.state(), isOwnTurn, lastEventAt: event.timestamp };
+      // Whoever has had it open before, and does not know that it was lost, writes nothing more.
+      await queries.query({
+        text: "update jp.conversations set epoch = epoch + 1, lease_owner = null where key = $1",
+        values: [key],
+      });
+      const epoch = String(BigInt(row.epoch) + 1n);
+      await appendRows(queries, { key, epoch, length }, [added.toText()], growth);
+      return result;
+    });
   }
 
   async create(options: CreateOptions): Promise<ConversationWriter> {
@@ -445,14 +493,7 @@ export class PostgresStore implements ConversationStore {
     from = 0,
     end = length,
   ): Promise<readonly StreamEntry[]> {
-    if (from >= end) return [];
-    const rows = await this.#database.query<{ readonly entry: string }>({
-      name: "jp_entries",
-      text: `select entry from jp.events
-        where conversation = $1 and seq >= $2 and seq < $3 order by seq`,
-      values: [key, from, end],
-    });
-    return rows.map(toEntry);
+    return readEntries(this.#database, { key, from, end });
   }
 
   /** The open turns of these, by key. */
@@ -479,6 +520,20 @@ export class PostgresStore implements ConversationStore {
     }
     return turns;
   }
+}
+
+async function readEntries(
+  queries: Queries,
+  { key, from, end }: { readonly key: string; readonly from: number; readonly end: number },
+): Promise<readonly StreamEntry[]> {
+  if (from >= end) return [];
+  const rows = await queries.query<{ readonly entry: string }>({
+    name: "jp_entries",
+    text: `select entry from jp.events
+      where conversation = $1 and seq >= $2 and seq < $3 order by seq`,
+    values: [key, from, end],
+  });
+  return rows.map(toEntry);
 }
 
 function toEntry({ entry }: { readonly entry: string }): StreamEntry {
