@@ -1,10 +1,13 @@
 /** What only a store in PostgreSQL does. What every store does is in `stores.test.ts`. */
+import { generateKeyPairSync } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
+import { at } from "../../src/conversation/events.fixture.ts";
 import { StreamEntry } from "../../src/conversation/index.ts";
 import { Database } from "../../src/storage/postgres/database.ts";
 import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
+import { publicKeyText } from "../../src/storage/postgres/turn-keys.ts";
 import { migrate, SCHEMA_VERSION } from "../../src/storage/postgres/schema.ts";
-import { WAITING } from "../../src/storage/open-question.fixture.ts";
+import { answerBy, WAITING } from "../../src/storage/open-question.fixture.ts";
 import { codeOf, numbered } from "../../src/storage/record-elements.fixture.ts";
 import { emptyDatabase, migratedDatabase, PostgresServer } from "../support/postgres.ts";
 
@@ -82,6 +85,64 @@ test("what can go on is known without reading records", async () => {
     { open_turn: 0, ready_at: null },
     { open_turn: 0, ready_at: null },
   ]);
+});
+
+/** The same store on three machines, each with a key of its own. The second accepts the first, and no one the third. */
+async function openMachines() {
+  const url = await migratedDatabase();
+  const workspace = crypto.randomUUID();
+  const pairs = [1, 2, 3].map(() => generateKeyPairSync("ed25519"));
+  const [first] = pairs.map(({ publicKey }) => publicKeyText(publicKey));
+  const [one, two, three] = pairs.map(({ privateKey }, index) => {
+    const accepted = index === 1 && first !== undefined ? [first] : [];
+    return new PostgresStore({ url, workspace, pid: 1, keys: { privateKey, accepted } });
+  });
+  const database = new Database(url);
+  if (one === undefined || two === undefined || three === undefined) throw new Error("none");
+  onTestFinished(async () => {
+    for (const each of [one, two, three, database]) await each.close();
+  });
+  const change = async (text: string) => database.query({ text, values: [workspace] });
+  return { one, two, three, change };
+}
+
+test("a turn is the user's own on machines that accept the key of its last writer", async () => {
+  const { one, two, three } = await openMachines();
+  await using writer = await one.create({});
+  await writer.append(...WAITING);
+  const { id } = writer;
+  const isOwn = () =>
+    Promise.all([one, two, three].map(async (each) => (await each.load(id)).isOwnTurn));
+  const found = [await isOwn()];
+  await writer.release();
+  await two.answer(id, answerBy("Ana"));
+  found.push(await isOwn());
+  await using next = await three.open(id);
+  await next.append({ type: "turn_start", timestamp: at(1) });
+  found.push(await isOwn());
+  expect(found).toEqual([
+    [true, true, false],
+    [false, true, false],
+    [false, false, true],
+  ]);
+});
+
+test("a turn that someone has changed in the database is not the user's own", async () => {
+  const { one, change } = await openMachines();
+  await using writer = await one.create({});
+  await writer.append(...WAITING);
+  const ours = `e.conversation in (
+    select c.key from jp.conversations c join jp.workspaces w on w.key = c.workspace where w.name = $1)`;
+  const states = [(await one.load(writer.id)).isOwnTurn];
+  for (const text of [
+    `update jp.events e set entry = replace(entry, 'Hello', 'Hallo') where ${ours}`,
+    `update jp.events e set entry = replace(entry, 'Hallo', 'Hello') where ${ours}`,
+    `delete from jp.events e where ${ours} and seq = 4`,
+  ]) {
+    await change(text);
+    states.push((await one.load(writer.id)).isOwnTurn);
+  }
+  expect(states).toEqual([true, false, true, false]);
 });
 
 test("conversations of other tenants and workspaces are not found", async () => {

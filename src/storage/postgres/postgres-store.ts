@@ -55,9 +55,10 @@ import { Database, type Queries } from "./database.ts";
 import { holderOf, isOfThisProcess, LEASE_SECONDS, Leases, newOwner } from "./leases.ts";
 import { Listening, notifySql } from "./listening.ts";
 import { Offers } from "./offers.ts";
-import { appendRows, labelsOf, PostgresWriter } from "./postgres-writer.ts";
+import { appendRows, growthOf, labelsOf, PostgresWriter, toStored } from "./postgres-writer.ts";
 import { assertVersion } from "./schema.ts";
-import { LastTurn } from "./turn-state.ts";
+import { type TurnKeys, TurnSigner } from "./turn-keys.ts";
+import { LastTurn, type StoredEntry } from "./turn-state.ts";
 
 export interface PostgresStoreOptions {
   /** Such as `postgres://user@host/database`. */
@@ -69,6 +70,8 @@ export interface PostgresStoreOptions {
   /** Replaces the clock of the server, for tests. Leases always take the server's. */
   readonly clock?: Clock;
   readonly pid: number;
+  /** Without them, whoever can write to the database is trusted with what was decided. */
+  readonly keys?: TurnKeys;
 }
 
 interface ConversationRow {
@@ -82,6 +85,8 @@ interface ConversationRow {
   readonly last_event_at: string | null;
   readonly open_turn: number | null;
   readonly is_own_turn: boolean;
+  readonly turn_key: string | null;
+  readonly turn_signature: string | null;
   readonly epoch: string;
   readonly lease_owner: string | null;
   readonly lease_holder: string | null;
@@ -90,7 +95,8 @@ interface ConversationRow {
 }
 
 const COLUMNS = `c.key, c.id, c.created_at, c.metadata, c.base_config, c.is_archived, c.length,
-  c.last_event_at, c.open_turn, c.is_own_turn, c.epoch, c.lease_owner, c.lease_holder, c.changed::text,
+  c.last_event_at, c.open_turn, c.is_own_turn,
+  c.turn_key, c.turn_signature, c.epoch, c.lease_owner, c.lease_holder, c.changed::text,
   coalesce(c.lease_until > clock_timestamp(), false) as is_live`;
 
 /** How many entries are read at once. */
@@ -101,6 +107,7 @@ export class PostgresStore implements ConversationStore {
   readonly #database: Database;
   readonly #leases: Leases;
   readonly #listening: Listening;
+  readonly #signer: TurnSigner | undefined;
   #checked: Promise<void> | undefined;
   #workspace: Promise<string> | undefined;
 
@@ -108,6 +115,7 @@ export class PostgresStore implements ConversationStore {
     this.#options = options;
     this.#database = new Database(options.url);
     this.#leases = new Leases(this.#database);
+    this.#signer = options.keys && new TurnSigner(options.keys);
     this.#listening = new Listening(this.#database, () => this.#findWorkspace());
   }
 
@@ -131,14 +139,16 @@ export class PostgresStore implements ConversationStore {
 
   async load(id: ConversationId): Promise<Conversation> {
     const row = await this.#getRow(id);
-    const entries = await this.#readEntries(row);
-    return { id, stream: streamOf(row, entries), isOwnTurn: row.is_own_turn };
+    const stored = await this.#readEntries(row);
+    const isOwnTurn = this.#isOwn(row, this.#turnOf(row, stored));
+    return { id, stream: streamOf(row, stored.map(entryOf)), isOwnTurn };
   }
 
   async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
     const row = await this.#getRow(id);
     for (let from = 0; from < row.length; from += PIECE) {
-      yield { entries: await this.#readEntries(row, from, Math.min(from + PIECE, row.length)) };
+      const stored = await this.#readEntries(row, from, Math.min(from + PIECE, row.length));
+      yield { entries: stored.map(entryOf) };
     }
   }
 
@@ -188,7 +198,7 @@ export class PostgresStore implements ConversationStore {
       readLastTurn: async () => {
         const row = await this.#getRow(id);
         if (row.is_archived) throw archivedError(id);
-        return this.#readEntries(row, row.open_turn ?? 0);
+        return (await this.#readEntries(row, row.open_turn ?? 0)).map(entryOf);
       },
       offer: async (_id: ConversationId, offered: OfferedAnswer) => {
         const { key } = await this.#getRow(id);
@@ -217,21 +227,21 @@ export class PostgresStore implements ConversationStore {
       if (row.is_archived) throw archivedError(id);
       if (row.is_live) return undefined;
       const { key, length, open_turn: start } = row;
-      const entries = await readEntries(queries, { key, from: start ?? 0, end: length });
-      const { event, result } = planAnswer(entries, offered, isRepeated);
+      const from = start ?? 0;
+      const stored = await readEntries(queries, { key, from, end: length });
+      const { event, result } = planAnswer(stored.map(entryOf), offered, isRepeated);
       if (event === undefined) return result;
-      const added = StreamEntry.fromEvent(event);
-      const turn = new LastTurn(entries, length);
-      turn.add([added]);
-      const isOwnTurn = row.is_own_turn;
-      const growth = { ...turn.state(), isOwnTurn, lastEventAt: event.timestamp };
+      const before = this.#turnOf(row, stored, from);
+      const added = toStored(StreamEntry.fromEvent(event));
+      const wasOwn = this.#isOwn(row, before);
+      const growth = growthOf(before.with([added]), [added], { wasOwn, signer: this.#signer });
       // Whoever has had it open before, and does not know that it was lost, writes nothing more.
       await queries.query({
         text: "update jp.conversations set epoch = epoch + 1, lease_owner = null where key = $1",
         values: [key],
       });
       const epoch = String(BigInt(row.epoch) + 1n);
-      await appendRows(queries, { key, epoch, length }, [added.toText()], growth);
+      await appendRows(queries, { key, epoch, length }, [added.text], growth);
       return result;
     });
   }
@@ -269,14 +279,17 @@ export class PostgresStore implements ConversationStore {
 
   async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
     const row = await this.#getRow(id);
-    const entries = await this.#readEntries(row);
+    const stored = await this.#readEntries(row);
+    const entries = stored.map(entryOf);
     const { expiresAt: _expiresAt, archivedAt: _archivedAt, ...metadata } = metadataOf(row);
     const kept = keep === undefined ? entries : entries.filter((entry) => keep(entry));
     await using writer = await this.#create({
       metadata: { ...metadata, ...(title !== undefined && { title }) },
       baseConfig: row.base_config,
       entries: kept,
-      isOwnTurn: row.is_own_turn && lastTurnOf(entries).length === lastTurnOf(kept).length,
+      isOwnTurn:
+        this.#isOwn(row, this.#turnOf(row, stored)) &&
+        lastTurnOf(entries).length === lastTurnOf(kept).length,
     });
     return writer.id;
   }
@@ -353,15 +366,20 @@ export class PostgresStore implements ConversationStore {
     const { id, now } = await this.#reserveId(workspace);
     const createdAt = timestampFromDate(now);
     const metadata = metadataToJson({ ...parts.metadata, lastActivatedAt: createdAt });
-    const { openTurn, readyAt } = new LastTurn(entries, entries.length).state();
+    const stored = entries.map(toStored);
+    const turn = new LastTurn(this.#placeOf(id)).with(stored);
+    const { openTurn, readyAt } = turn.state;
+    const signature =
+      isOwnTurn && turn.digest !== undefined ? this.#signer?.sign(turn.digest) : undefined;
     const owner = newOwner();
     const [row] = await this.#database.query<ConversationRow>({
       name: "jp_create",
       text: `with c as (
           insert into jp.conversations (workspace, id, created_at, metadata, labels, base_config,
-            length, last_event_at, open_turn, ready_at, is_own_turn, epoch, lease_owner, lease_holder, lease_until)
-          values ($1, $2, $3, $4, $5, $6, cardinality($7::text[]), $8, $9, $10, $11, 1, $12, $13,
-            clock_timestamp() + make_interval(secs => $14))
+            length, last_event_at, open_turn, ready_at, is_own_turn, turn_key, turn_signature,
+            epoch, lease_owner, lease_holder, lease_until)
+          values ($1, $2, $3, $4, $5, $6, cardinality($7::text[]), $8, $9, $10, $11, $12, $13,
+            1, $14, $15, clock_timestamp() + make_interval(secs => $16))
           on conflict (workspace, id) do update set lease_until = excluded.lease_until
             where jp.conversations.lease_owner = excluded.lease_owner
           returning *
@@ -372,23 +390,25 @@ export class PostgresStore implements ConversationStore {
         ) select ${COLUMNS}, ${notifySql("changed", "c.workspace", "c.id")} from c`,
       values: [
         ...[workspace, id, createdAt, JSON.stringify(metadata), labelsOf(metadata), baseConfig],
-        entries.map((entry) => entry.toText()),
+        stored.map(({ text }) => text),
         findTimestamp(entries.at(-1)?.raw["timestamp"]) ?? null,
         ...[openTurn ?? null, readyAt ?? null, isOwnTurn],
+        ...[signature?.key ?? null, signature?.signature ?? null],
         ...[owner, holderOf(this.#options.pid), LEASE_SECONDS],
       ],
     });
     if (row === undefined) throw new LockedError(id, "another process");
-    return this.#openWriter(row, owner, workspace, entries);
+    return this.#openWriter(row, owner, workspace, stored);
   }
 
   async #openWriter(
     row: ConversationRow,
     owner: string,
     workspace: string,
-    known?: readonly StreamEntry[],
+    known?: readonly StoredEntry[],
   ): Promise<ConversationWriter> {
-    const entries = known ?? (await this.#readEntries(row));
+    const stored = known ?? (await this.#readEntries(row));
+    const turn = this.#turnOf(row, stored);
     return new PostgresWriter({
       database: this.#database,
       leases: this.#leases,
@@ -396,10 +416,29 @@ export class PostgresStore implements ConversationStore {
       row: {
         ...{ key: row.key, workspace, id: idOf(row), epoch: row.epoch, owner },
         metadata: metadataOf(row),
-        isOwnTurn: row.is_own_turn,
+        isOwnTurn: this.#isOwn(row, turn),
       },
-      stream: streamOf(row, entries),
+      signer: this.#signer,
+      stream: streamOf(row, stored.map(entryOf)),
+      turn,
     });
+  }
+
+  #placeOf(conversation: string) {
+    const [tenant, workspace] = this.#names;
+    return { tenant, workspace, conversation };
+  }
+
+  /** From all entries, or those from one on. */
+  #turnOf({ id }: ConversationRow, stored: readonly StoredEntry[], from = 0): LastTurn {
+    return new LastTurn(this.#placeOf(id), from).with(stored);
+  }
+
+  #isOwn(row: ConversationRow, { digest }: LastTurn): boolean {
+    if (!row.is_own_turn || this.#signer === undefined) return row.is_own_turn;
+    const { turn_key: key, turn_signature: signature } = row;
+    if (digest === undefined) return true; // There is no turn.
+    return key !== null && signature !== null && this.#signer.accepts(digest, { key, signature });
   }
 
   /** Two that ask at the same time get different ones. Those of files look the same, so that records can move there. */
@@ -492,7 +531,7 @@ export class PostgresStore implements ConversationStore {
     { key, length }: ConversationRow,
     from = 0,
     end = length,
-  ): Promise<readonly StreamEntry[]> {
+  ): Promise<readonly StoredEntry[]> {
     return readEntries(this.#database, { key, from, end });
   }
 
@@ -525,7 +564,7 @@ export class PostgresStore implements ConversationStore {
 async function readEntries(
   queries: Queries,
   { key, from, end }: { readonly key: string; readonly from: number; readonly end: number },
-): Promise<readonly StreamEntry[]> {
+): Promise<readonly StoredEntry[]> {
   if (from >= end) return [];
   const rows = await queries.query<{ readonly entry: string }>({
     name: "jp_entries",
@@ -533,7 +572,11 @@ async function readEntries(
       where conversation = $1 and seq >= $2 and seq < $3 order by seq`,
     values: [key, from, end],
   });
-  return rows.map(toEntry);
+  return rows.map((row) => ({ entry: toEntry(row), text: row.entry }));
+}
+
+function entryOf({ entry }: StoredEntry): StreamEntry {
+  return entry;
 }
 
 function toEntry({ entry }: { readonly entry: string }): StreamEntry {

@@ -17,7 +17,8 @@ import type { Database, Queries } from "./database.ts";
 import type { Leases } from "./leases.ts";
 import { type Listening, notifySql } from "./listening.ts";
 import { Offers } from "./offers.ts";
-import { LastTurn, type TurnState } from "./turn-state.ts";
+import type { TurnSignature, TurnSigner } from "./turn-keys.ts";
+import type { LastTurn, StoredEntry, TurnState } from "./turn-state.ts";
 
 /** The row of the conversation, once its lease is taken. */
 export interface OpenedRow {
@@ -34,14 +35,38 @@ export interface WriterParts {
   readonly database: Database;
   readonly leases: Leases;
   readonly listening: Listening;
+  /** Without one, everyone who can write is trusted. */
+  readonly signer: TurnSigner | undefined;
   readonly row: OpenedRow;
   readonly stream: ConversationStream;
+  readonly turn: LastTurn;
 }
 
 /** What an append changes in the row of its conversation. */
 export interface Growth extends TurnState {
   readonly isOwnTurn: boolean;
+  readonly signature: TurnSignature | undefined;
   readonly lastEventAt: string | undefined;
+}
+
+/** What a row says once these are its last entries. `wasOwn`: the turn was the user's own before they were added. */
+export function growthOf(
+  turn: LastTurn,
+  added: readonly StoredEntry[],
+  { wasOwn, signer }: { readonly wasOwn: boolean; readonly signer: TurnSigner | undefined },
+): Growth {
+  const isOwnTurn = wasOwn || added.some(({ entry }) => entry.eventType === "turn_start");
+  const { digest } = turn;
+  return {
+    ...turn.state,
+    isOwnTurn,
+    signature: isOwnTurn && digest !== undefined ? signer?.sign(digest) : undefined,
+    lastEventAt: findTimestamp(added.at(-1)?.entry.raw["timestamp"]),
+  };
+}
+
+export function toStored(entry: StreamEntry): StoredEntry {
+  return { entry, text: entry.toText() };
 }
 
 /** Appends entries at a position, unless someone else has the lease or is further. Returns whether it did. */
@@ -60,6 +85,8 @@ export async function appendRows(
           open_turn = $6,
           ready_at = $7,
           is_own_turn = $8,
+          turn_key = $9,
+          turn_signature = $10,
           changed = pg_current_xact_id()
         where key = $1 and epoch = $2 and length = $3
         returning key, workspace, id
@@ -78,6 +105,8 @@ export async function appendRows(
       growth.openTurn ?? null,
       growth.readyAt ?? null,
       growth.isOwnTurn,
+      growth.signature?.key ?? null,
+      growth.signature?.signature ?? null,
     ],
   });
   return rows.length > 0;
@@ -108,7 +137,7 @@ export class PostgresWriter implements ConversationWriter {
     const { row, stream, leases } = parts;
     this.#parts = parts;
     this.#entries = stream.entries.slice();
-    this.#turn = new LastTurn(stream.entries, stream.entries.length);
+    this.#turn = parts.turn;
     this.#isOwnTurn = row.isOwnTurn;
     this.#metadata = row.metadata;
     const { key, epoch } = row;
@@ -165,14 +194,11 @@ export class PostgresWriter implements ConversationWriter {
 
   async #write(entries: readonly StreamEntry[]): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
-    const { database, row } = this.#parts;
-    const turn = this.#turn.copy();
-    turn.add(entries);
-    const isOwnTurn =
-      this.#isOwnTurn || entries.some(({ eventType }) => eventType === "turn_start");
-    const lastEventAt = findTimestamp(entries.at(-1)?.raw["timestamp"]);
-    const growth = { ...turn.state(), isOwnTurn, lastEventAt };
-    const texts = entries.map((entry) => entry.toText());
+    const { database, row, signer } = this.#parts;
+    const stored = entries.map(toStored);
+    const texts = stored.map(({ text }) => text);
+    const turn = this.#turn.with(stored);
+    const growth = growthOf(turn, stored, { wasOwn: this.#isOwnTurn, signer });
     const place = { key: row.key, epoch: row.epoch, length: this.#entries.length };
     const isWritten =
       (await appendRows(database, place, texts, growth).catch((cause: unknown) => {
@@ -180,7 +206,7 @@ export class PostgresWriter implements ConversationWriter {
       })) || (await this.#isThere(texts));
     if (!isWritten) throw this.#fail(lostError(row.id));
     this.#turn = turn;
-    this.#isOwnTurn = isOwnTurn;
+    this.#isOwnTurn = growth.isOwnTurn;
     for (const entry of entries) this.#entries.push(entry);
   }
 

@@ -33,6 +33,9 @@ const MIGRATIONS: readonly string[] = [
     -- When it can go on, in milliseconds since the epoch: 0 for now, null while it waits for someone.
     ready_at bigint,
     is_own_turn boolean not null default false,
+    -- The last writer's, over all of the last turn: see TurnKeys.
+    turn_key text,
+    turn_signature text,
     -- Grows with each writer. A writer of an earlier epoch writes nothing.
     epoch bigint not null default 0,
     lease_owner text,

@@ -5,6 +5,7 @@ import {
   readyAt,
   type StreamEntry,
 } from "../../conversation/index.ts";
+import { emptyDigest, extendDigest, type TurnDigest, type TurnPlace } from "./turn-keys.ts";
 
 export interface TurnState {
   /** Where the last turn starts in the record, if it is not complete. */
@@ -13,39 +14,54 @@ export interface TurnState {
   readonly readyAt: number | undefined;
 }
 
+/** An entry, and its text in the record. */
+export interface StoredEntry {
+  readonly entry: StreamEntry;
+  readonly text: string;
+}
+
 /** Follows the last turn of a record while it grows. */
 export class LastTurn {
+  readonly #conversation: Omit<TurnPlace, "seq">;
   #start: number | undefined;
-  #events: ConversationEvent[] = [];
-  #length = 0;
+  #events: readonly ConversationEvent[] = [];
+  #length: number;
+  #digest: TurnDigest | undefined;
 
-  /** All entries, or those from the last turn start on. */
-  constructor(entries: readonly StreamEntry[], length: number) {
-    this.#length = length - entries.length;
-    this.add(entries);
+  /** `length` entries come before what is added. */
+  constructor(conversation: Omit<TurnPlace, "seq">, length = 0) {
+    this.#conversation = conversation;
+    this.#length = length;
   }
 
-  /** As if these had not been added: for a write that fails. */
-  copy(): LastTurn {
-    const copy = new LastTurn([], this.#length);
-    copy.#start = this.#start;
-    copy.#events = this.#events.slice();
-    return copy;
-  }
-
-  add(entries: readonly StreamEntry[]): void {
-    for (const entry of entries) {
+  /** The same with more entries. This one stays as it is, for a write that fails. */
+  with(added: readonly StoredEntry[]): LastTurn {
+    const next = new LastTurn(this.#conversation, this.#length);
+    const events = [...this.#events];
+    next.#start = this.#start;
+    next.#digest = this.#digest;
+    for (const { entry, text } of added) {
       if (entry.eventType === "turn_start") {
-        this.#start = this.#length;
-        this.#events = [];
+        next.#start = next.#length;
+        next.#digest = emptyDigest({ ...this.#conversation, seq: next.#length });
+        events.length = 0;
       }
-      const { event } = entry;
-      if (event !== undefined && this.#start !== undefined) this.#events.push(event);
-      this.#length += 1;
+      if (next.#digest !== undefined) {
+        next.#digest = extendDigest(next.#digest, text);
+        if (entry.event !== undefined) events.push(entry.event);
+      }
+      next.#length += 1;
     }
+    next.#events = events;
+    return next;
   }
 
-  state(): TurnState {
+  /** Undefined if there is no turn. */
+  get digest(): TurnDigest | undefined {
+    return this.#digest;
+  }
+
+  get state(): TurnState {
     const progress = this.#start === undefined ? undefined : readTurnProgress(this.#events);
     if (progress === undefined || progress.next === "done") {
       return { openTurn: undefined, readyAt: undefined };
