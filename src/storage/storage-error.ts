@@ -6,6 +6,7 @@ import type { RecordProblem } from "./port.ts";
 /** The codes of a `StorageError`. */
 export type StorageErrorCode =
   | "conversation_not_found"
+  | "conversation_exists"
   | "conversation_locked"
   | "conversation_archived"
   | "record_damaged"
@@ -14,6 +15,8 @@ export type StorageErrorCode =
   | "write_failed"
   | "read_failed"
   | "invalid_store"
+  | "no_files"
+  | "no_local"
   | "store_unreachable"
   | "store_package_missing"
   | "store_not_migrated"

@@ -53,7 +53,14 @@ export const EVERY_STORE: readonly {
     name: "PostgreSQL",
     create: async (clock = new FakeClock(START)) => {
       const url = await migratedDatabase();
-      const options = { url, workspace: crypto.randomUUID(), clock, pid: process.pid };
+      const folder = temporaryFolder();
+      const options = {
+        url,
+        workspace: crypto.randomUUID(),
+        clock,
+        pid: process.pid,
+        ensurePrivateFolder: async () => folder,
+      };
       const [store, other] = [new PostgresStore(options), new PostgresStore(options)];
       onTestFinished(async () => {
         await store.close();

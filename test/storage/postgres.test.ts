@@ -1,5 +1,7 @@
 /** What only a store in PostgreSQL does. What every store does is in `stores.test.ts`. */
 import { generateKeyPairSync } from "node:crypto";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { at } from "../../src/conversation/events.fixture.ts";
 import { StreamEntry } from "../../src/conversation/index.ts";
@@ -7,8 +9,10 @@ import { Database } from "../../src/storage/postgres/database.ts";
 import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
 import { publicKeyText } from "../../src/storage/postgres/turn-keys.ts";
 import { migrate, SCHEMA_VERSION } from "../../src/storage/postgres/schema.ts";
-import { answerBy, WAITING } from "../../src/storage/open-question.fixture.ts";
+import { answerBy, REST, WAITING } from "../../src/storage/open-question.fixture.ts";
 import { codeOf, numbered } from "../../src/storage/record-elements.fixture.ts";
+import { copyStore } from "../../src/storage/index.ts";
+import { temporaryWorkspace } from "../../src/storage/temporary-workspace.fixture.ts";
 import { emptyDatabase, migratedDatabase, PostgresServer } from "../support/postgres.ts";
 
 /** A store, and the same one as another process would have it open. */
@@ -95,7 +99,12 @@ async function openMachines() {
   const [first] = pairs.map(({ publicKey }) => publicKeyText(publicKey));
   const [one, two, three] = pairs.map(({ privateKey }, index) => {
     const accepted = index === 1 && first !== undefined ? [first] : [];
-    return new PostgresStore({ url, workspace, pid: 1, keys: { privateKey, accepted } });
+    return new PostgresStore({
+      url,
+      workspace,
+      pid: 1,
+      keys: async () => ({ privateKey, accepted }),
+    });
   });
   const database = new Database(url);
   if (one === undefined || two === undefined || three === undefined) throw new Error("none");
@@ -171,6 +180,58 @@ test("conversations of other tenants and workspaces are not found", async () => 
     ]);
   }
 });
+
+test("a workspace that is copied to a database and back is the same, byte for byte", async () => {
+  const first = temporaryWorkspace();
+  const { conversations: files } = first;
+  const waiting = await files.create({ title: "Größe: 1/2", labels: { a: "1" } });
+  await waiting.append(...WAITING);
+  await waiting.release();
+  const archived = await files.create({ baseConfig: { assistant: { name: "JP" } } });
+  await archived.append(...WAITING, ...REST);
+  await archived.release();
+  await files.archive(archived.id);
+  const edited = await files.create({});
+  await edited.append(numbered(1));
+  await edited.release();
+  const { folder, events } = first.files.paths(edited.id);
+  writeFileSync(events, `[ {"type":"x","timestamp":"${at(0)}","n":1.0,"n":2} ]`);
+  writeFileSync(path.join(folder, "notes.bin"), Buffer.from([0, 255, 1]));
+  await files.create({ isLocal: true, title: "Mine" }).then((writer) => writer.release());
+
+  const { store } = await openStores();
+  const copied = await copyStore(first.portable, store);
+  const again = await copyStore(first.portable, store);
+  const second = temporaryWorkspace();
+  const back = await copyStore(store, second.portable);
+  expect([copied, again, back]).toEqual([
+    { copied: 3, same: 0, problems: [] },
+    { copied: 0, same: 3, problems: [] },
+    { copied: 3, same: 0, problems: [] },
+  ]);
+  expect(treeOf(second.root)).toEqual(treeOf(first.root));
+  const [pending] = await second.conversations.listPending();
+  expect(pending?.id).toBe(waiting.id);
+  expect((await second.conversations.load(waiting.id)).isOwnTurn).toBe(true);
+
+  await using writer = await store.open(edited.id);
+  await writer.append(numbered(2));
+  await writer.release();
+  await expect(copyStore(store, second.portable)).resolves.toMatchObject({
+    same: 2,
+    problems: [{ id: edited.id, error: { code: "conversation_exists" } }],
+  });
+});
+
+/** The conversations of a workspace: every file with its bytes. */
+function treeOf(root: string): Record<string, string> {
+  const folder = path.join(root, ".jp", "conversations");
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).toSorted();
+  const files = names.filter((name) => statSync(path.join(folder, name)).isFile());
+  return Object.fromEntries(
+    files.map((name) => [name, readFileSync(path.join(folder, name)).toString("base64")]),
+  );
+}
 
 test("a database without tables, or with older or newer ones, is not used", async () => {
   const url = await emptyDatabase();

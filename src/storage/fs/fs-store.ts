@@ -7,6 +7,7 @@ import path from "node:path";
 import {
   type AnswerEvent,
   type ChainLine,
+  compareCreation,
   type ConversationId,
   createStream,
   describeOpenTurn,
@@ -15,7 +16,6 @@ import {
   type OfferedAnswer,
   StreamEntry,
   timestampFromDate,
-  withRequiredConfig,
 } from "../../conversation/index.ts";
 import { loadModule, shouldYield, yieldToEventLoop } from "../../util/index.ts";
 import { answerPending, type Offer, type SecretDelivery, type SecretOffer } from "../answering.ts";
@@ -37,8 +37,10 @@ import type {
   PendingTurn,
   RecordPiece,
 } from "../port.ts";
+import { conversationExistsError, type PortableRecord, type PortableStore } from "../portable.ts";
 import { damagedError } from "../storage-error.ts";
 import {
+  baseConfigFile,
   mergeCopies,
   type ConversationFiles,
   findFile,
@@ -64,11 +66,11 @@ import {
   parentFolders,
   type Root,
 } from "./conversation-folders.ts";
-import { jsonText, makeFolder, moveFolder } from "./durable.ts";
+import { makeFolder, moveFolder } from "./durable.ts";
 import { eventFileBytes, readInLayout } from "./event-layout.ts";
 import { fingerprintOf, type LoadedEvents, outlineEarlier, readEarlier } from "./event-file.ts";
 import { readEntries } from "./event-reader.ts";
-import { fileIdCreatedAt, fileIdCreation, folderName, isFileId } from "./file-id.ts";
+import { assertFileId, fileIdCreatedAt, fileIdCreation, folderName, isFileId } from "./file-id.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
 import { FsConversationWriter, type FsWriterParts, loadChainFile } from "./fs-writer.ts";
 import { findLastTurns, findRecordEnd } from "./last-turns.ts";
@@ -112,7 +114,7 @@ const MIN_INDEXED = 32;
 const AT_ONCE = 16;
 
 /** Everything but what only a workspace has; that is in `FsWorkspaceStore`. */
-export class FsConversationStore implements ConversationStore {
+export class FsConversationStore implements ConversationStore, PortableStore {
   protected readonly context: FsContext;
   /** Where loaded conversations come from. Those with problems are absent. */
   readonly #loaded = new WeakMap<Conversation, LoadedEvents>();
@@ -251,7 +253,7 @@ export class FsConversationStore implements ConversationStore {
         lastActivatedAt: this.#now(),
         ...(labels !== undefined && { labels }),
       },
-      baseConfig: Buffer.from(`${jsonText(withRequiredConfig(baseConfig))}\n`),
+      baseConfig: Buffer.from(baseConfigFile(baseConfig)),
       events: eventFileBytes(entries),
     };
     const ownTurn = options.isOwnTurn === true ? turnToText(entries) : undefined;
@@ -319,6 +321,66 @@ export class FsConversationStore implements ConversationStore {
     await using writer = await this.#createConversation(root, files, ownTurn);
     await withChain(folder, ({ copyChain }) => copyChain({ id, folder }, writer));
     return writer.id;
+  }
+
+  async listRecords(): Promise<readonly ConversationId[]> {
+    return (await this.list({ which: "all" })).toSorted(compareCreation).map(({ id }) => id);
+  }
+
+  async exportRecord(id: ConversationId): Promise<PortableRecord> {
+    return this.context.withLock(id, async () => {
+      const { readFolder } = await loadPortable();
+      const copies = this.context.readableCopies(id);
+      const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
+      const isArchived = copies.every((copy) => copy.isArchived);
+      const { isOwnTurn } = isArchived ? { isOwnTurn: false } : await this.load(id);
+      return {
+        id,
+        isArchived,
+        isOwnTurn,
+        folder: path.basename(folder),
+        files: readFolder(folder),
+      };
+    });
+  }
+
+  async importRecord(record: PortableRecord): Promise<boolean> {
+    const { id, isArchived, files } = record;
+    assertFileId(id);
+    const { folderNameIn, isSameFiles, readFolder, writeFolder } = await loadPortable();
+    const lock = await this.context.lock(id);
+    try {
+      const [found] = copiesOf(this.context.roots(), id);
+      if (found !== undefined) {
+        const isSame =
+          found.isArchived === isArchived && isSameFiles(readFolder(found.folder), files);
+        if (isSame) return false;
+        throw conversationExistsError(id);
+      }
+      const parent = parentFolder(this.context.roots(), "main", isArchived);
+      const folder = path.join(parent, folderNameIn(record, id) ?? folderName(id));
+      await writeFolder(folder, files);
+      if (isArchived) return true;
+    } finally {
+      lock.release();
+    }
+    if (record.isOwnTurn) await this.#markOwn(id);
+    return true;
+  }
+
+  /** The turn of a record that was copied here is as this user has left it elsewhere. */
+  async #markOwn(id: ConversationId): Promise<void> {
+    const lock = await this.context.lock(id);
+    try {
+      const copies = this.context.liveCopies(id);
+      const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
+      const { entries } = await this.#readLastTurn(id, copies);
+      const parts = { id, folder, otherFolders: [], lock, ownTurn: turnToText(entries) };
+      await (await this.#openWriter(parts)).release();
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
   }
 
   async remove(id: ConversationId): Promise<void> {
@@ -470,6 +532,10 @@ export class FsConversationStore implements ConversationStore {
   #now() {
     return timestampFromDate(this.context.options.clock.now());
   }
+}
+
+function loadPortable() {
+  return loadModule(() => import("./portable-files.ts"));
 }
 
 function listed(roots: ConversationRoots, options: ListOptions): readonly ConversationCopies[] {

@@ -1,6 +1,6 @@
 /** The store of a workspace: conversations in two places, and their files, for users who edit them. */
 import path from "node:path";
-import type { ConversationId } from "../../conversation/index.ts";
+import { compareCreation, type ConversationId } from "../../conversation/index.ts";
 import { findJson } from "../../util/index.ts";
 import type { ListOptions } from "../port.ts";
 import { noWorkspaceError, recordChangedError } from "../storage-error.ts";
@@ -51,6 +51,13 @@ export class FsWorkspaceStore extends FsConversationStore implements WorkspaceSt
     const isLocal = isLocalOnly || options.isLocal === true;
     if (isLocal) await userFolder?.ensureOwn();
     return await this.createIn(isLocal ? "local" : "main", options);
+  }
+
+  /** The user's own conversations stay where they are. */
+  override async listRecords(): Promise<readonly ConversationId[]> {
+    const found = await this.list({ which: "all" });
+    const shared = found.filter(({ place }) => place !== "local");
+    return shared.toSorted(compareCreation).map(({ id }) => id);
   }
 
   async setLocal(id: ConversationId, isLocal: boolean): Promise<void> {

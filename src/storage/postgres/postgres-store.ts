@@ -11,7 +11,6 @@ import {
   findTimestamp,
   invalidIdError,
   lastTurnOf,
-  metadataToJson,
   type OfferedAnswer,
   parseConversationId,
   parseMetadata,
@@ -27,7 +26,7 @@ import {
   messageOf,
   parseJson,
 } from "../../util/index.ts";
-import { answerPending, planAnswer } from "../answering.ts";
+import { answerPending, planAnswer, type SecretOffer } from "../answering.ts";
 import type {
   AnswerOptions,
   AnswerResult,
@@ -44,18 +43,29 @@ import type {
   PendingTurn,
   RecordPiece,
 } from "../port.ts";
+import { conversationExistsError, type PortableRecord, type PortableStore } from "../portable.ts";
 import {
   archivedError,
   conversationNotFoundError,
   LockedError,
   THIS_PROCESS,
 } from "../storage-error.ts";
-import { fileIdFromNumber } from "../fs/file-id.ts";
+import { baseConfigFile, metadataFile } from "../fs/conversation-files.ts";
+import {
+  assertFileId,
+  fileIdCreatedAt,
+  fileIdFromNumber,
+  fileIdToNumber,
+  folderName,
+} from "../fs/file-id.ts";
+import { isSameFiles } from "../fs/portable-files.ts";
+import { loadSecretSockets } from "../fs/load-secret-sockets.ts";
 import { Database, type Queries } from "./database.ts";
 import { holderOf, isOfThisProcess, LEASE_SECONDS, Leases, newOwner } from "./leases.ts";
 import { Listening, notifySql } from "./listening.ts";
 import { Offers } from "./offers.ts";
 import { appendRows, growthOf, labelsOf, PostgresWriter, toStored } from "./postgres-writer.ts";
+import { insertOthers, readOthers, toFiles, toRows } from "./portable-rows.ts";
 import { assertVersion } from "./schema.ts";
 import { type TurnKeys, TurnSigner } from "./turn-keys.ts";
 import { LastTurn, type StoredEntry } from "./turn-state.ts";
@@ -66,12 +76,27 @@ export interface PostgresStoreOptions {
   /** Whose conversations these are. */
   readonly tenant?: string;
   /** A tenant can have several. */
-  readonly workspace?: string;
+  readonly workspace?: string | WorkspaceName;
   /** Replaces the clock of the server, for tests. Leases always take the server's. */
   readonly clock?: Clock;
   readonly pid: number;
   /** Without them, whoever can write to the database is trusted with what was decided. */
-  readonly keys?: TurnKeys;
+  readonly keys?: () => Promise<TurnKeys>;
+  /** Where processes of this user, on this machine, find each other to pass on secrets. Without it, no one can. */
+  readonly ensurePrivateFolder?: () => Promise<string>;
+}
+
+/** A name that may not exist yet. */
+export interface WorkspaceName {
+  readonly find: () => string | undefined;
+  /** Throws `no_workspace`. */
+  readonly ensure: () => Promise<string>;
+}
+
+/** The row of the workspace. */
+interface WorkspaceRow {
+  readonly key: string;
+  readonly name: string;
 }
 
 interface ConversationRow {
@@ -80,6 +105,7 @@ interface ConversationRow {
   readonly created_at: string;
   readonly metadata: string;
   readonly base_config: string | null;
+  readonly folder: string | null;
   readonly is_archived: boolean;
   readonly length: number;
   readonly last_event_at: string | null;
@@ -94,7 +120,7 @@ interface ConversationRow {
   readonly changed: string;
 }
 
-const COLUMNS = `c.key, c.id, c.created_at, c.metadata, c.base_config, c.is_archived, c.length,
+const COLUMNS = `c.key, c.id, c.created_at, c.metadata, c.base_config, c.folder, c.is_archived, c.length,
   c.last_event_at, c.open_turn, c.is_own_turn,
   c.turn_key, c.turn_signature, c.epoch, c.lease_owner, c.lease_holder, c.changed::text,
   coalesce(c.lease_until > clock_timestamp(), false) as is_live`;
@@ -102,21 +128,20 @@ const COLUMNS = `c.key, c.id, c.created_at, c.metadata, c.base_config, c.is_arch
 /** How many entries are read at once. */
 const PIECE = 5000;
 
-export class PostgresStore implements ConversationStore {
+export class PostgresStore implements ConversationStore, PortableStore {
   readonly #options: PostgresStoreOptions;
   readonly #database: Database;
   readonly #leases: Leases;
   readonly #listening: Listening;
-  readonly #signer: TurnSigner | undefined;
+  #signer: TurnSigner | undefined;
   #checked: Promise<void> | undefined;
-  #workspace: Promise<string> | undefined;
+  #workspace: WorkspaceRow | undefined;
 
   constructor(options: PostgresStoreOptions) {
     this.#options = options;
     this.#database = new Database(options.url);
     this.#leases = new Leases(this.#database);
-    this.#signer = options.keys && new TurnSigner(options.keys);
-    this.#listening = new Listening(this.#database, () => this.#findWorkspace());
+    this.#listening = new Listening(this.#database, async () => (await this.#findWorkspace())?.key);
   }
 
   async list({ which = "live", limit, before }: ListOptions = {}): Promise<ConversationSummary[]> {
@@ -202,11 +227,23 @@ export class PostgresStore implements ConversationStore {
       },
       offer: async (_id: ConversationId, offered: OfferedAnswer) => {
         const { key } = await this.#getRow(id);
-        const place = { key, id, workspace: await this.#ensureWorkspace() };
+        const { key: workspace } = await this.#ensureWorkspace();
+        const place = { key, id, workspace };
         return new Offers(this.#database, this.#listening, place).place(offered);
       },
+      ...(this.#options.ensurePrivateFolder !== undefined && {
+        deliver: async (_id: ConversationId, offered: SecretOffer, aborted?: AbortSignal) =>
+          (await this.#secrets(id)).deliver(offered, aborted),
+      }),
     };
     return answerPending(target, id, { ...options, event });
+  }
+
+  /** Throws `module_not_loaded`, `write_failed`. */
+  async #secrets(id: ConversationId) {
+    const { SecretSockets } = await loadSecretSockets();
+    const privateFolder = (await this.#options.ensurePrivateFolder?.()) ?? "";
+    return new SecretSockets({ privateFolder, id, workspace: undefined });
   }
 
   /** In one transaction, with no lease: whoever wants one meanwhile waits for it. Undefined if someone has it open. */
@@ -216,7 +253,7 @@ export class PostgresStore implements ConversationStore {
   ): Promise<AnswerResult | undefined> {
     await this.#check();
     assertId(id);
-    const workspace = await this.#findWorkspace();
+    const workspace = (await this.#findWorkspace())?.key;
     return this.#database.transaction(async (queries, isRepeated) => {
       const [row] = await queries.query<ConversationRow>({
         name: "jp_answer",
@@ -250,7 +287,7 @@ export class PostgresStore implements ConversationStore {
     const { title, labels, baseConfig = {}, entries = [], isOwnTurn = false } = options;
     return this.#create({
       metadata: { ...(title !== undefined && { title }), ...(labels !== undefined && { labels }) },
-      baseConfig: JSON.stringify(baseConfig),
+      baseConfig: baseConfigFile(baseConfig),
       entries,
       isOwnTurn,
     });
@@ -260,7 +297,7 @@ export class PostgresStore implements ConversationStore {
     await this.#check();
     assertId(id);
     const owner = newOwner();
-    const workspace = await this.#findWorkspace();
+    const workspace = (await this.#findWorkspace())?.key;
     const [row] = await this.#database.query<ConversationRow>({
       name: "jp_open",
       text: `update jp.conversations c set
@@ -294,6 +331,74 @@ export class PostgresStore implements ConversationStore {
     return writer.id;
   }
 
+  async listRecords(): Promise<readonly ConversationId[]> {
+    return (await this.#select("true order by c.created_at, c.id", [])).map(idOf);
+  }
+
+  async exportRecord(id: ConversationId): Promise<PortableRecord> {
+    const row = await this.#getRow(id);
+    if (row.is_live) throw await this.#explainLocked(id, false);
+    const stored = await this.#readEntries(row);
+    const files = toFiles({
+      metadata: row.metadata,
+      baseConfig: row.base_config ?? undefined,
+      entries: stored.map(entryOf),
+      ...(await readOthers(this.#database, row.key)),
+    });
+    return {
+      id,
+      isArchived: row.is_archived,
+      isOwnTurn: this.#isOwn(row, this.#turnOf(row, stored)),
+      folder: row.folder ?? folderName(id, metadataOf(row).title),
+      files,
+    };
+  }
+
+  async importRecord(record: PortableRecord): Promise<boolean> {
+    const { id, files, isArchived, isOwnTurn } = record;
+    await this.#check();
+    assertFileId(id);
+    const { key: workspace } = await this.#ensureWorkspace();
+    const rows = toRows(id, files);
+    const { metadata: text, baseConfig = null, entries } = rows;
+    const stored = entries.map(toStored);
+    const before = new LastTurn(this.#placeOf(id));
+    const turn = before.with(stored);
+    const growth = growthOf(turn, stored, { wasOwn: isOwnTurn, signer: this.#signer });
+    const isSigned = isOwnTurn && growth.signature !== undefined;
+    const isMade = await this.#database.transaction(async (queries) => {
+      const [made] = await queries.query<{ readonly key: string }>({
+        text: `insert into jp.conversations (workspace, id, created_at, metadata, labels, base_config, folder,
+            is_archived, length, last_event_at, open_turn, ready_at, is_own_turn, turn_key, turn_signature)
+          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+          on conflict (workspace, id) do nothing returning key`,
+        values: [
+          ...[workspace, id, fileIdCreatedAt(id), text, labelsIn(text), baseConfig, record.folder],
+          ...[isArchived, stored.length, growth.lastEventAt ?? null],
+          ...[growth.openTurn ?? null, growth.readyAt ?? null, isOwnTurn],
+          ...(isSigned ? [growth.signature?.key, growth.signature?.signature] : [null, null]),
+        ],
+      });
+      if (made === undefined) return false;
+      await queries.query({
+        text: `insert into jp.events (conversation, seq, entry)
+          select $1, place - 1, entry from unnest($2::text[]) with ordinality as added (entry, place)`,
+        values: [made.key, stored.map((each) => each.text)],
+      });
+      await insertOthers(queries, made.key, rows);
+      await queries.query({
+        text: "update jp.workspaces set last_id = greatest(last_id, $2) where key = $1",
+        values: [workspace, fileIdToNumber(id)],
+      });
+      return true;
+    });
+    if (isMade) return true;
+    const found = await this.exportRecord(id);
+    const isSame = found.isArchived === isArchived && isSameFiles(found.files, files);
+    if (isSame) return false;
+    throw conversationExistsError(id);
+  }
+
   async remove(id: ConversationId): Promise<void> {
     await this.#change(id, "delete from jp.conversations c where");
   }
@@ -322,7 +427,7 @@ export class PostgresStore implements ConversationStore {
     metadata: ConversationMetadata,
   ): Promise<void> {
     const set = `is_archived = $3, metadata = $4, changed = pg_current_xact_id()`;
-    const json = JSON.stringify(metadataToJson(metadata));
+    const json = metadataFile(metadata);
     await this.#change(idOf(row), `update jp.conversations c set ${set} where`, [isArchived, json]);
   }
 
@@ -334,7 +439,7 @@ export class PostgresStore implements ConversationStore {
   ): Promise<void> {
     await this.#check();
     assertId(id);
-    const workspace = await this.#findWorkspace();
+    const workspace = (await this.#findWorkspace())?.key;
     const rows = await this.#database.query({
       text: `with done as (
           ${statement} c.workspace = $1 and c.id = $2
@@ -362,10 +467,10 @@ export class PostgresStore implements ConversationStore {
   }): Promise<ConversationWriter> {
     await this.#check();
     const { entries, isOwnTurn, baseConfig } = parts;
-    const workspace = await this.#ensureWorkspace();
+    const { key: workspace } = await this.#ensureWorkspace();
     const { id, now } = await this.#reserveId(workspace);
     const createdAt = timestampFromDate(now);
-    const metadata = metadataToJson({ ...parts.metadata, lastActivatedAt: createdAt });
+    const metadata = metadataFile({ ...parts.metadata, lastActivatedAt: createdAt });
     const stored = entries.map(toStored);
     const turn = new LastTurn(this.#placeOf(id)).with(stored);
     const { openTurn, readyAt } = turn.state;
@@ -389,7 +494,7 @@ export class PostgresStore implements ConversationStore {
           on conflict do nothing
         ) select ${COLUMNS}, ${notifySql("changed", "c.workspace", "c.id")} from c`,
       values: [
-        ...[workspace, id, createdAt, JSON.stringify(metadata), labelsOf(metadata), baseConfig],
+        ...[workspace, id, createdAt, metadata, labelsIn(metadata), baseConfig],
         stored.map(({ text }) => text),
         findTimestamp(entries.at(-1)?.raw["timestamp"]) ?? null,
         ...[openTurn ?? null, readyAt ?? null, isOwnTurn],
@@ -414,19 +519,21 @@ export class PostgresStore implements ConversationStore {
       leases: this.#leases,
       listening: this.#listening,
       row: {
-        ...{ key: row.key, workspace, id: idOf(row), epoch: row.epoch, owner },
+        ...{ key: row.key, workspace, id: idOf(row), epoch: row.epoch, owner, length: row.length },
         metadata: metadataOf(row),
         isOwnTurn: this.#isOwn(row, turn),
       },
       signer: this.#signer,
+      ...(this.#options.ensurePrivateFolder !== undefined && {
+        openSecrets: () => this.#secrets(idOf(row)),
+      }),
       stream: streamOf(row, stored.map(entryOf)),
       turn,
     });
   }
 
   #placeOf(conversation: string) {
-    const [tenant, workspace] = this.#names;
-    return { tenant, workspace, conversation };
+    return { tenant: this.#tenant, workspace: this.#workspace?.name ?? "", conversation };
   }
 
   /** From all entries, or those from one on. */
@@ -469,44 +576,58 @@ export class PostgresStore implements ConversationStore {
   }
 
   #check(): Promise<void> {
-    this.#checked ??= assertVersion(this.#database).catch((error: unknown) => {
+    this.#checked ??= this.#prepare().catch((error: unknown) => {
       this.#checked = undefined;
       throw error;
     });
     return this.#checked;
   }
 
-  get #names(): readonly [string, string] {
-    return [this.#options.tenant ?? "default", this.#options.workspace ?? "default"];
+  async #prepare(): Promise<void> {
+    await assertVersion(this.#database);
+    const { keys } = this.#options;
+    this.#signer = keys && new TurnSigner(await keys());
+  }
+
+  get #tenant(): string {
+    return this.#options.tenant ?? "default";
   }
 
   /** Undefined until something was stored in it. */
-  async #findWorkspace(): Promise<string | undefined> {
+  async #findWorkspace(): Promise<WorkspaceRow | undefined> {
     if (this.#workspace !== undefined) return this.#workspace;
     await this.#check();
-    const [row] = await this.#database.query<{ readonly key: string }>({
-      text: "select key from jp.workspaces where tenant = $1 and name = $2",
-      values: this.#names,
-    });
-    if (row !== undefined) this.#workspace = Promise.resolve(row.key);
-    return row?.key;
+    const { workspace = "default" } = this.#options;
+    const name = typeof workspace === "string" ? workspace : workspace.find();
+    return name === undefined ? undefined : this.#findNamed(name);
   }
 
-  async #ensureWorkspace(): Promise<string> {
+  async #findNamed(name: string): Promise<WorkspaceRow | undefined> {
+    const [row] = await this.#database.query<{ readonly key: string }>({
+      text: "select key from jp.workspaces where tenant = $1 and name = $2",
+      values: [this.#tenant, name],
+    });
+    if (row !== undefined) this.#workspace = { key: row.key, name };
+    return this.#workspace;
+  }
+
+  async #ensureWorkspace(): Promise<WorkspaceRow> {
     const found = await this.#findWorkspace();
     if (found !== undefined) return found;
+    const { workspace = "default" } = this.#options;
+    const name = typeof workspace === "string" ? workspace : await workspace.ensure();
     await this.#database.query({
       text: "insert into jp.workspaces (tenant, name) values ($1, $2) on conflict do nothing",
-      values: this.#names,
+      values: [this.#tenant, name],
     });
-    const made = await this.#findWorkspace();
+    const made = await this.#findNamed(name);
     if (made === undefined) throw new Error("the workspace was removed");
     return made;
   }
 
   async #select(where: string, values: readonly unknown[]): Promise<readonly ConversationRow[]> {
     await this.#check();
-    const workspace = await this.#findWorkspace();
+    const workspace = (await this.#findWorkspace())?.key;
     if (workspace === undefined) return [];
     return this.#database.query<ConversationRow>({
       text: `select ${COLUMNS} from jp.conversations c where c.workspace = $1 and ${where}`,
@@ -606,6 +727,15 @@ function streamOf(row: ConversationRow, entries: readonly StreamEntry[]) {
 
 function metadataOf(row: ConversationRow): ConversationMetadata {
   return parseMetadata(parseJson(row.metadata));
+}
+
+/** For a search by them. */
+function labelsIn(metadata: string): string {
+  try {
+    return labelsOf(parseMetadata(parseJson(metadata)));
+  } catch {
+    return "{}";
+  }
 }
 
 function readMetadata(row: ConversationRow): Pick<ConversationSummary, "metadata" | "problem"> {

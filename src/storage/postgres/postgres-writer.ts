@@ -5,11 +5,12 @@ import {
   type ConversationMetadata,
   type ConversationStream,
   findTimestamp,
-  metadataToJson,
   parseMetadata,
   StreamEntry,
 } from "../../conversation/index.ts";
-import type { JsonObject } from "../../util/index.ts";
+import { parseJson } from "../../util/index.ts";
+import { metadataFile } from "../fs/conversation-files.ts";
+import type { SecretSockets } from "../fs/secret-sockets.ts";
 import type { AnswerListener, ConversationWriter, MetadataChange } from "../port.ts";
 import { type ReleaseListener, ReleaseListeners } from "../release-listeners.ts";
 import { StorageError } from "../storage-error.ts";
@@ -27,6 +28,8 @@ export interface OpenedRow {
   readonly id: ConversationId;
   readonly epoch: string;
   readonly owner: string;
+  /** Of the record. A packed one has an entry more than the stream. */
+  readonly length: number;
   readonly metadata: ConversationMetadata;
   readonly isOwnTurn: boolean;
 }
@@ -38,6 +41,8 @@ export interface WriterParts {
   /** Without one, everyone who can write is trusted. */
   readonly signer: TurnSigner | undefined;
   readonly row: OpenedRow;
+  /** Absent if no one can pass secrets on. */
+  readonly openSecrets?: () => Promise<Pick<SecretSockets, "listen">>;
   readonly stream: ConversationStream;
   readonly turn: LastTurn;
 }
@@ -124,6 +129,7 @@ export class PostgresWriter implements ConversationWriter {
   readonly #listeners = new Set<Disposable>();
   readonly #release = new ReleaseListeners();
   #turn: LastTurn;
+  #length: number;
   #isOwnTurn: boolean;
   #metadata: ConversationMetadata;
   #metadataWrites: Promise<unknown> = Promise.resolve();
@@ -138,6 +144,7 @@ export class PostgresWriter implements ConversationWriter {
     this.#parts = parts;
     this.#entries = stream.entries.slice();
     this.#turn = parts.turn;
+    this.#length = row.length;
     this.#isOwnTurn = row.isOwnTurn;
     this.#metadata = row.metadata;
     const { key, epoch } = row;
@@ -199,7 +206,7 @@ export class PostgresWriter implements ConversationWriter {
     const texts = stored.map(({ text }) => text);
     const turn = this.#turn.with(stored);
     const growth = growthOf(turn, stored, { wasOwn: this.#isOwnTurn, signer });
-    const place = { key: row.key, epoch: row.epoch, length: this.#entries.length };
+    const place = { key: row.key, epoch: row.epoch, length: this.#length };
     const isWritten =
       (await appendRows(database, place, texts, growth).catch((cause: unknown) => {
         throw this.#fail(unwrittenError(row.id, cause));
@@ -207,13 +214,14 @@ export class PostgresWriter implements ConversationWriter {
     if (!isWritten) throw this.#fail(lostError(row.id));
     this.#turn = turn;
     this.#isOwnTurn = growth.isOwnTurn;
+    this.#length += entries.length;
     for (const entry of entries) this.#entries.push(entry);
   }
 
   /** The connection may have been lost after the server had written them. */
   async #isThere(texts: readonly string[]): Promise<boolean> {
     const { database, row } = this.#parts;
-    const before = this.#entries.length;
+    const before = this.#length;
     const [found] = await database.query<{ readonly is_there: boolean | null }>({
       text: `select c.epoch = $2 and c.length = $3 + cardinality($4::text[]) and $4::text[] = array(
           select entry from jp.events e where e.conversation = c.key and e.seq >= $3 order by e.seq
@@ -233,16 +241,17 @@ export class PostgresWriter implements ConversationWriter {
   async #writeMetadata(change: MetadataChange): Promise<void> {
     this.#assertHeld();
     const { database, row } = this.#parts;
-    const json = metadataToJson(change(this.#metadata));
+    const text = metadataFile(change(this.#metadata));
+    const metadata = parseMetadata(parseJson(text));
     const rows = await database.query({
       text: `with held as (
           update jp.conversations set metadata = $3, labels = $4, changed = pg_current_xact_id()
           where key = $1 and epoch = $2 returning workspace, id
         ) select ${notifySql("changed", "workspace", "id")} from held`,
-      values: [row.key, row.epoch, JSON.stringify(json), labelsOf(json)],
+      values: [row.key, row.epoch, text, labelsOf(metadata)],
     });
     if (rows.length === 0) throw this.#fail(lostError(row.id));
-    this.#metadata = parseMetadata(json);
+    this.#metadata = metadata;
   }
 
   onAnswer(listener: AnswerListener): Disposable {
@@ -251,6 +260,18 @@ export class PostgresWriter implements ConversationWriter {
     const taking = new Offers(database, listening, row).listen(listener);
     this.#listeners.add(taking);
     return taking;
+  }
+
+  /** On this machine only: never through the database. */
+  async onSecret(listener: AnswerListener): Promise<Disposable> {
+    const none: Disposable = { [Symbol.dispose]: () => undefined };
+    const { openSecrets } = this.#parts;
+    const sockets = await openSecrets?.().catch(() => undefined);
+    const listening = await sockets?.listen(listener).catch(() => undefined);
+    if (listening === undefined) return none; // As if no one could reach it.
+    if (this.#isReleased) listening[Symbol.dispose]();
+    else this.#listeners.add(listening);
+    return listening;
   }
 
   onRelease(listener: ReleaseListener): Disposable {
@@ -300,8 +321,8 @@ export class PostgresWriter implements ConversationWriter {
 }
 
 /** For a search by labels. The text of the metadata stays what it is. */
-export function labelsOf(metadata: JsonObject): string {
-  return JSON.stringify(metadata["labels"] ?? {});
+export function labelsOf({ labels = {} }: Pick<ConversationMetadata, "labels">): string {
+  return JSON.stringify(labels);
 }
 
 function lostError(id: ConversationId): StorageError {

@@ -26,6 +26,8 @@ const MIGRATIONS: readonly string[] = [
     labels jsonb not null default '{}',
     base_config text,
     is_archived boolean not null default false,
+    -- The name of its folder, if it was copied from files.
+    folder text,
     length integer not null default 0,
     last_event_at text,
     -- Where the last turn starts, if it is not complete.
@@ -54,6 +56,22 @@ const MIGRATIONS: readonly string[] = [
     seq integer not null,
     entry text not null,
     primary key (conversation, seq)
+  );
+
+  -- The chain of its decisions, line by line.
+  create table jp.chain (
+    conversation bigint not null references jp.conversations (key) on delete cascade,
+    seq integer not null,
+    line text not null,
+    primary key (conversation, seq)
+  );
+
+  -- Files of a conversation that was copied from files, if they are more than the rows say.
+  create table jp.files (
+    conversation bigint not null references jp.conversations (key) on delete cascade,
+    name text not null,
+    content bytea not null,
+    primary key (conversation, name)
   );
 
   create table jp.offers (

@@ -1,0 +1,162 @@
+/**
+ * The conversations of a workspace that keeps them in a database. What connects to it is loaded with the first use, so that a
+ * command which needs none of them does not wait for it.
+ */
+import type { AnswerEvent, ConversationId } from "../../conversation/index.ts";
+import { loaderOf } from "../../util/index.ts";
+import type {
+  AnswerOptions,
+  AnswerResult,
+  ChangeListener,
+  Conversation,
+  ConversationWriter,
+  ForkOptions,
+  LastTurns,
+  ListOptions,
+  ListPendingTurnsOptions,
+  PendingTurn,
+  RecordPiece,
+} from "../port.ts";
+import type { PortableRecord, PortableStore } from "../portable.ts";
+import { StorageError } from "../storage-error.ts";
+import type {
+  RecordFiles,
+  WorkspaceCreateOptions,
+  WorkspaceStore,
+  WorkspaceSummary,
+} from "../workspace-port.ts";
+import type { PostgresStore, PostgresStoreOptions } from "./postgres-store.ts";
+
+export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles, PortableStore {
+  readonly #store: () => Promise<PostgresStore>;
+  #opened: PostgresStore | undefined;
+
+  constructor(options: PostgresStoreOptions) {
+    const load = loaderOf(() => import("./postgres-store.ts"));
+    this.#store = async () => {
+      const { PostgresStore } = await load();
+      this.#opened ??= new PostgresStore(options);
+      return this.#opened;
+    };
+  }
+
+  async list(options?: ListOptions): Promise<WorkspaceSummary[]> {
+    const found = await (await this.#store()).list(options);
+    return found.map((summary) => ({ ...summary, place: "workspace" }));
+  }
+
+  async find(id: ConversationId): Promise<WorkspaceSummary | undefined> {
+    const found = await (await this.#store()).find(id);
+    return found && { ...found, place: "workspace" };
+  }
+
+  async load(id: ConversationId): Promise<Conversation> {
+    return (await this.#store()).load(id);
+  }
+
+  async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
+    yield* (await this.#store()).scan(id);
+  }
+
+  async findLastTurns(id: ConversationId): Promise<LastTurns | undefined> {
+    return (await this.#store()).findLastTurns(id);
+  }
+
+  async listPending(options?: ListPendingTurnsOptions): Promise<readonly PendingTurn[]> {
+    return (await this.#store()).listPending(options);
+  }
+
+  watch(listener: ChangeListener): Disposable {
+    let isStopped = false;
+    let watching: Disposable | undefined;
+    void this.#store().then((store) => {
+      if (!isStopped) watching = store.watch(listener);
+    });
+    return {
+      [Symbol.dispose]: () => {
+        isStopped = true;
+        watching?.[Symbol.dispose]();
+      },
+    };
+  }
+
+  async answer(
+    id: ConversationId,
+    event: AnswerEvent,
+    options?: AnswerOptions,
+  ): Promise<AnswerResult> {
+    return (await this.#store()).answer(id, event, options);
+  }
+
+  async create({
+    isLocal = false,
+    ...options
+  }: WorkspaceCreateOptions): Promise<ConversationWriter> {
+    if (isLocal) throw noLocalError();
+    return (await this.#store()).create(options);
+  }
+
+  async open(id: ConversationId): Promise<ConversationWriter> {
+    return (await this.#store()).open(id);
+  }
+
+  async fork(id: ConversationId, options?: ForkOptions): Promise<ConversationId> {
+    return (await this.#store()).fork(id, options);
+  }
+
+  async remove(id: ConversationId): Promise<void> {
+    return (await this.#store()).remove(id);
+  }
+
+  async archive(id: ConversationId): Promise<void> {
+    return (await this.#store()).archive(id);
+  }
+
+  async unarchive(id: ConversationId): Promise<void> {
+    return (await this.#store()).unarchive(id);
+  }
+
+  async listRecords(): Promise<readonly ConversationId[]> {
+    return (await this.#store()).listRecords();
+  }
+
+  async exportRecord(id: ConversationId): Promise<PortableRecord> {
+    return (await this.#store()).exportRecord(id);
+  }
+
+  async importRecord(record: PortableRecord): Promise<boolean> {
+    return (await this.#store()).importRecord(record);
+  }
+
+  async close(): Promise<void> {
+    await this.#opened?.close();
+  }
+
+  async setLocal(_id: ConversationId, isLocal: boolean): Promise<void> {
+    if (isLocal) throw noLocalError();
+  }
+
+  paths(): never {
+    throw noFilesError();
+  }
+
+  read(): never {
+    throw noFilesError();
+  }
+
+  async replace(): Promise<never> {
+    throw noFilesError();
+  }
+}
+
+function noLocalError(): StorageError {
+  return new StorageError("no_local", "A store in a database has no local conversations.", {
+    commandHint: "Keep this one in files: jp --store files …",
+  });
+}
+
+function noFilesError(): StorageError {
+  return new StorageError("no_files", "The conversation is in a database, not in files.", {
+    commandHint: "To get files: jp store copy ADDRESS files",
+  });
+}
