@@ -414,6 +414,7 @@ async function bundle(
       ...options,
       sourcemap: "hidden",
       sourcemapExcludeSources: true,
+      dynamicImportInCjs: false, // Node warns of an import in code that the command compiles itself.
       entryFileNames: `[name].${extension}`,
       chunkFileNames: (chunk) => `${chunkName(chunk)}-[hash].${extension}`,
       codeSplitting: {

@@ -86,7 +86,11 @@ export class FsWorkspaceStore extends FsConversationStore implements WorkspaceSt
     };
   }
 
-  read(id: ConversationId, file: RecordFile): string | undefined {
+  nameOf(id: ConversationId, file: RecordFile | "folder"): string {
+    return this.paths(id)[file];
+  }
+
+  async read(id: ConversationId, file: RecordFile): Promise<string | undefined> {
     return findFile(this.paths(id)[file])?.toString("utf8");
   }
 
@@ -94,7 +98,7 @@ export class FsWorkspaceStore extends FsConversationStore implements WorkspaceSt
     assertValidRecordFile(file, edit.after);
     await this.context.withLock(id, async () => {
       const target = this.paths(id)[file];
-      if (this.read(id, file) !== edit.before) throw recordChangedError(target);
+      if ((await this.read(id, file)) !== edit.before) throw recordChangedError(target);
       await writeDurably(target, Buffer.from(edit.after));
       if (file === "events") this.#unmarkEmptied(id, edit.after);
       if (file === "metadata") await this.#renameFolders(id);

@@ -8,6 +8,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Client, Pool, PoolClient, QueryResultRow } from "pg";
 import { isJpError, messageOf, monotonicMs, systemErrorCode } from "../../util/index.ts";
 import { StorageError } from "../storage-error.ts";
+import { addressOf } from "./address.ts";
 
 /** How long a lost connection is tried again. Longer than a server takes to restart. */
 const RETRY_MS = 20_000;
@@ -193,16 +194,4 @@ export function isLost(error: unknown): boolean {
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return reasonOf(error.errors[0]);
   return messageOf(error).replace(/\.$/, "");
-}
-
-/** Throws `invalid_store`. */
-function addressOf(url: string): string {
-  if (!URL.canParse(url)) {
-    throw new StorageError("invalid_store", "The address of the store is not a URL.", {
-      hint: "It looks like postgres://user@host/database.",
-    });
-  }
-  const { hostname, port, pathname, searchParams } = new URL(url);
-  const host = searchParams.get("host") ?? hostname;
-  return `${host}${port === "" ? "" : `:${port}`}${pathname}`;
 }

@@ -65,7 +65,8 @@ function eventsOf(entries: readonly StreamEntry[], original: Buffer | undefined)
   return Buffer.concat([original.subarray(0, point.position), added]);
 }
 
-function parseEvents(id: ConversationId, text: string): readonly StreamEntry[] {
+/** Throws `invalid_record`. */
+export function parseEvents(id: ConversationId, text: string): readonly StreamEntry[] {
   let list: Json;
   try {
     list = parseJson(text);

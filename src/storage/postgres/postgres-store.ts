@@ -48,8 +48,10 @@ import {
   archivedError,
   conversationNotFoundError,
   LockedError,
+  recordChangedError,
   THIS_PROCESS,
 } from "../storage-error.ts";
+import type { FileEdit, RecordFile } from "../workspace-port.ts";
 import { baseConfigFile, metadataFile } from "../fs/conversation-files.ts";
 import {
   assertFileId,
@@ -58,6 +60,7 @@ import {
   fileIdToNumber,
   folderName,
 } from "../fs/file-id.ts";
+import { eventFileBytes } from "../fs/event-layout.ts";
 import { isSameFiles } from "../fs/portable-files.ts";
 import { loadSecretSockets } from "../fs/load-secret-sockets.ts";
 import { Database, type Queries } from "./database.ts";
@@ -65,7 +68,7 @@ import { holderOf, isOfThisProcess, LEASE_SECONDS, Leases, newOwner } from "./le
 import { Listening, notifySql } from "./listening.ts";
 import { Offers } from "./offers.ts";
 import { appendRows, growthOf, labelsOf, PostgresWriter, toStored } from "./postgres-writer.ts";
-import { insertOthers, readOthers, toFiles, toRows } from "./portable-rows.ts";
+import { insertOthers, parseEvents, readOthers, toFiles, toRows } from "./portable-rows.ts";
 import { assertVersion } from "./schema.ts";
 import { type TurnKeys, TurnSigner } from "./turn-keys.ts";
 import { LastTurn, type StoredEntry } from "./turn-state.ts";
@@ -293,7 +296,11 @@ export class PostgresStore implements ConversationStore, PortableStore {
     });
   }
 
-  async open(id: ConversationId): Promise<ConversationWriter> {
+  open(id: ConversationId): Promise<ConversationWriter> {
+    return this.#openOwn(id);
+  }
+
+  async #openOwn(id: ConversationId): Promise<PostgresWriter> {
     await this.#check();
     assertId(id);
     const owner = newOwner();
@@ -397,6 +404,24 @@ export class PostgresStore implements ConversationStore, PortableStore {
     const isSame = found.isArchived === isArchived && isSameFiles(found.files, files);
     if (isSame) return false;
     throw conversationExistsError(id);
+  }
+
+  /** The text of a file that would hold this part of the record. Undefined if there is none. */
+  async readText(id: ConversationId, file: RecordFile): Promise<string | undefined> {
+    const row = await this.#getRow(id);
+    if (file === "metadata") return row.metadata;
+    if (file === "baseConfig") return row.base_config ?? undefined;
+    const entries = (await this.#readEntries(row)).map(entryOf);
+    return eventFileBytes(entries).toString("utf8");
+  }
+
+  /** Replaces it with a text that is known to be fine. Throws `conversation_locked`, `record_changed`. */
+  async replaceText(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void> {
+    const { before, after } = edit;
+    await using writer = await this.#openOwn(id);
+    if ((await this.readText(id, file)) !== before) throw recordChangedError(`${file} of ${id}`);
+    if (file === "events") await writer.replaceEntries(parseEvents(id, after));
+    else await writer.replaceText(file, after);
   }
 
   async remove(id: ConversationId): Promise<void> {
@@ -511,7 +536,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     owner: string,
     workspace: string,
     known?: readonly StoredEntry[],
-  ): Promise<ConversationWriter> {
+  ): Promise<PostgresWriter> {
     const stored = known ?? (await this.#readEntries(row));
     const turn = this.#turnOf(row, stored);
     return new PostgresWriter({

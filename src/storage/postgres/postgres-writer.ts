@@ -10,6 +10,7 @@ import {
 } from "../../conversation/index.ts";
 import { parseJson } from "../../util/index.ts";
 import { metadataFile } from "../fs/conversation-files.ts";
+import { EVENTS } from "../fs/conversation-folders.ts";
 import type { SecretSockets } from "../fs/secret-sockets.ts";
 import type { AnswerListener, ConversationWriter, MetadataChange } from "../port.ts";
 import { type ReleaseListener, ReleaseListeners } from "../release-listeners.ts";
@@ -240,18 +241,64 @@ export class PostgresWriter implements ConversationWriter {
 
   async #writeMetadata(change: MetadataChange): Promise<void> {
     this.#assertHeld();
-    const { database, row } = this.#parts;
     const text = metadataFile(change(this.#metadata));
     const metadata = parseMetadata(parseJson(text));
+    await this.#writeText("metadata = $3, labels = $4", [text, labelsOf(metadata)]);
+    this.#metadata = metadata;
+  }
+
+  async #writeText(set: string, values: readonly string[]): Promise<void> {
+    this.#assertHeld();
+    const { database, row } = this.#parts;
     const rows = await database.query({
       text: `with held as (
-          update jp.conversations set metadata = $3, labels = $4, changed = pg_current_xact_id()
+          update jp.conversations set ${set}, changed = pg_current_xact_id()
           where key = $1 and epoch = $2 returning workspace, id
         ) select ${notifySql("changed", "workspace", "id")} from held`,
-      values: [row.key, row.epoch, text, labelsOf(metadata)],
+      values: [row.key, row.epoch, ...values],
     });
     if (rows.length === 0) throw this.#fail(lostError(row.id));
-    this.#metadata = metadata;
+  }
+
+  /** For a user who edits the record. What was decided in the last turn is then no longer theirs for certain. */
+  async replaceEntries(entries: readonly StreamEntry[]): Promise<void> {
+    this.#assertHeld();
+    const { database, row } = this.#parts;
+    const stored = entries.map(toStored);
+    const turn = this.#turn.restarted(stored);
+    await database.transaction(async (queries) => {
+      await queries.query({
+        text: "delete from jp.events where conversation = $1",
+        values: [row.key],
+      });
+      await queries.query({
+        text: "delete from jp.files where conversation = $1 and name = $2",
+        values: [row.key, EVENTS],
+      });
+      await queries.query({
+        text: "update jp.conversations set length = 0 where key = $1 and epoch = $2",
+        values: [row.key, row.epoch],
+      });
+      const growth = growthOf(turn, stored, { wasOwn: false, signer: undefined });
+      const texts = stored.map(({ text }) => text);
+      const place = { key: row.key, epoch: row.epoch, length: 0 };
+      const isDone = await appendRows(queries, place, texts, { ...growth, isOwnTurn: false });
+      if (!isDone) throw this.#fail(lostError(row.id));
+    });
+    this.#length = entries.length;
+    this.#turn = turn;
+    this.#isOwnTurn = false;
+    this.#entries.length = 0;
+    for (const entry of entries) this.#entries.push(entry);
+  }
+
+  /** The same for another part of it. */
+  async replaceText(part: "metadata" | "baseConfig", text: string): Promise<void> {
+    if (part === "metadata") {
+      const metadata = parseMetadata(parseJson(text));
+      return this.#writeText("metadata = $3, labels = $4", [text, labelsOf(metadata)]);
+    }
+    await this.#writeText("base_config = $3", [text]);
   }
 
   onAnswer(listener: AnswerListener): Disposable {

@@ -56,6 +56,11 @@ export class LastTurn {
     return next;
   }
 
+  /** Of the same conversation, with other entries. */
+  restarted(entries: readonly StoredEntry[]): LastTurn {
+    return new LastTurn(this.#conversation).with(entries);
+  }
+
   /** Undefined if there is no turn. */
   get digest(): TurnDigest | undefined {
     return this.#digest;

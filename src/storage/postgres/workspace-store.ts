@@ -19,19 +19,29 @@ import type {
 } from "../port.ts";
 import type { PortableRecord, PortableStore } from "../portable.ts";
 import { StorageError } from "../storage-error.ts";
+import { assertValidRecordFile } from "../fs/conversation-files.ts";
+import { BASE_CONFIG, EVENTS, METADATA } from "../fs/conversation-folders.ts";
 import type {
+  FileEdit,
+  RecordFile,
   RecordFiles,
   WorkspaceCreateOptions,
   WorkspaceStore,
   WorkspaceSummary,
 } from "../workspace-port.ts";
+import { addressOf } from "./address.ts";
 import type { PostgresStore, PostgresStoreOptions } from "./postgres-store.ts";
+
+/** As they are called in files. */
+const FILE_NAMES = { events: EVENTS, metadata: METADATA, baseConfig: BASE_CONFIG } as const;
 
 export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles, PortableStore {
   readonly #store: () => Promise<PostgresStore>;
+  readonly #address: string;
   #opened: PostgresStore | undefined;
 
   constructor(options: PostgresStoreOptions) {
+    this.#address = addressOf(options.url);
     const load = loaderOf(() => import("./postgres-store.ts"));
     this.#store = async () => {
       const { PostgresStore } = await load();
@@ -140,12 +150,17 @@ export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles, Port
     throw noFilesError();
   }
 
-  read(): never {
-    throw noFilesError();
+  nameOf(id: ConversationId, file: RecordFile | "folder"): string {
+    return file === "folder" ? this.#address : `${FILE_NAMES[file]} of ${id} in ${this.#address}`;
   }
 
-  async replace(): Promise<never> {
-    throw noFilesError();
+  async read(id: ConversationId, file: RecordFile): Promise<string | undefined> {
+    return (await this.#store()).readText(id, file);
+  }
+
+  async replace(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void> {
+    assertValidRecordFile(file, edit.after);
+    await (await this.#store()).replaceText(id, file, edit);
   }
 }
 
