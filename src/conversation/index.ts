@@ -52,6 +52,7 @@ export {
   type InquiryOutcome,
   type InquiryRequest,
   type InquiryResponse,
+  hasLinks,
   isDecisive,
   isEventType,
   isProviderVisible,

@@ -11,6 +11,9 @@ import { publicKeyText } from "../../src/storage/postgres/turn-keys.ts";
 import { migrate, SCHEMA_VERSION } from "../../src/storage/postgres/schema.ts";
 import { answerBy, REST, WAITING } from "../../src/storage/open-question.fixture.ts";
 import { codeOf, numbered } from "../../src/storage/record-elements.fixture.ts";
+import { exportEvidence, verifyEvidence } from "../../src/proof/index.ts";
+import { generateSigner } from "../../src/proof/machine-key.ts";
+import { systemClock } from "../../src/util/index.ts";
 import { copyStore } from "../../src/storage/index.ts";
 import { temporaryWorkspace } from "../../src/storage/temporary-workspace.fixture.ts";
 import { emptyDatabase, migratedDatabase, PostgresServer } from "../support/postgres.ts";
@@ -179,6 +182,37 @@ test("conversations of other tenants and workspaces are not found", async () => 
       "conversation_not_found",
     ]);
   }
+});
+
+test("decisions are chained in the same statement, whoever records them, and can be proven", async () => {
+  const { store, other } = await openStores();
+  const writer = await store.create({});
+  await writer.append(...WAITING);
+  await writer.release();
+  await other.answer(writer.id, answerBy("Ana"));
+  await using next = await store.open(writer.id);
+  await next.append(...REST.slice(1));
+  const copy = await store.fork(writer.id);
+  const signer = generateSigner();
+  const lines: string[] = [];
+  const summary = await exportEvidence(
+    { store, conversations: [writer.id, copy], signer, clock: systemClock, tool: "test" },
+    (line) => void lines.push(line),
+  );
+  const pieces = lines.map((line) => Buffer.from(line));
+  const { problems } = await verifyEvidence(pieces, { expectedKey: signer.key.id });
+  // The chain of a copy starts with the head of the original, which has its decisions.
+  expect([summary.findings, summary.broken, problems]).toEqual([{ before_chain: 3 }, [], []]);
+  const links: unknown[] = [];
+  for await (const line of store.readChain(writer.id)) {
+    if ("link" in line) links.push([line.link.json["type"] ?? "start", line.link.json["rebuilt"]]);
+  }
+  expect(links).toEqual([
+    ["start", undefined],
+    ["inquiry_request", undefined],
+    ["inquiry_response", undefined],
+    ["tool_call_response", undefined],
+  ]);
 });
 
 test("a workspace that is copied to a database and back is the same, byte for byte", async () => {

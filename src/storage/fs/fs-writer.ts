@@ -5,7 +5,7 @@ import {
   type ConversationId,
   type ConversationMetadata,
   type ConversationStream,
-  isDecisive,
+  hasLinks,
   StreamEntry,
 } from "../../conversation/index.ts";
 import { type JsonObject, loadModule } from "../../util/index.ts";
@@ -43,10 +43,6 @@ export interface FsWriterParts extends PrivatePlace {
   /** The log of heads: see `noteHead`. */
   readonly headsFile: string;
   readonly openFile?: OpenFile;
-}
-
-function hasLinks(entries: readonly StreamEntry[]): boolean {
-  return entries.some(({ eventType }) => isDecisive(eventType));
 }
 
 /** Only decisions need it. Throws `module_not_loaded`. */

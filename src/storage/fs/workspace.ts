@@ -23,6 +23,7 @@ import {
   findFolderData,
   findFormerRoot,
   findOwnPart,
+  headsFileIn,
   plainFoldersIn,
   rebind,
   userDataFolder,
@@ -117,6 +118,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
           },
           pid,
           ensurePrivateFolder: user.ensure,
+          headsFile: headsFileIn(data),
         });
   const sessions = new FsSessionStore({
     session,

@@ -4,11 +4,16 @@
  */
 import {
   type AnswerEvent,
+  ChainBuilder,
+  type ChainLine,
+  chainLineToText,
+  type ChainLink,
   type ConversationId,
   type ConversationMetadata,
   createStream,
   describeOpenTurn,
   findTimestamp,
+  hashLink,
   invalidIdError,
   lastTurnOf,
   type OfferedAnswer,
@@ -25,11 +30,15 @@ import {
   type JsonObject,
   messageOf,
   parseJson,
+  loadModule,
 } from "../../util/index.ts";
 import { answerPending, planAnswer, type SecretOffer } from "../answering.ts";
+import { type ChainHead, findChainLine } from "../chain-growth.ts";
+import { lineOrProblem } from "../fs/read-chain.ts";
 import type {
   AnswerOptions,
   AnswerResult,
+  ChainProblem,
   ChangeListener,
   Conversation,
   ConversationStore,
@@ -67,7 +76,15 @@ import { Database, type Queries } from "./database.ts";
 import { holderOf, isOfThisProcess, LEASE_SECONDS, Leases, newOwner } from "./leases.ts";
 import { Listening, notifySql } from "./listening.ts";
 import { Offers } from "./offers.ts";
-import { appendRows, growthOf, labelsOf, PostgresWriter, toStored } from "./postgres-writer.ts";
+import {
+  appendRows,
+  growthOf,
+  labelsOf,
+  lastTurnEntries,
+  openChain,
+  PostgresWriter,
+  toStored,
+} from "./postgres-writer.ts";
 import { insertOthers, parseEvents, readOthers, toFiles, toRows } from "./portable-rows.ts";
 import { assertVersion } from "./schema.ts";
 import { type TurnKeys, TurnSigner } from "./turn-keys.ts";
@@ -87,6 +104,8 @@ export interface PostgresStoreOptions {
   readonly keys?: () => Promise<TurnKeys>;
   /** Where processes of this user, on this machine, find each other to pass on secrets. Without it, no one can. */
   readonly ensurePrivateFolder?: () => Promise<string>;
+  /** The log of what the chains of decisions have grown to. */
+  readonly headsFile?: string;
 }
 
 /** A name that may not exist yet. */
@@ -178,6 +197,15 @@ export class PostgresStore implements ConversationStore, PortableStore {
       const stored = await this.#readEntries(row, from, Math.min(from + PIECE, row.length));
       yield { entries: stored.map(entryOf) };
     }
+  }
+
+  async *readChain(id: ConversationId): AsyncGenerator<ChainLine | ChainProblem> {
+    const { key } = await this.#getRow(id);
+    const rows = await this.#database.query<{ readonly seq: number; readonly line: string }>({
+      text: "select seq, line from jp.chain where conversation = $1 order by seq",
+      values: [key],
+    });
+    for (const { seq, line } of rows) yield lineOrProblem(line, seq + 1);
   }
 
   async findLastTurns(id: ConversationId): Promise<LastTurns | undefined> {
@@ -274,7 +302,11 @@ export class PostgresStore implements ConversationStore, PortableStore {
       const before = this.#turnOf(row, stored, from);
       const added = toStored(StreamEntry.fromEvent(event));
       const wasOwn = this.#isOwn(row, before);
-      const growth = growthOf(before.with([added]), [added], { wasOwn, signer: this.#signer });
+      const chain = await openChain(queries, { key, id }, lastTurnEntries(stored.map(entryOf)));
+      const growth = {
+        ...growthOf(before.with([added]), [added], { wasOwn, signer: this.#signer }),
+        links: chain.add([added.entry]),
+      };
       // Whoever has had it open before, and does not know that it was lost, writes nothing more.
       await queries.query({
         text: "update jp.conversations set epoch = epoch + 1, lease_owner = null where key = $1",
@@ -282,6 +314,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
       });
       const epoch = String(BigInt(row.epoch) + 1n);
       await appendRows(queries, { key, epoch, length }, [added.text], growth);
+      await this.#noteHead(id, chain.end);
       return result;
     });
   }
@@ -335,6 +368,15 @@ export class PostgresStore implements ConversationStore, PortableStore {
         this.#isOwn(row, this.#turnOf(row, stored)) &&
         lastTurnOf(entries).length === lastTurnOf(kept).length,
     });
+    const last = await this.#lastLink(id);
+    if (last !== undefined) {
+      const line = new ChainBuilder(writer.id).start({ conversation: id, head: hashLink(last) });
+      await this.#database.query({
+        text: `insert into jp.chain (conversation, seq, line)
+          select key, 0, $3 from jp.conversations where workspace = $1 and id = $2 on conflict do nothing`,
+        values: [this.#workspace?.key, writer.id, chainLineToText(line).trimEnd()],
+      });
+    }
     return writer.id;
   }
 
@@ -425,7 +467,19 @@ export class PostgresStore implements ConversationStore, PortableStore {
   }
 
   async remove(id: ConversationId): Promise<void> {
+    const last = await this.#lastLink(id);
     await this.#change(id, "delete from jp.conversations c where");
+    if (last === undefined) return;
+    await this.#noteHead(id, { head: hashLink(last), length: last.seq + 1 }, true);
+  }
+
+  async #lastLink(id: ConversationId): Promise<ChainLink | undefined> {
+    const { key } = await this.#getRow(id);
+    const [row] = await this.#database.query<{ readonly line: string }>({
+      text: "select line from jp.chain where conversation = $1 order by seq desc limit 1",
+      values: [key],
+    });
+    return row && findChainLine(row.line)?.link;
   }
 
   async archive(id: ConversationId): Promise<void> {
@@ -549,12 +603,30 @@ export class PostgresStore implements ConversationStore, PortableStore {
         isOwnTurn: this.#isOwn(row, turn),
       },
       signer: this.#signer,
+      noteHead: (end) => this.#noteHead(idOf(row), end),
       ...(this.#options.ensurePrivateFolder !== undefined && {
         openSecrets: () => this.#secrets(idOf(row)),
       }),
       stream: streamOf(row, stored.map(entryOf)),
       turn,
     });
+  }
+
+  /** Never throws: the chain has it. Only one that is cut off later would not show. */
+  async #noteHead(id: ConversationId, end: ChainHead, isRemoved = false): Promise<void> {
+    const { headsFile } = this.#options;
+    if (headsFile === undefined) return;
+    try {
+      const { noteHead } = await loadModule(() => import("../fs/chain-file.ts"));
+      noteHead(headsFile, { id, workspace: this.#name, ...end, isRemoved });
+    } catch {
+      // See above.
+    }
+  }
+
+  /** Of the workspace, among all that this user works in. */
+  get #name(): string {
+    return `${this.#database.address}#${this.#tenant}/${this.#workspace?.name ?? ""}`;
   }
 
   #placeOf(conversation: string) {

@@ -1,16 +1,20 @@
 /** Writes a conversation in PostgreSQL: each append is one statement, which does nothing once the lease was lost. */
 import {
+  type ChainLine,
+  chainLineToText,
   type ConversationEvent,
   type ConversationId,
   type ConversationMetadata,
   type ConversationStream,
   findTimestamp,
+  hasLinks,
   parseMetadata,
   StreamEntry,
 } from "../../conversation/index.ts";
 import { parseJson } from "../../util/index.ts";
 import { metadataFile } from "../fs/conversation-files.ts";
 import { EVENTS } from "../fs/conversation-folders.ts";
+import { ChainGrowth, type ChainHead, findChainLine } from "../chain-growth.ts";
 import type { SecretSockets } from "../fs/secret-sockets.ts";
 import type { AnswerListener, ConversationWriter, MetadataChange } from "../port.ts";
 import { type ReleaseListener, ReleaseListeners } from "../release-listeners.ts";
@@ -44,6 +48,8 @@ export interface WriterParts {
   readonly row: OpenedRow;
   /** Absent if no one can pass secrets on. */
   readonly openSecrets?: () => Promise<Pick<SecretSockets, "listen">>;
+  /** Told what the chain has grown to. Never throws. */
+  readonly noteHead?: (end: ChainHead) => Promise<void>;
   readonly stream: ConversationStream;
   readonly turn: LastTurn;
 }
@@ -53,6 +59,8 @@ export interface Growth extends TurnState {
   readonly isOwnTurn: boolean;
   readonly signature: TurnSignature | undefined;
   readonly lastEventAt: string | undefined;
+  /** The next links of the chain of decisions, if there are some. */
+  readonly links?: readonly ChainLine[];
 }
 
 /** What a row says once these are its last entries. `wasOwn`: the turn was the user's own before they were added. */
@@ -69,6 +77,30 @@ export function growthOf(
     signature: isOwnTurn && digest !== undefined ? signer?.sign(digest) : undefined,
     lastEventAt: findTimestamp(added.at(-1)?.entry.raw["timestamp"]),
   };
+}
+
+/** More links than a turn that a process has left can have. */
+const TAIL = 500;
+
+/** The chain of a conversation that no one else can write to now. `before`: the turn that its record ends with. */
+export async function openChain(
+  queries: Queries,
+  { key, id }: Pick<OpenedRow, "key" | "id">,
+  before: readonly StreamEntry[],
+): Promise<ChainGrowth> {
+  const rows = await queries.query<{ readonly line: string }>({
+    name: "jp_chain",
+    text: "select line from jp.chain where conversation = $1 order by seq desc limit $2",
+    values: [key, TAIL],
+  });
+  const lines = rows.toReversed().flatMap(({ line }) => findChainLine(line) ?? []);
+  return new ChainGrowth(id, { lines, isTorn: false }, before);
+}
+
+/** From the last turn start on, or all. */
+export function lastTurnEntries(entries: readonly StreamEntry[]): readonly StreamEntry[] {
+  const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
+  return start <= 0 ? entries : entries.slice(start);
 }
 
 export function toStored(entry: StreamEntry): StoredEntry {
@@ -100,6 +132,10 @@ export async function appendRows(
         insert into jp.events (conversation, seq, entry)
         select held.key, $3 + place - 1, entry
         from held, unnest($4::text[]) with ordinality as added (entry, place)
+      ), linked as (
+        insert into jp.chain (conversation, seq, line)
+        select held.key, coalesce($11, 0) + place - 1, line
+        from held, unnest($12::text[]) with ordinality as added (line, place)
       )
       select ${notifySql("changed", "workspace", "id")} from held`,
     values: [
@@ -113,6 +149,8 @@ export async function appendRows(
       growth.isOwnTurn,
       growth.signature?.key ?? null,
       growth.signature?.signature ?? null,
+      growth.links?.[0]?.link.seq ?? null,
+      growth.links?.map((line) => chainLineToText(line).trimEnd()) ?? [],
     ],
   });
   return rows.length > 0;
@@ -137,6 +175,8 @@ export class PostgresWriter implements ConversationWriter {
   #waiting: Waiting[] = [];
   #writing: Promise<void> | undefined;
   #isReleased = false;
+  /** Once something was decided. */
+  #chain: ChainGrowth | undefined;
   /** Why nothing more can be written. */
   #failure: StorageError | undefined;
 
@@ -206,7 +246,8 @@ export class PostgresWriter implements ConversationWriter {
     const stored = entries.map(toStored);
     const texts = stored.map(({ text }) => text);
     const turn = this.#turn.with(stored);
-    const growth = growthOf(turn, stored, { wasOwn: this.#isOwnTurn, signer });
+    const links = await this.#link(entries);
+    const growth = { ...growthOf(turn, stored, { wasOwn: this.#isOwnTurn, signer }), links };
     const place = { key: row.key, epoch: row.epoch, length: this.#length };
     const isWritten =
       (await appendRows(database, place, texts, growth).catch((cause: unknown) => {
@@ -217,6 +258,15 @@ export class PostgresWriter implements ConversationWriter {
     this.#isOwnTurn = growth.isOwnTurn;
     this.#length += entries.length;
     for (const entry of entries) this.#entries.push(entry);
+  }
+
+  /** As in files, a turn is chained from its first decision on. */
+  async #link(entries: readonly StreamEntry[]): Promise<readonly ChainLine[]> {
+    const { database, row } = this.#parts;
+    const before = lastTurnEntries(this.#entries);
+    if (this.#chain === undefined && !hasLinks(entries) && !hasLinks(before)) return [];
+    this.#chain ??= await openChain(database, row, before);
+    return this.#chain.add(entries);
   }
 
   /** The connection may have been lost after the server had written them. */
@@ -341,6 +391,7 @@ export class PostgresWriter implements ConversationWriter {
     await this.#metadataWrites;
     this.#isReleased = true;
     this.#lease[Symbol.dispose]();
+    if (this.#chain !== undefined) await this.#parts.noteHead?.(this.#chain.end);
     // If it fails, the lease runs out.
     await database
       .query({

@@ -2,11 +2,12 @@
  * The conversations of a workspace that keeps them in a database. What connects to it is loaded with the first use, so that a
  * command which needs none of them does not wait for it.
  */
-import type { AnswerEvent, ConversationId } from "../../conversation/index.ts";
+import type { AnswerEvent, ChainLine, ConversationId } from "../../conversation/index.ts";
 import { loaderOf } from "../../util/index.ts";
 import type {
   AnswerOptions,
   AnswerResult,
+  ChainProblem,
   ChangeListener,
   Conversation,
   ConversationWriter,
@@ -66,6 +67,10 @@ export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles, Port
 
   async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
     yield* (await this.#store()).scan(id);
+  }
+
+  async *readChain(id: ConversationId): AsyncGenerator<ChainLine | ChainProblem> {
+    yield* (await this.#store()).readChain(id);
   }
 
   async findLastTurns(id: ConversationId): Promise<LastTurns | undefined> {
