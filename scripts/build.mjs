@@ -391,7 +391,7 @@ async function bundle(
     platform: "node",
     plugins: [...plugins, standIns, partsOfWebauthn],
     preserveEntrySignatures: "allow-extension",
-    external: /^(?:@koromix\/koffi-|pg$|pg-boss$)/,
+    external: /^(?:@koromix\/koffi-|pg$)/,
     transform: {
       target: "node22.22",
       define: {

@@ -29,7 +29,7 @@ export async function findDatabase(
   return loadDatabase(environment, named);
 }
 
-export function isDatabase(address: string): boolean {
+function isDatabase(address: string): boolean {
   return /^postgres(?:ql)?:\/\//.test(address) && URL.canParse(address);
 }
 

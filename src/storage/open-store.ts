@@ -53,9 +53,8 @@ export interface MigratedStore {
  * Throws `store_too_new` if a newer version of jp has changed them, and `store_unreachable`.
  */
 export async function migrateStore(url: string): Promise<MigratedStore> {
-  const load = () =>
-    Promise.all([import("./postgres/database.ts"), import("./postgres/schema.ts")]);
-  const [{ Database }, { migrate, SCHEMA_VERSION }] = await loadModule(load);
+  const { Database } = await loadModule(() => import("./postgres/database.ts"));
+  const { migrate, SCHEMA_VERSION } = await loadModule(() => import("./postgres/schema.ts"));
   const database = new Database(url);
   try {
     return { from: await migrate(database), to: SCHEMA_VERSION };

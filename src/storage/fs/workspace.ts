@@ -93,9 +93,8 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
   const data = userDataFolder(environment);
   const session = findSessionId(environment.variables);
   const user = isPlainFolder ? openFolderData(root, data) : openUserFolder(root, data, options);
-  const { database } = options;
   const conversations =
-    database === undefined
+    options.database === undefined
       ? new FsWorkspaceStore({
           storage: path.join(root, WORKSPACE_FOLDER),
           userFolder: user,
@@ -107,19 +106,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
           ...(session !== undefined && { session: session.id }),
           ...(openFile !== undefined && { openFile }),
         })
-      : new DatabaseWorkspaceStore({
-          ...database,
-          workspace: database.workspace ?? {
-            find: user.findId,
-            ensure: async () => {
-              if (isPlainFolder) throw noWorkspaceError(root);
-              return ensureWorkspaceId(root, clock);
-            },
-          },
-          pid,
-          ensurePrivateFolder: user.ensure,
-          headsFile: headsFileIn(data),
-        });
+      : openDatabase(options.database, options, { root, user, isPlainFolder });
   const sessions = new FsSessionStore({
     session,
     findUserFolder: user.findOwn,
@@ -147,6 +134,29 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
       else await ensureOwnPart(folder, root);
     },
   };
+}
+
+function openDatabase(
+  database: DatabaseOptions,
+  { clock, pid }: Pick<OpenWorkspaceOptions, "clock" | "pid">,
+  place: {
+    readonly root: string;
+    readonly user: ReturnType<typeof openUserFolder>;
+    readonly isPlainFolder: boolean;
+  },
+): DatabaseWorkspaceStore {
+  const { root, user, isPlainFolder } = place;
+  const ensure = async () => {
+    if (isPlainFolder) throw noWorkspaceError(root);
+    return ensureWorkspaceId(root, clock);
+  };
+  return new DatabaseWorkspaceStore({
+    ...database,
+    workspace: database.workspace ?? { find: user.findId, ensure },
+    pid,
+    ensurePrivateFolder: user.ensure,
+    headsFile: headsFileIn(user.data),
+  });
 }
 
 /** The user's folder for the workspace, and the part of it that belongs to this path. */

@@ -5,6 +5,7 @@
  * bear being repeated, because a connection can be lost after the server has done it.
  */
 import { setTimeout } from "node:timers/promises";
+import type * as Pg from "pg";
 import type { Client, Pool, PoolClient, QueryResultRow } from "pg";
 import { isJpError, messageOf, monotonicMs, systemErrorCode } from "../../util/index.ts";
 import { StorageError } from "../storage-error.ts";
@@ -164,22 +165,22 @@ async function run<Row extends QueryResultRow>(
 }
 
 /** Throws `store_package_missing`. */
-async function loadPg(): Promise<typeof import("pg")> {
+async function loadPg(): Promise<typeof Pg> {
   try {
     return await import("pg");
   } catch (cause) {
     throw new StorageError("store_package_missing", "A store in PostgreSQL needs the package pg.", {
       cause,
-      hint: "Install it beside jp: npm install pg pg-boss (with -g if jp is installed with it).",
+      hint: "Install it beside jp: npm install pg (with -g if jp is installed with it).",
     });
   }
 }
 
-const LOST_CODES = new Set([
-  ...["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOENT", "ENOTFOUND", "EAI_AGAIN"],
-  // The server shuts down, starts, has crashed, or has too many connections.
-  ...["57P01", "57P02", "57P03", "53300", "08000", "08001", "08003", "08006"],
-]);
+const LOST_CODES = new Set(
+  // Of the system, and of a server that shuts down, starts, has crashed, or has too many connections.
+  `ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT ENOENT ENOTFOUND EAI_AGAIN
+   57P01 57P02 57P03 53300 08000 08001 08003 08006`.split(/\s+/),
+);
 
 /** Whether the connection failed, not what was asked of it. */
 export function isLost(error: unknown): boolean {

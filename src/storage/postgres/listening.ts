@@ -136,15 +136,15 @@ export class Listening {
   }
 
   #tell(id: ConversationId, kind: NoticeKind): void {
-    if (kind === "changed") for (const { onChange } of [...this.#watching]) onChange({ id });
-    for (const waiting of [...this.#waiting]) {
+    if (kind === "changed") for (const { onChange } of this.#watching) onChange({ id });
+    for (const waiting of this.#waiting) {
       if (waiting.id === id && waiting.kind === kind) waiting.onNotice();
     }
   }
 
   #tellAll(): void {
-    for (const { onChange } of [...this.#watching]) onChange({});
-    for (const { onNotice } of [...this.#waiting]) onNotice();
+    for (const { onChange } of this.#watching) onChange({});
+    for (const { onNotice } of this.#waiting) onNotice();
   }
 
   /** Those who wait look for themselves. */
@@ -156,7 +156,7 @@ export class Listening {
         this.#workspace = await this.#findWorkspace();
         if (this.#workspace !== undefined) this.#tellAll();
       }
-      for (const { onNotice } of [...this.#waiting]) onNotice();
+      for (const { onNotice } of this.#waiting) onNotice();
       if (this.#watching.size > 0 && this.#workspace !== undefined) await this.#findChanges();
     } catch {
       // Tried again.

@@ -10,28 +10,16 @@ import {
   type ChainLink,
   type ConversationId,
   type ConversationMetadata,
-  createStream,
-  describeOpenTurn,
   findTimestamp,
   hashLink,
-  invalidIdError,
   lastTurnOf,
   type OfferedAnswer,
-  parseConversationId,
-  parseMetadata,
   StreamEntry,
   type Timestamp,
   timestampFromDate,
   titleAndLabels,
 } from "../../conversation/index.ts";
-import {
-  type Clock,
-  isJsonObject,
-  type JsonObject,
-  messageOf,
-  parseJson,
-  loadModule,
-} from "../../util/index.ts";
+import { type Clock, loadModule } from "../../util/index.ts";
 import { answerPending, planAnswer, type SecretOffer } from "../answering.ts";
 import { type ChainHead, findChainLine } from "../chain-growth.ts";
 import { lineOrProblem } from "../fs/read-chain.ts";
@@ -72,14 +60,26 @@ import {
 import { eventFileBytes } from "../fs/event-layout.ts";
 import { isSameFiles } from "../fs/portable-files.ts";
 import { loadSecretSockets } from "../fs/load-secret-sockets.ts";
-import { Database, type Queries } from "./database.ts";
+import {
+  assertId,
+  COLUMNS,
+  type ConversationRow,
+  entryOf,
+  idOf,
+  labelsIn,
+  metadataOf,
+  readEntries,
+  readTurns,
+  streamOf,
+  summaryOf,
+} from "./conversation-row.ts";
+import { Database } from "./database.ts";
 import { holderOf, isOfThisProcess, LEASE_SECONDS, Leases, newOwner } from "./leases.ts";
 import { Listening, notifySql } from "./listening.ts";
 import { Offers } from "./offers.ts";
 import {
   appendRows,
   growthOf,
-  labelsOf,
   lastTurnEntries,
   openChain,
   PostgresWriter,
@@ -121,32 +121,6 @@ interface WorkspaceRow {
   readonly name: string;
 }
 
-interface ConversationRow {
-  readonly key: string;
-  readonly id: string;
-  readonly created_at: string;
-  readonly metadata: string;
-  readonly base_config: string | null;
-  readonly folder: string | null;
-  readonly is_archived: boolean;
-  readonly length: number;
-  readonly last_event_at: string | null;
-  readonly open_turn: number | null;
-  readonly is_own_turn: boolean;
-  readonly turn_key: string | null;
-  readonly turn_signature: string | null;
-  readonly epoch: string;
-  readonly lease_owner: string | null;
-  readonly lease_holder: string | null;
-  readonly is_live: boolean;
-  readonly changed: string;
-}
-
-const COLUMNS = `c.key, c.id, c.created_at, c.metadata, c.base_config, c.folder, c.is_archived, c.length,
-  c.last_event_at, c.open_turn, c.is_own_turn,
-  c.turn_key, c.turn_signature, c.epoch, c.lease_owner, c.lease_holder, c.changed::text,
-  coalesce(c.lease_until > clock_timestamp(), false) as is_live`;
-
 /** How many entries are read at once. */
 const PIECE = 5000;
 
@@ -173,14 +147,17 @@ export class PostgresStore implements ConversationStore, PortableStore {
         order by c.created_at desc, c.id desc limit $5`,
       [which, before?.createdAt ?? null, before?.id ?? null, limit ?? null],
     );
-    const turns = await this.#readTurns(rows.filter(({ open_turn: turn }) => turn !== null));
+    const turns = await readTurns(
+      this.#database,
+      rows.filter(({ open_turn: turn }) => turn !== null),
+    );
     return rows.map((row) => summaryOf(row, turns.get(row.key) ?? []));
   }
 
   async find(id: ConversationId): Promise<ConversationSummary | undefined> {
     const row = await this.#findRow(id);
     if (row === undefined) return undefined;
-    const turns = row.open_turn === null ? undefined : await this.#readTurns([row]);
+    const turns = row.open_turn === null ? undefined : await readTurns(this.#database, [row]);
     return summaryOf(row, turns?.get(row.key) ?? []);
   }
 
@@ -220,7 +197,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
         and ($2::text is null or c.id = $2) and c.labels @> $3::jsonb order by c.key`,
       [id ?? null, JSON.stringify(labels ?? {})],
     );
-    const turns = isBrief ? undefined : await this.#readTurns(rows);
+    const turns = isBrief ? undefined : await readTurns(this.#database, rows);
     return rows.map((row): PendingTurn => {
       const of = { id: idOf(row), isLive: row.is_live };
       if (turns === undefined)
@@ -313,7 +290,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
         values: [key],
       });
       const epoch = String(BigInt(row.epoch) + 1n);
-      await appendRows(queries, { key, epoch, length }, [added.text], growth);
+      await appendRows(queries, { key, epoch, length }, growth);
       await this.#noteHead(id, chain.end);
       return result;
     });
@@ -351,7 +328,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
       values: [workspace ?? null, id, owner, holderOf(this.#options.pid), LEASE_SECONDS],
     });
     if (row === undefined || workspace === undefined) throw await this.#explainLocked(id, true);
-    return this.#openWriter(row, owner, workspace);
+    return this.#openWriter(row, { owner, workspace });
   }
 
   async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
@@ -414,7 +391,6 @@ export class PostgresStore implements ConversationStore, PortableStore {
     const before = new LastTurn(this.#placeOf(id));
     const turn = before.with(stored);
     const growth = growthOf(turn, stored, { wasOwn: isOwnTurn, signer: this.#signer });
-    const isSigned = isOwnTurn && growth.signature !== undefined;
     const isMade = await this.#database.transaction(async (queries) => {
       const [made] = await queries.query<{ readonly key: string }>({
         text: `insert into jp.conversations (workspace, id, created_at, metadata, labels, base_config, folder,
@@ -422,10 +398,21 @@ export class PostgresStore implements ConversationStore, PortableStore {
           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
           on conflict (workspace, id) do nothing returning key`,
         values: [
-          ...[workspace, id, fileIdCreatedAt(id), text, labelsIn(text), baseConfig, record.folder],
-          ...[isArchived, stored.length, growth.lastEventAt ?? null],
-          ...[growth.openTurn ?? null, growth.readyAt ?? null, isOwnTurn],
-          ...(isSigned ? [growth.signature?.key, growth.signature?.signature] : [null, null]),
+          workspace,
+          id,
+          fileIdCreatedAt(id),
+          text,
+          labelsIn(text),
+          baseConfig,
+          record.folder,
+          isArchived,
+          stored.length,
+          growth.lastEventAt ?? null,
+          growth.openTurn ?? null,
+          growth.readyAt ?? null,
+          isOwnTurn,
+          (isOwnTurn ? growth.signature?.key : undefined) ?? null,
+          (isOwnTurn ? growth.signature?.signature : undefined) ?? null,
         ],
       });
       if (made === undefined) return false;
@@ -573,22 +560,31 @@ export class PostgresStore implements ConversationStore, PortableStore {
           on conflict do nothing
         ) select ${COLUMNS}, ${notifySql("changed", "c.workspace", "c.id")} from c`,
       values: [
-        ...[workspace, id, createdAt, metadata, labelsIn(metadata), baseConfig],
+        workspace,
+        id,
+        createdAt,
+        metadata,
+        labelsIn(metadata),
+        baseConfig,
         stored.map(({ text }) => text),
         findTimestamp(entries.at(-1)?.raw["timestamp"]) ?? null,
-        ...[openTurn ?? null, readyAt ?? null, isOwnTurn],
-        ...[signature?.key ?? null, signature?.signature ?? null],
-        ...[owner, holderOf(this.#options.pid), LEASE_SECONDS],
+        openTurn ?? null,
+        readyAt ?? null,
+        isOwnTurn,
+        signature?.key ?? null,
+        signature?.signature ?? null,
+        owner,
+        holderOf(this.#options.pid),
+        LEASE_SECONDS,
       ],
     });
     if (row === undefined) throw new LockedError(id, "another process");
-    return this.#openWriter(row, owner, workspace, stored);
+    return this.#openWriter(row, { owner, workspace }, stored);
   }
 
   async #openWriter(
     row: ConversationRow,
-    owner: string,
-    workspace: string,
+    held: { readonly owner: string; readonly workspace: string },
     known?: readonly StoredEntry[],
   ): Promise<PostgresWriter> {
     const stored = known ?? (await this.#readEntries(row));
@@ -598,7 +594,11 @@ export class PostgresStore implements ConversationStore, PortableStore {
       leases: this.#leases,
       listening: this.#listening,
       row: {
-        ...{ key: row.key, workspace, id: idOf(row), epoch: row.epoch, owner, length: row.length },
+        ...held,
+        key: row.key,
+        id: idOf(row),
+        epoch: row.epoch,
+        length: row.length,
         metadata: metadataOf(row),
         isOwnTurn: this.#isOwn(row, turn),
       },
@@ -752,106 +752,4 @@ export class PostgresStore implements ConversationStore, PortableStore {
   ): Promise<readonly StoredEntry[]> {
     return readEntries(this.#database, { key, from, end });
   }
-
-  /** The open turns of these, by key. */
-  async #readTurns(
-    rows: readonly ConversationRow[],
-  ): Promise<ReadonlyMap<string, readonly StreamEntry[]>> {
-    const found = await this.#database.query<{ readonly key: string; readonly entry: string }>({
-      name: "jp_turns",
-      text: `select e.conversation as key, e.entry
-        from unnest($1::bigint[], $2::int[], $3::int[]) as turn (key, start, length)
-        join jp.events e on e.conversation = turn.key and e.seq >= turn.start and e.seq < turn.length
-        order by e.conversation, e.seq`,
-      values: [
-        rows.map(({ key }) => key),
-        rows.map((row) => row.open_turn ?? row.length),
-        rows.map(({ length }) => length),
-      ],
-    });
-    const turns = new Map<string, StreamEntry[]>();
-    for (const row of found) {
-      const entries = turns.get(row.key) ?? [];
-      if (entries.length === 0) turns.set(row.key, entries);
-      entries.push(toEntry(row));
-    }
-    return turns;
-  }
-}
-
-async function readEntries(
-  queries: Queries,
-  { key, from, end }: { readonly key: string; readonly from: number; readonly end: number },
-): Promise<readonly StoredEntry[]> {
-  if (from >= end) return [];
-  const rows = await queries.query<{ readonly entry: string }>({
-    name: "jp_entries",
-    text: `select entry from jp.events
-      where conversation = $1 and seq >= $2 and seq < $3 order by seq`,
-    values: [key, from, end],
-  });
-  return rows.map((row) => ({ entry: toEntry(row), text: row.entry }));
-}
-
-function entryOf({ entry }: StoredEntry): StreamEntry {
-  return entry;
-}
-
-function toEntry({ entry }: { readonly entry: string }): StreamEntry {
-  const value = parseJson(entry);
-  return StreamEntry.fromJson(isJsonObject(value) ? value : {});
-}
-
-function idOf({ id }: ConversationRow): ConversationId {
-  return parseConversationId(id);
-}
-
-/** Throws `invalid_conversation_id`. PostgreSQL would refuse some characters with an error of its own. */
-function assertId(id: ConversationId): void {
-  try {
-    parseConversationId(id);
-  } catch {
-    throw invalidIdError(id);
-  }
-}
-
-function streamOf(row: ConversationRow, entries: readonly StreamEntry[]) {
-  const config = row.base_config === null ? undefined : parseJson(row.base_config);
-  const baseConfig: JsonObject | undefined = isJsonObject(config) ? config : undefined;
-  const createdAt = row.created_at as Timestamp; // Written by a store.
-  return createStream({ createdAt, baseConfig, entries });
-}
-
-function metadataOf(row: ConversationRow): ConversationMetadata {
-  return parseMetadata(parseJson(row.metadata));
-}
-
-/** For a search by them. */
-function labelsIn(metadata: string): string {
-  try {
-    return labelsOf(parseMetadata(parseJson(metadata)));
-  } catch {
-    return "{}";
-  }
-}
-
-function readMetadata(row: ConversationRow): Pick<ConversationSummary, "metadata" | "problem"> {
-  try {
-    return { metadata: metadataOf(row) };
-  } catch (error) {
-    return { problem: messageOf(error) };
-  }
-}
-
-function summaryOf(row: ConversationRow, turn: readonly StreamEntry[]): ConversationSummary {
-  const lastEventAt = findTimestamp(row.last_event_at);
-  const openTurn = describeOpenTurn(lastTurnOf(turn), row.is_live);
-  return {
-    id: idOf(row),
-    createdAt: row.created_at as Timestamp, // Written by a store.
-    ...readMetadata(row),
-    isArchived: row.is_archived,
-    ...(lastEventAt !== undefined && { lastEventAt }),
-    ...(openTurn !== undefined && { openTurn }),
-  };
 }

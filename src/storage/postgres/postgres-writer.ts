@@ -17,7 +17,7 @@ import { EVENTS } from "../fs/conversation-folders.ts";
 import { ChainGrowth, type ChainHead, findChainLine } from "../chain-growth.ts";
 import type { SecretSockets } from "../fs/secret-sockets.ts";
 import type { AnswerListener, ConversationWriter, MetadataChange } from "../port.ts";
-import { type ReleaseListener, ReleaseListeners } from "../release-listeners.ts";
+import { Releasable } from "../release-listeners.ts";
 import { StorageError } from "../storage-error.ts";
 import type { Database, Queries } from "./database.ts";
 import type { Leases } from "./leases.ts";
@@ -56,6 +56,8 @@ export interface WriterParts {
 
 /** What an append changes in the row of its conversation. */
 export interface Growth extends TurnState {
+  /** The entries. */
+  readonly texts: readonly string[];
   readonly isOwnTurn: boolean;
   readonly signature: TurnSignature | undefined;
   readonly lastEventAt: string | undefined;
@@ -73,6 +75,7 @@ export function growthOf(
   const { digest } = turn;
   return {
     ...turn.state,
+    texts: added.map(({ text }) => text),
     isOwnTurn,
     signature: isOwnTurn && digest !== undefined ? signer?.sign(digest) : undefined,
     lastEventAt: findTimestamp(added.at(-1)?.entry.raw["timestamp"]),
@@ -107,11 +110,17 @@ export function toStored(entry: StreamEntry): StoredEntry {
   return { entry, text: entry.toText() };
 }
 
+/** Where entries are appended, and by whom. */
+export interface AppendPlace {
+  readonly key: string;
+  readonly epoch: string;
+  readonly length: number;
+}
+
 /** Appends entries at a position, unless someone else has the lease or is further. Returns whether it did. */
 export async function appendRows(
   queries: Queries,
-  { key, epoch, length }: { readonly key: string; readonly epoch: string; readonly length: number },
-  texts: readonly string[],
+  { key, epoch, length }: AppendPlace,
   growth: Growth,
 ): Promise<boolean> {
   const rows = await queries.query({
@@ -142,7 +151,7 @@ export async function appendRows(
       key,
       epoch,
       length,
-      texts,
+      growth.texts,
       growth.lastEventAt ?? null,
       growth.openTurn ?? null,
       growth.readyAt ?? null,
@@ -161,12 +170,11 @@ interface Waiting {
   readonly done: PromiseWithResolvers<void>;
 }
 
-export class PostgresWriter implements ConversationWriter {
+export class PostgresWriter extends Releasable implements ConversationWriter {
   readonly #parts: WriterParts;
   readonly #entries: StreamEntry[];
   readonly #lease: Disposable;
   readonly #listeners = new Set<Disposable>();
-  readonly #release = new ReleaseListeners();
   #turn: LastTurn;
   #length: number;
   #isOwnTurn: boolean;
@@ -181,6 +189,7 @@ export class PostgresWriter implements ConversationWriter {
   #failure: StorageError | undefined;
 
   constructor(parts: WriterParts) {
+    super();
     const { row, stream, leases } = parts;
     this.#parts = parts;
     this.#entries = stream.entries.slice();
@@ -214,7 +223,7 @@ export class PostgresWriter implements ConversationWriter {
   }
 
   async appendEntries(entries: readonly StreamEntry[]): Promise<void> {
-    this.#assertHeld();
+    this.assertHeld();
     if (entries.length === 0) return;
     const waiting = { entries, done: Promise.withResolvers<void>() };
     this.#waiting.push(waiting);
@@ -244,15 +253,14 @@ export class PostgresWriter implements ConversationWriter {
     if (this.#failure !== undefined) throw this.#failure;
     const { database, row, signer } = this.#parts;
     const stored = entries.map(toStored);
-    const texts = stored.map(({ text }) => text);
     const turn = this.#turn.with(stored);
     const links = await this.#link(entries);
     const growth = { ...growthOf(turn, stored, { wasOwn: this.#isOwnTurn, signer }), links };
     const place = { key: row.key, epoch: row.epoch, length: this.#length };
     const isWritten =
-      (await appendRows(database, place, texts, growth).catch((cause: unknown) => {
+      (await appendRows(database, place, growth).catch((cause: unknown) => {
         throw this.#fail(unwrittenError(row.id, cause));
-      })) || (await this.#isThere(texts));
+      })) || (await this.#isThere(growth.texts));
     if (!isWritten) throw this.#fail(lostError(row.id));
     this.#turn = turn;
     this.#isOwnTurn = growth.isOwnTurn;
@@ -290,7 +298,7 @@ export class PostgresWriter implements ConversationWriter {
   }
 
   async #writeMetadata(change: MetadataChange): Promise<void> {
-    this.#assertHeld();
+    this.assertHeld();
     const text = metadataFile(change(this.#metadata));
     const metadata = parseMetadata(parseJson(text));
     await this.#writeText("metadata = $3, labels = $4", [text, labelsOf(metadata)]);
@@ -298,7 +306,7 @@ export class PostgresWriter implements ConversationWriter {
   }
 
   async #writeText(set: string, values: readonly string[]): Promise<void> {
-    this.#assertHeld();
+    this.assertHeld();
     const { database, row } = this.#parts;
     const rows = await database.query({
       text: `with held as (
@@ -312,7 +320,7 @@ export class PostgresWriter implements ConversationWriter {
 
   /** For a user who edits the record. What was decided in the last turn is then no longer theirs for certain. */
   async replaceEntries(entries: readonly StreamEntry[]): Promise<void> {
-    this.#assertHeld();
+    this.assertHeld();
     const { database, row } = this.#parts;
     const stored = entries.map(toStored);
     const turn = this.#turn.restarted(stored);
@@ -330,9 +338,8 @@ export class PostgresWriter implements ConversationWriter {
         values: [row.key, row.epoch],
       });
       const growth = growthOf(turn, stored, { wasOwn: false, signer: undefined });
-      const texts = stored.map(({ text }) => text);
       const place = { key: row.key, epoch: row.epoch, length: 0 };
-      const isDone = await appendRows(queries, place, texts, { ...growth, isOwnTurn: false });
+      const isDone = await appendRows(queries, place, { ...growth, isOwnTurn: false });
       if (!isDone) throw this.#fail(lostError(row.id));
     });
     this.#length = entries.length;
@@ -352,7 +359,7 @@ export class PostgresWriter implements ConversationWriter {
   }
 
   onAnswer(listener: AnswerListener): Disposable {
-    this.#assertHeld();
+    this.assertHeld();
     const { database, listening, row } = this.#parts;
     const taking = new Offers(database, listening, row).listen(listener);
     this.#listeners.add(taking);
@@ -371,20 +378,7 @@ export class PostgresWriter implements ConversationWriter {
     return listening;
   }
 
-  onRelease(listener: ReleaseListener): Disposable {
-    this.#assertHeld();
-    return this.#release.add(listener);
-  }
-
-  release(): Promise<void> {
-    return this.#release.release(() => this.#close());
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.release();
-  }
-
-  async #close(): Promise<void> {
+  protected async close(): Promise<void> {
     const { database, row } = this.#parts;
     for (const listening of this.#listeners) listening[Symbol.dispose]();
     await this.#writing;
@@ -412,7 +406,7 @@ export class PostgresWriter implements ConversationWriter {
     return this.#failure;
   }
 
-  #assertHeld(): void {
+  protected assertHeld(): void {
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#isReleased) throw new StorageError("write_failed", "The conversation was released.");
   }

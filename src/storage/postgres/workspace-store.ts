@@ -84,9 +84,11 @@ export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles, Port
   watch(listener: ChangeListener): Disposable {
     let isStopped = false;
     let watching: Disposable | undefined;
-    void this.#store().then((store) => {
+    const start = async () => {
+      const store = await this.#store();
       if (!isStopped) watching = store.watch(listener);
-    });
+    };
+    void start();
     return {
       [Symbol.dispose]: () => {
         isStopped = true;

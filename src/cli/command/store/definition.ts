@@ -12,7 +12,7 @@ database, name it with --store, with JP_STORE, or in your own config:
   [storage]
   url = "postgres://ana@db.example.com/jp"
 
-The database needs tables (jp store migrate), and jp the packages pg and pg-boss.
+The database needs tables (jp store migrate), and jp the package pg.
 Better leave the password out of the address: PostgreSQL's ~/.pgpass and
 PGPASSWORD work.`,
   );
