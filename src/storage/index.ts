@@ -18,7 +18,6 @@ export {
 export { OWNER_FILE, OWNER_FOLDER, securePrivateFolder } from "./fs/private-folder.ts";
 export { PrivateFile, type PrivateFileOptions } from "./fs/private-file.ts";
 export { type CopiedStore, copyStore, type CopyProblem, type PortableStore } from "./portable.ts";
-export { publicKeyText } from "./postgres/turn-keys.ts";
 export { type NotedHead, readHeads } from "./fs/read-chain.ts";
 export { type OpenFile } from "./fs/event-file.ts";
 export {

@@ -1,7 +1,6 @@
 /** Copies conversations from one store to another, byte for byte, and back. */
 import type { ConversationId } from "../conversation/index.ts";
 import type { ConversationStore } from "./port.ts";
-import { StorageError } from "./storage-error.ts";
 
 /** A conversation as a store in files has it. */
 export interface PortableRecord {
@@ -60,12 +59,4 @@ export async function copyStore(
     }
   }
   return { copied, same, problems };
-}
-
-export function conversationExistsError(id: ConversationId): StorageError {
-  return new StorageError(
-    "conversation_exists",
-    `Another conversation ${id} is there already, or it has changed since it was copied.`,
-    { hint: "Nothing was overwritten. Remove one of the two, and copy again." },
-  );
 }

@@ -68,6 +68,15 @@ export function archivedError(id: ConversationId): StorageError {
   });
 }
 
+/** Thrown by a store that a conversation is copied to. */
+export function conversationExistsError(id: ConversationId): StorageError {
+  return new StorageError(
+    "conversation_exists",
+    `Another conversation ${id} is there already, or it has changed since it was copied.`,
+    { hint: "Nothing was overwritten. Remove one of the two, and copy again." },
+  );
+}
+
 export function noFreeIdError(tried: number): StorageError {
   return new StorageError(
     "conversation_locked",

@@ -234,10 +234,10 @@ test("a workspace that is copied to a database and back is the same, byte for by
   await files.create({ isLocal: true, title: "Mine" }).then((writer) => writer.release());
 
   const { store } = await openStores();
-  const copied = await copyStore(first.portable, store);
-  const again = await copyStore(first.portable, store);
+  const copied = await copyStore(await first.openPortable(), store);
+  const again = await copyStore(await first.openPortable(), store);
   const second = temporaryWorkspace();
-  const back = await copyStore(store, second.portable);
+  const back = await copyStore(store, await second.openPortable());
   expect([copied, again, back]).toEqual([
     { copied: 3, same: 0, problems: [] },
     { copied: 0, same: 3, problems: [] },
@@ -251,7 +251,7 @@ test("a workspace that is copied to a database and back is the same, byte for by
   await using writer = await store.open(edited.id);
   await writer.append(numbered(2));
   await writer.release();
-  await expect(copyStore(store, second.portable)).resolves.toMatchObject({
+  await expect(copyStore(store, await second.openPortable())).resolves.toMatchObject({
     same: 2,
     problems: [{ id: edited.id, error: { code: "conversation_exists" } }],
   });

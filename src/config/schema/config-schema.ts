@@ -351,7 +351,7 @@ const storage = v.pipe(
     ),
     accepts: described(
       "public keys of other machines, from `jp store key`, whose turns may go on here",
-      v.array(v.pipe(v.string(), v.regex(/^[\w-]{43}$/, "expected what `jp store key` prints"))),
+      v.array(v.pipe(v.string(), v.regex(/^[\w+/]{43}=$/, "expected what `jp store key` prints"))),
     ),
   }),
   behaviour({ isMachineSpecific: true }),

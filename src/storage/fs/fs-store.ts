@@ -37,7 +37,7 @@ import type {
   PendingTurn,
   RecordPiece,
 } from "../port.ts";
-import { conversationExistsError, type PortableRecord, type PortableStore } from "../portable.ts";
+import type { PortableRecord, PortableStore } from "../portable.ts";
 import { damagedError } from "../storage-error.ts";
 import {
   baseConfigFile,
@@ -70,7 +70,7 @@ import { makeFolder, moveFolder } from "./durable.ts";
 import { eventFileBytes, readInLayout } from "./event-layout.ts";
 import { fingerprintOf, type LoadedEvents, outlineEarlier, readEarlier } from "./event-file.ts";
 import { readEntries } from "./event-reader.ts";
-import { assertFileId, fileIdCreatedAt, fileIdCreation, folderName, isFileId } from "./file-id.ts";
+import { fileIdCreatedAt, fileIdCreation, folderName, isFileId } from "./file-id.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
 import { FsConversationWriter, type FsWriterParts, loadChainFile } from "./fs-writer.ts";
 import { findLastTurns, findRecordEnd } from "./last-turns.ts";
@@ -323,49 +323,24 @@ export class FsConversationStore implements ConversationStore, PortableStore {
     return writer.id;
   }
 
+  async openPortable(): Promise<PortableStore> {
+    return this;
+  }
+
   async listRecords(): Promise<readonly ConversationId[]> {
     return (await this.list({ which: "all" })).toSorted(compareCreation).map(({ id }) => id);
   }
 
   async exportRecord(id: ConversationId): Promise<PortableRecord> {
-    return this.context.withLock(id, async () => {
-      const { readFolder } = await loadPortable();
-      const copies = this.context.readableCopies(id);
-      const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
-      const isArchived = copies.every((copy) => copy.isArchived);
-      const { isOwnTurn } = isArchived ? { isOwnTurn: false } : await this.load(id);
-      return {
-        id,
-        isArchived,
-        isOwnTurn,
-        folder: path.basename(folder),
-        files: readFolder(folder),
-      };
-    });
+    const { exportFiles } = await loadPortable();
+    return exportFiles(this.context, id, async () => (await this.load(id)).isOwnTurn);
   }
 
   async importRecord(record: PortableRecord): Promise<boolean> {
-    const { id, isArchived, files } = record;
-    assertFileId(id);
-    const { folderNameIn, isSameFiles, readFolder, writeFolder } = await loadPortable();
-    const lock = await this.context.lock(id);
-    try {
-      const [found] = copiesOf(this.context.roots(), id);
-      if (found !== undefined) {
-        const isSame =
-          found.isArchived === isArchived && isSameFiles(readFolder(found.folder), files);
-        if (isSame) return false;
-        throw conversationExistsError(id);
-      }
-      const parent = parentFolder(this.context.roots(), "main", isArchived);
-      const folder = path.join(parent, folderNameIn(record, id) ?? folderName(id));
-      await writeFolder(folder, files);
-      if (isArchived) return true;
-    } finally {
-      lock.release();
-    }
-    if (record.isOwnTurn) await this.#markOwn(id);
-    return true;
+    const { importFiles } = await loadPortable();
+    const isNew = await importFiles(this.context, record);
+    if (isNew && record.isOwnTurn && !record.isArchived) await this.#markOwn(record.id);
+    return isNew;
   }
 
   /** The turn of a record that was copied here is as this user has left it elsewhere. */

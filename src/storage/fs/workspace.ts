@@ -41,7 +41,7 @@ export interface Workspace {
   readonly files: RecordFiles;
   readonly session: SessionStore;
   /** Its conversations, for copies to and from other stores. */
-  readonly portable: PortableStore;
+  openPortable(): Promise<PortableStore>;
   /** Undefined until something is stored. */
   findId(): string | undefined;
   /** The user's own folder for this workspace. Undefined until something is stored there. */
@@ -118,7 +118,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
     isPlainFolder,
     conversations,
     files: conversations,
-    portable: conversations,
+    openPortable: async () => conversations.openPortable(),
     session: sessions,
     findId: user.findId,
     findUserFolder: user.find,

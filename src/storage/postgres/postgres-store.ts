@@ -40,9 +40,10 @@ import type {
   PendingTurn,
   RecordPiece,
 } from "../port.ts";
-import { conversationExistsError, type PortableRecord, type PortableStore } from "../portable.ts";
+import type { PortableRecord, PortableStore } from "../portable.ts";
 import {
   archivedError,
+  conversationExistsError,
   conversationNotFoundError,
   LockedError,
   recordChangedError,

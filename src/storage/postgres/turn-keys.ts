@@ -49,7 +49,7 @@ export class TurnSigner {
     if (!this.#accepted.has(key)) return false;
     try {
       const object = createPublicKey({
-        key: { kty: "OKP", crv: "Ed25519", x: key },
+        key: { kty: "OKP", crv: "Ed25519", x: Buffer.from(key, "base64").toString("base64url") },
         format: "jwk",
       });
       return verify(null, messageOf(digest), object, Buffer.from(signature, "base64url"));
@@ -59,11 +59,11 @@ export class TurnSigner {
   }
 }
 
-/** Its 32 bytes in base64url. Throws if it is of another kind. */
+/** Its 32 bytes in base64. Throws if it is of another kind. */
 export function publicKeyText(key: KeyObject): string {
   const { crv, x } = key.export({ format: "jwk" });
   if (crv !== "Ed25519" || x === undefined) throw new TypeError("it is not an Ed25519 key");
-  return x;
+  return Buffer.from(x, "base64url").toString("base64");
 }
 
 /** Of a turn, from its start to an entry. */

@@ -18,7 +18,7 @@ import type {
   PendingTurn,
   RecordPiece,
 } from "../port.ts";
-import type { PortableRecord, PortableStore } from "../portable.ts";
+import type { PortableStore } from "../portable.ts";
 import { StorageError } from "../storage-error.ts";
 import { assertValidRecordFile } from "../fs/conversation-files.ts";
 import { BASE_CONFIG, EVENTS, METADATA } from "../fs/conversation-folders.ts";
@@ -36,7 +36,7 @@ import type { PostgresStore, PostgresStoreOptions } from "./postgres-store.ts";
 /** As they are called in files. */
 const FILE_NAMES = { events: EVENTS, metadata: METADATA, baseConfig: BASE_CONFIG } as const;
 
-export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles, PortableStore {
+export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles {
   readonly #store: () => Promise<PostgresStore>;
   readonly #address: string;
   #opened: PostgresStore | undefined;
@@ -133,16 +133,9 @@ export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles, Port
     return (await this.#store()).unarchive(id);
   }
 
-  async listRecords(): Promise<readonly ConversationId[]> {
-    return (await this.#store()).listRecords();
-  }
-
-  async exportRecord(id: ConversationId): Promise<PortableRecord> {
-    return (await this.#store()).exportRecord(id);
-  }
-
-  async importRecord(record: PortableRecord): Promise<boolean> {
-    return (await this.#store()).importRecord(record);
+  /** For copies to and from other stores. */
+  openPortable(): Promise<PortableStore> {
+    return this.#store();
   }
 
   async close(): Promise<void> {

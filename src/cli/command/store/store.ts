@@ -1,5 +1,4 @@
 /** `jp store`: the tables of a store in a database, and copies between stores. */
-import { createPublicKey } from "node:crypto";
 import { ensureMachineKey } from "../../../proof/index.ts";
 import { oneLine } from "../../../render/index.ts";
 import {
@@ -8,7 +7,6 @@ import {
   migrateStore,
   openWorkspace,
   type PortableStore,
-  publicKeyText,
 } from "../../../storage/index.ts";
 import { createStatusLine } from "../../../terminal/index.ts";
 import { JpError } from "../../../util/index.ts";
@@ -77,8 +75,8 @@ async function copyWithProgress(
 }
 
 export async function printKey({ context }: Call<object>): Promise<void> {
-  const { privateKey } = await ensureMachineKey(context.environment);
-  context.output.print(publicKeyText(createPublicKey(privateKey)));
+  const { key } = await ensureMachineKey(context.environment);
+  context.output.print(key.text);
 }
 
 async function openPortable(context: CommandContext, address: string): Promise<PortableStore> {
@@ -87,5 +85,5 @@ async function openPortable(context: CommandContext, address: string): Promise<P
     throw usageError(`Not a store: ${oneLine(address)}`, `Write ${FILES}, or postgres://….`);
   });
   const options = { from: cwd, environment, clock, pid: host.pid };
-  return openWorkspace({ ...options, ...(database !== undefined && { database }) }).portable;
+  return openWorkspace({ ...options, ...(database !== undefined && { database }) }).openPortable();
 }
