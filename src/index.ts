@@ -275,6 +275,8 @@ export {
   type LastTurns,
   MemoryConversationStore,
   type MetadataChange,
+  type MigratedStore,
+  migrateStore,
   openStore,
   type OpenStoreOptions,
   type PendingTurn,

@@ -2,6 +2,7 @@
 import path from "node:path";
 import { oneLine, wrapProse } from "../render/index.ts";
 import {
+  type DatabaseOptions,
   openWorkspace,
   type RecordProblem,
   type UserEnvironment,
@@ -11,10 +12,12 @@ import { createOutput, type Output } from "../terminal/index.ts";
 import { type Clock, systemClock } from "../util/index.ts";
 import { INTERRUPTED } from "./exit-status.ts";
 import type { Host } from "./host.ts";
+import { findDatabase } from "./store.ts";
 
 /** The options that every command takes. */
 export interface GlobalOptions {
   readonly workspace?: string | undefined;
+  readonly store?: string | undefined;
   readonly width?: number | undefined;
 }
 
@@ -33,9 +36,15 @@ export interface CommandContext {
   readonly printed: Set<string>;
   /** Opened on first use. Without a workspace, the folder itself. Throws `no_workspace` if there is no such folder. */
   readonly workspace: Workspace;
+  /** Where conversations are, if not in files. */
+  readonly database: DatabaseOptions | undefined;
+  /** Ends connections. */
+  close(): Promise<void>;
 }
 
-export function createContext(host: Host, options: GlobalOptions): CommandContext {
+/** Throws `usage` if the options or variables name no store. */
+export async function createContext(host: Host, options: GlobalOptions): Promise<CommandContext> {
+  const database = await findDatabase(host.environment, options.store);
   const { environment, version, results, notices, pid } = host;
   // EPIPE means that a reader such as `head` has seen enough.
   const exitQuietly = (error: NodeJS.ErrnoException) => host.exit(error.code === "EPIPE" ? 0 : 1);
@@ -81,9 +90,12 @@ export function createContext(host: Host, options: GlobalOptions): CommandContex
         environment,
         clock: systemClock,
         pid,
+        ...(database !== undefined && { database }),
       });
       return workspace;
     },
+    database,
+    close: async () => workspace?.conversations.close?.(),
   };
 }
 

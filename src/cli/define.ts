@@ -21,8 +21,8 @@ export function command<Options>(load: () => Promise<CommandFunction<Options>>) 
     const self = received.at(-1);
     if (!(self instanceof Command)) throw new TypeError("commander passes the command last");
     const { createContext } = await loadModule(() => import("./context.ts"));
-    const { workspace, width } = self.optsWithGlobals<GlobalOptions>();
-    const context = createContext(getHost(self), { workspace, width });
+    const { workspace, store, width } = self.optsWithGlobals<GlobalOptions>();
+    const context = await createContext(getHost(self), { workspace, store, width });
     try {
       const run = await loadModule(load);
       const directives = toolDirectives.get(self) ?? [];
@@ -30,6 +30,7 @@ export function command<Options>(load: () => Promise<CommandFunction<Options>>) 
       await run({ args: self.args, options, context });
     } finally {
       context.output.flush();
+      await context.close();
     }
   };
 }

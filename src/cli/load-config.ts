@@ -12,15 +12,11 @@ import {
 } from "../config/index.ts";
 import { pathToText, isJpError } from "../util/index.ts";
 import { type Machine, shippedConfig } from "../runtime/index.ts";
-import {
-  type Conversation,
-  userDataFolder,
-  type UserEnvironment,
-  type Workspace,
-} from "../storage/index.ts";
+import { type Conversation, userDataFolder, type Workspace } from "../storage/index.ts";
 import { type CommandContext, warn, warnOnce } from "./context.ts";
 import { resolveTarget } from "./conversations.ts";
 import { rememberedConfig } from "./remembered-config.ts";
+import { userConfigFolder } from "./user-config-folder.ts";
 
 /** In `.jp`, beside the config, so that the pointer to it works on every machine. */
 export const SCHEMA_FILE = "config.schema.json";
@@ -122,14 +118,4 @@ export function findWorkspace(context: CommandContext): Workspace | undefined {
     if (isJpError(error) && error.code === "no_workspace") return undefined;
     throw error;
   }
-}
-
-function userConfigFolder({ variables, home, platform }: UserEnvironment): string {
-  const own = variables["JP_GLOBAL_CONFIG_DIR"];
-  if (own !== undefined && own !== "") return own;
-  const xdg = variables["XDG_CONFIG_HOME"];
-  if (xdg !== undefined && path.isAbsolute(xdg)) return path.join(xdg, "jp");
-  if (platform === "darwin") return path.join(home, "Library", "Application Support", "jp");
-  if (platform === "win32") return path.join(home, "AppData", "Roaming", "jp");
-  return path.join(home, ".config", "jp");
 }

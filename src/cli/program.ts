@@ -73,6 +73,11 @@ const COMMANDS: readonly ListedCommand[] = [
     loadDefinition: async () => (await import("./command/serve/definition.ts")).defineServe,
   },
   {
+    name: "store",
+    description: "Keep conversations in a database",
+    loadDefinition: async () => (await import("./command/store/definition.ts")).defineStore,
+  },
+  {
     name: "usage",
     description: "Show token usage and costs",
     loadDefinition: async () => (await import("./command/definitions.ts")).defineUsage,
@@ -167,6 +172,10 @@ export async function createProgram(
     .helpOption("-h, --help", "Show help")
     .helpCommand("help [command]", "Show help for a command")
     .option("-w, --workspace <path>", "Use the workspace at or above this path")
+    .option(
+      "--store <address>",
+      "Keep conversations in this database, or in files: postgres://…, files",
+    )
     .option("--width <columns>", "Wrap and truncate lines at this width", parseWidth)
     .addHelpText("after", `\n${SESSION_HELP}\n\n${EXIT_STATUSES}`)
     .configureHelp({ optionDescription: describeOption, minWidthToWrap: 20 })

@@ -298,11 +298,15 @@ class Loader {
    * Trust is not enough for how commands are confined, what runs without asking, and where decisions are anchored: only the
    * user's own config says so.
    */
-  #withoutOwn(file: string, { shell, proof, conversation, ...rest }: PartialConfig): PartialConfig {
+  #withoutOwn(
+    file: string,
+    { shell, proof, storage, conversation, ...rest }: PartialConfig,
+  ): PartialConfig {
     const warn = (what: string) =>
       this.warnings.push(`${file}: only your own config can set ${what}, so jp ignores it here`);
     if (shell !== undefined) warn("shell");
     if (proof !== undefined) warn("proof");
+    if (storage !== undefined) warn("storage");
     if (conversation === undefined) return rest;
     const { mode, ...others } = conversation;
     if (mode === undefined || mode === "plan") return { ...rest, conversation };

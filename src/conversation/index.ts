@@ -56,6 +56,7 @@ export {
   type InquiryOutcome,
   type InquiryRequest,
   type InquiryResponse,
+  hasLinks,
   isDecisive,
   isEventType,
   isProviderVisible,
@@ -210,6 +211,7 @@ export {
   permissionId,
   type PermissionProgress,
   readTurnProgress,
+  readyAt,
   type TurnProgress,
   wasPermitted,
 } from "./turn-progress.ts";

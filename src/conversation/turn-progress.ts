@@ -25,7 +25,7 @@ import type {
 } from "./event.ts";
 import { deadlineOf, withEscalation } from "./open-question.ts";
 import { type InquiryPair, pairInquiries } from "./turns.ts";
-import type { Timestamp } from "./timestamp.ts";
+import { type Timestamp, timestampToMilliseconds } from "./timestamp.ts";
 import { isForSome } from "./whom.ts";
 
 /** The missing parts of a turn. */
@@ -197,6 +197,22 @@ export function pendingOf(
       ...pendingPermission("delivery", call, permissions.deliver),
     ];
   });
+}
+
+/**
+ * When a turn that was left can go on, in milliseconds since the epoch: 0 for at once, or when someone has had enough time to
+ * answer. Undefined while all of it waits for people.
+ */
+export function readyAt({ next, calls }: TurnProgress): number | undefined {
+  if (next !== "calls") return 0;
+  const times = calls.flatMap((call) => {
+    const pending = pendingOf({ calls: [call] });
+    if (pending.length === 0) return [0];
+    return pending.flatMap(({ deadline }) =>
+      deadline === undefined ? [] : [timestampToMilliseconds(deadline)],
+    );
+  });
+  return times.length === 0 ? undefined : Math.min(...times);
 }
 
 /** Whether a call that its own process has left open can go on, because someone has decided meanwhile. */

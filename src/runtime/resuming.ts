@@ -7,9 +7,8 @@ import {
   judgeAnswer,
   lastTurnOf,
   type PendingItem,
-  pendingOf,
   readTurnProgress,
-  timestampToMilliseconds,
+  readyAt,
 } from "../conversation/index.ts";
 import type {
   AnswerResult,
@@ -162,16 +161,8 @@ export async function recover<Data = Json>(
 /** Something of it is neither done nor waits for a person, or has waited too long. */
 function isReady({ entries, problem }: PendingTurn, now: Date): boolean {
   if (problem !== undefined) return true; // Opening it may restore it.
-  const { next, calls } = readTurnProgress(eventsOf(entries));
-  if (next !== "calls") return true;
-  return calls.some((call) => {
-    const pending = pendingOf({ calls: [call] });
-    return pending.length === 0 || pending.some((item) => isOverdue(item, now));
-  });
-}
-
-function isOverdue({ deadline }: PendingItem, now: Date): boolean {
-  return deadline !== undefined && timestampToMilliseconds(deadline) <= now.getTime();
+  const time = readyAt(readTurnProgress(eventsOf(entries)));
+  return time !== undefined && time <= now.getTime();
 }
 
 /** Undefined if another process has it by now. */

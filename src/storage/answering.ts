@@ -2,6 +2,7 @@
 import {
   type AnswerEvent,
   type AnswerProblem,
+  type ConversationEvent,
   type ConversationId,
   type Judgement,
   endOf,
@@ -201,19 +202,29 @@ async function record(
 ): Promise<AnswerResult> {
   let isKept = false;
   try {
-    const judged = judgeAnswer(lastTurnOf(endOf(writer.stream)), offered, false);
-    if (judged.type !== "fits") return toResult(judged, offered, wasClaimed);
-    if (judged.counted !== undefined) {
-      const { vote, ...counted } = judged.counted;
-      await writer.append(vote);
-      return { type: "counted", ...counted };
-    }
-    await writer.append(offered.event);
-    isKept = keepsOpen;
-    return { type: "recorded", ...(isKept && { conversation: writer }) };
+    const { event, result } = planAnswer(endOf(writer.stream), offered, wasClaimed);
+    if (event !== undefined) await writer.append(event);
+    isKept = keepsOpen && event !== undefined && result.type === "recorded";
+    return isKept ? { type: "recorded", conversation: writer } : result;
   } finally {
     if (!isKept) await writer.release();
   }
+}
+
+/**
+ * What to append for an answer to the last turn, if anything, and the result once that is done. No one else may write meanwhile.
+ * `wasClaimed`: it may be on record already.
+ */
+export function planAnswer(
+  entries: readonly StreamEntry[],
+  offered: OfferedAnswer,
+  wasClaimed: boolean,
+): { readonly event?: ConversationEvent; readonly result: AnswerResult } {
+  const judged = judgeAnswer(lastTurnOf(entries), offered, false);
+  if (judged.type !== "fits") return { result: toResult(judged, offered, wasClaimed) };
+  if (judged.counted === undefined) return { event: offered.event, result: { type: "recorded" } };
+  const { vote, ...counted } = judged.counted;
+  return { event: vote, result: { type: "counted", ...counted } };
 }
 
 /** If the other process has claimed the answer, and this very answer is on record, it was recorded. */

@@ -9,13 +9,20 @@ export { makeFolder, writeDurably } from "./fs/durable.ts";
 export { fileIdCreatedAt, findFileId } from "./fs/file-id.ts";
 export { preloadSecrets } from "./fs/load-secret-sockets.ts";
 export { assertCanLock } from "./fs/lock.ts";
-export { openStore, type OpenStoreOptions } from "./open-store.ts";
+export {
+  type MigratedStore,
+  migrateStore,
+  openStore,
+  type OpenStoreOptions,
+} from "./open-store.ts";
 export { OWNER_FILE, OWNER_FOLDER, securePrivateFolder } from "./fs/private-folder.ts";
 export { PrivateFile, type PrivateFileOptions } from "./fs/private-file.ts";
+export { type CopiedStore, copyStore, type CopyProblem, type PortableStore } from "./portable.ts";
 export { type NotedHead, readHeads } from "./fs/read-chain.ts";
 export { type OpenFile } from "./fs/event-file.ts";
 export {
   createWorkspaceFolder,
+  type DatabaseOptions,
   findWorkspaceRoot,
   isListedFolder,
   openWorkspace,

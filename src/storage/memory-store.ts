@@ -40,7 +40,7 @@ import type {
   PendingTurn,
   RecordPiece,
 } from "./port.ts";
-import { type ReleaseListener, ReleaseListeners } from "./release-listeners.ts";
+import { Releasable } from "./release-listeners.ts";
 import {
   archivedError,
   conversationNotFoundError,
@@ -241,12 +241,12 @@ export class MemoryConversationStore implements ConversationStore {
   }
 }
 
-class MemoryWriter implements ConversationWriter {
+class MemoryWriter extends Releasable implements ConversationWriter {
   readonly #record: MemoryRecord;
-  readonly #release = new ReleaseListeners();
   #isReleased = false;
 
   constructor(record: MemoryRecord) {
+    super();
     this.#record = record;
     record.isLocked = true;
     record.onChange();
@@ -274,7 +274,7 @@ class MemoryWriter implements ConversationWriter {
 
   /** Entries go through the codec, as they would on disk. */
   async appendEntries(entries: readonly StreamEntry[]): Promise<void> {
-    this.#assertHeld();
+    this.assertHeld();
     // One by one: there may be too many for one call.
     for (const { raw, eventType } of entries) {
       this.#record.entries.push(StreamEntry.fromJson(structuredClone(raw)));
@@ -284,13 +284,13 @@ class MemoryWriter implements ConversationWriter {
   }
 
   async updateMetadata(change: MetadataChange): Promise<void> {
-    this.#assertHeld();
+    this.assertHeld();
     this.#record.metadata = parseMetadata(metadataToJson(change(this.#record.metadata)));
     this.#record.onChange();
   }
 
   onAnswer(listener: AnswerListener): Disposable {
-    this.#assertHeld();
+    this.assertHeld();
     this.#record.listener = listener;
     for (const offer of this.#record.offers) void offer.pass(listener);
     return {
@@ -306,16 +306,7 @@ class MemoryWriter implements ConversationWriter {
     return { [Symbol.dispose]: () => secretListeners.delete(listener) };
   }
 
-  onRelease(listener: ReleaseListener): Disposable {
-    this.#assertHeld();
-    return this.#release.add(listener);
-  }
-
-  release(): Promise<void> {
-    return this.#release.release(() => this.#close());
-  }
-
-  async #close(): Promise<void> {
+  protected async close(): Promise<void> {
     this.#isReleased = true;
     this.#record.isLocked = false;
     this.#record.listener = undefined;
@@ -324,11 +315,7 @@ class MemoryWriter implements ConversationWriter {
     this.#record.onChange();
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.release();
-  }
-
-  #assertHeld(): void {
+  protected assertHeld(): void {
     if (this.#isReleased) throw new StorageError("write_failed", "The conversation was released.");
   }
 }

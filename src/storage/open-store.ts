@@ -1,4 +1,4 @@
-/** Opens a folder of conversations. What reads and writes it is loaded with the first one. */
+/** Opens a store of conversations by its address. What reads and writes it is loaded with the first one. */
 import { type Clock, loadModule, systemClock } from "../util/index.ts";
 import type { ConversationStore } from "./port.ts";
 
@@ -6,20 +6,63 @@ import type { ConversationStore } from "./port.ts";
 export interface OpenStoreOptions {
   /** Replaces the system clock, for tests. */
   readonly clock?: Clock;
+  /** In a database: whose conversations these are. Others see nothing of them. */
+  readonly tenant?: string;
+  /** In a database: which of the tenant's conversations. */
+  readonly workspace?: string;
 }
 
 /**
- * Opens a folder of conversations that belongs to your program. Creates it if it is missing, for this user alone; an
- * existing one keeps its permissions. Any number of processes can have it open. They share its locks, and can answer
- * each other's questions. The records are as in a workspace, but nothing outside the folder is read or written.
+ * Opens a store of conversations that belongs to your program: a folder, or a PostgreSQL database (`postgres://user@host/name`).
+ * Any number of processes can have it open. They share its locks, and can answer each other's questions.
  *
- * Whoever can write to the folder can change what was decided, so keep it to the program. Throws `invalid_store` if the
+ * A folder is created if it is missing, for this user alone; an existing one keeps its permissions. The records are as in a
+ * workspace, but nothing outside the folder is read or written. A database needs the package `pg`, and its tables
+ * (`migrateStore`). Nothing connects before it is used.
+ *
+ * Whoever can write to it can change what was decided, so keep it to the program. Throws `invalid_store` if the
  * path is a file or belongs to a workspace, and `write_failed` if the folder cannot be written.
  */
 export async function openStore(
-  folder: string,
-  { clock = systemClock }: OpenStoreOptions = {},
+  address: string,
+  { clock, tenant, workspace }: OpenStoreOptions = {},
 ): Promise<ConversationStore> {
-  const { openFsStore } = await loadModule(() => import("./fs/open-store.ts"));
-  return openFsStore(folder, clock);
+  if (!isDatabase(address)) {
+    const { openFsStore } = await loadModule(() => import("./fs/open-store.ts"));
+    return openFsStore(address, clock ?? systemClock);
+  }
+  const { PostgresStore } = await loadModule(() => import("./postgres/postgres-store.ts"));
+  return new PostgresStore({
+    url: address,
+    pid: process.pid,
+    ...(clock !== undefined && { clock }),
+    ...(tenant !== undefined && { tenant }),
+    ...(workspace !== undefined && { workspace }),
+  });
+}
+
+/** What `migrateStore` has done. */
+export interface MigratedStore {
+  /** The version of the tables before. 0 if there were none. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Creates the tables of a store in PostgreSQL, or changes those of an earlier version. Does nothing if they are as they should be.
+ * Throws `store_too_new` if a newer version of jp has changed them, and `store_unreachable`.
+ */
+export async function migrateStore(url: string): Promise<MigratedStore> {
+  const { Database } = await loadModule(() => import("./postgres/database.ts"));
+  const { migrate, SCHEMA_VERSION } = await loadModule(() => import("./postgres/schema.ts"));
+  const database = new Database(url);
+  try {
+    return { from: await migrate(database), to: SCHEMA_VERSION };
+  } finally {
+    await database.close();
+  }
+}
+
+function isDatabase(address: string): boolean {
+  return /^postgres(?:ql)?:/.test(address);
 }

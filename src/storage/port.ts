@@ -1,5 +1,6 @@
 /**
- * The interfaces of a store of conversations. Implemented in files (`fs/`) and in memory (`memory-store.ts`).
+ * The interfaces of a store of conversations. Implemented in files (`fs/`), in PostgreSQL (`postgres/`) and in
+ * memory (`memory-store.ts`).
  * `storeTests` in `jp-ts/testing` checks an implementation. What only a workspace has is in `workspace-port.ts`.
  *
  * Several processes may use one store at the same time. What they rely on:
@@ -115,6 +116,12 @@ export interface ConversationStore {
   archive(id: ConversationId): Promise<void>;
   /** The opposite of `archive`, with the same errors. */
   unarchive(id: ConversationId): Promise<void>;
+
+  /**
+   * Ends its connections; nothing works afterwards. Release what is open first. Absent if it has none. A program that does not
+   * call it can end all the same.
+   */
+  close?(): Promise<void>;
 }
 
 /** A locked conversation, open for writing. Every method may throw `write_failed`, and does so after the release. */

@@ -1,9 +1,9 @@
 /** Ends a writer: whatever still writes to it is told first and waited for, and then its lock is released. */
 
 /** Called before the lock of a writer is released, and waited for. */
-export type ReleaseListener = () => Promise<void>;
+type ReleaseListener = () => Promise<void>;
 
-export class ReleaseListeners {
+class ReleaseListeners {
   readonly #listeners = new Set<ReleaseListener>();
   #released: Promise<void> | undefined;
 
@@ -37,5 +37,28 @@ export class ReleaseListeners {
       await close();
     }
     for (const result of results) if (result.status === "rejected") throw result.reason;
+  }
+}
+
+/** The part of a writer that is about its end. */
+export abstract class Releasable implements AsyncDisposable {
+  readonly #listeners = new ReleaseListeners();
+
+  /** Throws `write_failed` after the release. */
+  protected abstract assertHeld(): void;
+  /** Waits for pending writes, and releases the lock. Called once. */
+  protected abstract close(): Promise<void>;
+
+  onRelease(listener: ReleaseListener): Disposable {
+    this.assertHeld();
+    return this.#listeners.add(listener);
+  }
+
+  release(): Promise<void> {
+    return this.#listeners.release(() => this.close());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
   }
 }

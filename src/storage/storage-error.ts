@@ -6,6 +6,7 @@ import type { RecordProblem } from "./port.ts";
 /** The codes of a `StorageError`. */
 export type StorageErrorCode =
   | "conversation_not_found"
+  | "conversation_exists"
   | "conversation_locked"
   | "conversation_archived"
   | "record_damaged"
@@ -14,6 +15,12 @@ export type StorageErrorCode =
   | "write_failed"
   | "read_failed"
   | "invalid_store"
+  | "no_files"
+  | "no_local"
+  | "store_unreachable"
+  | "store_package_missing"
+  | "store_not_migrated"
+  | "store_too_new"
   | "no_session"
   | "no_workspace"
   | "foreign_workspace"
@@ -59,6 +66,15 @@ export function archivedError(id: ConversationId): StorageError {
     hint: "Unarchive it first.",
     commandHint: `Unarchive it first: jp conversation unarchive ${id}`,
   });
+}
+
+/** Thrown by a store that a conversation is copied to. */
+export function conversationExistsError(id: ConversationId): StorageError {
+  return new StorageError(
+    "conversation_exists",
+    `Another conversation ${id} is there already, or it has changed since it was copied.`,
+    { hint: "Nothing was overwritten. Remove one of the two, and copy again." },
+  );
 }
 
 export function noFreeIdError(tried: number): StorageError {

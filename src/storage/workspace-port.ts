@@ -46,13 +46,16 @@ export interface SessionStore {
   activate(id: ConversationId): Promise<void>;
 }
 
-/** The files behind a record, for users who want to look at or edit them. */
+/** The files behind a record, for users who want to look at or edit them. A database has their text, and no files. */
 export interface RecordFiles {
-  /** The files that jp reads. Throws `conversation_not_found`. */
+  /** The files that jp reads. Throws `conversation_not_found`, `no_files`. */
   paths(id: ConversationId): RecordPaths;
 
+  /** Where a file is, for people: its path, or what stands for it. Throws `conversation_not_found`. */
+  nameOf(id: ConversationId, file: RecordFile | "folder"): string;
+
   /** Undefined if it does not exist. Throws `conversation_not_found`, `read_failed`. */
-  read(id: ConversationId, file: RecordFile): string | undefined;
+  read(id: ConversationId, file: RecordFile): Promise<string | undefined>;
 
   /**
    * Replaces the text of a file after validating it. Throws `invalid_record` with the reason,

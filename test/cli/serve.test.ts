@@ -187,7 +187,7 @@ describe("with --run", () => {
       notices += piece;
       if (piece.endsWith("waiting for another answer.\n")) resolve();
     });
-    const context = createContext(createHost({ cwd, variables }, { stderr }), {});
+    const context = await createContext(createHost({ cwd, variables }, { stderr }), {});
     await using runner = new TurnRunner(context);
     const { id } = recordOf(project);
     const ref = { conversation: id as ConversationId }; // It names a conversation of the store.

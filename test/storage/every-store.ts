@@ -1,5 +1,6 @@
 /** The stores that the shared suite tests. */
 import path from "node:path";
+import { onTestFinished } from "vitest";
 import {
   type ConversationStore,
   MemoryConversationStore,
@@ -10,7 +11,9 @@ import {
   temporaryFolder,
   temporaryWorkspace,
 } from "../../src/storage/temporary-workspace.fixture.ts";
+import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
 import { FakeClock } from "../../src/testing/index.ts";
+import { migratedDatabase } from "../support/postgres.ts";
 
 export interface OpenedStore {
   readonly store: ConversationStore;
@@ -45,5 +48,25 @@ export const EVERY_STORE: readonly {
       store: new MemoryConversationStore(clock),
       clock,
     }),
+  },
+  {
+    name: "PostgreSQL",
+    create: async (clock = new FakeClock(START)) => {
+      const url = await migratedDatabase();
+      const folder = temporaryFolder();
+      const options = {
+        url,
+        workspace: crypto.randomUUID(),
+        clock,
+        pid: process.pid,
+        ensurePrivateFolder: async () => folder,
+      };
+      const [store, other] = [new PostgresStore(options), new PostgresStore(options)];
+      onTestFinished(async () => {
+        await store.close();
+        await other.close();
+      });
+      return { store, other, clock };
+    },
   },
 ];

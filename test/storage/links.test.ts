@@ -50,9 +50,9 @@ function everyUse({
     archive: () => conversations.archive(ID),
     setLocal: () => conversations.setLocal(ID, true),
     read: async () => [
-      files.read(ID, "events"),
-      files.read(ID, "metadata"),
-      files.read(ID, "baseConfig"),
+      await files.read(ID, "events"),
+      await files.read(ID, "metadata"),
+      await files.read(ID, "baseConfig"),
     ],
   };
 }

@@ -1,9 +1,11 @@
-/** Bundles the programs that many tests start, once for all tests. */
+/** Bundles the programs that many tests start, once for all tests, and fetches PostgreSQL if it is not there. */
+import { spawnSync } from "node:child_process";
 import path from "node:path";
 import type { TestProject } from "vitest/node";
 import { bundlePrograms } from "./bundle-programs.ts";
 
 const TESTS = path.join(import.meta.dirname, "..");
+const BOOTSTRAP = path.join(TESTS, "..", "scripts", "bootstrap.mjs");
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -13,6 +15,11 @@ declare module "vitest" {
 }
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  if (process.env["JP_TEST_POSTGRES"] === undefined) {
+    spawnSync(process.execPath, [BOOTSTRAP, "--postgres"], {
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+  }
   const programs = await bundlePrograms({
     prompter: path.join(TESTS, "support", "prompter-program.ts"),
     server: path.join(TESTS, "mcp", "test-server-program.ts"),

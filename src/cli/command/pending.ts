@@ -134,9 +134,13 @@ export async function findElsewhere(
  * its local conversations.
  */
 export function openEverywhere(
-  { cwd, environment, clock, host: { pid } }: CommandContext,
+  context: CommandContext,
   onProblem: (problem: string) => void,
 ): readonly Workspace[] {
+  // Those in files are no part of it.
+  if (context.database !== undefined) return [context.workspace];
+  const { cwd, environment, clock } = context;
+  const { pid } = context.host;
   const found = new Map<string, Workspace>();
   const roots = new Set<string>();
   for (const from of [cwd, ...knownWorkspaces(environment)]) {

@@ -327,6 +327,36 @@ const proof = v.pipe(
   behaviour({ isMachineSpecific: true }),
 );
 
+/** Only the user's own config may set it: whoever reads along could take conversations elsewhere. */
+const storage = v.pipe(
+  group({
+    url: described(
+      "address of a PostgreSQL database to keep conversations in, such as postgres://ana@db.example.com/jp, instead of files",
+      v.pipe(
+        v.string(),
+        v.check(
+          (text) => /^postgres(?:ql)?:\/\//.test(text) && URL.canParse(text),
+          "expected an address like postgres://ana@db.example.com/jp",
+        ),
+        behaviour({ isPrivate: true }),
+      ),
+    ),
+    tenant: described(
+      "whose conversations are used in the database; by default `default`",
+      v.string(),
+    ),
+    workspace: described(
+      "the name of the workspace in the database; by default its id, from `.jp/.id`",
+      v.string(),
+    ),
+    accepts: described(
+      "public keys of other machines, from `jp store key`, whose turns may go on here",
+      v.array(v.pipe(v.string(), v.regex(/^[\w+/]{43}=$/, "expected what `jp store key` prints"))),
+    ),
+  }),
+  behaviour({ isMachineSpecific: true }),
+);
+
 function hasNoPassword(text: string): boolean {
   return URL.canParse(text) && new URL(text).username === "" && new URL(text).password === "";
 }
@@ -389,6 +419,7 @@ export const configSchema = group({
   shell,
   undo,
   proof,
+  storage,
 });
 
 type Entries = (typeof configSchema)["entries"];

@@ -6,16 +6,14 @@ import { closeSync, fstatSync, readSync, writeSync } from "node:fs";
 import path from "node:path";
 import {
   ChainBuilder,
-  ChainedEntries,
   type ChainLine,
   chainLineToText,
-  commitTo,
   type ConversationId,
   hashLink,
-  parseChainLine,
   type StreamEntry,
 } from "../../conversation/index.ts";
 import { systemErrorCode } from "../../util/index.ts";
+import { ChainGrowth, type ChainHead, type ChainTail, findChainLine } from "../chain-growth.ts";
 import { CHAIN } from "./conversation-folders.ts";
 import { openRecord, openToAppend } from "./safe-open.ts";
 
@@ -26,7 +24,7 @@ const TAIL_BYTES = 256 * 1024;
 export class ChainFile {
   readonly #id: ConversationId;
   readonly #folder: () => string;
-  #opened: OpenedChain | undefined;
+  #growth: ChainGrowth | undefined;
   /** The file that ends with a line which this process has written. */
   #written: string | undefined;
   #noted = "";
@@ -39,10 +37,10 @@ export class ChainFile {
 
   /** Writes to the log of heads what the chain has grown to, if this process has added to it. Throws system errors. */
   noteHead(log: string, workspace: string | undefined): void {
-    const builder = this.#opened?.builder;
-    if (builder === undefined || builder.head === this.#noted) return;
-    this.#noted = builder.head;
-    appendText(log, headLine(this.#id, workspace, builder), { mode: OWNER_FILE });
+    const end = this.#growth?.end;
+    if (end === undefined || end.head === this.#noted) return;
+    this.#noted = end.head;
+    noteHead(log, { id: this.#id, workspace, ...end });
   }
 
   /**
@@ -51,19 +49,15 @@ export class ChainFile {
    */
   append(entries: readonly StreamEntry[], before: readonly StreamEntry[]): void {
     try {
-      const opened = this.#opened ?? this.#open(before);
-      const added = opened.chained
-        .pick(entries)
-        .map((entry) => opened.builder.event(entry, newSalt()));
-      const lines = [...opened.first, ...added];
-      this.#opened = { ...opened, first: [] };
+      this.#growth ??= this.#open(before);
+      const lines = this.#growth.add(entries);
       if (lines.length === 0) return;
       const text = lines.map(chainLineToText).join("");
       const file = this.#file;
       appendText(file, text, { isWhole: this.#written === file });
       this.#written = file;
     } catch (error) {
-      this.#opened = undefined; // What is missing is found the next time.
+      this.#growth = undefined; // What is missing is found the next time.
       this.#written = undefined;
       throw error;
     }
@@ -73,30 +67,12 @@ export class ChainFile {
     return path.join(this.#folder(), CHAIN);
   }
 
-  #open(before: readonly StreamEntry[]): OpenedChain {
-    const chained = new ChainedEntries();
-    const earlier = chained.pick(before);
-    const { lines, isTorn } = readTail(this.#file);
-    const last = lines.at(-1)?.link;
-    const builder = new ChainBuilder(this.#id, last);
-    this.#noted = builder.head;
-    const known = earlier.findLastIndex((entry) => lines.some((line) => isOf(line, entry)));
-    const missing = earlier.slice(known + 1);
-    const hasNone = last === undefined && missing.length > 0;
-    const first = [
-      ...(last === undefined ? [builder.start()] : []),
-      ...(isTorn ? [builder.gap("torn")] : []),
-      ...(hasNone ? [builder.gap("no_chain")] : []),
-      ...missing.map((entry) => builder.event(entry, newSalt(), true)),
-    ];
-    return { builder, chained, first };
+  #open(before: readonly StreamEntry[]): ChainGrowth {
+    const tail = readTail(this.#file);
+    const last = tail.lines.at(-1)?.link;
+    this.#noted = last === undefined ? "" : hashLink(last);
+    return new ChainGrowth(this.#id, tail, before);
   }
-}
-
-/** The end of a chain. */
-interface ChainHead {
-  readonly head: string;
-  readonly length: number;
 }
 
 /** Starts the chain of a copy with the head that the original has now, if it has a chain. Throws like `append`. */
@@ -120,51 +96,36 @@ export function noteRemoved(
   const { lines } = readTail(path.join(folder, CHAIN));
   const last = lines.at(-1)?.link;
   if (last === undefined) return;
-  const head = { head: hashLink(last), length: last.seq + 1, removed: true };
-  appendText(log, headLine(id, workspace, head), { mode: OWNER_FILE });
+  const head = { head: hashLink(last), length: last.seq + 1, isRemoved: true };
+  noteHead(log, { id, workspace, ...head });
 }
 
-function headLine(
-  conversation: ConversationId,
-  workspace: string | undefined,
-  { head, length, removed }: ChainHead & { readonly removed?: boolean },
-): string {
-  const of = { conversation, ...(workspace !== undefined && { workspace }) };
-  return `${JSON.stringify({ ...of, length, head, ...(removed === true && { removed }) })}\n`;
+/** What the chain of a conversation has grown to, or had when it was removed. */
+export interface HeadToNote extends ChainHead {
+  readonly id: ConversationId;
+  readonly workspace: string | undefined;
+  readonly isRemoved?: boolean;
 }
 
-interface OpenedChain {
-  readonly builder: ChainBuilder;
-  readonly chained: ChainedEntries;
-  /** To be written before anything else. */
-  readonly first: readonly ChainLine[];
-}
-
-/** 122 bits that no one can guess. */
-function newSalt(): string {
-  return crypto.randomUUID();
-}
-
-function isOf({ link: { json }, salt }: ChainLine, { raw }: StreamEntry): boolean {
-  const isLike = json["type"] === raw["type"] && json["at"] === raw["timestamp"];
-  return isLike && salt !== undefined && json["event"] === commitTo(raw, salt);
-}
-
-interface Tail {
-  readonly lines: readonly ChainLine[];
-  /** Something after them cannot be read. */
-  readonly isTorn: boolean;
+/** Adds a line to the log of heads. Throws system errors. */
+export function noteHead(
+  log: string,
+  { id, workspace, head, length, isRemoved }: HeadToNote,
+): void {
+  const of = { conversation: id, ...(workspace !== undefined && { workspace }) };
+  const line = { ...of, length, head, ...(isRemoved === true && { removed: true }) };
+  appendText(log, `${JSON.stringify(line)}\n`, { mode: OWNER_FILE });
 }
 
 /** Only the end of a long chain. */
-function readTail(file: string): Tail {
+function readTail(file: string): ChainTail {
   const text = findEnd(file);
   if (text === undefined) return { lines: [], isTorn: false };
   const lines: ChainLine[] = [];
   let isTorn = !text.endsWith("\n") && text !== "";
   for (const line of text.split("\n")) {
     if (line === "") continue;
-    const parsed = findLine(line);
+    const parsed = findChainLine(line);
     // A line that was cut by the start of the tail is not torn.
     if (parsed === undefined && lines.length > 0) isTorn = true;
     if (parsed !== undefined) {
@@ -173,14 +134,6 @@ function readTail(file: string): Tail {
     }
   }
   return { lines, isTorn };
-}
-
-function findLine(text: string): ChainLine | undefined {
-  try {
-    return parseChainLine(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function findEnd(file: string): string | undefined {

@@ -10,6 +10,7 @@ import {
   parseMetadata,
   StreamEntry,
   type Timestamp,
+  withRequiredConfig,
 } from "../../conversation/index.ts";
 import {
   isJsonObject,
@@ -54,17 +55,35 @@ export interface ConversationFiles {
 
 /** Atomic: the folder appears complete or not at all. Returns the text of its metadata. Throws `write_failed`. */
 export async function writeConversation(folder: string, files: ConversationFiles): Promise<string> {
-  const metadata = `${jsonText(metadataToJson(files.metadata))}\n`;
-  await createAtomically(folder, async (partial) => {
-    const { baseConfig, events } = files;
-    await createSynced(partial, {
-      [METADATA]: Buffer.from(metadata),
-      ...(baseConfig !== undefined && { [BASE_CONFIG]: baseConfig }),
-      [EVENTS]: events,
-    });
-    await syncFolder(partial);
+  const metadata = metadataFile(files.metadata);
+  const { baseConfig, events } = files;
+  await createFolder(folder, {
+    [METADATA]: Buffer.from(metadata),
+    ...(baseConfig !== undefined && { [BASE_CONFIG]: baseConfig }),
+    [EVENTS]: events,
   });
   return metadata;
+}
+
+/** Atomic, too. Throws `write_failed`. */
+export async function createFolder(
+  folder: string,
+  files: Readonly<Record<string, Buffer>>,
+): Promise<void> {
+  await createAtomically(folder, async (partial) => {
+    await createSynced(partial, files);
+    await syncFolder(partial);
+  });
+}
+
+/** The text of the file. */
+export function metadataFile(metadata: ConversationMetadata): string {
+  return `${jsonText(metadataToJson(metadata))}\n`;
+}
+
+/** The same for a base config. */
+export function baseConfigFile(baseConfig: JsonObject): string {
+  return `${jsonText(withRequiredConfig(baseConfig))}\n`;
 }
 
 export async function writeMetadata(folder: string, metadata: ConversationMetadata): Promise<void> {

@@ -7,6 +7,7 @@ import path from "node:path";
 import {
   type AnswerEvent,
   type ChainLine,
+  compareCreation,
   type ConversationId,
   createStream,
   describeOpenTurn,
@@ -15,7 +16,6 @@ import {
   type OfferedAnswer,
   StreamEntry,
   timestampFromDate,
-  withRequiredConfig,
 } from "../../conversation/index.ts";
 import { loadModule, shouldYield, yieldToEventLoop } from "../../util/index.ts";
 import { answerPending, type Offer, type SecretDelivery, type SecretOffer } from "../answering.ts";
@@ -37,8 +37,10 @@ import type {
   PendingTurn,
   RecordPiece,
 } from "../port.ts";
+import type { PortableRecord, PortableStore } from "../portable.ts";
 import { damagedError } from "../storage-error.ts";
 import {
+  baseConfigFile,
   mergeCopies,
   type ConversationFiles,
   findFile,
@@ -64,7 +66,7 @@ import {
   parentFolders,
   type Root,
 } from "./conversation-folders.ts";
-import { jsonText, makeFolder, moveFolder } from "./durable.ts";
+import { makeFolder, moveFolder } from "./durable.ts";
 import { eventFileBytes, readInLayout } from "./event-layout.ts";
 import { fingerprintOf, type LoadedEvents, outlineEarlier, readEarlier } from "./event-file.ts";
 import { readEntries } from "./event-reader.ts";
@@ -112,7 +114,7 @@ const MIN_INDEXED = 32;
 const AT_ONCE = 16;
 
 /** Everything but what only a workspace has; that is in `FsWorkspaceStore`. */
-export class FsConversationStore implements ConversationStore {
+export class FsConversationStore implements ConversationStore, PortableStore {
   protected readonly context: FsContext;
   /** Where loaded conversations come from. Those with problems are absent. */
   readonly #loaded = new WeakMap<Conversation, LoadedEvents>();
@@ -251,7 +253,7 @@ export class FsConversationStore implements ConversationStore {
         lastActivatedAt: this.#now(),
         ...(labels !== undefined && { labels }),
       },
-      baseConfig: Buffer.from(`${jsonText(withRequiredConfig(baseConfig))}\n`),
+      baseConfig: Buffer.from(baseConfigFile(baseConfig)),
       events: eventFileBytes(entries),
     };
     const ownTurn = options.isOwnTurn === true ? turnToText(entries) : undefined;
@@ -319,6 +321,41 @@ export class FsConversationStore implements ConversationStore {
     await using writer = await this.#createConversation(root, files, ownTurn);
     await withChain(folder, ({ copyChain }) => copyChain({ id, folder }, writer));
     return writer.id;
+  }
+
+  async openPortable(): Promise<PortableStore> {
+    return this;
+  }
+
+  async listRecords(): Promise<readonly ConversationId[]> {
+    return (await this.list({ which: "all" })).toSorted(compareCreation).map(({ id }) => id);
+  }
+
+  async exportRecord(id: ConversationId): Promise<PortableRecord> {
+    const { exportFiles } = await loadPortable();
+    return exportFiles(this.context, id, async () => (await this.load(id)).isOwnTurn);
+  }
+
+  async importRecord(record: PortableRecord): Promise<boolean> {
+    const { importFiles } = await loadPortable();
+    const isNew = await importFiles(this.context, record);
+    if (isNew && record.isOwnTurn && !record.isArchived) await this.#markOwn(record.id);
+    return isNew;
+  }
+
+  /** The turn of a record that was copied here is as this user has left it elsewhere. */
+  async #markOwn(id: ConversationId): Promise<void> {
+    const lock = await this.context.lock(id);
+    try {
+      const copies = this.context.liveCopies(id);
+      const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
+      const { entries } = await this.#readLastTurn(id, copies);
+      const parts = { id, folder, otherFolders: [], lock, ownTurn: turnToText(entries) };
+      await (await this.#openWriter(parts)).release();
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
   }
 
   async remove(id: ConversationId): Promise<void> {
@@ -470,6 +507,10 @@ export class FsConversationStore implements ConversationStore {
   #now() {
     return timestampFromDate(this.context.options.clock.now());
   }
+}
+
+function loadPortable() {
+  return loadModule(() => import("./portable-files.ts"));
 }
 
 function listed(roots: ConversationRoots, options: ListOptions): readonly ConversationCopies[] {

@@ -1,6 +1,6 @@
 /** The store of a workspace: conversations in two places, and their files, for users who edit them. */
 import path from "node:path";
-import type { ConversationId } from "../../conversation/index.ts";
+import { compareCreation, type ConversationId } from "../../conversation/index.ts";
 import { findJson } from "../../util/index.ts";
 import type { ListOptions } from "../port.ts";
 import { noWorkspaceError, recordChangedError } from "../storage-error.ts";
@@ -53,6 +53,13 @@ export class FsWorkspaceStore extends FsConversationStore implements WorkspaceSt
     return await this.createIn(isLocal ? "local" : "main", options);
   }
 
+  /** The user's own conversations stay where they are. */
+  override async listRecords(): Promise<readonly ConversationId[]> {
+    const found = await this.list({ which: "all" });
+    const shared = found.filter(({ place }) => place !== "local");
+    return shared.toSorted(compareCreation).map(({ id }) => id);
+  }
+
   async setLocal(id: ConversationId, isLocal: boolean): Promise<void> {
     const { isLocalOnly = false, storage } = this.context.options;
     if (isLocalOnly && !isLocal) throw noWorkspaceError(path.dirname(storage));
@@ -79,7 +86,11 @@ export class FsWorkspaceStore extends FsConversationStore implements WorkspaceSt
     };
   }
 
-  read(id: ConversationId, file: RecordFile): string | undefined {
+  nameOf(id: ConversationId, file: RecordFile | "folder"): string {
+    return this.paths(id)[file];
+  }
+
+  async read(id: ConversationId, file: RecordFile): Promise<string | undefined> {
     return findFile(this.paths(id)[file])?.toString("utf8");
   }
 
@@ -87,7 +98,7 @@ export class FsWorkspaceStore extends FsConversationStore implements WorkspaceSt
     assertValidRecordFile(file, edit.after);
     await this.context.withLock(id, async () => {
       const target = this.paths(id)[file];
-      if (this.read(id, file) !== edit.before) throw recordChangedError(target);
+      if ((await this.read(id, file)) !== edit.before) throw recordChangedError(target);
       await writeDurably(target, Buffer.from(edit.after));
       if (file === "events") this.#unmarkEmptied(id, edit.after);
       if (file === "metadata") await this.#renameFolders(id);

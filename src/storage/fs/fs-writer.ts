@@ -5,12 +5,12 @@ import {
   type ConversationId,
   type ConversationMetadata,
   type ConversationStream,
-  isDecisive,
+  hasLinks,
   StreamEntry,
 } from "../../conversation/index.ts";
 import { type JsonObject, loadModule } from "../../util/index.ts";
 import type { AnswerListener, ConversationWriter, MetadataChange, RecordProblem } from "../port.ts";
-import { type ReleaseListener, ReleaseListeners } from "../release-listeners.ts";
+import { Releasable } from "../release-listeners.ts";
 import { writeError } from "../storage-error.ts";
 import type { ChainFile } from "./chain-file.ts";
 import { writeMetadata } from "./conversation-files.ts";
@@ -45,23 +45,18 @@ export interface FsWriterParts extends PrivatePlace {
   readonly openFile?: OpenFile;
 }
 
-function hasLinks(entries: readonly StreamEntry[]): boolean {
-  return entries.some(({ eventType }) => isDecisive(eventType));
-}
-
 /** Only decisions need it. Throws `module_not_loaded`. */
 export function loadChainFile() {
   return loadModule(() => import("./chain-file.ts"));
 }
 
-export class FsConversationWriter implements ConversationWriter {
+export class FsConversationWriter extends Releasable implements ConversationWriter {
   readonly id: ConversationId;
   readonly #base: FsWriterParts["base"];
   readonly #lock: ConversationLock;
   readonly #place: PrivatePlace;
   readonly #headsFile: string;
   readonly #listeners = new Set<Disposable>();
-  readonly #release = new ReleaseListeners();
   readonly #events: EventFile;
   #otherFolders: readonly string[];
   #folder: string;
@@ -82,6 +77,7 @@ export class FsConversationWriter implements ConversationWriter {
   #problems: readonly RecordProblem[] = [];
 
   private constructor(parts: FsWriterParts) {
+    super();
     this.id = parts.id;
     this.#base = parts.base;
     this.#lock = parts.lock;
@@ -121,7 +117,7 @@ export class FsConversationWriter implements ConversationWriter {
       writer.#marker = new TurnMarker(writer.#place, marked);
       return writer;
     } catch (error) {
-      await writer.#close();
+      await writer.close();
       throw error;
     }
   }
@@ -205,7 +201,7 @@ export class FsConversationWriter implements ConversationWriter {
   }
 
   onAnswer(listener: AnswerListener): Disposable {
-    this.#assertHeld();
+    this.assertHeld();
     const listening = new Offers(this.#place).listen(async (offered) => {
       // Others can read a question before it is synced, and may have answered it by then.
       await this.#lastAppend;
@@ -225,20 +221,7 @@ export class FsConversationWriter implements ConversationWriter {
     return listening;
   }
 
-  onRelease(listener: ReleaseListener): Disposable {
-    this.#assertHeld();
-    return this.#release.add(listener);
-  }
-
-  release(): Promise<void> {
-    return this.#release.release(() => this.#close());
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.release();
-  }
-
-  async #close(): Promise<void> {
+  protected async close(): Promise<void> {
     this.#isReleased = true;
     for (const listening of this.#listeners) listening[Symbol.dispose]();
     try {
@@ -257,7 +240,7 @@ export class FsConversationWriter implements ConversationWriter {
   }
 
   async #writeMetadata(change: MetadataChange): Promise<void> {
-    this.#assertHeld();
+    this.assertHeld();
     const metadata = change(this.#metadata);
     await writeMetadata(this.#folder, metadata);
     const isRenamed = metadata.title !== this.#metadata.title;
@@ -265,7 +248,7 @@ export class FsConversationWriter implements ConversationWriter {
     if (isRenamed) await this.#events.move(() => this.#renameFolders());
   }
 
-  #assertHeld(): void {
+  protected assertHeld(): void {
     if (this.#isReleased)
       throw writeError(this.#folder, new Error("the conversation was released"));
   }

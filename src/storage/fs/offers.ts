@@ -25,20 +25,19 @@ import path from "node:path";
 import {
   type AnswerProblem,
   type ConversationId,
-  findTimestamp,
-  isAnswer,
   type OfferedAnswer,
-  StreamEntry,
 } from "../../conversation/index.ts";
-import {
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  messageOf,
-  parseJson,
-  systemErrorCode,
-} from "../../util/index.ts";
+import { messageOf, parseJson, systemErrorCode } from "../../util/index.ts";
 import type { Offer } from "../answering.ts";
+import {
+  offeredToJson,
+  parseOffered,
+  parseRefusal,
+  type ReceivedOffer,
+  type Refusal,
+  refusalOf,
+  refusalToJson,
+} from "../offered.ts";
 import type { AnswerListener } from "../port.ts";
 import { writeError } from "../storage-error.ts";
 import { isFolder } from "./durable.ts";
@@ -187,66 +186,17 @@ class PlacedOffer {
   }
 
   refuse(refusal: Refusal): void {
-    const { type: _, ...json } = refusal;
-    writeAtomically(this.file("refused"), JSON.stringify(json));
+    writeAtomically(this.file("refused"), JSON.stringify(refusalToJson(refusal)));
     remove(this.file("claimed"));
   }
 
   findRefusal(): string | AnswerProblem | undefined {
     try {
-      const value = parseJson(readRegularFile(this.file("refused")).toString("utf8"));
-      const { reason, workspace } = isJsonObject(value) ? value : {};
-      if (typeof workspace === "string") return { type: "other_workspace", workspace };
-      return typeof reason === "string" ? reason : "";
+      return parseRefusal(parseJson(readRegularFile(this.file("refused")).toString("utf8")));
     } catch {
       return undefined; // Usually: not there.
     }
   }
-}
-
-/** What only the refusal itself says. Everything else is in the record, where both sides read it. */
-type Refusal = Extract<AnswerProblem, { readonly type: "refused" | "other_workspace" }>;
-
-/** An answer, and where it comes from. */
-export interface ReceivedOffer {
-  readonly offered: OfferedAnswer;
-  /** Undefined if the offer does not say. */
-  readonly workspace: string | undefined;
-}
-
-/** Without a secret, which is never in a file. */
-export function offeredToJson(
-  { event, askedAt }: OfferedAnswer,
-  workspace: string | undefined,
-): JsonObject {
-  const { raw } = StreamEntry.fromEvent(event);
-  return {
-    event: raw,
-    ...(askedAt !== undefined && { asked_at: askedAt }),
-    ...(workspace !== undefined && { workspace }),
-  };
-}
-
-/** Undefined if the offer comes from here. */
-export function refusalOf(
-  { workspace }: ReceivedOffer,
-  here: string | undefined,
-): Refusal | undefined {
-  if (here === undefined || workspace === here) return undefined;
-  return { type: "other_workspace", workspace: here };
-}
-
-/** Throws if it is not an answer. */
-export function parseOffered(value: Json): ReceivedOffer {
-  if (!isJsonObject(value) || !isJsonObject(value["event"])) throw new Error("it has no answer");
-  const { event } = StreamEntry.fromJson(value["event"]);
-  if (event === undefined || !isAnswer(event)) throw new Error("it is not an answer");
-  const askedAt = findTimestamp(value["asked_at"]);
-  const { workspace } = value;
-  return {
-    offered: { event, ...(askedAt !== undefined && { askedAt }) },
-    workspace: typeof workspace === "string" ? workspace : undefined,
-  };
 }
 
 /** Never throws: whoever offered it finds out from the record, or once the lock is free. */

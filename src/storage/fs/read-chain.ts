@@ -112,7 +112,7 @@ function readPiece(descriptor: number, piece: Buffer, file: string): number {
   }
 }
 
-function lineOrProblem(text: string, line: number): ChainLine | ChainProblem {
+export function lineOrProblem(text: string, line: number): ChainLine | ChainProblem {
   try {
     return parseChainLine(text);
   } catch (error) {

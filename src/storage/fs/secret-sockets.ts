@@ -31,7 +31,7 @@ import { type ConversationId, SecretAnswer } from "../../conversation/index.ts";
 import { findJson, isJsonObject, type JsonObject, parseJson } from "../../util/index.ts";
 import type { SecretDelivery, SecretOffer } from "../answering.ts";
 import type { AnswerListener, AnswerResult } from "../port.ts";
-import { offeredToJson, parseOffered, type ReceivedOffer, refusalOf } from "./offers.ts";
+import { offeredToJson, parseOffered, type ReceivedOffer, refusalOf } from "../offered.ts";
 import { readRegularFile } from "./safe-open.ts";
 import type { PrivatePlace } from "./user-data.ts";
 

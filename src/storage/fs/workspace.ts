@@ -2,7 +2,10 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import type { Clock } from "../../util/index.ts";
-import { readError, StorageError } from "../storage-error.ts";
+import { DatabaseWorkspaceStore } from "../postgres/workspace-store.ts";
+import type { PostgresStoreOptions } from "../postgres/postgres-store.ts";
+import type { PortableStore } from "../portable.ts";
+import { noWorkspaceError, readError, StorageError } from "../storage-error.ts";
 import type { RecordFiles, SessionStore, WorkspaceStore } from "../workspace-port.ts";
 import { WORKSPACE_FOLDER } from "./conversation-folders.ts";
 import { makeFolder, writeDurably } from "./durable.ts";
@@ -20,6 +23,7 @@ import {
   findFolderData,
   findFormerRoot,
   findOwnPart,
+  headsFileIn,
   plainFoldersIn,
   rebind,
   userDataFolder,
@@ -36,6 +40,8 @@ export interface Workspace {
   readonly conversations: WorkspaceStore;
   readonly files: RecordFiles;
   readonly session: SessionStore;
+  /** Its conversations, for copies to and from other stores. */
+  openPortable(): Promise<PortableStore>;
   /** Undefined until something is stored. */
   findId(): string | undefined;
   /** The user's own folder for this workspace. Undefined until something is stored there. */
@@ -66,8 +72,16 @@ export interface OpenWorkspaceOptions {
   readonly allowsPlainFolder?: boolean;
   /** False leaves out the user's own conversations: clones share them, and one of several that are open has them. */
   readonly hasLocal?: boolean;
+  /** Keeps its conversations in a database. Whatever else belongs to the workspace or the user stays in files. */
+  readonly database?: DatabaseOptions;
   /** Replaced in tests. */
   readonly openFile?: OpenFile;
+}
+
+/** The database that a workspace keeps its conversations in. */
+export interface DatabaseOptions extends Pick<PostgresStoreOptions, "url" | "tenant" | "keys"> {
+  /** Instead of the id of the workspace. */
+  readonly workspace?: string;
 }
 
 /** Does not write anything by itself. Throws `no_workspace`, and `foreign_workspace` if it belongs to another user. */
@@ -79,17 +93,20 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
   const data = userDataFolder(environment);
   const session = findSessionId(environment.variables);
   const user = isPlainFolder ? openFolderData(root, data) : openUserFolder(root, data, options);
-  const conversations = new FsWorkspaceStore({
-    storage: path.join(root, WORKSPACE_FOLDER),
-    userFolder: user,
-    hasLocal,
-    isLocalOnly: isPlainFolder,
-    environment,
-    clock,
-    pid,
-    ...(session !== undefined && { session: session.id }),
-    ...(openFile !== undefined && { openFile }),
-  });
+  const conversations =
+    options.database === undefined
+      ? new FsWorkspaceStore({
+          storage: path.join(root, WORKSPACE_FOLDER),
+          userFolder: user,
+          hasLocal,
+          isLocalOnly: isPlainFolder,
+          environment,
+          clock,
+          pid,
+          ...(session !== undefined && { session: session.id }),
+          ...(openFile !== undefined && { openFile }),
+        })
+      : openDatabase(options.database, options, { root, user, isPlainFolder });
   const sessions = new FsSessionStore({
     session,
     findUserFolder: user.findOwn,
@@ -101,6 +118,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
     isPlainFolder,
     conversations,
     files: conversations,
+    openPortable: async () => conversations.openPortable(),
     session: sessions,
     findId: user.findId,
     findUserFolder: user.find,
@@ -116,6 +134,29 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
       else await ensureOwnPart(folder, root);
     },
   };
+}
+
+function openDatabase(
+  database: DatabaseOptions,
+  { clock, pid }: Pick<OpenWorkspaceOptions, "clock" | "pid">,
+  place: {
+    readonly root: string;
+    readonly user: ReturnType<typeof openUserFolder>;
+    readonly isPlainFolder: boolean;
+  },
+): DatabaseWorkspaceStore {
+  const { root, user, isPlainFolder } = place;
+  const ensure = async () => {
+    if (isPlainFolder) throw noWorkspaceError(root);
+    return ensureWorkspaceId(root, clock);
+  };
+  return new DatabaseWorkspaceStore({
+    ...database,
+    workspace: database.workspace ?? { find: user.findId, ensure },
+    pid,
+    ensurePrivateFolder: user.ensure,
+    headsFile: headsFileIn(user.data),
+  });
 }
 
 /** The user's folder for the workspace, and the part of it that belongs to this path. */

@@ -69,7 +69,12 @@ export async function findValues(position: Position, host: Host): Promise<readon
   if (value.argChoices !== undefined) return value.argChoices.map((one) => ({ value: one }));
   const find = VALUES[placeholderOf(value)];
   if (find === undefined) return [];
-  return find(position, createContext(host, workspace === undefined ? {} : { workspace }));
+  const context = await createContext(host, workspace === undefined ? {} : { workspace });
+  try {
+    return await find(position, context);
+  } finally {
+    await context.close();
+  }
 }
 
 function placeholderOf(value: Option | Argument): string {

@@ -257,7 +257,7 @@ async function reset(
   { reset: index, dryRun = false }: CompactFlags,
   { workspace, output }: CommandContext,
 ): Promise<void> {
-  const before = workspace.files.read(id, "events") ?? "[]\n";
+  const before = (await workspace.files.read(id, "events")) ?? "[]\n";
   const parsed = parseJson(before);
   const elements = isJsonArray(parsed) ? parsed : [];
   const positions = elements.flatMap((element, position) =>

@@ -1,5 +1,4 @@
 /** `jp conversation edit`: sets properties by flag, or opens a file in the editor. */
-import path from "node:path";
 import {
   type ConversationId,
   type ConversationMetadata,
@@ -70,6 +69,13 @@ function changeMetadata(
   };
 }
 
+/** The ending tells an editor what it is. */
+const NAMES = {
+  events: "events.json",
+  metadata: "metadata.json",
+  baseConfig: "base_config.json",
+} as const satisfies Record<RecordFile, string>;
+
 /** Replaces the file only if the new version can be read. */
 async function editFile(
   id: ConversationId,
@@ -77,12 +83,12 @@ async function editFile(
   context: CommandContext,
 ): Promise<void> {
   const { host, workspace, output } = context;
-  const target = workspace.files.paths(id)[file];
-  const before = workspace.files.read(id, file);
+  const target = workspace.files.nameOf(id, file);
+  const before = await workspace.files.read(id, file);
   if (before === undefined) {
     throw new JpError("no_such_file", `${target} does not exist.`, { hint: PACKED_HINT });
   }
-  const edited = await editText({ name: path.basename(target), text: before }, host);
+  const edited = await editText({ name: NAMES[file], text: before }, host);
   if (edited.text === before) {
     output.notice("No changes.");
   } else {

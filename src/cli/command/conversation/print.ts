@@ -108,7 +108,7 @@ async function* readTurns(
   for await (const entries of readEntries(id, context, "throw")) {
     for (const { content } of entries) {
       if (content.kind === "malformed") {
-        const { events } = context.workspace.files.paths(id);
+        const events = context.workspace.files.nameOf(id, "events");
         warn(`${events}: element ${position}: ${content.error.message}`, context.output);
       }
       if (content.kind === "compaction") compactions.push(content.compaction);

@@ -147,7 +147,16 @@ function describeExtras({ compactions, usage }: Counts, prices: KnownPrices) {
   };
 }
 
-function describeSummary(summary: WorkspaceSummary, { clock, workspace }: CommandContext) {
+const STORED = {
+  workspace: "in the workspace",
+  local: "outside the workspace, for you alone",
+  both: "in the workspace and for you alone",
+} as const satisfies Record<WorkspaceSummary["place"], string>;
+
+function describeSummary(
+  summary: WorkspaceSummary,
+  { clock, workspace, database }: CommandContext,
+) {
   const { id, createdAt, metadata, isArchived, place, problem } = summary;
   const ago = (time: Timestamp | undefined) => {
     if (time === undefined) return undefined;
@@ -168,12 +177,8 @@ function describeSummary(summary: WorkspaceSummary, { clock, workspace }: Comman
     Expires: ago(metadata?.expiresAt),
     Archived: isArchived ? (ago(metadata?.archivedAt) ?? "yes") : undefined,
     Labels: labels === "" ? undefined : labels,
-    Stored: {
-      workspace: "in the workspace",
-      local: "outside the workspace, for you alone",
-      both: "in the workspace and for you alone",
-    }[place],
-    Folder: workspace.files.paths(id).folder,
+    Stored: database === undefined ? STORED[place] : "in a database",
+    [database === undefined ? "Folder" : "Database"]: workspace.files.nameOf(id, "folder"),
   };
 }
 

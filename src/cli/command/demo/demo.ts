@@ -118,6 +118,8 @@ async function createTour(context: CommandContext): Promise<Tour> {
     workspace,
     onOutputGone,
     isReaderGone,
+    database: undefined, // The tour leaves nothing behind.
+    close: async () => {},
   };
   await using created = await workspace.conversations.create({ title: "The tour" });
   const terminal = new TerminalPrompter({ device: host.terminal, isPlain });

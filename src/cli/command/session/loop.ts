@@ -113,9 +113,10 @@ interface Loaded {
 
 /** Returns when the user leaves. Throws `ExitStatus` if the session was interrupted, and `no_workspace`. */
 export async function runSession({ host, ...parts }: SessionParts): Promise<void> {
-  const context = createContext(host, parts.options);
   const { first } = parts;
+  let context: CommandContext | undefined;
   try {
+    context = await createContext(host, parts.options);
     await using session = await Session.start(context, parts);
     await session.run(first, parts.kept);
   } catch (error) {
@@ -123,7 +124,8 @@ export async function runSession({ host, ...parts }: SessionParts): Promise<void
     await first.entered.catch(() => {}); // It owns the screen until then.
     throw error;
   } finally {
-    context.output.flush();
+    context?.output.flush();
+    await context?.close();
   }
 }
 

@@ -1,0 +1,28 @@
+/** The database that the user's own config describes, and the key of this machine. */
+import { foldLayers, loadLayers } from "../config/index.ts";
+import { ensureMachineKey } from "../proof/index.ts";
+import type { DatabaseOptions, UserEnvironment } from "../storage/index.ts";
+import { userConfigFolder } from "./user-config-folder.ts";
+
+/** `named` replaces the address in the config. Undefined if neither has one. Throws config errors. */
+export async function loadDatabase(
+  environment: UserEnvironment,
+  named: string | undefined,
+): Promise<DatabaseOptions | undefined> {
+  // Nothing of a workspace: it must not choose where conversations go.
+  const folder = userConfigFolder(environment);
+  const places = { userFolder: folder, cwd: folder, variables: environment.variables };
+  const { storage = {} } = foldLayers((await loadLayers({ places })).layers);
+  const { url = named, tenant, workspace, accepts = [] } = storage;
+  const address = named ?? url;
+  if (address === undefined) return undefined;
+  return {
+    url: address,
+    ...(tenant !== undefined && { tenant }),
+    ...(workspace !== undefined && { workspace }),
+    keys: async () => {
+      const { privateKey } = await ensureMachineKey(environment);
+      return { privateKey, accepted: accepts };
+    },
+  };
+}

@@ -1,0 +1,198 @@
+/**
+ * A connection to PostgreSQL. The package `pg` is loaded with the first statement, and only then does anything connect.
+ *
+ * What was connected once is tried again for a while: a server that restarts must not end a turn. So every statement has to
+ * bear being repeated, because a connection can be lost after the server has done it.
+ */
+import { setTimeout } from "node:timers/promises";
+import type * as Pg from "pg";
+import type { Client, Pool, PoolClient, QueryResultRow } from "pg";
+import { isJpError, messageOf, monotonicMs, systemErrorCode } from "../../util/index.ts";
+import { StorageError } from "../storage-error.ts";
+import { addressOf } from "./address.ts";
+
+/** How long a lost connection is tried again. Longer than a server takes to restart. */
+const RETRY_MS = 20_000;
+const FIRST_PAUSE_MS = 20;
+const MAX_PAUSE_MS = 500;
+const CONNECT_MS = 10_000;
+const MAX_CONNECTIONS = 10;
+
+export interface Statement {
+  /** If it has one, the server keeps its plan. */
+  readonly name?: string;
+  readonly text: string;
+  readonly values?: readonly unknown[];
+}
+
+/** Runs statements: on any connection, or on the one of a transaction. */
+export interface Queries {
+  query<Row extends QueryResultRow>(statement: Statement): Promise<readonly Row[]>;
+}
+
+export class Database implements Queries {
+  /** Without the password. */
+  readonly address: string;
+  readonly #url: string;
+  #pool: Promise<Pool> | undefined;
+  #wasConnected = false;
+  #isClosed = false;
+
+  /** Throws `invalid_store`. */
+  constructor(url: string) {
+    this.#url = url;
+    this.address = addressOf(url);
+  }
+
+  /** Throws `store_unreachable`, and what the server says. */
+  query<Row extends QueryResultRow>(statement: Statement): Promise<readonly Row[]> {
+    return this.#untilConnected(async () => {
+      const pool = await this.#open();
+      return run<Row>(pool, statement);
+    });
+  }
+
+  /** Runs the action in a transaction, and again if the connection is lost before it is known to be done. */
+  transaction<Value>(
+    action: (queries: Queries, isRepeated: boolean) => Promise<Value>,
+  ): Promise<Value> {
+    let count = 0;
+    return this.#untilConnected(async () => {
+      count += 1;
+      const client = await (await this.#open()).connect();
+      let error: Error | undefined;
+      try {
+        await client.query("begin");
+        const queries: Queries = { query: (statement) => run(client, statement) };
+        const value = await action(queries, count > 1);
+        await client.query("commit");
+        return value;
+      } catch (cause) {
+        error = cause instanceof Error ? cause : new Error(messageOf(cause));
+        if (!isLost(error)) await client.query("rollback").catch(() => undefined);
+        throw error;
+      } finally {
+        client.release(error !== undefined && isLost(error) ? error : undefined);
+      }
+    });
+  }
+
+  /** A connection of its own, which does not keep the process running. Never tried again here. */
+  async connect(): Promise<Client> {
+    const { default: pg } = await loadPg();
+    const client = new pg.Client(this.#options());
+    client.on("error", () => undefined); // Its `end` event says so too.
+    await client.connect();
+    (client as Unreferenced).unref();
+    return client;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await (await this.#pool?.catch(() => undefined))?.end();
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  #options() {
+    return {
+      connectionString: this.#url,
+      connectionTimeoutMillis: CONNECT_MS,
+      application_name: "jp",
+      keepAlive: true,
+    };
+  }
+
+  #open(): Promise<Pool> {
+    if (this.#isClosed) throw new StorageError("store_unreachable", "The store is closed.");
+    this.#pool ??= this.#createPool();
+    return this.#pool;
+  }
+
+  async #createPool(): Promise<Pool> {
+    const { default: pg } = await loadPg();
+    const pool = new pg.Pool({ ...this.#options(), max: MAX_CONNECTIONS, allowExitOnIdle: true });
+    // Without listeners, a connection that breaks would end the process.
+    pool.on("error", () => undefined);
+    pool.on("connect", (client: PoolClient) => {
+      this.#wasConnected = true;
+      client.on("error", () => undefined);
+    });
+    return pool;
+  }
+
+  async #untilConnected<Value>(action: () => Promise<Value>): Promise<Value> {
+    const end = monotonicMs() + RETRY_MS;
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
+      try {
+        return await action();
+      } catch (error) {
+        if (!isLost(error)) throw error;
+        const isOver = !this.#wasConnected || this.#isClosed || monotonicMs() > end;
+        if (isOver) throw this.#unreachableError(error);
+        await setTimeout(pause);
+      }
+    }
+  }
+
+  #unreachableError(cause: unknown): StorageError {
+    return new StorageError(
+      "store_unreachable",
+      `Cannot reach the store at ${this.address}: ${reasonOf(cause)}.`,
+      {
+        cause,
+        hint: "Check that the server runs, and the address. What was recorded is safe there.",
+      },
+    );
+  }
+}
+
+/** Part of `pg`, but not of its types. */
+type Unreferenced = Client & { unref(): void };
+
+async function run<Row extends QueryResultRow>(
+  on: Pool | PoolClient,
+  { name, text, values = [] }: Statement,
+): Promise<readonly Row[]> {
+  const { rows } = await on.query<Row>({
+    text,
+    values: [...values],
+    ...(name !== undefined && { name }),
+  });
+  return rows;
+}
+
+/** Throws `store_package_missing`. */
+async function loadPg(): Promise<typeof Pg> {
+  try {
+    return await import("pg");
+  } catch (cause) {
+    throw new StorageError("store_package_missing", "A store in PostgreSQL needs the package pg.", {
+      cause,
+      hint: "Install it beside jp: npm install pg (with -g if jp is installed with it).",
+    });
+  }
+}
+
+const LOST_CODES = new Set(
+  // Of the system, and of a server that shuts down, starts, has crashed, or has too many connections.
+  `ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT ENOENT ENOTFOUND EAI_AGAIN
+   57P01 57P02 57P03 53300 08000 08001 08003 08006`.split(/\s+/),
+);
+
+/** Whether the connection failed, not what was asked of it. */
+export function isLost(error: unknown): boolean {
+  if (isJpError(error)) return false;
+  if (LOST_CODES.has(systemErrorCode(error) ?? "")) return true;
+  if (error instanceof AggregateError) return error.errors.some(isLost);
+  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed/.test(
+    messageOf(error),
+  );
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return reasonOf(error.errors[0]);
+  return messageOf(error).replace(/\.$/, "");
+}

@@ -1,0 +1,756 @@
+/**
+ * Stores conversations in PostgreSQL, for programs and teams with more than one machine. Every process with a connection may
+ * read, answer and write; leases with growing epochs see to it that one writes at a time. Times are those of the server.
+ */
+import {
+  type AnswerEvent,
+  ChainBuilder,
+  type ChainLine,
+  chainLineToText,
+  type ChainLink,
+  type ConversationId,
+  type ConversationMetadata,
+  findTimestamp,
+  hashLink,
+  lastTurnOf,
+  type OfferedAnswer,
+  StreamEntry,
+  type Timestamp,
+  timestampFromDate,
+  titleAndLabels,
+} from "../../conversation/index.ts";
+import { type Clock, loadModule } from "../../util/index.ts";
+import { answerPending, planAnswer, type SecretOffer } from "../answering.ts";
+import { type ChainHead, findChainLine } from "../chain-growth.ts";
+import { lineOrProblem } from "../fs/read-chain.ts";
+import type {
+  AnswerOptions,
+  AnswerResult,
+  ChainProblem,
+  ChangeListener,
+  Conversation,
+  ConversationStore,
+  ConversationSummary,
+  ConversationWriter,
+  CreateOptions,
+  ForkOptions,
+  LastTurns,
+  ListOptions,
+  ListPendingTurnsOptions,
+  PendingTurn,
+  RecordPiece,
+} from "../port.ts";
+import type { PortableRecord, PortableStore } from "../portable.ts";
+import {
+  archivedError,
+  conversationExistsError,
+  conversationNotFoundError,
+  LockedError,
+  recordChangedError,
+  THIS_PROCESS,
+} from "../storage-error.ts";
+import type { FileEdit, RecordFile } from "../workspace-port.ts";
+import { baseConfigFile, metadataFile } from "../fs/conversation-files.ts";
+import {
+  assertFileId,
+  fileIdCreatedAt,
+  fileIdFromNumber,
+  fileIdToNumber,
+  folderName,
+} from "../fs/file-id.ts";
+import { eventFileBytes } from "../fs/event-layout.ts";
+import { isSameFiles } from "../fs/portable-files.ts";
+import { loadSecretSockets } from "../fs/load-secret-sockets.ts";
+import {
+  assertId,
+  COLUMNS,
+  type ConversationRow,
+  entryOf,
+  idOf,
+  labelsIn,
+  metadataOf,
+  readEntries,
+  readTurns,
+  streamOf,
+  summaryOf,
+} from "./conversation-row.ts";
+import { Database } from "./database.ts";
+import { holderOf, isOfThisProcess, LEASE_SECONDS, Leases, newOwner } from "./leases.ts";
+import { Listening, notifySql } from "./listening.ts";
+import { Offers } from "./offers.ts";
+import {
+  appendRows,
+  growthOf,
+  lastTurnEntries,
+  openChain,
+  PostgresWriter,
+  toStored,
+} from "./postgres-writer.ts";
+import { insertOthers, parseEvents, readOthers, toFiles, toRows } from "./portable-rows.ts";
+import { assertVersion } from "./schema.ts";
+import { type TurnKeys, TurnSigner } from "./turn-keys.ts";
+import { LastTurn, type StoredEntry } from "./turn-state.ts";
+
+export interface PostgresStoreOptions {
+  /** Such as `postgres://user@host/database`. */
+  readonly url: string;
+  /** Whose conversations these are. */
+  readonly tenant?: string;
+  /** A tenant can have several. */
+  readonly workspace?: string | WorkspaceName;
+  /** Replaces the clock of the server, for tests. Leases always take the server's. */
+  readonly clock?: Clock;
+  readonly pid: number;
+  /** Without them, whoever can write to the database is trusted with what was decided. */
+  readonly keys?: () => Promise<TurnKeys>;
+  /** Where processes of this user, on this machine, find each other to pass on secrets. Without it, no one can. */
+  readonly ensurePrivateFolder?: () => Promise<string>;
+  /** The log of what the chains of decisions have grown to. */
+  readonly headsFile?: string;
+}
+
+/** A name that may not exist yet. */
+export interface WorkspaceName {
+  readonly find: () => string | undefined;
+  /** Throws `no_workspace`. */
+  readonly ensure: () => Promise<string>;
+}
+
+/** The row of the workspace. */
+interface WorkspaceRow {
+  readonly key: string;
+  readonly name: string;
+}
+
+/** How many entries are read at once. */
+const PIECE = 5000;
+
+export class PostgresStore implements ConversationStore, PortableStore {
+  readonly #options: PostgresStoreOptions;
+  readonly #database: Database;
+  readonly #leases: Leases;
+  readonly #listening: Listening;
+  #signer: TurnSigner | undefined;
+  #checked: Promise<void> | undefined;
+  #workspace: WorkspaceRow | undefined;
+
+  constructor(options: PostgresStoreOptions) {
+    this.#options = options;
+    this.#database = new Database(options.url);
+    this.#leases = new Leases(this.#database);
+    this.#listening = new Listening(this.#database, async () => (await this.#findWorkspace())?.key);
+  }
+
+  async list({ which = "live", limit, before }: ListOptions = {}): Promise<ConversationSummary[]> {
+    const rows = await this.#select(
+      `($2::text = 'all' or c.is_archived = ($2 = 'archived'))
+        and ($3::text is null or (c.created_at, c.id) < ($3, $4))
+        order by c.created_at desc, c.id desc limit $5`,
+      [which, before?.createdAt ?? null, before?.id ?? null, limit ?? null],
+    );
+    const turns = await readTurns(
+      this.#database,
+      rows.filter(({ open_turn: turn }) => turn !== null),
+    );
+    return rows.map((row) => summaryOf(row, turns.get(row.key) ?? []));
+  }
+
+  async find(id: ConversationId): Promise<ConversationSummary | undefined> {
+    const row = await this.#findRow(id);
+    if (row === undefined) return undefined;
+    const turns = row.open_turn === null ? undefined : await readTurns(this.#database, [row]);
+    return summaryOf(row, turns?.get(row.key) ?? []);
+  }
+
+  async load(id: ConversationId): Promise<Conversation> {
+    const row = await this.#getRow(id);
+    const stored = await this.#readEntries(row);
+    const isOwnTurn = this.#isOwn(row, this.#turnOf(row, stored));
+    return { id, stream: streamOf(row, stored.map(entryOf)), isOwnTurn };
+  }
+
+  async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
+    const row = await this.#getRow(id);
+    for (let from = 0; from < row.length; from += PIECE) {
+      const stored = await this.#readEntries(row, from, Math.min(from + PIECE, row.length));
+      yield { entries: stored.map(entryOf) };
+    }
+  }
+
+  async *readChain(id: ConversationId): AsyncGenerator<ChainLine | ChainProblem> {
+    const { key } = await this.#getRow(id);
+    const rows = await this.#database.query<{ readonly seq: number; readonly line: string }>({
+      text: "select seq, line from jp.chain where conversation = $1 order by seq",
+      values: [key],
+    });
+    for (const { seq, line } of rows) yield lineOrProblem(line, seq + 1);
+  }
+
+  async findLastTurns(id: ConversationId): Promise<LastTurns | undefined> {
+    await this.#getRow(id);
+    return undefined;
+  }
+
+  async listPending(options: ListPendingTurnsOptions = {}): Promise<readonly PendingTurn[]> {
+    const { id, labels, hasMetadata = false, isBrief = false } = options;
+    const rows = await this.#select(
+      `c.open_turn is not null and not c.is_archived
+        and ($2::text is null or c.id = $2) and c.labels @> $3::jsonb order by c.key`,
+      [id ?? null, JSON.stringify(labels ?? {})],
+    );
+    const turns = isBrief ? undefined : await readTurns(this.#database, rows);
+    return rows.map((row): PendingTurn => {
+      const of = { id: idOf(row), isLive: row.is_live };
+      if (turns === undefined)
+        return { ...of, entries: [], version: `${row.changed} ${row.is_live}` };
+      return {
+        ...of,
+        ...(hasMetadata && titleAndLabels(metadataOf(row))),
+        entries: turns.get(row.key) ?? [],
+      };
+    });
+  }
+
+  watch(listener: ChangeListener): Disposable {
+    return this.#listening.watch(listener);
+  }
+
+  async answer(
+    id: ConversationId,
+    event: AnswerEvent,
+    options: AnswerOptions = {},
+  ): Promise<AnswerResult> {
+    const { askedAt, signal, secret, keepsOpen = false } = options;
+    signal?.throwIfAborted();
+    if (!keepsOpen && secret === undefined) {
+      const offered = { event, ...(askedAt !== undefined && { askedAt }) };
+      const result = await this.#answerClosed(id, offered);
+      if (result !== undefined) return result;
+    }
+    const target = {
+      open: () => this.open(id),
+      readLastTurn: async () => {
+        const row = await this.#getRow(id);
+        if (row.is_archived) throw archivedError(id);
+        return (await this.#readEntries(row, row.open_turn ?? 0)).map(entryOf);
+      },
+      offer: async (_id: ConversationId, offered: OfferedAnswer) => {
+        const { key } = await this.#getRow(id);
+        const { key: workspace } = await this.#ensureWorkspace();
+        const place = { key, id, workspace };
+        return new Offers(this.#database, this.#listening, place).place(offered);
+      },
+      ...(this.#options.ensurePrivateFolder !== undefined && {
+        deliver: async (_id: ConversationId, offered: SecretOffer, aborted?: AbortSignal) =>
+          (await this.#secrets(id)).deliver(offered, aborted),
+      }),
+    };
+    return answerPending(target, id, { ...options, event });
+  }
+
+  /** Throws `module_not_loaded`, `write_failed`. */
+  async #secrets(id: ConversationId) {
+    const { SecretSockets } = await loadSecretSockets();
+    const privateFolder = (await this.#options.ensurePrivateFolder?.()) ?? "";
+    return new SecretSockets({ privateFolder, id, workspace: undefined });
+  }
+
+  /** In one transaction, with no lease: whoever wants one meanwhile waits for it. Undefined if someone has it open. */
+  async #answerClosed(
+    id: ConversationId,
+    offered: OfferedAnswer,
+  ): Promise<AnswerResult | undefined> {
+    await this.#check();
+    assertId(id);
+    const workspace = (await this.#findWorkspace())?.key;
+    return this.#database.transaction(async (queries, isRepeated) => {
+      const [row] = await queries.query<ConversationRow>({
+        name: "jp_answer",
+        text: `select ${COLUMNS} from jp.conversations c where c.workspace = $1 and c.id = $2 for update`,
+        values: [workspace ?? null, id],
+      });
+      if (row === undefined) throw conversationNotFoundError(id);
+      if (row.is_archived) throw archivedError(id);
+      if (row.is_live) return undefined;
+      const { key, length, open_turn: start } = row;
+      const from = start ?? 0;
+      const stored = await readEntries(queries, { key, from, end: length });
+      const { event, result } = planAnswer(stored.map(entryOf), offered, isRepeated);
+      if (event === undefined) return result;
+      const before = this.#turnOf(row, stored, from);
+      const added = toStored(StreamEntry.fromEvent(event));
+      const wasOwn = this.#isOwn(row, before);
+      const chain = await openChain(queries, { key, id }, lastTurnEntries(stored.map(entryOf)));
+      const growth = {
+        ...growthOf(before.with([added]), [added], { wasOwn, signer: this.#signer }),
+        links: chain.add([added.entry]),
+      };
+      // Whoever has had it open before, and does not know that it was lost, writes nothing more.
+      await queries.query({
+        text: "update jp.conversations set epoch = epoch + 1, lease_owner = null where key = $1",
+        values: [key],
+      });
+      const epoch = String(BigInt(row.epoch) + 1n);
+      await appendRows(queries, { key, epoch, length }, growth);
+      await this.#noteHead(id, chain.end);
+      return result;
+    });
+  }
+
+  async create(options: CreateOptions): Promise<ConversationWriter> {
+    const { title, labels, baseConfig = {}, entries = [], isOwnTurn = false } = options;
+    return this.#create({
+      metadata: { ...(title !== undefined && { title }), ...(labels !== undefined && { labels }) },
+      baseConfig: baseConfigFile(baseConfig),
+      entries,
+      isOwnTurn,
+    });
+  }
+
+  open(id: ConversationId): Promise<ConversationWriter> {
+    return this.#openOwn(id);
+  }
+
+  async #openOwn(id: ConversationId): Promise<PostgresWriter> {
+    await this.#check();
+    assertId(id);
+    const owner = newOwner();
+    const workspace = (await this.#findWorkspace())?.key;
+    const [row] = await this.#database.query<ConversationRow>({
+      name: "jp_open",
+      text: `update jp.conversations c set
+          epoch = case when c.lease_owner = $3 then c.epoch else c.epoch + 1 end,
+          lease_owner = $3, lease_holder = $4,
+          lease_until = clock_timestamp() + make_interval(secs => $5),
+          changed = pg_current_xact_id()
+        where c.workspace = $1 and c.id = $2 and not c.is_archived
+          and (c.lease_until is null or c.lease_until < clock_timestamp() or c.lease_owner = $3)
+        returning ${COLUMNS}, ${notifySql("changed", "c.workspace", "c.id")}`,
+      values: [workspace ?? null, id, owner, holderOf(this.#options.pid), LEASE_SECONDS],
+    });
+    if (row === undefined || workspace === undefined) throw await this.#explainLocked(id, true);
+    return this.#openWriter(row, { owner, workspace });
+  }
+
+  async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
+    const row = await this.#getRow(id);
+    const stored = await this.#readEntries(row);
+    const entries = stored.map(entryOf);
+    const { expiresAt: _expiresAt, archivedAt: _archivedAt, ...metadata } = metadataOf(row);
+    const kept = keep === undefined ? entries : entries.filter((entry) => keep(entry));
+    await using writer = await this.#create({
+      metadata: { ...metadata, ...(title !== undefined && { title }) },
+      baseConfig: row.base_config,
+      entries: kept,
+      isOwnTurn:
+        this.#isOwn(row, this.#turnOf(row, stored)) &&
+        lastTurnOf(entries).length === lastTurnOf(kept).length,
+    });
+    const last = await this.#lastLink(id);
+    if (last !== undefined) {
+      const line = new ChainBuilder(writer.id).start({ conversation: id, head: hashLink(last) });
+      await this.#database.query({
+        text: `insert into jp.chain (conversation, seq, line)
+          select key, 0, $3 from jp.conversations where workspace = $1 and id = $2 on conflict do nothing`,
+        values: [this.#workspace?.key, writer.id, chainLineToText(line).trimEnd()],
+      });
+    }
+    return writer.id;
+  }
+
+  async listRecords(): Promise<readonly ConversationId[]> {
+    return (await this.#select("true order by c.created_at, c.id", [])).map(idOf);
+  }
+
+  async exportRecord(id: ConversationId): Promise<PortableRecord> {
+    const row = await this.#getRow(id);
+    if (row.is_live) throw await this.#explainLocked(id, false);
+    const stored = await this.#readEntries(row);
+    const files = toFiles({
+      metadata: row.metadata,
+      baseConfig: row.base_config ?? undefined,
+      entries: stored.map(entryOf),
+      ...(await readOthers(this.#database, row.key)),
+    });
+    return {
+      id,
+      isArchived: row.is_archived,
+      isOwnTurn: this.#isOwn(row, this.#turnOf(row, stored)),
+      folder: row.folder ?? folderName(id, metadataOf(row).title),
+      files,
+    };
+  }
+
+  async importRecord(record: PortableRecord): Promise<boolean> {
+    const { id, files, isArchived, isOwnTurn } = record;
+    await this.#check();
+    assertFileId(id);
+    const { key: workspace } = await this.#ensureWorkspace();
+    const rows = toRows(id, files);
+    const { metadata: text, baseConfig = null, entries } = rows;
+    const stored = entries.map(toStored);
+    const before = new LastTurn(this.#placeOf(id));
+    const turn = before.with(stored);
+    const growth = growthOf(turn, stored, { wasOwn: isOwnTurn, signer: this.#signer });
+    const isMade = await this.#database.transaction(async (queries) => {
+      const [made] = await queries.query<{ readonly key: string }>({
+        text: `insert into jp.conversations (workspace, id, created_at, metadata, labels, base_config, folder,
+            is_archived, length, last_event_at, open_turn, ready_at, is_own_turn, turn_key, turn_signature)
+          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+          on conflict (workspace, id) do nothing returning key`,
+        values: [
+          workspace,
+          id,
+          fileIdCreatedAt(id),
+          text,
+          labelsIn(text),
+          baseConfig,
+          record.folder,
+          isArchived,
+          stored.length,
+          growth.lastEventAt ?? null,
+          growth.openTurn ?? null,
+          growth.readyAt ?? null,
+          isOwnTurn,
+          (isOwnTurn ? growth.signature?.key : undefined) ?? null,
+          (isOwnTurn ? growth.signature?.signature : undefined) ?? null,
+        ],
+      });
+      if (made === undefined) return false;
+      await queries.query({
+        text: `insert into jp.events (conversation, seq, entry)
+          select $1, place - 1, entry from unnest($2::text[]) with ordinality as added (entry, place)`,
+        values: [made.key, stored.map((each) => each.text)],
+      });
+      await insertOthers(queries, made.key, rows);
+      await queries.query({
+        text: "update jp.workspaces set last_id = greatest(last_id, $2) where key = $1",
+        values: [workspace, fileIdToNumber(id)],
+      });
+      return true;
+    });
+    if (isMade) return true;
+    const found = await this.exportRecord(id);
+    const isSame = found.isArchived === isArchived && isSameFiles(found.files, files);
+    if (isSame) return false;
+    throw conversationExistsError(id);
+  }
+
+  /** The text of a file that would hold this part of the record. Undefined if there is none. */
+  async readText(id: ConversationId, file: RecordFile): Promise<string | undefined> {
+    const row = await this.#getRow(id);
+    if (file === "metadata") return row.metadata;
+    if (file === "baseConfig") return row.base_config ?? undefined;
+    const entries = (await this.#readEntries(row)).map(entryOf);
+    return eventFileBytes(entries).toString("utf8");
+  }
+
+  /** Replaces it with a text that is known to be fine. Throws `conversation_locked`, `record_changed`. */
+  async replaceText(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void> {
+    const { before, after } = edit;
+    await using writer = await this.#openOwn(id);
+    if ((await this.readText(id, file)) !== before) throw recordChangedError(`${file} of ${id}`);
+    if (file === "events") await writer.replaceEntries(parseEvents(id, after));
+    else await writer.replaceText(file, after);
+  }
+
+  async remove(id: ConversationId): Promise<void> {
+    const last = await this.#lastLink(id);
+    await this.#change(id, "delete from jp.conversations c where");
+    if (last === undefined) return;
+    await this.#noteHead(id, { head: hashLink(last), length: last.seq + 1 }, true);
+  }
+
+  async #lastLink(id: ConversationId): Promise<ChainLink | undefined> {
+    const { key } = await this.#getRow(id);
+    const [row] = await this.#database.query<{ readonly line: string }>({
+      text: "select line from jp.chain where conversation = $1 order by seq desc limit 1",
+      values: [key],
+    });
+    return row && findChainLine(row.line)?.link;
+  }
+
+  async archive(id: ConversationId): Promise<void> {
+    const row = await this.#getRow(id);
+    if (row.is_archived && !row.is_live) return;
+    await this.#setArchived(row, true, { ...metadataOf(row), archivedAt: await this.#now() });
+  }
+
+  async unarchive(id: ConversationId): Promise<void> {
+    const row = await this.#getRow(id);
+    const { archivedAt: _archivedAt, ...metadata } = metadataOf(row);
+    await this.#setArchived(row, false, metadata);
+  }
+
+  /** Ends its connections. What is open here cannot be written any more. */
+  async close(): Promise<void> {
+    await this.#listening.close();
+    await this.#database.close();
+  }
+
+  async #setArchived(
+    row: ConversationRow,
+    isArchived: boolean,
+    metadata: ConversationMetadata,
+  ): Promise<void> {
+    const set = `is_archived = $3, metadata = $4, changed = pg_current_xact_id()`;
+    const json = metadataFile(metadata);
+    await this.#change(idOf(row), `update jp.conversations c set ${set} where`, [isArchived, json]);
+  }
+
+  /** Changes a conversation that no one has open. Throws `conversation_not_found`, `conversation_locked`. */
+  async #change(
+    id: ConversationId,
+    statement: string,
+    values: readonly unknown[] = [],
+  ): Promise<void> {
+    await this.#check();
+    assertId(id);
+    const workspace = (await this.#findWorkspace())?.key;
+    const rows = await this.#database.query({
+      text: `with done as (
+          ${statement} c.workspace = $1 and c.id = $2
+            and (c.lease_until is null or c.lease_until < clock_timestamp())
+          returning c.workspace, c.id
+        ) select ${notifySql("changed", "workspace", "id")} from done`,
+      values: [workspace ?? null, id, ...values],
+    });
+    if (rows.length === 0) throw await this.#explainLocked(id, false);
+  }
+
+  async #explainLocked(id: ConversationId, isForWriting: boolean): Promise<Error> {
+    const row = await this.#findRow(id);
+    if (row === undefined) return conversationNotFoundError(id);
+    if (isForWriting && row.is_archived) return archivedError(id);
+    const isOwn = row.lease_owner !== null && isOfThisProcess(row.lease_owner);
+    return new LockedError(id, isOwn ? THIS_PROCESS : (row.lease_holder ?? "another process"));
+  }
+
+  async #create(parts: {
+    readonly metadata: Omit<ConversationMetadata, "lastActivatedAt">;
+    readonly baseConfig: string | null;
+    readonly entries: readonly StreamEntry[];
+    readonly isOwnTurn: boolean;
+  }): Promise<ConversationWriter> {
+    await this.#check();
+    const { entries, isOwnTurn, baseConfig } = parts;
+    const { key: workspace } = await this.#ensureWorkspace();
+    const { id, now } = await this.#reserveId(workspace);
+    const createdAt = timestampFromDate(now);
+    const metadata = metadataFile({ ...parts.metadata, lastActivatedAt: createdAt });
+    const stored = entries.map(toStored);
+    const turn = new LastTurn(this.#placeOf(id)).with(stored);
+    const { openTurn, readyAt } = turn.state;
+    const signature =
+      isOwnTurn && turn.digest !== undefined ? this.#signer?.sign(turn.digest) : undefined;
+    const owner = newOwner();
+    const [row] = await this.#database.query<ConversationRow>({
+      name: "jp_create",
+      text: `with c as (
+          insert into jp.conversations (workspace, id, created_at, metadata, labels, base_config,
+            length, last_event_at, open_turn, ready_at, is_own_turn, turn_key, turn_signature,
+            epoch, lease_owner, lease_holder, lease_until)
+          values ($1, $2, $3, $4, $5, $6, cardinality($7::text[]), $8, $9, $10, $11, $12, $13,
+            1, $14, $15, clock_timestamp() + make_interval(secs => $16))
+          on conflict (workspace, id) do update set lease_until = excluded.lease_until
+            where jp.conversations.lease_owner = excluded.lease_owner
+          returning *
+        ), added as (
+          insert into jp.events (conversation, seq, entry)
+          select c.key, place - 1, entry from c, unnest($7::text[]) with ordinality as added (entry, place)
+          on conflict do nothing
+        ) select ${COLUMNS}, ${notifySql("changed", "c.workspace", "c.id")} from c`,
+      values: [
+        workspace,
+        id,
+        createdAt,
+        metadata,
+        labelsIn(metadata),
+        baseConfig,
+        stored.map(({ text }) => text),
+        findTimestamp(entries.at(-1)?.raw["timestamp"]) ?? null,
+        openTurn ?? null,
+        readyAt ?? null,
+        isOwnTurn,
+        signature?.key ?? null,
+        signature?.signature ?? null,
+        owner,
+        holderOf(this.#options.pid),
+        LEASE_SECONDS,
+      ],
+    });
+    if (row === undefined) throw new LockedError(id, "another process");
+    return this.#openWriter(row, { owner, workspace }, stored);
+  }
+
+  async #openWriter(
+    row: ConversationRow,
+    held: { readonly owner: string; readonly workspace: string },
+    known?: readonly StoredEntry[],
+  ): Promise<PostgresWriter> {
+    const stored = known ?? (await this.#readEntries(row));
+    const turn = this.#turnOf(row, stored);
+    return new PostgresWriter({
+      database: this.#database,
+      leases: this.#leases,
+      listening: this.#listening,
+      row: {
+        ...held,
+        key: row.key,
+        id: idOf(row),
+        epoch: row.epoch,
+        length: row.length,
+        metadata: metadataOf(row),
+        isOwnTurn: this.#isOwn(row, turn),
+      },
+      signer: this.#signer,
+      noteHead: (end) => this.#noteHead(idOf(row), end),
+      ...(this.#options.ensurePrivateFolder !== undefined && {
+        openSecrets: () => this.#secrets(idOf(row)),
+      }),
+      stream: streamOf(row, stored.map(entryOf)),
+      turn,
+    });
+  }
+
+  /** Never throws: the chain has it. Only one that is cut off later would not show. */
+  async #noteHead(id: ConversationId, end: ChainHead, isRemoved = false): Promise<void> {
+    const { headsFile } = this.#options;
+    if (headsFile === undefined) return;
+    try {
+      const { noteHead } = await loadModule(() => import("../fs/chain-file.ts"));
+      noteHead(headsFile, { id, workspace: this.#name, ...end, isRemoved });
+    } catch {
+      // See above.
+    }
+  }
+
+  /** Of the workspace, among all that this user works in. */
+  get #name(): string {
+    return `${this.#database.address}#${this.#tenant}/${this.#workspace?.name ?? ""}`;
+  }
+
+  #placeOf(conversation: string) {
+    return { tenant: this.#tenant, workspace: this.#workspace?.name ?? "", conversation };
+  }
+
+  /** From all entries, or those from one on. */
+  #turnOf({ id }: ConversationRow, stored: readonly StoredEntry[], from = 0): LastTurn {
+    return new LastTurn(this.#placeOf(id), from).with(stored);
+  }
+
+  #isOwn(row: ConversationRow, { digest }: LastTurn): boolean {
+    if (!row.is_own_turn || this.#signer === undefined) return row.is_own_turn;
+    const { turn_key: key, turn_signature: signature } = row;
+    if (digest === undefined) return true; // There is no turn.
+    return key !== null && signature !== null && this.#signer.accepts(digest, { key, signature });
+  }
+
+  /** Two that ask at the same time get different ones. Those of files look the same, so that records can move there. */
+  async #reserveId(
+    workspace: string,
+  ): Promise<{ readonly id: ConversationId; readonly now: Date }> {
+    const { clock } = this.#options;
+    const [row] = await this.#database.query<{ readonly last_id: string; readonly now: string }>({
+      name: "jp_reserve",
+      text: `with time as (
+          select coalesce($2::bigint, floor(extract(epoch from clock_timestamp()) * 1000)::bigint) as now
+        )
+        update jp.workspaces set last_id = greatest(last_id + 1, now / 100) from time
+        where key = $1 returning last_id, now`,
+      values: [workspace, clock?.now().getTime() ?? null],
+    });
+    if (row === undefined) throw new Error("the workspace was removed");
+    return { id: fileIdFromNumber(Number(row.last_id)), now: new Date(Number(row.now)) };
+  }
+
+  async #now(): Promise<Timestamp> {
+    const { clock } = this.#options;
+    if (clock !== undefined) return timestampFromDate(clock.now());
+    const [row] = await this.#database.query<{ readonly now: string }>({
+      text: "select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now",
+    });
+    return timestampFromDate(new Date(Number(row?.now)));
+  }
+
+  #check(): Promise<void> {
+    this.#checked ??= this.#prepare().catch((error: unknown) => {
+      this.#checked = undefined;
+      throw error;
+    });
+    return this.#checked;
+  }
+
+  async #prepare(): Promise<void> {
+    await assertVersion(this.#database);
+    const { keys } = this.#options;
+    this.#signer = keys && new TurnSigner(await keys());
+  }
+
+  get #tenant(): string {
+    return this.#options.tenant ?? "default";
+  }
+
+  /** Undefined until something was stored in it. */
+  async #findWorkspace(): Promise<WorkspaceRow | undefined> {
+    if (this.#workspace !== undefined) return this.#workspace;
+    await this.#check();
+    const { workspace = "default" } = this.#options;
+    const name = typeof workspace === "string" ? workspace : workspace.find();
+    return name === undefined ? undefined : this.#findNamed(name);
+  }
+
+  async #findNamed(name: string): Promise<WorkspaceRow | undefined> {
+    const [row] = await this.#database.query<{ readonly key: string }>({
+      text: "select key from jp.workspaces where tenant = $1 and name = $2",
+      values: [this.#tenant, name],
+    });
+    if (row !== undefined) this.#workspace = { key: row.key, name };
+    return this.#workspace;
+  }
+
+  async #ensureWorkspace(): Promise<WorkspaceRow> {
+    const found = await this.#findWorkspace();
+    if (found !== undefined) return found;
+    const { workspace = "default" } = this.#options;
+    const name = typeof workspace === "string" ? workspace : await workspace.ensure();
+    await this.#database.query({
+      text: "insert into jp.workspaces (tenant, name) values ($1, $2) on conflict do nothing",
+      values: [this.#tenant, name],
+    });
+    const made = await this.#findNamed(name);
+    if (made === undefined) throw new Error("the workspace was removed");
+    return made;
+  }
+
+  async #select(where: string, values: readonly unknown[]): Promise<readonly ConversationRow[]> {
+    await this.#check();
+    const workspace = (await this.#findWorkspace())?.key;
+    if (workspace === undefined) return [];
+    return this.#database.query<ConversationRow>({
+      text: `select ${COLUMNS} from jp.conversations c where c.workspace = $1 and ${where}`,
+      values: [workspace, ...values],
+    });
+  }
+
+  async #findRow(id: ConversationId): Promise<ConversationRow | undefined> {
+    const [row] = await this.#select("c.id = $2", [id]);
+    return row;
+  }
+
+  async #getRow(id: ConversationId): Promise<ConversationRow> {
+    assertId(id);
+    const row = await this.#findRow(id);
+    if (row === undefined) throw conversationNotFoundError(id);
+    return row;
+  }
+
+  /** Up to what the row says: what is appended meanwhile does not belong to it. */
+  async #readEntries(
+    { key, length }: ConversationRow,
+    from = 0,
+    end = length,
+  ): Promise<readonly StoredEntry[]> {
+    return readEntries(this.#database, { key, from, end });
+  }
+}

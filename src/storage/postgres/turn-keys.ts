@@ -1,0 +1,97 @@
+/**
+ * Whose turn a record ends with. Many can write to a database, and an approval on record makes a tool run. So whoever writes signs
+ * the whole turn, from its start to the last entry, and a turn whose last signature is by none of the accepted keys is someone
+ * else's: see `ConversationWriter.isOwnTurn`.
+ */
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  type KeyObject,
+  sign,
+  verify,
+} from "node:crypto";
+
+/** The Ed25519 keys of a store's user. */
+export interface TurnKeys {
+  /** This machine's, in PEM. */
+  readonly privateKey: KeyObject | string;
+  /** The public keys of others whose turns may go on here: see `publicKeyText`. */
+  readonly accepted?: readonly string[];
+}
+
+/** The last signature of a turn. */
+export interface TurnSignature {
+  /** A public key: see `publicKeyText`. */
+  readonly key: string;
+  readonly signature: string;
+}
+
+/** The signer of a store. */
+export class TurnSigner {
+  readonly #privateKey: KeyObject;
+  readonly #own: string;
+  readonly #accepted: ReadonlySet<string>;
+
+  constructor({ privateKey, accepted = [] }: TurnKeys) {
+    this.#privateKey = typeof privateKey === "string" ? createPrivateKey(privateKey) : privateKey;
+    this.#own = publicKeyText(createPublicKey(this.#privateKey));
+    this.#accepted = new Set([this.#own, ...accepted]);
+  }
+
+  sign(digest: TurnDigest): TurnSignature {
+    const signature = sign(null, messageOf(digest), this.#privateKey).toString("base64url");
+    return { key: this.#own, signature };
+  }
+
+  /** Whether an accepted key has signed it. */
+  accepts(digest: TurnDigest, { key, signature }: TurnSignature): boolean {
+    if (!this.#accepted.has(key)) return false;
+    try {
+      const object = createPublicKey({
+        key: { kty: "OKP", crv: "Ed25519", x: Buffer.from(key, "base64").toString("base64url") },
+        format: "jwk",
+      });
+      return verify(null, messageOf(digest), object, Buffer.from(signature, "base64url"));
+    } catch {
+      return false; // A key in the config that is none.
+    }
+  }
+}
+
+/** Its 32 bytes in base64. Throws if it is of another kind. */
+export function publicKeyText(key: KeyObject): string {
+  const { crv, x } = key.export({ format: "jwk" });
+  if (crv !== "Ed25519" || x === undefined) throw new TypeError("it is not an Ed25519 key");
+  return Buffer.from(x, "base64url").toString("base64");
+}
+
+/** Of a turn, from its start to an entry. */
+export type TurnDigest = string & { readonly brand: "turn digest" };
+
+/** The digest of nothing, at a place where a turn may start: signatures of one turn are not those of another. */
+export function emptyDigest(place: TurnPlace): TurnDigest {
+  const { tenant, workspace, conversation, seq } = place;
+  return hash("", JSON.stringify([tenant, workspace, conversation, seq]));
+}
+
+export interface TurnPlace {
+  readonly tenant: string;
+  readonly workspace: string;
+  readonly conversation: string;
+  readonly seq: number;
+}
+
+/** With one more entry. */
+export function extendDigest(digest: TurnDigest, entry: string): TurnDigest {
+  return hash(digest, entry);
+}
+
+function hash(before: string, text: string): TurnDigest {
+  const digest = createHash("sha256").update(`${before}\n${text}`).digest("hex");
+  return digest as TurnDigest; // The only place that makes one.
+}
+
+function messageOf(digest: TurnDigest): Buffer {
+  return Buffer.from(`jp turn ${digest}`);
+}

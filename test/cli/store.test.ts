@@ -1,0 +1,107 @@
+/** Conversations in a database, as the command works with them. */
+import { appendFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { emptyDatabase } from "../support/postgres.ts";
+import { ModelServer } from "./model-server.ts";
+import { query, queryProject, recordsOf } from "./query-project.ts";
+import { lines, Project } from "./support.ts";
+
+const ADDRESS = "postgres://ana@127.0.0.1:1/jp";
+
+/** In the user's own config. */
+function configureStore(project: Project, url: string): void {
+  const folder = path.join(project.home, ".config", "jp");
+  mkdirSync(folder, { recursive: true });
+  appendFileSync(path.join(folder, "config.toml"), `\n[storage]\nurl = "${url}"\n`);
+}
+
+/** A workspace whose conversations are in a new database. */
+async function databaseProject(server: ModelServer) {
+  const url = await emptyDatabase();
+  const project = queryProject({ server });
+  configureStore(project, url);
+  expect(await project.jp("store", "migrate")).toMatchObject({
+    status: 0,
+    stderr: lines("Created the tables (version 1)."),
+  });
+  return { project, url };
+}
+
+test("a conversation in a database is asked, listed, printed and continued like one in files", async () => {
+  await using server = await ModelServer.start(["One.", "Two."]);
+  const { project } = await databaseProject(server);
+  const replies = [await query(project, ["first"]), await query(project, ["second"])];
+  expect(replies.map(({ status, stdout }) => [status, stdout])).toEqual([
+    [0, "One.\n"],
+    [0, "Two.\n"],
+  ]);
+  expect(recordsOf(project)).toEqual([]);
+  const listed = await project.jp("conversation", "ls", "--format", "json");
+  expect(listed.stdout.trim().split("\n")).toHaveLength(1);
+  expect((await project.jp("conversation", "print")).stdout).toContain("Two.");
+  expect(await project.jp("conversation", "path")).toEqual({
+    status: 1,
+    stdout: "",
+    stderr: lines(
+      "jp: The conversation is in a database, not in files.",
+      "To get files: jp store copy ADDRESS files",
+    ),
+  });
+  expect((await project.jp("conversation", "show")).stdout).toContain("in a database");
+});
+
+test("conversations are copied to files and back, and nothing is overwritten", async () => {
+  await using server = await ModelServer.start(["One.", "Two."]);
+  const { project, url } = await databaseProject(server);
+  await query(project, ["first"]);
+  const copy = (...words: readonly string[]) => project.jp("store", "copy", ...words);
+  expect((await copy(url, "files")).stderr).toBe("Copied 1 conversation.\n");
+  expect((await copy("files", url)).stderr).toBe("Copied 0 conversations. 1 was there already.\n");
+  await query(project, ["second"]);
+  const changed = await copy("files", url);
+  expect([changed.status, changed.stderr.split("\n").at(-2)]).toEqual([
+    1,
+    "jp: 1 conversation was not copied.",
+  ]);
+  expect(recordsOf(project)).toHaveLength(1);
+});
+
+test("what is no store is an error of usage", async () => {
+  const project = new Project();
+  const results = [
+    await project.jp("--store", "mysql://x", "conversation", "ls"),
+    await project.jp("store", "migrate"),
+    await project.jp("store", "copy", "files", "files"),
+    await project.jp("store", "copy", "files", "elsewhere"),
+  ];
+  expect(results.map(({ status }) => status)).toEqual([2, 2, 2, 2]);
+  const { status, stderr } = await project.jp("--store", ADDRESS, "conversation", "ls");
+  expect([status, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^jp: Cannot reach the store at 127\.0\.0\.1:1\/jp: /),
+  ]);
+});
+
+test("only the user's own config says where conversations are, and files can be asked for all the same", async () => {
+  const project = new Project();
+  mkdirSync(path.join(project.root, ".jp"), { recursive: true });
+  writeFileSync(path.join(project.root, ".jp", "config.toml"), `storage.url = "${ADDRESS}"\n`);
+  expect((await project.jp("conversation", "ls")).status).toBe(0);
+  expect((await project.jp("config", "show")).stderr).toContain(
+    "only your own config can set storage, so jp ignores it here",
+  );
+  configureStore(project, ADDRESS);
+  expect((await project.jp("conversation", "ls")).stderr).toContain("Cannot reach the store");
+  expect((await project.jp("--store", "files", "conversation", "ls")).status).toBe(0);
+  const shown = await project.jp("config", "show");
+  expect(shown.stdout + shown.stderr).not.toContain("ana@");
+});
+
+test("the key of the machine is made once, and printed", async () => {
+  const project = new Project();
+  const keys = [await project.jp("store", "key"), await project.jp("store", "key")];
+  expect(keys[0]).toEqual(keys[1]);
+  expect(keys[0]?.stdout).toMatch(/^[\w+/]{43}=\n$/);
+  expect(existsSync(path.join(project.root, ".jp", "conversations"))).toBe(false);
+});

@@ -1,0 +1,330 @@
+/** What only a store in PostgreSQL does. What every store does is in `stores.test.ts`. */
+import { generateKeyPairSync } from "node:crypto";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { at } from "../../src/conversation/events.fixture.ts";
+import { StreamEntry } from "../../src/conversation/index.ts";
+import { Database } from "../../src/storage/postgres/database.ts";
+import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
+import { publicKeyText } from "../../src/storage/postgres/turn-keys.ts";
+import { migrate, SCHEMA_VERSION } from "../../src/storage/postgres/schema.ts";
+import { answerBy, REST, WAITING } from "../../src/storage/open-question.fixture.ts";
+import { codeOf, numbered } from "../../src/storage/record-elements.fixture.ts";
+import { exportEvidence, verifyEvidence } from "../../src/proof/index.ts";
+import { generateSigner } from "../../src/proof/machine-key.ts";
+import { systemClock } from "../../src/util/index.ts";
+import { copyStore } from "../../src/storage/index.ts";
+import { temporaryWorkspace } from "../../src/storage/temporary-workspace.fixture.ts";
+import { emptyDatabase, migratedDatabase, PostgresServer } from "../support/postgres.ts";
+
+/** A store, and the same one as another process would have it open. */
+async function openStores() {
+  const url = await migratedDatabase();
+  const workspace = crypto.randomUUID();
+  const options = { url, workspace, pid: process.pid };
+  const [store, other] = [new PostgresStore(options), new PostgresStore(options)];
+  const database = new Database(url);
+  onTestFinished(async () => {
+    for (const each of [store, other, database]) await each.close();
+  });
+  /** As if the process that has it had not been heard of for too long. */
+  const expire = async () => {
+    const text = `update jp.conversations c set lease_until = now() - interval '1 second'
+      from jp.workspaces w where w.key = c.workspace and w.name = $1`;
+    await database.query({ text, values: [workspace] });
+  };
+  /** Of the only conversation. */
+  const select = async (columns: string) => {
+    const text = `select ${columns} from jp.conversations c join jp.workspaces w on w.key = c.workspace
+      left join jp.events e on e.conversation = c.key where w.name = $1 order by seq desc limit 1`;
+    return (await database.query({ text, values: [workspace] }))[0];
+  };
+  return { store, other, expire, select };
+}
+
+test("a writer that was gone for too long is taken over, and writes nothing more", async () => {
+  const { store, other, expire } = await openStores();
+  await using frozen = await store.create({ title: "Before" });
+  await frozen.append(numbered(0));
+  await expire();
+  await using next = await other.open(frozen.id);
+  await next.append(numbered(1));
+  const appended = codeOf(frozen.append(numbered(2)));
+  const renamed = codeOf(frozen.updateMetadata((metadata) => ({ ...metadata, title: "After" })));
+  expect([await appended, await renamed]).toEqual(["write_failed", "write_failed"]);
+  await expect(frozen.append(numbered(3))).rejects.toThrow("another process has taken it over");
+  await frozen.release();
+  await next.append(numbered(4));
+  const { entries } = (await other.load(next.id)).stream;
+  expect(entries.map(({ raw }) => raw["content"])).toEqual(["number 0", "number 1", "number 4"]);
+  expect((await other.find(next.id))?.metadata?.title).toBe("Before");
+});
+
+test("a writer whose lease has run out, but that no one has taken over, goes on", async () => {
+  const { store, expire } = await openStores();
+  await using writer = await store.create({});
+  await expire();
+  await writer.append(numbered(0));
+  expect(writer.stream.entries.length).toBe(1);
+});
+
+test("entries are stored as text, key by key as they were written", async () => {
+  const { store, select } = await openStores();
+  await using writer = await store.create({});
+  const raw = { type: "from_another_version", b: 1, a: 1, 2: "\u0000é", 1: 1e21 };
+  await writer.appendEntries([StreamEntry.fromJson(raw)]);
+  expect(await select("entry")).toEqual({ entry: JSON.stringify(raw) });
+});
+
+test("what can go on is known without reading records", async () => {
+  const { store, select } = await openStores();
+  await using writer = await store.create({});
+  const states: unknown[] = [];
+  for (const event of WAITING) {
+    await writer.append(event);
+    states.push(await select("open_turn, ready_at"));
+  }
+  expect(states).toEqual([
+    { open_turn: null, ready_at: null },
+    { open_turn: 0, ready_at: "0" },
+    { open_turn: 0, ready_at: "0" },
+    { open_turn: 0, ready_at: null },
+    { open_turn: 0, ready_at: null },
+  ]);
+});
+
+/** The same store on three machines, each with a key of its own. The second accepts the first, and no one the third. */
+async function openMachines() {
+  const url = await migratedDatabase();
+  const workspace = crypto.randomUUID();
+  const pairs = [1, 2, 3].map(() => generateKeyPairSync("ed25519"));
+  const [first] = pairs.map(({ publicKey }) => publicKeyText(publicKey));
+  const [one, two, three] = pairs.map(({ privateKey }, index) => {
+    const accepted = index === 1 && first !== undefined ? [first] : [];
+    return new PostgresStore({
+      url,
+      workspace,
+      pid: 1,
+      keys: async () => ({ privateKey, accepted }),
+    });
+  });
+  const database = new Database(url);
+  if (one === undefined || two === undefined || three === undefined) throw new Error("none");
+  onTestFinished(async () => {
+    for (const each of [one, two, three, database]) await each.close();
+  });
+  const change = async (text: string) => database.query({ text, values: [workspace] });
+  return { one, two, three, change };
+}
+
+test("a turn is the user's own on machines that accept the key of its last writer", async () => {
+  const { one, two, three } = await openMachines();
+  await using writer = await one.create({});
+  await writer.append(...WAITING);
+  const { id } = writer;
+  const isOwn = () =>
+    Promise.all([one, two, three].map(async (each) => (await each.load(id)).isOwnTurn));
+  const found = [await isOwn()];
+  await writer.release();
+  await two.answer(id, answerBy("Ana"));
+  found.push(await isOwn());
+  await using next = await three.open(id);
+  await next.append({ type: "turn_start", timestamp: at(1) });
+  found.push(await isOwn());
+  expect(found).toEqual([
+    [true, true, false],
+    [false, true, false],
+    [false, false, true],
+  ]);
+});
+
+test("a turn that someone has changed in the database is not the user's own", async () => {
+  const { one, change } = await openMachines();
+  await using writer = await one.create({});
+  await writer.append(...WAITING);
+  const ours = `e.conversation in (
+    select c.key from jp.conversations c join jp.workspaces w on w.key = c.workspace where w.name = $1)`;
+  const states = [(await one.load(writer.id)).isOwnTurn];
+  for (const text of [
+    `update jp.events e set entry = replace(entry, 'Hello', 'Hallo') where ${ours}`,
+    `update jp.events e set entry = replace(entry, 'Hallo', 'Hello') where ${ours}`,
+    `delete from jp.events e where ${ours} and seq = 4`,
+  ]) {
+    await change(text);
+    states.push((await one.load(writer.id)).isOwnTurn);
+  }
+  expect(states).toEqual([true, false, true, false]);
+});
+
+test("conversations of other tenants and workspaces are not found", async () => {
+  const url = await migratedDatabase();
+  const names = [crypto.randomUUID(), crypto.randomUUID()];
+  const stores = [
+    { tenant: names[0], workspace: names[0] },
+    { tenant: names[0], workspace: names[1] },
+    { tenant: names[1], workspace: names[0] },
+  ].map(
+    (place) =>
+      new PostgresStore({ url, pid: process.pid, ...place } as { url: string; pid: number }),
+  );
+  onTestFinished(async () => {
+    for (const store of stores) await store.close();
+  });
+  const [own, ...others] = stores;
+  await using writer = await own?.create({});
+  const id = writer?.id;
+  if (id === undefined) throw new Error("there is no conversation");
+  for (const store of others) {
+    expect([await store.find(id), await store.list(), await codeOf(store.open(id))]).toEqual([
+      undefined,
+      [],
+      "conversation_not_found",
+    ]);
+  }
+});
+
+test("decisions are chained in the same statement, whoever records them, and can be proven", async () => {
+  const { store, other } = await openStores();
+  const writer = await store.create({});
+  await writer.append(...WAITING);
+  await writer.release();
+  await other.answer(writer.id, answerBy("Ana"));
+  await using next = await store.open(writer.id);
+  await next.append(...REST.slice(1));
+  const copy = await store.fork(writer.id);
+  const signer = generateSigner();
+  const lines: string[] = [];
+  const summary = await exportEvidence(
+    { store, conversations: [writer.id, copy], signer, clock: systemClock, tool: "test" },
+    (line) => void lines.push(line),
+  );
+  const pieces = lines.map((line) => Buffer.from(line));
+  const { problems } = await verifyEvidence(pieces, { expectedKey: signer.key.id });
+  // The chain of a copy starts with the head of the original, which has its decisions.
+  expect([summary.findings, summary.broken, problems]).toEqual([{ before_chain: 3 }, [], []]);
+  const links: unknown[] = [];
+  for await (const line of store.readChain(writer.id)) {
+    if ("link" in line) links.push([line.link.json["type"] ?? "start", line.link.json["rebuilt"]]);
+  }
+  expect(links).toEqual([
+    ["start", undefined],
+    ["inquiry_request", undefined],
+    ["inquiry_response", undefined],
+    ["tool_call_response", undefined],
+  ]);
+});
+
+test("a workspace that is copied to a database and back is the same, byte for byte", async () => {
+  const first = temporaryWorkspace();
+  const { conversations: files } = first;
+  const waiting = await files.create({ title: "Größe: 1/2", labels: { a: "1" } });
+  await waiting.append(...WAITING);
+  await waiting.release();
+  const archived = await files.create({ baseConfig: { assistant: { name: "JP" } } });
+  await archived.append(...WAITING, ...REST);
+  await archived.release();
+  await files.archive(archived.id);
+  const edited = await files.create({});
+  await edited.append(numbered(1));
+  await edited.release();
+  const { folder, events } = first.files.paths(edited.id);
+  writeFileSync(events, `[ {"type":"x","timestamp":"${at(0)}","n":1.0,"n":2} ]`);
+  writeFileSync(path.join(folder, "notes.bin"), Buffer.from([0, 255, 1]));
+  await files.create({ isLocal: true, title: "Mine" }).then((writer) => writer.release());
+
+  const { store } = await openStores();
+  const copied = await copyStore(await first.openPortable(), store);
+  const again = await copyStore(await first.openPortable(), store);
+  const second = temporaryWorkspace();
+  const back = await copyStore(store, await second.openPortable());
+  expect([copied, again, back]).toEqual([
+    { copied: 3, same: 0, problems: [] },
+    { copied: 0, same: 3, problems: [] },
+    { copied: 3, same: 0, problems: [] },
+  ]);
+  expect(treeOf(second.root)).toEqual(treeOf(first.root));
+  const [pending] = await second.conversations.listPending();
+  expect(pending?.id).toBe(waiting.id);
+  expect((await second.conversations.load(waiting.id)).isOwnTurn).toBe(true);
+
+  await using writer = await store.open(edited.id);
+  await writer.append(numbered(2));
+  await writer.release();
+  await expect(copyStore(store, await second.openPortable())).resolves.toMatchObject({
+    same: 2,
+    problems: [{ id: edited.id, error: { code: "conversation_exists" } }],
+  });
+});
+
+/** The conversations of a workspace: every file with its bytes. */
+function treeOf(root: string): Record<string, string> {
+  const folder = path.join(root, ".jp", "conversations");
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).toSorted();
+  const files = names.filter((name) => statSync(path.join(folder, name)).isFile());
+  return Object.fromEntries(
+    files.map((name) => [name, readFileSync(path.join(folder, name)).toString("base64")]),
+  );
+}
+
+test("a database without tables, or with older or newer ones, is not used", async () => {
+  const url = await emptyDatabase();
+  const database = new Database(url);
+  const store = new PostgresStore({ url, pid: process.pid });
+  onTestFinished(async () => {
+    for (const each of [store, database]) await each.close();
+  });
+  const codes = [await codeOf(store.list()), await codeOf(store.create({}))];
+  expect(await migrate(database)).toBe(0);
+  expect(await migrate(database)).toBe(SCHEMA_VERSION);
+  codes.push(await codeOf(store.list()));
+  await database.query({ text: "update jp.schema_version set version = version + 1" });
+  const newer = new PostgresStore({ url, pid: process.pid });
+  onTestFinished(() => newer.close());
+  codes.push(
+    await codeOf(newer.list()),
+    await codeOf(newer.create({})),
+    await codeOf(migrate(database)),
+  );
+  expect(codes).toEqual([
+    "store_not_migrated",
+    "store_not_migrated",
+    undefined,
+    "store_too_new",
+    "store_too_new",
+    "store_too_new",
+  ]);
+});
+
+test("a store that cannot be reached is named without its password", async () => {
+  const store = new PostgresStore({ url: "postgres://me:s3cret@127.0.0.1:1/jp", pid: 1 });
+  onTestFinished(() => store.close());
+  await expect(store.list()).rejects.toMatchObject({
+    code: "store_unreachable",
+    message: expect.stringMatching(
+      /^Cannot reach the store at 127\.0\.0\.1:1\/jp: (?!.*s3cret)/,
+    ) as string,
+  });
+});
+
+test("a turn goes on after the server was killed and started again", async () => {
+  using server = new PostgresServer({ JP_TEST_FSYNC: "on" });
+  const url = await server.url;
+  const database = new Database(url);
+  await migrate(database);
+  const store = new PostgresStore({ url, pid: process.pid });
+  onTestFinished(async () => {
+    for (const each of [store, database]) await each.close();
+  });
+  await using writer = await store.create({});
+  const appends = Array.from({ length: 100 }, async (_, number) => {
+    if (number === 30) await server.tell("kill");
+    if (number === 30) await server.tell("start");
+    await writer.append(numbered(number));
+  });
+  await Promise.all(appends);
+  for (let number = 100; number < 120; number += 1) await writer.append(numbered(number));
+  const { entries } = (await store.load(writer.id)).stream;
+  const contents = new Set(entries.map(({ raw }) => raw["content"]));
+  expect([entries.length, contents.size]).toEqual([120, 120]);
+});
