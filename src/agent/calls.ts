@@ -40,9 +40,9 @@ import {
 } from "./attempts.ts";
 import { closeQuestions } from "./closing.ts";
 import type { TurnContext } from "./context.ts";
-import { type CallInDoubt, checkCall, type CheckedCall, decisionOnDoubt } from "./doubt.ts";
+import type { CallInDoubt, CheckedCall } from "./doubt.ts";
 import { judge, judgeResult } from "./judge.ts";
-import { loadDecisions, loadGrants } from "./load-decisions.ts";
+import { loadDecisions, loadDoubts, loadGrants } from "./load-decisions.ts";
 import type { Decided } from "./decide.ts";
 import { lastTurn } from "./journal.ts";
 import {
@@ -435,6 +435,7 @@ async function permit(context: TurnContext, call: OpenCall): Promise<Permission>
 /** Whether a call in doubt may run again, or what it has done. */
 async function permitAgain(context: TurnContext, call: CallInDoubt): Promise<Permission> {
   const { progress, tool, verdict } = call;
+  const { checkCall, decisionOnDoubt } = await loadDoubts();
   const decision = decisionOnDoubt(context, call);
   if (decision !== undefined) return toPermission(call, decision);
   const isPermitted = isStillPermitted(call, verdict);
