@@ -181,6 +181,8 @@ const BARE_IMPORT =
 /** Files that load parts without `loadModule`, and why they may. */
 const BARE_IMPORTS: Readonly<Record<string, string>> = {
   "src/render/highlight.ts": "Code is shown without colours if the highlighter is gone.",
+  "src/storage/postgres/database.ts":
+    "The driver is not a part of jp, and whoever lacks it is told so.",
 };
 
 /** On the way of a question from a local tool to a person and back. */

@@ -26,7 +26,7 @@ import {
 } from "../conversation/index.ts";
 import { checkArguments } from "../executor/index.ts";
 import { INVALID_ARGUMENTS } from "../provider/index.ts";
-import { isNotLoaded, type JsonObject, messageOf } from "../util/index.ts";
+import { isNotLoaded, type JsonObject, messageOf, loaderOf } from "../util/index.ts";
 import type { Verdict } from "../policy/index.ts";
 import type { AskedCall, AskedDelivery, OpenCall } from "./asked.ts";
 import {
@@ -42,7 +42,7 @@ import { closeQuestions } from "./closing.ts";
 import type { TurnContext } from "./context.ts";
 import type { CallInDoubt, CheckedCall } from "./doubt.ts";
 import { judge, judgeResult } from "./judge.ts";
-import { loadDecisions, loadDoubts, loadGrants } from "./load-decisions.ts";
+import { loadDecisions, loadGrants } from "./load-decisions.ts";
 import type { Decided } from "./decide.ts";
 import { lastTurn } from "./journal.ts";
 import {
@@ -431,6 +431,9 @@ async function permit(context: TurnContext, call: OpenCall): Promise<Permission>
     await decideCall(context, { ...call, progress: open, kind: "permission", verdict }),
   );
 }
+
+/** Few calls are in doubt. Throws `module_not_loaded`. */
+const loadDoubts = loaderOf(() => import("./doubt.ts"));
 
 /** Whether a call in doubt may run again, or what it has done. */
 async function permitAgain(context: TurnContext, call: CallInDoubt): Promise<Permission> {

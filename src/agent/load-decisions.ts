@@ -7,8 +7,5 @@ export const loadDecisions = loaderOf(() => import("./decide.ts"));
 /** For the questions of a call, and the call itself. Throws the same. */
 export const loadForms = loaderOf(() => import("./form.ts"));
 
-/** For a call in doubt. Throws the same. */
-export const loadDoubts = loaderOf(() => import("./doubt.ts"));
-
 /** For what a person has added to a yes. Throws the same. */
 export const loadGrants = loaderOf(() => import("./grants.ts"));

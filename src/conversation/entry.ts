@@ -16,7 +16,7 @@ import {
   stringField,
 } from "../util/index.ts";
 import { eventToJson, parseEvent } from "./event-codec.ts";
-import { type ConversationEvent, type EventType, isEventType } from "./event.ts";
+import { type ConversationEvent, type EventType, isDecisive, isEventType } from "./event.ts";
 import { parseTimestamp, type Timestamp } from "./timestamp.ts";
 
 /**
@@ -108,6 +108,11 @@ export class StreamEntry {
   get event(): ConversationEvent | undefined {
     return this.content.kind === "event" ? this.content.event : undefined;
   }
+}
+
+/** Whether some of them are decisions, or lead to one. */
+export function hasLinks(entries: readonly StreamEntry[]): boolean {
+  return entries.some(({ eventType }) => isDecisive(eventType));
 }
 
 function decode(raw: JsonObject): EntryContent {

@@ -578,13 +578,6 @@ export function isDecisive(type: EventType | undefined): boolean {
   return DECISION_TYPES.has(type);
 }
 
-/** Whether some of them are decisions, or lead to one. */
-export function hasLinks(
-  entries: readonly { readonly eventType: EventType | undefined }[],
-): boolean {
-  return entries.some(({ eventType }) => isDecisive(eventType));
-}
-
 /** Whether it is the type of an event that jp knows. */
 export function isEventType(type: unknown): type is EventType {
   return typeof type === "string" && Object.hasOwn(PROVIDER_VISIBLE, type);

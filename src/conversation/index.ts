@@ -12,6 +12,7 @@ export {
   parseLink,
 } from "./chain.ts";
 export {
+  hasLinks,
   type Compaction,
   type EntryContent,
   StreamEntry,
@@ -56,7 +57,6 @@ export {
   type InquiryOutcome,
   type InquiryRequest,
   type InquiryResponse,
-  hasLinks,
   isDecisive,
   isEventType,
   isProviderVisible,

@@ -35,6 +35,7 @@ export interface CopiedStore {
   readonly problems: readonly CopyProblem[];
 }
 
+/** A conversation that could not be copied. */
 export interface CopyProblem {
   readonly id: ConversationId;
   readonly error: Error;

@@ -209,7 +209,11 @@ describe("a server that is unavailable", () => {
     for await (const update of streamTurn(options, "Land.")) updates.push(update);
     expect(offered(model)).toEqual(["deploy"]);
     expect(updates.filter(({ type }) => type === "notice")).toEqual([
-      { type: "notice", message: expect.stringContaining('The MCP server "moon"') },
+      {
+        type: "notice",
+        message: expect.stringContaining('The MCP server "moon"') as string,
+        conversation: conversation.id,
+      },
     ]);
   });
 
