@@ -65,7 +65,7 @@ export function metadataToJson(metadata: ConversationMetadata): JsonObject {
 export function titleAndLabels({
   title,
   labels,
-}: ConversationMetadata): Pick<ConversationMetadata, "title" | "labels"> {
+}: Pick<ConversationMetadata, "title" | "labels">): Pick<ConversationMetadata, "title" | "labels"> {
   return { ...(title !== undefined && { title }), ...(labels !== undefined && { labels }) };
 }
 

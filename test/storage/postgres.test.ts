@@ -40,7 +40,13 @@ async function openStores() {
       left join jp.events e on e.conversation = c.key where w.name = $1 order by seq desc limit 1`;
     return (await database.query({ text, values: [workspace] }))[0];
   };
-  return { store, other, expire, select };
+  /** Changes what only this test has. */
+  const change = async (text: string) => {
+    const ours = `e.conversation in (
+      select c.key from jp.conversations c join jp.workspaces w on w.key = c.workspace where w.name = $1)`;
+    await database.query({ text: text.replace("OURS", ours), values: [workspace] });
+  };
+  return { store, other, expire, select, change };
 }
 
 test("a writer that was gone for too long is taken over, and writes nothing more", async () => {
@@ -149,12 +155,34 @@ test("a turn that someone has changed in the database is not the user's own", as
   for (const text of [
     `update jp.events e set entry = replace(entry, 'Hello', 'Hallo') where ${ours}`,
     `update jp.events e set entry = replace(entry, 'Hallo', 'Hello') where ${ours}`,
-    `delete from jp.events e where ${ours} and seq = 4`,
   ]) {
     await change(text);
     states.push((await one.load(writer.id)).isOwnTurn);
   }
-  expect(states).toEqual([true, false, true, false]);
+  expect(states).toEqual([true, false, true]);
+});
+
+test("a record that someone has damaged by hand is listed with its problem, and hides no other", async () => {
+  const { store, change } = await openStores();
+  await (await store.create({ title: "Fine" })).release();
+  const writer = await store.create({ title: "Damaged" });
+  await writer.append(...WAITING);
+  await writer.release();
+  const { id } = writer;
+  await change("update jp.events e set entry = '{' where seq = 2 and OURS");
+  const listed = await store.list();
+  expect(listed.map(({ metadata, problem }) => [metadata?.title, problem]).toSorted()).toEqual([
+    ["Damaged", "Entry 3 of the 5 that were read is not JSON."],
+    ["Fine", undefined],
+  ]);
+  expect((await store.listPending()).map(({ problem }) => problem)).toHaveLength(1);
+  expect([
+    await codeOf(store.load(id)),
+    await codeOf(store.open(id)),
+    await codeOf(store.open(id)),
+  ]).toEqual(["read_failed", "read_failed", "read_failed"]);
+  await change("delete from jp.events e where seq = 2 and OURS");
+  await expect(store.load(id)).rejects.toThrow("The record has 4 entries instead of 5.");
 });
 
 test("conversations of other tenants and workspaces are not found", async () => {

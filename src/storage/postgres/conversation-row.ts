@@ -12,8 +12,9 @@ import {
   StreamEntry,
   type Timestamp,
 } from "../../conversation/index.ts";
-import { isJsonObject, type JsonObject, messageOf, parseJson } from "../../util/index.ts";
+import { findJson, isJsonObject, type JsonObject, messageOf, parseJson } from "../../util/index.ts";
 import type { ConversationSummary } from "../port.ts";
+import { StorageError } from "../storage-error.ts";
 import type { Queries } from "./database.ts";
 import { labelsOf } from "./postgres-writer.ts";
 import type { StoredEntry } from "./turn-state.ts";
@@ -44,11 +45,17 @@ export const COLUMNS = `c.key, c.id, c.created_at, c.metadata, c.base_config, c.
   c.turn_key, c.turn_signature, c.epoch, c.lease_owner, c.lease_holder, c.changed::text,
   coalesce(c.lease_until > clock_timestamp(), false) as is_live`;
 
-/** The open turns of these, by key. */
+/** The turn that a record ends with, as far as it can be read. */
+export interface ReadTurn {
+  readonly entries: readonly StreamEntry[];
+  readonly problem?: string;
+}
+
+/** The open turns of these, by key. One that someone has damaged does not hide the others. */
 export async function readTurns(
   queries: Queries,
   rows: readonly ConversationRow[],
-): Promise<ReadonlyMap<string, readonly StreamEntry[]>> {
+): Promise<ReadonlyMap<string, ReadTurn>> {
   const found = await queries.query<{ readonly key: string; readonly entry: string }>({
     name: "jp_turns",
     text: `select e.conversation as key, e.entry
@@ -61,36 +68,62 @@ export async function readTurns(
       rows.map(({ length }) => length),
     ],
   });
-  const turns = new Map<string, StreamEntry[]>();
-  for (const row of found) {
-    const entries = turns.get(row.key) ?? [];
-    if (entries.length === 0) turns.set(row.key, entries);
-    entries.push(toEntry(row));
-  }
-  return turns;
+  const texts = Map.groupBy(found, ({ key }) => key);
+  return new Map(
+    rows.map(({ key, open_turn: start, length }) => {
+      const count = start === null ? 0 : length - start;
+      return [key, readTurn(texts.get(key) ?? [], count)];
+    }),
+  );
 }
 
+function readTurn(texts: readonly EntryRow[], count: number): ReadTurn {
+  try {
+    return { entries: toEntries(texts, count).map(entryOf) };
+  } catch (error) {
+    return { entries: [], problem: messageOf(error) };
+  }
+}
+
+interface EntryRow {
+  readonly entry: string;
+}
+
+/** Throws `read_failed`. */
 export async function readEntries(
   queries: Queries,
   { key, from, end }: { readonly key: string; readonly from: number; readonly end: number },
 ): Promise<readonly StoredEntry[]> {
   if (from >= end) return [];
-  const rows = await queries.query<{ readonly entry: string }>({
+  const rows = await queries.query<EntryRow>({
     name: "jp_entries",
     text: `select entry from jp.events
       where conversation = $1 and seq >= $2 and seq < $3 order by seq`,
     values: [key, from, end],
   });
-  return rows.map((row) => ({ entry: toEntry(row), text: row.entry }));
+  return toEntries(rows, end - from);
+}
+
+/** Only someone who has changed the tables by hand can have damaged them. */
+function toEntries(rows: readonly EntryRow[], count: number): readonly StoredEntry[] {
+  if (rows.length !== count) {
+    throw new StorageError(
+      "read_failed",
+      `The record has ${rows.length} entries instead of ${count}.`,
+    );
+  }
+  return rows.map(({ entry: text }, index) => {
+    const value = findJson(text);
+    if (isJsonObject(value)) return { entry: StreamEntry.fromJson(value), text };
+    throw new StorageError(
+      "read_failed",
+      `Entry ${index + 1} of the ${count} that were read is not JSON.`,
+    );
+  });
 }
 
 export function entryOf({ entry }: StoredEntry): StreamEntry {
   return entry;
-}
-
-function toEntry({ entry }: { readonly entry: string }): StreamEntry {
-  const value = parseJson(entry);
-  return StreamEntry.fromJson(isJsonObject(value) ? value : {});
 }
 
 export function idOf({ id }: ConversationRow): ConversationId {
@@ -107,7 +140,7 @@ export function assertId(id: ConversationId): void {
 }
 
 export function streamOf(row: ConversationRow, entries: readonly StreamEntry[]) {
-  const config = row.base_config === null ? undefined : parseJson(row.base_config);
+  const config = row.base_config === null ? undefined : findJson(row.base_config);
   const baseConfig: JsonObject | undefined = isJsonObject(config) ? config : undefined;
   const createdAt = row.created_at as Timestamp; // Written by a store.
   return createStream({ createdAt, baseConfig, entries });
@@ -115,6 +148,11 @@ export function streamOf(row: ConversationRow, entries: readonly StreamEntry[]) 
 
 export function metadataOf(row: ConversationRow): ConversationMetadata {
   return parseMetadata(parseJson(row.metadata));
+}
+
+/** Without what cannot be read. */
+export function findMetadata(row: ConversationRow): Pick<ConversationMetadata, "title" | "labels"> {
+  return readMetadata(row).metadata ?? {};
 }
 
 /** For a search by them. */
@@ -134,13 +172,14 @@ function readMetadata(row: ConversationRow): Pick<ConversationSummary, "metadata
   }
 }
 
-export function summaryOf(row: ConversationRow, turn: readonly StreamEntry[]): ConversationSummary {
+export function summaryOf(row: ConversationRow, turn?: ReadTurn): ConversationSummary {
   const lastEventAt = findTimestamp(row.last_event_at);
-  const openTurn = describeOpenTurn(lastTurnOf(turn), row.is_live);
+  const openTurn = describeOpenTurn(lastTurnOf(turn?.entries ?? []), row.is_live);
   return {
     id: idOf(row),
     createdAt: row.created_at as Timestamp, // Written by a store.
     ...readMetadata(row),
+    ...(turn?.problem !== undefined && { problem: turn.problem }),
     isArchived: row.is_archived,
     ...(lastEventAt !== undefined && { lastEventAt }),
     ...(openTurn !== undefined && { openTurn }),

@@ -16,6 +16,8 @@ const RETRY_MS = 20_000;
 const FIRST_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 500;
 const CONNECT_MS = 10_000;
+/** A network that is gone may not say so. */
+const QUERY_MS = 15_000;
 const MAX_CONNECTIONS = 10;
 
 export interface Statement {
@@ -100,6 +102,7 @@ export class Database implements Queries {
     return {
       connectionString: this.#url,
       connectionTimeoutMillis: CONNECT_MS,
+      query_timeout: QUERY_MS,
       application_name: "jp",
       keepAlive: true,
     };
@@ -187,7 +190,7 @@ export function isLost(error: unknown): boolean {
   if (isJpError(error)) return false;
   if (LOST_CODES.has(systemErrorCode(error) ?? "")) return true;
   if (error instanceof AggregateError) return error.errors.some(isLost);
-  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed/.test(
+  return /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed/.test(
     messageOf(error),
   );
 }

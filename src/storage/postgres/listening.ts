@@ -3,7 +3,7 @@
  * word, and a pooler in between may pass none on. One connection, while someone listens.
  */
 import type { Client } from "pg";
-import type { ConversationId } from "../../conversation/index.ts";
+import { type ConversationId, findConversationId } from "../../conversation/index.ts";
 import type { ChangeListener } from "../port.ts";
 import type { Database, Queries } from "./database.ts";
 
@@ -131,8 +131,10 @@ export class Listening {
   #hear(payload: string): void {
     const [, letter, workspace, id] = /^([co])(\d+):(.+)$/s.exec(payload) ?? [];
     if (this.#workspace === undefined) return void this.#look(); // Perhaps this is the first of it.
-    if (id === undefined || workspace !== this.#workspace) return;
-    this.#tell(id as ConversationId, letter === "o" ? "offered" : "changed"); // Written by a store.
+    // Anyone who can connect can send anything.
+    const named = id === undefined ? undefined : findConversationId(id);
+    if (named === undefined || workspace !== this.#workspace) return;
+    this.#tell(named, letter === "o" ? "offered" : "changed");
   }
 
   #tell(id: ConversationId, kind: NoticeKind): void {
@@ -169,7 +171,8 @@ export class Listening {
     const found = await changesSince(this.#database, this.#workspace ?? "", this.#cursor);
     const isFirst = this.#cursor === undefined;
     this.#cursor = found.cursor;
-    if (isFirst) return; // All were told of when the connection was made, or nothing is known yet.
+    // Whatever happened before it is not known, if nothing could be heard.
+    if (isFirst) for (const { onChange } of this.#watching) onChange({});
     for (const id of found.ids) this.#tell(id, "changed");
   }
 }

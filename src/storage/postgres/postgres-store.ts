@@ -10,6 +10,7 @@ import {
   type ChainLink,
   type ConversationId,
   type ConversationMetadata,
+  findConversationId,
   findTimestamp,
   hashLink,
   lastTurnOf,
@@ -66,6 +67,7 @@ import {
   COLUMNS,
   type ConversationRow,
   entryOf,
+  findMetadata,
   idOf,
   labelsIn,
   metadataOf,
@@ -84,6 +86,7 @@ import {
   lastTurnEntries,
   openChain,
   PostgresWriter,
+  RELEASE,
   toStored,
 } from "./postgres-writer.ts";
 import { insertOthers, parseEvents, readOthers, toFiles, toRows } from "./portable-rows.ts";
@@ -152,14 +155,14 @@ export class PostgresStore implements ConversationStore, PortableStore {
       this.#database,
       rows.filter(({ open_turn: turn }) => turn !== null),
     );
-    return rows.map((row) => summaryOf(row, turns.get(row.key) ?? []));
+    return rows.map((row) => summaryOf(row, turns.get(row.key)));
   }
 
   async find(id: ConversationId): Promise<ConversationSummary | undefined> {
     const row = await this.#findRow(id);
     if (row === undefined) return undefined;
     const turns = row.open_turn === null ? undefined : await readTurns(this.#database, [row]);
-    return summaryOf(row, turns?.get(row.key) ?? []);
+    return summaryOf(row, turns?.get(row.key));
   }
 
   async load(id: ConversationId): Promise<Conversation> {
@@ -205,8 +208,8 @@ export class PostgresStore implements ConversationStore, PortableStore {
         return { ...of, entries: [], version: `${row.changed} ${row.is_live}` };
       return {
         ...of,
-        ...(hasMetadata && titleAndLabels(metadataOf(row))),
-        entries: turns.get(row.key) ?? [],
+        ...(hasMetadata && titleAndLabels(findMetadata(row))),
+        ...(turns.get(row.key) ?? { entries: [] }),
       };
     });
   }
@@ -424,7 +427,9 @@ export class PostgresStore implements ConversationStore, PortableStore {
       });
       await insertOthers(queries, made.key, rows);
       await queries.query({
-        text: "update jp.workspaces set last_id = greatest(last_id, $2) where key = $1",
+        // One from the future would make all later ones follow it.
+        text: `update jp.workspaces set last_id = greatest(last_id, $2)
+          where key = $1 and $2 <= extract(epoch from clock_timestamp()) * 10`,
         values: [workspace, fileIdToNumber(id)],
       });
       return true;
@@ -579,7 +584,8 @@ export class PostgresStore implements ConversationStore, PortableStore {
         LEASE_SECONDS,
       ],
     });
-    if (row === undefined) throw new LockedError(id, "another process");
+    // A conversation that was copied here may have the id.
+    if (row === undefined) return this.#create(parts);
     return this.#openWriter(row, { owner, workspace }, stored);
   }
 
@@ -588,7 +594,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     held: { readonly owner: string; readonly workspace: string },
     known?: readonly StoredEntry[],
   ): Promise<PostgresWriter> {
-    const stored = known ?? (await this.#readEntries(row));
+    const stored = known ?? (await this.#readHeld(row, held.owner));
     const turn = this.#turnOf(row, stored);
     return new PostgresWriter({
       database: this.#database,
@@ -727,10 +733,11 @@ export class PostgresStore implements ConversationStore, PortableStore {
     await this.#check();
     const workspace = (await this.#findWorkspace())?.key;
     if (workspace === undefined) return [];
-    return this.#database.query<ConversationRow>({
+    const rows = await this.#database.query<ConversationRow>({
       text: `select ${COLUMNS} from jp.conversations c where c.workspace = $1 and ${where}`,
       values: [workspace, ...values],
     });
+    return rows.filter(({ id }) => findConversationId(id) !== undefined); // Someone may have made up another.
   }
 
   async #findRow(id: ConversationId): Promise<ConversationRow | undefined> {
@@ -743,6 +750,17 @@ export class PostgresStore implements ConversationStore, PortableStore {
     const row = await this.#findRow(id);
     if (row === undefined) throw conversationNotFoundError(id);
     return row;
+  }
+
+  /** Of one that was just opened. If it cannot be read, others may try. */
+  async #readHeld(row: ConversationRow, owner: string): Promise<readonly StoredEntry[]> {
+    try {
+      return await this.#readEntries(row);
+    } catch (error) {
+      const values = [row.key, row.epoch, owner];
+      await this.#database.query({ text: RELEASE, values }).catch(() => undefined);
+      throw error;
+    }
   }
 
   /** Up to what the row says: what is appended meanwhile does not belong to it. */

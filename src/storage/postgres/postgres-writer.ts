@@ -165,6 +165,14 @@ export async function appendRows(
   return rows.length > 0;
 }
 
+/** Of a lease, by key, epoch and owner. */
+export const RELEASE = `with freed as (
+    update jp.conversations set
+      lease_owner = null, lease_holder = null, lease_until = null, changed = pg_current_xact_id()
+    where key = $1 and epoch = $2 and lease_owner = $3
+    returning workspace, id
+  ) select ${notifySql("changed", "workspace", "id")} from freed`;
+
 interface Waiting {
   readonly entries: readonly StreamEntry[];
   readonly done: PromiseWithResolvers<void>;
@@ -390,12 +398,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     await database
       .query({
         name: "jp_release",
-        text: `with freed as (
-            update jp.conversations set
-              lease_owner = null, lease_holder = null, lease_until = null, changed = pg_current_xact_id()
-            where key = $1 and epoch = $2 and lease_owner = $3
-            returning workspace, id
-          ) select ${notifySql("changed", "workspace", "id")} from freed`,
+        text: RELEASE,
         values: [row.key, row.epoch, row.owner],
       })
       .catch(() => undefined);

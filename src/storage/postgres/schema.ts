@@ -119,6 +119,10 @@ export async function migrate(database: Database): Promise<number> {
       await queries.query({ text: "insert into jp.schema_version values (0)" });
     }
     for (const text of MIGRATIONS.slice(before)) await queries.query({ text });
+    // A backup may come from a server that had counted further: its changes would always seem new.
+    await queries.query({
+      text: "update jp.conversations set changed = default where changed > pg_current_xact_id()",
+    });
     await queries.query({
       text: "update jp.schema_version set version = $1",
       values: [SCHEMA_VERSION],
