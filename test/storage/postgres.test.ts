@@ -14,7 +14,7 @@ import { codeOf, numbered } from "../../src/storage/record-elements.fixture.ts";
 import { exportEvidence, verifyEvidence } from "../../src/proof/index.ts";
 import { generateSigner } from "../../src/proof/machine-key.ts";
 import { systemClock } from "../../src/util/index.ts";
-import { copyStore } from "../../src/storage/index.ts";
+import { compareCreation, copyStore } from "../../src/storage/index.ts";
 import { temporaryWorkspace } from "../../src/storage/temporary-workspace.fixture.ts";
 import { emptyDatabase, migratedDatabase, PostgresServer } from "../support/postgres.ts";
 
@@ -170,10 +170,10 @@ test("a record that someone has damaged by hand is listed with its problem, and 
   await writer.release();
   const { id } = writer;
   await change("update jp.events e set entry = '{' where seq = 2 and OURS");
-  const listed = await store.list();
-  expect(listed.map(({ metadata, problem }) => [metadata?.title, problem]).toSorted()).toEqual([
-    ["Damaged", "Entry 3 of the 5 that were read is not JSON."],
+  const listed = (await store.list()).toSorted(compareCreation);
+  expect(listed.map(({ metadata, problem }) => [metadata?.title, problem])).toEqual([
     ["Fine", undefined],
+    ["Damaged", "Entry 3 of the 5 that were read is not JSON."],
   ]);
   expect((await store.listPending()).map(({ problem }) => problem)).toHaveLength(1);
   expect([

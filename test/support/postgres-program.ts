@@ -6,10 +6,11 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
-  chownSync,
   cpSync,
   existsSync,
+  lchownSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -72,19 +73,23 @@ function copyBinaries(): string {
   }
   for (const name of ["initdb", "postgres"]) chmodSync(path.join(target, "bin", name), 0o755);
   chmodSync(folder, 0o755);
-  if (isRoot) chownSync(folder, NOBODY, NOBODY);
+  // Whatever the modes of the packages are.
+  if (isRoot) {
+    const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+    for (const name of ["", ...names]) lchownSync(path.join(folder, name), NOBODY, NOBODY);
+  }
   return target;
 }
 
 function initialize(): void {
   const words = ["-D", data, "-U", "app", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"];
-  const { status, stderr } = spawnSync(path.join(native, "bin", "initdb"), words, {
+  const { status, stderr, error } = spawnSync(path.join(native, "bin", "initdb"), words, {
     ...owner,
     cwd: folder,
     encoding: "utf8",
     env: { HOME: folder, PATH: process.env["PATH"] },
   });
-  if (status !== 0) throw new Error(`initdb: ${stderr}`);
+  if (status !== 0) throw new Error(`initdb: ${error?.message ?? stderr}`);
 }
 
 async function start(): Promise<void> {
