@@ -49,6 +49,9 @@ test("a conversation in a database is asked, listed, printed and continued like 
     ),
   });
   expect((await project.jp("conversation", "show")).stdout).toContain("in a database");
+  expect((await project.jp("doctor", "--format", "json")).stdout).toContain(
+    '{"check":"store","state":"ok"',
+  );
 });
 
 test("conversations are copied to files and back, and nothing is overwritten", async () => {
@@ -93,6 +96,10 @@ test("only the user's own config says where conversations are, and files can be 
   );
   configureStore(project, ADDRESS);
   expect((await project.jp("conversation", "ls")).stderr).toContain("Cannot reach the store");
+  const doctor = await project.jp("doctor", "--format", "json");
+  expect(doctor.stdout).toContain(
+    '{"check":"store","state":"problem","message":"Cannot reach the store',
+  );
   expect((await project.jp("--store", "files", "conversation", "ls")).status).toBe(0);
   const shown = await project.jp("config", "show");
   expect(shown.stdout + shown.stderr).not.toContain("ana@");

@@ -4,7 +4,9 @@ import path from "node:path";
 import type { PartialConfig } from "../../../config/index.ts";
 import type { StreamEntry } from "../../../conversation/index.ts";
 import {
+  addressOf,
   assertCanLock,
+  type DatabaseOptions,
   type RecordProblem,
   userDataFolder,
   type Workspace,
@@ -131,6 +133,20 @@ export function checkWorkspace(context: CommandContext): Finding {
   }
   const id = workspace.findId();
   return { check, state: "ok", message: `${root} (${id ?? "ID created when needed"})` };
+}
+
+/** Whether the database can be used. */
+export async function checkStore(
+  { url }: DatabaseOptions,
+  { conversations }: Workspace,
+): Promise<Finding> {
+  const check = "store";
+  try {
+    await conversations.list({ limit: 1 });
+    return { check, state: "ok", message: addressOf(url) };
+  } catch (error) {
+    return findingFromError(check, error);
+  }
 }
 
 /** Reads every record to its end. */

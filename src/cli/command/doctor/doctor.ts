@@ -14,6 +14,7 @@ import {
   checkRecords,
   checkTerminal,
   checkUserData,
+  checkStore,
   checkWorkspace,
 } from "./check-machine.ts";
 import { checkSandbox } from "./check-sandbox.ts";
@@ -49,8 +50,10 @@ async function* runChecks(context: CommandContext, seconds: number): AsyncGenera
   yield* await checkLocking();
   const workspace = findWorkspace(context);
   if (workspace !== undefined) {
+    const store = context.database && (await checkStore(context.database, workspace));
+    if (store !== undefined) yield store;
     yield* checkLocks(workspace);
-    yield* await checkRecords(workspace);
+    if (store?.state !== "problem") yield* await checkRecords(workspace);
   }
   yield await checkSandbox(context, workspace);
   yield* findings;
