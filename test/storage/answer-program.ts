@@ -1,6 +1,6 @@
 /**
  * A test program that answers questions or has them open, as told line by line. It prints the result of each
- * answer. Arguments: the workspace, the user's data folder, its name.
+ * answer. Arguments: the workspace, the user's data folder, its name, and the address of a database if conversations are in one.
  */
 import { flushCompileCache } from "node:module";
 import { createInterface } from "node:readline";
@@ -10,7 +10,7 @@ import { answerBy } from "../../src/storage/open-question.fixture.ts";
 import { openWorkspace } from "../../src/storage/index.ts";
 import { systemClock } from "../../src/util/index.ts";
 
-const [root = "", data = "", name = ""] = process.argv.slice(2);
+const [root = "", data = "", name = "", url] = process.argv.slice(2);
 const { conversations } = openWorkspace({
   from: root,
   environment: {
@@ -20,6 +20,7 @@ const { conversations } = openWorkspace({
   },
   clock: systemClock,
   pid: process.pid,
+  ...(url !== undefined && { database: { url } }),
 });
 let release = async () => {};
 

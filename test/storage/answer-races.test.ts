@@ -2,7 +2,7 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import {
   type ConversationId,
   type InquiryResponse,
@@ -15,6 +15,7 @@ import {
   temporaryWorkspace,
 } from "../../src/storage/temporary-workspace.fixture.ts";
 import { ChildProgram } from "../support/child-program.ts";
+import { migratedDatabase } from "../support/postgres.ts";
 
 const NAMES = ["Ana", "Ben"] as const;
 
@@ -32,17 +33,42 @@ const FAIR = NAMES.map((name): Outcome => {
   return { recorded: [event], winners: [name], losers: [{ type: "taken", event }] };
 });
 
+/** Where conversations are, and how many races are run there: a killed process keeps a lease in a database for seconds. */
+interface Ground {
+  readonly name: string;
+  readonly races: number;
+  readonly kills: number;
+  readonly url?: () => Promise<string>;
+}
+
+const GROUNDS: readonly Ground[] = [
+  { name: "in files", races: 480, kills: 40 },
+  { name: "in PostgreSQL", races: 200, kills: 6, url: migratedDatabase },
+];
+
 class Races {
-  readonly #workspace: TemporaryWorkspace = temporaryWorkspace();
-  readonly #answerers = NAMES.map((name) => this.program(name));
+  readonly #workspace: TemporaryWorkspace;
+  readonly #database: readonly string[];
+  readonly #answerers: readonly ChildProgram[];
+
+  static async start({ url }: Ground): Promise<Races> {
+    const address = await url?.();
+    const races = new Races(address === undefined ? [] : [address]);
+    await Promise.all(races.#answerers.map((program) => program.nextLine()));
+    return races;
+  }
+
+  private constructor(database: readonly string[]) {
+    this.#database = database;
+    const [url] = database;
+    this.#workspace = temporaryWorkspace(url === undefined ? {} : { database: { url } });
+    this.#answerers = NAMES.map((name) => this.program(name));
+    onTestFinished(() => this.#workspace.conversations.close?.());
+  }
 
   program(name: string): ChildProgram {
     const { root, data } = this.#workspace;
-    return ChildProgram.ofTests("answer-program.ts", root, data, name);
-  }
-
-  async ready(): Promise<void> {
-    await Promise.all(this.#answerers.map((program) => program.nextLine()));
+    return ChildProgram.ofTests("answer-program.ts", root, data, name, ...this.#database);
   }
 
   async place(): Promise<ConversationId> {
@@ -54,6 +80,7 @@ class Races {
 
   /** Resolves when an answer waits for the asking process. */
   async offered(id: ConversationId): Promise<void> {
+    if (this.#database.length > 0) return loopTurns(2000);
     const folder = path.join(this.#workspace.userFolder, "offers");
     const isThere = () => readdirSync(folder).some((name) => name.startsWith(`${id}.`));
     for (let turn = 0; turn < 100_000 && !isThere(); turn += 1) await setImmediate();
@@ -83,43 +110,43 @@ async function loopTurns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await setImmediate();
 }
 
-test("with no one asking any more", { timeout: 600_000 }, async () => {
-  const races = new Races();
-  await races.ready();
-  for (let race = 0; race < 480; race += 1) {
-    expect(FAIR).toContainEqual(await races.run(await races.place()));
-  }
-});
+describe.each(GROUNDS)("$name", (ground) => {
+  test("with no one asking any more", { timeout: 600_000 }, async () => {
+    const races = await Races.start(ground);
+    for (let race = 0; race < ground.races; race += 1) {
+      expect(FAIR).toContainEqual(await races.run(await races.place()));
+    }
+  });
 
-test("with the asking process alive", { timeout: 600_000 }, async () => {
-  const races = new Races();
-  const asker = races.program("asker");
-  await Promise.all([races.ready(), asker.nextLine()]);
-  for (let race = 0; race < 480; race += 1) {
-    const id = await races.place();
-    asker.tell(`ask ${id}`);
-    await asker.nextLine();
-    expect(FAIR).toContainEqual(await races.run(id));
-    asker.tell("stop");
-    await asker.nextLine();
-  }
-});
-
-test("with the asking process ending in between, or killed", { timeout: 600_000 }, async () => {
-  const races = new Races();
-  await races.ready();
-  for (let race = 0; race < 40; race += 1) {
+  test("with the asking process alive", { timeout: 600_000 }, async () => {
+    const races = await Races.start(ground);
     const asker = races.program("asker");
     await asker.nextLine();
-    const id = await races.place();
-    asker.tell(`ask ${id}`);
-    await asker.nextLine();
-    const outcome = await races.run(id, async () => {
-      await Promise.race([races.offered(id), loopTurns(race * 20)]);
-      if (race % 4 === 0) asker.tell("stop");
-      else await asker.kill();
-    });
-    expect(FAIR).toContainEqual(outcome);
-    await asker.kill();
-  }
+    for (let race = 0; race < ground.races; race += 1) {
+      const id = await races.place();
+      asker.tell(`ask ${id}`);
+      await asker.nextLine();
+      expect(FAIR).toContainEqual(await races.run(id));
+      asker.tell("stop");
+      await asker.nextLine();
+    }
+  });
+
+  test("with the asking process ending in between, or killed", { timeout: 600_000 }, async () => {
+    const races = await Races.start(ground);
+    for (let race = 0; race < ground.kills; race += 1) {
+      const asker = races.program("asker");
+      await asker.nextLine();
+      const id = await races.place();
+      asker.tell(`ask ${id}`);
+      await asker.nextLine();
+      const outcome = await races.run(id, async () => {
+        await Promise.race([races.offered(id), loopTurns(race * 20)]);
+        if (race % 4 === 0) asker.tell("stop");
+        else await asker.kill();
+      });
+      expect(FAIR).toContainEqual(outcome);
+      await asker.kill();
+    }
+  });
 });
