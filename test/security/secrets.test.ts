@@ -174,9 +174,11 @@ async function promptFor(secret: string, variables: Readonly<Record<string, stri
   const asking = { ...LOOKER, program: '"done"' };
   const project = queryProject({ server, tools: [asking] });
   const screen = new ScreenProcess(project, ["query", "x"], { variables });
+  const isPlain = variables["JP_PLAIN"] !== undefined;
   await shows(screen, /input is hidden/i);
+  if (isPlain) await screen.untilLineAsked();
   screen.type(secret);
-  if (variables["JP_PLAIN"] === undefined && secret !== "") await shows(screen, "something typed");
+  if (!isPlain && secret !== "") await shows(screen, "something typed");
   const open = screen.lines;
   screen.type("\r");
   await shows(screen, "done");
