@@ -118,7 +118,7 @@ describe("jp resume", () => {
     const [login] = place(project);
     const variables = { JP_PLAIN: "1" };
     const screen = new ScreenProcess(project, ["resume"], { variables });
-    await shows(screen, "3. Login (2 days ago): Assistant: Fixed it.");
+    await screen.untilLineAsked("3. Login (2 days ago): Assistant: Fixed it.");
     screen.type("3\r");
     await shows(screen, new RegExp(`Conversation: Login \\(${login.id}[^]*\\nMessage: ?$`, "m"));
     screen.type(CTRL_D);
