@@ -169,7 +169,8 @@ describe("a plain-text question", () => {
 
   test("lets Ctrl-C send its signal again once it says that it is answered", async () => {
     // A shell that is about to start a command in the foreground would miss the signal.
-    const shell = 'trap "echo interrupted; kill \\$! 2>/dev/null; exit" INT; "$@"; sleep 600 & wait';
+    const shell =
+      'trap "echo interrupted; kill \\$! 2>/dev/null; exit" INT; "$@"; sleep 600 & wait';
     const screen = open(QUESTIONS.text, { shell });
     await screen.answerLines("x\r");
     await screen.answer(["Answered:", "\u0003"]);
