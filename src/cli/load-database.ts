@@ -13,7 +13,7 @@ export async function loadDatabase(
   const folder = userConfigFolder(environment);
   const places = { userFolder: folder, cwd: folder, variables: environment.variables };
   const { storage = {} } = foldLayers((await loadLayers({ places })).layers);
-  const { url = named, tenant, workspace, accepts = [] } = storage;
+  const { url, tenant, workspace, accepts = [] } = storage;
   const address = named ?? url;
   if (address === undefined) return undefined;
   return {

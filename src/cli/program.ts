@@ -172,10 +172,7 @@ export async function createProgram(
     .helpOption("-h, --help", "Show help")
     .helpCommand("help [command]", "Show help for a command")
     .option("-w, --workspace <path>", "Use the workspace at or above this path")
-    .option(
-      "--store <address>",
-      "Keep conversations in this database, or in files: postgres://…, files",
-    )
+    .option("--store <address>", "Where conversations are kept: files, or postgres://…")
     .option("--width <columns>", "Wrap and truncate lines at this width", parseWidth)
     .addHelpText("after", `\n${SESSION_HELP}\n\n${EXIT_STATUSES}`)
     .configureHelp({ optionDescription: describeOption, minWidthToWrap: 20 })

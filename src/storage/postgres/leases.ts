@@ -3,7 +3,6 @@
  * that whoever had it before can write nothing more, even if it does not know yet that it was lost.
  */
 import { hostname } from "node:os";
-import { MAX_TIMER_MS } from "../../util/index.ts";
 import type { Database } from "./database.ts";
 
 /** A process that is gone keeps its conversations for so long. A pause of the whole process that is longer loses them. */
@@ -48,8 +47,8 @@ export class Leases {
 
   hold(lease: Lease): Disposable {
     this.#held.add(lease);
-    // Keeps the process running, as an open file would not; but so does whatever works on the conversation.
-    this.#timer ??= setInterval(() => void this.#renew(), Math.min(RENEW_MS, MAX_TIMER_MS)).unref();
+    // Does not keep the process running: whatever works on the conversation does.
+    this.#timer ??= setInterval(() => void this.#renew(), RENEW_MS).unref();
     return {
       [Symbol.dispose]: () => {
         this.#held.delete(lease);

@@ -35,6 +35,7 @@ export class Offers {
 
   async place(offered: OfferedAnswer): Promise<Offer> {
     const { id, key, workspace } = this.#place;
+    await this.#removeUnread();
     const offer = new PlacedOffer(this.#database, this.#listening, id);
     await this.#database.query({
       text: `with placed as (
@@ -110,7 +111,7 @@ export class Offers {
   }
 
   /** What processes have left behind that were killed before they could read it. */
-  async removeUnread(): Promise<void> {
+  async #removeUnread(): Promise<void> {
     await this.#database.query({
       text: `delete from jp.offers where conversation = $1 and state = 'refused'
         and made_at < clock_timestamp() - interval '${MAX_UNREAD}'`,

@@ -266,7 +266,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     await this.#check();
     assertId(id);
     const workspace = (await this.#findWorkspace())?.key;
-    return this.#database.transaction(async (queries, isRepeated) => {
+    const answered = await this.#database.transaction(async (queries, isRepeated) => {
       const [row] = await queries.query<ConversationRow>({
         name: "jp_answer",
         text: `select ${COLUMNS} from jp.conversations c where c.workspace = $1 and c.id = $2 for update`,
@@ -279,7 +279,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
       const from = start ?? 0;
       const stored = await readEntries(queries, { key, from, end: length });
       const { event, result } = planAnswer(stored.map(entryOf), offered, isRepeated);
-      if (event === undefined) return result;
+      if (event === undefined) return { result };
       const before = this.#turnOf(row, stored, from);
       const added = toStored(StreamEntry.fromEvent(event));
       const wasOwn = this.#isOwn(row, before);
@@ -295,9 +295,11 @@ export class PostgresStore implements ConversationStore, PortableStore {
       });
       const epoch = String(BigInt(row.epoch) + 1n);
       await appendRows(queries, { key, epoch, length }, growth);
-      await this.#noteHead(id, chain.end);
-      return result;
+      return { result, end: chain.end };
     });
+    // Not before it is committed: a head that no chain has would look like one that was cut off.
+    if (answered?.end !== undefined) await this.#noteHead(id, answered.end);
+    return answered?.result;
   }
 
   async create(options: CreateOptions): Promise<ConversationWriter> {

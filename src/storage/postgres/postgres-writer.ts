@@ -393,7 +393,9 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     await this.#metadataWrites;
     this.#isReleased = true;
     this.#lease[Symbol.dispose]();
-    if (this.#chain !== undefined) await this.#parts.noteHead?.(this.#chain.end);
+    // What could not be written is no part of the chain.
+    const end = this.#failure === undefined ? this.#chain?.end : undefined;
+    if (end !== undefined) await this.#parts.noteHead?.(end);
     // If it fails, the lease runs out.
     await database
       .query({
