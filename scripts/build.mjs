@@ -1,6 +1,6 @@
 // Builds dist/: the command as split CommonJS (it starts faster than ESM), and the library as split ESM
 // with its types, and the page of the desk. Everything that they import is inside, except koffi's binaries, one package for each
-// platform (see `optionalDependencies` in package.json), the driver of PostgreSQL, and OpenTelemetry's API, which has to be the one
+// platform (see `optionalDependencies` in package.json), the driver and the queue of PostgreSQL, and OpenTelemetry's API, which has to be the one
 // that an SDK uses (see `peerDependencies`). The types of other packages are inside too, as copies.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -392,7 +392,7 @@ async function bundle(
     platform: "node",
     plugins: [...plugins, standIns, partsOfWebauthn],
     preserveEntrySignatures: "allow-extension",
-    external: [/^@koromix\/koffi-/, "@opentelemetry/api", "pg"],
+    external: [/^@koromix\/koffi-/, "@opentelemetry/api", "pg", "pg-boss"],
     transform: {
       target: "node22.22",
       define: {

@@ -219,6 +219,10 @@ export {
 } from "./render/index.ts";
 export {
   answerAndResume,
+  enqueueTurn,
+  type EnqueueOptions,
+  runWorker,
+  type WorkerOptions,
   type AnsweredTurn,
   answerInquiry,
   AnswersFile,
@@ -273,6 +277,7 @@ export {
   type ListOptions,
   type ListPendingTurnsOptions,
   type LastTurns,
+  type LeftTurn,
   MemoryConversationStore,
   type MetadataChange,
   type MigratedStore,
@@ -281,6 +286,8 @@ export {
   type OpenStoreOptions,
   type PendingTurn,
   type RecordPiece,
+  type RunningWork,
+  type WorkOptions,
   type ChainProblem,
   type RecordProblem,
   StorageError,

@@ -50,3 +50,4 @@ export { type TraceTurn, Turn, type TurnEnd, type TurnMessage, type TurnSetup } 
 export { OUTCOME_UNKNOWN } from "./model-texts.ts";
 export type { Summarizer } from "./summary.ts";
 export { type CompactionSetup, DEFAULT_COMPACTION } from "./compaction-setup.ts";
+export { assertNothingWaits, startTurn } from "./starting.ts";

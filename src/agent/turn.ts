@@ -14,31 +14,20 @@ import {
   type ConversationStream,
   type Directory,
   endOf,
-  findRequest,
-  lastTurnOf,
   type MessageFile,
   newCall,
-  pendingOf,
   readTurnProgress,
-  recordFiles,
   timestampFromDate,
   type Traceparent,
   type TurnProgress,
   type UndoneFile,
-  undoneSince,
 } from "../conversation/index.ts";
 import type { InquiryBackend } from "../answer-model/index.ts";
 import type { Model, ToolChoice, ToolSchema } from "../provider/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import { type Clock, isNotLoaded, type JsonObject, loaderOf } from "../util/index.ts";
 import { CollectedCalls } from "./collected-calls.ts";
-import {
-  closeTurnBefore,
-  foreignTurnError,
-  recordUnscopedQuestions,
-  turnRunningError,
-  turnWaitingError,
-} from "./closing.ts";
+import { foreignTurnError, recordUnscopedQuestions, turnRunningError } from "./closing.ts";
 import {
   causeOf,
   checkReply,
@@ -63,6 +52,7 @@ import type { TurnContext } from "./context.ts";
 import type { Policy } from "../policy/index.ts";
 import type { CompactionSetup } from "./compaction-setup.ts";
 import type { ContextWindow } from "./window.ts";
+import { assertNothingWaits, startNext, startTurn } from "./starting.ts";
 
 /** Everything a turn needs. */
 export interface TurnSetup {
@@ -244,45 +234,15 @@ export class Turn {
 
   async #start(message: TurnMessage): Promise<TurnEnd> {
     const { protectsPending = false } = this.#setup;
-    if (protectsPending && message.replacesTurn !== true) this.#assertNothingWaits();
+    if (protectsPending) assertNothingWaits(this.#setup.conversation, message);
     return this.#traced(false, () => this.#begin(message));
   }
 
-  async #begin({ files = [], isChecked = true, ...message }: TurnMessage): Promise<TurnEnd> {
-    const { clock } = this.#setup;
-    const recorded = files.length > 0 && { files: recordFiles(files) };
-    const check = isChecked && message.schema !== undefined && { isChecked };
-    const timestamp = timestampFromDate(clock.now());
-    const before = lastTurnOf(endOf(this.#journal.stream));
-    const { undone = undoneSince(before, message.replacesTurn === true) } = message;
-    await this.#journal.record(
-      ...closeTurnBefore(message, before, clock),
-      { type: "turn_start", timestamp },
-      {
-        type: "chat_request",
-        timestamp,
-        ...message,
-        ...this.#startedBy(),
-        ...recorded,
-        ...check,
-        ...(undone.length > 0 && { undone }),
-      },
-    );
+  async #begin(message: TurnMessage): Promise<TurnEnd> {
+    const before = endOf(this.#journal.stream);
+    await this.#journal.record(...startTurn(before, message, this.#setup));
     this.#isOwn = this.#setup.conversation.isOwnTurn;
     return this.#advance(new TurnState());
-  }
-
-  /** Whoever says what to do next starts the next turn. Where no one is known, it says nothing. */
-  #startedBy(by?: Redirection["by"]): { readonly startedBy?: string } {
-    const { directory } = this.#setup;
-    const people = directory?.list() ?? [];
-    const name = by?.auth === undefined ? directory?.findHere()?.name : by.name;
-    return people.length > 0 && name !== undefined ? { startedBy: name } : {};
-  }
-
-  #assertNothingWaits(): void {
-    const pending = pendingOf(readTurnProgress(lastTurnOf(endOf(this.#journal.stream))));
-    if (pending.length > 0) throw turnWaitingError(this.#journal.conversation);
   }
 
   async #continue(): Promise<TurnEnd> {
@@ -310,30 +270,8 @@ export class Turn {
         await this.#recordEnd(stopped);
         return stopped;
       }
-      await this.#startNext(end);
+      await this.#journal.record(...startNext(lastTurn(this.#journal), end, this.#setup));
     }
-  }
-
-  /** Like the message before, it is answered with data if that was. */
-  async #startNext({ message: content, by }: Redirection): Promise<void> {
-    const { clock } = this.#setup;
-    const timestamp = timestampFromDate(clock.now());
-    const request = findRequest(lastTurn(this.#journal));
-    const { schema, isChecked } = request ?? {};
-    const { name: author = request?.author } = by;
-    await this.#journal.record(
-      { type: "turn_end", timestamp, reason: "stopped" },
-      { type: "turn_start", timestamp },
-      {
-        type: "chat_request",
-        timestamp,
-        content,
-        ...(schema !== undefined && { schema }),
-        ...(author !== undefined && { author }),
-        ...this.#startedBy(by),
-        ...(isChecked === true && { isChecked }),
-      },
-    );
   }
 
   async #advanceTurn(state: TurnState): Promise<TurnEnd | Redirected> {

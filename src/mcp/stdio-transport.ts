@@ -13,7 +13,7 @@ import {
   type Program,
   resolveProgram,
 } from "../process/index.ts";
-import { messageOf, settlesWithin } from "../util/index.ts";
+import { settlesWithin, toError } from "../util/index.ts";
 import { McpError, programNotFound } from "./mcp-error.ts";
 import type { ServerLink, Variables } from "./port.ts";
 import {
@@ -166,7 +166,7 @@ class StdioTransport implements Transport {
       this.onmessage?.(this.#sdk.deserializeMessage(line));
     } catch (error) {
       this.#tail.addLine(line); // Some programs print a greeting on standard output.
-      this.onerror?.(error instanceof Error ? error : new Error(messageOf(error)));
+      this.onerror?.(toError(error));
     }
   }
 }

@@ -59,6 +59,7 @@ export {
   serversForTurn,
   type Tools,
 } from "./tools.ts";
+export { enqueueTurn, type EnqueueOptions, runWorker, type WorkerOptions } from "./worker.ts";
 export { readUsage } from "./read-usage.ts";
 export {
   sumTotals,

@@ -16,7 +16,7 @@ import type {
   ConversationWriter,
   PendingTurn,
 } from "../storage/index.ts";
-import { isJpError, type Json, messageOf, systemClock } from "../util/index.ts";
+import { isJpError, type Json, systemClock, toError } from "../util/index.ts";
 import {
   answerInquiry,
   type DecisionAnswer,
@@ -176,7 +176,6 @@ async function recoverTurn<Data>(
     if (opened === undefined) return undefined;
     return { conversation, type: "resumed", turn: await finish(opened, options) };
   } catch (error) {
-    const thrown = error instanceof Error ? error : new Error(messageOf(error));
-    return { conversation, type: "failed", error: thrown };
+    return { conversation, type: "failed", error: toError(error) };
   }
 }

@@ -52,6 +52,7 @@ export type {
   CreateOptions,
   ForkOptions,
   LastTurns,
+  LeftTurn,
   ListOptions,
   LoadOptions,
   ListPendingTurnsOptions,
@@ -59,6 +60,8 @@ export type {
   PendingTurn,
   RecordPiece,
   RecordProblem,
+  RunningWork,
+  WorkOptions,
 } from "./port.ts";
 export {
   archivedError,

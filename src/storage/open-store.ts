@@ -46,10 +46,12 @@ export interface MigratedStore {
   /** The version of the tables before. 0 if there were none. */
   readonly from: number;
   readonly to: number;
+  /** There is a queue for workers. False if the package pg-boss is not installed. */
+  readonly hasQueue: boolean;
 }
 
 /**
- * Creates the tables of a store in PostgreSQL, or changes those of an earlier version. Does nothing if they are as they should be.
+ * Creates the tables of a store in PostgreSQL and of its queue, or changes those of an earlier version. Does nothing if they are as they should be.
  * Throws `store_too_new` if a newer version of jp has changed them, and `store_unreachable`.
  */
 export async function migrateStore(url: string): Promise<MigratedStore> {
@@ -57,7 +59,9 @@ export async function migrateStore(url: string): Promise<MigratedStore> {
   const { migrate, SCHEMA_VERSION } = await loadModule(() => import("./postgres/schema.ts"));
   const database = new Database(url);
   try {
-    return { from: await migrate(database), to: SCHEMA_VERSION };
+    const from = await migrate(database);
+    const { migrateQueue } = await loadModule(() => import("./postgres/wake-ups.ts"));
+    return { from, to: SCHEMA_VERSION, hasQueue: await migrateQueue(database) };
   } finally {
     await database.close();
   }

@@ -118,10 +118,47 @@ export interface ConversationStore {
   unarchive(id: ConversationId): Promise<void>;
 
   /**
+   * Calls `run` with turns that can go on, wherever they were left, until it is stopped. Absent if the store has no workers.
+   * Throws `store_package_missing`, `store_not_migrated`, `store_unreachable`.
+   */
+  work?(options: WorkOptions): Promise<RunningWork>;
+
+  /**
    * Ends its connections; nothing works afterwards. Release what is open first. Absent if it has none. A program that does not
    * call it can end all the same.
    */
   close?(): Promise<void>;
+}
+
+/** How to take up turns. */
+export interface WorkOptions {
+  /** Only turns that were left to workers of this name. */
+  readonly queue: string;
+  /** The most turns at once. */
+  readonly concurrency: number;
+  /** Continues the turn, and releases the conversation. Must not throw. */
+  readonly run: (conversation: ConversationWriter) => Promise<void>;
+  /** Told what goes wrong in between. The work goes on. */
+  readonly onProblem?: (problem: Error) => void;
+}
+
+/** A store that takes up turns. */
+export interface RunningWork {
+  /** How many turns run. */
+  readonly running: number;
+  /** Takes no more, and resolves once those that run have ended. */
+  stop(): Promise<void>;
+}
+
+/** What workers have to know of a turn that is left. */
+export interface LeftTurn {
+  /** Who continues it, from now on. By default those that did before. */
+  readonly queue?: string;
+  /**
+   * It could not go on. `retry`: workers try it again, each time after a longer pause, and then no more. `final`: not before
+   * someone else has continued it.
+   */
+  readonly failure?: "retry" | "final";
 }
 
 /** A locked conversation, open for writing. Every method may throw `write_failed`, and does so after the release. */
@@ -177,6 +214,9 @@ export interface ConversationWriter extends AsyncDisposable {
    * throws once the lock is free. Absent if the store does not tell.
    */
   onRelease?(listener: () => Promise<void>): Disposable;
+
+  /** Takes effect with the release, if the turn is not complete then. Absent if the store has no workers. */
+  leaveTo?(left: LeftTurn): void;
 
   /** Waits for `onRelease` and for pending writes, then releases the lock. Further calls only wait for the first. */
   release(): Promise<void>;

@@ -1,5 +1,6 @@
 /** Copies conversations from one store to another, byte for byte, and back. */
 import type { ConversationId } from "../conversation/index.ts";
+import { toError } from "../util/index.ts";
 import type { ConversationStore } from "./port.ts";
 
 /** A conversation as a store in files has it. */
@@ -56,7 +57,7 @@ export async function copyStore(
       if (await to.importRecord(await from.exportRecord(id))) copied += 1;
       else same += 1;
     } catch (error) {
-      problems.push({ id, error: error instanceof Error ? error : new Error(String(error)) });
+      problems.push({ id, error: toError(error) });
     }
   }
   return { copied, same, problems };

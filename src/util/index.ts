@@ -9,6 +9,7 @@ export {
   isJpError,
   messageOf,
   systemErrorCode,
+  toError,
 } from "./errors.ts";
 export {
   base64Size,

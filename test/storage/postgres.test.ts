@@ -89,14 +89,14 @@ test("what can go on is known without reading records", async () => {
   const states: unknown[] = [];
   for (const event of WAITING) {
     await writer.append(event);
-    states.push(await select("open_turn, ready_at"));
+    states.push(await select("open_turn, ready_at is not null as is_ready"));
   }
   expect(states).toEqual([
-    { open_turn: null, ready_at: null },
-    { open_turn: 0, ready_at: "0" },
-    { open_turn: 0, ready_at: "0" },
-    { open_turn: 0, ready_at: null },
-    { open_turn: 0, ready_at: null },
+    { open_turn: null, is_ready: false },
+    { open_turn: 0, is_ready: true },
+    { open_turn: 0, is_ready: true },
+    { open_turn: 0, is_ready: false },
+    { open_turn: 0, is_ready: false },
   ]);
 });
 

@@ -102,14 +102,20 @@ describe.each(SHELLS)("in a program that %s runs", (shell) => {
   test("any value arrives unchanged", async () => {
     const character = fc.constantFrom(...Array.from("ab '\"\\$`;&|<>(){}[]*?#~!=\n\té{%"));
     const value = fc.string({ unit: character, maxLength: 12 });
+    const pairs = fc.array(fc.record({ a: value, b: value }), { minLength: 10, maxLength: 10 });
+    const program = `printf '<%s>' {{a}} "{{b}} {{a}}" '{{b}}'x{{a}} "$(printf %s. {{b}})"`;
+    // Several in one program: each starts a shell.
     await fc.assert(
-      fc.asyncProperty(value, value, async (a, b) => {
-        const program = `printf '<%s>' {{a}} "{{b}} {{a}}" '{{b}}'x{{a}} "$(printf %s. {{b}})"`;
-        expect(run(await renderShell(program, { a, b }), shell)).toBe(
-          `<${a}><${b} ${a}><${b}x${a}><${b}.>`,
+      fc.asyncProperty(pairs, async (all) => {
+        const programs = all.map((__, index) =>
+          program.replace(/\{\{(\w)\}\}/g, `{{p${index}.$1}}`),
+        );
+        const values = Object.fromEntries(all.map((pair, index) => [`p${index}`, pair]));
+        expect(run(await renderShell(programs.join("\n"), values), shell)).toBe(
+          all.map(({ a, b }) => `<${a}><${b} ${a}><${b}x${a}><${b}.>`).join(""),
         );
       }),
-      { numRuns: 50 },
+      { numRuns: 5 },
     );
   });
 });

@@ -33,6 +33,7 @@ export interface ConversationRow {
   readonly is_own_turn: boolean;
   readonly turn_key: string | null;
   readonly turn_signature: string | null;
+  readonly queue: string;
   readonly epoch: string;
   readonly lease_owner: string | null;
   readonly lease_holder: string | null;
@@ -42,7 +43,7 @@ export interface ConversationRow {
 
 export const COLUMNS = `c.key, c.id, c.created_at, c.metadata, c.base_config, c.folder, c.is_archived, c.length,
   c.last_event_at, c.open_turn, c.is_own_turn,
-  c.turn_key, c.turn_signature, c.epoch, c.lease_owner, c.lease_holder, c.changed::text,
+  c.turn_key, c.turn_signature, c.queue, c.epoch, c.lease_owner, c.lease_holder, c.changed::text,
   coalesce(c.lease_until > clock_timestamp(), false) as is_live`;
 
 /** The turn that a record ends with, as far as it can be read. */

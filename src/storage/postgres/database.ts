@@ -6,8 +6,8 @@
  */
 import { setTimeout } from "node:timers/promises";
 import type * as Pg from "pg";
-import type { Client, Pool, PoolClient, QueryResultRow } from "pg";
-import { isJpError, messageOf, monotonicMs, systemErrorCode } from "../../util/index.ts";
+import type { Client, Pool, PoolClient, QueryResult, QueryResultRow } from "pg";
+import { isJpError, messageOf, monotonicMs, systemErrorCode, toError } from "../../util/index.ts";
 import { StorageError } from "../storage-error.ts";
 import { addressOf } from "./address.ts";
 
@@ -19,6 +19,9 @@ const CONNECT_MS = 10_000;
 /** A network that is gone may not say so. */
 const QUERY_MS = 15_000;
 const MAX_CONNECTIONS = 10;
+
+/** The time of the server, in milliseconds since the epoch. */
+export const SERVER_MS = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint";
 
 export interface Statement {
   /** If it has one, the server keeps its plan. */
@@ -70,7 +73,7 @@ export class Database implements Queries {
         await client.query("commit");
         return value;
       } catch (cause) {
-        error = cause instanceof Error ? cause : new Error(messageOf(cause));
+        error = toError(cause);
         if (!isLost(error)) await client.query("rollback").catch(() => undefined);
         throw error;
       } finally {
@@ -159,12 +162,12 @@ async function run<Row extends QueryResultRow>(
   on: Pool | PoolClient,
   { name, text, values = [] }: Statement,
 ): Promise<readonly Row[]> {
-  const { rows } = await on.query<Row>({
+  const result: QueryResult<Row> | readonly QueryResult[] = await on.query<Row>({
     text,
     values: [...values],
     ...(name !== undefined && { name }),
   });
-  return rows;
+  return "rows" in result ? result.rows : []; // Of several statements, each has its own.
 }
 
 /** Throws `store_package_missing`. */

@@ -40,6 +40,8 @@ import type {
   ListPendingTurnsOptions,
   PendingTurn,
   RecordPiece,
+  RunningWork,
+  WorkOptions,
 } from "../port.ts";
 import type { PortableRecord, PortableStore } from "../portable.ts";
 import {
@@ -76,7 +78,7 @@ import {
   streamOf,
   summaryOf,
 } from "./conversation-row.ts";
-import { Database } from "./database.ts";
+import { Database, type Queries, SERVER_MS } from "./database.ts";
 import { holderOf, isOfThisProcess, LEASE_SECONDS, Leases, newOwner } from "./leases.ts";
 import { Listening, notifySql } from "./listening.ts";
 import { Offers } from "./offers.ts";
@@ -86,13 +88,15 @@ import {
   lastTurnEntries,
   openChain,
   PostgresWriter,
-  RELEASE,
+  readySql,
+  releaseRow,
   toStored,
 } from "./postgres-writer.ts";
 import { insertOthers, parseEvents, readOthers, toFiles, toRows } from "./portable-rows.ts";
 import { assertVersion } from "./schema.ts";
 import { type TurnKeys, TurnSigner } from "./turn-keys.ts";
 import { LastTurn, type StoredEntry } from "./turn-state.ts";
+import { WakeUpError, WakeUps } from "./wake-ups.ts";
 
 export interface PostgresStoreOptions {
   /** Such as `postgres://user@host/database`. */
@@ -125,6 +129,14 @@ interface WorkspaceRow {
   readonly name: string;
 }
 
+interface GivenAnswer {
+  readonly offered: OfferedAnswer;
+  /** It may be on record already. */
+  readonly isRepeated: boolean;
+  /** No wake-up: the queue does not take any. */
+  readonly isSilent?: boolean;
+}
+
 /** How many entries are read at once. */
 const PIECE = 5000;
 
@@ -133,6 +145,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
   readonly #database: Database;
   readonly #leases: Leases;
   readonly #listening: Listening;
+  readonly #wakeUps: WakeUps;
   #signer: TurnSigner | undefined;
   #checked: Promise<void> | undefined;
   #workspace: WorkspaceRow | undefined;
@@ -141,6 +154,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     this.#options = options;
     this.#database = new Database(options.url);
     this.#leases = new Leases(this.#database);
+    this.#wakeUps = new WakeUps(this.#database);
     this.#listening = new Listening(this.#database, async () => (await this.#findWorkspace())?.key);
   }
 
@@ -266,40 +280,60 @@ export class PostgresStore implements ConversationStore, PortableStore {
     await this.#check();
     assertId(id);
     const workspace = (await this.#findWorkspace())?.key;
-    const answered = await this.#database.transaction(async (queries, isRepeated) => {
-      const [row] = await queries.query<ConversationRow>({
-        name: "jp_answer",
-        text: `select ${COLUMNS} from jp.conversations c where c.workspace = $1 and c.id = $2 for update`,
-        values: [workspace ?? null, id],
+    await this.#wakeUps.prepare();
+    const place = { workspace: workspace ?? null, id };
+    const answered = await this.#database
+      .transaction((queries, isRepeated) =>
+        this.#answerRow(queries, place, { offered, isRepeated }),
+      )
+      .catch((error: unknown) => {
+        if (!(error instanceof WakeUpError)) throw error;
+        const without = { offered, isRepeated: true, isSilent: true };
+        return this.#database.transaction((queries) => this.#answerRow(queries, place, without));
       });
-      if (row === undefined) throw conversationNotFoundError(id);
-      if (row.is_archived) throw archivedError(id);
-      if (row.is_live) return undefined;
-      const { key, length, open_turn: start } = row;
-      const from = start ?? 0;
-      const stored = await readEntries(queries, { key, from, end: length });
-      const { event, result } = planAnswer(stored.map(entryOf), offered, isRepeated);
-      if (event === undefined) return { result };
-      const before = this.#turnOf(row, stored, from);
-      const added = toStored(StreamEntry.fromEvent(event));
-      const wasOwn = this.#isOwn(row, before);
-      const chain = await openChain(queries, { key, id }, lastTurnEntries(stored.map(entryOf)));
-      const growth = {
-        ...growthOf(before.with([added]), [added], { wasOwn, signer: this.#signer }),
-        links: chain.add([added.entry]),
-      };
-      // Whoever has had it open before, and does not know that it was lost, writes nothing more.
-      await queries.query({
-        text: "update jp.conversations set epoch = epoch + 1, lease_owner = null where key = $1",
-        values: [key],
-      });
-      const epoch = String(BigInt(row.epoch) + 1n);
-      await appendRows(queries, { key, epoch, length }, growth);
-      return { result, end: chain.end };
-    });
     // Not before it is committed: a head that no chain has would look like one that was cut off.
     if (answered?.end !== undefined) await this.#noteHead(id, answered.end);
     return answered?.result;
+  }
+
+  async #answerRow(
+    queries: Queries,
+    { workspace, id }: { readonly workspace: string | null; readonly id: ConversationId },
+    { offered, isRepeated, isSilent = false }: GivenAnswer,
+  ): Promise<{ readonly result: AnswerResult; readonly end?: ChainHead | undefined } | undefined> {
+    const [row] = await queries.query<ConversationRow>({
+      name: "jp_answer",
+      text: `select ${COLUMNS} from jp.conversations c where c.workspace = $1 and c.id = $2 for update`,
+      values: [workspace, id],
+    });
+    if (row === undefined) throw conversationNotFoundError(id);
+    if (row.is_archived) throw archivedError(id);
+    if (row.is_live) return undefined;
+    const { key, length, open_turn: start } = row;
+    const from = start ?? 0;
+    const stored = await readEntries(queries, { key, from, end: length });
+    const { event, result } = planAnswer(stored.map(entryOf), offered, isRepeated);
+    if (event === undefined) return { result };
+    const before = this.#turnOf(row, stored, from);
+    const added = toStored(StreamEntry.fromEvent(event));
+    const wasOwn = this.#isOwn(row, before);
+    const chain = await openChain(queries, { key, id }, lastTurnEntries(stored.map(entryOf)));
+    const growth = {
+      ...growthOf(before.with([added]), [added], { wasOwn, signer: this.#signer }),
+      links: chain.add([added.entry]),
+    };
+    // Whoever has had it open before, and does not know that it was lost, writes nothing more.
+    await queries.query({
+      name: "jp_fence",
+      text: "update jp.conversations set epoch = epoch + 1, lease_owner = null where key = $1",
+      values: [key],
+    });
+    const epoch = String(BigInt(row.epoch) + 1n);
+    await appendRows(queries, { key, epoch, length }, growth);
+    const { readyAt: at } = growth;
+    const isWoken = at !== undefined && workspace !== null && !isSilent;
+    if (isWoken) await this.#wakeUps.add(queries, { workspace, queue: row.queue, id, at });
+    return { result, end: chain.end };
   }
 
   async create(options: CreateOptions): Promise<ConversationWriter> {
@@ -317,12 +351,23 @@ export class PostgresStore implements ConversationStore, PortableStore {
   }
 
   async #openOwn(id: ConversationId): Promise<PostgresWriter> {
+    const writer = await this.#openIf(id, "jp_open", "true");
+    if (writer === undefined) throw await this.#explainLocked(id, true);
+    return writer;
+  }
+
+  /** Undefined if someone has it, or the condition is not met. */
+  async #openIf(
+    id: ConversationId,
+    name: string,
+    condition: string,
+  ): Promise<PostgresWriter | undefined> {
     await this.#check();
     assertId(id);
     const owner = newOwner();
     const workspace = (await this.#findWorkspace())?.key;
     const [row] = await this.#database.query<ConversationRow>({
-      name: "jp_open",
+      name,
       text: `update jp.conversations c set
           epoch = case when c.lease_owner = $3 then c.epoch else c.epoch + 1 end,
           lease_owner = $3, lease_holder = $4,
@@ -330,11 +375,46 @@ export class PostgresStore implements ConversationStore, PortableStore {
           changed = pg_current_xact_id()
         where c.workspace = $1 and c.id = $2 and not c.is_archived
           and (c.lease_until is null or c.lease_until < clock_timestamp() or c.lease_owner = $3)
+          and ${condition}
         returning ${COLUMNS}, ${notifySql("changed", "c.workspace", "c.id")}`,
       values: [workspace ?? null, id, owner, holderOf(this.#options.pid), LEASE_SECONDS],
     });
-    if (row === undefined || workspace === undefined) throw await this.#explainLocked(id, true);
+    if (row === undefined || workspace === undefined) return undefined;
     return this.#openWriter(row, { owner, workspace });
+  }
+
+  /** Not started before the workspace is known: what is left there can go on here. */
+  async work(options: WorkOptions): Promise<RunningWork> {
+    const { key: workspace } = await this.#ensureWorkspace();
+    const { TurnWork } = await loadModule(() => import("./turn-work.ts"));
+    return TurnWork.start(
+      {
+        url: this.#options.url,
+        workspace,
+        take: (id) => this.#openIf(id, "jp_take", `c.ready_at <= ${SERVER_MS}`),
+        findReady: (limit, skipped) => this.#findReady(options.queue, limit, skipped),
+      },
+      options,
+    );
+  }
+
+  async #findReady(
+    queue: string,
+    limit: number,
+    skipped: readonly ConversationId[],
+  ): Promise<readonly ConversationId[]> {
+    const workspace = (await this.#findWorkspace())?.key;
+    const rows = await this.#database.query<{ readonly id: string }>({
+      name: "jp_ready",
+      text: `select c.id from jp.conversations c
+        where c.workspace = $1 and c.queue = $2 and c.ready_at <= ${SERVER_MS} and not c.is_archived
+          and (c.lease_until is null or c.lease_until < clock_timestamp())
+          and c.is_own_turn and ($3::text[] is null or c.turn_key = any ($3))
+          and c.id <> all ($4::text[])
+        order by c.ready_at limit $5`,
+      values: [workspace, queue, this.#signer?.accepted ?? null, skipped, limit],
+    });
+    return rows.flatMap(({ id }) => findConversationId(id) ?? []);
   }
 
   async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
@@ -401,7 +481,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
       const [made] = await queries.query<{ readonly key: string }>({
         text: `insert into jp.conversations (workspace, id, created_at, metadata, labels, base_config, folder,
             is_archived, length, last_event_at, open_turn, ready_at, is_own_turn, turn_key, turn_signature)
-          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${readySql("$12")}, $13, $14, $15)
           on conflict (workspace, id) do nothing returning key`,
         values: [
           workspace,
@@ -492,6 +572,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
   /** Ends its connections. What is open here cannot be written any more. */
   async close(): Promise<void> {
     await this.#listening.close();
+    await this.#wakeUps.close();
     await this.#database.close();
   }
 
@@ -557,7 +638,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
           insert into jp.conversations (workspace, id, created_at, metadata, labels, base_config,
             length, last_event_at, open_turn, ready_at, is_own_turn, turn_key, turn_signature,
             epoch, lease_owner, lease_holder, lease_until)
-          values ($1, $2, $3, $4, $5, $6, cardinality($7::text[]), $8, $9, $10, $11, $12, $13,
+          values ($1, $2, $3, $4, $5, $6, cardinality($7::text[]), $8, $9, ${readySql("$10")}, $11, $12, $13,
             1, $14, $15, clock_timestamp() + make_interval(secs => $16))
           on conflict (workspace, id) do update set lease_until = excluded.lease_until
             where jp.conversations.lease_owner = excluded.lease_owner
@@ -612,6 +693,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
         isOwnTurn: this.#isOwn(row, turn),
       },
       signer: this.#signer,
+      wakeUps: this.#wakeUps,
       noteHead: (end) => this.#noteHead(idOf(row), end),
       ...(this.#options.ensurePrivateFolder !== undefined && {
         openSecrets: () => this.#secrets(idOf(row)),
@@ -662,7 +744,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     const [row] = await this.#database.query<{ readonly last_id: string; readonly now: string }>({
       name: "jp_reserve",
       text: `with time as (
-          select coalesce($2::bigint, floor(extract(epoch from clock_timestamp()) * 1000)::bigint) as now
+          select coalesce($2::bigint, ${SERVER_MS}) as now
         )
         update jp.workspaces set last_id = greatest(last_id + 1, now / 100) from time
         where key = $1 returning last_id, now`,
@@ -676,7 +758,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     const { clock } = this.#options;
     if (clock !== undefined) return timestampFromDate(clock.now());
     const [row] = await this.#database.query<{ readonly now: string }>({
-      text: "select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now",
+      text: `select ${SERVER_MS} as now`,
     });
     return timestampFromDate(new Date(Number(row?.now)));
   }
@@ -759,8 +841,8 @@ export class PostgresStore implements ConversationStore, PortableStore {
     try {
       return await this.#readEntries(row);
     } catch (error) {
-      const values = [row.key, row.epoch, owner];
-      await this.#database.query({ text: RELEASE, values }).catch(() => undefined);
+      const { key, epoch } = row;
+      await releaseRow(this.#database, { key, epoch, owner }).catch(() => undefined);
       throw error;
     }
   }

@@ -1,4 +1,5 @@
 /** Writes a conversation in PostgreSQL: each append is one statement, which does nothing once the lease was lost. */
+import type { QueryResultRow } from "pg";
 import {
   type ChainLine,
   chainLineToText,
@@ -16,15 +17,16 @@ import { metadataFile } from "../fs/conversation-files.ts";
 import { EVENTS } from "../fs/conversation-folders.ts";
 import { ChainGrowth, type ChainHead, findChainLine } from "../chain-growth.ts";
 import type { SecretSockets } from "../fs/secret-sockets.ts";
-import type { AnswerListener, ConversationWriter, MetadataChange } from "../port.ts";
+import type { AnswerListener, ConversationWriter, LeftTurn, MetadataChange } from "../port.ts";
 import { Releasable } from "../release-listeners.ts";
 import { StorageError } from "../storage-error.ts";
-import type { Database, Queries } from "./database.ts";
+import { type Database, type Queries, SERVER_MS } from "./database.ts";
 import type { Leases } from "./leases.ts";
 import { type Listening, notifySql } from "./listening.ts";
 import { Offers } from "./offers.ts";
 import type { TurnSignature, TurnSigner } from "./turn-keys.ts";
 import type { LastTurn, StoredEntry, TurnState } from "./turn-state.ts";
+import type { WakeUps } from "./wake-ups.ts";
 
 /** The row of the conversation, once its lease is taken. */
 export interface OpenedRow {
@@ -50,6 +52,7 @@ export interface WriterParts {
   readonly openSecrets?: () => Promise<Pick<SecretSockets, "listen">>;
   /** Told what the chain has grown to. Never throws. */
   readonly noteHead?: (end: ChainHead) => Promise<void>;
+  readonly wakeUps: WakeUps;
   readonly stream: ConversationStream;
   readonly turn: LastTurn;
 }
@@ -130,7 +133,7 @@ export async function appendRows(
           length = length + cardinality($4::text[]),
           last_event_at = $5,
           open_turn = $6,
-          ready_at = $7,
+          ready_at = ${readySql("$7")},
           is_own_turn = $8,
           turn_key = $9,
           turn_signature = $10,
@@ -165,13 +168,52 @@ export async function appendRows(
   return rows.length > 0;
 }
 
-/** Of a lease, by key, epoch and owner. */
-export const RELEASE = `with freed as (
+/** What `TurnState` says as the server's time. */
+export function readySql(parameter: string): string {
+  return `case when ${parameter}::bigint = 0 then ${SERVER_MS} else ${parameter} end`;
+}
+
+/** So often is a turn tried again that fails: for a quarter of an hour, more or less. */
+const MAX_FAILURES = 10;
+const MAX_PAUSE_MS = 300_000;
+
+/** Of a lease, by key, epoch and owner; then the queue, and the failure. */
+const RELEASE = `with freed as (
     update jp.conversations set
-      lease_owner = null, lease_holder = null, lease_until = null, changed = pg_current_xact_id()
+      lease_owner = null, lease_holder = null, lease_until = null,
+      queue = coalesce($4, queue),
+      failures = case when $5::text is null or ready_at is null then 0 else failures + 1 end,
+      ready_at = case
+        when $5 is null or ready_at is null then ready_at
+        when $5 = 'retry' and failures + 1 < ${MAX_FAILURES}
+          then ${SERVER_MS} + least(1000 * 2 ^ failures, ${MAX_PAUSE_MS})
+      end,
+      changed = pg_current_xact_id()
     where key = $1 and epoch = $2 and lease_owner = $3
-    returning workspace, id
-  ) select ${notifySql("changed", "workspace", "id")} from freed`;
+    returning workspace, id, queue, ready_at
+  ) select workspace, queue, ready_at, ${notifySql("changed", "workspace", "id")} from freed`;
+
+/** A conversation that was let go. */
+export interface FreedRow {
+  readonly workspace: string;
+  readonly queue: string;
+  /** As in the table. */
+  readonly ready_at: string | null;
+}
+
+/** Undefined if someone else has it by now. */
+export async function releaseRow(
+  queries: Queries,
+  { key, epoch, owner }: Pick<OpenedRow, "key" | "epoch" | "owner">,
+  { queue, failure }: LeftTurn = {},
+): Promise<FreedRow | undefined> {
+  const [row] = await queries.query<FreedRow & QueryResultRow>({
+    name: "jp_release",
+    text: RELEASE,
+    values: [key, epoch, owner, queue ?? null, failure ?? null],
+  });
+  return row;
+}
 
 interface Waiting {
   readonly entries: readonly StreamEntry[];
@@ -193,6 +235,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
   #isReleased = false;
   /** Once something was decided. */
   #chain: ChainGrowth | undefined;
+  #left: LeftTurn = {};
   /** Why nothing more can be written. */
   #failure: StorageError | undefined;
 
@@ -386,6 +429,10 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     return listening;
   }
 
+  leaveTo(left: LeftTurn): void {
+    this.#left = { ...this.#left, ...left };
+  }
+
   protected async close(): Promise<void> {
     const { database, row } = this.#parts;
     for (const listening of this.#listeners) listening[Symbol.dispose]();
@@ -397,13 +444,10 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     const end = this.#failure === undefined ? this.#chain?.end : undefined;
     if (end !== undefined) await this.#parts.noteHead?.(end);
     // If it fails, the lease runs out.
-    await database
-      .query({
-        name: "jp_release",
-        text: RELEASE,
-        values: [row.key, row.epoch, row.owner],
-      })
-      .catch(() => undefined);
+    const freed = await releaseRow(database, row, this.#left).catch(() => undefined);
+    if (freed?.ready_at == null) return;
+    const { workspace, queue, ready_at: at } = freed;
+    await this.#parts.wakeUps.send({ workspace, queue, id: row.id, at: Number(at) });
   }
 
   #fail(error: StorageError): StorageError {

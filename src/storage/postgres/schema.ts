@@ -32,8 +32,12 @@ const MIGRATIONS: readonly string[] = [
     last_event_at text,
     -- Where the last turn starts, if it is not complete.
     open_turn integer,
-    -- When it can go on, in milliseconds since the epoch: 0 for now, null while it waits for someone.
+    -- Since when, or from when on, it can go on, in milliseconds since the epoch. Null while it waits for someone.
     ready_at bigint,
+    -- The workers that continue it.
+    queue text not null default 'default',
+    -- How often in a row it could not go on.
+    failures integer not null default 0,
     is_own_turn boolean not null default false,
     -- The last writer's, over all of the last turn: see TurnKeys.
     turn_key text,
@@ -49,7 +53,7 @@ const MIGRATIONS: readonly string[] = [
   create index on jp.conversations (workspace, created_at, id);
   create index on jp.conversations (workspace, changed);
   create index on jp.conversations (workspace, key) where open_turn is not null;
-  create index on jp.conversations (ready_at) where ready_at is not null;
+  create index on jp.conversations (workspace, queue, ready_at) where ready_at is not null;
 
   create table jp.events (
     conversation bigint not null references jp.conversations (key) on delete cascade,

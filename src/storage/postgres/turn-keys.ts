@@ -44,6 +44,11 @@ export class TurnSigner {
     return { key: this.#own, signature };
   }
 
+  /** The keys whose turns go on here. */
+  get accepted(): readonly string[] {
+    return [...this.#accepted];
+  }
+
   /** Whether an accepted key has signed it. */
   accepts(digest: TurnDigest, { key, signature }: TurnSignature): boolean {
     if (!this.#accepted.has(key)) return false;

@@ -17,6 +17,8 @@ import type {
   ListPendingTurnsOptions,
   PendingTurn,
   RecordPiece,
+  RunningWork,
+  WorkOptions,
 } from "../port.ts";
 import type { PortableStore } from "../portable.ts";
 import { StorageError } from "../storage-error.ts";
@@ -131,6 +133,10 @@ export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles {
 
   async unarchive(id: ConversationId): Promise<void> {
     return (await this.#store()).unarchive(id);
+  }
+
+  async work(options: WorkOptions): Promise<RunningWork> {
+    return (await this.#store()).work(options);
   }
 
   /** For copies to and from other stores. */

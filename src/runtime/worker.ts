@@ -1,0 +1,145 @@
+/** Workers: processes that continue the turns of a store, whoever has left them. */
+import { setTimeout as pause } from "node:timers/promises";
+import { assertNothingWaits, startTurn } from "../agent/index.ts";
+import { type Directory, endOf } from "../conversation/index.ts";
+import type { ConversationStore, ConversationWriter } from "../storage/index.ts";
+import { type Clock, JpError, type Json, systemClock, toError } from "../util/index.ts";
+import { type Message, toCheckedMessage } from "./data.ts";
+import type { RecoveredTurn } from "./resuming.ts";
+import { resumeTurn } from "./turn.ts";
+import type { ResumeOptions } from "./turn-options.ts";
+
+/** How to leave a turn to workers. */
+export interface EnqueueOptions {
+  /** Which workers: see `WorkerOptions.queue`. Those of the conversation by default, which are `default` at first. */
+  readonly queue?: string;
+  /** See `TurnOptions.discardsPending`. */
+  readonly discardsPending?: boolean;
+  /** See `TurnOptions.directory`. */
+  readonly directory?: Directory;
+  readonly clock?: Clock;
+}
+
+/**
+ * Records a message, and leaves the turn to a worker, which takes it up once the conversation is released. Where the store has no workers,
+ * `recover` does. Throws like `runTurn` for the message, `turn_waiting` and `write_failed`.
+ */
+export async function enqueueTurn(
+  conversation: ConversationWriter,
+  message: string | Message,
+  { queue, discardsPending = false, directory, clock = systemClock }: EnqueueOptions = {},
+): Promise<void> {
+  const { message: request } = await toCheckedMessage(message);
+  if (!discardsPending) assertNothingWaits(conversation, request);
+  const before = endOf(conversation.stream);
+  await conversation.append(...startTurn(before, request, { clock, directory }));
+  if (queue !== undefined) conversation.leaveTo?.({ queue });
+}
+
+/** What a worker does. */
+export interface WorkerOptions<Data = Json> {
+  /** One with workers: a database. */
+  readonly store: Pick<ConversationStore, "work">;
+  /**
+   * What turns are continued with: the same for all, or by conversation. What needs a person is left for later, unless
+   * `defer` is false.
+   */
+  readonly turn:
+    | ResumeOptions<Data>
+    | ((conversation: ConversationWriter) => ResumeOptions<Data> | Promise<ResumeOptions<Data>>);
+  /** Only turns that were left to workers of this name. `default` if absent. */
+  readonly queue?: string;
+  /** The most turns at once; 4 if absent. */
+  readonly concurrency?: number;
+  /** Stops the worker: it takes up no other turn, and ends once those that run have ended. */
+  readonly signal?: AbortSignal;
+  /** So long may they still run; then they are left to other workers. 20 seconds if absent. */
+  readonly graceMs?: number;
+  /** Told what became of each turn. Must not throw. */
+  readonly onTurn?: (turn: RecoveredTurn<Data>) => void;
+  /** Told what goes wrong between turns, such as a database that cannot be reached for a while. Must not throw. */
+  readonly onProblem?: (problem: Error) => void;
+}
+
+const CONCURRENCY = 4;
+const GRACE_MS = 20_000;
+
+/**
+ * Continues turns of the store that can go on, wherever they were left: those that were enqueued, those whose last question was
+ * answered, those that have waited too long for an answer, and those whose process is gone. Each runs until it ends or
+ * waits. One that fails is tried again after a pause. Resolves once the worker has stopped. Throws `no_workers`, `store_package_missing`, `store_not_migrated` and
+ * `store_unreachable`.
+ */
+export async function runWorker<Data = Json>(options: WorkerOptions<Data>): Promise<void> {
+  const { store, queue = "default", concurrency = CONCURRENCY, signal, onProblem } = options;
+  if (store.work === undefined) throw noWorkersError();
+  if (signal?.aborted === true) return;
+  const turnsEnd = new AbortController();
+  const work = await store.work({
+    queue,
+    concurrency,
+    run: (conversation) => runLeft(conversation, options, turnsEnd.signal),
+    ...(onProblem !== undefined && { onProblem }),
+  });
+  await untilAborted(signal);
+  const stopped = work.stop();
+  const isOver = pause(options.graceMs ?? GRACE_MS, undefined, { ref: false });
+  await Promise.race([stopped, isOver]);
+  turnsEnd.abort();
+  await stopped;
+}
+
+/** Keeps the process running. */
+async function untilAborted(signal: AbortSignal | undefined): Promise<void> {
+  const alive = setInterval(() => undefined, 2 ** 30);
+  await new Promise((resolve) => signal?.addEventListener("abort", resolve, { once: true }));
+  clearInterval(alive);
+}
+
+/** Never throws. */
+async function runLeft<Data>(
+  conversation: ConversationWriter,
+  { turn, onTurn }: WorkerOptions<Data>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { id } = conversation;
+  try {
+    await using open = conversation;
+    const result = await resumeLeft(open, turn, signal);
+    onTurn?.({ conversation: id, ...result });
+  } catch (error) {
+    onTurn?.({ conversation: id, type: "failed", error: toError(error) }); // It could not be released.
+  }
+}
+
+async function resumeLeft<Data>(
+  conversation: ConversationWriter,
+  turn: WorkerOptions<Data>["turn"],
+  stop: AbortSignal,
+): Promise<TurnOutcome<Data>> {
+  try {
+    const options = typeof turn === "function" ? await turn(conversation) : turn;
+    const signal = options.signal === undefined ? stop : AbortSignal.any([options.signal, stop]);
+    const result = await resumeTurn(conversation, { defer: true, ...options, signal });
+    // It would go on for ever, and cost.
+    if (result.type === "cycle_limit") conversation.leaveTo?.({ failure: "final" });
+    return { type: "resumed", turn: result };
+  } catch (error) {
+    conversation.leaveTo?.({ failure: "retry" });
+    return { type: "failed", error: toError(error) };
+  }
+}
+
+type TurnOutcome<Data> =
+  RecoveredTurn<Data> extends infer Turn
+    ? Turn extends unknown
+      ? Omit<Turn, "conversation">
+      : never
+    : never;
+
+function noWorkersError(): JpError {
+  return new JpError("no_workers", "Only a store in a database has workers.", {
+    hint: 'Open it with openStore("postgres://…").',
+    commandHint: "Name one: jp --store postgres://ana@db.example.com/jp worker",
+  });
+}

@@ -1,0 +1,273 @@
+/** Workers on a real database: they take up turns that others have left. */
+import { expect, onTestFinished, test } from "vitest";
+import { at } from "../../src/conversation/events.fixture.ts";
+import { eventsOf } from "../../src/conversation/index.ts";
+import {
+  answerInquiry,
+  defineTool,
+  enqueueTurn,
+  listPending,
+  migrateStore,
+  type RecoveredTurn,
+  runTurn,
+  runWorker,
+  type Tool,
+  type WorkerOptions,
+} from "../../src/index.ts";
+import { Database } from "../../src/storage/postgres/database.ts";
+import type { ModelRequest } from "../../src/provider/index.ts";
+import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
+import { FakeClock, ScriptedModel } from "../../src/testing/index.ts";
+import { booleanQuestion } from "../../src/tool/index.ts";
+import { migratedDatabase } from "../support/postgres.ts";
+
+const CALL = { type: "tool_call", id: "call_1", name: "pay", arguments: {} } as const;
+
+function payTool(seen: unknown[] = []): Tool {
+  return defineTool({
+    name: "pay",
+    description: "Pays.",
+    parameters: { type: "object" },
+    async run(_args, { ask }) {
+      const isSure = await ask(booleanQuestion("sure", "Pay?"));
+      seen.push(isSure);
+      return isSure ? "Paid." : "Not paid.";
+    },
+  });
+}
+
+/** A workspace of its own, and workers on it that stop with the test. */
+async function openFleet() {
+  const url = await migratedDatabase();
+  await migrateStore(url);
+  const workspace = crypto.randomUUID();
+  const database = new Database(url);
+  const open = () => new PostgresStore({ url, workspace, pid: process.pid });
+  const store = open();
+  const workers: { readonly stop: () => void; readonly ended: Promise<void> }[] = [];
+  onTestFinished(async () => {
+    for (const { stop } of workers) stop();
+    await Promise.all(workers.map(({ ended }) => ended));
+    await store.close();
+    await database.close();
+  });
+  /** What became of the turns, one after the other. */
+  const startWorker = (options: Omit<WorkerOptions, "store">) => {
+    const own = open();
+    const turns: RecoveredTurn[] = [];
+    let tell = Promise.withResolvers<void>();
+    const stopping = new AbortController();
+    const worker = runWorker({
+      ...options,
+      signal: stopping.signal,
+      store: own,
+      onTurn: (turn) => {
+        turns.push(turn);
+        tell.resolve();
+        tell = Promise.withResolvers();
+      },
+    });
+    const stop = () => stopping.abort();
+    const ended = worker.finally(() => own.close());
+    workers.push({ stop, ended });
+    const nextTurn = async (): Promise<RecoveredTurn> => {
+      while (turns.length === 0) await tell.promise;
+      return turns.shift() as RecoveredTurn; // There is one.
+    };
+    return { nextTurn, stop, ended };
+  };
+  return { store, database, workspace, startWorker };
+}
+
+function textOf(turn: RecoveredTurn): string | undefined {
+  return turn.type === "resumed" ? `${turn.turn.type}: ${turn.turn.text}` : turn.error.message;
+}
+
+test("a message that is enqueued is answered by a worker", async () => {
+  const { store, startWorker } = await openFleet();
+  const { nextTurn } = startWorker({ turn: { model: new ScriptedModel({ replies: ["Hi."] }) } });
+  const conversation = await store.create({});
+  await enqueueTurn(conversation, "Hello?");
+  await conversation.release();
+  expect(textOf(await nextTurn())).toBe("done: Hi.");
+  const { stream } = await store.load(conversation.id);
+  expect([...eventsOf(stream.entries)].map(({ type }) => type)).toEqual([
+    "turn_start",
+    "chat_request",
+    "turn_resume",
+    "chat_response",
+  ]);
+});
+
+test("a turn that waits goes on at a worker once someone has answered, and its tool runs once", async () => {
+  const { store, startWorker } = await openFleet();
+  const seen: unknown[] = [];
+  const tools = [payTool(seen)];
+  const conversation = await store.create({});
+  const asking = new ScriptedModel({ replies: [[CALL]] });
+  await runTurn({ conversation, model: asking, tools, defer: true }, "Pay.");
+  await conversation.release();
+  const { nextTurn } = startWorker({
+    turn: { model: new ScriptedModel({ replies: ["It is paid."] }), tools },
+  });
+  const [item] = await listPending(store);
+  expect(await answerInquiry(store, item ?? "", { answer: true })).toEqual({ type: "recorded" });
+  expect(textOf(await nextTurn())).toBe("done: It is paid.");
+  expect(seen).toEqual([true]);
+});
+
+test("a turn goes on without a wake-up: every row of the queue is deleted", async () => {
+  const { store, database, startWorker } = await openFleet();
+  const conversation = await store.create({});
+  await enqueueTurn(conversation, "Hello?");
+  await conversation.release();
+  await database.query({ text: "delete from jp_queue.job" });
+  const { nextTurn } = startWorker({ turn: { model: new ScriptedModel({ replies: ["Hi."] }) } });
+  expect(textOf(await nextTurn())).toBe("done: Hi.");
+});
+
+test("a turn whose process is gone goes on elsewhere once its lease has run out", async () => {
+  const { store, database, workspace, startWorker } = await openFleet();
+  const frozen = await store.create({});
+  await enqueueTurn(frozen, "Hello?");
+  await database.query({
+    text: `update jp.conversations c set lease_until = now() - interval '1 second'
+      from jp.workspaces w where w.key = c.workspace and w.name = $1`,
+    values: [workspace],
+  });
+  const { nextTurn } = startWorker({ turn: { model: new ScriptedModel({ replies: ["Hi."] }) } });
+  expect(textOf(await nextTurn())).toBe("done: Hi.");
+  await expect(
+    frozen.append({ type: "turn_end", timestamp: at(1), reason: "stopped" }),
+  ).rejects.toThrow("another process has taken it over");
+});
+
+test("a worker takes only what is left to it", async () => {
+  const { store, startWorker } = await openFleet();
+  const others = await store.create({});
+  await enqueueTurn(others, "For others.", { queue: "gpu" });
+  await others.release();
+  const { nextTurn } = startWorker({ turn: { model: new ScriptedModel({ replies: ["Hi."] }) } });
+  const own = await store.create({});
+  await enqueueTurn(own, "For everyone.");
+  await own.release();
+  expect((await nextTurn()).conversation).toBe(own.id);
+  const gpu = startWorker({
+    queue: "gpu",
+    turn: { model: new ScriptedModel({ replies: ["Beep."] }) },
+  });
+  expect([(await gpu.nextTurn()).conversation, (await store.load(own.id)).id]).toEqual([
+    others.id,
+    own.id,
+  ]);
+});
+
+test("a turn that fails is tried again, each time after a longer pause", async () => {
+  const { store, database, startWorker } = await openFleet();
+  const conversation = await store.create({});
+  await enqueueTurn(conversation, "Hello?");
+  await conversation.release();
+  const failing = () => {
+    throw new Error("no config");
+  };
+  const { nextTurn } = startWorker({ turn: failing });
+  expect(textOf(await nextTurn())).toBe("no config");
+  expect(textOf(await nextTurn())).toBe("no config");
+  const [row] = await database.query<{ readonly failures: number; readonly pause: string }>({
+    text: `select failures, ready_at - floor(extract(epoch from clock_timestamp()) * 1000)::bigint as pause
+      from jp.conversations where id = $1`,
+    values: [conversation.id],
+  });
+  expect([row?.failures, Number(row?.pause) > 1000]).toEqual([2, true]);
+});
+
+test("a turn that has used up its requests is left alone", async () => {
+  const { store, database, startWorker } = await openFleet();
+  const conversation = await store.create({});
+  await enqueueTurn(conversation, "Hello?");
+  await conversation.release();
+  const tools = [
+    defineTool({
+      name: "pay",
+      description: "Pays.",
+      parameters: { type: "object" },
+      run: async () => "Paid.",
+    }),
+  ];
+  const model = new ScriptedModel({ replies: [[CALL]] });
+  const { nextTurn } = startWorker({ turn: { model, tools, maxCycles: 1 } });
+  expect(textOf(await nextTurn())).toBe("cycle_limit: ");
+  const text = "select ready_at from jp.conversations where id = $1 and lease_owner is null";
+  const values = [conversation.id];
+  await expect.poll(() => database.query({ text, values })).toEqual([{ ready_at: null }]);
+});
+
+test("a question that no one has answered in time goes on by itself", async () => {
+  const { store, startWorker } = await openFleet();
+  const clock = new FakeClock();
+  const tools = [payTool()];
+  const conversation = await store.create({});
+  const asking = new ScriptedModel({ replies: [[CALL]] });
+  // The clock of the fixture is in the past, and so is the deadline: it is due at once.
+  const toolConfig = { pay: { questions: { sure: { deadline: "1m" } } } };
+  await runTurn({ conversation, model: asking, tools, toolConfig, defer: true, clock }, "Pay.");
+  await conversation.release();
+  const { nextTurn } = startWorker({
+    turn: { model: new ScriptedModel({ replies: ["No one said."] }), tools, toolConfig },
+  });
+  expect(textOf(await nextTurn())).toBe("done: No one said.");
+});
+
+test("a worker that is stopped lets its turns end", async () => {
+  const { store, startWorker } = await openFleet();
+  const conversation = await store.create({});
+  await enqueueTurn(conversation, "Pay.");
+  await conversation.release();
+  const started = Promise.withResolvers<void>();
+  const done = Promise.withResolvers<string>();
+  const tools = [
+    defineTool({
+      name: "pay",
+      description: "Pays.",
+      parameters: { type: "object" },
+      run: () => {
+        started.resolve();
+        return done.promise;
+      },
+    }),
+  ];
+  const model = new ScriptedModel({ replies: [[CALL], "It is paid."] });
+  const { nextTurn, stop, ended } = startWorker({ turn: { model, tools } });
+  await started.promise;
+  stop();
+  done.resolve("Paid.");
+  await ended;
+  expect(textOf(await nextTurn())).toBe("done: It is paid.");
+});
+
+test("a worker that may not wait any longer leaves its turns to others", async () => {
+  const { store, startWorker } = await openFleet();
+  const conversation = await store.create({});
+  await enqueueTurn(conversation, "Hello?");
+  await conversation.release();
+  const started = Promise.withResolvers<void>();
+  const model = {
+    id: "slow/slow",
+    async *stream({ signal }: ModelRequest) {
+      started.resolve();
+      await new Promise((_, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason as Error));
+      });
+      yield* [];
+    },
+  };
+  const { nextTurn, stop, ended } = startWorker({ turn: { model }, graceMs: 1 });
+  await started.promise;
+  stop();
+  await ended;
+  expect(textOf(await nextTurn())).toBe("interrupted: ");
+  const next = startWorker({
+    turn: { model: new ScriptedModel({ replies: ["Hi."] }) },
+  });
+  expect(textOf(await next.nextTurn())).toBe("done: Hi.");
+});
