@@ -1,7 +1,7 @@
 // Builds dist/: the command as split CommonJS (it starts faster than ESM), and the library as split ESM
 // with its types, and the page of the desk. Everything that they import is inside, except koffi's binaries, one package for each
-// platform (see `optionalDependencies` in package.json), the driver and the queue of PostgreSQL, and OpenTelemetry's API, which has to be the one
-// that an SDK uses (see `peerDependencies`). The types of other packages are inside too, as copies.
+// platform (see `optionalDependencies` in package.json), the driver and the queue of PostgreSQL, and OpenTelemetry's API, which has
+// to be the one that an SDK uses (see `peerDependencies`). What the types use of other packages is inside too.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -20,6 +20,7 @@ import path from "node:path";
 import process from "node:process";
 import { transform } from "esbuild";
 import { rolldown } from "rolldown";
+import { dts } from "rolldown-plugin-dts";
 import { commandBuiltins, libraryBuiltins } from "./light-builtins.mjs";
 import { plainExports } from "./plain-exports.mjs";
 import {
@@ -38,12 +39,6 @@ const ENTRIES = Object.values(manifest.exports).flatMap(({ types }) =>
 const MINIJINJA_WASM = "node_modules/minijinja-js/dist/web/minijinja_js_bg.wasm";
 /** Its data is in `src/config/price-table.ts`. */
 const PRICES = "node_modules/@pydantic/genai-prices/dist/index.js";
-/** Packages whose types are in ours, and the one file that declares them. */
-const COPIED_TYPES = {
-  "@ai-sdk/provider": "node_modules/@ai-sdk/provider/dist/index.d.ts",
-  "json-schema": "node_modules/@types/json-schema/index.d.ts",
-  valibot: "node_modules/valibot/dist/index.d.mts",
-};
 
 const [OLDEST_MAJOR, OLDEST_MINOR] = manifest.engines.node.match(/\d+/g).map(Number);
 /** At the start of the library, which would fail later and less clearly. Browsers use parts of it. */
@@ -165,6 +160,26 @@ function withLightStreams(code) {
   const added = `import { ${imports} } from ${JSON.stringify(LIGHT_STREAMS)};`;
   return { code: `${added} ${code}`, map: null }; // The lines stay the same.
 }
+
+/**
+ * Makes `v.GenericSchema` a name that is imported by itself: of a package that is imported as a whole, all types would be
+ * kept.
+ */
+const namedValibot = {
+  name: "named-valibot",
+  transform: {
+    order: "pre",
+    filter: { id: /\.d\.ts$/, code: /^import \* as v from "valibot";$/m },
+    handler: (code) => {
+      const names = new Set();
+      const named = code.replaceAll(/\bv\.([A-Za-z]\w*)/g, (_, name) => {
+        names.add(`${name} as v_${name}`);
+        return `v_${name}`;
+      });
+      return named.replace("* as v from", `{ ${[...names].join(", ")} } from`);
+    },
+  },
+};
 
 /** The page uses only what runs anywhere, from folders that have more: what it does not use is left out. */
 const unusedNode = {
@@ -308,7 +323,7 @@ const FINE_WARNINGS = new Set(["INEFFECTIVE_DYNAMIC_IMPORT", "PLUGIN_TIMINGS"]);
 // Built beside the version in use and swapped at the end, so that no one runs half of it.
 const made = `dist-${process.pid}`;
 try {
-  const [launcher, command, library, page] = await Promise.all([
+  const [launcher, command, library, page, types] = await Promise.all([
     bundle(
       { jp: "src/cli/main.ts" },
       { dir: `${made}/bin`, format: "cjs", extension: "cjs", minify: true },
@@ -346,15 +361,7 @@ try {
   await rewrite(`${made}/bin`, commandFiles, { charset: "ascii", minifyWhitespace: true });
   writeHelp(`${made}/bin`);
   copyFileSync(MINIJINJA_WASM, path.join(made, path.basename(MINIJINJA_WASM)));
-  writeNotices([
-    ...launcher,
-    ...command,
-    ...library,
-    ...page,
-    ...Object.values(COPIED_TYPES),
-    MINIJINJA_WASM,
-    PRICES,
-  ]);
+  writeNotices([...launcher, ...command, ...library, ...page, ...types, MINIJINJA_WASM, PRICES]);
   swap();
 } finally {
   rmSync(made, { recursive: true, force: true });
@@ -510,9 +517,7 @@ async function bundlePage(dir) {
     },
     "write",
   );
-  const names = new Set(output.map(({ fileName }) => fileName));
-  const missing = output.flatMap(({ imports }) => imports.filter((name) => !names.has(name)));
-  if (missing.length > 0) throw new Error(`The page cannot import ${missing.join(", ")}.`);
+  assertComplete(output);
   const style = readFileSync(`${source}/app.css`);
   const styleName = `app-${createHash("sha256").update(style).digest("hex").slice(0, 8)}.css`;
   writeFileSync(`${dir}/${styleName}`, style);
@@ -521,6 +526,15 @@ async function bundlePage(dir) {
     .replace("app.js", output.find(({ isEntry }) => isEntry).fileName);
   writeFileSync(`${dir}/index.html`, html);
   return filesIn(output);
+}
+
+/** Throws if something is imported that is not in the bundle, apart from what may be. */
+function assertComplete(output, fine = /^$/) {
+  const names = new Set(output.map(({ fileName }) => fileName));
+  const missing = output.flatMap(({ imports }) =>
+    imports.filter((name) => !names.has(name) && !fine.test(name)),
+  );
+  if (missing.length > 0) throw new Error(`Not in the bundle: ${missing.join(", ")}.`);
 }
 
 async function generate(input, options, how = "generate") {
@@ -583,35 +597,40 @@ function writeHelp(folder) {
   writeFileSync(`${folder}/help.txt`, help.stdout);
 }
 
-/** The declarations that users can reach from an entry. */
+/**
+ * The declarations of each entry, and what several of them share: hundreds of small files would take twice their size on disk.
+ * As the compiler writes them, they stay in `dist/types`, for the report in `api/`. Returns what is in them.
+ */
 async function writeTypes(folder) {
-  const words = ["--project", "tsconfig.build.json", "--outDir", folder];
+  const compiled = `${made}/types`;
+  const words = ["--project", "tsconfig.build.json", "--outDir", compiled];
   const [status] = await once(spawn("tsc", words, { stdio: "inherit" }), "close");
   if (status !== 0) throw new Error("The types have errors: see above.");
 
-  const copies = Object.entries(COPIED_TYPES).map(([name, source]) => {
-    const copy = `${folder}/external/${toFileName(name)}.d.ts`;
-    mkdirSync(path.dirname(copy), { recursive: true });
-    copyFileSync(source, copy);
-    return { name, copy };
-  });
-  const reached = new Set(ENTRIES.map((entry) => path.join(folder, `${entry}.d.ts`)));
-  for (const file of reached) {
-    let code = readFileSync(file, "utf8");
-    for (const { name, copy } of copies) {
-      const relative = path.relative(path.dirname(file), copy).replace(/\.d\.ts$/, ".ts");
-      const specifier = relative.startsWith(".") ? relative : `./${relative}`;
-      code = code.replaceAll(new RegExp(`from ["']${name}["']`, "g"), `from "${specifier}"`);
-    }
-    writeFileSync(file, code);
-    for (const [, target] of code.matchAll(/(?:from |import |import\()"(\..+?)\.ts"/g)) {
-      reached.add(path.join(path.dirname(file), `${target}.d.ts`));
-    }
-  }
-  for (const name of readdirSync(folder, { recursive: true })) {
-    const file = path.join(folder, name);
-    if (name.endsWith(".d.ts") && !reached.has(file)) rmSync(file);
-  }
+  const output = await generate(
+    {
+      input: Object.fromEntries(ENTRIES.map((entry) => [entry, `${compiled}/${entry}.d.ts`])),
+      external: /^node:/,
+      resolve: {
+        alias: { "json-schema": path.resolve("node_modules/@types/json-schema/index.d.ts") },
+      },
+      // It never generates declarations here; by default it would look for a compiler's API.
+      plugins: [namedValibot, dts({ dtsInput: true, generator: "oxc", tsconfig: false })],
+    },
+    {
+      dir: folder,
+      format: "esm",
+      minifyInternalExports: false,
+      // A compiler may load no types by itself.
+      postBanner: '/// <reference types="node" preserve="true" />',
+      postFooter: "export {};", // Else, declarations that have no `export` would be exported as well.
+      // Without a hash, which would be another one in each build.
+      chunkFileNames: ({ moduleIds }) => `${path.basename(path.dirname(moduleIds.at(-1)))}.d.ts`,
+    },
+    "write",
+  );
+  assertComplete(output, /^node:/);
+  return filesIn(output);
 }
 
 /** Throws if something that is bundled or installed is not known, or has a licence that is not known to be fine. */

@@ -1,5 +1,3 @@
-/// <reference types="node" preserve="true" />
-// The library's declarations use types of Node. Every folder imports this one, so all of them get these.
 export { abortable, settlesWithin } from "./promises.ts";
 export {
   assertNever,

@@ -8,6 +8,7 @@ import {
   exportsOf,
   isExportedType,
   keyOf,
+  packedNamesOf,
   readEntries,
   referencesOf,
 } from "../support/declarations.ts";
@@ -17,6 +18,10 @@ const entries = readEntries();
 const exported = entries.flatMap(exportsOf);
 
 describe("exported names", () => {
+  test.each(entries)("are the only ones that programs can import ($name)", (entry) => {
+    expect(packedNamesOf(entry)).toEqual(exportsOf(entry).map(({ name }) => name));
+  });
+
   test("have a doc comment", () => {
     const undocumented = exported.filter(({ isDocumented }) => !isDocumented).map(keyOf);
     expect([...new Set(undocumented)]).toEqual([]);

@@ -123,19 +123,25 @@ export function linkPackage(project: string, name: string): void {
 export interface Installed {
   /** By name. */
   readonly packages: readonly string[];
+  /** On disk, in whole blocks: a small file takes as much as one of 4096 bytes. */
   readonly bytes: number;
 }
+
+const BLOCK = 4096;
 
 /** What npm has put into a project. */
 export function findInstalled(project: string): Installed {
   const root = path.join(project, "node_modules");
-  const files = readdirSync(root, { recursive: true, withFileTypes: true })
+  const entries = readdirSync(root, { recursive: true, withFileTypes: true });
+  const files = entries
     .filter((entry) => entry.isFile())
     .map((entry) => path.join(entry.parentPath, entry.name));
   const packages = files.flatMap((file) => {
     const [, name] = /^((?:@[^/]+\/)?[^/]+)\/package\.json$/.exec(path.relative(root, file)) ?? [];
     return name === undefined ? [] : [name];
   });
-  const bytes = files.reduce((sum, file) => sum + statSync(file).size, 0);
-  return { packages: packages.toSorted(), bytes };
+  const blocks = files.map((file) => Math.ceil(statSync(file).size / BLOCK));
+  const folders = entries.length - files.length;
+  const all = blocks.reduce((sum, each) => sum + each, folders);
+  return { packages: packages.toSorted(), bytes: all * BLOCK };
 }

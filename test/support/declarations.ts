@@ -1,4 +1,7 @@
-/** The declarations of the built library: what each entry point exports, and what that refers to. */
+/**
+ * The declarations of the built library, as the compiler wrote them: what each entry point exports, and what that refers to.
+ * The package has them bundled.
+ */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { ROOT } from "./documents.ts";
@@ -9,6 +12,8 @@ export interface Entry {
   readonly name: string;
   /** Its `index.d.ts`, relative to the root. */
   readonly file: string;
+  /** The same in the package. */
+  readonly packed: string;
 }
 
 /** Where a name is declared, and how. */
@@ -29,6 +34,7 @@ export interface Deprecation {
 
 const COMMENT = /\/\*\*[\s\S]*?\*\//g;
 const RE_EXPORT = /^export (?:type )?\{(?<names>[^}]*)\} from "(?<from>.+)\.ts";$/gm;
+const EXPORT_LIST = /^export (?:type )?\{([^}]*)\};$/gm;
 const IMPORT = /^import (?:type )?\{(?<names>[^}]*)\} from "(?<from>.+)\.ts";$/gm;
 const INLINE_IMPORT = /\bimport\("(?<from>.+?)\.ts"\)\.(?<names>\w+)/g;
 const KEYWORDS = "function|const|class|interface|type";
@@ -47,8 +53,26 @@ export function readEntries(): readonly Entry[] {
   return Object.entries(manifest.exports).flatMap(([place, target]) =>
     typeof target === "string"
       ? []
-      : [{ name: path.posix.join(manifest.name, place), file: path.normalize(target.types) }],
+      : [
+          {
+            name: path.posix.join(manifest.name, place),
+            file: path.normalize(target.types.replace("/lib/", "/types/")),
+            packed: path.normalize(target.types),
+          },
+        ],
   );
+}
+
+/** The names that programs can import from an entry point of the package, sorted. */
+export function packedNamesOf({ packed }: Entry): readonly string[] {
+  const text = read(packed);
+  const lists = [...text.matchAll(EXPORT_LIST)];
+  const listed = lists.flatMap(([, list = ""]) => splitNames(list));
+  // Where nothing is listed, not even in an empty list, TypeScript exports whatever is declared.
+  const own = statementsOf(packed).filter((code) => lists.length === 0 || isExported(code));
+  const names = new Set([...listed, ...own.map(nameOf)]);
+  names.delete("");
+  return [...names].toSorted();
 }
 
 /** What an entry point exports, sorted by name. */
