@@ -43,6 +43,8 @@ export function defineQuery(definition: Command): void {
     .option("--hide-reasoning", "Hide the model's reasoning")
     .option("--non-interactive", "Never prompt; apply the configured policy")
     .option("--defer", "Never prompt; leave questions for later and exit with status 4")
+    .option("--enqueue [queue]", "Leave the turn to a worker and print the conversation's id")
+    .option("--follow", "With --enqueue: show what the worker does until the turn ends or waits")
     .option("--continue-turn", "Continue an incomplete turn")
     .option("--discard-turn", "Discard an incomplete turn and start a new one")
     .option("--answers <file>", "Take all answers from a file; fail if one is missing")
@@ -67,6 +69,9 @@ the conversation. \`jp attachment\` lists and removes attachments.
 
 With -r, the new turn replaces the last one: the model no longer sees it, but it
 stays on record. jp prints the command that goes back to it.
+
+With --enqueue, which needs a store in a database, \`jp worker\` runs the turn,
+here or on another machine. Its questions wait; see \`jp inquiry ls --pending\`.
 
 With JP_PLAIN=1, questions are plain lines of text, for screen readers and
 simple terminals.

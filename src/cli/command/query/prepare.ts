@@ -70,6 +70,8 @@ export interface TurnRequest extends InteractionFlags {
   readonly schema?: JsonObject | undefined;
   /** Answers for everything that the turn asks. */
   readonly answers?: AnswersFile | undefined;
+  /** A worker asks the model. */
+  readonly isEnqueued?: boolean | undefined;
   /** Leave everything that needs a person for later. */
   readonly defer?: boolean | undefined;
   /** The same, except for this call. */
@@ -260,17 +262,31 @@ export function prepareCopy(
 
 async function reachModel(
   context: CommandContext,
-  { settings: { model: typed }, isSession = false }: TurnRequest,
+  { settings: { model: typed }, isSession = false, isEnqueued = false }: TurnRequest,
   { found, trusted: { config }, assistant }: LoadedTurn,
 ): Promise<ReachedModel> {
   const { promise: requestSent, resolve: onSent } = Promise.withResolvers<void>();
   const providers = openProviders(machineOf(context), config, { onSent });
+  if (isEnqueued) {
+    const model = unreachedModel(assistant.model);
+    return { model, providers, isNameInDoubt: false, requestSent };
+  }
   const isRemembered = found !== undefined && typed === undefined;
   const model = await findModel(providers, assistant.model, { isRemembered, isSession });
   const { aliases = {} } = config.providers?.llm ?? {};
   const isSpelledOut = typed !== undefined && !Object.hasOwn(aliases, typed);
   const isInDoubt = isSpelledOut && (await isNameInDoubt(providers, assistant.model));
   return { model, providers, isNameInDoubt: isInDoubt, requestSent };
+}
+
+/** One that someone else asks: this machine need not have a key for it. */
+function unreachedModel({ provider, name }: AssistantSettings["model"]): Model {
+  return {
+    id: `${provider}/${name}`,
+    stream: () => {
+      throw new TypeError("the turn was left to a worker");
+    },
+  };
 }
 
 /**

@@ -10,6 +10,7 @@ import type {
 import type { PartialConfig } from "../../../config/index.ts";
 import { type ConversationEvent, findSchema } from "../../../conversation/index.ts";
 import { createConfiguredTurn, loadTurnParts, openTools } from "../../../runtime/index.ts";
+import type { ConversationWriter } from "../../../storage/index.ts";
 import { wantsContent } from "../../../telemetry/index.ts";
 import type { TerminalPrompter } from "../../../terminal/index.ts";
 import { loadModule } from "../../../util/index.ts";
@@ -69,6 +70,10 @@ export interface QueryFlags
   readonly answers?: string;
   readonly defer?: boolean;
   readonly showPrompt?: boolean;
+  /** Leave the turn to a worker: to those of this name, or to any. */
+  readonly enqueue?: string | true;
+  /** Show what the worker does. */
+  readonly follow?: boolean;
 }
 
 /** Throws `ExitStatus` unless the turn succeeded. */
@@ -103,7 +108,11 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
   const { providers } = reached;
   await compactByFlag(turn.conversation, { compact }, { config, providers, context });
   await draft?.discard();
-  await send(context, turn);
+  if (options.enqueue === undefined) return void (await send(context, turn));
+  const { enqueue, follow } = await loadModule(() => import("./enqueue.ts"));
+  await enqueue(context, turn, options);
+  await turn.conversation.release();
+  if (options.follow === true) await follow(context, turn.conversation.id, request.view ?? {});
 }
 
 /** The incomplete turn of a conversation, and what may be asked. */
@@ -133,6 +142,30 @@ export async function continueTurn(
   else if (start.type !== "quit") await reportNoMessage({ isContinued: true, id }, context);
 }
 
+/**
+ * Continues a turn that a worker has taken up, without a terminal, and says how it ended instead of printing it. Undefined if
+ * nothing was left to do. Throws what is wrong with the config, the workspace and the model.
+ */
+export async function continueUnattended(
+  context: CommandContext,
+  opened: ConversationWriter,
+): Promise<TurnEnd | undefined> {
+  const request: TurnRequest = {
+    conversation: { id: opened.id },
+    opened,
+    settings: {},
+    start: { continueTurn: true },
+    nonInteractive: true,
+    defer: true,
+    view: { format: "json" },
+  };
+  const loaded = await loadTurn(context, request);
+  await using prepared = await prepareTurn(context, request, loaded);
+  if (prepared.start.type !== "resume") return undefined;
+  const { end } = await run(context, await openTurn(context, prepared));
+  return end;
+}
+
 /** Throws `usage` and `file_not_read`, and what reading the answers throws. */
 async function toRequest(
   words: readonly string[],
@@ -146,8 +179,9 @@ async function toRequest(
   const answers = await readAnswers(options.answers, context);
   const schema =
     options.schema === undefined ? undefined : await readSchema(options.schema, context);
-  assertCompatible(options);
+  assertCompatible(options, context);
   return {
+    isEnqueued: options.enqueue !== undefined,
     conversation: { new: isNew, id, fork, label, title, local, persist },
     settings: { cfg, model, mode, param, directives },
     start: { continueTurn: isContinued, discardTurn, replay, hasMessage: words.length > 0 },
@@ -162,7 +196,22 @@ async function toRequest(
 }
 
 /** Throws `usage`. */
-function assertCompatible({ new: isNew = false, id, fork, replay, compact }: QueryFlags): void {
+function assertCompatible(options: QueryFlags, { database }: CommandContext): void {
+  const { new: isNew = false, id, fork, replay, compact } = options;
+  const { enqueue, follow = false, continueTurn: isContinued = false } = options;
+  if (follow && enqueue === undefined) throw usageError("--follow needs --enqueue.");
+  if (enqueue !== undefined && database === undefined) {
+    throw usageError(
+      "--enqueue needs a store in a database: workers find the turn there.",
+      "Name one with --store postgres://… or JP_STORE, or set storage.url in your own config.",
+    );
+  }
+  if (enqueue !== undefined && isContinued) {
+    throw usageError(
+      "--enqueue takes a message.",
+      "Workers continue an incomplete turn by themselves, once it can go on.",
+    );
+  }
   if (isNew && id !== undefined) {
     throw usageError("-n and --id cannot be used together: a new conversation has no id yet.");
   }

@@ -1,0 +1,138 @@
+/** `jp query --enqueue`: leaves the turn to a worker, and `--follow`: shows what becomes of it. */
+import {
+  type ConversationEvent,
+  type ConversationId,
+  eventToPlainJson,
+  lastTurnOf,
+  readTurnProgress,
+} from "../../../conversation/index.ts";
+import { jsonLine, neutralize, oneLine } from "../../../render/index.ts";
+import { enqueueTurn } from "../../../runtime/index.ts";
+import type { WorkspaceStore } from "../../../storage/index.ts";
+import { type CommandContext, untilSignal } from "../../context.ts";
+import { directoryOf } from "../../directory.ts";
+import { ExitStatus, INTERRUPTED, WAITING } from "../../exit-status.ts";
+import { activate } from "./conversation.ts";
+import type { ReadyTurn } from "./prepare.ts";
+import type { QueryFlags } from "./query.ts";
+import { printPending } from "./start.ts";
+import type { ViewFlags } from "./view-settings.ts";
+
+/** Records the message. A worker takes the turn up once the conversation is released. */
+export async function enqueue(
+  context: CommandContext,
+  { conversation, message, trusted, prepared }: ReadyTurn,
+  { enqueue: queue }: Pick<QueryFlags, "enqueue">,
+): Promise<void> {
+  const { output } = context;
+  const { name: author } = trusted.config.user ?? {};
+  const { format } = prepared.request.view ?? {};
+  await enqueueTurn(
+    conversation,
+    { content: "", ...message, ...(author !== undefined && { author }) },
+    {
+      ...(typeof queue === "string" && { queue }),
+      discardsPending: true, // The user was asked about it.
+      directory: directoryOf(context),
+      clock: context.clock,
+    },
+  );
+  await activate(context, conversation.id);
+  if (format === "json") output.print(jsonLine({ conversation: conversation.id }));
+  else output.print(conversation.id);
+  output.flush();
+}
+
+/** Shows what the turn records until it ends or waits for someone. Throws `ExitStatus` unless it has succeeded. */
+export async function follow(
+  context: CommandContext,
+  id: ConversationId,
+  { format }: Pick<ViewFlags, "format">,
+): Promise<void> {
+  const { output, workspace } = context;
+  const { conversations } = workspace;
+  using stop = untilSignal(context);
+  const changes = new Changes(conversations, id);
+  using _ = changes;
+  stop.signal.addEventListener("abort", () => changes.end(), { once: true });
+  let shown = 0;
+  for await (const __ of changes) {
+    const { stream } = await conversations.load(id);
+    const events = lastTurnOf(stream.entries);
+    for (const event of events.slice(shown)) show(event, context, format);
+    output.flush();
+    shown = events.length;
+    const progress = readTurnProgress(events);
+    if (progress.next === "done") return;
+    const summary = await conversations.find(id);
+    if (summary?.openTurn?.type !== "waiting_for_input") continue;
+    printPending(stream, context);
+    throw new ExitStatus(WAITING);
+  }
+  output.notice(`No longer following. The turn goes on: jp conversation print ${id}`);
+  throw new ExitStatus(INTERRUPTED);
+}
+
+function show(
+  event: ConversationEvent,
+  { output }: CommandContext,
+  format: ViewFlags["format"],
+): void {
+  if (format === "json") return output.print(jsonLine(eventToPlainJson(event)));
+  switch (event.type) {
+    case "chat_response": {
+      const { content } = event;
+      if (content.type === "reasoning") return;
+      const text = content.type === "structured" ? JSON.stringify(content.data) : content.text;
+      return output.print(output.isTerminal ? neutralize(text) : text);
+    }
+    case "tool_call_request":
+      return output.notice(`Calling ${oneLine(event.name)}.`);
+    case "reply_failure":
+      return output.notice(`The model failed (${oneLine(event.code)}).`);
+    default:
+      return undefined;
+  }
+}
+
+/** One for each time that the conversation may have changed, and one at first. */
+class Changes implements AsyncIterable<void>, Disposable {
+  readonly #watch: Disposable;
+  #hasChanged = true;
+  #isEnded = false;
+  #wake = Promise.withResolvers<void>();
+
+  constructor(store: WorkspaceStore, id: ConversationId) {
+    this.#watch = store.watch((change) => {
+      if (change.id !== undefined && change.id !== id) return;
+      this.#hasChanged = true;
+      this.#wake.resolve();
+    });
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#wake.resolve();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<void, void, undefined> {
+    const alive = setInterval(() => undefined, 2 ** 30); // What listens does not keep the process running.
+    try {
+      while (!this.#isEnded) {
+        if (this.#hasChanged) {
+          this.#hasChanged = false;
+          yield;
+          continue;
+        }
+        await this.#wake.promise;
+        this.#wake = Promise.withResolvers();
+      }
+    } finally {
+      clearInterval(alive);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#watch[Symbol.dispose]();
+  }
+}
