@@ -356,6 +356,8 @@ export type TurnUpdate = UpdateIds &
 /** The conversation as a turn reads it and adds to it. */
 export interface Journal {
   readonly conversation: ConversationId;
+  /** See `ConversationWriter.isShared`. */
+  readonly isShared?: boolean;
   /** Includes everything recorded so far. */
   readonly stream: ConversationStream;
   /** Resolves once the events are on disk. Throws `write_failed`. */

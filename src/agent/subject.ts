@@ -23,7 +23,7 @@ import { lastTurn } from "./journal.ts";
 import { peopleOfCall } from "./ladder.ts";
 import type { CallableTool } from "./ports.ts";
 
-/** Reads the tool's files again, each time. */
+/** Reads the tool's files again, each time. Names them so that whoever can continue the turn names them alike. */
 export async function describeCall(
   { journal }: Pick<TurnContext, "journal">,
   call: {
@@ -34,7 +34,7 @@ export async function describeCall(
 ): Promise<CallSubject> {
   const { toolCallId, tool, arguments: args } = call;
   const { name } = tool.settings;
-  const source = await tool.describeSource(args);
+  const source = await tool.describeSource(args, { isShared: journal.isShared });
   return { conversation: journal.conversation, toolCallId, tool: name, source, arguments: args };
 }
 
