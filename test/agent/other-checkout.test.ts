@@ -202,22 +202,25 @@ test("a yes to a change of a file does not reach another file through a link in 
 });
 
 test.each([
-  ["a permission", DEPLOY, ["version"]],
-  ["a change of a file", MODIFY, ["binding"]],
+  ["a permission, to a database", DEPLOY, ["version"], true],
+  ["a permission, to files", DEPLOY, ["version"], false],
+  ["a change of a file, to a database", MODIFY, ["binding"], true],
+  ["a change of a file, to files", MODIFY, ["binding"], false],
 ] as const)(
-  "a yes that was given in files is asked for once more after it was copied to a database: %s",
-  async (_, call, changed) => {
+  "a yes is asked for once more after it was copied to another kind of store: %s",
+  async (_, call, changed, isToDatabase) => {
     const files = checkout(temporaryWorkspace());
-    const { scene, moveTo } = sceneIn(files, call);
+    const [database] = await checkouts();
+    const [from, to] = isToDatabase ? [files, database] : [database, files];
+    const { scene, moveTo } = sceneIn(from, call);
     await scene.proceed();
     await approve(scene);
-    const [database] = await checkouts();
     const { copied } = await copyStore(
-      await files.workspace.openPortable(),
-      await database.workspace.openPortable(),
+      await from.workspace.openPortable(),
+      await to.workspace.openPortable(),
     );
     expect(copied).toBe(1);
-    moveTo(database);
+    moveTo(to);
     expect([await scene.proceed(), await scene.voids()]).toEqual(["waiting", [changed]]);
     await approve(scene);
     expect([await scene.proceed(), await scene.voids()]).toEqual(["done", [changed]]);
