@@ -3,8 +3,7 @@
  * of these finds out whether it is still that file.
  */
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { open } from "node:fs/promises";
-import { type JsonObject, sha256, systemErrorCode } from "../util/index.ts";
+import { type JsonObject, openHandle, sha256, systemErrorCode } from "../util/index.ts";
 
 /** Longer files are not read: a program may have hundreds of megabytes. */
 const MAX_DIGESTED_BYTES = 1024 * 1024;
@@ -105,7 +104,7 @@ function stateOf(file: string, { dev, ino, size, mtimeNs, ctimeNs }: BigIntStats
 
 /** Undefined if the file is in another state, or comes to be. */
 async function streamDigest(file: string, state: string): Promise<string | undefined> {
-  await using handle = await open(file, openFlags());
+  await using handle = await openHandle(file, openFlags());
   const isSame = async () => {
     const stats = await handle.stat({ bigint: true });
     return stats.isFile() && stateOf(file, stats) === state;
