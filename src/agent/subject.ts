@@ -49,7 +49,8 @@ export async function describeDecision(
   if (asked.kind === "delivery") {
     const call = { conversation: context.journal.conversation, toolCallId, tool };
     const subject = digestDelivery(call, asked.result, whom);
-    return { subject, source: await asked.tool.describeSource?.(asked.arguments) };
+    const options = { isShared: context.journal.isShared };
+    return { subject, source: await asked.tool.describeSource?.(asked.arguments, options) };
   }
   const call = await describeCall(context, asked);
   return { subject: digestCall(call, whom), source: call.source };

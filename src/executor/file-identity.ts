@@ -3,7 +3,13 @@
  * of these finds out whether it is still that file.
  */
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { type JsonObject, openHandle, sha256, systemErrorCode } from "../util/index.ts";
+import {
+  type JsonObject,
+  openHandle,
+  sha256,
+  systemClock,
+  systemErrorCode,
+} from "../util/index.ts";
 
 /** Longer files are not read: a program may have hundreds of megabytes. */
 const MAX_DIGESTED_BYTES = 1024 * 1024;
@@ -81,7 +87,7 @@ const MAX_KEPT_DIGESTS = 1000;
 
 /**
  * The SHA-256 of the regular file at a path without links, whose status is known, also if it is long. That of a long one is
- * computed once, as long as the file stays as it is. Undefined if it cannot be read, is too long, or changes meanwhile.
+ * computed once, as long as the file stays as it is and was not written just now. Undefined if it cannot be read, is too long, or changes meanwhile.
  */
 export async function digestContent(file: string, stats: BigIntStats): Promise<string | undefined> {
   if (stats.size <= MAX_DIGESTED_BYTES) {
@@ -90,12 +96,18 @@ export async function digestContent(file: string, stats: BigIntStats): Promise<s
   }
   if (stats.size > MAX_STREAMED_BYTES) return undefined;
   const state = stateOf(file, stats);
-  const known = digests.get(state) ?? (await streamDigest(file, state).catch(() => undefined));
-  if (known === undefined) return undefined;
+  const known = digests.get(state);
+  if (known !== undefined) return known;
+  // Before it is read: a file that is written twice within one step of its time would look the same.
+  const isSettled = Date.now() - Number(stats.ctimeMs) > MAX_STEP_MS;
+  const digest = await streamDigest(file, state).catch(() => undefined);
+  if (digest === undefined || !isSettled) return digest;
   if (digests.size >= MAX_KEPT_DIGESTS) digests.clear();
-  digests.set(state, known);
-  return known;
+  digests.set(state, digest);
+  return digest;
 }
+
+const MAX_STEP_MS = 2000;
 
 /** The time of the last change of the status is among it: the other one can be set to any time. */
 function stateOf(file: string, { dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
