@@ -3,13 +3,7 @@
  * of these finds out whether it is still that file.
  */
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import {
-  type JsonObject,
-  openHandle,
-  sha256,
-  systemClock,
-  systemErrorCode,
-} from "../util/index.ts";
+import { type JsonObject, openHandle, sha256, systemErrorCode } from "../util/index.ts";
 
 /** Longer files are not read: a program may have hundreds of megabytes. */
 const MAX_DIGESTED_BYTES = 1024 * 1024;

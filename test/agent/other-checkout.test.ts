@@ -137,7 +137,7 @@ test("an answer from another checkout reaches the process that waits for it", as
   const { conversations } = one.workspace;
   onTestFinished(() => conversations.close?.());
   await using waiting = await conversations.open(item.conversation);
-  using _listening = waiting.onAnswer(async ({ event }) => {
+  waiting.onAnswer(async ({ event }) => {
     await waiting.append(event);
     return { type: "recorded" };
   });
