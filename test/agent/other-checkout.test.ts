@@ -169,17 +169,20 @@ test.each<[string, (two: Checkout) => void, readonly string[]]>([
     },
     ["program"],
   ],
-])("a yes is void in another checkout if %s", async (_, change, changed) => {
-  counters("T-PROG-3");
-  const [one, two] = await checkouts();
-  const { scene, moveTo } = sceneIn(one, DEPLOY);
-  await scene.proceed();
-  expect(await approve(scene)).toBe("recorded");
-  change(two);
-  moveTo(two);
-  expect([await scene.proceed(), await scene.voids()]).toEqual(["waiting", [changed]]);
-  expect([read(one, "effects"), read(two, "effects")]).toEqual([undefined, undefined]);
-});
+])(
+  "a yes is void in another checkout where the call would do something else: %s",
+  async (_, change, changed) => {
+    counters("T-PROG-3");
+    const [one, two] = await checkouts();
+    const { scene, moveTo } = sceneIn(one, DEPLOY);
+    await scene.proceed();
+    expect(await approve(scene)).toBe("recorded");
+    change(two);
+    moveTo(two);
+    expect([await scene.proceed(), await scene.voids()]).toEqual(["waiting", [changed]]);
+    expect([read(one, "effects"), read(two, "effects")]).toEqual([undefined, undefined]);
+  },
+);
 
 test("a yes to a change of a file does not reach another file through a link in another checkout", async () => {
   counters("T-FILE-7");
