@@ -100,6 +100,7 @@ export async function attemptCall(
       arguments: call.arguments,
       ...given.toRequest(),
       ...(state !== undefined && { state }),
+      ...(context.journal.isShared === true && { isShared: true }),
       signal,
       get idempotencyKey() {
         return steps.idempotencyKey;

@@ -31,6 +31,7 @@ export function createJournal(
   let held: readonly ConversationEvent[] = [];
   return {
     conversation: conversation.id,
+    ...(conversation.isShared !== undefined && { isShared: conversation.isShared }),
     get stream() {
       return conversation.stream;
     },

@@ -23,6 +23,7 @@ import type {
   ToolOrigin,
 } from "../tool/index.ts";
 import type { CheckedGrant, ProposedGrant } from "../policy/index.ts";
+import type { ConversationWriter } from "../storage/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
 /**
@@ -354,7 +355,7 @@ export type TurnUpdate = UpdateIds &
   );
 
 /** The conversation as a turn reads it and adds to it. */
-export interface Journal {
+export interface Journal extends Pick<ConversationWriter, "isShared"> {
   readonly conversation: ConversationId;
   /** Includes everything recorded so far. */
   readonly stream: ConversationStream;

@@ -23,7 +23,7 @@ import { lastTurn } from "./journal.ts";
 import { peopleOfCall } from "./ladder.ts";
 import type { CallableTool } from "./ports.ts";
 
-/** Reads the tool's files again, each time. */
+/** Reads the tool's files again, each time. Names them so that whoever can continue the turn names them alike. */
 export async function describeCall(
   { journal }: Pick<TurnContext, "journal">,
   call: {
@@ -34,7 +34,7 @@ export async function describeCall(
 ): Promise<CallSubject> {
   const { toolCallId, tool, arguments: args } = call;
   const { name } = tool.settings;
-  const source = await tool.describeSource(args);
+  const source = await tool.describeSource(args, { isShared: journal.isShared });
   return { conversation: journal.conversation, toolCallId, tool: name, source, arguments: args };
 }
 
@@ -49,7 +49,8 @@ export async function describeDecision(
   if (asked.kind === "delivery") {
     const call = { conversation: context.journal.conversation, toolCallId, tool };
     const subject = digestDelivery(call, asked.result, whom);
-    return { subject, source: await asked.tool.describeSource?.(asked.arguments) };
+    const options = { isShared: context.journal.isShared };
+    return { subject, source: await asked.tool.describeSource?.(asked.arguments, options) };
   }
   const call = await describeCall(context, asked);
   return { subject: digestCall(call, whom), source: call.source };

@@ -7,6 +7,7 @@ import path from "node:path";
 import type { ConversationEvent } from "../conversation/index.ts";
 import { changeBinding } from "../executor/index.ts";
 import { findInstructions, type InstructionFile, type Tools } from "../runtime/index.ts";
+import type { ConversationWriter } from "../storage/index.ts";
 import { messageOf } from "../util/index.ts";
 import { type CommandContext, warn } from "./context.ts";
 import { workspaceTrust } from "./trust.ts";
@@ -15,6 +16,7 @@ export interface WatchedTurn {
   /** As they were trusted when the turn started. */
   readonly instructions: readonly InstructionFile[];
   readonly tools: Pick<Tools, "settings">;
+  readonly conversation: Pick<ConversationWriter, "isShared">;
 }
 
 /** Sees the events of this process only, so that no record can claim an approval. */
@@ -22,14 +24,16 @@ export class EditTrust {
   readonly #context: CommandContext;
   readonly #tools: WatchedTurn["tools"];
   readonly #trusted: Map<string, InstructionFile>;
+  readonly #isShared: boolean;
   /** By the id of the question, those that jp's own tools ask. */
   readonly #asked = new Map<string, string>();
   /** The bindings of approved changes. */
   readonly #approved = new Set<string>();
   readonly #calls = new Set<string>();
 
-  constructor(context: CommandContext, { instructions, tools }: WatchedTurn) {
+  constructor(context: CommandContext, { instructions, tools, conversation }: WatchedTurn) {
     this.#context = context;
+    this.#isShared = conversation.isShared === true;
     this.#tools = tools;
     this.#trusted = new Map(instructions.map((file) => [file.name, file]));
   }
@@ -70,12 +74,13 @@ export class EditTrust {
     const { cwd: folder, output, workspace } = this.#context;
     const { root } = workspace;
     try {
+      const shared = this.#isShared && { sharedRoot: realpathSync(root) };
       for (const file of findInstructions({ folder, root })) {
         const before = this.#trusted.get(file.name);
         // Of a file that is cut, no one has seen the rest.
         if (file.isCut || before?.isCut === true || before?.digest === file.digest) continue;
         const place = realpathSync(path.join(root, file.name));
-        const change = { file: place, before: before?.digest, after: file.digest };
+        const change = { file: place, ...shared, before: before?.digest, after: file.digest };
         if (!this.#approved.has(changeBinding(change))) continue;
         const trust = workspaceTrust(this.#context, workspace);
         if (await trust.trustEdited(before, file)) this.#trusted.set(file.name, file);

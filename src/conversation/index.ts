@@ -120,6 +120,7 @@ export {
   digestDelivery,
   digestQuestion,
   isMadeIn,
+  isPortable,
   toolIdentity,
 } from "./subject.ts";
 export { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";

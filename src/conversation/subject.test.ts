@@ -13,6 +13,7 @@ import {
   digestDelivery,
   digestQuestion,
   isMadeIn,
+  isPortable,
 } from "./subject.ts";
 
 const CALL: CallSubject = {
@@ -58,6 +59,30 @@ describe("the digest of what is decided", () => {
         Object.entries(parts).map(([name, json]) => [name, sha256(json).slice(0, 16)]),
       ),
     });
+  });
+
+  test("stays what it was in earlier versions of jp, which have recorded it", () => {
+    expect([digestCall(CALL), digestQuestion(CALL, QUESTION)].map(({ digest }) => digest)).toEqual([
+      "ed02c16d4729a51569b156aafb662358031d0b708eff2b10f9cabb68f7edf49e",
+      "60323013663d596ade2f4c6050878ef1cdcba434079ac1824ca0860eaf7999ac",
+    ]);
+  });
+
+  test("is of another version if files are named as on any other machine, and is never taken for the usual one", () => {
+    const portable = withSource({ isPortable: true });
+    const pairs = [
+      [digestCall(CALL), digestCall(portable)],
+      [digestQuestion(CALL, QUESTION), digestQuestion(portable, QUESTION)],
+    ] as const;
+    for (const [usual, shared] of pairs) {
+      expect([usual.version, shared.version]).toEqual([1, 2]);
+      expect([isPortable(usual), isPortable(shared)]).toEqual([false, true]);
+      expect(shared.digest).not.toBe(usual.digest);
+      expect([changedParts(usual, shared), changedParts(shared, usual)]).toEqual([
+        ["version"],
+        ["version"],
+      ]);
+    }
   });
 
   test("names no folder that is the workspace itself, to save bytes", () => {

@@ -16,8 +16,17 @@ import { inquiryQuestionToJson } from "./inquiry-codec.ts";
 import { blocksToJson } from "./call-codec.ts";
 import { type ForWhom, isForSome, whomToJson } from "./whom.ts";
 
-/** How subjects are made of what they describe. Digests of different versions cannot be compared. */
+/**
+ * How subjects are made of what they describe. Digests of different versions cannot be compared. In the portable version, programs
+ * and files are named as on any other machine: see `ToolSource.isPortable`. In the other one, they have their real paths.
+ */
 const SUBJECT_VERSION = 1;
+const PORTABLE_VERSION = 2;
+
+/** Whether programs and files are named in it as on any other machine. */
+export function isPortable({ version }: SubjectDigest): boolean {
+  return version === PORTABLE_VERSION;
+}
 
 /** A call as it would run right now. */
 export interface CallSubject {
@@ -31,7 +40,7 @@ export interface CallSubject {
 
 /** For a permission to run the call, and for what to do about a call in doubt: both let the same thing run. */
 export function digestCall(call: CallSubject, whom: ForWhom = {}): SubjectDigest {
-  return digest("call", { ...callParts(call), ...whomPart(whom) });
+  return digest("call", { ...callParts(call), ...whomPart(whom) }, versionOf(call));
 }
 
 type Asked = Pick<InquiryRequest, "question" | "for" | "forAny" | "terms" | "state">;
@@ -45,7 +54,7 @@ export function digestQuestion(
   const asked = { text, context, answer_type, default: suggested, ...whomToJson(whom) };
   // A server's state is what its answer is about.
   const { binding = state } = question;
-  return digest("question", { ...callParts(call), question: asked, binding });
+  return digest("question", { ...callParts(call), question: asked, binding }, versionOf(call));
 }
 
 /** For the delivery of a result. The call has run, so nothing of it can change any more. */
@@ -123,21 +132,25 @@ function confinementOf({ origin, confined }: ToolSource): Json | undefined {
   return { ...shown, ...(confined !== undefined && { confined }) };
 }
 
+function versionOf({ source }: CallSubject): number {
+  return source.isPortable === true ? PORTABLE_VERSION : SUBJECT_VERSION;
+}
+
 const PART_DIGITS = 16;
 
-function digest(kind: string, parts: Parts): SubjectDigest {
+function digest(kind: string, parts: Parts, version = SUBJECT_VERSION): SubjectDigest {
   const present = Object.entries(parts)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => [name, canonicalJson(value as Json)] as const); // Data all the way down.
   const subject = canonicalObject([
-    ["version", canonicalJson(SUBJECT_VERSION)],
+    ["version", canonicalJson(version)],
     ["kind", canonicalJson(kind)],
     ...present,
   ]);
   const shown = present.filter(([name, json]) => name !== "folder" || json !== USUAL_FOLDER);
   return {
     digest: sha256(subject),
-    version: SUBJECT_VERSION,
+    version,
     parts: Object.fromEntries(shown.map(([name, json]) => [name, partDigestOf(json)])),
   };
 }

@@ -33,7 +33,7 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
         description,
         argumentKinds: findPaths(settings.parameters),
         executor: createLocalExecutor(settings, local),
-        describeSource: async () => describeLocalSource(settings, local),
+        describeSource: (_args, options) => describeLocalSource(settings, local, options),
       };
     }
     case "builtin": {
@@ -50,8 +50,8 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
       return {
         description: { ...describe(settings, schema), ...(isAuxiliary && { isAuxiliary }) },
         executor: createBuiltinExecutor(tool, settings.name, settings),
-        describeSource: async (args) => {
-          const described = (await describeCall?.(args)) ?? {};
+        describeSource: async (args, options = {}) => {
+          const described = (await describeCall?.(args, options)) ?? {};
           const { confinement, network, undo, ...call } = described;
           const shown = confinementOf({ confinement, network, undo });
           return {

@@ -3,10 +3,12 @@
  * of these finds out whether it is still that file.
  */
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { type JsonObject, sha256, systemErrorCode } from "../util/index.ts";
+import { type JsonObject, openHandle, sha256, systemErrorCode } from "../util/index.ts";
 
 /** Longer files are not read: a program may have hundreds of megabytes. */
 const MAX_DIGESTED_BYTES = 1024 * 1024;
+/** Nor even longer ones where only the content counts. */
+const MAX_STREAMED_BYTES = 1024 * MAX_DIGESTED_BYTES;
 
 /**
  * Describes the regular file at a path without links, whose status is known. Never throws: what cannot be read is
@@ -27,9 +29,7 @@ export function readContent(file: string, stats: BigIntStats): ReadContent {
   if (stats.size > MAX_DIGESTED_BYTES) return { identity: identifyByTime(stats) };
   let fd: number | undefined;
   try {
-    // Something else may have taken its place: a link, or a pipe without a writer, which would block.
-    const { O_NOFOLLOW: noFollow = 0, O_NONBLOCK: nonBlocking = 0 } = POSIX_FLAGS;
-    fd = openSync(file, constants.O_RDONLY | noFollow | nonBlocking);
+    fd = openSync(file, openFlags());
     const now = fstatSync(fd, { bigint: true });
     if (!now.isFile()) return { identity: { unreadable: "not a regular file" } };
     const bytes = now.size > MAX_DIGESTED_BYTES ? undefined : readUpToLimit(fd, now.size);
@@ -47,6 +47,12 @@ export function readContent(file: string, stats: BigIntStats): ReadContent {
 /** For a file that is too long to read, or may not be read. */
 export function identifyByTime({ size, mtimeNs }: BigIntStats): { size: number; modified: string } {
   return { size: Number(size), modified: String(mtimeNs) };
+}
+
+/** Something else may have taken its place: a link, or a pipe without a writer, which would block. */
+function openFlags(): number {
+  const { O_NOFOLLOW: noFollow = 0, O_NONBLOCK: nonBlocking = 0 } = POSIX_FLAGS;
+  return constants.O_RDONLY | noFollow | nonBlocking;
 }
 
 /** Undefined on Windows, which the types do not say. */
@@ -68,3 +74,55 @@ function readUpToLimit(fd: number, size: bigint): Buffer | undefined {
 }
 
 const MAX_CHUNK_BYTES = 256 * 1024;
+
+/** Of long files, by everything that differs once one was written to. */
+const digests = new Map<string, string>();
+const MAX_KEPT_DIGESTS = 1000;
+
+/**
+ * The SHA-256 of the regular file at a path without links, whose status is known, also if it is long. That of a long one is
+ * computed once, as long as the file stays as it is and was not written just now. Undefined if it cannot be read, is too long, or changes meanwhile.
+ */
+export async function digestContent(file: string, stats: BigIntStats): Promise<string | undefined> {
+  if (stats.size <= MAX_DIGESTED_BYTES) {
+    const { bytes } = readContent(file, stats);
+    return bytes && sha256(bytes);
+  }
+  if (stats.size > MAX_STREAMED_BYTES) return undefined;
+  const state = stateOf(file, stats);
+  const known = digests.get(state);
+  if (known !== undefined) return known;
+  // Before it is read: a file that is written twice within one step of its time would look the same.
+  const isSettled = Date.now() - Number(stats.ctimeMs) > MAX_STEP_MS;
+  const digest = await streamDigest(file, state).catch(() => undefined);
+  if (digest === undefined || !isSettled) return digest;
+  if (digests.size >= MAX_KEPT_DIGESTS) digests.clear();
+  digests.set(state, digest);
+  return digest;
+}
+
+const MAX_STEP_MS = 2000;
+
+/** The time of the last change of the status is among it: the other one can be set to any time. */
+function stateOf(file: string, { dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs, ctimeNs, file].join(":");
+}
+
+/** Undefined if the file is in another state, or comes to be. */
+async function streamDigest(file: string, state: string): Promise<string | undefined> {
+  await using handle = await openHandle(file, openFlags());
+  const isSame = async () => {
+    const stats = await handle.stat({ bigint: true });
+    return stats.isFile() && stateOf(file, stats) === state;
+  };
+  if (!(await isSame())) return undefined;
+  const hash = process.getBuiltinModule("node:crypto").createHash("sha256");
+  // A file that grows without end is not read without end.
+  const content = handle.createReadStream({
+    autoClose: false,
+    end: MAX_STREAMED_BYTES,
+    highWaterMark: MAX_CHUNK_BYTES,
+  });
+  for await (const chunk of content) hash.update(chunk as Buffer);
+  return (await isSame()) ? hash.digest("hex") : undefined;
+}

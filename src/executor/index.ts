@@ -27,6 +27,7 @@ export type {
   AttemptRequest,
   AttemptResult,
   CheckResult,
+  DescribeOptions,
   Executor,
   ModelReply,
   NeedsInput,

@@ -60,6 +60,8 @@ export interface AttemptRequest {
   readonly idempotencyKey?: string;
   /** Runs a step of a tool in this process, unless an earlier attempt has finished it. */
   readonly runStep?: RunStep;
+  /** Another machine may run the next attempt: see `ConversationWriter.isShared`. */
+  readonly isShared?: boolean;
 }
 
 /** The result of an attempt. */
@@ -140,6 +142,12 @@ export interface ToolDescription {
   readonly isAuxiliary?: boolean;
 }
 
+/** Whom the description of a source is for. */
+export interface DescribeOptions {
+  /** For other machines too: see `ToolSource.isPortable`. Otherwise for this one alone, where files have real paths. */
+  readonly isShared?: boolean | undefined;
+}
+
 /** A tool that is ready to run. */
 export interface RunnableTool {
   readonly description: ToolDescription;
@@ -148,7 +156,7 @@ export interface RunnableTool {
    * Describes where the tool comes from and what a call of it with these arguments would run, as it is right now: reads files
    * again each time. Never throws: what cannot be read is described as such.
    */
-  readonly describeSource: (args: JsonObject) => Promise<ToolSource>;
+  readonly describeSource: (args: JsonObject, options?: DescribeOptions) => Promise<ToolSource>;
   /** Running it twice does no harm, as far as the tool itself says. The config may say otherwise. */
   readonly isIdempotent?: boolean;
   /** What it does, as far as jp or the user knows. An MCP server is believed only that it destroys. */

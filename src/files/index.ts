@@ -4,6 +4,7 @@ export { compileGlob } from "./ignore-rules.ts";
 export { MAX_KEPT_FILE_BYTES, openFile, readFileNow } from "./open-file.ts";
 export {
   type FileTarget,
+  findRelative,
   formatPath,
   isProtectedName,
   type ResolvedPath,

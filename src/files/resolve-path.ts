@@ -122,6 +122,11 @@ function toRelative(roots: readonly string[], requested: string): string {
   );
 }
 
+/** The path of a file in a folder, with forward slashes. Undefined if it is not in it. Both are without symbolic links. */
+export function findRelative(folder: string, file: string): string | undefined {
+  return isInside(folder, file) ? toPosix(path.relative(folder, file)) : undefined;
+}
+
 function isInside(root: string, file: string): boolean {
   const relative = path.relative(root, file);
   return relative !== ".." && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative);

@@ -2,6 +2,7 @@
 import { statSync } from "node:fs";
 import path from "node:path";
 import { invalidConfigError, type Rule } from "../config/index.ts";
+import type { DescribeOptions } from "../executor/index.ts";
 import { type Clock, loadModule } from "../util/index.ts";
 import type { PastDecision } from "./decided-calls.ts";
 import type { ProposedRule } from "./propose.ts";
@@ -152,9 +153,9 @@ export async function proposeFrom(
   return proposeRules(decisions, root);
 }
 
-/** Which tool a call is of, as saved rules know it: see `toolIdentity`. */
-export async function identityOfCall(call: CallOfTool): Promise<string> {
-  return (await loadSavedRules()).identityOf(call);
+/** Which tool a call is of: see `toolIdentity`. Without options, as saved rules know it. */
+export async function identityOfCall(call: CallOfTool, options?: DescribeOptions): Promise<string> {
+  return (await loadSavedRules()).identityOf(call, options);
 }
 
 /** What a call is about, in a line: files, a command line, an address, or all arguments. */

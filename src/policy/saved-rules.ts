@@ -16,7 +16,7 @@ import {
   timestampToMilliseconds,
   toolIdentity,
 } from "../conversation/index.ts";
-import type { ArgumentKind } from "../executor/index.ts";
+import type { ArgumentKind, DescribeOptions } from "../executor/index.ts";
 import { PrivateFile, securePrivateFolder, StorageError } from "../storage/index.ts";
 import {
   arrayField,
@@ -302,9 +302,12 @@ function realRoot(root: string): string {
   }
 }
 
-/** Which tool it is: see `toolIdentity`. */
-export async function identityOf({ tool, arguments: args }: CallOfTool): Promise<string> {
-  const source = await tool.describeSource(args);
+/** Which tool it is: see `toolIdentity`. What is saved is for this machine. */
+export async function identityOf(
+  { tool, arguments: args }: CallOfTool,
+  options?: DescribeOptions,
+): Promise<string> {
+  const source = await tool.describeSource(args, options);
   const conversation = "" as ConversationId; // Which call it is does not matter here.
   const call = { conversation, toolCallId: "", tool: tool.settings.name, source, arguments: args };
   return toolIdentity(digestCall(call), source.origin);

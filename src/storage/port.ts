@@ -181,6 +181,11 @@ export interface ConversationWriter extends AsyncDisposable {
    * `isOwnTurn` is false. Only stores whose records can be copied have it.
    */
   readonly startedIn?: string | undefined;
+  /**
+   * Other machines may have the conversation open too, and the workspace in another folder. Decisions then name files relative to
+   * the workspace, and programs by their content, so that a yes counts on all of them. Absent: by their real paths.
+   */
+  readonly isShared?: boolean;
 
   /**
    * Resolves when the events are stored durably, in the order of the calls; those of one call together. If it throws,

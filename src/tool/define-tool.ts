@@ -71,6 +71,8 @@ export interface ToolCall {
   readonly idempotencyKey?: string;
   /** Runs a step of the call, unless an earlier attempt has finished it. Absent where nothing is recorded. */
   readonly runStep?: RunStep;
+  /** See `ToolContext`. */
+  readonly isShared?: boolean;
 }
 
 /** Returns the result of the step as JSON, undefined if there is none. */
@@ -95,6 +97,11 @@ export interface ToolContext {
   readonly notes: Readonly<Record<string, string>>;
   /** Shown while the tool runs; never part of its result. */
   readonly progress: (message: string) => void;
+  /**
+   * The conversation is in a store that machines share: another one, where files are in another folder, may run the next
+   * attempt. So a `binding` should not name their whole paths.
+   */
+  readonly isShared?: boolean;
 }
 
 /** The second argument of `check`. */
@@ -290,7 +297,7 @@ function createContext(
   call: ToolCall,
   onAsked: (questions: readonly Question[]) => void,
 ): ToolContext {
-  const { toolCallId, answers, notes = {}, bindings = {}, signal, onProgress } = call;
+  const { toolCallId, answers, notes = {}, bindings = {}, signal, onProgress, isShared } = call;
   let idempotencyKey: string | undefined;
   const askAll = async (questions: Readonly<Record<string, Question>>) => {
     const asked = Object.values(questions);
@@ -307,6 +314,7 @@ function createContext(
   };
   return {
     ...(toolCallId !== undefined && { toolCallId }),
+    ...(isShared !== undefined && { isShared }),
     signal,
     notes,
     progress: (message) => onProgress?.(message),

@@ -52,4 +52,9 @@ export interface ToolSource {
   readonly confined?: Json;
   /** Where it runs, relative to the workspace; `.` is the workspace itself. Absent if it runs in no folder. */
   readonly folder?: string;
+  /**
+   * Set if program and files are named as on any other machine: by their path relative to the workspace, or outside of it by the last
+   * part of their path, and by their content.
+   */
+  readonly isPortable?: true;
 }

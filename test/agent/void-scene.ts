@@ -45,7 +45,8 @@ const REPLIES = {
 const MAX_EVENTS = 200;
 
 export class Scene {
-  readonly workspace: TemporaryWorkspace;
+  /** That of the next process. */
+  workspace: TemporaryWorkspace;
   readonly #options: SceneOptions;
   #id: ConversationId | undefined;
   #attempts = 0;

@@ -122,8 +122,8 @@ function replaceWithLink(
   symlinkSync(to, file);
 }
 
-function openConfigured(
-  { root }: Place,
+export function openConfigured(
+  { root }: Pick<Place, "root">,
   config: JsonObject,
   variables: Readonly<Record<string, string | undefined>> = process.env,
 ) {

@@ -4,8 +4,8 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { emptyDatabase } from "../support/postgres.ts";
 import { ModelServer } from "./model-server.ts";
-import { query, queryProject, recordsOf } from "./query-project.ts";
-import { lines, Project } from "./support.ts";
+import { query, queryProject, type QueryProjectOptions, recordsOf } from "./query-project.ts";
+import { jsonLines, lines, Project } from "./support.ts";
 
 const ADDRESS = "postgres://ana@127.0.0.1:1/jp";
 
@@ -17,9 +17,9 @@ function configureStore(project: Project, url: string): void {
 }
 
 /** A workspace whose conversations are in a new database. */
-async function databaseProject(server: ModelServer) {
+async function databaseProject(server: ModelServer, options: QueryProjectOptions = {}) {
   const url = await emptyDatabase();
-  const project = queryProject({ server });
+  const project = queryProject({ ...options, server });
   configureStore(project, url);
   expect(await project.jp("store", "migrate")).toMatchObject({
     status: 0,
@@ -68,6 +68,26 @@ test("conversations are copied to files and back, and nothing is overwritten", a
     "jp: 1 conversation was not copied.",
   ]);
   expect(recordsOf(project)).toHaveLength(1);
+});
+
+test("rules are proposed from decisions about a local tool in a database, and are saved for this machine", async () => {
+  const calls = Array.from({ length: 6 }, () => ({ name: "deploy", arguments: { to: "test" } }));
+  await using server = await ModelServer.start([{ text: "", calls }, "Done."]);
+  const settings = 'run = "ask"\ndetached = "defer"\nparameters.to.type = "string"';
+  const { project } = await databaseProject(server, { tools: [{ name: "deploy", settings }] });
+  expect((await query(project, ["deploy it"])).status).toBe(4);
+  const pending = await project.jp("inquiry", "ls", "--pending", "--format", "json");
+  for (const item of jsonLines(pending)) {
+    const { id } = item as { readonly id: string };
+    await project.jp("inquiry", "answer", id, "yes");
+  }
+  const proposed = await project.jp("permissions", "propose", "--save", "--format", "json");
+  expect(jsonLines(proposed)).toMatchObject([{ tool: "deploy", prompts: 6 }]);
+  const check = ["permissions", "check", "deploy", "-a", "to=test", "--format", "json"];
+  expect([
+    jsonLines(await project.jp(...check)),
+    jsonLines(await project.jp("--store", "files", ...check)),
+  ]).toMatchObject([[{ mode: "unattended" }], [{ mode: "unattended" }]]);
 });
 
 test("what is no store is an error of usage", async () => {

@@ -701,7 +701,8 @@ const workspace: Area = {
         "place of the question. The user answers it in the clone.",
       defence:
         "An answer or a secret comes with the real path of its workspace. A process takes none from another path, and " +
-        "whoever gave it is told. A turn is the user's own only at the path where they left it.",
+        "whoever gave it is told. A turn is the user's own only at the path where they left it. A database has one record for " +
+        "all clones with the same id, and each machine signs the turns that it leaves there.",
     },
     {
       id: "T-WORK-20",
@@ -883,7 +884,8 @@ const others: Area = {
         "after the user has approved a call and before it runs.",
       defence:
         "A local tool is described by the content of its program and of the files that its command " +
-        "names, read again for each call. `subject_ignore` leaves out files by the path as written.",
+        "names, read again for each call. `subject_ignore` leaves out files by the path as written. The same counts on " +
+        "another machine that continues the turn.",
     },
     {
       id: "T-COMPAT-1",

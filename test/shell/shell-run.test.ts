@@ -70,7 +70,7 @@ function shellScene({ isConfined = true, settings = {} } = {}): ShellScene {
   return { ...place, outside, lines, call };
 }
 
-async function sourceOf(place: ShellPlace, args: JsonObject) {
+async function sourceOf(place: ShellPlace, args: JsonObject, isShared = false) {
   const shipped = createShellRunTool(place);
   const settings = resolveTools({ conversation: { tools: { shell_run: shipped.config } } }).get(
     "shell_run",
@@ -80,7 +80,7 @@ async function sourceOf(place: ShellPlace, args: JsonObject) {
     shipped: [shipped],
     signal: new AbortController().signal,
   });
-  return tool.describeSource(args);
+  return tool.describeSource(args, { isShared });
 }
 
 const UNCONFINED = { isConfined: false };
@@ -251,6 +251,35 @@ describe("the description of a call", () => {
       { type: "builtin", confinement: "none", undo: "off" },
       ".",
     ]);
+  });
+
+  test("is the same in another folder with the same files, for all machines that share a conversation", async () => {
+    const places = [shellScene(UNCONFINED), shellScene(UNCONFINED)];
+    const args = { command: "sh ../a.sh && ./run", folder: "sub" };
+    for (const { root } of places) {
+      mkdirSync(path.join(root, "sub"));
+      writeFileSync(path.join(root, "a.sh"), "echo\n");
+      writeFileSync(path.join(root, "sub", "run"), "#!/bin/sh\n", { mode: 0o755 });
+    }
+    const [one, two] = places;
+    if (one === undefined || two === undefined) throw new Error("none");
+    const link = path.join(two.outside, "link");
+    symlinkSync(two.root, link);
+    const source = await sourceOf(one, args, true);
+    expect([source.folder, source.file, source.isPortable]).toEqual([
+      "sub",
+      expect.arrayContaining([
+        { path: "a.sh", sha256: expect.any(String) },
+        { path: "sub/run", sha256: expect.any(String) },
+      ]),
+      true,
+    ]);
+    expect([
+      await sourceOf(two, args, true),
+      await sourceOf({ ...two, root: link, home: link }, args, true),
+    ]).toEqual([source, source]);
+    writeFileSync(path.join(two.root, "a.sh"), "echo more\n");
+    expect(changedParts(source, await sourceOf(two, args, true))).toEqual(["file"]);
   });
 
   test.each([

@@ -3,6 +3,7 @@ import {
   type AnswerEvent,
   deciderOf,
   timestampToMilliseconds,
+  isPortable,
   toolIdentity,
 } from "../../conversation/index.ts";
 import { checkArguments } from "../../executor/index.ts";
@@ -154,5 +155,7 @@ async function toDecided(
   const identity = await identityOfCall(call);
   const { subject, origin } = request ?? {};
   const before = subject && toolIdentity(subject, origin);
-  return { row, call, isApproved, identity, isSameTool: before === identity };
+  const isShared = subject !== undefined && isPortable(subject);
+  const now = isShared ? await identityOfCall(call, { isShared }) : identity;
+  return { row, call, isApproved, identity, isSameTool: before === now };
 }

@@ -15,6 +15,7 @@ import type {
   AttemptRequest,
   AttemptResult,
   CheckResult,
+  DescribeOptions,
   Executor,
 } from "../port.ts";
 
@@ -31,7 +32,7 @@ export interface ShippedTool {
   readonly effect?: ToolEffect;
   readonly argumentKinds?: ArgumentKinds;
   /** What a call would run beyond the tool itself, such as the program of a command. Never throws. */
-  readonly describeCall?: (args: JsonObject) => Promise<CallSource>;
+  readonly describeCall?: (args: JsonObject, options: DescribeOptions) => Promise<CallSource>;
 }
 
 /** What a call would run, and how it is confined, if it runs a command. */
@@ -90,6 +91,7 @@ function toToolCall(request: AttemptRequest): ToolCall {
     signal,
     ...(onProgress !== undefined && { onProgress }),
     ...(request.runStep !== undefined && { runStep: request.runStep }),
+    ...(request.isShared !== undefined && { isShared: request.isShared }),
   };
   if (!("idempotencyKey" in request)) return call;
   const get = () => request.idempotencyKey;

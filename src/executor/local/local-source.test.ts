@@ -26,6 +26,8 @@ interface Scene {
   readonly bin: string;
   readonly write: (name: string, content: string) => string;
   readonly source: (command: Command, subjectIgnore?: readonly string[]) => Promise<ToolSource>;
+  /** The same for other machines. */
+  readonly shared: Scene["source"];
 }
 
 type Command = readonly string[] | CommandConfig;
@@ -34,6 +36,7 @@ function scene(): Scene {
   const root = realpathSync(temporaryFolder());
   const bin = realpathSync(temporaryFolder());
   const variables = { PATH: [bin, process.env["PATH"]].join(path.delimiter) };
+  const place = { workspaceRoot: root, variables };
   return {
     root,
     bin,
@@ -43,11 +46,12 @@ function scene(): Scene {
       chmodSync(file, 0o755);
       return file;
     },
-    source: async (command, subjectIgnore = []) =>
-      describeLocalSource(
-        { command: toCommand(command), subjectIgnore },
-        { workspaceRoot: root, variables },
-      ),
+    source: (command, subjectIgnore = []) =>
+      describeLocalSource({ command: toCommand(command), subjectIgnore }, place),
+    shared: (command, subjectIgnore = []) =>
+      describeLocalSource({ command: toCommand(command), subjectIgnore }, place, {
+        isShared: true,
+      }),
   };
 }
 
@@ -83,8 +87,8 @@ test("a local tool is described by its command, its program, and the files that 
   });
 });
 
-test("a tool without a command is described as such", () => {
-  expect(describeLocalSource({}, { workspaceRoot: "/", variables: {} })).toEqual({
+test("a tool without a command is described as such", async () => {
+  expect(await describeLocalSource({}, { workspaceRoot: "/", variables: {} })).toEqual({
     origin: { type: "local", command: "" },
     folder: ".",
   });
@@ -307,5 +311,117 @@ describe("a file in subject_ignore", () => {
     const before = await source(command, ["state.json"]);
     write("deploy.sh", "two");
     expect(changedParts(before, await source(command, ["state.json"]))).toEqual(["file"]);
+  });
+});
+
+const COMMAND = ["ship", "tools/deploy.sh", "{{tool.arguments.a}}", "notes.txt"];
+
+/** A checkout, and the program outside of it. */
+function checkout(files: Readonly<Record<string, string>> = {}): Scene {
+  const made = scene();
+  mkdirSync(path.join(made.root, "tools"));
+  made.write("tools/deploy.sh", files["deploy.sh"] ?? "echo one\n");
+  made.write(path.join(made.bin, "ship"), files["ship"] ?? "#!/bin/sh\n");
+  made.write("notes.txt", "");
+  return made;
+}
+
+describe("the source of a local tool, for all machines that share a conversation,", () => {
+  test("names files in the workspace by their path in it, and others by the end of theirs", async () => {
+    const { program, file, folder, isPortable } = await checkout().shared(COMMAND);
+    expect({ program, file, folder, isPortable }).toEqual({
+      program: { name: "ship", sha256: sha256("#!/bin/sh\n") },
+      file: [
+        { path: "tools/deploy.sh", sha256: sha256("echo one\n") },
+        { path: "notes.txt", sha256: sha256("") },
+      ],
+      folder: ".",
+      isPortable: true,
+    });
+  });
+
+  test("is the same in another folder with the same files, whenever they were written", async () => {
+    const [one, two] = [checkout(), checkout()];
+    utimesSync(path.join(two.root, "tools/deploy.sh"), 1, 1);
+    utimesSync(path.join(two.bin, "ship"), 1, 1);
+    expect(await two.shared(COMMAND)).toEqual(await one.shared(COMMAND));
+    expect(changedParts(await one.source(COMMAND), await two.source(COMMAND))).toEqual([
+      "program",
+      "file",
+    ]);
+  });
+
+  test("is the same if the workspace is reached through a link", async () => {
+    const { root, shared } = checkout();
+    const link = path.join(temporaryFolder(), "link");
+    symlinkSync(root, link);
+    const command = ["sh", "tools/deploy.sh"];
+    const linked = await describeLocalSource(
+      { command: toCommand(command) },
+      { workspaceRoot: link, variables: process.env },
+      { isShared: true },
+    );
+    expect(linked).toEqual(await shared(command));
+  });
+
+  test.each([
+    ["program", "ship"],
+    ["file", "deploy.sh"],
+  ])("is another one if the content differs (%s)", async (part, name) => {
+    counters("T-PROG-3");
+    const [one, two] = [checkout(), checkout({ [name]: "something else" })];
+    expect(changedParts(await one.shared(COMMAND), await two.shared(COMMAND))).toEqual([part]);
+  });
+
+  test("is another one if a link leads out of the workspace, or to another place in it", async () => {
+    counters("T-PROG-3");
+    const [one, two, three] = [checkout(), checkout(), checkout()];
+    const outside = one.write(path.join(one.bin, "deploy.sh"), "echo one\n");
+    const other = three.write("other.sh", "echo one\n");
+    for (const [{ root }, target] of [[two, outside] as const, [three, other] as const]) {
+      rmSync(path.join(root, "tools/deploy.sh"));
+      symlinkSync(target, path.join(root, "tools/deploy.sh"));
+    }
+    const before = await one.shared(COMMAND);
+    const [outer, inner] = [await two.shared(COMMAND), await three.shared(COMMAND)];
+    expect([changedParts(before, outer), changedParts(before, inner)]).toEqual([
+      ["file"],
+      ["file"],
+    ]);
+    expect(outer.file).toContainEqual({ name: "deploy.sh", sha256: sha256("echo one\n") });
+  });
+
+  test("has the content of files above 1 MB, and notices that it has changed", async () => {
+    counters("T-PROG-3");
+    const [one, two] = [scene(), scene()];
+    const text = "x".repeat(1024 ** 2 + 1);
+    const command = ["cat", "big.bin"];
+    const file = one.write("big.bin", text);
+    two.write("big.bin", text);
+    utimesSync(file, 1, 1);
+    const before = await one.shared(command);
+    expect(before.file).toEqual([{ path: "big.bin", sha256: sha256(text) }]);
+    expect([await one.shared(command), await two.shared(command)]).toEqual([before, before]);
+    one.write("big.bin", `${text.slice(1)}y`);
+    utimesSync(file, 1, 1);
+    expect(changedParts(before, await one.shared(command))).toEqual(["file"]);
+  });
+
+  test("is that of this machine alone for files above 1 GB, which are not read", async () => {
+    const { write, shared } = scene();
+    const file = write("huge.bin", "");
+    truncateSync(file, 1024 ** 3 + 1);
+    utimesSync(file, 1, 1);
+    const { file: files } = await shared(["cat", "huge.bin"]);
+    expect(files).toEqual([{ path: file, size: 1024 ** 3 + 1, modified: "1000000000" }]);
+  });
+
+  test("has a program in subject_ignore by its name alone", async () => {
+    const [one, two] = [checkout(), checkout({ ship: "#!/bin/false\n" })];
+    const before = await one.shared(["ship"], [path.join(one.bin, "ship")]);
+    expect([before.program, await two.shared(["ship"], [path.join(two.bin, "ship")])]).toEqual([
+      { name: "ship" },
+      before,
+    ]);
   });
 });

@@ -6,6 +6,7 @@ import { type CommandConfig, splitWords, type ToolSettings } from "../../config/
 import { quoteCommand, resolveProgram } from "../../process/index.ts";
 import type { ToolSource } from "../../tool/index.ts";
 import type { Json } from "../../util/index.ts";
+import type { DescribeOptions } from "../port.ts";
 import { SourceFiles } from "../source-files.ts";
 import type { LocalEnvironment } from "./local-executor.ts";
 import { findShell } from "./render-command.ts";
@@ -14,21 +15,22 @@ import { hasTemplate, splitTemplate } from "./template.ts";
 type Place = Pick<LocalEnvironment, "workspaceRoot" | "variables">;
 
 /** Reads each file once. Never throws: what cannot be read is described as such. */
-export function describeLocalSource(
+export async function describeLocalSource(
   { command, subjectIgnore = [] }: Pick<ToolSettings, "command" | "subjectIgnore">,
   { workspaceRoot, variables }: Place,
-): ToolSource {
+  { isShared = false }: DescribeOptions = {},
+): Promise<ToolSource> {
   if (command === undefined) return { origin: { type: "local", command: "" }, folder: "." };
-  const files = new SourceFiles(workspaceRoot, subjectIgnore);
-  const program = describeProgram(command, files, { workspaceRoot, variables });
-  const named = wordsOf(command).map((word) => files.describe(word));
-  const unique = new Map(named.flatMap((file) => (file === undefined ? [] : [[file.path, file]])));
+  const files = new SourceFiles({ root: workspaceRoot, ignored: subjectIgnore, isShared });
+  const program = await describeProgram(command, files, { workspaceRoot, variables });
+  const named = await files.describeAll(wordsOf(command));
   return {
     origin: { type: "local", command: commandText(command) },
     identity: { program: command.program, args: [...command.args], shell: command.shell },
     program,
-    ...(unique.size > 0 && { file: [...unique.values()] }),
+    ...(named.length > 0 && { file: named }),
     folder: ".",
+    ...(isShared && { isPortable: true }),
   };
 }
 
@@ -38,16 +40,16 @@ function commandText({ program, args, shell }: CommandConfig): string {
   return [program, ...(args.length === 0 ? [] : [quoteCommand(args)])].join(" ");
 }
 
-function describeProgram(
+async function describeProgram(
   { program, shell }: CommandConfig,
   files: SourceFiles,
   { workspaceRoot: cwd, variables }: Place,
-): Json {
+): Promise<Json> {
   if (!shell && hasTemplate(program)) return { template: program };
   const command = shell ? findShell() : program;
   const found = resolveProgram(command, { cwd, searchPath: variables["PATH"] });
   if (found === undefined) return { missing: command };
-  const described = files.isIgnored(found) ? files.locate(found) : files.describe(found);
+  const described = files.isIgnored(found) ? files.locate(found) : await files.describe(found);
   return described ?? { missing: command };
 }
 

@@ -221,6 +221,7 @@ interface Waiting {
 }
 
 export class PostgresWriter extends Releasable implements ConversationWriter {
+  readonly isShared = true;
   readonly #parts: WriterParts;
   readonly #entries: StreamEntry[];
   readonly #lease: Disposable;

@@ -303,7 +303,7 @@ async function run(context: CommandContext, ready: ReadyTurn): Promise<EndedTurn
   });
   sayMode(context, config, request);
   const { instructions } = loaded.trusted;
-  const edits = watchEdits(context, { instructions, tools });
+  const edits = watchEdits(context, { instructions, tools, conversation });
   const offers = new Offers(context, ready, view);
   const turn = await assembleTurn(context, ready, { view, unsent, edits, offers });
   const signals = watchSignals(turn, view, { context, unsent });

@@ -5,7 +5,7 @@
 import path from "node:path";
 import { booleanQuestion, type QuestionOptions, type ToolContext } from "../../../tool/index.ts";
 import { canonicalJson, type Json, sha256 } from "../../../util/index.ts";
-import type { FileTarget } from "../../../files/index.ts";
+import { type FileTarget, formatPath } from "../../../files/index.ts";
 
 /** Covers files that are created and files that are changed. Overwriting and deleting are always asked about. */
 export const ALL_EDITS = "all edits this turn";
@@ -34,7 +34,11 @@ export async function askConsent(
 ): Promise<boolean> {
   const { id, text, ...options } = question;
   const binding = bindingOf(
-    changes.map(({ target, before, after }) => [fileOf(target), digestOf(before), digestOf(after)]),
+    changes.map(({ target, before, after }) => [
+      context.isShared === true ? target.realDisplayPath : fileOf(target),
+      digestOf(before),
+      digestOf(after),
+    ]),
   );
   // Exclusive: the model that wants the change may not approve it, unless config allows that.
   return context.ask(
@@ -42,7 +46,7 @@ export async function askConsent(
   );
 }
 
-/** The real path, which is how a binding names a file. */
+/** The real path, which is how a binding names a file, unless other machines have to name it alike. */
 export function fileOf({ folder, newFolders, name }: FileTarget): string {
   return path.join(folder, ...newFolders, name);
 }
@@ -51,11 +55,14 @@ export function fileOf({ folder, newFolders, name }: FileTarget): string {
 export function changeBinding(change: {
   /** The real path. */
   readonly file: string;
+  /** The real path of the workspace, if machines share the conversation. */
+  readonly sharedRoot?: string;
   readonly before: string | undefined;
   readonly after: string;
 }): string {
-  const { file, before, after } = change;
-  return bindingOf([[file, before === undefined ? ABSENT : { sha256: before }, { sha256: after }]]);
+  const { file, sharedRoot, before, after } = change;
+  const name = sharedRoot === undefined ? file : formatPath(path.relative(sharedRoot, file));
+  return bindingOf([[name, before === undefined ? ABSENT : { sha256: before }, { sha256: after }]]);
 }
 
 type BoundChange = readonly [file: string, before: Json, after: Json];

@@ -18,7 +18,12 @@ import {
 } from "../../../files/index.ts";
 import { type Json, systemErrorCode } from "../../../util/index.ts";
 import { keepBefore } from "./save-file.ts";
-import { identifyByTime, readContent, type ReadContent } from "../../file-identity.ts";
+import {
+  digestContent,
+  identifyByTime,
+  readContent,
+  type ReadContent,
+} from "../../file-identity.ts";
 
 interface DeleteFileArguments {
   readonly path: string;
@@ -59,7 +64,7 @@ async function deleteFile(
 ): Promise<string> {
   const target = await resolveTarget(root, path);
   const { displayPath, questionPath } = target;
-  const { stats: before, identity, bytes } = await examineFile(target);
+  const { stats: before, identity, bytes } = await examineFile(target, context);
   const isAgreed = await askConsent(context, {
     changes: [{ target, before: identity, after: undefined }],
     question: {
@@ -98,7 +103,10 @@ interface ExaminedFile extends Pick<ReadContent, "bytes"> {
   readonly identity: Json;
 }
 
-async function examineFile(target: FileTarget): Promise<ExaminedFile> {
+async function examineFile(
+  target: FileTarget,
+  { isShared = false }: Pick<ToolContext, "isShared">,
+): Promise<ExaminedFile> {
   const { displayPath } = target;
   if (target.newFolders.length > 0) throw notFoundError(displayPath);
   if (target.isLink) throw cannotDelete(displayPath, "a symbolic link");
@@ -109,9 +117,13 @@ async function examineFile(target: FileTarget): Promise<ExaminedFile> {
     if (stats.isDirectory()) throw cannotDelete(displayPath, "a folder");
     if (!stats.isFile()) throw new FileError(`${displayPath} is not a regular file.`);
     // A hard link is not read: its file may be outside the workspace.
-    return stats.nlink > 1n
-      ? { stats, identity: { ...identifyByTime(stats), inode: String(stats.ino) } }
-      : { stats, ...readContent(file, stats) };
+    if (stats.nlink > 1n) {
+      return { stats, identity: { ...identifyByTime(stats), inode: String(stats.ino) } };
+    }
+    const read = readContent(file, stats);
+    const isKnownHereOnly = isShared && read.bytes === undefined;
+    const sha256 = isKnownHereOnly ? await digestContent(file, stats) : undefined;
+    return { stats, ...read, ...(sha256 !== undefined && { identity: { sha256 } }) };
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") throw notFoundError(displayPath);
     throw toFileError("delete", displayPath, error);

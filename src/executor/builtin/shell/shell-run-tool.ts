@@ -58,9 +58,9 @@ export function createShellRunTool(place?: ShellPlace): ShippedTool {
       description: DESCRIPTION,
     },
     argumentKinds: { "/command": "command", "/folder": "path", "/stdin": "input" },
-    describeCall: async (args) => {
+    describeCall: async (args, options) => {
       const { describeShellCall } = await loadShellRun();
-      return describeShellCall(args, requirePlace(place));
+      return describeShellCall(args, requirePlace(place), options);
     },
   };
 }

@@ -22,6 +22,7 @@ import {
   type JsonObject,
   messageOf,
 } from "../../../util/index.ts";
+import type { DescribeOptions } from "../../port.ts";
 import type { CallSource } from "../builtin-executor.ts";
 import { SourceFiles } from "../../source-files.ts";
 import { DEFAULT_TIMEOUT_SECS, type ShellPlace, type ShellRunArguments } from "./shell-place.ts";
@@ -159,36 +160,43 @@ function failure(text: string): ToolContent {
  * The shell, the programs of all commands on the line, the files that their words name, and how it is confined: if one of these is
  * another, so is the call. What programs load in turn is out of reach. Never throws.
  */
-export async function describeShellCall(args: JsonObject, place: ShellPlace): Promise<CallSource> {
+export async function describeShellCall(
+  args: JsonObject,
+  place: ShellPlace,
+  { isShared = false }: DescribeOptions = {},
+): Promise<CallSource> {
   const { command = "", folder = "." } = args as Partial<Record<keyof ShellRunArguments, string>>;
   const shell = findCommandShell();
+  // If the workspace is a link, its name differs from machine to machine.
+  const root = isShared ? toRealPath(place.root) : place.root;
   const [confinement, undo, cwd] = await Promise.all([
     findConfinement(args, place),
     foreseeUndo(place),
     resolvePath(place.root, folder).then(
       ({ realPath }) => realPath,
-      () => place.root,
+      () => root,
     ),
   ]);
-  const files = new SourceFiles(cwd);
+  const files = new SourceFiles({ root, folder: cwd, isShared });
   const searchPath = variablesOf(place)["PATH"];
   const parts = partsForRefusal(command);
   const names = new Set(parts.flatMap(({ words: [program] }) => program ?? []));
-  const programs = [...names].slice(0, MAX_DESCRIBED_WORDS).flatMap((name): readonly Json[] => {
+  const programs: Json[] = [];
+  for (const name of [...names].slice(0, MAX_DESCRIBED_WORDS)) {
     const found = resolveProgram(name, { cwd, searchPath });
-    const described = found === undefined ? undefined : files.describe(found);
-    return described === undefined ? [] : [described];
-  });
+    const described = found === undefined ? undefined : await files.describe(found);
+    if (described !== undefined) programs.push(described);
+  }
   const words = [...new Set(parts.flatMap((part) => part.words))].slice(0, MAX_DESCRIBED_WORDS);
-  const named = words.flatMap((word) => files.describe(word) ?? []);
-  const unique = new Map(named.map((file) => [file.path, file] as const));
+  const named = await files.describeAll(words);
   return {
     ...confinement.shown,
     undo,
     ...(confinement.confined !== undefined && { confined: confinement.confined }),
-    program: [files.describe(shell) ?? { missing: shell }, ...programs],
-    ...(unique.size > 0 && { file: [...unique.values()] }),
-    folder: path.relative(place.root, cwd) || ".",
+    program: [(await files.describe(shell)) ?? { missing: shell }, ...programs],
+    ...(named.length > 0 && { file: named }),
+    folder: path.relative(root, cwd) || ".",
+    ...(isShared && { isPortable: true }),
   };
 }
 
