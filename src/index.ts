@@ -287,6 +287,7 @@ export {
   type PendingTurn,
   type RecordPiece,
   type RunningWork,
+  type WorkLoad,
   type WorkOptions,
   type ChainProblem,
   type RecordProblem,

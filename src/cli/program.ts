@@ -73,6 +73,11 @@ const COMMANDS: readonly ListedCommand[] = [
     loadDefinition: async () => (await import("./command/serve/definition.ts")).defineServe,
   },
   {
+    name: "worker",
+    description: "Run the turns of a database, wherever they were left",
+    loadDefinition: async () => (await import("./command/worker/definition.ts")).defineWorker,
+  },
+  {
     name: "store",
     description: "Keep conversations in a database",
     loadDefinition: async () => (await import("./command/store/definition.ts")).defineStore,

@@ -59,7 +59,14 @@ export {
   serversForTurn,
   type Tools,
 } from "./tools.ts";
-export { enqueueTurn, type EnqueueOptions, runWorker, type WorkerOptions } from "./worker.ts";
+export {
+  enqueueTurn,
+  type EnqueueOptions,
+  type LeftEnd,
+  runWorker,
+  takeTurns,
+  type WorkerOptions,
+} from "./worker.ts";
 export { readUsage } from "./read-usage.ts";
 export {
   sumTotals,

@@ -1,13 +1,13 @@
 /** Workers: processes that continue the turns of a store, whoever has left them. */
 import { setTimeout as pause } from "node:timers/promises";
-import { assertNothingWaits, startTurn } from "../agent/index.ts";
-import { type Directory, endOf } from "../conversation/index.ts";
-import type { ConversationStore, ConversationWriter } from "../storage/index.ts";
+import { assertNothingWaits, startTurn, type TurnEnd } from "../agent/index.ts";
+import { type ConversationId, type Directory, endOf } from "../conversation/index.ts";
+import type { ConversationStore, ConversationWriter, RunningWork } from "../storage/index.ts";
 import { type Clock, JpError, type Json, systemClock, toError } from "../util/index.ts";
 import { type Message, toCheckedMessage } from "./data.ts";
 import type { RecoveredTurn } from "./resuming.ts";
 import { resumeTurn } from "./turn.ts";
-import type { ResumeOptions } from "./turn-options.ts";
+import type { ResumeOptions, TurnResult } from "./turn-options.ts";
 
 /** How to leave a turn to workers. */
 export interface EnqueueOptions {
@@ -55,6 +55,8 @@ export interface WorkerOptions<Data = Json> {
   readonly signal?: AbortSignal;
   /** So long may they still run; then they are left to other workers. 20 seconds if absent. */
   readonly graceMs?: number;
+  /** Called once the worker takes up turns, with what it does at any time: for metrics. Must not throw. */
+  readonly onStart?: (work: Pick<RunningWork, "running" | "measure">) => void;
   /** Told what became of each turn. Must not throw. */
   readonly onTurn?: (turn: RecoveredTurn<Data>) => void;
   /** Told what goes wrong between turns, such as a database that cannot be reached for a while. Must not throw. */
@@ -67,10 +69,45 @@ const GRACE_MS = 20_000;
 /**
  * Continues turns of the store that can go on, wherever they were left: those that were enqueued, those whose last question was
  * answered, those that have waited too long for an answer, and those whose process is gone. Each runs until it ends or
- * waits. One that fails is tried again after a pause. Resolves once the worker has stopped. Throws `no_workers`, `store_package_missing`, `store_not_migrated` and
- * `store_unreachable`.
+ * waits. One that fails is tried again after a pause. Resolves once the worker has stopped. Throws `no_workers`,
+ * `store_package_missing`, `store_not_migrated` and `store_unreachable`.
  */
 export async function runWorker<Data = Json>(options: WorkerOptions<Data>): Promise<void> {
+  const { turn, onTurn } = options;
+  const resume = async (conversation: ConversationWriter, stop: AbortSignal) => {
+    const given = typeof turn === "function" ? await turn(conversation) : turn;
+    const signal = given.signal === undefined ? stop : AbortSignal.any([given.signal, stop]);
+    return resumeTurn(conversation, { defer: true, ...given, signal });
+  };
+  const onEnd = (conversation: ConversationId, end: LeftEnd<TurnResult<Data>>) =>
+    onTurn?.(
+      end.type === "failed"
+        ? { conversation, type: "failed", error: end.error }
+        : { conversation, type: "resumed", turn: end.end },
+    );
+  await takeTurns({ ...options, resume, onEnd });
+}
+
+/** What became of a turn: its end, or why there is none. */
+export type LeftEnd<End> =
+  | { readonly type: "ended"; readonly end: End }
+  | { readonly type: "failed"; readonly error: Error };
+
+/** How turns that were taken are continued. */
+export interface TakeOptions<End extends TurnEnd | undefined> extends Omit<
+  WorkerOptions,
+  "turn" | "onTurn"
+> {
+  /** Has to end soon once the signal is aborted. */
+  readonly resume: (conversation: ConversationWriter, stop: AbortSignal) => Promise<End>;
+  /** Called once the conversation is released. Must not throw. */
+  readonly onEnd: (conversation: ConversationId, end: LeftEnd<End>) => void;
+}
+
+/** The same for programs that put their turns together themselves, as the command does. */
+export async function takeTurns<End extends TurnEnd | undefined>(
+  options: TakeOptions<End>,
+): Promise<void> {
   const { store, queue = "default", concurrency = CONCURRENCY, signal, onProblem } = options;
   if (store.work === undefined) throw noWorkersError();
   if (signal?.aborted === true) return;
@@ -81,6 +118,7 @@ export async function runWorker<Data = Json>(options: WorkerOptions<Data>): Prom
     run: (conversation) => runLeft(conversation, options, turnsEnd.signal),
     ...(onProblem !== undefined && { onProblem }),
   });
+  options.onStart?.(work);
   await untilAborted(signal);
   const stopped = work.stop();
   const isOver = pause(options.graceMs ?? GRACE_MS, undefined, { ref: false });
@@ -97,45 +135,35 @@ async function untilAborted(signal: AbortSignal | undefined): Promise<void> {
 }
 
 /** Never throws. */
-async function runLeft<Data>(
+async function runLeft<End extends TurnEnd | undefined>(
   conversation: ConversationWriter,
-  { turn, onTurn }: WorkerOptions<Data>,
-  signal: AbortSignal,
+  { resume, onEnd }: TakeOptions<End>,
+  stop: AbortSignal,
 ): Promise<void> {
-  const { id } = conversation;
+  const end = await resumeLeft(conversation, resume, stop);
   try {
-    await using open = conversation;
-    const result = await resumeLeft(open, turn, signal);
-    onTurn?.({ conversation: id, ...result });
+    await conversation.release();
+    onEnd(conversation.id, end);
   } catch (error) {
-    onTurn?.({ conversation: id, type: "failed", error: toError(error) }); // It could not be released.
+    onEnd(conversation.id, { type: "failed", error: toError(error) });
   }
 }
 
-async function resumeLeft<Data>(
+async function resumeLeft<End extends TurnEnd | undefined>(
   conversation: ConversationWriter,
-  turn: WorkerOptions<Data>["turn"],
+  resume: TakeOptions<End>["resume"],
   stop: AbortSignal,
-): Promise<TurnOutcome<Data>> {
+): Promise<LeftEnd<End>> {
   try {
-    const options = typeof turn === "function" ? await turn(conversation) : turn;
-    const signal = options.signal === undefined ? stop : AbortSignal.any([options.signal, stop]);
-    const result = await resumeTurn(conversation, { defer: true, ...options, signal });
+    const end = await resume(conversation, stop);
     // It would go on for ever, and cost.
-    if (result.type === "cycle_limit") conversation.leaveTo?.({ failure: "final" });
-    return { type: "resumed", turn: result };
+    if (end?.type === "cycle_limit") conversation.leaveTo?.({ failure: "final" });
+    return { type: "ended", end };
   } catch (error) {
     conversation.leaveTo?.({ failure: "retry" });
     return { type: "failed", error: toError(error) };
   }
 }
-
-type TurnOutcome<Data> =
-  RecoveredTurn<Data> extends infer Turn
-    ? Turn extends unknown
-      ? Omit<Turn, "conversation">
-      : never
-    : never;
 
 function noWorkersError(): JpError {
   return new JpError("no_workers", "Only a store in a database has workers.", {

@@ -61,6 +61,7 @@ export type {
   RecordPiece,
   RecordProblem,
   RunningWork,
+  WorkLoad,
   WorkOptions,
 } from "./port.ts";
 export {

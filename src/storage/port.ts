@@ -146,8 +146,20 @@ export interface WorkOptions {
 export interface RunningWork {
   /** How many turns run. */
   readonly running: number;
+  /** What there is to do, for this and all other workers of the queue. Throws `store_unreachable`. */
+  measure(): Promise<WorkLoad>;
   /** Takes no more, and resolves once those that run have ended. */
   stop(): Promise<void>;
+}
+
+/** What there is to do for workers. */
+export interface WorkLoad {
+  /** Turns that could go on, and that no one has taken up. */
+  readonly ready: number;
+  /** For how long the first of them could have. 0 if there is none. */
+  readonly oldestReadyMs: number;
+  /** Turns that wait for someone, or for a time. */
+  readonly waiting: number;
 }
 
 /** What workers have to know of a turn that is left. */

@@ -41,6 +41,7 @@ import type {
   PendingTurn,
   RecordPiece,
   RunningWork,
+  WorkLoad,
   WorkOptions,
 } from "../port.ts";
 import type { PortableRecord, PortableStore } from "../portable.ts";
@@ -393,9 +394,36 @@ export class PostgresStore implements ConversationStore, PortableStore {
         workspace,
         take: (id) => this.#openIf(id, "jp_take", `c.ready_at <= ${SERVER_MS}`),
         findReady: (limit, skipped) => this.#findReady(options.queue, limit, skipped),
+        measure: () => this.#measureWork(options.queue),
       },
       options,
     );
+  }
+
+  async #measureWork(queue: string): Promise<WorkLoad> {
+    const [row] = await this.#database.query<{
+      readonly ready: string;
+      readonly oldest: string | null;
+      readonly waiting: string;
+    }>({
+      text: `select count(*) filter (where is_ready) as ready,
+          ${SERVER_MS} - min(ready_at) filter (where is_ready) as oldest,
+          count(*) filter (where not is_ready and not is_live) as waiting
+        from (
+          select ready_at,
+            coalesce(ready_at <= ${SERVER_MS}, false)
+              and coalesce(lease_until < clock_timestamp(), true) as is_ready,
+            coalesce(lease_until >= clock_timestamp(), false) as is_live
+          from jp.conversations
+          where workspace = $1 and queue = $2 and open_turn is not null and not is_archived
+        ) as turns`,
+      values: [(await this.#findWorkspace())?.key, queue],
+    });
+    return {
+      ready: Number(row?.ready ?? 0),
+      oldestReadyMs: Number(row?.oldest ?? 0),
+      waiting: Number(row?.waiting ?? 0),
+    };
   }
 
   async #findReady(

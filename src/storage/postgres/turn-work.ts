@@ -5,7 +5,7 @@
 import type { Job, PgBoss } from "pg-boss";
 import { type ConversationId, findConversationId } from "../../conversation/index.ts";
 import { toError } from "../../util/index.ts";
-import type { ConversationWriter, RunningWork, WorkOptions } from "../port.ts";
+import type { ConversationWriter, RunningWork, WorkLoad, WorkOptions } from "../port.ts";
 import { StorageError } from "../storage-error.ts";
 import { loadBoss, queueName, type WakeUpData, workerOptions } from "./wake-ups.ts";
 
@@ -32,6 +32,7 @@ export interface WorkPlace {
   take(id: ConversationId): Promise<ConversationWriter | undefined>;
   /** Those that can go on for longest, without those that are skipped. */
   findReady(limit: number, skipped: readonly ConversationId[]): Promise<readonly ConversationId[]>;
+  measure(): Promise<WorkLoad>;
 }
 
 export class TurnWork implements RunningWork {
@@ -59,6 +60,10 @@ export class TurnWork implements RunningWork {
 
   get running(): number {
     return this.#running.size;
+  }
+
+  measure(): Promise<WorkLoad> {
+    return this.#place.measure();
   }
 
   /** Takes no more, and waits for those that run. */

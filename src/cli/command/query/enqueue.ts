@@ -22,7 +22,7 @@ import type { ViewFlags } from "./view-settings.ts";
 export async function enqueue(
   context: CommandContext,
   { conversation, message, trusted, prepared }: ReadyTurn,
-  { enqueue: queue }: Pick<QueryFlags, "enqueue">,
+  { queue }: Pick<QueryFlags, "queue">,
 ): Promise<void> {
   const { output } = context;
   const { name: author } = trusted.config.user ?? {};
@@ -31,7 +31,7 @@ export async function enqueue(
     conversation,
     { content: "", ...message, ...(author !== undefined && { author }) },
     {
-      ...(typeof queue === "string" && { queue }),
+      ...(queue !== undefined && { queue }),
       discardsPending: true, // The user was asked about it.
       directory: directoryOf(context),
       clock: context.clock,

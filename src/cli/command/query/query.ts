@@ -70,8 +70,10 @@ export interface QueryFlags
   readonly answers?: string;
   readonly defer?: boolean;
   readonly showPrompt?: boolean;
-  /** Leave the turn to a worker: to those of this name, or to any. */
-  readonly enqueue?: string | true;
+  /** Leave the turn to a worker. */
+  readonly enqueue?: boolean;
+  /** To those of this name. */
+  readonly queue?: string;
   /** Show what the worker does. */
   readonly follow?: boolean;
 }
@@ -108,7 +110,7 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
   const { providers } = reached;
   await compactByFlag(turn.conversation, { compact }, { config, providers, context });
   await draft?.discard();
-  if (options.enqueue === undefined) return void (await send(context, turn));
+  if (options.enqueue !== true) return void (await send(context, turn));
   const { enqueue, follow } = await loadModule(() => import("./enqueue.ts"));
   await enqueue(context, turn, options);
   await turn.conversation.release();
@@ -181,7 +183,7 @@ async function toRequest(
     options.schema === undefined ? undefined : await readSchema(options.schema, context);
   assertCompatible(options, context);
   return {
-    isEnqueued: options.enqueue !== undefined,
+    isEnqueued: options.enqueue === true,
     conversation: { new: isNew, id, fork, label, title, local, persist },
     settings: { cfg, model, mode, param, directives },
     start: { continueTurn: isContinued, discardTurn, replay, hasMessage: words.length > 0 },
@@ -198,15 +200,16 @@ async function toRequest(
 /** Throws `usage`. */
 function assertCompatible(options: QueryFlags, { database }: CommandContext): void {
   const { new: isNew = false, id, fork, replay, compact } = options;
-  const { enqueue, follow = false, continueTurn: isContinued = false } = options;
-  if (follow && enqueue === undefined) throw usageError("--follow needs --enqueue.");
-  if (enqueue !== undefined && database === undefined) {
+  const { enqueue = false, queue, follow = false, continueTurn: isContinued = false } = options;
+  if (!enqueue && follow) throw usageError("--follow needs --enqueue.");
+  if (!enqueue && queue !== undefined) throw usageError("--queue needs --enqueue.");
+  if (enqueue && database === undefined) {
     throw usageError(
       "--enqueue needs a store in a database: workers find the turn there.",
       "Name one with --store postgres://… or JP_STORE, or set storage.url in your own config.",
     );
   }
-  if (enqueue !== undefined && isContinued) {
+  if (enqueue && isContinued) {
     throw usageError(
       "--enqueue takes a message.",
       "Workers continue an incomplete turn by themselves, once it can go on.",

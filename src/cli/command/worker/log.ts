@@ -1,0 +1,93 @@
+/** What a worker prints: lines for people, or an object per line for programs. */
+import { jsonLine, oneLine } from "../../../render/index.ts";
+import type { Output } from "../../../terminal/index.ts";
+import { assertNever, type Clock } from "../../../util/index.ts";
+
+export type LoggedEvent =
+  | {
+      readonly event: "start";
+      readonly workspace: string;
+      readonly queue: string;
+      readonly concurrency: number;
+    }
+  | { readonly event: "health"; readonly url: string }
+  | { readonly event: "turn_start"; readonly conversation: string }
+  /** `outcome` is how the turn ended, or `failed`. */
+  | {
+      readonly event: "turn_end";
+      readonly conversation: string;
+      readonly outcome: string;
+      readonly code?: string;
+      readonly message?: string;
+    }
+  /** What a command would have printed. */
+  | { readonly event: "notice"; readonly conversation: string; readonly message: string }
+  /** Of the worker itself, which goes on. */
+  | { readonly event: "problem"; readonly message: string }
+  | { readonly event: "stop"; readonly running: number };
+
+export class WorkerLog {
+  readonly #output: Output;
+  readonly #format: "text" | "json";
+  readonly #clock: Clock;
+
+  constructor(output: Output, format: "text" | "json", clock: Clock) {
+    this.#output = output;
+    this.#format = format;
+    this.#clock = clock;
+  }
+
+  write(logged: LoggedEvent): void {
+    if (this.#format === "text") return this.#output.notice(oneLine(textOf(logged)));
+    const time = this.#clock.now().toISOString();
+    const level = levelOf(logged);
+    this.#output.write(`${jsonLine({ time, level, ...logged })}\n`);
+  }
+}
+
+function levelOf(logged: LoggedEvent): "info" | "warn" | "error" {
+  if (logged.event === "problem") return "warn";
+  return logged.event === "turn_end" && logged.outcome === "failed" ? "error" : "info";
+}
+
+function textOf(logged: LoggedEvent): string {
+  switch (logged.event) {
+    case "start": {
+      const { workspace, queue, concurrency } = logged;
+      const named = queue === "default" ? "" : ` in the queue ${queue}`;
+      return `Running the turns of ${workspace}${named}, at most ${concurrency} at once. Ctrl-C to stop.`;
+    }
+    case "health":
+      return `Health and metrics: ${logged.url}`;
+    case "turn_start":
+      return `${logged.conversation}: Continuing the turn.`;
+    case "turn_end":
+      return `${logged.conversation}: ${endOf(logged)}`;
+    case "notice":
+      return `${logged.conversation}: ${logged.message}`;
+    case "problem":
+      return `Problem: ${logged.message}`;
+    case "stop": {
+      const { running } = logged;
+      if (running === 0) return "Stopping.";
+      return `Stopping after ${running === 1 ? "1 turn that still runs" : `${running} turns that still run`}.`;
+    }
+    default:
+      return assertNever(logged);
+  }
+}
+
+function endOf({ outcome, message = "" }: Extract<LoggedEvent, { event: "turn_end" }>): string {
+  switch (outcome) {
+    case "waiting":
+      return "The turn is waiting for an answer.";
+    case "interrupted":
+      return "The turn is left to another worker.";
+    case "cycle_limit":
+      return "The turn has made all the requests that it may, and is left as it is.";
+    case "failed":
+      return `The turn could not go on: ${message}`;
+    default:
+      return "The turn is complete.";
+  }
+}
