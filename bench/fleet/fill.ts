@@ -42,7 +42,7 @@ const COPY = `
         'YYYY-MM-DD HH24:MI:SS.MS'), metadata, labels, base_config, length,
       to_char(to_timestamp((last_id - 10 * n) / 10.0), 'YYYY-MM-DD HH24:MI:SS.MS'),
       open_turn, ready_at, is_own_turn
-    from template, generate_series($4::int, $5::int) as n
+    from template, generate_series($5::int, $4::int, -1) as n
     returning key, created_at
   )
   insert into jp.events (conversation, seq, entry)
@@ -60,8 +60,8 @@ export async function fillPending(
   const database = new Database(url);
   try {
     const id = await leaveOne(store);
-    for (let first = 1; first < count; first += BATCH) {
-      const last = Math.min(first + BATCH, count) - 1;
+    for (let last = count - 1; last > 0; last -= BATCH) {
+      const first = Math.max(1, last - BATCH + 1);
       await database.query({ text: COPY, values: [tenant, workspace, id, first, last] });
     }
     await database.query({ text: "analyze jp.conversations, jp.events" });

@@ -102,24 +102,26 @@ export class Inbox implements AsyncDisposable {
 
   /** The JSON of items of this workspace. Those that wait no more may be missing. */
   async read(items: readonly ListedItem[]): Promise<ReadonlyMap<ListedItem, DecisionJson>> {
+    const kept = new Map(items.map((item) => [item, item.text])); // Others may take its place meanwhile.
     const missing = items.filter(({ text }) => text === undefined);
     const ids = [...new Set(missing.map(({ conversation }) => conversation))];
-    const listed = ids.length === 0 ? [] : await this.#listTurns(ids);
-    const turns = new Map(listed.map((turn) => [turn.id, turn]));
+    const turns = new Map((await this.#listTurns(ids)).map((turn) => [turn.id, turn]));
     const found = new Map<ListedItem, DecisionJson>();
     for (const item of items) {
-      const turn = turns.get(item.conversation);
-      const json = item.text === undefined ? turn && this.#jsonOf(turn, item) : parse(item.text);
-      if (json !== undefined) found.set(item, json);
+      const text = kept.get(item) ?? this.#textOf(item, turns.get(item.conversation));
+      if (text === undefined) continue;
+      if (this.#items.get(item.conversation)?.includes(item)) this.#listener.list.use(item, text);
+      found.set(item, JSON.parse(text) as DecisionJson); // As it was written here.
     }
     return found;
   }
 
-  #jsonOf(turn: PendingTurn, item: ListedItem): DecisionJson | undefined {
+  #textOf(item: ListedItem, turn: PendingTurn | undefined): string | undefined {
     const { root: workspace } = this.workspace;
-    const inquiry = pendingInTurn(turn).find((each) => isSame(item, each));
-    const json = inquiry && pendingToJson(inquiry, { workspace, title: turn.title });
-    return json && { ...json, is_live: item.isLive };
+    const inquiry = turn && pendingInTurn(turn).find((each) => isSame(item, each));
+    if (inquiry === undefined) return undefined;
+    const { isLive } = item;
+    return JSON.stringify(pendingToJson({ ...inquiry, isLive }, { workspace, title: turn?.title }));
   }
 
   /** Says that this conversation is about to change, so that it is not read in between. */
@@ -206,10 +208,13 @@ export class Inbox implements AsyncDisposable {
     ids: readonly ConversationId[],
     versions?: ReadonlyMap<ConversationId, string>,
   ): Promise<void> {
+    const batchFrom = (first: number) => ids.slice(first, first + BATCH);
+    let next = this.#listTurns(batchFrom(0));
     for (let first = 0; first < ids.length && !this.#stop.signal.aborted; first += BATCH) {
-      const batch = ids.slice(first, first + BATCH);
-      const turns = new Map((await this.#listTurns(batch)).map((turn) => [turn.id, turn]));
-      for (const id of batch) {
+      const turns = new Map((await next).map((turn) => [turn.id, turn]));
+      next = this.#listTurns(batchFrom(first + BATCH)); // Comes while these are worked on.
+      next.catch(() => undefined);
+      for (const id of batchFrom(first)) {
         if (shouldYield()) await yieldToEventLoop();
         const turn = turns.get(id);
         await this.#update(id, turn);
@@ -220,7 +225,8 @@ export class Inbox implements AsyncDisposable {
     }
   }
 
-  #listTurns(ids: readonly ConversationId[]): Promise<readonly PendingTurn[]> {
+  async #listTurns(ids: readonly ConversationId[]): Promise<readonly PendingTurn[]> {
+    if (ids.length === 0) return [];
     const [id] = ids;
     const which = ids.length === 1 && id !== undefined ? { id } : { ids };
     return this.workspace.conversations.listPending({ ...which, hasMetadata: true });
@@ -366,11 +372,6 @@ type Compared = Pick<ListedItem, "id" | "askedAt" | "kind">;
 /** A later question may have the same id. */
 function isSame(left: Compared, right: Compared): boolean {
   return left.id === right.id && left.askedAt === right.askedAt && left.kind === right.kind;
-}
-
-/** As it was written here. */
-function parse(text: string): DecisionJson {
-  return JSON.parse(text) as DecisionJson;
 }
 
 /** What has changed, if it no longer counts for that reason. */

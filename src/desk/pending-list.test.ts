@@ -59,7 +59,17 @@ test("JSON is kept only as far as there is room for it", () => {
   list.add(second);
   list.remove(first);
   list.add(third);
-  expect([first.text, second.text, third.text]).toEqual(["12345678", undefined, "1"]);
+  expect([second.text, third.text]).toEqual([undefined, "1"]);
+});
+
+test("JSON that was shown takes the place of what was shown least recently", () => {
+  const list = new PendingList(4);
+  const items = [1, 2, 3].map((second) => itemOf(second, second, "12"));
+  const [first = itemOf(1), second = itemOf(2), third = itemOf(3)] = items;
+  for (const item of items) list.add(item);
+  list.use(first, "12");
+  list.use(third, "12");
+  expect([first.text, second.text, third.text]).toEqual(["12", undefined, "12"]);
 });
 
 test("what there was no room for is read again when it is shown", async () => {

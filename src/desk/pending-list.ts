@@ -39,6 +39,8 @@ export class PendingList {
   readonly #sorted: ListedItem[] = [];
   /** Not sorted yet. */
   readonly #added = new Set<ListedItem>();
+  /** Those whose text is kept, the least recently used first. */
+  readonly #kept = new Set<ListedItem>();
   readonly #maxText: number;
   #textLength = 0;
 
@@ -46,18 +48,41 @@ export class PendingList {
     this.#maxText = maxText;
   }
 
+  /** Its text is kept only if there is room: what was there before is probably wanted earlier. */
   add(item: ListedItem): void {
-    const length = item.text?.length ?? 0;
-    if (this.#textLength + length > this.#maxText) item.text = undefined;
-    else this.#textLength += length;
+    const { text = "" } = item;
+    if (this.#textLength + text.length > this.#maxText) item.text = undefined;
+    else this.#keep(item, text);
     this.#added.add(item);
   }
 
+  /** Someone wants it: its text takes the place of others. */
+  use(item: ListedItem, text: string): void {
+    this.#forget(item);
+    this.#keep(item, text);
+    for (const other of this.#kept) {
+      if (this.#textLength <= this.#maxText) return;
+      this.#forget(other);
+    }
+  }
+
   remove(item: ListedItem): void {
-    this.#textLength -= item.text?.length ?? 0;
+    this.#forget(item);
     if (this.#added.delete(item)) return;
     const index = this.#indexAfter(item) - 1;
     if (this.#sorted[index] === item) this.#sorted.splice(index, 1);
+  }
+
+  #keep(item: ListedItem, text: string): void {
+    item.text = text;
+    this.#kept.add(item);
+    this.#textLength += text.length;
+  }
+
+  #forget(item: ListedItem): void {
+    if (!this.#kept.delete(item)) return;
+    this.#textLength -= item.text?.length ?? 0;
+    item.text = undefined;
   }
 
   /** The first ones after a place that are wanted, at most so many. */

@@ -79,6 +79,7 @@ import {
   versionOf,
   type VersionRow,
 } from "./conversation-row.ts";
+import { Channel } from "./channel.ts";
 import { Database } from "./database.ts";
 import { holderOf, isOfThisProcess, LEASE_SECONDS, Leases, newOwner } from "./leases.ts";
 import { Listening, notifySql } from "./listening.ts";
@@ -113,6 +114,20 @@ export interface PostgresStoreOptions {
   readonly ensurePrivateFolder?: () => Promise<string>;
   /** The log of what the chains of decisions have grown to. */
   readonly headsFile?: string;
+  /** Those of several stores. Whoever has opened them closes them. */
+  readonly connections?: Connections;
+}
+
+/** To one database. */
+export interface Connections {
+  readonly database: Database;
+  readonly channel: Channel;
+}
+
+/** Throws `invalid_store`. Nothing connects before it is used. */
+export function openConnections(url: string): Connections {
+  const database = new Database(url);
+  return { database, channel: new Channel(database) };
 }
 
 /** A name that may not exist yet. */
@@ -133,6 +148,7 @@ const PIECE = 5000;
 
 export class PostgresStore implements ConversationStore, PortableStore {
   readonly #options: PostgresStoreOptions;
+  readonly #connections: Connections;
   readonly #database: Database;
   readonly #leases: Leases;
   readonly #listening: Listening;
@@ -142,9 +158,13 @@ export class PostgresStore implements ConversationStore, PortableStore {
 
   constructor(options: PostgresStoreOptions) {
     this.#options = options;
-    this.#database = new Database(options.url);
+    this.#connections = options.connections ?? openConnections(options.url);
+    this.#database = this.#connections.database;
     this.#leases = new Leases(this.#database);
-    this.#listening = new Listening(this.#database, async () => (await this.#findWorkspace())?.key);
+    this.#listening = new Listening(
+      this.#connections,
+      async () => (await this.#findWorkspace())?.key,
+    );
   }
 
   async list({ which = "live", limit, before }: ListOptions = {}): Promise<ConversationSummary[]> {
@@ -498,7 +518,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
   /** Ends its connections. What is open here cannot be written any more. */
   async close(): Promise<void> {
     await this.#listening.close();
-    await this.#database.close();
+    if (this.#options.connections === undefined) await this.#database.close();
   }
 
   async #setArchived(
