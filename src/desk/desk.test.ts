@@ -8,7 +8,11 @@ import {
   parseConversationId,
 } from "../conversation/index.ts";
 import { answerInquiry, resumeTurn, runTurn } from "../runtime/index.ts";
-import type { ConversationStore } from "../storage/index.ts";
+import type {
+  ChangeListener,
+  ConversationStore,
+  ListPendingTurnsOptions,
+} from "../storage/index.ts";
 import { temporaryWorkspace } from "../storage/temporary-workspace.fixture.ts";
 import { REST, WAITING, WAITING_FOR_SECRET } from "../storage/open-question.fixture.ts";
 import type { PromptRequest } from "../agent/index.ts";
@@ -456,6 +460,38 @@ describe("events", () => {
   });
 });
 
+test("a change of one conversation is read alone, and those that come meanwhile are read together", async () => {
+  const store = new MemoryConversationStore(new FakeClock());
+  const [first, ...others] = [
+    await place(store, ...WAITING),
+    await place(store, ...WAITING),
+    await place(store, ...WAITING),
+  ];
+  const reads: (ConversationId | readonly ConversationId[] | undefined)[] = [];
+  let onChange: ChangeListener = () => undefined;
+  let held = Promise.resolve();
+  await open(
+    quiet(store, {
+      onWatch: (listener) => {
+        onChange = listener;
+      },
+      onList: async ({ id, ids }) => {
+        reads.push(ids ?? id);
+        await held;
+      },
+    }),
+  );
+  reads.length = 0;
+  const release = Promise.withResolvers<void>();
+  held = release.promise;
+  onChange({ id: first });
+  while (reads.length === 0) await yieldToEventLoop();
+  for (const id of others) onChange({ id });
+  release.resolve();
+  while (reads.length < 2) await yieldToEventLoop();
+  expect(reads).toEqual([first, others]);
+});
+
 describe("a check of everything", () => {
   test("reads only turns that have changed, and forgets those that are gone", async () => {
     const { store, clock, desk, reads, check } = await openChecked();
@@ -659,7 +695,9 @@ function resuming(resumed: ConversationRef[]): DeskOptions {
 async function openChecked() {
   const { conversations: store, clock } = temporaryWorkspace();
   const reads: ConversationId[] = [];
-  const desk = await open(quiet(store, reads), { clock });
+  const onList = async ({ id, ids = id === undefined ? [] : [id] }: ListPendingTurnsOptions) =>
+    void reads.push(...ids);
+  const desk = await open(quiet(store, { onList }), { clock });
   const check = async () => {
     while (clock.sleepers === 0) await yieldToEventLoop();
     clock.advance(30_000);
@@ -669,13 +707,22 @@ async function openChecked() {
   return { store, clock, desk, reads, check };
 }
 
-/** The same store, whose changes no one is told of. Notes the turns that are read one by one. */
-function quiet(store: ConversationStore, reads: ConversationId[] = []): ConversationStore {
+interface Quieted {
+  /** Gets the listener that is not told of changes. */
+  readonly onWatch?: (listener: ChangeListener) => void;
+  /** Called before turns are listed. */
+  readonly onList?: (options: ListPendingTurnsOptions) => Promise<void>;
+}
+
+/** The same store, whose changes no one is told of. */
+function quiet(store: ConversationStore, { onWatch, onList }: Quieted = {}): ConversationStore {
   const own: Partial<ConversationStore> = {
-    watch: () => ({ [Symbol.dispose]: () => undefined }),
-    listPending: (options) => {
-      const { id, ids = id === undefined ? [] : [id] } = options ?? {};
-      reads.push(...ids);
+    watch: (listener) => {
+      onWatch?.(listener);
+      return { [Symbol.dispose]: () => undefined };
+    },
+    listPending: async (options = {}) => {
+      await onList?.(options);
       return store.listPending(options);
     },
   };

@@ -71,6 +71,8 @@ export interface DeskOptions {
   readonly resumeTurn?: ResumeTurn;
   /** Also continues each turn once everything that it waits for is answered, unless a process has it open. */
   readonly resumesAnswered?: boolean;
+  /** Workspaces that were made since. Asked now and then; they are served from then on. */
+  readonly findNew?: () => Promise<readonly DeskWorkspace[]>;
   /** Who has which roles. Without it, whoever has the rights decides what is for a role. */
   readonly directory?: Directory;
   /** Told of conversations that cannot be read, and of turns that cannot be continued. */
@@ -99,7 +101,8 @@ export async function createDesk(
 }
 
 class WorkspacesDesk implements Desk {
-  readonly #inboxes: readonly Inbox[];
+  readonly #inboxes: Inbox[] = [];
+  readonly #workspaces: DeskWorkspace[] = [];
   readonly #pending = new PendingList();
   readonly #log: EventLog;
   readonly #history: HistoryContext;
@@ -113,16 +116,12 @@ class WorkspacesDesk implements Desk {
     this.#options = options;
     this.#clock = clock;
     this.#log = new EventLog(clock);
-    this.#history = { workspaces, onProblem };
-    const emit = (change: DeskChange) => this.#log.emit(change);
-    this.#inboxes = workspaces.map((workspace) => {
-      const onReady = (conversation: ConversationId) =>
-        void this.#resumeAnswered({ conversation, workspace: workspace.root });
-      return new Inbox(workspace, { emit, onProblem, onReady, list: this.#pending }, clock);
-    });
+    this.#history = { workspaces: this.#workspaces, onProblem };
+    this.#workspaces.push(...workspaces);
   }
 
   async start(): Promise<void> {
+    this.#inboxes.push(...this.#workspaces.map((workspace) => this.#inboxOf(workspace)));
     await Promise.all(this.#inboxes.map((inbox) => inbox.start()));
     this.#pending.sort();
     this.#polling = this.#poll();
@@ -333,8 +332,34 @@ class WorkspacesDesk implements Desk {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       await this.#clock.sleep(POLL_MS, signal).catch(() => undefined);
-      if (!signal.aborted) await Promise.all(this.#inboxes.map((inbox) => inbox.refresh()));
+      if (signal.aborted) return;
+      await Promise.all(this.#inboxes.map((inbox) => inbox.refresh()));
+      await this.#addNew();
     }
+  }
+
+  async #addNew(): Promise<void> {
+    const { findNew, onProblem } = this.#options;
+    try {
+      for (const workspace of (await findNew?.()) ?? []) {
+        const inbox = this.#inboxOf(workspace);
+        this.#workspaces.push(workspace);
+        this.#inboxes.push(inbox);
+        await inbox.start();
+        this.#log.emit({ type: "reset", data: {} });
+      }
+    } catch (error) {
+      onProblem?.(messageOf(error));
+    }
+  }
+
+  #inboxOf(workspace: DeskWorkspace): Inbox {
+    const { onProblem = () => undefined } = this.#options;
+    const onReady = (conversation: ConversationId) =>
+      void this.#resumeAnswered({ conversation, workspace: workspace.root });
+    const emit = (change: DeskChange) => this.#log.emit(change);
+    const listener = { emit, onProblem, onReady, list: this.#pending };
+    return new Inbox(workspace, listener, this.#clock);
   }
 }
 
