@@ -15,7 +15,8 @@ export const CALL = {
 const REPLY = "The service was restarted, and has read the new certificate. ".repeat(17);
 
 /** Where the tool notes that it has run. */
-export const RUNS_TABLE = "create table if not exists public.bench_runs (conversation text, at timestamptz default clock_timestamp())";
+export const RUNS_TABLE =
+  "create table if not exists public.bench_runs (conversation text, at timestamptz default clock_timestamp())";
 
 export function createTurnParts(
   database: Database | undefined,

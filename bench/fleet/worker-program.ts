@@ -16,7 +16,8 @@ await runWorker({
   signal: stop.signal,
   onStart: () => process.stdout.write("ready\n"),
   onTurn: (turn) => {
-    if (turn.type === "failed") process.stderr.write(`${turn.conversation}: ${turn.error.message}\n`);
+    if (turn.type === "failed")
+      process.stderr.write(`${turn.conversation}: ${turn.error.message}\n`);
   },
   onProblem: ({ message }) => process.stderr.write(`${message}\n`),
 });

@@ -190,7 +190,7 @@ export function explainTaken(
 /** Finds what has answered it. `turn` is as for `judgeAnswer`. */
 export function findAnswerTo(
   turn: readonly ConversationEvent[],
-  item: PendingItem,
+  item: AnswerTarget,
 ): AnswerEvent | undefined {
   return turn.findLast((event): event is AnswerEvent => isAnswer(event) && isFor(event, item));
 }
@@ -220,7 +220,10 @@ const NOT_REMEMBERED = "this answer cannot be remembered";
 const SECRET_OF_ONE = "a secret cannot be given by several people";
 const NO_NOTE = "this question takes no note";
 
-function isFor(event: AnswerEvent, { kind, id, toolCallId, tool }: PendingItem): boolean {
+/** What an answer is for. */
+type AnswerTarget = Pick<PendingItem, "kind" | "id" | "toolCallId" | "tool">;
+
+function isFor(event: AnswerEvent, { kind, id, toolCallId, tool }: AnswerTarget): boolean {
   if (event.type === "inquiry_response") return kind === "question" && id === event.id;
   if (kind === "question" || event.action !== ACTIONS[kind]) return false;
   // Earlier versions recorded no id.

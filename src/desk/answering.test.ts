@@ -163,12 +163,12 @@ test("an answer to what was asked before is not used for a later question with t
     const path = `/conversations/${conversation}/inquiries/${id}/${action}`;
     return (await served.send(path, { method: "POST", headers, body })).status;
   };
-  const [pending] = await desk.listPending();
+  const [pending] = (await desk.listPending()).items;
   const earlier = WAITING.at(-1)?.timestamp;
   expect(pending?.asked_at).toBe(LATER);
   expect(await send("answer", { answer: true, asked_at: earlier })).toBe(409);
   expect(await send("cancel", { asked_at: earlier })).toBe(409);
-  expect(await desk.listPending()).toEqual([pending]);
+  expect((await desk.listPending()).items).toEqual([pending]);
   expect(await send("answer", { answer: true, asked_at: LATER })).toBe(200);
 });
 
@@ -190,7 +190,7 @@ test("a conversation that several workspaces have needs a workspace in the answe
   expect((await served.send(path, { headers })).status).toBe(400);
   expect(await answer("?workspace=/1")).toBe(200);
   expect(await answer("")).toBe(200);
-  expect(await desk.listPending()).toEqual([]);
+  expect((await desk.listPending()).items).toEqual([]);
   await expect(desk.resume({ conversation }, ADA)).rejects.toMatchObject({
     code: "ambiguous_conversation",
   });

@@ -9,7 +9,7 @@ import { ApiError, badRequest, type JsonReply, notFound, tooLarge } from "./http
 import { MAX_BODY_BYTES, type Operation, operation } from "./operation.ts";
 import type { ConversationRef, DeskAnswerResult, InquiryRef } from "./port.ts";
 import * as schemas from "./schemas.ts";
-import type { DeciderJson, DecisionJson, InquiryQuery } from "./wire.ts";
+import type { DeciderJson } from "./wire.ts";
 
 /** Below it are all operations. */
 export const API_PATH = "/api/v1";
@@ -70,7 +70,7 @@ export const OPERATIONS: readonly Operation[] = [
     query: {
       state: v.pipe(
         v.exactOptional(v.picklist(["pending", "all"])),
-        v.description("`pending`: all that waits, on one page."),
+        v.description("`pending`: only what waits, oldest first."),
       ),
       workspace,
       conversation: v.exactOptional(v.string()),
@@ -93,11 +93,11 @@ export const OPERATIONS: readonly Operation[] = [
     responses: { 200: { description: "One page.", schema: schemas.inquiries } },
     handle: async ({ desk, query: { state, ...query } }) => {
       if (state !== "pending") return { body: { ...(await desk.listInquiries(query)) } };
-      if ((query.outcome ?? query.by ?? query.cursor) !== undefined) {
-        throw badRequest("outcome, by and cursor do not apply to state=pending.");
+      const { outcome, by, ...which } = query;
+      if ((outcome ?? by) !== undefined) {
+        throw badRequest("outcome and by do not apply to state=pending.");
       }
-      const items = (await desk.listPending()).filter((item) => isWanted(item, query));
-      return { body: { items: items.slice(0, query.limit) } };
+      return { body: { ...(await desk.listPending(which)) } };
     },
   }),
   operation({
@@ -334,17 +334,6 @@ function inquiryRef(
 function found<Value>(value: Value | undefined): Value {
   if (value !== undefined) return value;
   throw notFound("Unknown conversation or question.");
-}
-
-function isWanted(
-  item: DecisionJson,
-  { workspace: root, conversation, kind, text: wanted }: Omit<InquiryQuery, "limit">,
-): boolean {
-  if (root !== undefined && item.workspace !== root) return false;
-  if (conversation !== undefined && item.conversation !== conversation) return false;
-  if (kind !== undefined && item.kind !== kind) return false;
-  const searched = `${item.tool}\n${item.question.text}`.toLowerCase();
-  return wanted === undefined || searched.includes(wanted.toLowerCase());
 }
 
 function toReply(result: DeskAnswerResult): JsonReply {

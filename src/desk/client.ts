@@ -25,6 +25,7 @@ import type {
   InquiryAddress,
   InquiryQuery,
   Page,
+  PendingQuery,
 } from "./wire.ts";
 
 export type {
@@ -43,6 +44,7 @@ export type {
   InquiryQuery,
   OutcomeJson,
   Page,
+  PendingQuery,
   QuestionJson,
   Right,
 } from "./wire.ts";
@@ -201,10 +203,20 @@ export class DeskClient {
     await this.#post("/logout", {});
   }
 
-  /** Everything that waits, oldest first. */
+  /** Everything that waits, oldest first. There may be very many: `pendingPage` gets some of it. */
   async pending(): Promise<readonly DecisionJson[]> {
-    const { items } = await this.#get<Page<DecisionJson>>("/inquiries", { state: "pending" });
-    return items;
+    const all: DecisionJson[] = [];
+    for (let cursor: string | undefined; ;) {
+      const { items, next } = await this.pendingPage(cursor === undefined ? {} : { cursor });
+      for (const item of items) all.push(item);
+      if (next === undefined) return all;
+      cursor = next;
+    }
+  }
+
+  /** What waits, oldest first. Pass `next` as `cursor` to get the next page. */
+  async pendingPage(query: PendingQuery = {}): Promise<Page<DecisionJson>> {
+    return this.#get<Page<DecisionJson>>("/inquiries", { ...query, state: "pending" });
   }
 
   /** Decisions on record, newest first. Pass `next` as `cursor` to get the next page. */

@@ -121,10 +121,12 @@ test("one list has all four kinds, each with all that has to be read", async () 
     asked_at: at(0),
     is_live: false,
   };
-  const listed = (await desk.listPending()).map(({ conversation: _id, question, ...rest }) => ({
-    ...rest,
-    text: question.text,
-  }));
+  const listed = (await desk.listPending()).items.map(
+    ({ conversation: _id, question, ...rest }) => ({
+      ...rest,
+      text: question.text,
+    }),
+  );
   expect(listed).toEqual([
     {
       ...asked,
@@ -171,7 +173,7 @@ test.each(Object.keys(WAITING) as (keyof typeof WAITING)[])(
     const store = new MemoryConversationStore(new FakeClock());
     const conversation = await place(store, WAITING[kind]);
     const desk = await open(store);
-    const [waiting] = await desk.listPending();
+    const [waiting] = (await desk.listPending()).items;
     const answer = await serve(desk);
     const send = async (body: object) => {
       const given = { answer: kind === "in_doubt" ? "run" : true, ...body };
@@ -183,7 +185,7 @@ test.each(Object.keys(WAITING) as (keyof typeof WAITING)[])(
       409,
       { error: { code: "changed" }, changed: [] },
     ]);
-    expect(await desk.listPending()).toEqual([waiting]);
+    expect((await desk.listPending()).items).toEqual([waiting]);
     expect(await send({ digest: waiting?.digest })).toEqual([200, { type: "recorded" }]);
     const { stream } = await store.load(conversation);
     expect(stream.entries.at(-1)?.event).toMatchObject({ digest: waiting?.digest });
@@ -204,7 +206,7 @@ test("an answer to what was asked again gets the codes of what has changed, and 
   const conversation = await place(store, ASKED_AGAIN);
   const desk = await open(store);
   const answer = await serve(desk);
-  expect(await desk.listPending()).toMatchObject([
+  expect((await desk.listPending()).items).toMatchObject([
     { id: "a:run:2", digest: "d5", replaces: "a:run:1", changed: ["arguments", "file"] },
   ]);
   expect(await answer(conversation, "a:run:1", { ...YES, digest: "d1" })).toEqual([

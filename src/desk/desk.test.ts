@@ -8,7 +8,11 @@ import {
   parseConversationId,
 } from "../conversation/index.ts";
 import { answerInquiry, resumeTurn, runTurn } from "../runtime/index.ts";
-import type { ConversationStore } from "../storage/index.ts";
+import type {
+  ChangeListener,
+  ConversationStore,
+  ListPendingTurnsOptions,
+} from "../storage/index.ts";
 import { temporaryWorkspace } from "../storage/temporary-workspace.fixture.ts";
 import { REST, WAITING, WAITING_FOR_SECRET } from "../storage/open-question.fixture.ts";
 import type { PromptRequest } from "../agent/index.ts";
@@ -33,6 +37,7 @@ import {
   type DeskOptions,
   type InquiryRef,
   type Page,
+  type PendingQuery,
   type DecisionJson,
 } from "./index.ts";
 import type { Person } from "../people/index.ts";
@@ -109,7 +114,7 @@ describe.each(EVERY_STORE)("the desk of $name", ({ create }) => {
     const first = await place(other, ...WAITING);
     const desk = await open(store, { clock });
     const events = new Events(desk);
-    const before = await desk.listPending();
+    const before = (await desk.listPending()).items;
     clock.advance(1000);
     await using writer = await other.create({ title: "Deploy" });
     await writer.append(...WAITING);
@@ -146,7 +151,9 @@ describe.each(EVERY_STORE)("the desk of $name", ({ create }) => {
       outcome: "answered",
       answered_by: { kind: "user", channel: "cli", name: "Ben" },
     });
-    expect((await desk.listPending()).map(({ conversation }) => conversation)).toEqual([writer.id]);
+    expect((await desk.listPending()).items.map(({ conversation }) => conversation)).toEqual([
+      writer.id,
+    ]);
   });
 
   test("records an answer once, with the name of the person", async () => {
@@ -165,7 +172,7 @@ describe.each(EVERY_STORE)("the desk of $name", ({ create }) => {
     expect([BY_ADA, { ...BY_ADA, name: "Ben" }]).toContainEqual(winner);
     expect(results).toContainEqual({ type: "answered", by: winner });
     expect(late).toEqual({ type: "answered", by: winner });
-    expect(await desk.listPending()).toEqual([]);
+    expect((await desk.listPending()).items).toEqual([]);
   });
 
   test("answers a process that waits, which then goes on by itself", async () => {
@@ -179,7 +186,7 @@ describe.each(EVERY_STORE)("the desk of $name", ({ create }) => {
     const prompter = new ScriptedPrompter({ answers: [held.reply] });
     const running = runTurn({ conversation, model, tools: [confirm], prompter, clock }, "Go.");
     await events.untilType("pending");
-    const [waiting = PENDING] = await desk.listPending();
+    const [waiting = PENDING] = (await desk.listPending()).items;
     const result = await desk.answer(refTo(waiting), YES, ADA);
     expect([result.type, (await running).text, resumed]).toEqual(["recorded", "It is done.", []]);
   });
@@ -203,7 +210,7 @@ describe.each(EVERY_STORE)("the desk of $name", ({ create }) => {
       },
     });
     const events = new Events(desk);
-    const [first = PENDING, second = PENDING] = await desk.listPending();
+    const [first = PENDING, second = PENDING] = (await desk.listPending()).items;
     await desk.answer(refTo(first), YES, ADA);
     const early = await desk.resume({ conversation }, ADA);
     await desk.answer(refTo(second), YES, BEN);
@@ -356,7 +363,7 @@ describe("an answer", () => {
           "the secret is not being asked for right now; continue the turn and answer it there",
       },
     ]);
-    expect(await desk.listPending()).toHaveLength(2);
+    expect((await desk.listPending()).items).toHaveLength(2);
   });
 
   test("to what is unknown, archived or was never asked is not found", async () => {
@@ -453,6 +460,38 @@ describe("events", () => {
   });
 });
 
+test("a change of one conversation is read alone, and those that come meanwhile are read together", async () => {
+  const store = new MemoryConversationStore(new FakeClock());
+  const [first, ...others] = [
+    await place(store, ...WAITING),
+    await place(store, ...WAITING),
+    await place(store, ...WAITING),
+  ];
+  const reads: (ConversationId | readonly ConversationId[] | undefined)[] = [];
+  let onChange: ChangeListener = () => undefined;
+  let held = Promise.resolve();
+  await open(
+    quiet(store, {
+      onWatch: (listener) => {
+        onChange = listener;
+      },
+      onList: async ({ id, ids }) => {
+        reads.push(ids ?? id);
+        await held;
+      },
+    }),
+  );
+  reads.length = 0;
+  const release = Promise.withResolvers<void>();
+  held = release.promise;
+  onChange({ id: first });
+  while (reads.length === 0) await yieldToEventLoop();
+  for (const id of others) onChange({ id });
+  release.resolve();
+  while (reads.length < 2) await yieldToEventLoop();
+  expect(reads).toEqual([first, others]);
+});
+
 describe("a check of everything", () => {
   test("reads only turns that have changed, and forgets those that are gone", async () => {
     const { store, clock, desk, reads, check } = await openChecked();
@@ -460,7 +499,8 @@ describe("a check of everything", () => {
     clock.advance(1000);
     const second = await place(store, ...WAITING);
     const third = await place(store, ...WAITING);
-    const conversations = async () => (await desk.listPending()).map((item) => item.conversation);
+    const conversations = async () =>
+      (await desk.listPending()).items.map((item) => item.conversation);
     await check();
     const [before, known] = [reads.splice(0).toSorted(), await conversations()];
     await check();
@@ -484,11 +524,11 @@ describe("a check of everything", () => {
     const writer = await store.open(conversation);
     await check();
     await check(); // It was still open a second later.
-    const [opened] = await desk.listPending();
+    const [opened] = (await desk.listPending()).items;
     await writer.release();
     await check();
     await check();
-    const [ended] = await desk.listPending();
+    const [ended] = (await desk.listPending()).items;
     expect([opened?.is_live, ended?.is_live]).toEqual([true, false]);
   });
 });
@@ -504,7 +544,7 @@ test("no one hears of a conversation that is opened and closed within a moment",
   for (let count = 0; count < 3; count += 1) {
     const writer = await store.open(conversation);
     await readAgain();
-    seen.push((await desk.listPending())[0]?.is_live);
+    seen.push((await desk.listPending()).items[0]?.is_live);
     await writer.release();
     await readAgain();
   }
@@ -569,7 +609,42 @@ test("a desk over several workspaces tells them apart, and lists them together",
     ["/two"],
     undefined,
   ]);
-  expect(rootsOf(await desk.listPending())).toEqual(["/one"]);
+  expect(rootsOf((await desk.listPending()).items)).toEqual(["/one"]);
+});
+
+test("what waits is listed page by page, oldest first, and by what is wanted of it", async () => {
+  const clock = new FakeClock();
+  const [one, two] = [new MemoryConversationStore(clock), new MemoryConversationStore(clock)];
+  for (const store of [one, two, one]) {
+    await place(store, ...WAITING);
+    await place(store, ...asking("run"));
+  }
+  const desk = await createDesk(
+    [
+      { root: "/one", conversations: one },
+      { root: "/two", conversations: two },
+    ],
+    { clock },
+  );
+  onTestFinished(() => desk[Symbol.asyncDispose]());
+  const all = (await desk.listPending()).items;
+  const pages: (readonly DecisionJson[])[] = [];
+  for (let cursor: string | undefined; ;) {
+    const page = await desk.listPending({ limit: 4, ...(cursor !== undefined && { cursor }) });
+    pages.push(page.items);
+    cursor = page.next;
+    if (cursor === undefined) break;
+  }
+  expect(pages.map((page) => page.length)).toEqual([4, 2]);
+  expect(pages.flat()).toEqual(all);
+  const count = async (query: PendingQuery) => (await desk.listPending(query)).items.length;
+  const [{ conversation } = PENDING] = all;
+  expect(await count({ workspace: "/two" })).toBe(2);
+  expect(await count({ conversation, workspace: "/one" })).toBe(1);
+  expect(await count({ kind: "permission" })).toBe(3);
+  expect(await count({ text: "GO ON", limit: 2 })).toBe(2);
+  expect(await count({ text: "nothing" })).toBe(0);
+  await expect(desk.listPending({ cursor: "x" })).rejects.toMatchObject({ code: "invalid_cursor" });
 });
 
 test("a desk that does not run turns refuses to continue one", async () => {
@@ -620,7 +695,9 @@ function resuming(resumed: ConversationRef[]): DeskOptions {
 async function openChecked() {
   const { conversations: store, clock } = temporaryWorkspace();
   const reads: ConversationId[] = [];
-  const desk = await open(quiet(store, reads), { clock });
+  const onList = async ({ id, ids = id === undefined ? [] : [id] }: ListPendingTurnsOptions) =>
+    void reads.push(...ids);
+  const desk = await open(quiet(store, { onList }), { clock });
   const check = async () => {
     while (clock.sleepers === 0) await yieldToEventLoop();
     clock.advance(30_000);
@@ -630,12 +707,22 @@ async function openChecked() {
   return { store, clock, desk, reads, check };
 }
 
-/** The same store, whose changes no one is told of. Notes the turns that are read one by one. */
-function quiet(store: ConversationStore, reads: ConversationId[] = []): ConversationStore {
+interface Quieted {
+  /** Gets the listener that is not told of changes. */
+  readonly onWatch?: (listener: ChangeListener) => void;
+  /** Called before turns are listed. */
+  readonly onList?: (options: ListPendingTurnsOptions) => Promise<void>;
+}
+
+/** The same store, whose changes no one is told of. */
+function quiet(store: ConversationStore, { onWatch, onList }: Quieted = {}): ConversationStore {
   const own: Partial<ConversationStore> = {
-    watch: () => ({ [Symbol.dispose]: () => undefined }),
-    listPending: (options) => {
-      if (options?.id !== undefined) reads.push(options.id);
+    watch: (listener) => {
+      onWatch?.(listener);
+      return { [Symbol.dispose]: () => undefined };
+    },
+    listPending: async (options = {}) => {
+      await onList?.(options);
       return store.listPending(options);
     },
   };

@@ -13,9 +13,22 @@ import {
   toSignOf,
   whomOf,
 } from "../conversation/index.ts";
-import { answerInquiry, type DecisionAnswer, toOffered } from "../runtime/index.ts";
+import {
+  answerInquiry,
+  type DecisionAnswer,
+  type PendingDecision,
+  toOffered,
+} from "../runtime/index.ts";
 import type { AnswerResult, ConversationSummary } from "../storage/index.ts";
-import { type Clock, isJpError, JpError, messageOf, systemClock } from "../util/index.ts";
+import {
+  type Clock,
+  isJpError,
+  JpError,
+  messageOf,
+  shouldYield,
+  systemClock,
+  yieldToEventLoop,
+} from "../util/index.ts";
 import { loggedToJson, toDeciderJson } from "./decision-json.ts";
 import { EventLog } from "./event-log.ts";
 import {
@@ -25,7 +38,8 @@ import {
   listInquiries,
   readConversation,
 } from "./history.ts";
-import { Inbox, type InboxItem } from "./inbox.ts";
+import { Inbox } from "./inbox.ts";
+import { cursorBehind, type ListedItem, parsePendingCursor, PendingList } from "./pending-list.ts";
 import type {
   ConversationRef,
   Desk,
@@ -46,6 +60,7 @@ import type {
   DeskEvent,
   InquiryQuery,
   Page,
+  PendingQuery,
   Right,
 } from "./wire.ts";
 import type { DeskWorkspace } from "./workspace.ts";
@@ -56,6 +71,8 @@ export interface DeskOptions {
   readonly resumeTurn?: ResumeTurn;
   /** Also continues each turn once everything that it waits for is answered, unless a process has it open. */
   readonly resumesAnswered?: boolean;
+  /** Workspaces that were made since. Asked now and then; they are served from then on. */
+  readonly findNew?: () => Promise<readonly DeskWorkspace[]>;
   /** Who has which roles. Without it, whoever has the rights decides what is for a role. */
   readonly directory?: Directory;
   /** Told of conversations that cannot be read, and of turns that cannot be continued. */
@@ -68,6 +85,10 @@ export interface DeskOptions {
 const POLL_MS = 30_000;
 /** How long a process that has a conversation open may take to accept an answer. */
 const ANSWER_TIMEOUT_MS = 30_000;
+/** On one page of what waits. */
+const MAX_PAGE = 500;
+/** A search that finds little ends its page after so many. */
+const MAX_SEARCHED = 5000;
 
 /** Reads what waits, and keeps it up to date until the desk is disposed of. */
 export async function createDesk(
@@ -80,7 +101,9 @@ export async function createDesk(
 }
 
 class WorkspacesDesk implements Desk {
-  readonly #inboxes: readonly Inbox[];
+  readonly #inboxes: Inbox[] = [];
+  readonly #workspaces: DeskWorkspace[] = [];
+  readonly #pending = new PendingList();
   readonly #log: EventLog;
   readonly #history: HistoryContext;
   readonly #options: DeskOptions;
@@ -93,17 +116,14 @@ class WorkspacesDesk implements Desk {
     this.#options = options;
     this.#clock = clock;
     this.#log = new EventLog(clock);
-    this.#history = { workspaces, onProblem };
-    const emit = (change: DeskChange) => this.#log.emit(change);
-    this.#inboxes = workspaces.map((workspace) => {
-      const onReady = (conversation: ConversationId) =>
-        void this.#resumeAnswered({ conversation, workspace: workspace.root });
-      return new Inbox(workspace, { emit, onProblem, onReady }, clock);
-    });
+    this.#history = { workspaces: this.#workspaces, onProblem };
+    this.#workspaces.push(...workspaces);
   }
 
   async start(): Promise<void> {
+    this.#inboxes.push(...this.#workspaces.map((workspace) => this.#inboxOf(workspace)));
     await Promise.all(this.#inboxes.map((inbox) => inbox.start()));
+    this.#pending.sort();
     this.#polling = this.#poll();
   }
 
@@ -113,9 +133,34 @@ class WorkspacesDesk implements Desk {
     await Promise.all(this.#inboxes.map((inbox) => inbox[Symbol.asyncDispose]()));
   }
 
-  async listPending(): Promise<readonly DecisionJson[]> {
-    const items = this.#inboxes.flatMap((inbox) => inbox.items().map(({ json }) => json));
-    return items.toSorted((left, right) => (left.asked_at < right.asked_at ? -1 : 1));
+  async listPending(query: PendingQuery = {}): Promise<Page<DecisionJson>> {
+    const { text, cursor, limit = MAX_PAGE } = query;
+    const isWanted = (item: ListedItem) => isListed(item, query);
+    const items: DecisionJson[] = [];
+    let place = cursor === undefined ? undefined : parsePendingCursor(cursor);
+    for (let searched = 0; ;) {
+      const count = Math.min(limit, MAX_PAGE) - items.length;
+      const found = this.#pending.after(place, count + 1, isWanted);
+      const page = found.slice(0, count);
+      for (const json of await this.#readItems(page)) if (hasText(json, text)) items.push(json);
+      const last = page.at(-1);
+      if (last === undefined || found.length === page.length) return { items };
+      place = last;
+      searched += page.length;
+      const isEnough = items.length >= limit || searched >= MAX_SEARCHED;
+      if (isEnough) return { items, next: cursorBehind(last) };
+      if (shouldYield()) await yieldToEventLoop();
+    }
+  }
+
+  /** In the same order, without those that wait no more. */
+  async #readItems(items: readonly ListedItem[]): Promise<readonly DecisionJson[]> {
+    const read = await Promise.all(
+      this.#inboxes.map((inbox) =>
+        inbox.read(items.filter(({ workspace }) => workspace === inbox.workspace.root)),
+      ),
+    );
+    return items.flatMap((item) => read.find((each) => each.has(item))?.get(item) ?? []);
   }
 
   async findInquiry(ref: InquiryRef): Promise<DecisionJson | undefined> {
@@ -123,7 +168,8 @@ class WorkspacesDesk implements Desk {
     const found = await this.#locate(ref);
     if (found === undefined) return undefined;
     const item = await findItem(found.inbox, ref);
-    if (item !== undefined) return item.json;
+    const waiting = item && (await found.inbox.read([item])).get(item);
+    if (waiting !== undefined) return waiting;
     const { workspace } = found.inbox;
     const { title } = found.summary.metadata ?? {};
     const recorded = await findRecorded(workspace, conversation, id);
@@ -146,11 +192,11 @@ class WorkspacesDesk implements Desk {
   async answer(ref: InquiryRef, reply: SignedReply, person: Person): Promise<DeskAnswerResult> {
     const found = await this.#findAnswerable(ref, reply, person);
     if ("type" in found) return found;
-    const { inbox, item } = found;
+    const { inbox, inquiry } = found;
     const { digest } = ref;
     const { directory } = this.#options;
     inbox.expectChange(ref.conversation);
-    const result = await this.#record(inbox, item, { reply, person, digest, directory });
+    const result = await this.#record(inbox, inquiry, { reply, person, digest, directory });
     await inbox.refresh(ref.conversation);
     return result ?? findAnswered(inbox, ref);
   }
@@ -165,9 +211,9 @@ class WorkspacesDesk implements Desk {
     const { directory } = this.#options;
     const { digest } = ref;
     const given = { reply, person, digest, directory };
-    const offered = toOffered(found.item.inquiry, toAnswer(given, this.#clock));
+    const offered = toOffered(found.inquiry, toAnswer(given, this.#clock));
     if ("type" in offered) return { type: "refused", message: offered.reason };
-    if (ref.digest !== found.item.inquiry.digest) return { type: "changed", changed: [] };
+    if (ref.digest !== found.inquiry.digest) return { type: "changed", changed: [] };
     const nonce = newNonce(this.#clock.now().getTime());
     const toSign = toSignOf(offered.event, nonce);
     if (toSign !== undefined) return { type: "to_sign", toSign };
@@ -179,19 +225,22 @@ class WorkspacesDesk implements Desk {
     ref: InquiryRef,
     reply: ReplyOrCancel,
     person: Person,
-  ): Promise<{ readonly inbox: Inbox; readonly item: InboxItem } | DeskAnswerResult> {
+  ): Promise<Answerable | DeskAnswerResult> {
     const inbox = this.#findWaiting(ref) ?? (await this.#locate(ref))?.inbox;
     if (inbox === undefined) return { type: "not_found" };
-    const item = await findItem(inbox, ref);
-    if (item === undefined) return findAnswered(inbox, ref);
-    const { asked_at: askedAt = item.json.asked_at, digest } = ref;
-    if (askedAt !== item.json.asked_at) return { type: "answered" };
+    const inquiry = await inbox.load(ref.conversation, ref.id);
+    if (inquiry === undefined) {
+      await inbox.refresh(ref.conversation);
+      return findAnswered(inbox, ref);
+    }
+    const { asked_at: askedAt = inquiry.askedAt, digest } = ref;
+    if (askedAt !== inquiry.askedAt) return { type: "answered" };
     const { directory } = this.#options;
-    const forbidden = findForbidden(item.inquiry, { reply, person, directory });
+    const forbidden = findForbidden(inquiry, { reply, person, directory });
     if (forbidden !== undefined) return forbidden;
     const isUnread = !("isCancelled" in reply) && digest === undefined;
-    if (isUnread && item.inquiry.digest !== undefined) return { type: "digest_required" };
-    return { inbox, item };
+    if (isUnread && inquiry.digest !== undefined) return { type: "digest_required" };
+    return { inbox, inquiry };
   }
 
   async resume(ref: ConversationRef, person: Person): Promise<ResumeResult | undefined> {
@@ -243,7 +292,7 @@ class WorkspacesDesk implements Desk {
   /** Undefined if it does not wait any more. */
   async #record(
     { workspace }: Inbox,
-    { inquiry }: InboxItem,
+    inquiry: PendingDecision,
     given: Given,
   ): Promise<DeskAnswerResult | undefined> {
     const done = new AbortController();
@@ -283,14 +332,59 @@ class WorkspacesDesk implements Desk {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       await this.#clock.sleep(POLL_MS, signal).catch(() => undefined);
-      if (!signal.aborted) await Promise.all(this.#inboxes.map((inbox) => inbox.refresh()));
+      if (signal.aborted) return;
+      await Promise.all(this.#inboxes.map((inbox) => inbox.refresh()));
+      await this.#addNew();
     }
   }
+
+  async #addNew(): Promise<void> {
+    const { findNew, onProblem } = this.#options;
+    try {
+      for (const workspace of (await findNew?.()) ?? []) {
+        const inbox = this.#inboxOf(workspace);
+        this.#workspaces.push(workspace);
+        this.#inboxes.push(inbox);
+        await inbox.start();
+        this.#log.emit({ type: "reset", data: {} });
+      }
+    } catch (error) {
+      onProblem?.(messageOf(error));
+    }
+  }
+
+  #inboxOf(workspace: DeskWorkspace): Inbox {
+    const { onProblem = () => undefined } = this.#options;
+    const onReady = (conversation: ConversationId) =>
+      void this.#resumeAnswered({ conversation, workspace: workspace.root });
+    const emit = (change: DeskChange) => this.#log.emit(change);
+    const listener = { emit, onProblem, onReady, list: this.#pending };
+    return new Inbox(workspace, listener, this.#clock);
+  }
+}
+
+/** Something that waits, and where. */
+interface Answerable {
+  readonly inbox: Inbox;
+  readonly inquiry: PendingDecision;
 }
 
 interface Located {
   readonly inbox: Inbox;
   readonly summary: ConversationSummary;
+}
+
+function isListed(
+  item: ListedItem,
+  { workspace = item.workspace, conversation = item.conversation, kind = item.kind }: PendingQuery,
+): boolean {
+  const { workspace: root, conversation: id } = item;
+  return root === workspace && id === conversation && item.kind === kind;
+}
+
+function hasText({ tool, question }: DecisionJson, text: string | undefined): boolean {
+  const searched = `${tool}\n${question.text}`.toLowerCase();
+  return text === undefined || searched.includes(text.toLowerCase());
 }
 
 /** As it is recorded. */
@@ -352,7 +446,7 @@ function isAdministrator({ rights }: Person): boolean {
 const GONE = new Set(["conversation_not_found", "conversation_archived"]);
 
 /** It may have been asked just now. */
-async function findItem(inbox: Inbox, ref: InquiryRef): Promise<InboxItem | undefined> {
+async function findItem(inbox: Inbox, ref: InquiryRef): Promise<ListedItem | undefined> {
   const known = inbox.find(ref.conversation, ref.id);
   if (known !== undefined) return known;
   await inbox.refresh(ref.conversation);
@@ -414,6 +508,5 @@ function findRefusal(
   if (isArchived) return "The conversation is archived.";
   if (openTurn === undefined) return "The turn is complete.";
   if (openTurn.type === "running") return "The turn is running.";
-  const isWaiting = inbox.items().some(({ inquiry }) => inquiry.conversation === id);
-  return isWaiting ? "The turn still waits for answers." : undefined;
+  return inbox.isWaiting(id) ? "The turn still waits for answers." : undefined;
 }

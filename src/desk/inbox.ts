@@ -1,9 +1,9 @@
 /**
  * What waits for people in one workspace. Kept up to date by watching its store: after a change, only the last turn of that
- * conversation is read again: at once, and if it changes again, after a moment. When everything is checked, only turns that
- * have changed are read, one at a time. Of a conversation in which nothing waits, nothing is kept.
+ * conversation is read again: at once, and if it changes again, after a moment. What changes while others are read is then read
+ * together. When everything is checked, only turns that have changed are read. Of a conversation in which nothing waits, nothing
+ * is kept.
  */
-import { isDeepStrictEqual } from "node:util";
 import {
   type ConversationEvent,
   type ConversationId,
@@ -15,18 +15,15 @@ import {
 } from "../conversation/index.ts";
 import { type PendingDecision, pendingInTurn } from "../runtime/index.ts";
 import type { PendingTurn } from "../storage/index.ts";
-import { type Clock, messageOf } from "../util/index.ts";
+import { type Clock, messageOf, sha256, shouldYield, yieldToEventLoop } from "../util/index.ts";
 import { endToJson, pendingToJson } from "./decision-json.ts";
 import { conversationToJson, EventCounter } from "./history.ts";
+import type { ListedItem, PendingList } from "./pending-list.ts";
 import type { DecisionJson, DeskChange } from "./wire.ts";
 import type { DeskWorkspace } from "./workspace.ts";
 
-/** Something that waits. */
-export interface InboxItem {
-  readonly inquiry: PendingDecision;
-  readonly json: DecisionJson;
-}
-
+/** How many turns are in memory at once. */
+const BATCH = 200;
 /** What changes within such a moment is read, and told, once. */
 const MOMENT_MS = 50;
 /** Recording an answer opens a conversation too. So that it is open is told only if it stays open. */
@@ -38,12 +35,15 @@ export interface InboxListener {
   readonly onProblem: (problem: string) => void;
   /** Everything that a turn has waited for is answered, and no process has it open. Told once. */
   readonly onReady: (id: ConversationId) => void;
+  /** What waits in all workspaces. */
+  readonly list: PendingList;
 }
 
 export class Inbox implements AsyncDisposable {
   readonly workspace: DeskWorkspace;
   readonly #listener: InboxListener;
-  readonly #items = new Map<ConversationId, readonly InboxItem[]>();
+  readonly #items = new Map<ConversationId, readonly ListedItem[]>();
+  #lastOrder = 0;
   /** The state in which each turn was last found ready to go on. */
   readonly #ready = new Map<ConversationId, string>();
   /** Of each incomplete turn as it was last read, if the store has versions. */
@@ -51,8 +51,11 @@ export class Inbox implements AsyncDisposable {
   readonly #counter: EventCounter;
   readonly #clock: Clock;
   readonly #stop = new AbortController();
-  /** What is to be read, but has not been begun: one conversation, or all. */
-  readonly #scheduled = new Map<ConversationId | undefined, Promise<void>>();
+  /** The conversations that are to be read, but have not been begun. */
+  readonly #due = new Set<ConversationId>();
+  /** When those are read, and all: if that has not begun. */
+  #nextDue: Promise<void> | undefined;
+  #nextAll: Promise<void> | undefined;
   /** Those that were read a moment ago, and whether they have changed since. */
   readonly #resting = new Map<ConversationId, { hasChanged: boolean }>();
   /** Those that a process has opened or left, unlike what is told of them, and whether that was long enough ago. */
@@ -81,13 +84,44 @@ export class Inbox implements AsyncDisposable {
     this.#hasStarted = true;
   }
 
-  /** In the order of the turns. */
-  items(): readonly InboxItem[] {
-    return [...this.#items.values()].flat();
+  find(conversation: ConversationId, id: InquiryId): ListedItem | undefined {
+    return this.#items.get(conversation)?.find((item) => item.id === id);
   }
 
-  find(conversation: ConversationId, id: InquiryId): InboxItem | undefined {
-    return this.#items.get(conversation)?.find(({ inquiry }) => inquiry.id === id);
+  isWaiting(conversation: ConversationId): boolean {
+    return this.#items.has(conversation);
+  }
+
+  /** As the record has it now. It may have been asked just now. */
+  async load(conversation: ConversationId, id: InquiryId): Promise<PendingDecision | undefined> {
+    const { conversations } = this.workspace;
+    const turns = await conversations.listPending({ id: conversation, hasMetadata: true });
+    const turn = turns.find((each) => each.id === conversation);
+    return turn && pendingInTurn(turn).find((inquiry) => inquiry.id === id);
+  }
+
+  /** The JSON of items of this workspace. Those that wait no more may be missing. */
+  async read(items: readonly ListedItem[]): Promise<ReadonlyMap<ListedItem, DecisionJson>> {
+    const kept = new Map(items.map((item) => [item, item.text])); // Others may take its place meanwhile.
+    const missing = items.filter(({ text }) => text === undefined);
+    const ids = [...new Set(missing.map(({ conversation }) => conversation))];
+    const turns = new Map((await this.#listTurns(ids)).map((turn) => [turn.id, turn]));
+    const found = new Map<ListedItem, DecisionJson>();
+    for (const item of items) {
+      const text = kept.get(item) ?? this.#textOf(item, turns.get(item.conversation));
+      if (text === undefined) continue;
+      if (this.#items.get(item.conversation)?.includes(item)) this.#listener.list.use(item, text);
+      found.set(item, JSON.parse(text) as DecisionJson); // As it was written here.
+    }
+    return found;
+  }
+
+  #textOf(item: ListedItem, turn: PendingTurn | undefined): string | undefined {
+    const { root: workspace } = this.workspace;
+    const inquiry = turn && pendingInTurn(turn).find((each) => isSame(item, each));
+    if (inquiry === undefined) return undefined;
+    const { isLive } = item;
+    return JSON.stringify(pendingToJson({ ...inquiry, isLive }, { workspace, title: turn?.title }));
   }
 
   /** Says that this conversation is about to change, so that it is not read in between. */
@@ -116,22 +150,29 @@ export class Inbox implements AsyncDisposable {
 
   /** Reads one conversation again, or everything that waits. Reads that have not begun are shared. Never rejects. */
   refresh(id?: ConversationId): Promise<void> {
-    const scheduled = this.#scheduled.get(id);
-    if (scheduled !== undefined) return scheduled;
-    const read = this.#readAfter(this.#lastRead, id);
-    this.#scheduled.set(id, read);
-    this.#lastRead = read;
-    return read;
+    if (id === undefined) {
+      this.#nextAll ??= this.#readNext(() => {
+        this.#nextAll = undefined;
+        return this.#readAll();
+      });
+      return this.#nextAll;
+    }
+    this.#due.add(id);
+    this.#nextDue ??= this.#readNext(() => {
+      this.#nextDue = undefined;
+      const ids = [...this.#due];
+      this.#due.clear();
+      return this.#readTurns(ids);
+    });
+    return this.#nextDue;
   }
 
-  async #readAfter(earlier: Promise<void>, id: ConversationId | undefined): Promise<void> {
-    await earlier;
-    this.#scheduled.delete(id);
-    try {
-      await (id === undefined ? this.#readAll() : this.#readTurn({ id }));
-    } catch (error) {
-      this.#report(id, messageOf(error));
-    }
+  #readNext(read: () => Promise<void>): Promise<void> {
+    const reading = this.#lastRead.then(read).catch((error: unknown) => {
+      this.#report(undefined, messageOf(error));
+    });
+    this.#lastRead = reading;
+    return reading;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -141,27 +182,54 @@ export class Inbox implements AsyncDisposable {
   }
 
   async #readAll(): Promise<void> {
+    const { changed, gone } = await this.#compareVersions();
+    for (const id of gone) await this.#update(id, undefined);
+    await this.#readTurns([...changed.keys()], changed);
+  }
+
+  /** The versions of turns that have changed, and those that wait no more. Reads whatever has no version. */
+  async #compareVersions() {
     const turns = await this.workspace.conversations.listPending({
       hasMetadata: true,
       isBrief: true,
     });
-    const open = new Set(turns.map(({ id }) => id));
+    const changed = new Map<ConversationId, string>();
     for (const turn of turns) {
       if (turn.version === undefined) await this.#update(turn.id, turn);
-      else if (this.#versions.get(turn.id) !== turn.version) await this.#readTurn(turn);
+      else if (this.#versions.get(turn.id) !== turn.version) changed.set(turn.id, turn.version);
     }
-    for (const id of [...this.#items.keys(), ...this.#ready.keys(), ...this.#versions.keys()]) {
-      if (!open.has(id)) await this.#update(id, undefined);
+    const open = new Set(turns.map(({ id }) => id));
+    const known = [this.#items, this.#ready, this.#versions].flatMap((each) => [...each.keys()]);
+    return { changed, gone: new Set(known.filter((id) => !open.has(id))) };
+  }
+
+  /** If one has changed since it had its version, the next check finds another one. */
+  async #readTurns(
+    ids: readonly ConversationId[],
+    versions?: ReadonlyMap<ConversationId, string>,
+  ): Promise<void> {
+    const batchFrom = (first: number) => ids.slice(first, first + BATCH);
+    let next = this.#listTurns(batchFrom(0));
+    for (let first = 0; first < ids.length && !this.#stop.signal.aborted; first += BATCH) {
+      const turns = new Map((await next).map((turn) => [turn.id, turn]));
+      next = this.#listTurns(batchFrom(first + BATCH)); // Comes while these are worked on.
+      next.catch(() => undefined);
+      for (const id of batchFrom(first)) {
+        if (shouldYield()) await yieldToEventLoop();
+        const turn = turns.get(id);
+        await this.#update(id, turn);
+        const version = versions?.get(id);
+        const isRead = version !== undefined && turn?.problem === undefined;
+        if (isRead) this.#versions.set(id, version);
+      }
     }
   }
 
-  /** If it has changed since it had this version, the next check finds another one. */
-  async #readTurn({ id, version }: Pick<PendingTurn, "id" | "version">): Promise<void> {
-    const turns = await this.workspace.conversations.listPending({ id, hasMetadata: true });
-    const turn = turns.find((each) => each.id === id);
-    await this.#update(id, turn);
-    if (version === undefined || turn?.problem !== undefined) return;
-    this.#versions.set(id, version);
+  async #listTurns(ids: readonly ConversationId[]): Promise<readonly PendingTurn[]> {
+    if (ids.length === 0) return [];
+    const [id] = ids;
+    const which = ids.length === 1 && id !== undefined ? { id } : { ids };
+    return this.workspace.conversations.listPending({ ...which, hasMetadata: true });
   }
 
   /** For those who show the conversation. Never rejects. */
@@ -185,19 +253,28 @@ export class Inbox implements AsyncDisposable {
     if (turn?.problem !== undefined) return this.#report(id, turn.problem);
     const before = this.#items.get(id) ?? [];
     const after = turn === undefined ? [] : this.#itemsIn(turn, before);
-    const gone = before.filter((item) => findSame(after, item) === undefined);
+    const isGone = (item: ListedItem) => !after.some(({ item: other }) => isSame(other, item));
+    const gone = before.filter(isGone);
     const end = gone.length === 0 ? [] : await this.#readEnd(id);
-    if (after.length > 0) this.#items.set(id, after);
-    else this.#items.delete(id);
-    for (const { inquiry } of gone) {
-      const { conversation, id: answered } = inquiry;
+    for (const item of before) this.#listener.list.remove(item);
+    for (const { item } of after) this.#listener.list.add(item);
+    if (after.length === 0) this.#items.delete(id);
+    else {
+      this.#items.set(
+        id,
+        after.map(({ item }) => item),
+      );
+    }
+    for (const item of gone) {
+      const { conversation, id: answered } = item;
       const ref = { workspace: this.workspace.root, conversation, id: answered };
-      const ended = endToJson(findAnswerTo(end, inquiry), findVoid(end, answered));
+      const ended = endToJson(findAnswerTo(end, item), findVoid(end, answered));
       this.#listener.emit({ type: "answered", data: { ...ref, ...ended } });
     }
-    for (const item of after) {
-      const isKnown = isDeepStrictEqual(findSame(before, item)?.json, item.json);
-      if (!isKnown) this.#listener.emit({ type: "pending", data: item.json });
+    for (const { item, json } of after) {
+      const isKnown = before.find((other) => isSame(other, item))?.digest === item.digest;
+      // Before that, no one can listen.
+      if (!isKnown && this.#hasStarted) this.#listener.emit({ type: "pending", data: json });
     }
     this.#updateReady(id, after.length === 0 ? turn : undefined);
   }
@@ -215,19 +292,32 @@ export class Inbox implements AsyncDisposable {
   }
 
   /** With `is_live` as it was told before, unless it has been something else for a while. */
-  #itemsIn(turn: PendingTurn, before: readonly InboxItem[]): readonly InboxItem[] {
+  #itemsIn(turn: PendingTurn, before: readonly ListedItem[]): readonly ReadItem[] {
+    const pending = pendingInTurn(turn).map((inquiry) => {
+      const known = before.find((item) => isSame(item, inquiry));
+      return { inquiry, known, told: known?.isLive ?? inquiry.isLive };
+    });
+    const isOther = pending.some(({ inquiry, told }) => inquiry.isLive !== told);
+    const isSettled = this.#isSettled(turn.id, isOther);
+    return pending.map(({ inquiry, known, told }) => {
+      const isLive = isSettled ? inquiry.isLive : told;
+      if (known === undefined) this.#lastOrder += 1;
+      const order = known?.order ?? this.#lastOrder;
+      return this.#toItem({ ...inquiry, isLive }, { order, title: turn.title });
+    });
+  }
+
+  #toItem(
+    inquiry: PendingDecision,
+    { order, title }: { readonly order: number; readonly title: string | undefined },
+  ): ReadItem {
+    const { id, kind, tool, toolCallId, conversation, askedAt, isLive } = inquiry;
     const { root: workspace } = this.workspace;
-    const items = pendingInTurn(turn).map((inquiry) => ({
-      inquiry,
-      json: pendingToJson(inquiry, { workspace, title: turn.title }),
-    }));
-    const told = items.map((item) => findSame(before, item)?.json.is_live ?? item.json.is_live);
-    const isOther = items.some(({ json }, index) => json.is_live !== told[index]);
-    if (this.#isSettled(turn.id, isOther)) return items;
-    return items.map(({ inquiry, json }, index) => ({
-      inquiry,
-      json: { ...json, is_live: told[index] === true },
-    }));
+    const json = pendingToJson(inquiry, { workspace, title });
+    const text = JSON.stringify(json);
+    const digest = sha256(text);
+    const of = { id, kind, tool, toolCallId, conversation, askedAt, isLive, workspace };
+    return { item: { ...of, order, digest, text }, json };
   }
 
   /** Whether to tell of it now. If not, it is looked at again later. */
@@ -271,12 +361,17 @@ export class Inbox implements AsyncDisposable {
   }
 }
 
+/** An item with its JSON. */
+interface ReadItem {
+  readonly item: ListedItem;
+  readonly json: DecisionJson;
+}
+
+type Compared = Pick<ListedItem, "id" | "askedAt" | "kind">;
+
 /** A later question may have the same id. */
-function findSame(items: readonly InboxItem[], { inquiry }: InboxItem): InboxItem | undefined {
-  const { id, askedAt, kind } = inquiry;
-  return items.find(
-    ({ inquiry: other }) => other.id === id && other.askedAt === askedAt && other.kind === kind,
-  );
+function isSame(left: Compared, right: Compared): boolean {
+  return left.id === right.id && left.askedAt === right.askedAt && left.kind === right.kind;
 }
 
 /** What has changed, if it no longer counts for that reason. */

@@ -16,6 +16,7 @@ export type {
   DeskEvent,
   InquiryQuery,
   Page,
+  PendingQuery,
   Right,
 } from "./wire.ts";
 export {

@@ -23,6 +23,7 @@ import type {
   InquiryAddress,
   InquiryQuery,
   Page,
+  PendingQuery,
 } from "./wire.ts";
 
 export type { People, Person } from "../people/index.ts";
@@ -76,8 +77,8 @@ export type DeskAnswerResult =
  * throws `ambiguous_conversation` if several workspaces have it, and none is named.
  */
 export interface Desk extends AsyncDisposable {
-  /** Everything that waits, oldest first. */
-  listPending(): Promise<readonly DecisionJson[]>;
+  /** What waits, oldest first. Throws `invalid_cursor`. */
+  listPending(query?: PendingQuery): Promise<Page<DecisionJson>>;
   /** One that waits, or the same as on record (with `outcome`) once it was decided. */
   findInquiry(ref: InquiryRef): Promise<DecisionJson | undefined>;
   /** Decisions on record, newest first. */

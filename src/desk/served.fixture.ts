@@ -19,6 +19,7 @@ import {
   type DeskEvent,
   type InquiryQuery,
   type Page,
+  type PendingQuery,
   proofText,
 } from "./wire.ts";
 
@@ -109,8 +110,9 @@ class FakeDesk implements Desk {
     return { type: "not_found" } as const;
   }
 
-  async listPending() {
-    return this.answeredBy === undefined ? [PENDING] : [];
+  async listPending(query: PendingQuery = {}): Promise<Page<DecisionJson>> {
+    this.calls.push(query);
+    return { items: this.answeredBy === undefined ? [PENDING] : [] };
   }
 
   async findInquiry({

@@ -191,6 +191,9 @@ export interface InquiryQuery {
   readonly limit?: number;
 }
 
+/** Which of what waits is wanted. */
+export type PendingQuery = Omit<InquiryQuery, "outcome" | "by">;
+
 /** Which conversations are wanted. */
 export interface ConversationQuery {
   /** The root of a workspace. All of them, unless given. */

@@ -14,11 +14,13 @@ export {
   migrateStore,
   openStore,
   type OpenStoreOptions,
+  openTenant,
 } from "./open-store.ts";
 export { OWNER_FILE, OWNER_FOLDER, securePrivateFolder } from "./fs/private-folder.ts";
 export { PrivateFile, type PrivateFileOptions } from "./fs/private-file.ts";
 export { type CopiedStore, copyStore, type CopyProblem, type PortableStore } from "./portable.ts";
 export { addressOf } from "./postgres/address.ts";
+export type { Tenant } from "./postgres/tenant.ts";
 export { type NotedHead, readHeads } from "./fs/read-chain.ts";
 export { type OpenFile } from "./fs/event-file.ts";
 export {

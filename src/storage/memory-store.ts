@@ -110,9 +110,10 @@ export class MemoryConversationStore implements ConversationStore {
   }
 
   async listPending(options: ListPendingTurnsOptions = {}): Promise<readonly PendingTurn[]> {
+    const ids = options.ids && new Set(options.ids);
     return [...this.#records.values()].flatMap((record): readonly PendingTurn[] => {
       const { id, entries, isArchived, isLocked, metadata } = record;
-      if (isArchived || (options.id !== undefined && options.id !== id)) return [];
+      if (isArchived || (options.id ?? id) !== id || ids?.has(id) === false) return [];
       if (!hasAllLabels(metadata, options.labels ?? {})) return [];
       if (describeOpenTurn(lastTurnOf(entries), isLocked) === undefined) return [];
       const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");

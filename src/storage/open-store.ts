@@ -1,6 +1,7 @@
 /** Opens a store of conversations by its address. What reads and writes it is loaded with the first one. */
 import { type Clock, loadModule, systemClock } from "../util/index.ts";
 import type { ConversationStore } from "./port.ts";
+import type { Tenant, TenantOptions } from "./postgres/tenant.ts";
 
 /** How to open a store. Nothing is required. */
 export interface OpenStoreOptions {
@@ -39,6 +40,12 @@ export async function openStore(
     ...(tenant !== undefined && { tenant }),
     ...(workspace !== undefined && { workspace }),
   });
+}
+
+/** All workspaces of a tenant in a database. Nothing connects before it is used. Throws `invalid_store`. */
+export async function openTenant(options: TenantOptions): Promise<Tenant> {
+  const { Tenant: Opened } = await loadModule(() => import("./postgres/tenant.ts"));
+  return new Opened(options);
 }
 
 /** What `migrateStore` has done. */

@@ -294,6 +294,8 @@ export interface ConversationChange {
 export interface ListPendingTurnsOptions {
   /** Only that of this conversation. */
   readonly id?: ConversationId;
+  /** Only those of these conversations, read at once. */
+  readonly ids?: readonly ConversationId[];
   /** Only those of conversations that have all of these labels. One whose labels cannot be read is not listed. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Adds the titles and labels. */

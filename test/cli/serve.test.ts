@@ -15,11 +15,12 @@ import type { ConversationId } from "../../src/conversation/index.ts";
 import { createKey, publicKeyOf, signText } from "../../src/desk/page/page-key.ts";
 import { TLS } from "../../src/desk/served.fixture.ts";
 import { proofText } from "../../src/desk/wire.ts";
-import { openWorkspace } from "../../src/storage/index.ts";
+import { openStore, openWorkspace } from "../../src/storage/index.ts";
 import { WAITING } from "../../src/storage/open-question.fixture.ts";
 import { type JsonObject, systemClock } from "../../src/util/index.ts";
 import { until } from "../mcp/support.ts";
 import { counters } from "../security/threats.ts";
+import { migratedDatabase } from "../support/postgres.ts";
 import { Collected, createHost, type Finished, runCommand } from "../support/command-host.ts";
 import { ModelServer } from "./model-server.ts";
 import { entriesOf, query, queryProject, recordOf } from "./query-project.ts";
@@ -236,6 +237,84 @@ test("--all serves the workspaces that jp knows, from anywhere", async () => {
   const { workspace, question } = await firstPending(url, token);
   const asked = question.text;
   expect({ workspace, asked }).toEqual({ workspace: project.root, asked: "Sure?" });
+});
+
+/** A database in which a question waits in each of these workspaces, and a machine without any of them. */
+async function databaseOutside(...workspaces: readonly string[]) {
+  const url = await migratedDatabase();
+  const tenant = crypto.randomUUID();
+  const place = async (workspace: string) => {
+    const store = await openStore(url, { tenant, workspace });
+    const writer = await store.create({});
+    await writer.append(...WAITING);
+    await writer.release();
+    await store.close?.();
+  };
+  for (const workspace of workspaces) await place(workspace);
+  const project = new Project({ isBare: true });
+  const folder = path.join(project.home, ".config", "jp");
+  mkdirSync(folder, { recursive: true });
+  const configure = (more = "") => {
+    const lines = ["[storage]", `url = "${url}"`, `tenant = "${tenant}"`, more, ""];
+    writeFileSync(path.join(folder, "config.toml"), lines.join("\n"));
+  };
+  configure();
+  return { project, configure };
+}
+
+async function workspacesOf(url: string, token: string): Promise<readonly unknown[]> {
+  const { body } = await call(`${url}/api/v1/inquiries?state=pending`, token);
+  return (body["items"] as readonly JsonObject[]).map(({ workspace }) => workspace);
+}
+
+describe("with a database and without a clone of the workspace", () => {
+  test("--all serves all workspaces of the tenant, by their names", async () => {
+    const { project } = await databaseOutside("api", "web");
+    const token = await addPerson(project, "ada");
+    const { url } = await start(project, "--all");
+    expect(await workspacesOf(url, token)).toEqual(["api", "web"]);
+    const listed = await project.jp("inquiry", "ls", "--pending", "--all", "--format", "json");
+    expect(jsonLines(listed)).toMatchObject([{ workspace: "api" }, { workspace: "web" }]);
+    const item = await firstPending(url, token);
+    const address = `${url}/api/v1/conversations/${item.conversation}/inquiries/${item.id}/answer`;
+    const answered = await call(`${address}?workspace=api`, token, { answer: true });
+    expect([answered.status, await workspacesOf(url, token)]).toEqual([200, ["web"]]);
+  });
+
+  test("storage.workspace names the one that is served, listed and answered", async () => {
+    const { project, configure } = await databaseOutside("api", "web");
+    configure('workspace = "web"');
+    const token = await addPerson(project, "ada");
+    const { url } = await start(project);
+    expect(await workspacesOf(url, token)).toEqual(["web"]);
+    const answered = await project.jp("inquiry", "answer", "a.q.1", "yes");
+    expect([answered.status, (await project.jp("inquiry", "ls", "--pending")).stderr]).toEqual([
+      0,
+      "Nothing is waiting.\n",
+    ]);
+  });
+
+  test("says what to do if no workspace is named, or turns are to run", async () => {
+    const { project, configure } = await databaseOutside("api");
+    const unnamed = await project.jp("serve");
+    expect([unnamed.status, unnamed.stderr]).toEqual([
+      2,
+      expect.stringContaining("jp serve --all"),
+    ]);
+    const listed = await project.jp("inquiry", "ls", "--pending");
+    expect([listed.status, listed.stderr]).toEqual([
+      1,
+      expect.stringContaining("JP_CFG_STORAGE_WORKSPACE"),
+    ]);
+    configure('workspace = "api"');
+    const running = [
+      await project.jp("serve", "--run"),
+      await project.jp("serve", "--all", "--run"),
+    ];
+    for (const { status, stderr } of running) {
+      expect([status, stderr]).toEqual([2, expect.stringContaining("needs a clone")]);
+    }
+  });
 });
 
 test("--all shows what clones share once", async () => {

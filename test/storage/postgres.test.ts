@@ -4,7 +4,9 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { at } from "../../src/conversation/events.fixture.ts";
-import { StreamEntry } from "../../src/conversation/index.ts";
+import { type InquiryId, StreamEntry } from "../../src/conversation/index.ts";
+import { createDesk } from "../../src/desk/index.ts";
+import type { Person } from "../../src/people/index.ts";
 import { Database } from "../../src/storage/postgres/database.ts";
 import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
 import { publicKeyText } from "../../src/storage/postgres/turn-keys.ts";
@@ -355,4 +357,70 @@ test("a turn goes on after the server was killed and started again", async () =>
   const { entries } = (await store.load(writer.id)).stream;
   const contents = new Set(entries.map(({ raw }) => raw["content"]));
   expect([entries.length, contents.size]).toEqual([120, 120]);
+});
+
+/** Two desks, as in two processes: each with connections of its own. */
+async function openDesks() {
+  const url = await migratedDatabase();
+  const workspace = crypto.randomUUID();
+  const database = new Database(url);
+  const desks = await Promise.all(
+    [1, 2].map(async (pid) => {
+      const store = new PostgresStore({ url, workspace, pid });
+      const desk = await createDesk([{ root: "w", conversations: store }]);
+      const answered: string[] = [];
+      let wake = () => undefined as void;
+      desk.subscribe((event) => {
+        if (event.type === "answered") answered.push(event.data.conversation);
+        wake();
+      });
+      const until = async (isSo: () => Promise<boolean>) => {
+        while (!(await isSo())) {
+          const { promise, resolve } = Promise.withResolvers<void>();
+          wake = resolve;
+          await promise;
+        }
+      };
+      return { store, desk, answered, until };
+    }),
+  );
+  const [one, two] = desks;
+  if (one === undefined || two === undefined) throw new Error("none");
+  onTestFinished(async () => {
+    for (const { desk, store } of desks) {
+      await desk[Symbol.asyncDispose]();
+      await store.close();
+    }
+    await database.close();
+  });
+  const ask = async () => {
+    await using writer = await one.store.create({});
+    await writer.append(...WAITING);
+    return writer.id;
+  };
+  return { one, two, database, ask };
+}
+
+const ADA: Person = { name: "Ada", rights: ["see", "answer", "approve"] };
+
+test("what is answered at one desk is told at another, also after their connections were lost", async () => {
+  const { one, two, database, ask } = await openDesks();
+  const listed = async ({ desk }: typeof one) => (await desk.listPending()).items.length;
+  const first = await ask();
+  for (const each of [one, two]) await each.until(async () => (await listed(each)) === 1);
+  const id = "a.q.1" as InquiryId; // As in the fixture.
+  await one.desk.answer({ conversation: first, id }, { answer: true }, ADA);
+  await two.until(async () => (await listed(two)) === 0);
+  await database.query({
+    text: `select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'jp' and pid <> pg_backend_pid()`,
+  });
+  const second = await ask();
+  for (const each of [one, two]) await each.until(async () => (await listed(each)) === 1);
+  await two.desk.answer({ conversation: second, id }, { answer: true }, ADA);
+  await one.until(async () => (await listed(one)) === 0);
+  expect([one.answered, two.answered]).toEqual([
+    [first, second],
+    [first, second],
+  ]);
 });

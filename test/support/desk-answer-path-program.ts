@@ -87,7 +87,7 @@ const service = await desks.serveDesk({
   onProblem: (problem) => isDone.reject(new Error(problem)),
   audit: () => {},
 });
-const [pending] = await desk.listPending();
+const [pending] = (await desk.listPending()).items;
 if (pending === undefined) throw new Error("nothing waits");
 isUnderWay = true;
 const inquiry = `${service.apiUrl}/api/v1/conversations/${conversation}/inquiries/${pending.id}`;

@@ -21,13 +21,23 @@ import {
   wrapCode,
 } from "../../render/index.ts";
 import { listPending } from "../../runtime/index.ts";
-import { knownWorkspaces, openWorkspace, type Workspace } from "../../storage/index.ts";
+import {
+  type ConversationStore,
+  type DatabaseOptions,
+  headsFileIn,
+  knownWorkspaces,
+  openTenant,
+  openWorkspace,
+  userDataFolder,
+  type Workspace,
+} from "../../storage/index.ts";
 import { isJpError, messageOf } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import { resolveTargets } from "../conversations.ts";
 import type { Call } from "../define.ts";
 import { directoryOf } from "../directory.ts";
 import { ExitStatus } from "../exit-status.ts";
+import { findWorkspace } from "../load-config.ts";
 import { trustedConfig } from "../trust.ts";
 
 export interface ListPendingFlags {
@@ -87,7 +97,7 @@ async function createIsMine(
 type OnProblem = (problem: string, conversation?: ConversationId) => void;
 
 async function listIn(
-  { root, conversations }: Workspace,
+  { root, conversations }: FoundWorkspace,
   onProblem: OnProblem,
 ): Promise<readonly PendingRow[]> {
   const pending = await listPending(conversations, { onProblem });
@@ -100,7 +110,8 @@ export async function listEverywhere(
   onProblem: OnProblem,
 ): Promise<readonly PendingRow[]> {
   const rows: PendingRow[] = [];
-  for (const workspace of openEverywhere(context, onProblem)) {
+  await using everywhere = await openEverywhere(context, onProblem);
+  for (const workspace of everywhere.workspaces) {
     try {
       rows.push(...(await listIn(workspace, onProblem)));
     } catch (error) {
@@ -125,20 +136,79 @@ export async function findElsewhere(
   const { workspace } = first;
   if (found.some((row) => row.workspace !== workspace))
     return "It matches several in other workspaces. To list them: jp inquiry ls --pending --all";
-  const there = `jp --workspace ${shellWord(workspace)} inquiry ${command} ${shellWord(wanted)}`;
+  const where =
+    context.database === undefined
+      ? `jp --workspace ${shellWord(workspace)}`
+      : `JP_CFG_STORAGE_WORKSPACE=${shellWord(workspace)} jp`;
+  const there = `${where} inquiry ${command} ${shellWord(wanted)}`;
   return `It is waiting in another workspace. To ${command} it: ${there}`;
 }
 
+/** A workspace as far as its conversations go. One in a database need not be on this machine. */
+export interface FoundWorkspace {
+  /** Its path, or its name in the database. */
+  readonly root: string;
+  readonly conversations: ConversationStore;
+}
+
+/** Workspaces that are open until it is disposed of. */
+export interface Everywhere extends AsyncDisposable {
+  readonly workspaces: readonly FoundWorkspace[];
+  /** Those that were made since. */
+  readonly findNew: () => Promise<readonly FoundWorkspace[]>;
+}
+
 /**
- * This workspace, if there is one, and all others that this user has worked in. Of two paths to one, only the first has
- * its local conversations.
+ * This workspace, if there is one, and all others that this user has worked in, or all that a database has of the tenant.
+ * Throws what opening a database throws.
  */
-export function openEverywhere(
+export async function openEverywhere(
+  context: CommandContext,
+  onProblem: (problem: string) => void,
+): Promise<Everywhere> {
+  const { database } = context;
+  if (database !== undefined) return openStored(context, database);
+  return {
+    workspaces: openKnown(context, onProblem),
+    findNew: async () => [],
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+/** The one that jp is in has its path, as everywhere else. */
+async function openStored(
+  context: CommandContext,
+  { workspace: named, ...database }: DatabaseOptions,
+): Promise<Everywhere> {
+  const { environment, host } = context;
+  const headsFile = headsFileIn(userDataFolder(environment));
+  const tenant = await openTenant({ ...database, pid: host.pid, headsFile });
+  const checkout = findCheckout(context);
+  const own = checkout && (named ?? checkout.findId());
+  const seen = new Set(own === undefined ? [] : [own]);
+  const findNew = async () => {
+    const names = (await tenant.list()).filter((name) => !seen.has(name));
+    for (const name of names) seen.add(name);
+    return names.map((name) => ({ root: name, conversations: tenant.open(name) }));
+  };
+  return {
+    workspaces: [...(checkout === undefined ? [] : [checkout]), ...(await findNew())],
+    findNew,
+    [Symbol.asyncDispose]: () => tenant.close(),
+  };
+}
+
+/** The workspace that jp is in. Undefined in any other folder. */
+export function findCheckout(context: CommandContext): Workspace | undefined {
+  const workspace = findWorkspace(context);
+  return workspace?.isPlainFolder === true ? undefined : workspace;
+}
+
+/** Of two paths to one, only the first has its local conversations. */
+function openKnown(
   context: CommandContext,
   onProblem: (problem: string) => void,
 ): readonly Workspace[] {
-  // Those in files are no part of it.
-  if (context.database !== undefined) return [context.workspace];
   const { cwd, environment, clock } = context;
   const { pid } = context.host;
   const found = new Map<string, Workspace>();

@@ -9,18 +9,14 @@ import {
   type UsageTotal,
   UsageTotals,
 } from "../../runtime/index.ts";
-import {
-  conversationNotFoundError,
-  type ListOptions,
-  type Workspace,
-} from "../../storage/index.ts";
+import { conversationNotFoundError, type ListOptions } from "../../storage/index.ts";
 import { messageOf } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import { parseTime, readEntries } from "../conversations.ts";
 import type { Call } from "../define.ts";
 import { type ConfigFlags, effectiveConfig } from "../load-config.ts";
 import { describeSources, sourcesToJson } from "../price-sources.ts";
-import { openEverywhere } from "./pending.ts";
+import { type FoundWorkspace, openEverywhere } from "./pending.ts";
 
 export interface UsageFlags extends ConfigFlags {
   readonly by?: UsageGroup;
@@ -40,9 +36,11 @@ export async function showUsage({ options, context }: Call<UsageFlags>): Promise
   const totals: UsageTotal[] = [];
   const onProblem = (problem: string) => warn(problem, context.output);
   const { all = false } = options;
-  for (const workspace of all ? openEverywhere(context, onProblem) : [context.workspace]) {
+  await using everywhere = all ? await openEverywhere(context, onProblem) : undefined;
+  for (const workspace of everywhere?.workspaces ?? [context.workspace]) {
     try {
-      const store = unseenOf(workspace, titles);
+      const isDistinct = context.database !== undefined;
+      const store = unseenOf(workspace, titles, isDistinct);
       totals.push(...(await readUsage(store, { by, since, until, prices })));
     } catch (error) {
       if (!all) throw error;
@@ -55,12 +53,19 @@ export async function showUsage({ options, context }: Call<UsageFlags>): Promise
   print(merged, { options, context, titles, prices });
 }
 
-/** Clones of a workspace have the same conversations, which count once. Notes the titles. */
-function unseenOf({ conversations }: Workspace, titles: Map<string, string>) {
+/**
+ * Clones of a workspace have the same conversations, which count once. Notes the titles. A database has each workspace once, so
+ * that equal ids are those of different conversations.
+ */
+function unseenOf(
+  { conversations }: FoundWorkspace,
+  titles: Map<string, string>,
+  isDistinct: boolean,
+) {
   return {
     list: async (options: ListOptions) => {
       const summaries = await conversations.list(options);
-      const unseen = summaries.filter(({ id }) => !titles.has(id));
+      const unseen = summaries.filter(({ id }) => isDistinct || !titles.has(id));
       for (const { id, metadata } of unseen) titles.set(id, metadata?.title ?? "");
       return unseen;
     },

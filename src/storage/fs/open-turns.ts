@@ -61,14 +61,14 @@ export interface Marker {
   readonly folderName: string;
 }
 
-/** In no particular order. With an id, only its own. Throws `read_failed`. */
+/** In no particular order. With ids, only theirs. Throws `read_failed`. */
 export function listMarkers(
   privateFolder: string | undefined,
-  only?: ConversationId,
+  only?: readonly ConversationId[],
 ): readonly Marker[] {
   if (privateFolder === undefined) return [];
   const folder = markersIn(privateFolder);
-  const ids = only === undefined ? idsIn(folder) : [only];
+  const ids = only ?? idsIn(folder);
   return ids.flatMap((id) => {
     const name = findFolderName(folder, id);
     if (name === undefined && only !== undefined) return [];

@@ -41,12 +41,13 @@ export async function listPendingTurns(
   options: ListPendingTurnsOptions,
 ): Promise<readonly PendingTurn[]> {
   const turns: PendingTurn[] = [];
-  if (options.id !== undefined && !isFileId(options.id)) return turns;
+  const { id: only, ids = only === undefined ? undefined : [only] } = options;
   const roots = context.roots();
   const { labels = {}, hasMetadata = false } = options;
   const isNeeded = hasMetadata || Object.keys(labels).length > 0;
-  for (const marker of listMarkers(context.findPrivateFolder(), options.id)) {
+  for (const marker of listMarkers(context.findPrivateFolder(), ids?.filter(isFileId))) {
     const { id } = marker;
+    if ((only ?? id) !== id) continue;
     if (shouldYield()) await yieldToEventLoop();
     const copies = copiesOfMarked(roots, marker);
     if (copies.length === 0) continue;

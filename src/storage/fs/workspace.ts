@@ -5,7 +5,7 @@ import type { Clock } from "../../util/index.ts";
 import { DatabaseWorkspaceStore } from "../postgres/workspace-store.ts";
 import type { PostgresStoreOptions } from "../postgres/postgres-store.ts";
 import type { PortableStore } from "../portable.ts";
-import { noWorkspaceError, readError, StorageError } from "../storage-error.ts";
+import { readError, StorageError } from "../storage-error.ts";
 import type { RecordFiles, SessionStore, WorkspaceStore } from "../workspace-port.ts";
 import { WORKSPACE_FOLDER } from "./conversation-folders.ts";
 import { makeFolder, writeDurably } from "./durable.ts";
@@ -146,13 +146,15 @@ function openDatabase(
   },
 ): DatabaseWorkspaceStore {
   const { root, user, isPlainFolder } = place;
-  const ensure = async () => {
-    if (isPlainFolder) throw noWorkspaceError(root);
-    return ensureWorkspaceId(root, clock);
+  const outside = () => {
+    throw unnamedError(root);
   };
+  const name = isPlainFolder
+    ? { find: outside, ensure: outside }
+    : { find: user.findId, ensure: () => ensureWorkspaceId(root, clock) };
   return new DatabaseWorkspaceStore({
     ...database,
-    workspace: database.workspace ?? { find: user.findId, ensure },
+    workspace: database.workspace ?? name,
     pid,
     ensurePrivateFolder: user.ensure,
     headsFile: headsFileIn(user.data),
@@ -252,6 +254,18 @@ function movedError(root: string, former: string): StorageError {
     "workspace_moved",
     `${root} has the id of a workspace that was at ${former}, whose sessions and local conversations are not used here.`,
     { commandHint: "Run `jp trust` on a terminal to say whether it was moved." },
+  );
+}
+
+/** Otherwise it would look as if nothing were there. */
+function unnamedError(folder: string): StorageError {
+  return new StorageError(
+    "no_workspace",
+    `${folder} is not a jp workspace, so jp does not know which one to use in the database.`,
+    {
+      commandHint:
+        "Run jp in a clone of the workspace, or set its name: storage.workspace in your own config, or JP_CFG_STORAGE_WORKSPACE.",
+    },
   );
 }
 

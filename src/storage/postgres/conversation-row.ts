@@ -13,7 +13,7 @@ import {
   type Timestamp,
 } from "../../conversation/index.ts";
 import { findJson, isJsonObject, type JsonObject, messageOf, parseJson } from "../../util/index.ts";
-import type { ConversationSummary } from "../port.ts";
+import type { ConversationSummary, PendingTurn } from "../port.ts";
 import { StorageError } from "../storage-error.ts";
 import type { Queries } from "./database.ts";
 import { labelsOf } from "./postgres-writer.ts";
@@ -45,6 +45,18 @@ export const COLUMNS = `c.key, c.id, c.created_at, c.metadata, c.base_config, c.
   c.last_event_at, c.open_turn, c.is_own_turn,
   c.turn_key, c.turn_signature, c.queue, c.epoch, c.lease_owner, c.lease_holder, c.changed::text,
   coalesce(c.lease_until > clock_timestamp(), false) as is_live`;
+
+/** All that it takes to know whether a turn has changed. */
+export const VERSION_COLUMNS =
+  "c.id, c.changed::text, coalesce(c.lease_until > clock_timestamp(), false) as is_live";
+
+export type VersionRow = Pick<ConversationRow, "id" | "changed" | "is_live">;
+
+/** See `ListPendingTurnsOptions.isBrief`. */
+export function versionOf(row: VersionRow): PendingTurn {
+  const { changed, is_live: isLive } = row;
+  return { id: idOf(row), isLive, entries: [], version: `${changed} ${isLive}` };
+}
 
 /** The turn that a record ends with, as far as it can be read. */
 export interface ReadTurn {
@@ -127,7 +139,7 @@ export function entryOf({ entry }: StoredEntry): StreamEntry {
   return entry;
 }
 
-export function idOf({ id }: ConversationRow): ConversationId {
+export function idOf({ id }: Pick<ConversationRow, "id">): ConversationId {
   return parseConversationId(id);
 }
 

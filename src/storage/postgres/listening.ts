@@ -1,13 +1,12 @@
 /**
  * Hears of changes in the database: by notifications, and by looking now and then, because a connection can be lost without a
- * word, and a pooler in between may pass none on. One connection, while someone listens.
+ * word, and a pooler in between may pass none on.
  */
-import type { Client } from "pg";
 import { type ConversationId, findConversationId } from "../../conversation/index.ts";
 import type { ChangeListener } from "../port.ts";
+import { CHANNEL, type Channel, type ChannelListener } from "./channel.ts";
 import type { Database, Queries } from "./database.ts";
 
-const CHANNEL = "jp";
 /** How often to look without being told. */
 const LOOK_MS = 2000;
 /** The same while nothing can be heard. */
@@ -34,20 +33,29 @@ export interface Waiting {
 
 export class Listening {
   readonly #database: Database;
+  readonly #channel: Channel;
+  readonly #hearing: ChannelListener;
   readonly #findWorkspace: () => Promise<string | undefined>;
   readonly #watching = new Set<Watching>();
   readonly #waiting = new Set<Waiting>();
-  #client: Client | undefined;
-  #isConnecting = false;
+  #isHearing = false;
   #timer: NodeJS.Timeout | undefined;
   /** Changes of transactions from this one on have not been seen. */
   #cursor: string | undefined;
   #isLooking = false;
   #workspace: string | undefined;
 
-  constructor(database: Database, findWorkspace: () => Promise<string | undefined>) {
+  constructor(
+    { database, channel }: { readonly database: Database; readonly channel: Channel },
+    findWorkspace: () => Promise<string | undefined>,
+  ) {
     this.#database = database;
+    this.#channel = channel;
     this.#findWorkspace = findWorkspace;
+    this.#hearing = {
+      onNotice: (payload) => this.#hear(payload),
+      onConnected: () => void this.#begin(),
+    };
   }
 
   watch(onChange: ChangeListener): Disposable {
@@ -84,7 +92,8 @@ export class Listening {
   }
 
   #start(): void {
-    if (this.#client === undefined && !this.#isConnecting) void this.#connect();
+    if (!this.#isHearing) this.#channel.add(this.#hearing);
+    this.#isHearing = true;
     this.#schedule();
   }
 
@@ -92,40 +101,28 @@ export class Listening {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#cursor = undefined;
-    const client = this.#client;
-    this.#client = undefined;
-    await client?.end().catch(() => undefined);
+    this.#isHearing = false;
+    await this.#channel.remove(this.#hearing);
   }
 
   #schedule(): void {
     if (this.#timer !== undefined || this.#isIdle) return;
-    const pause = this.#client === undefined ? DEAF_LOOK_MS : LOOK_MS;
+    const pause = this.#channel.isConnected ? LOOK_MS : DEAF_LOOK_MS;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      if (this.#client === undefined && !this.#isConnecting) void this.#connect();
+      this.#channel.connect();
       void this.#look().finally(() => this.#schedule());
     }, pause).unref();
   }
 
-  /** What was missed before is found by looking. */
-  async #connect(): Promise<void> {
-    this.#isConnecting = true;
+  /** What was missed before has to be looked for. */
+  async #begin(): Promise<void> {
     try {
       this.#workspace ??= await this.#findWorkspace();
-      const client = await this.#database.connect();
-      client.on("notification", ({ payload = "" }) => this.#hear(payload));
-      client.on("end", () => {
-        if (this.#client === client) this.#client = undefined;
-      });
-      await client.query(`listen ${CHANNEL}`);
-      if (this.#isIdle || this.#database.isClosed) return await client.end();
-      this.#client = client;
-      this.#tellAll();
     } catch {
       // Tried again with the next look.
-    } finally {
-      this.#isConnecting = false;
     }
+    if (!this.#isIdle) this.#tellAll();
   }
 
   #hear(payload: string): void {

@@ -78,7 +78,11 @@ import {
   readTurns,
   streamOf,
   summaryOf,
+  VERSION_COLUMNS,
+  versionOf,
+  type VersionRow,
 } from "./conversation-row.ts";
+import { Channel } from "./channel.ts";
 import { Database, type Queries, SERVER_MS } from "./database.ts";
 import { holderOf, isOfThisProcess, LEASE_SECONDS, Leases, newOwner } from "./leases.ts";
 import { Listening, notifySql } from "./listening.ts";
@@ -115,6 +119,20 @@ export interface PostgresStoreOptions {
   readonly ensurePrivateFolder?: () => Promise<string>;
   /** The log of what the chains of decisions have grown to. */
   readonly headsFile?: string;
+  /** Those of several stores. Whoever has opened them closes them. */
+  readonly connections?: Connections;
+}
+
+/** To one database. */
+export interface Connections {
+  readonly database: Database;
+  readonly channel: Channel;
+}
+
+/** Throws `invalid_store`. Nothing connects before it is used. */
+export function openConnections(url: string): Connections {
+  const database = new Database(url);
+  return { database, channel: new Channel(database) };
 }
 
 /** A name that may not exist yet. */
@@ -143,6 +161,7 @@ const PIECE = 5000;
 
 export class PostgresStore implements ConversationStore, PortableStore {
   readonly #options: PostgresStoreOptions;
+  readonly #connections: Connections;
   readonly #database: Database;
   readonly #leases: Leases;
   readonly #listening: Listening;
@@ -153,10 +172,14 @@ export class PostgresStore implements ConversationStore, PortableStore {
 
   constructor(options: PostgresStoreOptions) {
     this.#options = options;
-    this.#database = new Database(options.url);
+    this.#connections = options.connections ?? openConnections(options.url);
+    this.#database = this.#connections.database;
     this.#leases = new Leases(this.#database);
     this.#wakeUps = new WakeUps(this.#database);
-    this.#listening = new Listening(this.#database, async () => (await this.#findWorkspace())?.key);
+    this.#listening = new Listening(
+      this.#connections,
+      async () => (await this.#findWorkspace())?.key,
+    );
   }
 
   async list({ which = "live", limit, before }: ListOptions = {}): Promise<ConversationSummary[]> {
@@ -210,23 +233,26 @@ export class PostgresStore implements ConversationStore, PortableStore {
   }
 
   async listPending(options: ListPendingTurnsOptions = {}): Promise<readonly PendingTurn[]> {
-    const { id, labels, hasMetadata = false, isBrief = false } = options;
-    const rows = await this.#select(
-      `c.open_turn is not null and not c.is_archived
-        and ($2::text is null or c.id = $2) and c.labels @> $3::jsonb order by c.key`,
-      [id ?? null, JSON.stringify(labels ?? {})],
-    );
-    const turns = isBrief ? undefined : await readTurns(this.#database, rows);
-    return rows.map((row): PendingTurn => {
-      const of = { id: idOf(row), isLive: row.is_live };
-      if (turns === undefined)
-        return { ...of, entries: [], version: `${row.changed} ${row.is_live}` };
-      return {
-        ...of,
-        ...(hasMetadata && titleAndLabels(findMetadata(row))),
-        ...(turns.get(row.key) ?? { entries: [] }),
-      };
-    });
+    const { id, labels = {}, hasMetadata = false, isBrief = false } = options;
+    const ids = [options.ids, id && [id]].filter((list) => list !== undefined);
+    const isLabelled = Object.keys(labels).length > 0;
+    const which = [
+      "c.open_turn is not null and not c.is_archived",
+      ...ids.map((_list, index) => `c.id = any($${index + 2}::text[])`),
+      ...(isLabelled ? [`c.labels @> $${ids.length + 2}::jsonb`] : []),
+    ].join(" and ");
+    const values = [...ids, ...(isLabelled ? [JSON.stringify(labels)] : [])];
+    // There may be a hundred thousand.
+    if (isBrief)
+      return (await this.#select<VersionRow>(which, values, VERSION_COLUMNS)).map(versionOf);
+    const rows = await this.#select(`${which} order by c.key`, values);
+    const turns = await readTurns(this.#database, rows);
+    return rows.map((row) => ({
+      id: idOf(row),
+      isLive: row.is_live,
+      ...(hasMetadata && titleAndLabels(findMetadata(row))),
+      ...(turns.get(row.key) ?? { entries: [] }),
+    }));
   }
 
   watch(listener: ChangeListener): Disposable {
@@ -601,7 +627,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
   async close(): Promise<void> {
     await this.#listening.close();
     await this.#wakeUps.close();
-    await this.#database.close();
+    if (this.#options.connections === undefined) await this.#database.close();
   }
 
   async #setArchived(
@@ -841,12 +867,16 @@ export class PostgresStore implements ConversationStore, PortableStore {
     return made;
   }
 
-  async #select(where: string, values: readonly unknown[]): Promise<readonly ConversationRow[]> {
+  async #select<Row extends Pick<ConversationRow, "id"> = ConversationRow>(
+    where: string,
+    values: readonly unknown[],
+    columns = COLUMNS,
+  ): Promise<readonly Row[]> {
     await this.#check();
     const workspace = (await this.#findWorkspace())?.key;
     if (workspace === undefined) return [];
-    const rows = await this.#database.query<ConversationRow>({
-      text: `select ${COLUMNS} from jp.conversations c where c.workspace = $1 and ${where}`,
+    const rows = await this.#database.query<Row>({
+      text: `select ${columns} from jp.conversations c where c.workspace = $1 and ${where}`,
       values: [workspace, ...values],
     });
     return rows.filter(({ id }) => findConversationId(id) !== undefined); // Someone may have made up another.

@@ -145,6 +145,10 @@ export const TURNS: StoreCases = {
     assert.deepEqual(await list({ id, hasMetadata: true }), [[id, "Two", labels]]);
     assert.deepEqual(await list({ id }), [[id, undefined, undefined]]);
     assert.deepEqual(await list({ id: complete, hasMetadata: true }), []);
+    const ids = [id, complete];
+    assert.deepEqual(await list({ ids, hasMetadata: true }), [[id, "Two", labels]]);
+    assert.deepEqual(await list({ ids, id: complete }), []);
+    assert.deepEqual(await list({ ids: [] }), []);
   },
 
   "incomplete turns can be listed by all labels of their conversation": async (opened) => {

@@ -7,7 +7,7 @@ export function defineServe(definition: Command): void {
     .option("--host <address>", "Address to listen on", "127.0.0.1")
     .option("--port <number>", "Port to listen on (default: any free port)", parsePort)
     .option("--run", "Continue a turn once its last open question is answered")
-    .option("--all", "Serve all workspaces that jp knows on this machine")
+    .option("--all", "Serve all workspaces that jp knows on this machine, or in the database")
     .option("--tls-cert <file>", "Serve HTTPS with this certificate (PEM)")
     .option("--tls-key <file>", "Private key of the certificate (PEM)")
     .option("--origin <url>", "Address that people open, if it differs: behind a proxy or tunnel")
@@ -35,6 +35,10 @@ and --tls-key, or put a proxy in front and pass its address:
 With --run, jp continues a turn like
 \`jp query --continue-turn --non-interactive --defer\`, in a separate process
 that ends with the server.
+
+With a database (--store), the server can run on any machine. Without a clone of
+the workspace, it serves the one that storage.workspace names in your own
+config, or all of them with --all. It then cannot --run turns.
 
 --format json prints one object, with url and login. Ctrl-C stops the server.`,
     )

@@ -5,6 +5,7 @@ import { oneLine, shellWord } from "../../../render/index.ts";
 import { messageOf } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import { DENIED, WAITING } from "../../exit-status.ts";
+import { FILES, findDatabase } from "../../store.ts";
 
 /** The answer is on record, and notices are printed as they come. The server itself has two seconds to stop. */
 const LIMITS = { stdoutBytes: 0, stderrBytes: 0, killGraceMs: 1500, pipeGraceMs: 200 };
@@ -63,15 +64,21 @@ export class TurnRunner implements AsyncDisposable {
     }
   }
 
-  #continueTurn({ id, root }: RunningTurn, print: (line: string) => void): Promise<ProcessEnd> {
-    const { host, environment } = this.#context;
+  async #continueTurn(
+    { id, root }: RunningTurn,
+    print: (line: string) => void,
+  ): Promise<ProcessEnd> {
+    const { host, environment, database } = this.#context;
+    // Where --store said so. What the config says, the process finds there itself: it may have a password.
+    const usual = await findDatabase(environment, undefined);
+    const store = usual?.url === database?.url ? {} : { JP_STORE: database?.url ?? FILES };
     const [program, ...args] = host.self;
     const words = ["query", "--continue-turn", "--id", id, "--non-interactive", "--defer"];
     return runProcess({
       program,
       args: [...args, ...words],
       cwd: root,
-      variables: { ...environment.variables, JP_SESSION: SESSION },
+      variables: { ...environment.variables, ...store, JP_SESSION: SESSION },
       input: "",
       signal: this.#stop.signal,
       onLine: print,

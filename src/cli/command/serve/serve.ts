@@ -22,7 +22,7 @@ import {
 import { createNotifier, type NotifierOptions } from "../../../notify/index.ts";
 import { jsonLine, oneLine } from "../../../render/index.ts";
 import { loadRecordingParts } from "../../../runtime/index.ts";
-import { makeFolder, userDataFolder, type Workspace } from "../../../storage/index.ts";
+import { makeFolder, userDataFolder } from "../../../storage/index.ts";
 import { abortable, isLoopback, JpError, loadModule, messageOf } from "../../../util/index.ts";
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
@@ -30,7 +30,7 @@ import { directoryOf } from "../../directory.ts";
 import { usageError } from "../../exit-status.ts";
 import { wantsPlainText } from "../../host.ts";
 import { trustedConfig, warnWithheld } from "../../trust.ts";
-import { openEverywhere } from "../pending.ts";
+import { type Everywhere, findCheckout, type FoundWorkspace, openEverywhere } from "../pending.ts";
 import { findOwner, peopleOf } from "./people.ts";
 import { TurnRunner } from "./run-turns.ts";
 
@@ -53,7 +53,8 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
   const address = readAddress(options, host.cwd);
   const page = readPage(host.dist);
   const onProblem = (problem: string) => warn(problem, output);
-  const workspaces = findWorkspaces(options, context);
+  await using served = await findWorkspaces(options, context);
+  const { workspaces } = served;
   const trusted = await trustedConfig(context, {});
   warnWithheld(trusted, context);
   const owner = findOwner(trusted.config, context);
@@ -65,6 +66,7 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
     clock,
     directory,
     onProblem,
+    findNew: served.findNew,
     ...(runner !== undefined && {
       resumeTurn: resumeWith(runner, workspaces),
       resumesAnswered: true,
@@ -78,7 +80,7 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
     owner,
     sessions: openSessions(userDataFolder(context.environment), onProblem),
     // New workspaces are part of "all", so whoever may see all of them may see those too.
-    scope: options.all === true ? "all" : context.workspace.root,
+    scope: options.all === true ? "all" : (workspaces[0]?.root ?? ""),
     runs: runner !== undefined,
     page,
     clock,
@@ -102,7 +104,7 @@ function untilOutputGone(context: CommandContext): Disposable & { readonly signa
   return { signal: gone.signal, [Symbol.dispose]: () => watch[Symbol.dispose]() };
 }
 
-function resumeWith(runner: TurnRunner, workspaces: readonly Workspace[]): ResumeTurn {
+function resumeWith(runner: TurnRunner, workspaces: readonly FoundWorkspace[]): ResumeTurn {
   return async (ref) => {
     const root = ref.workspace ?? workspaces[0]?.root;
     if (root === undefined) return { type: "refused", message: "No workspace is served." };
@@ -137,17 +139,50 @@ function startNotifying(desk: Desk, { settings, machine }: Notifying): AsyncDisp
   };
 }
 
-/** Throws `no_workspace`. */
-function findWorkspaces(
-  { all: isEverywhere = false }: ServeFlags,
+/** Throws `no_workspace`, `usage`. */
+async function findWorkspaces(
+  { all: isEverywhere = false, run: isRunning = false }: ServeFlags,
   context: CommandContext,
-): readonly Workspace[] {
-  if (!isEverywhere) return [context.workspace];
-  const workspaces = openEverywhere(context, (problem) => warn(problem, context.output));
-  if (workspaces.length > 0) return workspaces;
-  throw new JpError("no_workspace", "jp knows no workspace on this machine yet.", {
-    hint: "Create one with `jp init`, or start a conversation with `jp`.",
-  });
+): Promise<Everywhere> {
+  const { database, output } = context;
+  const isOutside = database !== undefined && findCheckout(context) === undefined;
+  if (isRunning && isOutside) throw noCheckoutError();
+  if (isRunning && isEverywhere && database !== undefined) {
+    throw usageError(
+      "With a database, --run cannot be combined with --all: turns run in a clone of their workspace.",
+      "Serve each workspace in its clone with --run, or all of them without.",
+    );
+  }
+  if (isEverywhere) {
+    const everywhere = await openEverywhere(context, (problem) => warn(problem, output));
+    if (everywhere.workspaces.length > 0 || database !== undefined) return everywhere;
+    throw new JpError("no_workspace", "jp knows no workspace on this machine yet.", {
+      hint: "Create one with `jp init`, or start a conversation with `jp`.",
+    });
+  }
+  const { conversations, root } = context.workspace;
+  if (isOutside && database.workspace === undefined) throw unnamedError(root);
+  const name = isOutside ? database.workspace : undefined;
+  return {
+    workspaces: [{ conversations, root: name ?? root }],
+    findNew: async () => [],
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+function noCheckoutError(): JpError {
+  return usageError(
+    "--run needs a clone of the workspace: that is where its turns run.",
+    "Start jp serve there, or leave out --run: the desk then only takes answers.",
+  );
+}
+
+function unnamedError(folder: string): JpError {
+  return usageError(
+    `${folder} is not a jp workspace, so jp does not know which one to serve from the database.`,
+    "To serve all of them: jp serve --all. To serve one, set its name: storage.workspace in your own config, " +
+      "or JP_CFG_STORAGE_WORKSPACE.",
+  );
 }
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
@@ -273,7 +308,7 @@ function isWildcard(host: string): boolean {
 }
 
 interface Served {
-  readonly workspaces: readonly Workspace[];
+  readonly workspaces: readonly FoundWorkspace[];
   readonly stopped: AbortSignal;
 }
 

@@ -1,0 +1,95 @@
+/** Fills a store in PostgreSQL with turns that wait for a permission: many, without running each of them. */
+import process from "node:process";
+import { runTurn } from "../../src/runtime/index.ts";
+import { Database } from "../../src/storage/postgres/database.ts";
+import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
+import { ScriptedModel, ScriptedPrompter } from "../../src/testing/index.ts";
+import { defineTool } from "../../src/tool/index.ts";
+
+/** Where they are put. */
+export interface FilledWorkspace {
+  readonly workspace?: string;
+  readonly tenant?: string;
+}
+
+const CALL = {
+  type: "tool_call",
+  id: "call_1",
+  name: "run_command",
+  arguments: {
+    command: "kubectl --context production rollout restart deployment/api",
+    reason: "The new certificate is only read at the start, and the old one ends tonight.",
+  },
+} as const;
+
+const PARAMETERS = {
+  type: "object",
+  properties: { command: { type: "string" }, reason: { type: "string" } },
+} as const;
+
+/** In one statement, which must not take too long. */
+const BATCH = 5000;
+
+/** Each row is a second older than the one after it. The last is as old as the store's clock says now. */
+const COPY = `
+  with template as (
+    select c.*, w.last_id from jp.conversations c join jp.workspaces w on w.key = c.workspace
+    where w.tenant = $1 and w.name = $2 and c.id = $3
+  ), made as (
+    insert into jp.conversations (workspace, id, created_at, metadata, labels, base_config, length,
+      last_event_at, open_turn, ready_at, is_own_turn)
+    select workspace, 'jp-c' || (last_id - 10 * n), to_char(to_timestamp((last_id - 10 * n) / 10.0),
+        'YYYY-MM-DD HH24:MI:SS.MS'), metadata, labels, base_config, length,
+      to_char(to_timestamp((last_id - 10 * n) / 10.0), 'YYYY-MM-DD HH24:MI:SS.MS'),
+      open_turn, ready_at, is_own_turn
+    from template, generate_series($5::int, $4::int, -1) as n
+    returning key, created_at
+  )
+  insert into jp.events (conversation, seq, entry)
+  select made.key, e.seq,
+    regexp_replace(e.entry, '"timestamp":"[^"]*"', '"timestamp":"' || made.created_at || '"')
+  from made, template join jp.events e on e.conversation = template.key`;
+
+/** Adds so many conversations that wait, oldest first by their ids. The tables have to be there. */
+export async function fillPending(
+  url: string,
+  count: number,
+  { workspace = "default", tenant = "default" }: FilledWorkspace = {},
+): Promise<void> {
+  const store = new PostgresStore({ url, workspace, tenant, pid: process.pid });
+  const database = new Database(url);
+  try {
+    const id = await leaveOne(store);
+    for (let last = count - 1; last > 0; last -= BATCH) {
+      const first = Math.max(1, last - BATCH + 1);
+      await database.query({ text: COPY, values: [tenant, workspace, id, first, last] });
+    }
+    await database.query({ text: "analyze jp.conversations, jp.events" });
+  } finally {
+    await store.close();
+    await database.close();
+  }
+}
+
+/** A turn as it is recorded. */
+async function leaveOne(store: PostgresStore): Promise<string> {
+  await using conversation = await store.create({ title: "Renew the certificates" });
+  await runTurn(
+    {
+      conversation,
+      model: new ScriptedModel({ replies: [[CALL]] }),
+      tools: [
+        defineTool({
+          name: CALL.name,
+          description: "Runs a command in a shell.",
+          parameters: PARAMETERS,
+          run: async () => "Done.",
+        }),
+      ],
+      toolConfig: { [CALL.name]: { run: "ask" } },
+      prompter: new ScriptedPrompter({ permissions: [{ type: "later" }] }),
+    },
+    "Renew the certificates of the cluster, and restart what has to read them again.",
+  );
+  return conversation.id;
+}

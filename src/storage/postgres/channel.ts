@@ -1,0 +1,72 @@
+/** The one connection on which notifications of a database are heard, however many stores listen to them. */
+import type { Client } from "pg";
+import type { Database } from "./database.ts";
+
+export const CHANNEL = "jp";
+
+/** Must not throw. */
+export interface ChannelListener {
+  readonly onNotice: (payload: string) => void;
+  /** From now on, notices are heard. Those before may have been missed. */
+  readonly onConnected: () => void;
+}
+
+/** Connects while someone listens. */
+export class Channel {
+  readonly #database: Database;
+  readonly #listeners = new Set<ChannelListener>();
+  #client: Client | undefined;
+  #isConnecting = false;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  get isConnected(): boolean {
+    return this.#client !== undefined;
+  }
+
+  /** The same listener can be added once. */
+  add(listener: ChannelListener): void {
+    this.#listeners.add(listener);
+    if (this.isConnected) listener.onConnected();
+    else this.connect();
+  }
+
+  /** The last one ends the connection. */
+  async remove(listener: ChannelListener): Promise<void> {
+    this.#listeners.delete(listener);
+    if (this.#listeners.size > 0) return;
+    const client = this.#client;
+    this.#client = undefined;
+    await client?.end().catch(() => undefined);
+  }
+
+  /** Does nothing if it is connected. If it fails, it has to be called again. */
+  connect(): void {
+    if (!this.isConnected && !this.#isConnecting) void this.#connect();
+  }
+
+  async #connect(): Promise<void> {
+    this.#isConnecting = true;
+    try {
+      const client = await this.#database.connect();
+      client.on("notification", ({ payload = "" }) => {
+        for (const { onNotice } of this.#listeners) onNotice(payload);
+      });
+      client.on("end", () => {
+        if (this.#client !== client) return;
+        this.#client = undefined;
+        this.connect();
+      });
+      await client.query(`listen ${CHANNEL}`);
+      if (this.#listeners.size === 0 || this.#database.isClosed) return await client.end();
+      this.#client = client;
+      for (const { onConnected } of this.#listeners) onConnected();
+    } catch {
+      // Whoever looks meanwhile tries again.
+    } finally {
+      this.#isConnecting = false;
+    }
+  }
+}
