@@ -9,6 +9,7 @@ import { list, pending, print, search, start } from "./commands.ts";
 import { desk } from "./desk.ts";
 import { deskLoad } from "./desk-load.ts";
 import { deskPage } from "./desk-page.ts";
+import { fleetLoad } from "./fleet/load.ts";
 import { heavy } from "./heavy.ts";
 import { inquiry } from "./inquiry.ts";
 import { keptQuestion } from "./kept-question.ts";
@@ -33,6 +34,7 @@ Measure jp, and print each result next to its goal.
   --small          Run every bench once on little data, also those of --load: fails if one does not work
   --only <text>    Measure only the rows whose name contains the text
   --load           Also measure large amounts of data (minutes, and a gigabyte of disk)
+  --fleet          Measure workers on a PostgreSQL server instead, and kill them (minutes)
   --compare        Fail if a result is worse than the baseline by more than noise explains
   --store          Save the results as the new baseline
   --format <name>  Print a text (default), json or markdown table
@@ -66,8 +68,9 @@ const standard: readonly Bench[] = [
   coldResume,
   waitingTurns,
 ];
+const fleet: readonly Bench[] = [fleetLoad];
 const load: readonly Bench[] = [print, searchFiles, desk, deskLoad, ...heavy];
-const ROWS = [...standard, ...load].flatMap(({ rows }) => rows);
+const ROWS = [...standard, ...load, ...fleet].flatMap(({ rows }) => rows);
 const RESULTS = path.join(import.meta.dirname, "results", "latest.json");
 const DOCUMENT = path.join(import.meta.dirname, "..", "docs", "project", "performance.md");
 const FORMATS = ["text", "json", "markdown"];
@@ -77,6 +80,7 @@ const { values: flags } = parseArgs({
     only: { type: "string" },
     small: { type: "boolean", default: false },
     load: { type: "boolean", default: false },
+    fleet: { type: "boolean", default: false },
     compare: { type: "boolean", default: false },
     store: { type: "boolean", default: false },
     format: { type: "string", default: "text" },
@@ -118,8 +122,7 @@ async function printCache(model: string): Promise<void> {
 }
 
 async function measureAll(): Promise<void> {
-  const isLoad = flags.load || flags.small;
-  const benches = (isLoad ? [...standard, ...load] : standard).filter(isChosen);
+  const benches = findBenches().filter(isChosen);
   if (benches.length === 0) return fail("No row has this text in its name.");
   if (flags.small) return await tryAll(benches);
   const results: StoredResult[] = [];
@@ -135,6 +138,12 @@ async function measureAll(): Promise<void> {
   console.log(formatted(results));
   for (const { name, reason } of regressions) progress(`worse: ${name}: ${reason}`);
   if (regressions.length > 0) process.exitCode = 1;
+}
+
+function findBenches(): readonly Bench[] {
+  if (flags.small) return [...standard, ...load, ...fleet];
+  if (flags.fleet) return fleet;
+  return flags.load ? [...standard, ...load] : standard;
 }
 
 async function measureBesidePeers(): Promise<void> {

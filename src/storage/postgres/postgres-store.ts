@@ -20,7 +20,7 @@ import {
   timestampFromDate,
   titleAndLabels,
 } from "../../conversation/index.ts";
-import { type Clock, loadModule } from "../../util/index.ts";
+import { loadModule } from "../../util/index.ts";
 import { answerPending, planAnswer, type SecretOffer } from "../answering.ts";
 import { type ChainHead, findChainLine } from "../chain-growth.ts";
 import { lineOrProblem } from "../fs/read-chain.ts";
@@ -99,26 +99,13 @@ import {
 } from "./postgres-writer.ts";
 import { insertOthers, parseEvents, readOthers, toFiles, toRows } from "./portable-rows.ts";
 import { assertVersion } from "./schema.ts";
-import { type TurnKeys, TurnSigner } from "./turn-keys.ts";
+import { TurnSigner } from "./turn-keys.ts";
 import { LastTurn, type StoredEntry } from "./turn-state.ts";
+import type { PostgresStoreOptions } from "./store-options.ts";
 import { WakeUpError, WakeUps } from "./wake-ups.ts";
 
-export interface PostgresStoreOptions {
-  /** Such as `postgres://user@host/database`. */
-  readonly url: string;
-  /** Whose conversations these are. */
-  readonly tenant?: string;
-  /** A tenant can have several. */
-  readonly workspace?: string | WorkspaceName;
-  /** Replaces the clock of the server, for tests. Leases always take the server's. */
-  readonly clock?: Clock;
-  readonly pid: number;
-  /** Without them, whoever can write to the database is trusted with what was decided. */
-  readonly keys?: () => Promise<TurnKeys>;
-  /** Where processes of this user, on this machine, find each other to pass on secrets. Without it, no one can. */
-  readonly ensurePrivateFolder?: () => Promise<string>;
-  /** The log of what the chains of decisions have grown to. */
-  readonly headsFile?: string;
+/** How a store connects, beside other stores. */
+interface SharedConnections {
   /** Those of several stores. Whoever has opened them closes them. */
   readonly connections?: Connections;
 }
@@ -133,13 +120,6 @@ export interface Connections {
 export function openConnections(url: string): Connections {
   const database = new Database(url);
   return { database, channel: new Channel(database) };
-}
-
-/** A name that may not exist yet. */
-export interface WorkspaceName {
-  readonly find: () => string | undefined;
-  /** Throws `no_workspace`. */
-  readonly ensure: () => Promise<string>;
 }
 
 /** The row of the workspace. */
@@ -160,7 +140,7 @@ interface GivenAnswer {
 const PIECE = 5000;
 
 export class PostgresStore implements ConversationStore, PortableStore {
-  readonly #options: PostgresStoreOptions;
+  readonly #options: PostgresStoreOptions & SharedConnections;
   readonly #connections: Connections;
   readonly #database: Database;
   readonly #leases: Leases;
@@ -170,7 +150,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
   #checked: Promise<void> | undefined;
   #workspace: WorkspaceRow | undefined;
 
-  constructor(options: PostgresStoreOptions) {
+  constructor(options: PostgresStoreOptions & SharedConnections) {
     this.#options = options;
     this.#connections = options.connections ?? openConnections(options.url);
     this.#database = this.#connections.database;

@@ -1,13 +1,10 @@
 /** The workspaces of one tenant in a database, for programs that work with all of them: over the same connections. */
 import { assertVersion } from "./schema.ts";
-import {
-  type Connections,
-  openConnections,
-  PostgresStore,
-  type PostgresStoreOptions,
-} from "./postgres-store.ts";
+import type { ConversationStore } from "../port.ts";
+import { type Connections, openConnections, PostgresStore } from "./postgres-store.ts";
+import type { PostgresStoreOptions } from "./store-options.ts";
 
-export type TenantOptions = Omit<PostgresStoreOptions, "workspace" | "connections">;
+export type TenantOptions = Omit<PostgresStoreOptions, "workspace">;
 
 export class Tenant {
   readonly #options: TenantOptions;
@@ -32,7 +29,7 @@ export class Tenant {
   }
 
   /** The conversations of one. It need not exist yet. */
-  open(workspace: string): PostgresStore {
+  open(workspace: string): ConversationStore {
     const known = this.#opened.get(workspace);
     if (known !== undefined) return known;
     const connections = this.#connections;
