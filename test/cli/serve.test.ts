@@ -255,8 +255,8 @@ async function databaseOutside(...workspaces: readonly string[]) {
   const folder = path.join(project.home, ".config", "jp");
   mkdirSync(folder, { recursive: true });
   const configure = (more = "") => {
-    const lines = ["[storage]", `url = "${url}"`, `tenant = "${tenant}"`, more, ""];
-    writeFileSync(path.join(folder, "config.toml"), lines.join("\n"));
+    const config = lines("[storage]", `url = "${url}"`, `tenant = "${tenant}"`, more);
+    writeFileSync(path.join(folder, "config.toml"), config);
   };
   configure();
   return { project, configure };

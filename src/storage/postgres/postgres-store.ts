@@ -114,8 +114,6 @@ export interface PostgresStoreOptions {
   readonly ensurePrivateFolder?: () => Promise<string>;
   /** The log of what the chains of decisions have grown to. */
   readonly headsFile?: string;
-  /** Those of several stores. Whoever has opened them closes them. */
-  readonly connections?: Connections;
 }
 
 /** To one database. */
@@ -148,23 +146,22 @@ const PIECE = 5000;
 
 export class PostgresStore implements ConversationStore, PortableStore {
   readonly #options: PostgresStoreOptions;
-  readonly #connections: Connections;
   readonly #database: Database;
+  readonly #isShared: boolean;
   readonly #leases: Leases;
   readonly #listening: Listening;
   #signer: TurnSigner | undefined;
   #checked: Promise<void> | undefined;
   #workspace: WorkspaceRow | undefined;
 
-  constructor(options: PostgresStoreOptions) {
+  /** Connections that are given are shared, and whoever has opened them closes them. */
+  constructor(options: PostgresStoreOptions, shared?: Connections) {
     this.#options = options;
-    this.#connections = options.connections ?? openConnections(options.url);
-    this.#database = this.#connections.database;
+    const connections = shared ?? openConnections(options.url);
+    this.#database = connections.database;
+    this.#isShared = shared !== undefined;
     this.#leases = new Leases(this.#database);
-    this.#listening = new Listening(
-      this.#connections,
-      async () => (await this.#findWorkspace())?.key,
-    );
+    this.#listening = new Listening(connections, async () => (await this.#findWorkspace())?.key);
   }
 
   async list({ which = "live", limit, before }: ListOptions = {}): Promise<ConversationSummary[]> {
@@ -518,7 +515,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
   /** Ends its connections. What is open here cannot be written any more. */
   async close(): Promise<void> {
     await this.#listening.close();
-    if (this.#options.connections === undefined) await this.#database.close();
+    if (!this.#isShared) await this.#database.close();
   }
 
   async #setArchived(
