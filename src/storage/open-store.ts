@@ -1,7 +1,7 @@
 /** Opens a store of conversations by its address. What reads and writes it is loaded with the first one. */
 import { type Clock, loadModule, systemClock } from "../util/index.ts";
 import type { ConversationStore } from "./port.ts";
-import type { TenantOptions } from "./postgres/tenant.ts";
+import type { TenantOptions } from "./postgres/store-options.ts";
 import type { Tenant } from "./workspace-port.ts";
 
 /** How to open a store. Nothing is required. */

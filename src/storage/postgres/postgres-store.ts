@@ -20,7 +20,7 @@ import {
   timestampFromDate,
   titleAndLabels,
 } from "../../conversation/index.ts";
-import { type Clock, loadModule } from "../../util/index.ts";
+import { loadModule } from "../../util/index.ts";
 import { answerPending, planAnswer, type SecretOffer } from "../answering.ts";
 import { type ChainHead, findChainLine } from "../chain-growth.ts";
 import { lineOrProblem } from "../fs/read-chain.ts";
@@ -79,8 +79,8 @@ import {
   versionOf,
   type VersionRow,
 } from "./conversation-row.ts";
-import { Channel } from "./channel.ts";
-import { Database } from "./database.ts";
+import { type Connections, openConnections } from "./channel.ts";
+import type { Database } from "./database.ts";
 import { holderOf, isOfThisProcess, LEASE_SECONDS, Leases, newOwner } from "./leases.ts";
 import { Listening, notifySql } from "./listening.ts";
 import { Offers } from "./offers.ts";
@@ -95,45 +95,9 @@ import {
 } from "./postgres-writer.ts";
 import { insertOthers, parseEvents, readOthers, toFiles, toRows } from "./portable-rows.ts";
 import { assertVersion } from "./schema.ts";
-import { type TurnKeys, TurnSigner } from "./turn-keys.ts";
+import type { PostgresStoreOptions } from "./store-options.ts";
+import { TurnSigner } from "./turn-keys.ts";
 import { LastTurn, type StoredEntry } from "./turn-state.ts";
-
-export interface PostgresStoreOptions {
-  /** Such as `postgres://user@host/database`. */
-  readonly url: string;
-  /** Whose conversations these are. */
-  readonly tenant?: string;
-  /** A tenant can have several. */
-  readonly workspace?: string | WorkspaceName;
-  /** Replaces the clock of the server, for tests. Leases always take the server's. */
-  readonly clock?: Clock;
-  readonly pid: number;
-  /** Without them, whoever can write to the database is trusted with what was decided. */
-  readonly keys?: () => Promise<TurnKeys>;
-  /** Where processes of this user, on this machine, find each other to pass on secrets. Without it, no one can. */
-  readonly ensurePrivateFolder?: () => Promise<string>;
-  /** The log of what the chains of decisions have grown to. */
-  readonly headsFile?: string;
-}
-
-/** To one database. */
-export interface Connections {
-  readonly database: Database;
-  readonly channel: Channel;
-}
-
-/** Throws `invalid_store`. Nothing connects before it is used. */
-export function openConnections(url: string): Connections {
-  const database = new Database(url);
-  return { database, channel: new Channel(database) };
-}
-
-/** A name that may not exist yet. */
-export interface WorkspaceName {
-  readonly find: () => string | undefined;
-  /** Throws `no_workspace`. */
-  readonly ensure: () => Promise<string>;
-}
 
 /** The row of the workspace. */
 interface WorkspaceRow {

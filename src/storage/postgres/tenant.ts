@@ -1,14 +1,9 @@
 /** The workspaces of one tenant in a database, for programs that work with all of them: over the same connections. */
 import type { Tenant } from "../workspace-port.ts";
 import { assertVersion } from "./schema.ts";
-import {
-  type Connections,
-  openConnections,
-  PostgresStore,
-  type PostgresStoreOptions,
-} from "./postgres-store.ts";
-
-export type TenantOptions = Omit<PostgresStoreOptions, "workspace">;
+import { type Connections, openConnections } from "./channel.ts";
+import { PostgresStore } from "./postgres-store.ts";
+import type { TenantOptions } from "./store-options.ts";
 
 export class PostgresTenant implements Tenant {
   readonly #options: TenantOptions;

@@ -31,7 +31,8 @@ import type {
   WorkspaceSummary,
 } from "../workspace-port.ts";
 import { addressOf } from "./address.ts";
-import type { PostgresStore, PostgresStoreOptions } from "./postgres-store.ts";
+import type { PostgresStore } from "./postgres-store.ts";
+import type { PostgresStoreOptions } from "./store-options.ts";
 
 /** As they are called in files. */
 const FILE_NAMES = { events: EVENTS, metadata: METADATA, baseConfig: BASE_CONFIG } as const;
