@@ -9,7 +9,7 @@ let left = Number(count);
 const leave = async () => {
   for (; left > 0;) {
     left -= 1;
-    const conversation = await store.create({});
+    const conversation = await store.create({ labels: { is: "answered" } });
     const { type } = await runTurn(
       { ...createTurnParts(conversation.id), conversation },
       "Restart it.",

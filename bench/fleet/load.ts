@@ -30,10 +30,9 @@ export const fleetLoad: Bench = {
   run: async () => {
     if (process.platform !== "linux") return [];
     await using fleet = await Fleet.start();
-    await fleet.leaveTurns(FIRST + PACED + SATURATED);
-    const items = shuffled(await listPending(fleet.store));
-    // In another workspace: these have no one to answer, and every query has to do with them.
     await fillPending(fleet.url, PENDING, { workspace: fleet.workspace });
+    await fleet.leaveTurns(FIRST + PACED + SATURATED);
+    const items = shuffled(await listPending(fleet.store, { labels: { is: "answered" } }));
     const open = await fleet.countOpen();
     const workers = [await fleet.startWorker(SLOTS), await fleet.startWorker(SLOTS)];
     await answerAll(fleet, items.splice(0, FIRST));

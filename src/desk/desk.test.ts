@@ -468,7 +468,7 @@ test("a change of one conversation is read alone, and those that come meanwhile 
     await place(store, ...WAITING),
   ];
   const reads: (ConversationId | readonly ConversationId[] | undefined)[] = [];
-  let onChange: ChangeListener = () => undefined;
+  let onChange: ChangeListener | undefined;
   let held = Promise.resolve();
   await open(
     quiet(store, {
@@ -484,9 +484,9 @@ test("a change of one conversation is read alone, and those that come meanwhile 
   reads.length = 0;
   const release = Promise.withResolvers<void>();
   held = release.promise;
-  onChange({ id: first });
+  onChange?.({ id: first });
   while (reads.length === 0) await yieldToEventLoop();
-  for (const id of others) onChange({ id });
+  for (const id of others) onChange?.({ id });
   release.resolve();
   while (reads.length < 2) await yieldToEventLoop();
   expect(reads).toEqual([first, others]);
@@ -645,6 +645,22 @@ test("what waits is listed page by page, oldest first, and by what is wanted of 
   expect(await count({ text: "GO ON", limit: 2 })).toBe(2);
   expect(await count({ text: "nothing" })).toBe(0);
   await expect(desk.listPending({ cursor: "x" })).rejects.toMatchObject({ code: "invalid_cursor" });
+});
+
+test("a workspace that was made later is found, and served from then on", async () => {
+  const clock = new FakeClock();
+  const [store, later] = [new MemoryConversationStore(clock), new MemoryConversationStore(clock)];
+  const conversation = await place(later, ...WAITING);
+  const made = [{ root: "/later", conversations: later }];
+  const desk = await open(store, { clock, findNew: async () => made.splice(0) });
+  const events = new Events(desk);
+  while (clock.sleepers === 0) await yieldToEventLoop();
+  clock.advance(30_000);
+  await events.untilType("reset");
+  const { items } = await desk.listPending({ workspace: "/later" });
+  const result = await desk.answer({ conversation, id: QUESTION }, YES, ADA);
+  const recorded = await desk.listInquiries({ workspace: "/later" });
+  expect([items.length, result.type, recorded.items.length]).toEqual([1, "recorded", 1]);
 });
 
 test("a desk that does not run turns refuses to continue one", async () => {

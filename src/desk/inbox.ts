@@ -209,11 +209,15 @@ export class Inbox implements AsyncDisposable {
     versions?: ReadonlyMap<ConversationId, string>,
   ): Promise<void> {
     const batchFrom = (first: number) => ids.slice(first, first + BATCH);
-    let next = this.#listTurns(batchFrom(0));
+    const list = (first: number) => {
+      const listed = this.#listTurns(batchFrom(first));
+      listed.catch(() => undefined); // The desk may have stopped by then.
+      return listed;
+    };
+    let next = list(0);
     for (let first = 0; first < ids.length && !this.#stop.signal.aborted; first += BATCH) {
       const turns = new Map((await next).map((turn) => [turn.id, turn]));
-      next = this.#listTurns(batchFrom(first + BATCH)); // Comes while these are worked on.
-      next.catch(() => undefined);
+      next = list(first + BATCH); // Comes while these are worked on.
       for (const id of batchFrom(first)) {
         if (shouldYield()) await yieldToEventLoop();
         const turn = turns.get(id);

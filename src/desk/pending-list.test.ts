@@ -7,6 +7,7 @@ import { Inbox } from "./inbox.ts";
 import { cursorBehind, type ListedItem, parsePendingCursor, PendingList } from "./pending-list.ts";
 
 const ALL = () => true;
+const none = () => undefined;
 
 function itemOf(second: number, order = 0, text?: string): ListedItem {
   return {
@@ -83,7 +84,6 @@ test("what there was no room for is read again when it is shown", async () => {
   const [list, whole] = [new PendingList(0), new PendingList()];
   const read = await Promise.all(
     [list, whole].map(async (each) => {
-      const none = () => undefined;
       const listener = { emit: none, onProblem: none, onReady: none, list: each };
       const inbox = new Inbox({ root: "/w", conversations: store }, listener, new FakeClock());
       onTestFinished(() => inbox[Symbol.asyncDispose]());

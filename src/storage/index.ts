@@ -20,7 +20,6 @@ export { OWNER_FILE, OWNER_FOLDER, securePrivateFolder } from "./fs/private-fold
 export { PrivateFile, type PrivateFileOptions } from "./fs/private-file.ts";
 export { type CopiedStore, copyStore, type CopyProblem, type PortableStore } from "./portable.ts";
 export { addressOf } from "./postgres/address.ts";
-export type { Tenant } from "./postgres/tenant.ts";
 export { type NotedHead, readHeads } from "./fs/read-chain.ts";
 export { type OpenFile } from "./fs/event-file.ts";
 export {
@@ -80,6 +79,7 @@ export type {
   RecordFiles,
   RecordPaths,
   SessionStore,
+  Tenant,
   WorkspaceCreateOptions,
   WorkspaceStore,
   WorkspaceSummary,

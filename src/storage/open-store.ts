@@ -1,7 +1,8 @@
 /** Opens a store of conversations by its address. What reads and writes it is loaded with the first one. */
 import { type Clock, loadModule, systemClock } from "../util/index.ts";
 import type { ConversationStore } from "./port.ts";
-import type { Tenant, TenantOptions } from "./postgres/tenant.ts";
+import type { TenantOptions } from "./postgres/store-options.ts";
+import type { Tenant } from "./workspace-port.ts";
 
 /** How to open a store. Nothing is required. */
 export interface OpenStoreOptions {
@@ -44,8 +45,8 @@ export async function openStore(
 
 /** All workspaces of a tenant in a database. Nothing connects before it is used. Throws `invalid_store`. */
 export async function openTenant(options: TenantOptions): Promise<Tenant> {
-  const { Tenant: Opened } = await loadModule(() => import("./postgres/tenant.ts"));
-  return new Opened(options);
+  const { PostgresTenant } = await loadModule(() => import("./postgres/tenant.ts"));
+  return new PostgresTenant(options);
 }
 
 /** What `migrateStore` has done. */

@@ -24,6 +24,16 @@ export interface WorkspaceStore extends ConversationStore {
   setLocal(id: ConversationId, isLocal: boolean): Promise<void>;
 }
 
+/** The workspaces that one of those has who share a database. */
+export interface Tenant {
+  /** The names of those that something was stored in. Throws `store_unreachable`, `store_not_migrated`, `store_too_new`. */
+  list(): Promise<readonly string[]>;
+  /** The conversations of one. It need not exist yet. */
+  open(workspace: string): ConversationStore;
+  /** Ends the connections, also of the stores. */
+  close(): Promise<void>;
+}
+
 /** One conversation in a list. */
 export interface WorkspaceSummary extends ConversationSummary {
   /** In the workspace, in the user's own folder, or in both. */

@@ -198,6 +198,27 @@ describe("with --run", () => {
     expect(notices.split("Continuing the turn.")).toHaveLength(3);
   });
 
+  test("a turn is continued in the store that --store names", async () => {
+    const { root: cwd, variables } = new Project();
+    const ended = Promise.withResolvers<void>();
+    let notices = "";
+    const stderr = new Collected((piece) => {
+      notices += piece;
+      if (piece.endsWith("The turn is complete.\n")) ended.resolve();
+    });
+    const host = createHost({ cwd, variables }, { stderr });
+    const program = "console.error(process.env.JP_STORE)";
+    const store = "postgres://ana@127.0.0.1:1/jp";
+    const context = await createContext(
+      { ...host, self: [process.execPath, "--eval", program, "--"] },
+      { store },
+    );
+    await using runner = new TurnRunner(context);
+    runner.resume({ conversation: "jp-c1" as ConversationId }, cwd); // Any: nothing is read.
+    await ended.promise;
+    expect(notices).toContain(`jp-c1: ${store}\n`);
+  });
+
   test("stopping the server stops the turn", async () => {
     await using server = await ModelServer.start([CALL, { text: "It is", hangs: true }]);
     const project = await leaveQuestion(server);
@@ -255,8 +276,8 @@ async function databaseOutside(...workspaces: readonly string[]) {
   const folder = path.join(project.home, ".config", "jp");
   mkdirSync(folder, { recursive: true });
   const configure = (more = "") => {
-    const lines = ["[storage]", `url = "${url}"`, `tenant = "${tenant}"`, more, ""];
-    writeFileSync(path.join(folder, "config.toml"), lines.join("\n"));
+    const config = lines("[storage]", `url = "${url}"`, `tenant = "${tenant}"`, more);
+    writeFileSync(path.join(folder, "config.toml"), config);
   };
   configure();
   return { project, configure };

@@ -369,10 +369,10 @@ async function openDesks() {
       const store = new PostgresStore({ url, workspace, pid });
       const desk = await createDesk([{ root: "w", conversations: store }]);
       const answered: string[] = [];
-      let wake = () => undefined as void;
+      let wake: (() => void) | undefined;
       desk.subscribe((event) => {
         if (event.type === "answered") answered.push(event.data.conversation);
-        wake();
+        wake?.();
       });
       const until = async (isSo: () => Promise<boolean>) => {
         while (!(await isSo())) {

@@ -140,7 +140,7 @@ export function defineInquiry(group: Command): void {
     .addOption(
       new Option(
         "--all",
-        "With --pending: from all workspaces that jp knows on this machine",
+        "With --pending: from all workspaces that jp knows on this machine, or in the database",
       ).conflicts("conversation"),
     )
     .option("--mine", "With --pending: only what you may decide")
@@ -236,7 +236,7 @@ export function defineUsage(definition: Command): void {
     )
     .option("--from <time>", "Only since then: today, 3d (ago), a date or an ID")
     .option("--until <time>", "Only before then")
-    .option("--all", "Include all workspaces that you have used")
+    .option("--all", "Include all workspaces that you have used, or that the database has")
     .addOption(formatOption("text", "json"))
     .addHelpText(
       "after",

@@ -10,6 +10,7 @@ import {
   withAnswered,
   withEvent,
   withList,
+  withMore,
 } from "./inbox-state.ts";
 import { describeBy, type Item, readItem } from "./item.ts";
 import { PageSession } from "./page-session.ts";
@@ -49,7 +50,7 @@ describe("the inbox", () => {
   test("does not bring back what was answered while the list was on its way", () => {
     const before = asked(EMPTY_INBOX, "one");
     const state = withEvent(asked(before, "three"), answered("one", "Ben"));
-    const listed = withList(state, before, [pending("one"), pending("two")]);
+    const listed = withList(state, before, { items: [pending("one"), pending("two")] });
     expect(idsOf(listed).toSorted()).toEqual(["three", "two"]);
     expect(listed.isLoaded).toBe(true);
   });
@@ -84,12 +85,25 @@ describe("the inbox", () => {
 
   test("forgets what the server no longer lists", () => {
     const before = asked(EMPTY_INBOX, "old");
-    expect(idsOf(withList(before, before, [pending("new")]))).toEqual(["new"]);
+    expect(idsOf(withList(before, before, { items: [pending("new")] }))).toEqual(["new"]);
+  });
+
+  test("takes more of a long list, page by page", () => {
+    const first = withList(EMPTY_INBOX, EMPTY_INBOX, { items: [pending("one")], next: "1" });
+    const meanwhile = withEvent(asked(first, "new"), answered("two", "Ben"));
+    const items = [pending("two"), pending("three", { asked_at: "2026-01-02 03:04:06" })];
+    const more = withMore(meanwhile, first, { items });
+    expect([idsOf(more).toSorted(), first.next, more.next]).toEqual([
+      ["new", "one", "three"],
+      "1",
+      undefined,
+    ]);
+    expect(withMore({ ...first, next: "2" }, first, { items }).items).toEqual(first.items);
   });
 
   test("is sorted by age", () => {
     const list = [pending("b", { asked_at: "2026-01-02 03:04:06" }), pending("a")];
-    expect(idsOf(withList(EMPTY_INBOX, EMPTY_INBOX, list))).toEqual(["a", "b"]);
+    expect(idsOf(withList(EMPTY_INBOX, EMPTY_INBOX, { items: list }))).toEqual(["a", "b"]);
   });
 
   test("shows the questions of one call as one form", () => {
@@ -101,7 +115,7 @@ describe("the inbox", () => {
       pending("e", { tool_call_id: "1", kind: "permission" }),
       pending("f"),
     ];
-    const { items } = withList(EMPTY_INBOX, EMPTY_INBOX, list);
+    const { items } = withList(EMPTY_INBOX, EMPTY_INBOX, { items: list });
     const forms = items.map((item) => formOf(items, item).map(({ id }) => id));
     expect(forms).toEqual([["a", "b"], ["a", "b"], ["c"], ["d"], ["e"], ["f"]]);
     const grouped = toForms(items).map((form) => form.map(({ id }) => id));

@@ -1,5 +1,5 @@
 /** What waits, kept up to date by events. Pure: the page draws it. */
-import type { AnsweredJson, DecisionJson, DeskChange } from "../wire.ts";
+import type { AnsweredJson, DecisionJson, DeskChange, Page } from "../wire.ts";
 import { type Item, keyOf, readItem } from "./item.ts";
 
 /** What waits, and what was answered while the page was open. */
@@ -7,6 +7,8 @@ export interface InboxState {
   readonly isLoaded: boolean;
   /** Oldest first. */
   readonly items: readonly Item[];
+  /** The cursor of what comes after them, if more is waiting than was loaded. */
+  readonly next?: string | undefined;
   /** By the key of the item; the latest last. */
   readonly answered: ReadonlyMap<string, EndedItem>;
 }
@@ -33,14 +35,25 @@ const MAX_ANSWERED = 200;
 export function withList(
   state: InboxState,
   before: InboxState,
-  list: readonly DecisionJson[],
+  { items: list, next }: Page<DecisionJson>,
 ): InboxState {
   const isGone = ({ key }: Item) => state.answered.has(key) && !before.answered.has(key);
   const listed = list.flatMap((json) => readItem(json) ?? []).filter((item) => !isGone(item));
   const keys = new Set(listed.map(({ key }) => key));
   const earlier = new Set(before.items.map(({ key }) => key));
   const since = state.items.filter(({ key }) => !keys.has(key) && !earlier.has(key));
-  return { ...state, isLoaded: true, items: sorted([...listed, ...since]) };
+  return { ...state, isLoaded: true, next, items: sorted([...listed, ...since]) };
+}
+
+/** Adds what the server has listed behind it. */
+export function withMore(
+  state: InboxState,
+  before: InboxState,
+  page: Page<DecisionJson>,
+): InboxState {
+  if (state.next !== before.next) return state; // The list was replaced meanwhile.
+  const { items, next } = withList(state, { ...before, items: [] }, page);
+  return { ...state, items, next };
 }
 
 /** The state after an event. */

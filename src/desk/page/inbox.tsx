@@ -25,9 +25,9 @@ const KIND_WORDS: Readonly<Record<Item["kind"], string>> = {
 };
 
 export function Inbox(): VNode {
-  const { inbox, me } = useDesk();
+  const { inbox, me, loadMore } = useDesk();
   const [count, setCount] = useState(STEP);
-  const { items, isLoaded, answered } = inbox;
+  const { items, isLoaded, answered, next } = inbox;
   const all = toForms(items);
   const own = all.filter(([item]) => isMine(item, me));
   // What others decide can be read, below.
@@ -37,7 +37,7 @@ export function Inbox(): VNode {
     <>
       <Title>Inbox</Title>
       {!isLoaded && <p>Loading …</p>}
-      {isLoaded && items.length === 0 && (
+      {isLoaded && items.length === 0 && next === undefined && (
         <div class="empty">
           <p>Nothing is waiting.</p>
           <p class="hint">New questions appear here automatically.</p>
@@ -58,6 +58,11 @@ export function Inbox(): VNode {
       {forms.length > count && (
         <button type="button" onClick={() => setCount(count + STEP)}>
           Show {Math.min(STEP, forms.length - count)} more
+        </button>
+      )}
+      {forms.length <= count && next !== undefined && (
+        <button type="button" onClick={() => void loadMore()}>
+          Load more
         </button>
       )}
       <AnsweredList answered={[...answered.values()].slice(-MAX_ANSWERED).toReversed()} />

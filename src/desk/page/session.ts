@@ -13,6 +13,7 @@ import {
   withAnswered,
   withEvent,
   withList,
+  withMore,
 } from "./inbox-state.ts";
 import { describeItem } from "./heading.tsx";
 import { describeBy, type Item } from "./item.ts";
@@ -30,6 +31,8 @@ export interface DeskContext {
   /** Shows a short message, and reads it to those who cannot see it. */
   readonly say: (message: string) => void;
   readonly markAnswered: (item: Item, ended: Ended) => void;
+  /** Loads more of what waits, if there is more. */
+  readonly loadMore: () => Promise<void>;
   /** Returns what ends it. */
   readonly subscribe: (listener: Listener) => () => void;
 }
@@ -82,14 +85,25 @@ function useInbox({ session, me, say }: SessionOptions, listeners: ReadonlySet<L
     latest.current = change(latest.current);
     setInbox(latest.current);
   }, []);
+  const loadMore = useCallback(async () => {
+    const before = latest.current;
+    const { next: cursor } = before;
+    if (cursor === undefined) return;
+    try {
+      const page = await client.pendingPage({ cursor });
+      update((state) => withMore(state, before, page));
+    } catch {
+      // It can be tried again.
+    }
+  }, [client]);
   useEffect(() => {
     const stop = new AbortController();
     const reload = async () => {
       const before = latest.current;
       setGeneration((count) => count + 1);
       try {
-        const list = await client.pending();
-        update((state) => withList(state, before, list));
+        const page = await client.pendingPage();
+        update((state) => withList(state, before, page));
       } catch {
         // The stream breaks too, or no one is logged in.
       }
@@ -111,7 +125,7 @@ function useInbox({ session, me, say }: SessionOptions, listeners: ReadonlySet<L
     listen().catch(() => setConnection("lost")); // Refused: perhaps the session has ended.
     return () => stop.abort();
   }, [client]);
-  return { inbox, connection, generation, update };
+  return { inbox, connection, generation, update, loadMore };
 }
 
 /** Everything that views share. */
@@ -120,7 +134,7 @@ export function useSession(options: SessionOptions): DeskContext {
   const { client } = session;
   const listeners = useRef(new Set<Listener>());
   const drafts = useMemo(() => new DraftStore(sessionStorage, me.name), [me.name]);
-  const { inbox, connection, generation, update } = useInbox(options, listeners.current);
+  const { inbox, connection, generation, update, loadMore } = useInbox(options, listeners.current);
   useLoggedOut(session, onLoggedOut);
 
   const subscribe = useCallback((listener: Listener) => {
@@ -141,6 +155,7 @@ export function useSession(options: SessionOptions): DeskContext {
       drafts,
       say,
       markAnswered,
+      loadMore,
       subscribe,
     }),
     [client, me, inbox, connection, generation, drafts],

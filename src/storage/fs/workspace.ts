@@ -3,7 +3,7 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import type { Clock } from "../../util/index.ts";
 import { DatabaseWorkspaceStore } from "../postgres/workspace-store.ts";
-import type { DatabasePlace } from "../postgres/store-options.ts";
+import type { PostgresStoreOptions } from "../postgres/store-options.ts";
 import type { PortableStore } from "../portable.ts";
 import { readError, StorageError } from "../storage-error.ts";
 import type { RecordFiles, SessionStore, WorkspaceStore } from "../workspace-port.ts";
@@ -79,7 +79,7 @@ export interface OpenWorkspaceOptions {
 }
 
 /** The database that a workspace keeps its conversations in. */
-export interface DatabaseOptions extends DatabasePlace {
+export interface DatabaseOptions extends Pick<PostgresStoreOptions, "url" | "tenant" | "keys"> {
   /** Instead of the id of the workspace. */
   readonly workspace?: string;
 }

@@ -1,8 +1,20 @@
 /** The one connection on which notifications of a database are heard, however many stores listen to them. */
 import type { Client } from "pg";
-import type { Database } from "./database.ts";
+import { Database } from "./database.ts";
 
 export const CHANNEL = "jp";
+
+/** To one database. */
+export interface Connections {
+  readonly database: Database;
+  readonly channel: Channel;
+}
+
+/** Throws `invalid_store`. Nothing connects before it is used. */
+export function openConnections(url: string): Connections {
+  const database = new Database(url);
+  return { database, channel: new Channel(database) };
+}
 
 /** Must not throw. */
 export interface ChannelListener {

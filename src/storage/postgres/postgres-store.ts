@@ -82,8 +82,8 @@ import {
   versionOf,
   type VersionRow,
 } from "./conversation-row.ts";
-import { Channel } from "./channel.ts";
-import { Database, type Queries, SERVER_MS } from "./database.ts";
+import { type Connections, openConnections } from "./channel.ts";
+import { type Database, type Queries, SERVER_MS } from "./database.ts";
 import { holderOf, isOfThisProcess, LEASE_SECONDS, Leases, newOwner } from "./leases.ts";
 import { Listening, notifySql } from "./listening.ts";
 import { Offers } from "./offers.ts";
@@ -104,24 +104,6 @@ import { LastTurn, type StoredEntry } from "./turn-state.ts";
 import type { PostgresStoreOptions } from "./store-options.ts";
 import { WakeUpError, WakeUps } from "./wake-ups.ts";
 
-/** How a store connects, beside other stores. */
-interface SharedConnections {
-  /** Those of several stores. Whoever has opened them closes them. */
-  readonly connections?: Connections;
-}
-
-/** To one database. */
-export interface Connections {
-  readonly database: Database;
-  readonly channel: Channel;
-}
-
-/** Throws `invalid_store`. Nothing connects before it is used. */
-export function openConnections(url: string): Connections {
-  const database = new Database(url);
-  return { database, channel: new Channel(database) };
-}
-
 /** The row of the workspace. */
 interface WorkspaceRow {
   readonly key: string;
@@ -140,9 +122,9 @@ interface GivenAnswer {
 const PIECE = 5000;
 
 export class PostgresStore implements ConversationStore, PortableStore {
-  readonly #options: PostgresStoreOptions & SharedConnections;
-  readonly #connections: Connections;
+  readonly #options: PostgresStoreOptions;
   readonly #database: Database;
+  readonly #isShared: boolean;
   readonly #leases: Leases;
   readonly #listening: Listening;
   readonly #wakeUps: WakeUps;
@@ -150,16 +132,15 @@ export class PostgresStore implements ConversationStore, PortableStore {
   #checked: Promise<void> | undefined;
   #workspace: WorkspaceRow | undefined;
 
-  constructor(options: PostgresStoreOptions & SharedConnections) {
+  /** Connections that are given are shared, and whoever has opened them closes them. */
+  constructor(options: PostgresStoreOptions, shared?: Connections) {
     this.#options = options;
-    this.#connections = options.connections ?? openConnections(options.url);
-    this.#database = this.#connections.database;
+    const connections = shared ?? openConnections(options.url);
+    this.#database = connections.database;
+    this.#isShared = shared !== undefined;
     this.#leases = new Leases(this.#database);
     this.#wakeUps = new WakeUps(this.#database);
-    this.#listening = new Listening(
-      this.#connections,
-      async () => (await this.#findWorkspace())?.key,
-    );
+    this.#listening = new Listening(connections, async () => (await this.#findWorkspace())?.key);
   }
 
   async list({ which = "live", limit, before }: ListOptions = {}): Promise<ConversationSummary[]> {
@@ -607,7 +588,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
   async close(): Promise<void> {
     await this.#listening.close();
     await this.#wakeUps.close();
-    if (this.#options.connections === undefined) await this.#database.close();
+    if (!this.#isShared) await this.#database.close();
   }
 
   async #setArchived(

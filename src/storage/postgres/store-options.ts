@@ -1,23 +1,19 @@
-/** Where a store in a database is, and what it needs. Nothing here needs the packages that connect to it. */
+/** How a store in PostgreSQL is opened. Apart from it, because the types of the package `pg` need not be there. */
 import type { Clock } from "../../util/index.ts";
 import type { TurnKeys } from "./turn-keys.ts";
 
-/** A database, and whose part of it. */
-export interface DatabasePlace {
+export interface PostgresStoreOptions {
   /** Such as `postgres://user@host/database`. */
   readonly url: string;
   /** Whose conversations these are. */
   readonly tenant?: string;
-  /** Without them, whoever can write to the database is trusted with what was decided. */
-  readonly keys?: () => Promise<TurnKeys>;
-}
-
-export interface PostgresStoreOptions extends DatabasePlace {
   /** A tenant can have several. */
   readonly workspace?: string | WorkspaceName;
   /** Replaces the clock of the server, for tests. Leases always take the server's. */
   readonly clock?: Clock;
   readonly pid: number;
+  /** Without them, whoever can write to the database is trusted with what was decided. */
+  readonly keys?: () => Promise<TurnKeys>;
   /** Where processes of this user, on this machine, find each other to pass on secrets. Without it, no one can. */
   readonly ensurePrivateFolder?: () => Promise<string>;
   /** The log of what the chains of decisions have grown to. */
@@ -30,3 +26,6 @@ export interface WorkspaceName {
   /** Throws `no_workspace`. */
   readonly ensure: () => Promise<string>;
 }
+
+/** How all workspaces of a tenant are opened. */
+export type TenantOptions = Omit<PostgresStoreOptions, "workspace">;

@@ -1,12 +1,11 @@
 /** The workspaces of one tenant in a database, for programs that work with all of them: over the same connections. */
+import type { Tenant } from "../workspace-port.ts";
 import { assertVersion } from "./schema.ts";
-import type { ConversationStore } from "../port.ts";
-import { type Connections, openConnections, PostgresStore } from "./postgres-store.ts";
-import type { PostgresStoreOptions } from "./store-options.ts";
+import { type Connections, openConnections } from "./channel.ts";
+import { PostgresStore } from "./postgres-store.ts";
+import type { TenantOptions } from "./store-options.ts";
 
-export type TenantOptions = Omit<PostgresStoreOptions, "workspace">;
-
-export class Tenant {
+export class PostgresTenant implements Tenant {
   readonly #options: TenantOptions;
   readonly #connections: Connections;
   readonly #opened = new Map<string, PostgresStore>();
@@ -17,7 +16,6 @@ export class Tenant {
     this.#connections = openConnections(options.url);
   }
 
-  /** The names of those that something was stored in. Throws `store_unreachable`, `store_not_migrated`, `store_too_new`. */
   async list(): Promise<readonly string[]> {
     const { database } = this.#connections;
     await assertVersion(database);
@@ -28,17 +26,14 @@ export class Tenant {
     return rows.map(({ name }) => name);
   }
 
-  /** The conversations of one. It need not exist yet. */
-  open(workspace: string): ConversationStore {
+  open(workspace: string): PostgresStore {
     const known = this.#opened.get(workspace);
     if (known !== undefined) return known;
-    const connections = this.#connections;
-    const store = new PostgresStore({ ...this.#options, workspace, connections });
+    const store = new PostgresStore({ ...this.#options, workspace }, this.#connections);
     this.#opened.set(workspace, store);
     return store;
   }
 
-  /** Ends the connections, also of the stores. */
   async close(): Promise<void> {
     for (const store of this.#opened.values()) await store.close();
     await this.#connections.database.close();

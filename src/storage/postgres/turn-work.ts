@@ -54,7 +54,7 @@ export class TurnWork implements RunningWork {
   /** Throws `store_package_missing`, `store_not_migrated`. */
   static async start(place: WorkPlace, options: WorkOptions): Promise<TurnWork> {
     const work = new TurnWork(place, options);
-    await work.#start();
+    await work.#open();
     return work;
   }
 
@@ -76,7 +76,7 @@ export class TurnWork implements RunningWork {
     await this.#boss?.stop({ graceful: false }).catch(() => undefined);
   }
 
-  async #start(): Promise<void> {
+  async #open(): Promise<void> {
     const { PgBoss } = await loadBoss();
     const boss = new PgBoss(workerOptions(this.#place.url));
     const { queue, concurrency, onProblem } = this.#options;
@@ -92,21 +92,22 @@ export class TurnWork implements RunningWork {
     this.#boss = boss;
     const name = queueName({ workspace: this.#place.workspace, queue });
     await boss.createQueue(name, QUEUE_OPTIONS);
-    // One for each slot: a slot takes the next turn as soon as it is free.
-    for (let slot = 0; slot < concurrency; slot += 1) await this.#listen(boss, name);
+    const options = {
+      // Not more: what is taken and waits for a slot here, others could run.
+      batchSize: Math.max(2, Math.ceil(concurrency / 2)),
+      burstWhenBatchFull: true,
+      pollingIntervalSeconds: 2,
+    };
+    await boss.work<WakeUpData>(name, options, (jobs) => this.#startAll(jobs));
     this.#look();
   }
 
-  async #listen(boss: PgBoss, name: string): Promise<void> {
-    const options = { batchSize: 1, pollingIntervalSeconds: 2 };
-    const slot = await boss.work<WakeUpData>(name, options, async ([job]: Job<WakeUpData>[]) => {
-      try {
-        const id = findConversationId(job?.data.id ?? "");
-        if (id !== undefined) await this.#run(id);
-      } finally {
-        boss.notifyWorker(slot); // Otherwise it sleeps, whatever else there is.
-      }
-    });
+  /** A wake-up is done once its turn has started: from then on, the lease says whether someone runs it. */
+  async #startAll(jobs: readonly Job<WakeUpData>[]): Promise<void> {
+    for (const { data } of jobs) {
+      const id = findConversationId(data.id);
+      if (id !== undefined) await this.#start(id);
+    }
   }
 
   #look(): void {
@@ -125,11 +126,12 @@ export class TurnWork implements RunningWork {
     for (const [id, until] of this.#skipped) if (until < now) this.#skipped.delete(id);
     const passed = [...this.#skipped.keys(), ...this.#running.keys()];
     const found = await this.#place.findReady(free, passed);
-    for (const id of found) if (this.#running.size < this.#options.concurrency) void this.#run(id);
+    for (const id of found)
+      if (this.#running.size < this.#options.concurrency) void this.#start(id);
   }
 
-  /** Waits for a free slot: looking may have taken one. */
-  async #run(id: ConversationId): Promise<void> {
+  /** Waits for a free slot, and not for the turn. */
+  async #start(id: ConversationId): Promise<void> {
     while (this.#running.size >= this.#options.concurrency && !this.#isStopping) {
       const free = Promise.withResolvers<void>();
       this.#waiting.push(free.resolve);
@@ -141,7 +143,6 @@ export class TurnWork implements RunningWork {
       this.#waiting.shift()?.();
     });
     this.#running.set(id, done);
-    await done;
   }
 
   async #take(id: ConversationId): Promise<void> {

@@ -2,6 +2,7 @@
  * Wake-ups for workers, in a queue of pg-boss. They are hints: the rows of conversations say what can go on, and workers look
  * there too. So whatever is wrong with the queue, or if no one has set it up, nothing is lost but a second.
  */
+import { createHash } from "node:crypto";
 import type { Clock, ConstructorOptions, PgBoss } from "pg-boss";
 import type * as Package from "pg-boss";
 import type { ConversationId } from "../../conversation/index.ts";
@@ -86,12 +87,18 @@ export function workerOptions(url: string): ConstructorOptions {
   };
 }
 
+/** Those with parameters are the same again and again, and long: the server keeps their plans. */
 function executorOf(queries: Queries) {
   return {
-    executeSql: async (text: string, values: unknown[] = []) => ({
-      rows: [...(await queries.query({ text, values }))],
-    }),
+    executeSql: async (text: string, values: unknown[] = []) => {
+      const name = values.length > 0 && { name: nameOf(text) };
+      return { rows: [...(await queries.query({ ...name, text, values }))] };
+    },
   };
+}
+
+function nameOf(text: string): string {
+  return `jp_queue_${createHash("sha256").update(text).digest("hex").slice(0, 32)}`;
 }
 
 /** Creates or updates the tables of the queue. False without the package. */
