@@ -95,7 +95,7 @@ const MIGRATIONS: readonly string[] = [
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** One at a time, whoever tries. */
-const MIGRATION_LOCK = 0x6a70;
+export const MIGRATION_LOCK = 0x6a70;
 
 interface VersionRow {
   readonly version: number;
