@@ -22,6 +22,7 @@ export type StorageErrorCode =
   | "store_not_migrated"
   | "store_too_new"
   | "store_full"
+  | "invalid_role"
   | "store_denied"
   | "too_many_turns"
   | "no_session"

@@ -1,19 +1,14 @@
 /** The SQL of roles that may do what jp does with a database, and nothing else. An administrator runs it: jp itself never does. */
+import { StorageError } from "../storage-error.ts";
 
 /** Roles that a login is given: what a person or program of this kind does. */
-export const ROLE_KINDS = ["reader", "writer", "worker"] as const;
-export type RoleKind = (typeof ROLE_KINDS)[number];
+export type RoleKind = "reader" | "writer" | "worker";
 
 /** A login for one tenant, or for all of them (`*`). */
 export interface TenantRole {
   readonly role: string;
   readonly tenant: string;
   readonly kind: RoleKind;
-}
-
-/** As `create role` takes it without quotes. */
-export function isRoleName(text: string): boolean {
-  return /^[a-z_][a-z0-9_]{0,62}$/.test(text) && !text.startsWith("pg_");
 }
 
 /** For all kinds. It can be run again. */
@@ -70,9 +65,16 @@ end $$;
 grant jp_writer to jp_worker;
 `;
 
-/** Needs the roles of `groupRolesScript`. It can be run again. Throws if the role has another name than `isRoleName` allows. */
+/** As `create role` takes it without quotes. */
+const ROLE_NAME = /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/;
+
+/** Needs the roles of `groupRolesScript`. It can be run again. Throws `invalid_role`. */
 export function tenantRoleScript({ role, tenant, kind }: TenantRole): string {
-  if (!isRoleName(role)) throw new TypeError("not the name of a role");
+  if (!ROLE_NAME.test(role)) {
+    throw new StorageError("invalid_role", "The name of a role has small letters, digits and _.", {
+      commandHint: "Name one: jp store roles --tenant … --role acme",
+    });
+  }
   return `-- A login of one tenant. Run it like the script of \`jp store roles\`, after that one.
 -- Set a password afterwards (\\password ${role}), unless the server knows the login in another way.
 
