@@ -10,6 +10,7 @@ import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
 import { codeOf, numbered } from "../../src/storage/record-elements.fixture.ts";
 import { temporaryWorkspace } from "../../src/storage/temporary-workspace.fixture.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
+import { counters } from "../security/threats.ts";
 import { migratedDatabase } from "../support/postgres.ts";
 import { CALL, payTool } from "./pay-tool.ts";
 
@@ -52,6 +53,7 @@ test("limits are listed, replaced and removed", async () => {
 });
 
 test("a tenant cannot store more events than its limit, in all its workspaces together", async () => {
+  counters("T-TENANT-3");
   const { store, other, limit } = await openTenant();
   const waiting = await other.create({});
   await waiting.append(...WAITING);
@@ -138,6 +140,7 @@ test("a decision that a full store has refused is chained once there is room", a
 });
 
 test("a tenant starts no more turns in a minute than its limit, and can go on with those it has", async () => {
+  counters("T-TENANT-3");
   const { store, other, database, tenant, limit } = await openTenant();
   await limit({ requests: 2 });
   await using first = await store.create({});
@@ -166,19 +169,17 @@ test("a tenant starts no more turns in a minute than its limit, and can go on wi
 test("turns that start at the same moment are counted one by one", async () => {
   const { open, limit } = await openTenant();
   const stores = ["a", "b", "c", "d"].map((name) => open(name));
-  const writers = await Promise.all(
-    Array.from({ length: 20 }, (_, index) => stores[index % stores.length]?.create({})),
-  );
+  const creating = stores.flatMap((store) => Array.from({ length: 5 }, () => store.create({})));
+  const writers = await Promise.all(creating);
   await limit({ requests: 5 });
-  const codes = await Promise.all(
-    writers.map(async (writer) => writer && codeOf(writer.append(START))),
-  );
-  await Promise.all(writers.map((writer) => writer?.release()));
+  const codes = await Promise.all(writers.map((writer) => codeOf(writer.append(START))));
+  await Promise.all(writers.map((writer) => writer.release()));
   expect(codes.filter((code) => code === undefined)).toHaveLength(5);
   expect(codes.filter((code) => code === "too_many_turns")).toHaveLength(15);
 });
 
 test("no more turns of a tenant run at once in workers than its limit, and the others follow", async () => {
+  counters("T-TENANT-3");
   const { url, open, store, limit } = await openTenant();
   await migrateStore(url);
   await limit({ turns: 2 });

@@ -20,6 +20,7 @@ import {
 import { codeOf, numbered } from "../../src/storage/record-elements.fixture.ts";
 import { temporaryWorkspace } from "../../src/storage/temporary-workspace.fixture.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
+import { counters } from "../security/threats.ts";
 import { emptyDatabase } from "../support/postgres.ts";
 import { CALL, payTool } from "./pay-tool.ts";
 
@@ -83,11 +84,11 @@ async function tryIn({ database }: Pick<Login, "database">, text: string): Promi
 
 /** One that waits, with a chain, a file and an offer. */
 async function fill({ store, database }: Login): Promise<void> {
-  const { conversations, openPortable } = temporaryWorkspace();
-  const copied = await conversations.create({});
+  const files = temporaryWorkspace();
+  const copied = await files.conversations.create({});
   await copied.append(...WAITING);
   await copied.release();
-  await copyStore(await openPortable(), store);
+  await copyStore(await files.openPortable(), store);
   await database.query({
     text: `insert into jp.files (conversation, tenant, name, content) select key, tenant, 'notes', 'x' from jp.conversations;
       insert into jp.offers (key, conversation, tenant, offered)
@@ -98,6 +99,7 @@ async function fill({ store, database }: Login): Promise<void> {
 const TABLES = ["workspaces", "conversations", "events", "chain", "files", "offers"];
 
 test("a tenant's role reads, changes and deletes no row of another tenant, whatever SQL it runs", async () => {
+  counters("T-TENANT-1");
   const { owner, login } = await openTenants();
   const [acme, evil] = [await login("acme"), await login("evil")];
   await fill(acme);
@@ -124,6 +126,7 @@ test("a tenant's role reads, changes and deletes no row of another tenant, whate
 });
 
 test("a tenant's role writes no row that another tenant has, or that would be another's", async () => {
+  counters("T-TENANT-1");
   const { owner, login, nameOf } = await openTenants();
   const [acme, evil] = [await login("acme"), await login("evil")];
   await fill(acme);
@@ -135,7 +138,7 @@ test("a tenant's role writes no row that another tenant has, or that would be an
   const tenants = [nameOf("acme"), nameOf("evil")].map((name) => `'${name.replace("'", "''")}'`);
   const results: unknown[] = [];
   for (const tenant of tenants) {
-    results.push(
+    results.push([
       await tryIn(evil, `insert into jp.workspaces (tenant, name) values (${tenant}, 'x')`),
       await tryIn(
         evil,
@@ -155,16 +158,17 @@ test("a tenant's role writes no row that another tenant has, or that would be an
         evil,
         `update jp.conversations set tenant = ${tenant}, id = 'y', workspace = ${other?.workspace}`,
       ),
-    );
+    ]);
   }
   const [denied, dangling] = ["store_denied", "23503"];
   expect(results).toEqual([
-    ...[denied, denied, denied, denied, denied],
-    ...[0, dangling, dangling, dangling, dangling],
+    [denied, denied, denied, denied, denied],
+    [0, dangling, dangling, dangling, dangling],
   ]);
 });
 
 test("a role cannot make itself the role of another tenant", async () => {
+  counters("T-TENANT-2");
   const { login, nameOf } = await openTenants();
   const [acme, evil] = [await login("acme"), await login("evil")];
   await fill(acme);
@@ -195,6 +199,7 @@ test("a role that serves no tenant sees nothing, and one that is opened for anot
 });
 
 test("a writer can do all that commands do, and nothing to the tables", async () => {
+  counters("T-TENANT-2");
   const { login } = await openTenants();
   const acme = await login("acme");
   const { store } = acme;

@@ -139,6 +139,15 @@ interface GivenAnswer {
   readonly isSilent?: boolean;
 }
 
+interface NewConversation {
+  readonly metadata: Omit<ConversationMetadata, "lastActivatedAt">;
+  readonly baseConfig: string | null;
+  readonly entries: readonly StreamEntry[];
+  readonly isOwnTurn: boolean;
+  /** How many turns it starts that are new. */
+  readonly starts: number;
+}
+
 /** Opens a conversation that meets a condition. */
 interface OpenStatement {
   readonly name: string;
@@ -636,14 +645,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     return new LockedError(id, isOwn ? THIS_PROCESS : (row.lease_holder ?? "another process"));
   }
 
-  async #create(parts: {
-    readonly metadata: Omit<ConversationMetadata, "lastActivatedAt">;
-    readonly baseConfig: string | null;
-    readonly entries: readonly StreamEntry[];
-    readonly isOwnTurn: boolean;
-    /** How many turns it starts that are new. */
-    readonly starts: number;
-  }): Promise<ConversationWriter> {
+  async #create(parts: NewConversation): Promise<ConversationWriter> {
     await this.#check();
     const { entries, isOwnTurn, baseConfig, starts } = parts;
     const { key: workspace } = await this.#ensureWorkspace();

@@ -48,6 +48,10 @@ if they accept this key, in their own config:
   accepts = ["…"]`,
     )
     .action(command(async () => (await import("./store.ts")).printKey));
+  defineTenants(group);
+}
+
+function defineTenants(group: Command): void {
   group
     .command("roles")
     .description("Print the SQL for roles that may do only what jp does")
