@@ -91,10 +91,8 @@ export async function setLimits(
 
 /** SQL for roles with no more rights than jp needs: those of each kind, or the login of a tenant. */
 export async function rolesScript(login?: TenantRole): Promise<string> {
-  const { groupRolesScript, tenantRoleScript } = await loadModule(
-    () => import("./postgres/roles.ts"),
-  );
-  return login === undefined ? groupRolesScript() : tenantRoleScript(login);
+  const roles = await loadModule(() => import("./postgres/roles.ts"));
+  return login === undefined ? roles.groupRolesScript() : roles.tenantRoleScript(login);
 }
 
 async function withDatabase<Value>(

@@ -1,5 +1,6 @@
 /** What a tenant may use of a database that several share. Statements ask for it only if the tenant has limits. */
 import type { Database } from "./database.ts";
+import { FULL_STATE, TOO_MANY_TURNS_STATE } from "./refusals.ts";
 
 /** Absent is without a limit. */
 export interface TenantLimits {
@@ -14,10 +15,6 @@ export interface TenantLimits {
 export interface LimitedTenant extends TenantLimits {
   readonly tenant: string;
 }
-
-/** What the functions below raise. Not a code of PostgreSQL's own. */
-export const FULL_STATE = "JP001";
-export const TOO_MANY_TURNS_STATE = "JP002";
 
 /**
  * They run with the rights of whoever calls them, so that a tenant can use up only its own. Each statement in them sees what was

@@ -1,8 +1,10 @@
 /** What the server refuses to do for a tenant, or for the role of the connection. */
 import { messageOf, systemErrorCode } from "../../util/index.ts";
 import { StorageError } from "../storage-error.ts";
-import { FULL_STATE, TOO_MANY_TURNS_STATE } from "./limits.ts";
 
+/** What the functions that keep limits raise. Not codes of PostgreSQL's own. */
+export const FULL_STATE = "JP001";
+export const TOO_MANY_TURNS_STATE = "JP002";
 /** PostgreSQL's own: by a policy, or for want of a grant. */
 const DENIED_STATE = "42501";
 
