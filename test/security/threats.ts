@@ -1498,7 +1498,7 @@ const tenants: Area = {
       id: "T-TENANT-3",
       threat: "A tenant keeps all workers busy, fills the disk, or starts turns without end.",
       defence:
-        "Limits for each tenant, which jp keeps. SQL of its own gets around those for bytes and new turns.",
+        "Limits for each tenant, which jp keeps. SQL of its own gets around them, but uses up no one else's.",
     },
   ],
 };
