@@ -1,6 +1,6 @@
 /** What the web process and the workers share: the store, and what turns run with. */
 import process from "node:process";
-import { type ConversationStore, defineTool, migrateStore, openStore, selectQuestion } from "jp-ts";
+import { defineTool, openStore, selectQuestion } from "jp-ts";
 import { z } from "zod";
 import { model } from "../web-service/model.ts";
 import { ACCOUNTS, payBack } from "../web-service/payments.ts";
@@ -18,9 +18,8 @@ const refund = defineTool({
 
 export const turn = { model, tools: [refund] };
 
-/** Also makes the tables, once: processes that start together wait for each other. */
-export async function openSharedStore(): Promise<ConversationStore> {
-  const url = process.env["DATABASE_URL"] ?? "postgres://localhost/refunds";
-  await migrateStore(url);
-  return openStore(url, { workspace: "refunds" });
-}
+/** Its tables are made once, before the processes start: `jp store migrate "$DATABASE_URL"`, or `migrateStore`. */
+export const store = await openStore(
+  process.env["DATABASE_URL"] ?? "postgres://localhost/refunds",
+  { workspace: "refunds" },
+);

@@ -12,13 +12,11 @@ import {
   readTurnProgress,
 } from "jp-ts";
 import { z } from "zod";
-import { openSharedStore } from "./turns.ts";
+import { store } from "./turns.ts";
 
 /** `digest`: of the question as the person read it. */
 const Answer = z.object({ id: z.string(), digest: z.string(), answer: z.json(), by: z.string() });
 const Body = z.union([Answer, z.object({ text: z.string() })]);
-
-const store = await openSharedStore();
 
 async function say(id: ConversationId | undefined, text: string) {
   // A worker takes the turn up as soon as this block ends.

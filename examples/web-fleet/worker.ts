@@ -1,13 +1,12 @@
 /** Runs the turns of the refund service. Start as many as you like, on as many machines. */
 import process from "node:process";
 import { runWorker } from "jp-ts";
-import { openSharedStore, turn } from "./turns.ts";
+import { store, turn } from "./turns.ts";
 
 const stopping = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => stopping.abort());
 
 const log = (line: string) => process.stdout.write(`${line}\n`);
-const store = await openSharedStore();
 await runWorker({
   store,
   turn: ({ id }) => {

@@ -4,6 +4,8 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
+import { onTestFinished } from "vitest";
+import { migrateStore } from "../../src/index.ts";
 import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
 import { Database } from "../../src/storage/postgres/database.ts";
 import type { JsonObject } from "../../src/util/index.ts";
@@ -11,8 +13,8 @@ import { emptyDatabase } from "./postgres.ts";
 
 const FOLDER = path.join(import.meta.dirname, "..", "..", "examples", "web-fleet");
 
-/** A process of the example, which prints lines. */
-class Program implements AsyncDisposable {
+/** A process of the example, which prints lines. It is killed when the test ends. */
+class Program {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
   readonly #lines: string[] = [];
@@ -25,6 +27,7 @@ class Program implements AsyncDisposable {
       stdio: ["ignore", "pipe", "inherit"],
     });
     this.#ended = once(this.#child, "close").finally(() => this.#wake());
+    onTestFinished(async () => void (await this.end("SIGKILL")));
     const { stdout } = this.#child;
     if (stdout === null) throw new Error("the program has no output");
     createInterface({ input: stdout }).on("line", (line) => {
@@ -49,10 +52,6 @@ class Program implements AsyncDisposable {
     this.#child.kill(signal);
     await this.#ended;
     return this.#child.exitCode ?? this.#child.signalCode;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.end("SIGKILL");
   }
 
   #wake(): void {
@@ -107,11 +106,11 @@ class Client {
 export async function tryWebFleet() {
   const cwd = temporaryFolder();
   const url = await emptyDatabase();
+  await migrateStore(url);
   // Such a payment ends only with its worker.
   const variables = { DATABASE_URL: url, PORT: "0", PAYMENT_MS: "1000000" };
-  // Both make the tables at the same time.
-  await using web = new Program("web.ts", cwd, variables);
-  await using first = new Program("worker.ts", cwd, variables);
+  const web = new Program("web.ts", cwd, variables);
+  const first = new Program("worker.ts", cwd, variables);
   const address = JSON.parse(await web.line(/^\{/)) as { readonly port: number }; // What it prints.
   const client = new Client(address.port);
   const { conversation: id } = await client.post<{ readonly conversation: string }>("", {
@@ -122,7 +121,7 @@ export async function tryWebFleet() {
   const taken = await client.answer(id, "savings");
   while (payments(cwd) === 0) await new Promise(setImmediate);
 
-  await using second = new Program("worker.ts", cwd, variables);
+  const second = new Program("worker.ts", cwd, variables);
   await second.line(/^ready$/);
   await first.end("SIGKILL");
   await expireLeases(url);
