@@ -14,7 +14,6 @@ import { directoryOf } from "../../directory.ts";
 import { ExitStatus, INTERRUPTED, WAITING } from "../../exit-status.ts";
 import { activate } from "./conversation.ts";
 import type { ReadyTurn } from "./prepare.ts";
-import type { QueryFlags } from "./query.ts";
 import { printPending } from "./start.ts";
 import type { ViewFlags } from "./view-settings.ts";
 
@@ -22,7 +21,7 @@ import type { ViewFlags } from "./view-settings.ts";
 export async function enqueue(
   context: CommandContext,
   { conversation, message, trusted, prepared }: ReadyTurn,
-  { queue }: Pick<QueryFlags, "queue">,
+  { queue }: { readonly queue?: string },
 ): Promise<void> {
   const { output } = context;
   const { name: author } = trusted.config.user ?? {};
