@@ -56,6 +56,8 @@ export async function follow(
   stop.signal.addEventListener("abort", () => changes.end(), { once: true });
   let shown = 0;
   for await (const __ of changes) {
+    // First, because what it says to wait for has to be in the record that is read.
+    const summary = await conversations.find(id);
     const { stream } = await conversations.load(id);
     const events = lastTurnOf(stream.entries);
     for (const event of events.slice(shown)) show(event, context, format);
@@ -63,10 +65,8 @@ export async function follow(
     shown = events.length;
     const progress = readTurnProgress(events);
     if (progress.next === "done") return;
-    const summary = await conversations.find(id);
-    if (summary?.openTurn?.type !== "waiting_for_input") continue;
-    printPending(stream, context);
-    throw new ExitStatus(WAITING);
+    const isWaiting = summary?.openTurn?.type === "waiting_for_input";
+    if (isWaiting && printPending(stream, context).length > 0) throw new ExitStatus(WAITING);
   }
   output.notice(`No longer following. The turn goes on: jp conversation print ${id}`);
   throw new ExitStatus(INTERRUPTED);
