@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { at } from "../../src/conversation/events.fixture.ts";
-import { type InquiryId, StreamEntry } from "../../src/conversation/index.ts";
+import { type InquiryId, StreamEntry, timestampFromDate } from "../../src/conversation/index.ts";
 import { createDesk } from "../../src/desk/index.ts";
 import type { Person } from "../../src/people/index.ts";
 import { runTurn } from "../../src/runtime/index.ts";
