@@ -3,8 +3,10 @@ import path from "node:path";
 import { oneLine, wrapProse } from "../render/index.ts";
 import {
   type DatabaseOptions,
+  openTenant,
   openWorkspace,
   type RecordProblem,
+  type Tenant,
   type UserEnvironment,
   type Workspace,
 } from "../storage/index.ts";
@@ -38,6 +40,8 @@ export interface CommandContext {
   readonly workspace: Workspace;
   /** Where conversations are, if not in files. */
   readonly database: DatabaseOptions | undefined;
+  /** What all workspaces in the database share, opened on first use. Undefined with files. */
+  findTenant(): Promise<Tenant | undefined>;
   /** Ends connections. */
   close(): Promise<void>;
 }
@@ -57,6 +61,7 @@ export async function createContext(host: Host, options: GlobalOptions): Promise
   });
   notices.on("error", (error) => onGone(error));
   let workspace: Workspace | undefined;
+  let tenant: Promise<Tenant> | undefined;
   const cwd = path.resolve(host.cwd, options.workspace ?? ".");
   const output = createOutput({
     stdout: results,
@@ -95,7 +100,14 @@ export async function createContext(host: Host, options: GlobalOptions): Promise
       return workspace;
     },
     database,
-    close: async () => workspace?.conversations.close?.(),
+    findTenant: async () => {
+      if (database !== undefined) tenant ??= openTenant({ ...database, pid });
+      return tenant;
+    },
+    close: async () => {
+      await workspace?.conversations.close?.();
+      await (await tenant?.catch(() => undefined))?.close();
+    },
   };
 }
 

@@ -75,6 +75,8 @@ export {
 } from "./storage-error.ts";
 export type {
   FileEdit,
+  PeopleTable,
+  PersonRow,
   RecordFile,
   RecordFiles,
   RecordPaths,

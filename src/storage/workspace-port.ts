@@ -30,8 +30,36 @@ export interface Tenant {
   list(): Promise<readonly string[]>;
   /** The conversations of one. It need not exist yet. */
   open(workspace: string): ConversationStore;
+  readonly people: PeopleTable;
   /** Ends the connections, also of the stores. */
   close(): Promise<void>;
+}
+
+/** The people of a tenant, in the order in which they were added. */
+export interface PeopleTable {
+  /**
+   * As they were when they were last loaded; the same array until one of them has changed. From the first time on, they are loaded
+   * again within a moment of a change, also by others.
+   */
+  read(): readonly PersonRow[];
+  /**
+   * Resolves once `read` returns what is stored now, or what was stored at most so many milliseconds ago. Throws `store_unreachable`,
+   * `store_not_migrated`, `store_too_new`.
+   */
+  load(maxAgeMs?: number): Promise<void>;
+  /**
+   * One change at a time, whoever makes it. `change` returns undefined if there is nothing to do. It may be called again if the connection was
+   * lost. Throws what it throws, and the same as `load`.
+   */
+  change(change: (people: readonly PersonRow[]) => readonly PersonRow[] | undefined): Promise<void>;
+}
+
+/** A person as they are stored. */
+export interface PersonRow {
+  /** Different from all others. */
+  readonly name: string;
+  /** JSON. */
+  readonly person: string;
 }
 
 /** One conversation in a list. */

@@ -89,7 +89,7 @@ async function createIsMine(
 ): Promise<(row: PendingRow) => boolean> {
   if (!rows.some(isForSome)) return () => true;
   const { config } = await trustedConfig(context, {});
-  const directory = directoryOf(context);
+  const directory = await directoryOf(context);
   const claimant = { channel: "cli", name: config.user?.name, auth: "os_user" } as const;
   return (row) => mayDecide(row, identify(row, claimant, directory));
 }

@@ -88,6 +88,16 @@ const MIGRATIONS: readonly string[] = [
     made_at timestamptz not null default clock_timestamp()
   );
   create index on jp.offers (conversation);
+
+  -- Whom decisions can be for, and who may use the desk.
+  create table jp.people (
+    key bigint generated always as identity primary key,
+    tenant text not null,
+    name text not null,
+    -- JSON, as in the file of a machine: with a hash of the token, not the token.
+    person text not null,
+    unique (tenant, name)
+  );
   `,
 ];
 

@@ -33,7 +33,7 @@ export async function enqueue(
     {
       ...(queue !== undefined && { queue }),
       discardsPending: true, // The user was asked about it.
-      directory: directoryOf(context),
+      directory: await directoryOf(context),
       clock: context.clock,
     },
   );

@@ -26,12 +26,12 @@ import { makeFolder, userDataFolder } from "../../../storage/index.ts";
 import { abortable, isLoopback, JpError, loadModule, messageOf } from "../../../util/index.ts";
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
-import { directoryOf } from "../../directory.ts";
+import { directoryOf, peopleOf } from "../../directory.ts";
 import { usageError } from "../../exit-status.ts";
 import { wantsPlainText } from "../../host.ts";
 import { trustedConfig, warnWithheld } from "../../trust.ts";
 import { type Everywhere, findCheckout, type FoundWorkspace, openEverywhere } from "../pending.ts";
-import { findOwner, peopleOf } from "./people.ts";
+import { findOwner } from "./people.ts";
 import { TurnRunner } from "./run-turns.ts";
 
 export interface ServeFlags {
@@ -61,7 +61,7 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
   using stop = untilSignal(context);
   using outputGone = untilOutputGone(context);
   await using runner = options.run === true ? new TurnRunner(context) : undefined;
-  const directory = directoryOf(context);
+  const directory = await directoryOf(context);
   await using desk = await createDesk(workspaces, {
     clock,
     directory,
@@ -75,7 +75,7 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
   const service = await serveDesk({
     ...address,
     desk,
-    people: peopleOf(context),
+    people: await peopleOf(context),
     directory,
     owner,
     sessions: openSessions(userDataFolder(context.environment), onProblem),
