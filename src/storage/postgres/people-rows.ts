@@ -16,6 +16,8 @@ const PEOPLE_LOCK = 0x6a71;
 /** A table or a schema does not exist. */
 const MISSING_CODES = new Set(["42P01", "3F000"]);
 
+type Change = Parameters<PeopleTable["change"]>[0];
+
 interface Loaded {
   readonly people: readonly PersonRow[];
   readonly digest: string;
@@ -38,6 +40,8 @@ export class PeopleRows implements PeopleTable {
   #loaded: Loaded | undefined;
   #loading: Promise<void> | undefined;
   #next: Promise<void> | undefined;
+  /** In the order in which they were asked for. */
+  #lastChange: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #isHearing = false;
 
@@ -68,9 +72,21 @@ export class PeopleRows implements PeopleTable {
     await this.#next;
   }
 
-  async change(
-    change: (people: readonly PersonRow[]) => readonly PersonRow[] | undefined,
-  ): Promise<void> {
+  change(change: Change): Promise<void> {
+    const write = () => this.#change(change);
+    const done = this.#lastChange.then(write, write);
+    this.#lastChange = done;
+    return done;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    if (this.#isHearing) await this.#connections.channel.remove(this.#hearing);
+    this.#isHearing = false;
+  }
+
+  async #change(change: Change): Promise<void> {
     let written: readonly PersonRow[] | undefined;
     await this.#explain(
       this.#connections.database.transaction(async (queries, isRepeated) => {
@@ -86,13 +102,6 @@ export class PeopleRows implements PeopleTable {
       }),
     );
     if (written !== undefined) await this.load();
-  }
-
-  async close(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-    if (this.#isHearing) await this.#connections.channel.remove(this.#hearing);
-    this.#isHearing = false;
   }
 
   async #loadNext(): Promise<void> {
