@@ -3,11 +3,13 @@ import path from "node:path";
 import { oneLine, wrapProse } from "../render/index.ts";
 import {
   type DatabaseOptions,
+  headsFileIn,
   openTenant,
   openWorkspace,
   type RecordProblem,
   type Tenant,
   type UserEnvironment,
+  userDataFolder,
   type Workspace,
 } from "../storage/index.ts";
 import { createOutput, type Output } from "../terminal/index.ts";
@@ -101,7 +103,8 @@ export async function createContext(host: Host, options: GlobalOptions): Promise
     },
     database,
     findTenant: async () => {
-      if (database !== undefined) tenant ??= openTenant({ ...database, pid });
+      const headsFile = headsFileIn(userDataFolder(environment));
+      if (database !== undefined) tenant ??= openTenant({ ...database, pid, headsFile });
       return tenant;
     },
     close: async () => {

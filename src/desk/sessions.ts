@@ -1,6 +1,6 @@
 /** Stores who is logged in on the page, so that a restart of the server logs no one out. */
 import path from "node:path";
-import { PrivateFile } from "../storage/index.ts";
+import { PrivateFile, type SessionTable } from "../storage/index.ts";
 import { arrayField, messageOf, parseJson, shapeOf, stringField } from "../util/index.ts";
 
 /** A session as it is stored. It has no secret: no one can log in with what is in it. */
@@ -18,11 +18,11 @@ export interface Session {
 /** The sessions of a desk. They may be shared by several servers. */
 export interface Sessions {
   find(key: string): Promise<Session | undefined>;
-  /** Ends those that it replaces. Throws `write_failed`. */
+  /** Ends those that it replaces. Throws `write_failed`, `store_unreachable`. */
   start(session: Session, replaced?: readonly string[]): Promise<void>;
   /** Does nothing if it has ended: a session never comes back. */
   use(key: string, now: number): Promise<void>;
-  /** Throws `write_failed` if it would come back with a restart. Until then it has ended anyway. */
+  /** Throws `write_failed`, `store_unreachable` if it would come back with a restart. Until then it has ended anyway. */
   end(key: string): Promise<void>;
 }
 
@@ -71,6 +71,18 @@ export function openSessions(folder: string, onProblem: (problem: string) => voi
     change: (change) => file.change(change),
     onProblem,
   });
+}
+
+/**
+ * In a database, where other desks find them: whoever logs in at one is logged in at all with the same address and scope. The owner is
+ * only that of one desk, so their sessions stay in `own`. Whoever writes to the database cannot make one.
+ */
+export function openSharedSessions(
+  table: SessionTable,
+  own: Sessions,
+  onProblem: (problem: string) => void,
+): Sessions {
+  return new SharedSessions(table, own, onProblem);
 }
 
 interface Storage {
@@ -124,6 +136,59 @@ class StoredSessions implements Sessions {
       const others = sessions.filter((session) => session.key !== key);
       return others.length < sessions.length ? others : undefined;
     });
+    this.#ended.delete(key);
+  }
+}
+
+class SharedSessions implements Sessions {
+  readonly #table: SessionTable;
+  readonly #own: Sessions;
+  readonly #onProblem: (problem: string) => void;
+  /** Those whose end could not be stored. */
+  readonly #ended = new Set<string>();
+
+  constructor(table: SessionTable, own: Sessions, onProblem: (problem: string) => void) {
+    this.#table = table;
+    this.#own = own;
+    this.#onProblem = onProblem;
+  }
+
+  async find(key: string): Promise<Session | undefined> {
+    if (this.#ended.has(key)) return undefined;
+    const own = await this.#own.find(key);
+    if (own !== undefined) return own.who === OWNER ? own : undefined;
+    const session = await this.#table.find(key);
+    return session?.who === OWNER ? undefined : session;
+  }
+
+  async start(session: Session, replaced: readonly string[] = []): Promise<void> {
+    const { who, startedAt } = session;
+    if (who === OWNER) {
+      for (const key of replaced) await this.#table.end(key);
+      return this.#own.start(session, replaced);
+    }
+    for (const key of replaced) await this.#own.end(key);
+    await this.#table.start(session, {
+      keys: replaced,
+      startedBefore: startedAt - MAX_AGE_MS,
+      usedBefore: startedAt - IDLE_MS,
+      kept: MAX_SESSIONS_EACH - 1,
+    });
+  }
+
+  async use(key: string, now: number): Promise<void> {
+    await this.#own.use(key, now);
+    try {
+      await this.#table.use(key, { now, before: now - HOUR_MS });
+    } catch (error) {
+      this.#onProblem(messageOf(error));
+    }
+  }
+
+  async end(key: string): Promise<void> {
+    this.#ended.add(key);
+    await this.#own.end(key);
+    await this.#table.end(key);
     this.#ended.delete(key);
   }
 }

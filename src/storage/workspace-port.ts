@@ -31,6 +31,7 @@ export interface Tenant {
   /** The conversations of one. It need not exist yet. */
   open(workspace: string): ConversationStore;
   readonly people: PeopleTable;
+  readonly sessions: SessionTable;
   /** Ends the connections, also of the stores. */
   close(): Promise<void>;
 }
@@ -60,6 +61,32 @@ export interface PersonRow {
   readonly name: string;
   /** JSON. */
   readonly person: string;
+}
+
+/** Who is logged in at the desks of a tenant. All methods throw `store_unreachable`. */
+export interface SessionTable {
+  find(key: string): Promise<SessionRow | undefined>;
+  start(session: SessionRow, ended: EndedSessions): Promise<void>;
+  /** Does nothing if it has ended, or was used after `before`. */
+  use(key: string, times: { readonly now: number; readonly before: number }): Promise<void>;
+  end(key: string): Promise<void>;
+}
+
+/** A session at a desk. Times are in milliseconds since 1970. */
+export interface SessionRow {
+  readonly key: string;
+  readonly who: string;
+  readonly startedAt: number;
+  readonly usedAt: number;
+}
+
+/** Those that end when another one starts. */
+export interface EndedSessions {
+  readonly keys: readonly string[];
+  readonly startedBefore: number;
+  readonly usedBefore: number;
+  /** How many the same person keeps besides the new one: those that were used last. */
+  readonly kept: number;
 }
 
 /** One conversation in a list. */

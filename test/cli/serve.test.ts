@@ -1,7 +1,7 @@
 /** `jp serve` and `jp serve people`. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { get } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
@@ -273,9 +273,9 @@ async function databaseOutside(...workspaces: readonly string[]) {
   };
   for (const workspace of workspaces) await place(workspace);
   const project = new Project({ isBare: true });
-  const folder = path.join(project.home, ".config", "jp");
-  mkdirSync(folder, { recursive: true });
-  const configure = (more = "") => {
+  const configure = (more = "", { home }: Project = project) => {
+    const folder = path.join(home, ".config", "jp");
+    mkdirSync(folder, { recursive: true });
     const config = lines("[storage]", `url = "${url}"`, `tenant = "${tenant}"`, more);
     writeFileSync(path.join(folder, "config.toml"), config);
   };
@@ -300,6 +300,25 @@ describe("with a database and without a clone of the workspace", () => {
     const address = `${url}/api/v1/conversations/${item.conversation}/inquiries/${item.id}/answer`;
     const answered = await call(`${address}?workspace=api`, token, { answer: true });
     expect([answered.status, await workspacesOf(url, token)]).toEqual([200, ["web"]]);
+  });
+
+  test("people are the same at all desks: one added elsewhere answers, and one removed elsewhere is refused", async () => {
+    counters("T-DESK-6");
+    const { project, configure } = await databaseOutside("api");
+    const other = new Project({ isBare: true });
+    configure("", other);
+    const [here, there] = [await start(project, "--all"), await start(other, "--all")];
+    const token = await addPerson(project, "ada", "--roles", "finance");
+    const item = await firstPending(there.url, token);
+    expect((await answer(there.url, token, item)).status).toBe(200);
+    await other.jp("serve", "people", "set", "ada", "--rights", "see");
+    expect((await project.jp("serve", "people", "ls")).stdout).toBe("ada (see; roles: finance)\n");
+    await project.jp("serve", "people", "rm", "ada");
+    for (const { url } of [here, there]) {
+      const statusThere = async () => (await call(`${url}/api/v1/me`, token)).status;
+      await expect.poll(statusThere, { timeout: 10_000 }).toBe(401);
+    }
+    expect(existsSync(path.join(project.data, "people.json"))).toBe(false);
   });
 
   test("storage.workspace names the one that is served, listed and answered", async () => {

@@ -98,6 +98,20 @@ const MIGRATIONS: readonly string[] = [
     person text not null,
     unique (tenant, name)
   );
+
+  -- Who is logged in on the page of a desk. None of them is the owner of a desk, and nothing in them is secret.
+  create table jp.desk_sessions (
+    tenant text not null,
+    -- A hash.
+    key text not null,
+    -- The hash of the person's token.
+    who text not null,
+    -- In milliseconds since the epoch.
+    started_at bigint not null,
+    used_at bigint not null,
+    primary key (tenant, key)
+  );
+  create index on jp.desk_sessions (tenant, who);
   `,
 ];
 

@@ -2,6 +2,7 @@
 import type { Tenant } from "../workspace-port.ts";
 import { PeopleRows } from "./people-rows.ts";
 import { assertVersion } from "./schema.ts";
+import { SessionRows } from "./session-rows.ts";
 import { type Connections, openConnections } from "./channel.ts";
 import { PostgresStore } from "./postgres-store.ts";
 import type { TenantOptions } from "./store-options.ts";
@@ -11,12 +12,14 @@ export class PostgresTenant implements Tenant {
   readonly #connections: Connections;
   readonly #opened = new Map<string, PostgresStore>();
   readonly people: PeopleRows;
+  readonly sessions: SessionRows;
 
   /** Throws `invalid_store`. Nothing connects before it is used. */
   constructor(options: TenantOptions) {
     this.#options = options;
     this.#connections = openConnections(options.url);
     this.people = new PeopleRows(this.#connections, this.#tenant);
+    this.sessions = new SessionRows(this.#connections.database, this.#tenant);
   }
 
   async list(): Promise<readonly string[]> {
