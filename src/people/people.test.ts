@@ -365,7 +365,7 @@ describe("people in PostgreSQL", () => {
       onTestFinished(async () => {
         vi.useRealTimers();
         await table.close();
-        if (!connections.database.isClosed) await connections.database.close();
+        await connections.database.close();
       });
       const here = openPeople(tenant.people);
       const token = await here.add("ada", ["see"], { osUser: "al" });
