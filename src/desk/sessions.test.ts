@@ -98,6 +98,14 @@ describe("sessions of desks that share a database", () => {
     expect(await one.sessions.find("a")).toBeUndefined();
   });
 
+  test("have ended where someone logs out, although a request looks for it meanwhile", async () => {
+    counters("T-DESK-6");
+    const [{ sessions }] = await openDesks();
+    await sessions.start(session("a", BOB));
+    await Promise.all([sessions.find("a"), sessions.end("a"), sessions.find("a")]);
+    expect(await sessions.find("a")).toBeUndefined();
+  });
+
   test("of an owner count only at their own desk", async () => {
     counters("T-DESK-8");
     const [one, two] = await openDesks();

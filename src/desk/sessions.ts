@@ -1,7 +1,14 @@
 /** Stores who is logged in on the page, so that a restart of the server logs no one out. */
 import path from "node:path";
 import { PrivateFile, type SessionTable } from "../storage/index.ts";
-import { arrayField, messageOf, parseJson, shapeOf, stringField } from "../util/index.ts";
+import {
+  arrayField,
+  messageOf,
+  monotonicMs,
+  parseJson,
+  shapeOf,
+  stringField,
+} from "../util/index.ts";
 
 /** A session as it is stored. It has no secret: no one can log in with what is in it. */
 export interface Session {
@@ -34,6 +41,9 @@ const IDLE_MS = 24 * HOUR_MS;
 const MAX_AGE_MS = 7 * 24 * HOUR_MS;
 /** The least recently used of the same person is dropped: no one can end another's session by logging in often. */
 const MAX_SESSIONS_EACH = 50;
+/** How long one that has ended at another desk may still count here. */
+const KNOWN_MS = 2000;
+const MAX_KNOWN = 10_000;
 
 /** Whether it was started, or used, too long ago. */
 export function isExpired({ startedAt, usedAt }: Session, now: number): boolean {
@@ -146,6 +156,10 @@ class SharedSessions implements Sessions {
   readonly #onProblem: (problem: string) => void;
   /** Those whose end could not be stored. */
   readonly #ended = new Set<string>();
+  /** As they were found a moment ago: each event is sent to many. The oldest comes first. */
+  readonly #known = new Map<string, { readonly session: Session; readonly until: number }>();
+  /** Whatever was looked for before the last one may be out of date. */
+  #changes = 0;
 
   constructor(table: SessionTable, own: Sessions, onProblem: (problem: string) => void) {
     this.#table = table;
@@ -157,14 +171,22 @@ class SharedSessions implements Sessions {
     if (this.#ended.has(key)) return undefined;
     const own = await this.#own.find(key);
     if (own !== undefined) return own.who === OWNER ? own : undefined;
+    const known = this.#known.get(key);
+    if (known !== undefined && monotonicMs() < known.until) return known.session;
+    const [until, changes] = [monotonicMs() + KNOWN_MS, this.#changes];
     const session = await this.#table.find(key);
-    return session?.who === OWNER ? undefined : session;
+    this.#known.delete(key);
+    if (session === undefined || session.who === OWNER || this.#ended.has(key)) return undefined;
+    if (changes === this.#changes) this.#known.set(key, { session, until });
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
+    return session;
   }
 
   async start(session: Session, replaced: readonly string[] = []): Promise<void> {
     const { who, startedAt } = session;
     if (who === OWNER) {
-      for (const key of replaced) await this.#table.end(key);
+      for (const key of replaced) await this.end(key);
       return this.#own.start(session, replaced);
     }
     for (const key of replaced) await this.#own.end(key);
@@ -174,10 +196,15 @@ class SharedSessions implements Sessions {
       usedBefore: startedAt - IDLE_MS,
       kept: MAX_SESSIONS_EACH - 1,
     });
+    this.#forget(session.key);
+    this.#ended.delete(session.key);
   }
 
   async use(key: string, now: number): Promise<void> {
     await this.#own.use(key, now);
+    const { session } = this.#known.get(key) ?? {};
+    if (session !== undefined && now - session.usedAt < HOUR_MS) return;
+    this.#known.delete(key);
     try {
       await this.#table.use(key, { now, before: now - HOUR_MS });
     } catch (error) {
@@ -187,9 +214,15 @@ class SharedSessions implements Sessions {
 
   async end(key: string): Promise<void> {
     this.#ended.add(key);
+    this.#forget(key);
     await this.#own.end(key);
     await this.#table.end(key);
     this.#ended.delete(key);
+  }
+
+  #forget(key: string): void {
+    this.#changes += 1;
+    this.#known.delete(key);
   }
 }
 

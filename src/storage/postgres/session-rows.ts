@@ -1,4 +1,4 @@
-/** The sessions of a tenant's desks. Each request looks for its own, so that one that has ended counts nowhere. */
+/** The sessions of a tenant's desks. Each is looked for by its key. */
 import type { EndedSessions, SessionRow, SessionTable } from "../workspace-port.ts";
 import type { Database } from "./database.ts";
 
