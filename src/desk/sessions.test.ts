@@ -107,6 +107,7 @@ describe("sessions of desks that share a database", () => {
   });
 
   test("of an owner count only at their own desk", async () => {
+    counters("T-PEOPLE-6");
     counters("T-DESK-8");
     const [one, two] = await openDesks();
     await one.sessions.start(session("a"));
@@ -116,6 +117,7 @@ describe("sessions of desks that share a database", () => {
   });
 
   test("of an owner that someone has written to the database do not count", async () => {
+    counters("T-PEOPLE-6");
     counters("T-DESK-8");
     const [one] = await openDesks();
     const ended = { keys: [], startedBefore: 0, usedBefore: 0, kept: 10 };

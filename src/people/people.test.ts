@@ -394,6 +394,7 @@ describe("people in PostgreSQL", () => {
     });
 
     test("have no token that works after two seconds if no one has told of it", async () => {
+      counters("T-PEOPLE-6");
       counters("T-DESK-6");
       const { query, find, directory } = await openElsewhere();
       await query("delete from jp.people where tenant = $1");
@@ -404,6 +405,7 @@ describe("people in PostgreSQL", () => {
     });
 
     test("have no token that works after five seconds if the database cannot be reached", async () => {
+      counters("T-PEOPLE-6");
       counters("T-DESK-6");
       const { connections, find } = await openElsewhere();
       await connections.database.close();
@@ -414,6 +416,7 @@ describe("people in PostgreSQL", () => {
   });
 
   test("of one tenant are unknown to another", async () => {
+    counters("T-PEOPLE-6");
     const [one, two] = [await openTenants(), await openTenants()];
     const token = await openPeople(one.tenant.people).add("ada", ["see"]);
     const others = openPeople(two.tenant.people);
@@ -424,6 +427,7 @@ describe("people in PostgreSQL", () => {
   });
 
   test("are not lost when several change them at once, and no one counts twice", async () => {
+    counters("T-PEOPLE-6");
     const { tenant, other } = await openTenants();
     const all = [openPeople(tenant.people), openPeople(other.people)];
     await all[0]?.add("ada", ["see"]);
@@ -451,6 +455,7 @@ describe("people in PostgreSQL", () => {
   });
 
   test("let no one in if a row is damaged, and say so", async () => {
+    counters("T-PEOPLE-6");
     const { tenant, other, query } = await openTenants();
     const token = await openPeople(tenant.people).add("ada", ["see"]);
     await query("update jp.people set person = '{}' where tenant = $1");
