@@ -15,6 +15,7 @@ import {
   tryWebService,
   WEB_SERVICE,
 } from "./support/run-examples.ts";
+import { tryWebFleet, WEB_FLEET } from "./support/run-web-fleet.ts";
 import { type Finished, jsonLines, lines, printed, Project } from "./cli/support.ts";
 
 const EXAMPLES = path.join(import.meta.dirname, "..", "examples");
@@ -198,6 +199,10 @@ describe("the examples", () => {
 
   test("include a web service that can be killed at a question, and while it pays", async () => {
     expect(await tryWebService(path.join(EXAMPLES, "web-service"))).toEqual(WEB_SERVICE);
+  }, 120_000);
+
+  test("include a web service with workers on a database, one of which is killed while it pays", async () => {
+    expect(await tryWebFleet()).toEqual(WEB_FLEET);
   }, 120_000);
 
   test("include a question that is answered later, and the turn that goes on", async () => {

@@ -1,10 +1,12 @@
 // A worker on the built library. Its tool notes each run in a table, so that second runs show. Its address, workspace and
 // number of slots are arguments; it prints a line once it takes up turns.
 import process from "node:process";
+import { setFlagsFromString } from "node:v8";
 import { openStore, runWorker } from "jp-ts";
 import pg from "pg";
 import { createTurnParts } from "./turns.mjs";
 
+setFlagsFromString("--semi-space-growth-factor=1"); // As `jp worker` does.
 const [url, workspace, concurrency] = process.argv.slice(2);
 const pool = new pg.Pool({ connectionString: url, max: 2 });
 pool.on("error", () => undefined);

@@ -10,16 +10,21 @@ export { fileIdCreatedAt, findFileId } from "./fs/file-id.ts";
 export { preloadSecrets } from "./fs/load-secret-sockets.ts";
 export { assertCanLock } from "./fs/lock.ts";
 export {
+  listLimits,
   type MigratedStore,
   migrateStore,
   openStore,
   type OpenStoreOptions,
   openTenant,
+  rolesScript,
+  setLimits,
 } from "./open-store.ts";
 export { OWNER_FILE, OWNER_FOLDER, securePrivateFolder } from "./fs/private-folder.ts";
 export { PrivateFile, type PrivateFileOptions } from "./fs/private-file.ts";
 export { type CopiedStore, copyStore, type CopyProblem, type PortableStore } from "./portable.ts";
 export { addressOf } from "./postgres/address.ts";
+export type { LimitedTenant, TenantLimits } from "./postgres/limits.ts";
+export type { RoleKind, TenantRole } from "./postgres/roles.ts";
 export { type NotedHead, readHeads } from "./fs/read-chain.ts";
 export { type OpenFile } from "./fs/event-file.ts";
 export {

@@ -3,6 +3,9 @@ import { type Clock, loadModule, systemClock } from "../util/index.ts";
 import type { ConversationStore } from "./port.ts";
 import type { TenantOptions } from "./postgres/store-options.ts";
 import type { Tenant } from "./workspace-port.ts";
+import type { Database } from "./postgres/database.ts";
+import type { LimitedTenant, TenantLimits } from "./postgres/limits.ts";
+import type { TenantRole } from "./postgres/roles.ts";
 
 /** How to open a store. Nothing is required. */
 export interface OpenStoreOptions {
@@ -63,13 +66,51 @@ export interface MigratedStore {
  * Throws `store_too_new` if a newer version of jp has changed them, and `store_unreachable`.
  */
 export async function migrateStore(url: string): Promise<MigratedStore> {
-  const { Database } = await loadModule(() => import("./postgres/database.ts"));
   const { migrate, SCHEMA_VERSION } = await loadModule(() => import("./postgres/schema.ts"));
-  const database = new Database(url);
-  try {
+  return withDatabase(url, async (database) => {
     const from = await migrate(database);
     const { migrateQueue } = await loadModule(() => import("./postgres/wake-ups.ts"));
     return { from, to: SCHEMA_VERSION, hasQueue: await migrateQueue(database) };
+  });
+}
+
+/** What tenants of a database may use: those that have limits. Throws `store_not_migrated`, `store_denied`, `store_unreachable`. */
+export async function listLimits(url: string): Promise<readonly LimitedTenant[]> {
+  const { assertVersion } = await loadModule(() => import("./postgres/schema.ts"));
+  const { readLimits } = await loadModule(() => import("./postgres/limits.ts"));
+  return withDatabase(url, async (database) => {
+    await assertVersion(database);
+    return readLimits(database);
+  });
+}
+
+/** Replaces what a tenant may use. Only the owner of the tables can. Throws like `listLimits`. */
+export async function setLimits(
+  url: string,
+  { tenant, ...limits }: { readonly tenant: string } & TenantLimits,
+): Promise<void> {
+  const { assertVersion } = await loadModule(() => import("./postgres/schema.ts"));
+  const { writeLimits } = await loadModule(() => import("./postgres/limits.ts"));
+  await withDatabase(url, async (database) => {
+    await assertVersion(database);
+    await writeLimits(database, { tenant, ...limits });
+  });
+}
+
+/** SQL for roles with no more rights than jp needs: those of each kind, or the login of a tenant. */
+export async function rolesScript(login?: TenantRole): Promise<string> {
+  const roles = await loadModule(() => import("./postgres/roles.ts"));
+  return login === undefined ? roles.groupRolesScript() : roles.tenantRoleScript(login);
+}
+
+async function withDatabase<Value>(
+  url: string,
+  action: (database: Database) => Promise<Value>,
+): Promise<Value> {
+  const { Database: Opened } = await loadModule(() => import("./postgres/database.ts"));
+  const database = new Opened(url);
+  try {
+    return await action(database);
   } finally {
     await database.close();
   }

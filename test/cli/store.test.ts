@@ -70,6 +70,49 @@ test("conversations are copied to files and back, and nothing is overwritten", a
   expect(recordsOf(project)).toHaveLength(1);
 });
 
+test("limits of tenants are set and listed, and a query beyond them fails", async () => {
+  await using server = await ModelServer.start(["One."]);
+  const { project } = await databaseProject(server);
+  const limit = (...words: readonly string[]) => project.jp("store", "limit", ...words);
+  expect((await limit()).stderr).toBe("There are no limits.\n");
+  await limit("acme", "--turns", "4", "--bytes", "1000000");
+  expect((await limit("acme", "--requests", "60", "--bytes", "none")).stderr).toBe(
+    "acme: 4 turns at once in workers, 60 new turns a minute\n",
+  );
+  await limit("default", "--requests", "1");
+  expect(jsonLines(await limit("--format", "json"))).toEqual([
+    { tenant: "acme", turns: 4, requests: 60 },
+    { tenant: "default", requests: 1 },
+  ]);
+  expect((await query(project, ["first"])).status).toBe(0);
+  expect(await query(project, ["second"])).toEqual({
+    status: 1,
+    stdout: "",
+    stderr: lines(
+      "jp: Too many turns: this tenant may start 1 a minute.",
+      "Nothing was written. Try again in a minute.",
+    ),
+  });
+});
+
+test("the SQL of roles is printed without a database", async () => {
+  const project = new Project();
+  const roles = (...words: readonly string[]) => project.jp("store", "roles", ...words);
+  expect((await roles()).stdout).toContain("create role %I nologin");
+  const own = await roles("--tenant", "o'neil", "--role", "oneil", "--kind", "reader");
+  expect(own.stdout).toContain(
+    `insert into jp.tenant_roles (role, tenant) values ('oneil', 'o''neil')`,
+  );
+  expect(await roles("--tenant", "o'neil")).toEqual({
+    status: 1,
+    stdout: "",
+    stderr: lines(
+      "jp: The name of a role has small letters, digits and _.",
+      "Name one: jp store roles --tenant … --role acme",
+    ),
+  });
+});
+
 test("rules are proposed from decisions about a local tool in a database, and are saved for this machine", async () => {
   const calls = Array.from({ length: 6 }, () => ({ name: "deploy", arguments: { to: "test" } }));
   await using server = await ModelServer.start([{ text: "", calls }, "Done."]);

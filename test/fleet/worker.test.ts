@@ -11,30 +11,14 @@ import {
   type RecoveredTurn,
   runTurn,
   runWorker,
-  type Tool,
   type WorkerOptions,
 } from "../../src/index.ts";
 import { Database } from "../../src/storage/postgres/database.ts";
 import type { ModelRequest } from "../../src/provider/index.ts";
 import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
 import { FakeClock, ScriptedModel } from "../../src/testing/index.ts";
-import { booleanQuestion } from "../../src/tool/index.ts";
 import { migratedDatabase } from "../support/postgres.ts";
-
-const CALL = { type: "tool_call", id: "call_1", name: "pay", arguments: {} } as const;
-
-function payTool(seen: unknown[] = []): Tool {
-  return defineTool({
-    name: "pay",
-    description: "Pays.",
-    parameters: { type: "object" },
-    async run(_args, { ask }) {
-      const isSure = await ask(booleanQuestion("sure", "Pay?"));
-      seen.push(isSure);
-      return isSure ? "Paid." : "Not paid.";
-    },
-  });
-}
+import { CALL, payTool } from "./pay-tool.ts";
 
 /** A workspace of its own, and workers on it that stop with the test. */
 async function openFleet() {

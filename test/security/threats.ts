@@ -1488,6 +1488,33 @@ const signatures: Area = {
   ],
 };
 
+const tenants: Area = {
+  title: "Tenants that share a database",
+  threats: [
+    {
+      id: "T-TENANT-1",
+      threat: "A tenant reads or changes what another has, with SQL of its own.",
+      defence:
+        "Policies on rows compare the tenant of each with the login, in a table that only the owner writes. It can hear that " +
+        "something has changed, and learn whether an id exists.",
+    },
+    {
+      id: "T-TENANT-2",
+      threat:
+        "A login makes itself another tenant's, turns the policies off, or puts SQL into the queue that a worker runs.",
+      defence:
+        "Roles have the rights that jp needs, and no others. Only workers write to the tables of the queue, apart from " +
+        "wake-ups, so a tenant gets no such login.",
+    },
+    {
+      id: "T-TENANT-3",
+      threat: "A tenant keeps all workers busy, fills the disk, or starts turns without end.",
+      defence:
+        "Limits for each tenant, which jp keeps. SQL of its own gets around them, but uses up no one else's.",
+    },
+  ],
+};
+
 export const areas: readonly Area[] = [
   decisions,
   saved,
@@ -1510,6 +1537,7 @@ export const areas: readonly Area[] = [
   notifications,
   proof,
   signatures,
+  tenants,
 ];
 
 const ids = new Set(areas.flatMap(({ threats }) => threats.map(({ id }) => id)));

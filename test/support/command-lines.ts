@@ -21,7 +21,7 @@ export function commandsIn(code: string): readonly (readonly string[])[] {
 }
 
 /** Other programs that the documents use. */
-const OTHERS = new Set(["cat", "curl", "export", "git", "ssh", "tailscale"]);
+const OTHERS = new Set(["cat", "curl", "export", "git", "pg_dump", "psql", "ssh", "tailscale"]);
 
 /** The mistake in a command, if any. */
 export async function findMistake(words: readonly string[]): Promise<string | undefined> {

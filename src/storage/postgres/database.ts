@@ -10,6 +10,7 @@ import type { Client, Pool, PoolClient, QueryResult, QueryResultRow } from "pg";
 import { isJpError, messageOf, monotonicMs, systemErrorCode, toError } from "../../util/index.ts";
 import { StorageError } from "../storage-error.ts";
 import { addressOf } from "./address.ts";
+import { toRefusal } from "./refusals.ts";
 
 /** How long a lost connection is tried again. Longer than a server takes to restart. */
 const RETRY_MS = 20_000;
@@ -164,11 +165,11 @@ async function run<Row extends QueryResultRow>(
   on: Pool | PoolClient,
   { name, text, values = [] }: Statement,
 ): Promise<readonly Row[]> {
-  const result: QueryResult<Row> | readonly QueryResult[] = await on.query<Row>({
-    text,
-    values: [...values],
-    ...(name !== undefined && { name }),
-  });
+  const result: QueryResult<Row> | readonly QueryResult[] = await on
+    .query<Row>({ text, values: [...values], ...(name !== undefined && { name }) })
+    .catch((error: unknown) => {
+      throw toRefusal(error);
+    });
   return "rows" in result ? result.rows : []; // Of several statements, each has its own.
 }
 

@@ -39,7 +39,8 @@ export class Offers {
     const offer = new PlacedOffer(this.#database, this.#listening, id);
     await this.#database.query({
       text: `with placed as (
-          insert into jp.offers (key, conversation, offered) values ($1, $2, $3)
+          insert into jp.offers (key, conversation, tenant, offered)
+          select $1, c.key, c.tenant, $3 from jp.conversations c where c.key = $2
           on conflict (key) do nothing returning 1
         ) select ${notifySql("offered", "$4::text", "$5::text")} from placed`,
       values: [offer.key, key, JSON.stringify(offeredToJson(offered, undefined)), workspace, id],

@@ -90,18 +90,18 @@ function unreadableError(id: ConversationId, name: string, reason: string): Stor
 
 export async function insertOthers(
   queries: Queries,
-  key: string,
+  { key, tenant }: { readonly key: string; readonly tenant: string },
   { chain, others }: Pick<RecordRows, "chain" | "others">,
 ): Promise<void> {
   await queries.query({
-    text: `insert into jp.chain (conversation, seq, line)
-      select $1, place - 1, line from unnest($2::text[]) with ordinality as added (line, place)`,
-    values: [key, chain],
+    text: `insert into jp.chain (conversation, tenant, seq, line)
+      select $1, $3, place - 1, line from unnest($2::text[]) with ordinality as added (line, place)`,
+    values: [key, chain, tenant],
   });
   for (const [name, content] of others) {
     await queries.query({
-      text: "insert into jp.files (conversation, name, content) values ($1, $2, $3)",
-      values: [key, name, content],
+      text: "insert into jp.files (conversation, tenant, name, content) values ($1, $2, $3, $4)",
+      values: [key, tenant, name, content],
     });
   }
 }

@@ -85,10 +85,12 @@ import {
 import { type Connections, openConnections } from "./channel.ts";
 import { type Database, type Queries, SERVER_MS } from "./database.ts";
 import { holderOf, isOfThisProcess, LEASE_SECONDS, Leases, newOwner } from "./leases.ts";
+import { grownSql, isBusySql } from "./limits.ts";
 import { Listening, notifySql } from "./listening.ts";
 import { Offers } from "./offers.ts";
 import {
   appendRows,
+  bytesOf,
   growthOf,
   lastTurnEntries,
   openChain,
@@ -117,6 +119,30 @@ interface GivenAnswer {
   /** No wake-up: the queue does not take any. */
   readonly isSilent?: boolean;
 }
+
+interface NewConversation {
+  readonly metadata: Omit<ConversationMetadata, "lastActivatedAt">;
+  readonly baseConfig: string | null;
+  readonly entries: readonly StreamEntry[];
+  readonly isOwnTurn: boolean;
+  /** How many turns it starts that are new. */
+  readonly starts: number;
+}
+
+/** Opens a conversation that meets a condition. */
+interface OpenStatement {
+  readonly name: string;
+  readonly condition: string;
+  /** By a worker. */
+  readonly isTaken: boolean;
+}
+
+/** `jp.may_take` has a cost, so that it is asked last. */
+const TAKE: OpenStatement = {
+  name: "jp_take",
+  condition: `c.ready_at <= ${SERVER_MS} and jp.may_take(c.tenant, c.key)`,
+  isTaken: true,
+};
 
 /** How many entries are read at once. */
 const PIECE = 5000;
@@ -317,7 +343,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
       values: [key],
     });
     const epoch = String(BigInt(row.epoch) + 1n);
-    await appendRows(queries, { key, epoch, length }, growth);
+    await appendRows(queries, { key, tenant: this.#tenant, epoch, length }, growth);
     const { readyAt: at } = growth;
     const isWoken = at !== undefined && workspace !== null && !isSilent;
     if (isWoken) await this.#wakeUps.add(queries, { workspace, queue: row.queue, id, at });
@@ -331,6 +357,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
       baseConfig: baseConfigFile(baseConfig),
       entries,
       isOwnTurn,
+      starts: entries.filter(({ eventType }) => eventType === "turn_start").length,
     });
   }
 
@@ -339,7 +366,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
   }
 
   async #openOwn(id: ConversationId): Promise<PostgresWriter> {
-    const writer = await this.#openIf(id, "jp_open", "true");
+    const writer = await this.#openIf(id, { name: "jp_open", condition: "true", isTaken: false });
     if (writer === undefined) throw await this.#explainLocked(id, true);
     return writer;
   }
@@ -347,8 +374,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
   /** Undefined if someone has it, or the condition is not met. */
   async #openIf(
     id: ConversationId,
-    name: string,
-    condition: string,
+    { name, condition, isTaken }: OpenStatement,
   ): Promise<PostgresWriter | undefined> {
     await this.#check();
     assertId(id);
@@ -359,7 +385,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
       text: `update jp.conversations c set
           epoch = case when c.lease_owner = $3 then c.epoch else c.epoch + 1 end,
           lease_owner = $3, lease_holder = $4,
-          lease_until = clock_timestamp() + make_interval(secs => $5),
+          lease_until = clock_timestamp() + make_interval(secs => $5), is_taken = ${isTaken},
           changed = pg_current_xact_id()
         where c.workspace = $1 and c.id = $2 and not c.is_archived
           and (c.lease_until is null or c.lease_until < clock_timestamp() or c.lease_owner = $3)
@@ -379,7 +405,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
       {
         url: this.#options.url,
         workspace,
-        take: (id) => this.#openIf(id, "jp_take", `c.ready_at <= ${SERVER_MS}`),
+        take: (id) => this.#openIf(id, TAKE),
         findReady: (limit, skipped) => this.#findReady(options.queue, limit, skipped),
         measure: () => this.#measureWork(options.queue),
       },
@@ -425,9 +451,9 @@ export class PostgresStore implements ConversationStore, PortableStore {
         where c.workspace = $1 and c.queue = $2 and c.ready_at <= ${SERVER_MS} and not c.is_archived
           and (c.lease_until is null or c.lease_until < clock_timestamp())
           and c.is_own_turn and ($3::text[] is null or c.turn_key = any ($3))
-          and c.id <> all ($4::text[])
+          and c.id <> all ($4::text[]) and not ${isBusySql("$6")}
         order by c.ready_at limit $5`,
-      values: [workspace, queue, this.#signer?.accepted ?? null, skipped, limit],
+      values: [workspace, queue, this.#signer?.accepted ?? null, skipped, limit, this.#tenant],
     });
     return rows.flatMap(({ id }) => findConversationId(id) ?? []);
   }
@@ -445,13 +471,14 @@ export class PostgresStore implements ConversationStore, PortableStore {
       isOwnTurn:
         this.#isOwn(row, this.#turnOf(row, stored)) &&
         lastTurnOf(entries).length === lastTurnOf(kept).length,
+      starts: 0,
     });
     const last = await this.#lastLink(id);
     if (last !== undefined) {
       const line = new ChainBuilder(writer.id).start({ conversation: id, head: hashLink(last) });
       await this.#database.query({
-        text: `insert into jp.chain (conversation, seq, line)
-          select key, 0, $3 from jp.conversations where workspace = $1 and id = $2 on conflict do nothing`,
+        text: `insert into jp.chain (conversation, tenant, seq, line)
+          select key, tenant, 0, $3 from jp.conversations where workspace = $1 and id = $2 on conflict do nothing`,
         values: [this.#workspace?.key, writer.id, chainLineToText(line).trimEnd()],
       });
     }
@@ -495,8 +522,10 @@ export class PostgresStore implements ConversationStore, PortableStore {
     const isMade = await this.#database.transaction(async (queries) => {
       const [made] = await queries.query<{ readonly key: string }>({
         text: `insert into jp.conversations (workspace, id, created_at, metadata, labels, base_config, folder,
-            is_archived, length, last_event_at, open_turn, ready_at, is_own_turn, turn_key, turn_signature)
-          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${readySql("$12")}, $13, $14, $15)
+            is_archived, length, last_event_at, open_turn, ready_at, is_own_turn, turn_key, turn_signature,
+            tenant, bytes)
+          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${readySql("$12")}, $13, $14, $15,
+            $16, ${grownSql("$16", "$17", "0")})
           on conflict (workspace, id) do nothing returning key`,
         values: [
           workspace,
@@ -514,15 +543,17 @@ export class PostgresStore implements ConversationStore, PortableStore {
           isOwnTurn,
           (isOwnTurn ? growth.signature?.key : undefined) ?? null,
           (isOwnTurn ? growth.signature?.signature : undefined) ?? null,
+          this.#tenant,
+          bytesOf(growth.texts),
         ],
       });
       if (made === undefined) return false;
       await queries.query({
-        text: `insert into jp.events (conversation, seq, entry)
-          select $1, place - 1, entry from unnest($2::text[]) with ordinality as added (entry, place)`,
-        values: [made.key, stored.map((each) => each.text)],
+        text: `insert into jp.events (conversation, tenant, seq, entry)
+          select $1, $3, place - 1, entry from unnest($2::text[]) with ordinality as added (entry, place)`,
+        values: [made.key, growth.texts, this.#tenant],
       });
-      await insertOthers(queries, made.key, rows);
+      await insertOthers(queries, { key: made.key, tenant: this.#tenant }, rows);
       await queries.query({
         // One from the future would make all later ones follow it.
         text: `update jp.workspaces set last_id = greatest(last_id, $2)
@@ -629,19 +660,15 @@ export class PostgresStore implements ConversationStore, PortableStore {
     return new LockedError(id, isOwn ? THIS_PROCESS : (row.lease_holder ?? "another process"));
   }
 
-  async #create(parts: {
-    readonly metadata: Omit<ConversationMetadata, "lastActivatedAt">;
-    readonly baseConfig: string | null;
-    readonly entries: readonly StreamEntry[];
-    readonly isOwnTurn: boolean;
-  }): Promise<ConversationWriter> {
+  async #create(parts: NewConversation): Promise<ConversationWriter> {
     await this.#check();
-    const { entries, isOwnTurn, baseConfig } = parts;
+    const { entries, isOwnTurn, baseConfig, starts } = parts;
     const { key: workspace } = await this.#ensureWorkspace();
     const { id, now } = await this.#reserveId(workspace);
     const createdAt = timestampFromDate(now);
     const metadata = metadataFile({ ...parts.metadata, lastActivatedAt: createdAt });
     const stored = entries.map(toStored);
+    const texts = stored.map(({ text }) => text);
     const turn = new LastTurn(this.#placeOf(id)).with(stored);
     const { openTurn, readyAt } = turn.state;
     const signature =
@@ -652,15 +679,16 @@ export class PostgresStore implements ConversationStore, PortableStore {
       text: `with c as (
           insert into jp.conversations (workspace, id, created_at, metadata, labels, base_config,
             length, last_event_at, open_turn, ready_at, is_own_turn, turn_key, turn_signature,
-            epoch, lease_owner, lease_holder, lease_until)
+            epoch, lease_owner, lease_holder, lease_until, tenant, bytes)
           values ($1, $2, $3, $4, $5, $6, cardinality($7::text[]), $8, $9, ${readySql("$10")}, $11, $12, $13,
-            1, $14, $15, clock_timestamp() + make_interval(secs => $16))
+            1, $14, $15, clock_timestamp() + make_interval(secs => $16),
+            $17, ${grownSql("$17", "$18", "$19")})
           on conflict (workspace, id) do update set lease_until = excluded.lease_until
             where jp.conversations.lease_owner = excluded.lease_owner
           returning *
         ), added as (
-          insert into jp.events (conversation, seq, entry)
-          select c.key, place - 1, entry from c, unnest($7::text[]) with ordinality as added (entry, place)
+          insert into jp.events (conversation, tenant, seq, entry)
+          select c.key, c.tenant, place - 1, entry from c, unnest($7::text[]) with ordinality as added (entry, place)
           on conflict do nothing
         ) select ${COLUMNS}, ${notifySql("changed", "c.workspace", "c.id")} from c`,
       values: [
@@ -670,7 +698,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
         metadata,
         labelsIn(metadata),
         baseConfig,
-        stored.map(({ text }) => text),
+        texts,
         findTimestamp(entries.at(-1)?.raw["timestamp"]) ?? null,
         openTurn ?? null,
         readyAt ?? null,
@@ -680,6 +708,9 @@ export class PostgresStore implements ConversationStore, PortableStore {
         owner,
         holderOf(this.#options.pid),
         LEASE_SECONDS,
+        this.#tenant,
+        bytesOf(texts),
+        starts,
       ],
     });
     // A conversation that was copied here may have the id.
@@ -700,6 +731,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
       listening: this.#listening,
       row: {
         ...held,
+        tenant: this.#tenant,
         key: row.key,
         id: idOf(row),
         epoch: row.epoch,

@@ -22,8 +22,10 @@ import { Releasable } from "../release-listeners.ts";
 import { StorageError } from "../storage-error.ts";
 import { type Database, type Queries, SERVER_MS } from "./database.ts";
 import type { Leases } from "./leases.ts";
+import { grownSql } from "./limits.ts";
 import { type Listening, notifySql } from "./listening.ts";
 import { Offers } from "./offers.ts";
+import { isLimitError } from "./refusals.ts";
 import type { TurnSignature, TurnSigner } from "./turn-keys.ts";
 import type { LastTurn, StoredEntry, TurnState } from "./turn-state.ts";
 import type { WakeUps } from "./wake-ups.ts";
@@ -32,6 +34,7 @@ import type { WakeUps } from "./wake-ups.ts";
 export interface OpenedRow {
   readonly key: string;
   readonly workspace: string;
+  readonly tenant: string;
   readonly id: ConversationId;
   readonly epoch: string;
   readonly owner: string;
@@ -61,6 +64,8 @@ export interface WriterParts {
 export interface Growth extends TurnState {
   /** The entries. */
   readonly texts: readonly string[];
+  /** How many of them start a turn that is new. */
+  readonly starts: number;
   readonly isOwnTurn: boolean;
   readonly signature: TurnSignature | undefined;
   readonly lastEventAt: string | undefined;
@@ -74,11 +79,13 @@ export function growthOf(
   added: readonly StoredEntry[],
   { wasOwn, signer }: { readonly wasOwn: boolean; readonly signer: TurnSigner | undefined },
 ): Growth {
-  const isOwnTurn = wasOwn || added.some(({ entry }) => entry.eventType === "turn_start");
+  const starts = added.filter(({ entry }) => entry.eventType === "turn_start").length;
+  const isOwnTurn = wasOwn || starts > 0;
   const { digest } = turn;
   return {
     ...turn.state,
     texts: added.map(({ text }) => text),
+    starts,
     isOwnTurn,
     signature: isOwnTurn && digest !== undefined ? signer?.sign(digest) : undefined,
     lastEventAt: findTimestamp(added.at(-1)?.entry.raw["timestamp"]),
@@ -109,6 +116,10 @@ export function lastTurnEntries(entries: readonly StreamEntry[]): readonly Strea
   return start <= 0 ? entries : entries.slice(start);
 }
 
+export function bytesOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+}
+
 export function toStored(entry: StreamEntry): StoredEntry {
   return { entry, text: entry.toText() };
 }
@@ -116,14 +127,18 @@ export function toStored(entry: StreamEntry): StoredEntry {
 /** Where entries are appended, and by whom. */
 export interface AppendPlace {
   readonly key: string;
+  readonly tenant: string;
   readonly epoch: string;
   readonly length: number;
 }
 
-/** Appends entries at a position, unless someone else has the lease or is further. Returns whether it did. */
+/**
+ * Appends entries at a position, unless someone else has the lease or is further. Returns whether it did. Throws `store_full`,
+ * `too_many_turns`.
+ */
 export async function appendRows(
   queries: Queries,
-  { key, epoch, length }: AppendPlace,
+  { key, tenant, epoch, length }: AppendPlace,
   growth: Growth,
 ): Promise<boolean> {
   const rows = await queries.query({
@@ -131,6 +146,7 @@ export async function appendRows(
     text: `with held as (
         update jp.conversations set
           length = length + cardinality($4::text[]),
+          bytes = bytes + ${grownSql("$13", "$14", "$15")},
           last_event_at = $5,
           open_turn = $6,
           ready_at = ${readySql("$7")},
@@ -139,14 +155,14 @@ export async function appendRows(
           turn_signature = $10,
           changed = pg_current_xact_id()
         where key = $1 and epoch = $2 and length = $3
-        returning key, workspace, id
+        returning key, tenant, workspace, id
       ), added as (
-        insert into jp.events (conversation, seq, entry)
-        select held.key, $3 + place - 1, entry
+        insert into jp.events (conversation, tenant, seq, entry)
+        select held.key, held.tenant, $3 + place - 1, entry
         from held, unnest($4::text[]) with ordinality as added (entry, place)
       ), linked as (
-        insert into jp.chain (conversation, seq, line)
-        select held.key, coalesce($11, 0) + place - 1, line
+        insert into jp.chain (conversation, tenant, seq, line)
+        select held.key, held.tenant, coalesce($11, 0) + place - 1, line
         from held, unnest($12::text[]) with ordinality as added (line, place)
       )
       select ${notifySql("changed", "workspace", "id")} from held`,
@@ -163,6 +179,9 @@ export async function appendRows(
       growth.signature?.signature ?? null,
       growth.links?.[0]?.link.seq ?? null,
       growth.links?.map((line) => chainLineToText(line).trimEnd()) ?? [],
+      tenant,
+      bytesOf(growth.texts),
+      growth.starts,
     ],
   });
   return rows.length > 0;
@@ -180,7 +199,7 @@ const MAX_PAUSE_MS = 300_000;
 /** Of a lease, by key, epoch and owner; then the queue, and the failure. */
 const RELEASE = `with freed as (
     update jp.conversations set
-      lease_owner = null, lease_holder = null, lease_until = null,
+      lease_owner = null, lease_holder = null, lease_until = null, is_taken = false,
       queue = coalesce($4, queue),
       failures = case when $5::text is null or ready_at is null then 0 else failures + 1 end,
       ready_at = case
@@ -308,9 +327,14 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     const turn = this.#turn.with(stored);
     const links = await this.#link(entries);
     const growth = { ...growthOf(turn, stored, { wasOwn: this.#isOwnTurn, signer }), links };
-    const place = { key: row.key, epoch: row.epoch, length: this.#length };
+    const { key, tenant, epoch } = row;
+    const place = { key, tenant, epoch, length: this.#length };
     const isWritten =
       (await appendRows(database, place, growth).catch((cause: unknown) => {
+        if (isLimitError(cause)) {
+          this.#chain = undefined; // It has links that were not written.
+          throw cause;
+        }
         throw this.#fail(unwrittenError(row.id, cause));
       })) || (await this.#isThere(growth.texts));
     if (!isWritten) throw this.#fail(lostError(row.id));
@@ -386,12 +410,12 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
         values: [row.key, EVENTS],
       });
       await queries.query({
-        text: "update jp.conversations set length = 0 where key = $1 and epoch = $2",
+        text: "update jp.conversations set length = 0, bytes = 0 where key = $1 and epoch = $2",
         values: [row.key, row.epoch],
       });
       const growth = growthOf(turn, stored, { wasOwn: false, signer: undefined });
-      const place = { key: row.key, epoch: row.epoch, length: 0 };
-      const isDone = await appendRows(queries, place, { ...growth, isOwnTurn: false });
+      const place = { key: row.key, tenant: row.tenant, epoch: row.epoch, length: 0 };
+      const isDone = await appendRows(queries, place, { ...growth, isOwnTurn: false, starts: 0 });
       if (!isDone) throw this.#fail(lostError(row.id));
     });
     this.#length = entries.length;

@@ -4,21 +4,43 @@
  */
 import { StorageError } from "../storage-error.ts";
 import type { Database, Queries } from "./database.ts";
+import { LIMIT_FUNCTIONS } from "./limits.ts";
+
+/** Each has a column `tenant`. */
+const TENANT_TABLES =
+  "workspaces conversations events chain files offers limits turn_starts people desk_sessions".split(
+    " ",
+  );
+
+/**
+ * By the login, which no one can choose who can only run SQL. Each table has the tenant in its rows, because a policy that looks into
+ * another table would do so for each row, or read all of that table for a single one.
+ */
+function separate(table: string): string {
+  return `
+  alter table jp.${table} enable row level security;
+  create policy tenant on jp.${table} using (
+    tenant = any (array(select r.tenant from jp.tenant_roles r where r.role = current_user))
+    or exists (select from jp.tenant_roles r where r.role = current_user and r.tenant = '*')
+  );`;
+}
 
 const MIGRATIONS: readonly string[] = [
   `
   create table jp.workspaces (
-    key bigint generated always as identity primary key,
+    key bigint generated always as identity,
     tenant text not null,
     name text not null,
     -- The last id of a conversation, in tenths of a second since the epoch.
     last_id bigint not null default 0,
+    primary key (key, tenant),
     unique (tenant, name)
   );
 
   create table jp.conversations (
-    key bigint generated always as identity primary key,
-    workspace bigint not null references jp.workspaces (key) on delete cascade,
+    key bigint generated always as identity,
+    workspace bigint not null,
+    tenant text not null,
     id text not null collate "C",
     created_at text not null collate "C",
     -- JSON is text: it comes back as it was written.
@@ -29,6 +51,8 @@ const MIGRATIONS: readonly string[] = [
     -- The name of its folder, if it was copied from files.
     folder text,
     length integer not null default 0,
+    -- Of its events.
+    bytes bigint not null default 0,
     last_event_at text,
     -- Where the last turn starts, if it is not complete.
     open_turn integer,
@@ -47,47 +71,89 @@ const MIGRATIONS: readonly string[] = [
     lease_owner text,
     lease_holder text,
     lease_until timestamptz,
+    -- By a worker.
+    is_taken boolean not null default false,
     changed xid8 not null default pg_current_xact_id(),
-    unique (workspace, id)
+    primary key (key, tenant),
+    unique (workspace, id),
+    foreign key (workspace, tenant) references jp.workspaces (key, tenant) on delete cascade
   ) with (fillfactor = 70);
   create index on jp.conversations (workspace, created_at, id);
   create index on jp.conversations (workspace, changed);
   create index on jp.conversations (workspace, key) where open_turn is not null;
   create index on jp.conversations (workspace, queue, ready_at) where ready_at is not null;
+  create index on jp.conversations (tenant) where is_taken;
 
   create table jp.events (
-    conversation bigint not null references jp.conversations (key) on delete cascade,
+    conversation bigint not null,
+    tenant text not null,
     seq integer not null,
     entry text not null,
-    primary key (conversation, seq)
+    primary key (conversation, seq),
+    foreign key (conversation, tenant) references jp.conversations (key, tenant) on delete cascade
   );
 
   -- The chain of its decisions, line by line.
   create table jp.chain (
-    conversation bigint not null references jp.conversations (key) on delete cascade,
+    conversation bigint not null,
+    tenant text not null,
     seq integer not null,
     line text not null,
-    primary key (conversation, seq)
+    primary key (conversation, seq),
+    foreign key (conversation, tenant) references jp.conversations (key, tenant) on delete cascade
   );
 
   -- Files of a conversation that was copied from files, if they are more than the rows say.
   create table jp.files (
-    conversation bigint not null references jp.conversations (key) on delete cascade,
+    conversation bigint not null,
+    tenant text not null,
     name text not null,
     content bytea not null,
-    primary key (conversation, name)
+    primary key (conversation, name),
+    foreign key (conversation, tenant) references jp.conversations (key, tenant) on delete cascade
   );
 
   create table jp.offers (
     key uuid primary key,
-    conversation bigint not null references jp.conversations (key) on delete cascade,
+    conversation bigint not null,
+    tenant text not null,
     offered text not null,
     -- offered, claimed or refused. It is gone once the record shows what became of it.
     state text not null default 'offered',
     refusal text,
-    made_at timestamptz not null default clock_timestamp()
+    made_at timestamptz not null default clock_timestamp(),
+    foreign key (conversation, tenant) references jp.conversations (key, tenant) on delete cascade
   );
   create index on jp.offers (conversation);
+
+  -- Which tenants a login serves; * is all. The owner of the tables serves all without it.
+  create table jp.tenant_roles (
+    role name not null,
+    tenant text not null,
+    primary key (role, tenant)
+  );
+  alter table jp.tenant_roles enable row level security;
+  create policy own on jp.tenant_roles using (role = current_user);
+
+  -- What a tenant may use. Null is without a limit.
+  create table jp.limits (
+    tenant text primary key,
+    -- That run at once in workers.
+    turns integer,
+    -- Of its events.
+    bytes bigint,
+    -- New turns in a minute.
+    requests integer,
+    -- Whoever locks a row has to be allowed to change something in it.
+    lock boolean
+  );
+
+  -- Of the last minute, of tenants with a limit.
+  create table jp.turn_starts (
+    tenant text not null references jp.limits (tenant) on delete cascade,
+    started_at timestamptz not null default clock_timestamp()
+  );
+  create index on jp.turn_starts (tenant, started_at);
 
   -- Whom decisions can be for, and who may use the desk.
   create table jp.people (
@@ -112,6 +178,8 @@ const MIGRATIONS: readonly string[] = [
     primary key (tenant, key)
   );
   create index on jp.desk_sessions (tenant, who);
+  ${TENANT_TABLES.map(separate).join("")}
+  ${LIMIT_FUNCTIONS}
   `,
 ];
 
@@ -119,7 +187,7 @@ const MIGRATIONS: readonly string[] = [
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** One at a time, whoever tries. */
-const MIGRATION_LOCK = 0x6a70;
+export const MIGRATION_LOCK = 0x6a70;
 
 interface VersionRow {
   readonly version: number;

@@ -44,6 +44,9 @@ export class TurnWork implements RunningWork {
   #boss: PgBoss | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
+  #isLooking = false;
+  /** Some could not be taken. Perhaps because as many of the tenant's turns run as may. */
+  #hasLeft = false;
   #isStopping = false;
 
   private constructor(place: WorkPlace, options: WorkOptions) {
@@ -111,10 +114,14 @@ export class TurnWork implements RunningWork {
   }
 
   #look(): void {
-    if (this.#isStopping) return;
+    if (this.#isStopping || this.#isLooking) return;
+    clearTimeout(this.#timer);
+    this.#isLooking = true;
+    this.#hasLeft = false;
     this.#looking = this.#findMissed()
       .catch((error: unknown) => this.#options.onProblem?.(toError(error)))
       .finally(() => {
+        this.#isLooking = false;
         if (!this.#isStopping) this.#timer = setTimeout(() => this.#look(), LOOK_MS).unref();
       });
   }
@@ -138,24 +145,35 @@ export class TurnWork implements RunningWork {
       await free.promise;
     }
     if (this.#isStopping || this.#running.has(id)) return;
-    const done = this.#take(id).finally(() => {
+    let isTaken = false;
+    const take = async () => {
+      isTaken = await this.#take(id);
+    };
+    const done = take().finally(() => {
       this.#running.delete(id);
       this.#waiting.shift()?.();
+      if (this.#hasLeft && isTaken) this.#look();
     });
     this.#running.set(id, done);
   }
 
-  async #take(id: ConversationId): Promise<void> {
+  /** Returns whether it was taken. Never throws. */
+  async #take(id: ConversationId): Promise<boolean> {
     try {
       const conversation = await this.#place.take(id);
-      if (conversation === undefined) return;
-      if (!conversation.isOwnTurn) {
-        this.#skipped.set(id, Date.now() + SKIP_MS);
-        return await conversation.release();
+      if (conversation === undefined) {
+        this.#hasLeft = true;
+        return false;
       }
-      await this.#options.run(conversation);
+      if (conversation.isOwnTurn) {
+        await this.#options.run(conversation);
+      } else {
+        this.#skipped.set(id, Date.now() + SKIP_MS);
+        await conversation.release();
+      }
     } catch (error) {
       this.#options.onProblem?.(toError(error));
     }
+    return true;
   }
 }

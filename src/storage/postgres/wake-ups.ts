@@ -9,6 +9,7 @@ import type { ConversationId } from "../../conversation/index.ts";
 import { monotonicMs } from "../../util/index.ts";
 import { StorageError } from "../storage-error.ts";
 import type { Database, Queries } from "./database.ts";
+import { MIGRATION_LOCK } from "./schema.ts";
 
 /** Of pg-boss, beside ours. */
 const SCHEMA = "jp_queue";
@@ -111,7 +112,11 @@ export async function migrateQueue(database: Database): Promise<boolean> {
     createSchema: true,
   });
   boss.on("error", () => undefined); // What fails, throws.
-  await boss.start();
+  await database.transaction(async (queries) => {
+    // Its own lock does not cover the schema.
+    await queries.query({ text: `select pg_advisory_xact_lock(${MIGRATION_LOCK})` });
+    await boss.start();
+  });
   await boss.stop({ graceful: false });
   return true;
 }

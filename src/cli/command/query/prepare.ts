@@ -62,6 +62,8 @@ export interface TurnRequest extends InteractionFlags {
   readonly conversation: ConversationFlags;
   /** The conversation, if the command has it open already. */
   readonly opened?: ConversationWriter | undefined;
+  /** Whoever has opened it releases it. */
+  readonly keepsOpen?: boolean | undefined;
   readonly settings: SettingFlags;
   readonly start: StartFlags;
   /** Attachments of the message, besides those that it mentions. */
@@ -220,7 +222,7 @@ export async function prepareTurn(
   if (trusted.config.proof?.anchor?.every === "daily") resources.add(dailyAnchor(context));
   try {
     const left = await openIncomplete(context, request, loaded);
-    if (left !== undefined) resources.add(left);
+    if (left !== undefined && request.keepsOpen !== true) resources.add(left);
     const isSaved = request.conversation.persist !== false;
     const prompter = left && findQuietPrompter(context, trusted.config, { nonInteractive });
     const person = { context, prompter, signal };

@@ -155,6 +155,7 @@ export async function continueUnattended(
   const request: TurnRequest = {
     conversation: { id: opened.id },
     opened,
+    keepsOpen: true,
     settings: {},
     start: { continueTurn: true },
     nonInteractive: true,

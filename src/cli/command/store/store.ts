@@ -1,12 +1,17 @@
 /** `jp store`: the tables of a store in a database, and copies between stores. */
 import { ensureMachineKey } from "../../../proof/index.ts";
-import { oneLine } from "../../../render/index.ts";
+import { jsonLine, oneLine } from "../../../render/index.ts";
 import {
   type CopiedStore,
   copyStore,
+  type LimitedTenant,
+  listLimits,
   migrateStore,
   openWorkspace,
   type PortableStore,
+  type RoleKind,
+  rolesScript,
+  setLimits,
 } from "../../../storage/index.ts";
 import { createStatusLine } from "../../../terminal/index.ts";
 import { JpError } from "../../../util/index.ts";
@@ -15,16 +20,13 @@ import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
 import { FILES, findDatabase } from "../../store.ts";
 
+const ADDRESS = "postgres://ana@db.example.com/jp";
+
 /** Throws `usage`, `store_too_new`, `store_unreachable`. */
 export async function migrateDatabase({ args: [given], context }: Call<object>): Promise<void> {
   const { environment, output } = context;
   const database = given === undefined ? context.database : await findDatabase(environment, given);
-  if (database === undefined) {
-    throw usageError(
-      "No database is configured.",
-      "Name one: jp store migrate postgres://ana@db.example.com/jp",
-    );
-  }
+  if (database === undefined) throw noDatabaseError(`jp store migrate ${ADDRESS}`);
   const { from, to } = await migrateStore(database.url);
   if (from === to) output.notice(`The tables are up to date (version ${to}).`);
   else if (from === 0) output.notice(`Created the tables (version ${to}).`);
@@ -77,6 +79,74 @@ async function copyWithProgress(
 export async function printKey({ context }: Call<object>): Promise<void> {
   const { key } = await ensureMachineKey(context.environment);
   context.output.print(key.text);
+}
+
+export interface RolesOptions {
+  readonly tenant?: string;
+  readonly role?: string;
+  readonly kind: RoleKind;
+}
+
+/** Throws `usage`, `invalid_role`. */
+export async function printRoles({ options, context }: Call<RolesOptions>): Promise<void> {
+  const { tenant, kind } = options;
+  if (tenant === undefined && options.role !== undefined) {
+    throw usageError("--role is the login of a tenant.", "Add --tenant.");
+  }
+  const role = options.role ?? (tenant === "*" ? "jp_all" : `jp_${tenant}`);
+  const script = await rolesScript(tenant === undefined ? undefined : { role, tenant, kind });
+  context.output.print(script.trimEnd());
+}
+
+export interface LimitOptions {
+  readonly turns?: number | "none";
+  readonly bytes?: number | "none";
+  readonly requests?: number | "none";
+  readonly format?: "text" | "json";
+}
+
+/** Throws `usage`, and what the database throws. */
+export async function limitTenant({ args, options, context }: Call<LimitOptions>): Promise<void> {
+  const [tenant] = args;
+  const { database, output } = context;
+  if (database === undefined) throw noDatabaseError(`jp --store ${ADDRESS} store limit`);
+  const { turns, bytes, requests, format } = options;
+  const isChange = [turns, bytes, requests].some((limit) => limit !== undefined);
+  if (isChange && tenant === undefined) throw usageError("Name the tenant.");
+  const all = await listLimits(database.url);
+  const listed = tenant === undefined ? all : all.filter((each) => each.tenant === tenant);
+  if (tenant === undefined || !isChange) {
+    for (const limits of listed) {
+      output.print(format === "json" ? jsonLine({ ...limits }) : describeLimits(limits));
+    }
+    if (listed.length === 0 && format !== "json") output.notice("There are no limits.");
+    return;
+  }
+  const changed = {
+    tenant,
+    ...limitIn("turns", turns ?? listed[0]?.turns),
+    ...limitIn("bytes", bytes ?? listed[0]?.bytes),
+    ...limitIn("requests", requests ?? listed[0]?.requests),
+  };
+  await setLimits(database.url, changed);
+  output.notice(describeLimits(changed));
+}
+
+function limitIn(name: string, limit: number | "none" | undefined): Record<string, number> {
+  return typeof limit === "number" ? { [name]: limit } : {};
+}
+
+function describeLimits({ tenant, turns, bytes, requests }: LimitedTenant): string {
+  const limits = [
+    turns !== undefined && `${turns.toLocaleString("en-US")} turns at once in workers`,
+    bytes !== undefined && `${bytes.toLocaleString("en-US")} bytes of events`,
+    requests !== undefined && `${requests.toLocaleString("en-US")} new turns a minute`,
+  ].filter((limit) => limit !== false);
+  return `${oneLine(tenant)}: ${limits.length === 0 ? "no limits" : limits.join(", ")}`;
+}
+
+function noDatabaseError(example: string): JpError {
+  return usageError("No database is configured.", `Name one: ${example}`);
 }
 
 async function openPortable(context: CommandContext, address: string): Promise<PortableStore> {

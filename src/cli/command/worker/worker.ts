@@ -1,4 +1,5 @@
 /** `jp worker`: runs turns of a database until it is stopped. */
+import { setFlagsFromString } from "node:v8";
 import type { TurnEnd } from "../../../agent/index.ts";
 import type { ConversationId } from "../../../conversation/index.ts";
 import { oneLine } from "../../../render/index.ts";
@@ -27,6 +28,7 @@ export interface WorkerFlags {
 
 /** Throws `usage`, `no_workspace`, `store_package_missing`, `store_not_migrated` and `store_unreachable`. */
 export async function work({ options, context }: Call<WorkerFlags>): Promise<void> {
+  keepHeapSmall();
   const { concurrency, queue, grace, format } = options;
   const { database, workspace, output } = context;
   if (database === undefined) {
@@ -61,6 +63,11 @@ export async function work({ options, context }: Call<WorkerFlags>): Promise<voi
     onEnd: (conversation, end) => log.write(describeEnd(conversation, end)),
     onProblem: ({ message }) => log.write({ event: "problem", message }),
   });
+}
+
+/** A worker waits most of the time. After a busy minute, V8 would keep a hundred megabytes for new objects. */
+function keepHeapSmall(): void {
+  setFlagsFromString("--semi-space-growth-factor=1");
 }
 
 interface TakenTurn {

@@ -1,0 +1,343 @@
+/**
+ * The commands on a database while parts of it are killed: workers, the desk, the server, and every row of the queue. All
+ * turns have to finish, no answer may get lost, and no tool may run again unless someone has said so.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import process from "node:process";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ConversationEvent, lastTurnOf } from "../../src/conversation/index.ts";
+import { DeskClient, DeskError } from "../../src/desk/client.ts";
+import type { DecisionJson } from "../../src/desk/index.ts";
+import { enqueueTurn } from "../../src/index.ts";
+import { ensureMachineKey } from "../../src/proof/index.ts";
+import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
+import { DeskProcess } from "../../test/desk/support.ts";
+import { type Bench, formatMs, JP, run } from "../measure.ts";
+import { sized } from "../small.ts";
+import { benchVariables, writeUserConfig } from "../workspace.ts";
+import { Fleet } from "./fleet.ts";
+
+const TURNS = sized(600, 20);
+const CLIENTS = 8;
+/** Longer than a lease. */
+const FROZEN_MS = 12_000;
+/** How long a server takes that someone starts again. */
+const DOWN_MS = 1500;
+const MAX_MS = 120_000;
+
+const NAME = "600 turns, while workers, desk, server and queue are killed: until all have finished";
+
+export const fleetKills: Bench = {
+  rows: [NAME],
+  run: async (folder) => {
+    if (process.platform !== "linux") return [];
+    await using fleet = await Fleet.start();
+    await using model = await CallingModel.start();
+    const site = prepareSite(folder, fleet, model);
+    await enqueueAll(site);
+    await using crew = new Crew(site);
+    await crew.startWorker(0);
+    await crew.startWorker(1);
+    await crew.startDesk();
+    const client = new Answering(crew);
+    const begin = performance.now();
+    const answering = client.untilDone(() => fleet.countOpen());
+    await disturb(fleet, crew, client);
+    await answering;
+    const took = performance.now() - begin;
+    const { doubts, runs } = await checkRecords(site, client);
+    return [
+      {
+        name: NAME,
+        unit: "ms",
+        goal: { most: MAX_MS, text: `${MAX_MS / 1000} s` },
+        figures: { time: { value: took, noise: 0 } },
+        detail: `${formatMs(took)}; ${client.answered.size} answers, ${runs} runs, ${doubts} calls in doubt that someone was asked about`,
+      },
+    ];
+  },
+};
+
+/** One after the other, while answers come in. */
+async function disturb(fleet: Fleet, crew: Crew, client: Answering): Promise<void> {
+  await client.untilAnswered(TURNS * 0.1);
+  await crew.killWorker(0);
+  await crew.startWorker(0);
+  await client.untilAnswered(TURNS * 0.25);
+  await crew.killDesk();
+  await crew.startDesk();
+  await client.untilAnswered(TURNS * 0.4);
+  await fleet.server.tell("kill");
+  await sleep(DOWN_MS);
+  await fleet.server.tell("start");
+  await client.untilAnswered(TURNS * 0.55);
+  await fleet.database.query({ text: "delete from jp_queue.job" });
+  await client.untilAnswered(TURNS * 0.7);
+  crew.signalWorker(1, "SIGSTOP");
+  await sleep(FROZEN_MS);
+  crew.signalWorker(1, "SIGCONT");
+}
+
+/** A workspace whose conversations are in the database, and what its processes share. */
+interface Site {
+  readonly root: string;
+  readonly fleet: Fleet;
+  readonly variables: Readonly<Record<string, string>>;
+  /** A line for each run of the tool. */
+  readonly runsFile: string;
+}
+
+function prepareSite(folder: string, fleet: Fleet, model: CallingModel): Site {
+  const runsFile = path.join(folder, "runs.txt");
+  mkdirSync(path.join(folder, ".jp"));
+  writeFileSync(path.join(folder, ".jp", ".id"), fleet.workspace);
+  writeFileSync(runsFile, "");
+  writeUserConfig(folder, [
+    'assistant.model.id = "llamacpp/bench"',
+    `providers.llm.llamacpp.base_url = "${model.url}"`,
+    "[conversation.tools.deploy]",
+    'source = "local"',
+    'description = "Restarts a service."',
+    `command = { program = "echo {{context.conversation_id}} >> '${runsFile}'; sleep 0.05", shell = true }`,
+    'run = "ask"',
+    "enable = true",
+    `subject_ignore = ["${runsFile}"]`,
+    "[conversation.tools.deploy.parameters.service]",
+    'type = "string"',
+  ]);
+  const variables = { ...benchVariables(folder), JP_STORE: fleet.url };
+  return { root: folder, fleet, variables, runsFile };
+}
+
+/** With the key of this user, as the command would. */
+async function openSite({ root, fleet, variables }: Site): Promise<PostgresStore> {
+  const environment = { variables, home: root, platform: process.platform };
+  const { privateKey } = await ensureMachineKey(environment);
+  const keys = async () => ({ privateKey });
+  const { url, workspace } = fleet;
+  return new PostgresStore({ url, workspace, pid: process.pid, keys });
+}
+
+async function enqueueAll(site: Site): Promise<void> {
+  const store = await openSite(site);
+  for (let count = 0; count < TURNS; count += 1) {
+    await using conversation = await store.create({});
+    await enqueueTurn(conversation, "Restart it.");
+  }
+  await store.close();
+}
+
+/** The processes of the commands. */
+class Crew implements AsyncDisposable {
+  readonly #site: Site;
+  readonly #workers: (ChildProcess | undefined)[] = [];
+  #desk: DeskProcess | undefined;
+  #token: string | undefined;
+
+  constructor(site: Site) {
+    this.#site = site;
+  }
+
+  async startWorker(index: number): Promise<void> {
+    const { root, variables } = this.#site;
+    const words = [JP, "worker", "--concurrency", "8", "--format", "json"];
+    const child = spawn(process.execPath, words, {
+      cwd: root,
+      env: variables,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    this.#workers[index] = child;
+    await Promise.race([
+      once(child.stdout, "data"),
+      once(child, "close").then(() => {
+        throw new Error("A worker has ended.");
+      }),
+    ]);
+    child.stdout.resume();
+  }
+
+  signalWorker(index: number, signal: NodeJS.Signals): void {
+    this.#workers[index]?.kill(signal);
+  }
+
+  async killWorker(index: number): Promise<void> {
+    const child = this.#workers[index];
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "close");
+    child.kill("SIGKILL");
+    await ended;
+  }
+
+  async startDesk(): Promise<void> {
+    const { root, variables } = this.#site;
+    this.#token ??= await this.#addPerson();
+    this.#desk = await DeskProcess.start({ root, variables });
+  }
+
+  async killDesk(): Promise<void> {
+    await this.#desk?.kill();
+  }
+
+  get client(): DeskClient {
+    return new DeskClient({ url: this.#desk?.url ?? "", token: this.#token ?? "" });
+  }
+
+  async #addPerson(): Promise<string> {
+    const { root, variables } = this.#site;
+    const words = [JP, "serve", "people", "add", "bench"];
+    return (await run(process.execPath, words, { env: variables, cwd: root })).output.trim();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.killDesk();
+    for (const index of this.#workers.keys()) await this.killWorker(index);
+  }
+}
+
+/** Answers whatever waits, over HTTP, and tries again if no one was there. */
+class Answering {
+  readonly #crew: Crew;
+  /** Those that the desk has confirmed, by conversation and id. */
+  readonly answered = new Map<string, DecisionJson>();
+
+  constructor(crew: Crew) {
+    this.#crew = crew;
+  }
+
+  async untilAnswered(count: number): Promise<void> {
+    while (this.answered.size < count) await sleep(20);
+  }
+
+  async untilDone(countOpen: () => Promise<number>): Promise<void> {
+    for (;;) {
+      const items = [...(await this.#find())];
+      if (items.length === 0 && (await countOpen()) === 0) return;
+      const client = async () => {
+        for (let item = items.shift(); item !== undefined; item = items.shift())
+          await this.#answer(item);
+      };
+      await Promise.all(Array.from({ length: CLIENTS }, client));
+      await sleep(50);
+    }
+  }
+
+  async #find(): Promise<readonly DecisionJson[]> {
+    try {
+      return (await this.#crew.client.pendingPage({ limit: 100 })).items;
+    } catch (error) {
+      return this.#passed(error);
+    }
+  }
+
+  async #answer(item: DecisionJson): Promise<void> {
+    const key = `${item.conversation} ${item.id}`;
+    const answer = item.kind === "in_doubt" ? "run" : true;
+    try {
+      await this.#crew.client.answer(item, answer);
+      this.answered.set(key, item);
+    } catch (error) {
+      this.#passed(error);
+    }
+  }
+
+  /** It is listed again if it still waits. */
+  #passed(error: unknown): readonly DecisionJson[] {
+    if (error instanceof DeskError && FINE.has(error.code)) return [];
+    if (error instanceof DeskError && error.status >= 500) return [];
+    throw error;
+  }
+}
+
+/** No one is there, or it was answered by a request whose response was lost. */
+const FINE = new Set(["unreachable", "already_answered", "not_found", "changed", "timed_out"]);
+
+/** Throws unless every answer is on record once, and each tool ran as often as it was allowed to. */
+async function checkRecords(site: Site, { answered }: Answering) {
+  const store = await openSite(site);
+  const lines = readFileSync(site.runsFile, "utf8").split("\n").filter(Boolean);
+  const runs = Map.groupBy(lines, (line) => line);
+  let doubts = 0;
+  let ends = 0;
+  const decided = new Set<string>();
+  for (const { id } of await store.list()) {
+    const events = lastTurnOf((await store.load(id)).stream.entries);
+    const decisions = events.filter(
+      (event): event is Decision => event.type === "permission_decision",
+    );
+    for (const { id: asked } of decisions) {
+      if (decided.has(`${id} ${asked}`)) throw new Error(`${id}: ${asked} was decided twice.`);
+      decided.add(`${id} ${asked}`);
+    }
+    const responses = events.filter(({ type }) => type === "tool_call_response").length;
+    if (responses !== 1) throw new Error(`${id} has ${responses} results.`);
+    ends += events.some(({ type }) => type === "chat_response") ? 1 : 0;
+    doubts += decisions.filter(({ action }) => action === "rerun").length;
+  }
+  await store.close();
+  const lost = [...answered.keys()].filter((key) => !decided.has(key));
+  if (lost.length > 0) throw new Error(`${lost.length} answers were lost: ${lost[0]}`);
+  if (ends !== TURNS) throw new Error(`${ends} of ${TURNS} turns have ended.`);
+  const again = [...runs.values()].reduce((sum, { length }) => sum + length - 1, 0);
+  if (again > doubts) throw new Error(`${again} runs more than calls, and ${doubts} were allowed.`);
+  if (runs.size !== TURNS) throw new Error(`${runs.size} of ${TURNS} tools have run.`);
+  return { doubts, runs: lines.length };
+}
+
+type Decision = Extract<ConversationEvent, { readonly type: "permission_decision" }>;
+
+/** Calls the tool, and says something once it has a result: a llama.cpp server on loopback. */
+class CallingModel implements AsyncDisposable {
+  readonly #server = createServer((request, response) => void this.#answer(request, response));
+
+  static async start(): Promise<CallingModel> {
+    const model = new CallingModel();
+    model.#server.listen(0, "127.0.0.1");
+    await once(model.#server, "listening");
+    return model;
+  }
+
+  get url(): string {
+    const { port } = this.#server.address() as AddressInfo; // It listens on a port.
+    return `http://127.0.0.1:${port}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await text(request);
+    if (request.method !== "POST") return void response.writeHead(404).end();
+    const { messages = [] } = JSON.parse(body) as { readonly messages?: readonly Message[] };
+    const call = { name: "deploy", arguments: '{"service":"api"}' };
+    const [delta, reason] =
+      messages.at(-1)?.role === "tool"
+        ? [{ content: "It was restarted." }, "stop"]
+        : [
+            { tool_calls: [{ index: 0, id: "call_1", type: "function", function: call }] },
+            "tool_calls",
+          ];
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    for (const choice of [{ delta }, { delta: {}, finish_reason: reason }]) {
+      const chunk = {
+        id: "1",
+        object: "chat.completion.chunk",
+        choices: [{ index: 0, ...choice }],
+      };
+      response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    }
+    response.end("data: [DONE]\n\n");
+  }
+}
+
+interface Message {
+  readonly role: string;
+}

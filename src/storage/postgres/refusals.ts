@@ -1,0 +1,55 @@
+/** What the server refuses to do for a tenant, or for the role of the connection. */
+import { messageOf, systemErrorCode } from "../../util/index.ts";
+import { StorageError } from "../storage-error.ts";
+
+/** What the functions that keep limits raise. Not codes of PostgreSQL's own. */
+export const FULL_STATE = "JP001";
+export const TOO_MANY_TURNS_STATE = "JP002";
+/** PostgreSQL's own: by a policy, or for want of a grant. */
+const DENIED_STATE = "42501";
+
+/** A `StorageError` for what is refused on purpose. Other errors stay what they are. */
+export function toRefusal(error: unknown): unknown {
+  const state = systemErrorCode(error);
+  if (state === FULL_STATE) {
+    return new StorageError(
+      "store_full",
+      `The store is full: this tenant may keep ${limitOf(error)} bytes of events.`,
+      {
+        cause: error,
+        hint: "Nothing was written. Remove conversations, or ask whoever runs the database for more.",
+      },
+    );
+  }
+  if (state === TOO_MANY_TURNS_STATE) {
+    return new StorageError(
+      "too_many_turns",
+      `Too many turns: this tenant may start ${limitOf(error)} a minute.`,
+      { cause: error, hint: "Nothing was written. Try again in a minute." },
+    );
+  }
+  if (state !== DENIED_STATE) return error;
+  return new StorageError(
+    "store_denied",
+    `The database does not allow this: ${messageOf(error).replace(/\.$/, "")}.`,
+    {
+      cause: error,
+      hint: "Check the role that connects, and the tenant. The owner of the tables grants what a role may do.",
+      commandHint:
+        "Check the role that connects, and storage.tenant. `jp store roles` prints what a role needs.",
+    },
+  );
+}
+
+/** Nothing was written, and the next write may be fine. */
+export function isLimitError(error: unknown): boolean {
+  return (
+    error instanceof StorageError &&
+    (error.code === "store_full" || error.code === "too_many_turns")
+  );
+}
+
+function limitOf(error: unknown): string {
+  const { detail } = error as { readonly detail?: unknown }; // Of `pg`.
+  return typeof detail === "string" ? Number(detail).toLocaleString("en-US") : "so many";
+}
