@@ -3,17 +3,14 @@ import path from "node:path";
 import { oneLine, wrapProse } from "../render/index.ts";
 import {
   type DatabaseOptions,
-  headsFileIn,
-  openTenant,
   openWorkspace,
   type RecordProblem,
   type Tenant,
   type UserEnvironment,
-  userDataFolder,
   type Workspace,
 } from "../storage/index.ts";
 import { createOutput, type Output } from "../terminal/index.ts";
-import { type Clock, systemClock } from "../util/index.ts";
+import { type Clock, loadModule, systemClock } from "../util/index.ts";
 import { INTERRUPTED } from "./exit-status.ts";
 import type { Host } from "./host.ts";
 import { findDatabase } from "./store.ts";
@@ -43,7 +40,7 @@ export interface CommandContext {
   /** Where conversations are, if not in files. */
   readonly database: DatabaseOptions | undefined;
   /** What all workspaces in the database share, opened on first use. Undefined with files. */
-  findTenant(): Promise<Tenant | undefined>;
+  readonly findTenant: () => Promise<Tenant | undefined>;
   /** Ends connections. */
   close(): Promise<void>;
 }
@@ -63,7 +60,7 @@ export async function createContext(host: Host, options: GlobalOptions): Promise
   });
   notices.on("error", (error) => onGone(error));
   let workspace: Workspace | undefined;
-  let tenant: Promise<Tenant> | undefined;
+  const tenant = tenantOf(database, host);
   const cwd = path.resolve(host.cwd, options.workspace ?? ".");
   const output = createOutput({
     stdout: results,
@@ -102,15 +99,24 @@ export async function createContext(host: Host, options: GlobalOptions): Promise
       return workspace;
     },
     database,
-    findTenant: async () => {
-      const headsFile = headsFileIn(userDataFolder(environment));
-      if (database !== undefined) tenant ??= openTenant({ ...database, pid, headsFile });
-      return tenant;
-    },
+    findTenant: tenant.find,
     close: async () => {
       await workspace?.conversations.close?.();
-      await (await tenant?.catch(() => undefined))?.close();
+      await tenant.close();
     },
+  };
+}
+
+function tenantOf(database: DatabaseOptions | undefined, host: Host) {
+  let opened: Promise<Tenant> | undefined;
+  return {
+    find: async () => {
+      if (database === undefined) return undefined;
+      const { loadTenant } = await loadModule(() => import("./load-database.ts"));
+      opened ??= loadTenant(database, host);
+      return opened;
+    },
+    close: async () => (await opened?.catch(() => undefined))?.close(),
   };
 }
 

@@ -396,28 +396,28 @@ async function answerAs(served: ServedDesk, { pair }: PageSession) {
   return (await served.send(`${QUESTION_PATH}/answer`, { ...YES, headers })).status;
 }
 
-describe("behind one address, with a database", () => {
-  /** Two desks, each with an owner of its own. */
-  async function startDesks() {
-    const options = {
-      url: await migratedDatabase(),
-      tenant: crypto.randomUUID(),
-      pid: process.pid,
+/** Two desks, each with an owner of its own. */
+async function startDesks() {
+  const options = {
+    url: await migratedDatabase(),
+    tenant: crypto.randomUUID(),
+    pid: process.pid,
+  };
+  const startDesk = async () => {
+    const tenant = new PostgresTenant(options);
+    onTestFinished(() => tenant.close());
+    const sessions = openSharedSessions(tenant.sessions, sessionsInMemory(), () => undefined);
+    const people = openPeople(tenant.people);
+    const origin = "https://desk.example";
+    return {
+      people,
+      served: await ServedDesk.start({ people, sessions, origin, port: await freePort() }),
     };
-    const startDesk = async () => {
-      const tenant = new PostgresTenant(options);
-      onTestFinished(() => tenant.close());
-      const sessions = openSharedSessions(tenant.sessions, sessionsInMemory(), () => undefined);
-      const people = openPeople(tenant.people);
-      const origin = "https://desk.example";
-      return {
-        people,
-        served: await ServedDesk.start({ people, sessions, origin, port: await freePort() }),
-      };
-    };
-    return [await startDesk(), await startDesk()] as const;
-  }
+  };
+  return [await startDesk(), await startDesk()] as const;
+}
 
+describe("behind one address, with a database", () => {
   test("whoever is logged in at one desk goes on at another, until they are removed", async () => {
     counters("T-DESK-6");
     const [one, two] = await startDesks();

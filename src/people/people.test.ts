@@ -72,6 +72,31 @@ function open() {
   return { people: openPeople(folder), file: path.join(folder, "people.json"), folder };
 }
 
+/** Someone who is known in another place too, where time passes only as the test says. */
+async function openElsewhere() {
+  vi.useFakeTimers({ toFake: ["setInterval", "hrtime"] });
+  const { tenant, name, url, query } = await openTenants();
+  const connections = openConnections(url);
+  const table = new PeopleRows(connections, name);
+  onTestFinished(async () => {
+    vi.useRealTimers();
+    await table.close();
+    await connections.database.close();
+  });
+  const here = openPeople(tenant.people);
+  const token = await here.add("ada", ["see"], { osUser: "al" });
+  const there = openPeople(table);
+  expect(await findByToken(there, token)).toBeDefined();
+  return {
+    here,
+    table,
+    connections,
+    query,
+    find: () => findByToken(there, token),
+    directory: openDirectory(table, { osUser: () => "al" }),
+  };
+}
+
 function findByToken(people: People, token: string) {
   return people.findByHash(hashOf(token));
 }
@@ -356,31 +381,6 @@ describe("people in PostgreSQL", () => {
   });
 
   describe("who were removed elsewhere", () => {
-    /** Someone who is known in another place too, where time passes only as the test says. */
-    async function openElsewhere() {
-      vi.useFakeTimers({ toFake: ["setInterval", "hrtime"] });
-      const { tenant, name, url, query } = await openTenants();
-      const connections = openConnections(url);
-      const table = new PeopleRows(connections, name);
-      onTestFinished(async () => {
-        vi.useRealTimers();
-        await table.close();
-        await connections.database.close();
-      });
-      const here = openPeople(tenant.people);
-      const token = await here.add("ada", ["see"], { osUser: "al" });
-      const there = openPeople(table);
-      expect(await findByToken(there, token)).toBeDefined();
-      return {
-        here,
-        table,
-        connections,
-        query,
-        find: () => findByToken(there, token),
-        directory: openDirectory(table, { osUser: () => "al" }),
-      };
-    }
-
     test("have no token that works once the database has told of it", async () => {
       counters("T-DESK-6");
       const { here, table, connections, find, directory } = await openElsewhere();
@@ -441,7 +441,7 @@ describe("people in PostgreSQL", () => {
     } as const;
     await all[0]?.addKey("ada", passkey);
     const counted = await Promise.all(all.map((people) => people.countUse("ada", "k", 2)));
-    expect(counted.toSorted()).toEqual([false, true]);
+    expect(counted.filter(Boolean)).toEqual([true]);
     const added = await Promise.allSettled(all.map((people) => people.add("bob", ["see"])));
     expect(added.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
     await Promise.all([
