@@ -89,8 +89,8 @@ describe.each([
   });
 });
 
-describe("sessions of desks that share a database", () => {
-  test("count at all of them, and end at all of them", async () => {
+describe("at desks that share a database", () => {
+  test("a session counts at all of them, and ends at all of them", async () => {
     const [one, two] = await openDesks();
     await one.sessions.start(session("a", BOB));
     expect(await two.sessions.find("a")).toEqual(session("a", BOB));
@@ -98,7 +98,7 @@ describe("sessions of desks that share a database", () => {
     expect(await one.sessions.find("a")).toBeUndefined();
   });
 
-  test("have ended where someone logs out, although a request looks for it meanwhile", async () => {
+  test("a session has ended where someone logs out, although a request looks for it meanwhile", async () => {
     counters("T-DESK-6");
     const [{ sessions }] = await openDesks();
     await sessions.start(session("a", BOB));
@@ -106,7 +106,7 @@ describe("sessions of desks that share a database", () => {
     expect(await sessions.find("a")).toBeUndefined();
   });
 
-  test("of an owner count only at their own desk", async () => {
+  test("a session of an owner counts only at their own desk", async () => {
     counters("T-PEOPLE-6");
     counters("T-DESK-8");
     const [one, two] = await openDesks();
@@ -116,7 +116,7 @@ describe("sessions of desks that share a database", () => {
     expect(await one.tenant.sessions.find("a")).toBeUndefined();
   });
 
-  test("of an owner that someone has written to the database do not count", async () => {
+  test("a session of an owner that someone has written to the database does not count", async () => {
     counters("T-PEOPLE-6");
     counters("T-DESK-8");
     const [one] = await openDesks();
@@ -126,7 +126,7 @@ describe("sessions of desks that share a database", () => {
     expect(await one.sessions.find("a")).toBeUndefined();
   });
 
-  test("replace those with the same key, whoever it was", async () => {
+  test("a session replaces the one with the same key, whoever it was", async () => {
     const [one, two] = await openDesks();
     await one.sessions.start(session("a"));
     await one.sessions.start(session("a", BOB), ["a"]);
@@ -138,7 +138,7 @@ describe("sessions of desks that share a database", () => {
     ]);
   });
 
-  test("have their use stored once an hour, and are removed once they have expired", async () => {
+  test("a session has its use stored once an hour, and is removed once it has expired", async () => {
     const [one] = await openDesks();
     const { sessions, tenant } = one;
     await sessions.start(session("a", BOB));
@@ -151,7 +151,7 @@ describe("sessions of desks that share a database", () => {
     expect(await tenant.sessions.find("a")).toBeUndefined();
   });
 
-  test("have ended here, although the database cannot be reached", async () => {
+  test("a session has ended here, although the database cannot be reached", async () => {
     const [one, two] = await openDesks();
     await one.sessions.start(session("a", BOB));
     await two.sessions.find("a");

@@ -302,7 +302,7 @@ describe("with a database and without a clone of the workspace", () => {
     expect([answered.status, await workspacesOf(url, token)]).toEqual([200, ["web"]]);
   });
 
-  test("people are the same at all desks: one added elsewhere answers, and one removed elsewhere is refused", async () => {
+  test("a person added at one desk answers at another, and one removed there is refused here", async () => {
     counters("T-DESK-6");
     const { project, configure } = await databaseOutside("api");
     const other = new Project({ isBare: true });
