@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import type { IncomingMessage } from "node:http";
 import { get } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
+import { userInfo } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
@@ -264,10 +265,10 @@ test("--all serves the workspaces that jp knows, from anywhere", async () => {
 async function databaseOutside(...workspaces: readonly string[]) {
   const url = await migratedDatabase();
   const tenant = crypto.randomUUID();
-  const place = async (workspace: string) => {
+  const place = async (workspace: string, events = WAITING) => {
     const store = await openStore(url, { tenant, workspace });
     const writer = await store.create({});
-    await writer.append(...WAITING);
+    await writer.append(...events);
     await writer.release();
     await store.close?.();
   };
@@ -280,7 +281,7 @@ async function databaseOutside(...workspaces: readonly string[]) {
     writeFileSync(path.join(folder, "config.toml"), config);
   };
   configure();
-  return { project, configure };
+  return { project, configure, place };
 }
 
 async function workspacesOf(url: string, token: string): Promise<readonly unknown[]> {
@@ -319,6 +320,24 @@ describe("with a database and without a clone of the workspace", () => {
       await expect.poll(statusThere, { timeout: 10_000 }).toBe(401);
     }
     expect(existsSync(path.join(project.data, "people.json"))).toBe(false);
+  });
+
+  test("a role that someone is given on one machine counts on the terminals of another", async () => {
+    counters("T-PEOPLE-1");
+    const { project, configure, place } = await databaseOutside();
+    const forAny = [{ role: "finance" }];
+    await place(
+      "api",
+      WAITING.map((event) => (event.type === "inquiry_request" ? { ...event, forAny } : event)),
+    );
+    const other = new Project({ isBare: true });
+    configure("", other);
+    configure('workspace = "api"');
+    const yes = () => project.jp("inquiry", "answer", "a.q.1", "yes");
+    await addPerson(other, "ada", "--os-user", userInfo().username);
+    expect((await yes()).stderr).toContain("only someone with the role finance can answer this");
+    await other.jp("serve", "people", "set", "ada", "--roles", "finance");
+    expect((await yes()).status).toBe(0);
   });
 
   test("storage.workspace names the one that is served, listed and answered", async () => {
