@@ -5,11 +5,12 @@ import {
   type DatabaseOptions,
   openWorkspace,
   type RecordProblem,
+  type Tenant,
   type UserEnvironment,
   type Workspace,
 } from "../storage/index.ts";
 import { createOutput, type Output } from "../terminal/index.ts";
-import { type Clock, systemClock } from "../util/index.ts";
+import { type Clock, loadModule, systemClock } from "../util/index.ts";
 import { INTERRUPTED } from "./exit-status.ts";
 import type { Host } from "./host.ts";
 import { findDatabase } from "./store.ts";
@@ -38,6 +39,8 @@ export interface CommandContext {
   readonly workspace: Workspace;
   /** Where conversations are, if not in files. */
   readonly database: DatabaseOptions | undefined;
+  /** What all workspaces in the database share, opened on first use. Undefined with files. */
+  readonly findTenant: () => Promise<Tenant | undefined>;
   /** Ends connections. */
   close(): Promise<void>;
 }
@@ -57,6 +60,7 @@ export async function createContext(host: Host, options: GlobalOptions): Promise
   });
   notices.on("error", (error) => onGone(error));
   let workspace: Workspace | undefined;
+  const tenant = tenantOf(database, host);
   const cwd = path.resolve(host.cwd, options.workspace ?? ".");
   const output = createOutput({
     stdout: results,
@@ -95,7 +99,24 @@ export async function createContext(host: Host, options: GlobalOptions): Promise
       return workspace;
     },
     database,
-    close: async () => workspace?.conversations.close?.(),
+    findTenant: tenant.find,
+    close: async () => {
+      await workspace?.conversations.close?.();
+      await tenant.close();
+    },
+  };
+}
+
+function tenantOf(database: DatabaseOptions | undefined, host: Host) {
+  let opened: Promise<Tenant> | undefined;
+  return {
+    find: async () => {
+      if (database === undefined) return undefined;
+      const { loadTenant } = await loadModule(() => import("./load-database.ts"));
+      opened ??= loadTenant(database, host);
+      return opened;
+    },
+    close: async () => (await opened?.catch(() => undefined))?.close(),
   };
 }
 

@@ -1,7 +1,15 @@
 /** The database that the user's own config describes, and the key of this machine. */
 import { foldLayers, loadLayers } from "../config/index.ts";
 import { ensureMachineKey } from "../proof/index.ts";
-import type { DatabaseOptions, UserEnvironment } from "../storage/index.ts";
+import {
+  type DatabaseOptions,
+  headsFileIn,
+  openTenant,
+  type Tenant,
+  userDataFolder,
+  type UserEnvironment,
+} from "../storage/index.ts";
+import type { Host } from "./host.ts";
 import { userConfigFolder } from "./user-config-folder.ts";
 
 /** `named` replaces the address in the config. Undefined if neither has one. Throws config errors. */
@@ -25,4 +33,13 @@ export async function loadDatabase(
       return { privateKey, accepted: accepts };
     },
   };
+}
+
+/** Nothing connects before it is used. */
+export function loadTenant(
+  database: DatabaseOptions,
+  { environment, pid }: Pick<Host, "environment" | "pid">,
+): Promise<Tenant> {
+  const headsFile = headsFileIn(userDataFolder(environment));
+  return openTenant({ ...database, pid, headsFile });
 }

@@ -2,8 +2,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import path from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { freePort } from "../../test/mcp/http-programs.ts";
 import { counters } from "../../test/security/threats.ts";
+import { migratedDatabase } from "../../test/support/postgres.ts";
+import { openPeople } from "../people/index.ts";
+import { PostgresTenant } from "../storage/postgres/tenant.ts";
 import { Access, type AccessOptions } from "./access.ts";
 import { createKey, publicKeyOf, signText } from "./page/page-key.ts";
 import {
@@ -15,7 +19,7 @@ import {
   ServedDesk,
   sessionOf,
 } from "./served.fixture.ts";
-import { openSessions, sessionsInMemory } from "./sessions.ts";
+import { openSessions, openSharedSessions, sessionsInMemory } from "./sessions.ts";
 import { proofText } from "./wire.ts";
 
 const MINUTE = 60_000;
@@ -391,6 +395,57 @@ async function answerAs(served: ServedDesk, { pair }: PageSession) {
   const headers = sessionOf(await served.prove(pair));
   return (await served.send(`${QUESTION_PATH}/answer`, { ...YES, headers })).status;
 }
+
+/** Two desks, each with an owner of its own. */
+async function startDesks() {
+  const options = {
+    url: await migratedDatabase(),
+    tenant: crypto.randomUUID(),
+    pid: process.pid,
+  };
+  const startDesk = async () => {
+    const tenant = new PostgresTenant(options);
+    onTestFinished(() => tenant.close());
+    const sessions = openSharedSessions(tenant.sessions, sessionsInMemory(), () => undefined);
+    const people = openPeople(tenant.people);
+    const origin = "https://desk.example";
+    return {
+      people,
+      served: await ServedDesk.start({ people, sessions, origin, port: await freePort() }),
+    };
+  };
+  return [await startDesk(), await startDesk()] as const;
+}
+
+describe("behind one address, with a database", () => {
+  test("whoever is logged in at one desk goes on at another, until they are removed", async () => {
+    counters("T-DESK-6");
+    const [one, two] = await startDesks();
+    const { pair, headers } = await one.served.login(
+      await one.people.add("ada", ["see", "answer"]),
+    );
+    const elsewhere = await two.served.send("/me", { headers });
+    expect(elsewhere.status).toBe(401); // The token is that of one process.
+    const again = sessionOf(await two.served.prove(pair));
+    const me = await two.served.send("/me", { headers: again });
+    expect([me.status, me.json["name"]]).toEqual([200, "ada"]);
+    await one.people.remove("ada");
+    expect((await one.served.send("/me", { headers })).status).toBe(401);
+    const find = async () => (await two.served.send("/me", { headers: again })).status;
+    await expect.poll(find, { timeout: 10_000 }).toBe(401);
+  });
+
+  test("the owner of one desk is not logged in at another", async () => {
+    counters("T-DESK-8");
+    const [one, two] = await startDesks();
+    const login = one.served.service.createLogin();
+    const { pair } = await one.served.login(login);
+    expect((await one.served.prove(pair)).status).toBe(200);
+    expect((await two.served.prove(pair)).status).toBe(401);
+    const unused = one.served.service.createLogin();
+    expect((await two.served.prove(pair, unused)).status).toBe(401);
+  });
+});
 
 describe("after a restart", () => {
   type Options = Parameters<typeof ServedDesk.start>[0];

@@ -26,4 +26,4 @@ export {
   serveDesk,
   type ServeDeskOptions,
 } from "./server.ts";
-export { openSessions, type Session, type Sessions } from "./sessions.ts";
+export { openSessions, openSharedSessions, type Session, type Sessions } from "./sessions.ts";

@@ -10,10 +10,18 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
+import { migratedDatabase } from "../../test/support/postgres.ts";
+import { PostgresTenant } from "../storage/postgres/tenant.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
-import { openSessions, OWNER, type Session, sessionsInMemory } from "./sessions.ts";
+import {
+  openSessions,
+  openSharedSessions,
+  OWNER,
+  type Session,
+  sessionsInMemory,
+} from "./sessions.ts";
 
 const HOUR = 3_600_000;
 const START = Date.parse("2026-01-02T03:04:05.678Z");
@@ -29,34 +37,127 @@ function open() {
   return { folder, file: path.join(folder, "desk-sessions.json"), problems, openAgain };
 }
 
+const BOB = { who: "b".repeat(64) };
+
+/** The sessions of two desks that share a database. */
+async function openDesks() {
+  const options = { url: await migratedDatabase(), tenant: crypto.randomUUID(), pid: process.pid };
+  const openDesk = () => {
+    const tenant = new PostgresTenant(options);
+    onTestFinished(() => tenant.close());
+    const own = sessionsInMemory();
+    return { tenant, own, sessions: openSharedSessions(tenant.sessions, own, () => undefined) };
+  };
+  return [openDesk(), openDesk()] as const;
+}
+
 describe.each([
-  ["in memory", sessionsInMemory],
-  ["in a file", () => open().openAgain()],
+  ["in memory", async () => sessionsInMemory()],
+  ["in a file", async () => open().openAgain()],
+  ["in a database", async () => (await openDesks())[0].sessions],
 ])("%s", (_where, create) => {
   test("a session is found until it ends", async () => {
-    const sessions = create();
-    await sessions.start(session("a"));
-    await sessions.start(session("b"));
+    const sessions = await create();
+    await sessions.start(session("a", BOB));
+    await sessions.start(session("b", BOB));
     await sessions.end("a");
-    expect([await sessions.find("a"), await sessions.find("b")]).toEqual([undefined, session("b")]);
+    expect([await sessions.find("a"), await sessions.find("b")]).toEqual([
+      undefined,
+      session("b", BOB),
+    ]);
   });
 
   test("a session ends those that it replaces", async () => {
-    const sessions = create();
-    await sessions.start(session("a"));
-    await sessions.start(session("b"), ["a", "unknown"]);
-    expect([await sessions.find("a"), await sessions.find("b")]).toEqual([undefined, session("b")]);
+    const sessions = await create();
+    await sessions.start(session("a", BOB));
+    await sessions.start(session("b", BOB), ["a", "unknown"]);
+    expect([await sessions.find("a"), await sessions.find("b")]).toEqual([
+      undefined,
+      session("b", BOB),
+    ]);
   });
 
   test("each new login beyond the limit ends only one's own oldest session", async () => {
     counters("T-DESK-5");
-    const sessions = create();
+    const sessions = await create();
     await sessions.start(session("owner", { usedAt: START - HOUR }));
     for (let count = 0; count <= 50; count += 1) {
       await sessions.start(session(`${count}`, { who: "ada", usedAt: START + count }));
     }
     const found = await Promise.all(["owner", "0", "1", "50"].map((key) => sessions.find(key)));
     expect(found.map((each) => each?.key)).toEqual(["owner", undefined, "1", "50"]);
+  });
+});
+
+describe("at desks that share a database", () => {
+  test("a session counts at all of them, and ends at all of them", async () => {
+    const [one, two] = await openDesks();
+    await one.sessions.start(session("a", BOB));
+    expect(await two.sessions.find("a")).toEqual(session("a", BOB));
+    await two.sessions.end("a");
+    expect(await one.sessions.find("a")).toBeUndefined();
+  });
+
+  test("a session has ended where someone logs out, although a request looks for it meanwhile", async () => {
+    counters("T-DESK-6");
+    const [{ sessions }] = await openDesks();
+    await sessions.start(session("a", BOB));
+    await Promise.all([sessions.find("a"), sessions.end("a"), sessions.find("a")]);
+    expect(await sessions.find("a")).toBeUndefined();
+  });
+
+  test("a session of an owner counts only at their own desk", async () => {
+    counters("T-PEOPLE-6");
+    counters("T-DESK-8");
+    const [one, two] = await openDesks();
+    await one.sessions.start(session("a"));
+    expect(await one.sessions.find("a")).toEqual(session("a"));
+    expect(await two.sessions.find("a")).toBeUndefined();
+    expect(await one.tenant.sessions.find("a")).toBeUndefined();
+  });
+
+  test("a session of an owner that someone has written to the database does not count", async () => {
+    counters("T-PEOPLE-6");
+    counters("T-DESK-8");
+    const [one] = await openDesks();
+    const ended = { keys: [], startedBefore: 0, usedBefore: 0, kept: 10 };
+    await one.tenant.sessions.start(session("a"), ended);
+    expect(await one.tenant.sessions.find("a")).toEqual(session("a"));
+    expect(await one.sessions.find("a")).toBeUndefined();
+  });
+
+  test("a session replaces the one with the same key, whoever it was", async () => {
+    const [one, two] = await openDesks();
+    await one.sessions.start(session("a"));
+    await one.sessions.start(session("a", BOB), ["a"]);
+    expect(await one.sessions.find("a")).toEqual(session("a", BOB));
+    await one.sessions.start(session("a"), ["a"]);
+    expect([await one.sessions.find("a"), await two.sessions.find("a")]).toEqual([
+      session("a"),
+      undefined,
+    ]);
+  });
+
+  test("a session has its use stored once an hour, and is removed once it has expired", async () => {
+    const [one] = await openDesks();
+    const { sessions, tenant } = one;
+    await sessions.start(session("a", BOB));
+    await sessions.use("a", START + HOUR - 1);
+    const before = await sessions.find("a");
+    await sessions.use("a", START + HOUR);
+    expect([before?.usedAt, (await sessions.find("a"))?.usedAt]).toEqual([START, START + HOUR]);
+    const later = START + 26 * HOUR;
+    await sessions.start(session("b", { ...BOB, startedAt: later, usedAt: later }));
+    expect(await tenant.sessions.find("a")).toBeUndefined();
+  });
+
+  test("a session has ended here, although the database cannot be reached", async () => {
+    const [one, two] = await openDesks();
+    await one.sessions.start(session("a", BOB));
+    await two.sessions.find("a");
+    await two.tenant.close();
+    await expect(two.sessions.end("a")).rejects.toMatchObject({ code: "store_unreachable" });
+    expect(await two.sessions.find("a")).toBeUndefined();
   });
 });
 

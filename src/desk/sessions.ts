@@ -1,7 +1,14 @@
 /** Stores who is logged in on the page, so that a restart of the server logs no one out. */
 import path from "node:path";
-import { PrivateFile } from "../storage/index.ts";
-import { arrayField, messageOf, parseJson, shapeOf, stringField } from "../util/index.ts";
+import { PrivateFile, type SessionTable } from "../storage/index.ts";
+import {
+  arrayField,
+  messageOf,
+  monotonicMs,
+  parseJson,
+  shapeOf,
+  stringField,
+} from "../util/index.ts";
 
 /** A session as it is stored. It has no secret: no one can log in with what is in it. */
 export interface Session {
@@ -18,11 +25,11 @@ export interface Session {
 /** The sessions of a desk. They may be shared by several servers. */
 export interface Sessions {
   find(key: string): Promise<Session | undefined>;
-  /** Ends those that it replaces. Throws `write_failed`. */
+  /** Ends those that it replaces. Throws `write_failed`, `store_unreachable`. */
   start(session: Session, replaced?: readonly string[]): Promise<void>;
   /** Does nothing if it has ended: a session never comes back. */
   use(key: string, now: number): Promise<void>;
-  /** Throws `write_failed` if it would come back with a restart. Until then it has ended anyway. */
+  /** Throws `write_failed`, `store_unreachable` if it would come back with a restart. Until then it has ended anyway. */
   end(key: string): Promise<void>;
 }
 
@@ -34,6 +41,9 @@ const IDLE_MS = 24 * HOUR_MS;
 const MAX_AGE_MS = 7 * 24 * HOUR_MS;
 /** The least recently used of the same person is dropped: no one can end another's session by logging in often. */
 const MAX_SESSIONS_EACH = 50;
+/** How long one that has ended at another desk may still count here. */
+const KNOWN_MS = 2000;
+const MAX_KNOWN = 10_000;
 
 /** Whether it was started, or used, too long ago. */
 export function isExpired({ startedAt, usedAt }: Session, now: number): boolean {
@@ -71,6 +81,18 @@ export function openSessions(folder: string, onProblem: (problem: string) => voi
     change: (change) => file.change(change),
     onProblem,
   });
+}
+
+/**
+ * In a database, where other desks find them: whoever logs in at one is logged in at all with the same address and scope. The owner is
+ * only that of one desk, so their sessions stay in `own`. Whoever writes to the database cannot make one.
+ */
+export function openSharedSessions(
+  table: SessionTable,
+  own: Sessions,
+  onProblem: (problem: string) => void,
+): Sessions {
+  return new SharedSessions(table, own, onProblem);
 }
 
 interface Storage {
@@ -125,6 +147,82 @@ class StoredSessions implements Sessions {
       return others.length < sessions.length ? others : undefined;
     });
     this.#ended.delete(key);
+  }
+}
+
+class SharedSessions implements Sessions {
+  readonly #table: SessionTable;
+  readonly #own: Sessions;
+  readonly #onProblem: (problem: string) => void;
+  /** Those whose end could not be stored. */
+  readonly #ended = new Set<string>();
+  /** As they were found a moment ago: each event is sent to many. The oldest comes first. */
+  readonly #known = new Map<string, { readonly session: Session; readonly until: number }>();
+  /** Whatever was looked for before the last one may be out of date. */
+  #changes = 0;
+
+  constructor(table: SessionTable, own: Sessions, onProblem: (problem: string) => void) {
+    this.#table = table;
+    this.#own = own;
+    this.#onProblem = onProblem;
+  }
+
+  async find(key: string): Promise<Session | undefined> {
+    if (this.#ended.has(key)) return undefined;
+    const own = await this.#own.find(key);
+    if (own !== undefined) return own.who === OWNER ? own : undefined;
+    const known = this.#known.get(key);
+    if (known !== undefined && monotonicMs() < known.until) return known.session;
+    const [until, changes] = [monotonicMs() + KNOWN_MS, this.#changes];
+    const session = await this.#table.find(key);
+    this.#known.delete(key);
+    if (session === undefined || session.who === OWNER || this.#ended.has(key)) return undefined;
+    if (changes === this.#changes) this.#known.set(key, { session, until });
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
+    return session;
+  }
+
+  async start(session: Session, replaced: readonly string[] = []): Promise<void> {
+    const { who, startedAt } = session;
+    if (who === OWNER) {
+      for (const key of replaced) await this.end(key);
+      return this.#own.start(session, replaced);
+    }
+    for (const key of replaced) await this.#own.end(key);
+    await this.#table.start(session, {
+      keys: replaced,
+      startedBefore: startedAt - MAX_AGE_MS,
+      usedBefore: startedAt - IDLE_MS,
+      kept: MAX_SESSIONS_EACH - 1,
+    });
+    this.#forget(session.key);
+    this.#ended.delete(session.key);
+  }
+
+  async use(key: string, now: number): Promise<void> {
+    await this.#own.use(key, now);
+    const { session } = this.#known.get(key) ?? {};
+    if (session !== undefined && now - session.usedAt < HOUR_MS) return;
+    this.#known.delete(key);
+    try {
+      await this.#table.use(key, { now, before: now - HOUR_MS });
+    } catch (error) {
+      this.#onProblem(messageOf(error));
+    }
+  }
+
+  async end(key: string): Promise<void> {
+    this.#ended.add(key);
+    this.#forget(key);
+    await this.#own.end(key);
+    await this.#table.end(key);
+    this.#ended.delete(key);
+  }
+
+  #forget(key: string): void {
+    this.#changes += 1;
+    this.#known.delete(key);
   }
 }
 

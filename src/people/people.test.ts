@@ -1,38 +1,293 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { counters } from "../../test/security/threats.ts";
+import type { Directory } from "../conversation/index.ts";
+import { Database } from "../storage/postgres/database.ts";
+import { openConnections } from "../storage/postgres/channel.ts";
+import { PeopleRows } from "../storage/postgres/people-rows.ts";
+import { PostgresTenant } from "../storage/postgres/tenant.ts";
+import { emptyDatabase, migratedDatabase } from "../../test/support/postgres.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import type { JpError, JsonObject } from "../util/index.ts";
-import { hashOf, openDirectory, openPeople, type People, type PersonSettings } from "./people.ts";
+import {
+  type DirectoryOptions,
+  hashOf,
+  openDirectory,
+  openPeople,
+  type People,
+  type PersonSettings,
+} from "./people.ts";
+
+/** Some people, and the same ones as another process has them open. */
+interface OpenedPeople {
+  readonly people: People;
+  readonly other: People;
+  readonly directoryFor: (options: DirectoryOptions) => Directory;
+}
+
+const EVERY_PLACE: readonly {
+  readonly name: string;
+  readonly create: () => Promise<OpenedPeople>;
+}[] = [
+  {
+    name: "a file",
+    create: async () => {
+      const { people, folder } = open();
+      return {
+        people,
+        other: openPeople(folder),
+        directoryFor: (options) => openDirectory(folder, options),
+      };
+    },
+  },
+  {
+    name: "PostgreSQL",
+    create: async () => {
+      const { tenant, other } = await openTenants();
+      return {
+        people: openPeople(tenant.people),
+        other: openPeople(other.people),
+        directoryFor: (options) => openDirectory(tenant.people, options),
+      };
+    },
+  },
+];
+
+/** The same tenant of a database, twice. */
+async function openTenants() {
+  const options = { url: await migratedDatabase(), tenant: crypto.randomUUID(), pid: process.pid };
+  const [tenant, other] = [new PostgresTenant(options), new PostgresTenant(options)];
+  const database = new Database(options.url);
+  onTestFinished(async () => {
+    for (const each of [tenant, other, database]) await each.close();
+  });
+  /** With the tenant as the first value. */
+  const query = (text: string) => database.query({ text, values: [options.tenant] });
+  return { tenant, other, query, url: options.url, name: options.tenant };
+}
 
 function open() {
   const folder = path.join(temporaryFolder(), "data");
   return { people: openPeople(folder), file: path.join(folder, "people.json"), folder };
 }
 
+/** Someone who is known in another place too, where time passes only as the test says. */
+async function openElsewhere() {
+  vi.useFakeTimers({ toFake: ["setInterval", "hrtime"] });
+  const { tenant, name, url, query } = await openTenants();
+  const connections = openConnections(url);
+  const table = new PeopleRows(connections, name);
+  onTestFinished(async () => {
+    vi.useRealTimers();
+    await table.close();
+    await connections.database.close();
+  });
+  const here = openPeople(tenant.people);
+  const token = await here.add("ada", ["see"], { osUser: "al" });
+  const there = openPeople(table);
+  expect(await findByToken(there, token)).toBeDefined();
+  return {
+    here,
+    table,
+    connections,
+    query,
+    find: () => findByToken(there, token),
+    directory: openDirectory(table, { osUser: () => "al" }),
+  };
+}
+
 function findByToken(people: People, token: string) {
   return people.findByHash(hashOf(token));
 }
 
-describe("a token", () => {
-  test("belongs to one person, with their rights", async () => {
-    const { people } = open();
-    const ada = await people.add("ada", ["approve", "see"]);
-    const bob = await people.add("bob", ["see"]);
-    expect(ada).toMatch(/^jpd_[\w-]{43}$/);
-    expect(await findByToken(people, ada)).toEqual({ name: "ada", rights: ["see", "approve"] });
-    expect(await findByToken(people, bob)).toEqual({ name: "bob", rights: ["see"] });
-    expect(await people.list()).toHaveLength(2);
+describe.each(EVERY_PLACE)("in $name,", ({ create }) => {
+  describe("a token", () => {
+    test("belongs to one person, with their rights", async () => {
+      const { people } = await create();
+      const ada = await people.add("ada", ["approve", "see"]);
+      const bob = await people.add("bob", ["see"]);
+      expect(ada).toMatch(/^jpd_[\w-]{43}$/);
+      expect(await findByToken(people, ada)).toEqual({ name: "ada", rights: ["see", "approve"] });
+      expect(await findByToken(people, bob)).toEqual({ name: "bob", rights: ["see"] });
+      expect(await people.list()).toHaveLength(2);
+    });
+
+    test.each(["", "jpd_", "x"])("belongs to no one if it is unknown: %j", async (token) => {
+      const { people } = await create();
+      expect(await findByToken(people, token)).toBeUndefined();
+      await people.add("ada", ["see"]);
+      expect(await findByToken(people, token)).toBeUndefined();
+    });
+
+    test("does not work for a new person with the name of someone who was removed", async () => {
+      counters("T-DESK-6");
+      const { people } = await create();
+      const token = await people.add("ada", ["see"]);
+      await people.remove("ada");
+      await people.add("ada", ["see"]);
+      expect(await findByToken(people, token)).toBeUndefined();
+    });
   });
 
-  test.each(["", "jpd_", "x"])("belongs to no one if it is unknown: %j", async (token) => {
-    const { people } = open();
-    expect(await findByToken(people, token)).toBeUndefined();
-    await people.add("ada", ["see"]);
-    expect(await findByToken(people, token)).toBeUndefined();
+  describe("a name", () => {
+    test.each([
+      "",
+      "x".repeat(65),
+      " ada",
+      "ada ",
+      "a\nb",
+      "a\r\nset-cookie: x",
+      "a\u001b[31m",
+      "a\u202eb",
+      "a\u200bb",
+      "a\u2028b",
+      "\ud800",
+      "\u3164",
+      "ada\ufe0f",
+      "ad\u034fa",
+      "\u2800",
+    ])("cannot be %j", async (name) => {
+      const { people } = await create();
+      await expect(people.add(name, ["see"])).rejects.toMatchObject({ code: "invalid_name" });
+      expect(await people.list()).toEqual([]);
+    });
+
+    test.each(["ada", "Ada Lovelace", "Žofie", "李", "__proto__", "x".repeat(64)])(
+      "can be %j",
+      async (name) => {
+        const { people, other } = await create();
+        await people.add(name, ["see"]);
+        expect(await other.list()).toEqual([{ name, rights: ["see"] }]);
+      },
+    );
+
+    test.each([
+      ["ada", "ADA"],
+      ["zo\u00eb", "zoe\u0308"],
+      ["ada", "ａｄａ"],
+      ["ada", "\u0430da"],
+      ["ada", "\u0430\u0501\u0430"],
+      ["BOB", "\u0412\u041e\u0412"],
+      ["ion", "\u03b9\u03bfn"],
+      ["stra\u00dfe", "STRASSE"],
+      ["Gro\u00df", "Gro\u1e9e"],
+      ["Gro\u1e9e", "gross"],
+      ["Ada Lovelace", "Ada  Lovelace"],
+      ["Ada Lovelace", "Ada\u00a0Lovelace"],
+    ])("is taken if another name only looks different: %j by %j", async (first, second) => {
+      counters("T-DESK-7");
+      const { people } = await create();
+      await people.add(first, ["see"]);
+      await expect(people.add(second, ["see"])).rejects.toMatchObject({ code: "person_exists" });
+    });
   });
 
+  test("people who are added at the same time are all kept, in order", async () => {
+    const { people } = await create();
+    await Promise.all(["a", "b", "c", "d"].map((name) => people.add(name, ["see"])));
+    expect((await people.list()).map(({ name }) => name)).toEqual(["a", "b", "c", "d"]);
+  });
+
+  test("changes by several processes at the same time are all kept", async () => {
+    const { people, other } = await create();
+    await people.add("old", ["see"]);
+    const names = ["a", "b", "c", "d", "e", "f"];
+    await Promise.all([...names.map((name) => other.add(name, ["see"])), other.remove("old")]);
+    expect((await people.list()).map(({ name }) => name).toSorted()).toEqual(names);
+  });
+
+  test("removing someone unknown changes nothing", async () => {
+    const { people } = await create();
+    expect(await people.remove("ada")).toBe(false);
+  });
+
+  describe("an absence", () => {
+    test("lets another decide until it ends, by its date or by a word", async () => {
+      const { people, directoryFor } = await create();
+      await people.add("ada", ["see"], { roles: ["finance"] });
+      await people.add("bo", ["see"], { osUser: "bb" });
+      const until = new Date("2026-01-31T09:00:00Z");
+      expect(await people.setAway("ada", { to: "BO", until })).toBe(true);
+      const at = (time: string) =>
+        directoryFor({ osUser: () => "bb", now: () => new Date(time) }).findHere();
+      const standing = {
+        name: "bo",
+        roles: [],
+        standsInFor: [{ name: "ada", roles: ["finance"] }],
+      };
+      expect(at("2026-01-31T08:59:59Z")).toEqual(standing);
+      expect(at("2026-01-31T09:00:00Z")).toEqual({ name: "bo", roles: [] });
+      expect((await people.list())[0]).toMatchObject({ name: "ada", away: { to: "bo", until } });
+      await people.setAway("ada");
+      expect(at("2026-01-31T08:00:00Z")).toEqual({ name: "bo", roles: [] });
+    });
+
+    test("needs someone else who is known", async () => {
+      const { people } = await create();
+      await people.add("ada", ["see"]);
+      const until = new Date("2026-01-31T09:00:00Z");
+      const coded = (name: string, to: string) =>
+        people.setAway(name, { to, until }).catch((error: unknown) => (error as JpError).code);
+      expect([
+        await coded("ada", "bo"),
+        await coded("ada", "Ada"),
+        await coded("cy", "ada"),
+      ]).toEqual(["person_not_found", "invalid_absence", false]);
+    });
+  });
+
+  describe("a role", () => {
+    test("is stored with the person, and how they are known on a terminal", async () => {
+      const { people, directoryFor } = await create();
+      await people.add("ada", ["see"], { roles: ["finance", "Finance"], osUser: "al" });
+      await people.add("sam", ["see"], { osUser: "sm" });
+      const directory = directoryFor({ osUser: () => "al" });
+      expect([await people.list(), directory.list(), directory.findHere()]).toEqual([
+        [
+          { name: "ada", rights: ["see"], roles: ["finance"], osUser: "al" },
+          { name: "sam", rights: ["see"], osUser: "sm" },
+        ],
+        [
+          { name: "ada", roles: ["finance"] },
+          { name: "sam", roles: [] },
+        ],
+        { name: "ada", roles: ["finance"] },
+      ]);
+      expect(directoryFor({ osUser: () => "root" }).findHere()).toBeUndefined();
+    });
+
+    test("is changed without a new token, and what is not given stays", async () => {
+      const { people } = await create();
+      const token = await people.add("ada", ["see"], { roles: ["finance"], osUser: "al" });
+      expect(await people.change("Ada", { roles: [] })).toBe(true);
+      expect(await findByToken(people, token)).toEqual({
+        name: "ada",
+        rights: ["see"],
+        osUser: "al",
+      });
+      expect(await people.change("ada", { osUser: "", rights: ["answer"] })).toBe(true);
+      expect(await findByToken(people, token)).toEqual({ name: "ada", rights: ["answer"] });
+      expect(await people.change("bob", { roles: ["finance"] })).toBe(false);
+    });
+
+    test("is refused if it only looks like another, and so is the OS user of someone else", async () => {
+      counters("T-PEOPLE-1");
+      const { people } = await create();
+      await people.add("ada", ["see"], { roles: ["finance"], osUser: "al" });
+      const adding = (settings: PersonSettings) =>
+        people.add("bob", ["see"], settings).catch((error: unknown) => (error as JpError).code);
+      expect([
+        await adding({ roles: ["fin\u0430nce"] }),
+        await adding({ roles: ["a\nb"] }),
+        await adding({ osUser: "al" }),
+      ]).toEqual(["role_exists", "invalid_name", "os_user_taken"]);
+      expect(await people.list()).toHaveLength(1);
+    });
+  });
+});
+
+describe("a token in a file", () => {
   test("is stored only as a hash, in a file that only the user can read", async () => {
     counters("T-DESK-6");
     const { people, file, folder } = open();
@@ -48,85 +303,6 @@ describe("a token", () => {
     expect(await openPeople(folder).remove("ADA")).toBe(true);
     expect(await findByToken(people, token)).toBeUndefined();
   });
-
-  test("does not work for a new person with the name of someone who was removed", async () => {
-    counters("T-DESK-6");
-    const { people } = open();
-    const token = await people.add("ada", ["see"]);
-    await people.remove("ada");
-    await people.add("ada", ["see"]);
-    expect(await findByToken(people, token)).toBeUndefined();
-  });
-});
-
-describe("a name", () => {
-  test.each([
-    "",
-    "x".repeat(65),
-    " ada",
-    "ada ",
-    "a\nb",
-    "a\r\nset-cookie: x",
-    "a\u001b[31m",
-    "a\u202eb",
-    "a\u200bb",
-    "a\u2028b",
-    "\ud800",
-    "\u3164",
-    "ada\ufe0f",
-    "ad\u034fa",
-    "\u2800",
-  ])("cannot be %j", async (name) => {
-    const { people } = open();
-    await expect(people.add(name, ["see"])).rejects.toMatchObject({ code: "invalid_name" });
-    expect(await people.list()).toEqual([]);
-  });
-
-  test.each(["ada", "Ada Lovelace", "Žofie", "李", "__proto__", "x".repeat(64)])(
-    "can be %j",
-    async (name) => {
-      const { people, folder } = open();
-      await people.add(name, ["see"]);
-      expect(await openPeople(folder).list()).toEqual([{ name, rights: ["see"] }]);
-    },
-  );
-
-  test.each([
-    ["ada", "ADA"],
-    ["zo\u00eb", "zoe\u0308"],
-    ["ada", "ａｄａ"],
-    ["ada", "\u0430da"],
-    ["ada", "\u0430\u0501\u0430"],
-    ["BOB", "\u0412\u041e\u0412"],
-    ["ion", "\u03b9\u03bfn"],
-    ["stra\u00dfe", "STRASSE"],
-    ["Gro\u00df", "Gro\u1e9e"],
-    ["Gro\u1e9e", "gross"],
-    ["Ada Lovelace", "Ada  Lovelace"],
-    ["Ada Lovelace", "Ada\u00a0Lovelace"],
-  ])("is taken if another name only looks different: %j by %j", async (first, second) => {
-    counters("T-DESK-7");
-    const { people } = open();
-    await people.add(first, ["see"]);
-    await expect(people.add(second, ["see"])).rejects.toMatchObject({ code: "person_exists" });
-  });
-});
-
-test("people who are added at the same time are all kept, in order", async () => {
-  const { people } = open();
-  await Promise.all(["a", "b", "c", "d"].map((name) => people.add(name, ["see"])));
-  expect((await people.list()).map(({ name }) => name)).toEqual(["a", "b", "c", "d"]);
-});
-
-test("changes by several processes at the same time are all kept", async () => {
-  const { people, folder } = open();
-  await people.add("old", ["see"]);
-  const names = ["a", "b", "c", "d", "e", "f"];
-  await Promise.all([
-    ...names.map((name) => openPeople(folder).add(name, ["see"])),
-    openPeople(folder).remove("old"),
-  ]);
-  expect((await people.list()).map(({ name }) => name).toSorted()).toEqual(names);
 });
 
 test("the person of that name is removed if two in a file from elsewhere look alike", async () => {
@@ -137,11 +313,6 @@ test("the person of that name is removed if two in a file from elsewhere look al
   writeFileSync(file, text.replace(entry, `${entry.replace("ada", "\u0430da")},${entry}`));
   expect(await people.remove("ada")).toBe(true);
   expect((await people.list()).map(({ name }) => name)).toEqual(["\u0430da"]);
-});
-
-test("removing someone unknown changes nothing", async () => {
-  const { people } = open();
-  expect(await people.remove("ada")).toBe(false);
 });
 
 test.each(["", "[]", '{"people":[{"name":"ada","rights":["see"],"token_sha256":""}]}'])(
@@ -166,83 +337,7 @@ test("a file that others could have written lets no one in, and says so", async 
   expect(await findByToken(people, token)).toBeDefined();
 });
 
-describe("an absence", () => {
-  test("lets another decide until it ends, by its date or by a word", async () => {
-    const { people, folder } = open();
-    await people.add("ada", ["see"], { roles: ["finance"] });
-    await people.add("bo", ["see"], { osUser: "bb" });
-    const until = new Date("2026-01-31T09:00:00Z");
-    expect(await people.setAway("ada", { to: "BO", until })).toBe(true);
-    const at = (time: string) =>
-      openDirectory(folder, { osUser: () => "bb", now: () => new Date(time) }).findHere();
-    const standing = { name: "bo", roles: [], standsInFor: [{ name: "ada", roles: ["finance"] }] };
-    expect(at("2026-01-31T08:59:59Z")).toEqual(standing);
-    expect(at("2026-01-31T09:00:00Z")).toEqual({ name: "bo", roles: [] });
-    expect((await people.list())[0]).toMatchObject({ name: "ada", away: { to: "bo", until } });
-    await people.setAway("ada");
-    expect(at("2026-01-31T08:00:00Z")).toEqual({ name: "bo", roles: [] });
-  });
-
-  test("needs someone else who is known", async () => {
-    const { people } = open();
-    await people.add("ada", ["see"]);
-    const until = new Date("2026-01-31T09:00:00Z");
-    const coded = (name: string, to: string) =>
-      people.setAway(name, { to, until }).catch((error: unknown) => (error as JpError).code);
-    expect([await coded("ada", "bo"), await coded("ada", "Ada"), await coded("cy", "ada")]).toEqual(
-      ["person_not_found", "invalid_absence", false],
-    );
-  });
-});
-
-describe("a role", () => {
-  test("is stored with the person, and how they are known on a terminal", async () => {
-    const { people, folder } = open();
-    await people.add("ada", ["see"], { roles: ["finance", "Finance"], osUser: "al" });
-    await people.add("sam", ["see"], { osUser: "sm" });
-    const directory = openDirectory(folder, { osUser: () => "al" });
-    expect([await people.list(), directory.list(), directory.findHere()]).toEqual([
-      [
-        { name: "ada", rights: ["see"], roles: ["finance"], osUser: "al" },
-        { name: "sam", rights: ["see"], osUser: "sm" },
-      ],
-      [
-        { name: "ada", roles: ["finance"] },
-        { name: "sam", roles: [] },
-      ],
-      { name: "ada", roles: ["finance"] },
-    ]);
-    expect(openDirectory(folder, { osUser: () => "root" }).findHere()).toBeUndefined();
-  });
-
-  test("is changed without a new token, and what is not given stays", async () => {
-    const { people } = open();
-    const token = await people.add("ada", ["see"], { roles: ["finance"], osUser: "al" });
-    expect(await people.change("Ada", { roles: [] })).toBe(true);
-    expect(await findByToken(people, token)).toEqual({
-      name: "ada",
-      rights: ["see"],
-      osUser: "al",
-    });
-    expect(await people.change("ada", { osUser: "", rights: ["answer"] })).toBe(true);
-    expect(await findByToken(people, token)).toEqual({ name: "ada", rights: ["answer"] });
-    expect(await people.change("bob", { roles: ["finance"] })).toBe(false);
-  });
-
-  test("is refused if it only looks like another, and so is the OS user of someone else", async () => {
-    counters("T-PEOPLE-1");
-    const { people } = open();
-    await people.add("ada", ["see"], { roles: ["finance"], osUser: "al" });
-    const adding = (settings: PersonSettings) =>
-      people.add("bob", ["see"], settings).catch((error: unknown) => (error as JpError).code);
-    expect([
-      await adding({ roles: ["fin\u0430nce"] }),
-      await adding({ roles: ["a\nb"] }),
-      await adding({ osUser: "al" }),
-    ]).toEqual(["role_exists", "invalid_name", "os_user_taken"]);
-    expect(await people.list()).toHaveLength(1);
-  });
-
+describe("a role in a file", () => {
   test("belongs to no one on a terminal if a file gives two people the same OS user", async () => {
     counters("T-PEOPLE-1");
     const { people, file, folder } = open();
@@ -264,4 +359,132 @@ describe("a role", () => {
       people: [{ ...newer, roles: ["finance"], auth: [{ os_user: "ada" }, { passkey: "k" }] }],
     });
   });
+});
+
+describe("people in PostgreSQL", () => {
+  test("are stored with hashes of their tokens only", async () => {
+    counters("T-DESK-6");
+    const { tenant, query } = await openTenants();
+    const token = await openPeople(tenant.people).add("ada", ["see"]);
+    const rows = await query("select * from jp.people where tenant = $1");
+    expect(rows).toMatchObject([{ name: "ada", person: expect.stringContaining(hashOf(token)) }]);
+    expect(JSON.stringify(rows)).not.toContain(token.slice("jpd_".length));
+  });
+
+  test("are known at once where someone was added elsewhere", async () => {
+    const { tenant, other } = await openTenants();
+    const [here, there] = [openPeople(tenant.people), openPeople(other.people)];
+    await here.add("ada", ["see"]);
+    expect(await there.list()).toHaveLength(1);
+    const token = await here.add("bob", ["see"]);
+    expect(await findByToken(there, token)).toMatchObject({ name: "bob" });
+  });
+
+  describe("who were removed elsewhere", () => {
+    test("have no token that works once the database has told of it", async () => {
+      counters("T-DESK-6");
+      const { here, table, connections, find, directory } = await openElsewhere();
+      vi.advanceTimersByTime(2000);
+      await expect.poll(() => connections.channel.isConnected).toBe(true);
+      await table.load();
+      expect(directory.findHere()).toBeDefined();
+      await here.remove("ada");
+      await expect.poll(() => directory.findHere()).toBeUndefined();
+      expect(await find()).toBeUndefined();
+    });
+
+    test("have no token that works after two seconds if no one has told of it", async () => {
+      counters("T-PEOPLE-6");
+      counters("T-DESK-6");
+      const { query, find, directory } = await openElsewhere();
+      await query("delete from jp.people where tenant = $1");
+      expect(await find()).toBeDefined();
+      vi.advanceTimersByTime(2000);
+      await expect.poll(() => directory.findHere()).toBeUndefined();
+      expect(await find()).toBeUndefined();
+    });
+
+    test("have no token that works after five seconds if the database cannot be reached", async () => {
+      counters("T-PEOPLE-6");
+      counters("T-DESK-6");
+      const { connections, find } = await openElsewhere();
+      await connections.database.close();
+      expect(await find()).toBeDefined();
+      vi.advanceTimersByTime(5001);
+      await expect(find()).rejects.toMatchObject({ code: "store_unreachable" });
+    });
+  });
+
+  test("are not lost when several change them at once, and no one counts twice", async () => {
+    counters("T-PEOPLE-6");
+    const { tenant, other } = await openTenants();
+    const all = [openPeople(tenant.people), openPeople(other.people)];
+    await all[0]?.add("ada", ["see"]);
+    const passkey = {
+      type: "passkey",
+      id: "k",
+      public: {},
+      added: "",
+      rpId: "x",
+      counter: 1,
+    } as const;
+    await all[0]?.addKey("ada", passkey);
+    const counted = await Promise.all(all.map((people) => people.countUse("ada", "k", 2)));
+    expect(counted.filter(Boolean)).toEqual([true]);
+    const added = await Promise.allSettled(all.map((people) => people.add("bob", ["see"])));
+    expect(added.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    await Promise.all([
+      all[0]?.change("ada", { roles: ["a"] }),
+      all[1]?.change("bob", { roles: ["b"] }),
+    ]);
+    expect(await all[1]?.list()).toMatchObject([
+      { name: "ada", roles: ["a"], keys: [{ id: "k", counter: 2 }] },
+      { name: "bob", roles: ["b"] },
+    ]);
+  });
+
+  test("let no one in if a row is damaged, and say so", async () => {
+    counters("T-PEOPLE-6");
+    const { tenant, other, query } = await openTenants();
+    const token = await openPeople(tenant.people).add("ada", ["see"]);
+    await query("update jp.people set person = '{}' where tenant = $1");
+    const people = openPeople(other.people);
+    await expect(findByToken(people, token)).rejects.toMatchObject({ code: "people_invalid" });
+    await expect(people.add("bob", [])).rejects.toMatchObject({ code: "people_invalid" });
+    expect(await query("select person from jp.people where tenant = $1")).toEqual([
+      { person: "{}" },
+    ]);
+  });
+
+  test("keep what another version has stored", async () => {
+    const { tenant, query } = await openTenants();
+    const people = openPeople(tenant.people);
+    await people.add("ada", ["see"]);
+    await query(
+      `update jp.people set person = (person::jsonb || '{"locale": "de"}')::text where tenant = $1`,
+    );
+    await people.change("ada", { roles: ["finance"] });
+    expect(
+      await query("select person::json ->> 'locale' as locale from jp.people where tenant = $1"),
+    ).toEqual([{ locale: "de" }]);
+  });
+
+  test("cannot be known without the tables of a store, and the error says what to do", async () => {
+    const tenant = new PostgresTenant({ url: await emptyDatabase(), pid: process.pid });
+    onTestFinished(() => tenant.close());
+    const people = openPeople(tenant.people);
+    await expect(people.list()).rejects.toMatchObject({ code: "store_not_migrated" });
+    await expect(people.add("ada", ["see"])).rejects.toMatchObject({ code: "store_not_migrated" });
+  });
+});
+
+test("people of one tenant are unknown to another", async () => {
+  counters("T-PEOPLE-6");
+  const [one, two] = [await openTenants(), await openTenants()];
+  const token = await openPeople(one.tenant.people).add("ada", ["see"]);
+  const others = openPeople(two.tenant.people);
+  expect([await others.list(), await findByToken(others, token)]).toEqual([[], undefined]);
+  await others.add("ada", ["see"]);
+  await others.remove("ada");
+  expect(await openPeople(one.other.people).list()).toHaveLength(1);
 });

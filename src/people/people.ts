@@ -1,5 +1,5 @@
 /**
- * Stores the people whom decisions can be for, and who may use the desk, in a private file of the user. Of tokens, it has only
+ * Stores the people whom decisions can be for, and who may use the desk: in a private file of the user, or in a database. Of tokens, it has only
  * hashes. What someone may decide is said elsewhere (`conversation/whom.ts`).
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
@@ -13,7 +13,7 @@ import {
   type KnownPerson,
   type PersonSigner,
 } from "../conversation/index.ts";
-import { PrivateFile } from "../storage/index.ts";
+import { type PeopleTable, type PersonRow, PrivateFile } from "../storage/index.ts";
 import {
   arrayField,
   isJsonArray,
@@ -38,7 +38,7 @@ export interface Person {
   readonly rights: readonly Right[];
   /** What they decide for others: see `target`. None if absent. */
   readonly roles?: readonly string[];
-  /** Their name on this machine: whoever uses a terminal as this user is this person. */
+  /** Their name on this machine, or on all that share a database: whoever uses a terminal as this user is this person. */
   readonly osUser?: string;
   /** Someone else decides in their place until then. */
   readonly away?: Absence;
@@ -88,6 +88,8 @@ export const DEFAULT_RIGHTS: readonly Right[] = ["see", "answer", "approve"];
 const TOKEN_PREFIX = "jpd_";
 const SECRET_BYTES = 32;
 const MAX_NAME_LENGTH = 64;
+/** However long a database cannot be reached, a token that was removed is not accepted for longer. */
+const MAX_AGE_MS = 5000;
 /** Control and format characters, line breaks, lone surrogates, what is drawn as nothing, and spaces around. */
 const BAD_NAME = /^\s|\s$|[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
 /** Cyrillic and Greek letters that look like Latin ones, small or capital; those follow in the same order. */
@@ -95,11 +97,12 @@ const LOOKALIKES = "авԁеһніјкӏморԛсѕтхуԝѵαβεηικμνο
 const LATIN = "abdehhijklmopqcstxywvabehikmvoptuxy";
 
 /**
- * The people in `people.json` of this folder. The file is read again when it has changed, so that removing a person
- * in another process counts at once. Reading throws `people_invalid` if the file is damaged or not private.
+ * The people in `people.json` of a folder, or in a database. The file is read again when it has changed, so that removing a person
+ * in another process counts at once; a database is told of it, which takes a moment. Reading throws `people_invalid` if the file is damaged or not private,
+ * and `store_unreachable`.
  */
-export function openPeople(folder: string): People {
-  return new PeopleFile(folder);
+export function openPeople(place: string | PeopleTable): People {
+  return new StoredPeople(storageOf(place));
 }
 
 export interface DirectoryOptions {
@@ -110,16 +113,16 @@ export interface DirectoryOptions {
   readonly signerOf?: (person: Person | undefined) => PersonSigner;
 }
 
-/** The people in the same file, as those know them who let someone decide. */
+/** The same people, as those know them who let someone decide. Those in a database have to be loaded. */
 export function openDirectory(
-  folder: string,
+  place: string | PeopleTable,
   { osUser = () => userInfo().username, now = () => new Date(), signerOf }: DirectoryOptions = {},
 ): Directory {
-  const file = peopleFile(folder);
-  const known = () => withAbsent(file.read(), now());
+  const storage = storageOf(place);
+  const known = () => withAbsent(storage.read(), now());
   const findHere = () => {
     const user = osUser();
-    const [person, ...others] = file.read().filter((each) => each.osUser === user);
+    const [person, ...others] = storage.read().filter((each) => each.osUser === user);
     // Nobody can be told apart who uses the same account.
     return others.length > 0 ? undefined : person;
   };
@@ -130,7 +133,7 @@ export function openDirectory(
       return person && known().find(({ name }) => name === person.name);
     },
     isSigned: (signed, signature) => {
-      const person = file.read().find(({ name }) => isSameName(name, signed.person));
+      const person = storage.read().find(({ name }) => isSameName(name, signed.person));
       const hash = hashToSign(signed);
       return person?.keys?.some((key) => hasSigned(key, hash, signature)) === true;
     },
@@ -155,6 +158,65 @@ interface StoredPerson extends Person {
   readonly raw?: JsonObject;
 }
 
+interface PeopleStorage {
+  /** Those who are known without waiting. */
+  read(): readonly StoredPerson[];
+  /** Resolves once those are known who are stored now, or were so many milliseconds ago. */
+  load(maxAgeMs?: number): Promise<void>;
+  /** The function returns undefined if there is nothing to do. */
+  change(
+    change: (people: readonly StoredPerson[]) => readonly StoredPerson[] | undefined,
+  ): Promise<void>;
+}
+
+function storageOf(place: string | PeopleTable): PeopleStorage {
+  if (typeof place !== "string") return tableStorage(place);
+  const file = peopleFile(place);
+  return {
+    read: () => file.read(),
+    load: async () => undefined, // Reading looks.
+    change: (change) => file.change(change),
+  };
+}
+
+function tableStorage(table: PeopleTable): PeopleStorage {
+  let known: { readonly rows: readonly PersonRow[]; readonly people: readonly StoredPerson[] } = {
+    rows: [],
+    people: [],
+  };
+  return {
+    read: () => {
+      const rows = table.read();
+      if (known.rows !== rows) known = { rows, people: rows.map(fromRow) };
+      return known.people;
+    },
+    load: (maxAgeMs) => table.load(maxAgeMs),
+    change: (change) =>
+      table.change((rows) =>
+        change(rows.map(fromRow))?.map((person) => ({
+          name: person.name,
+          person: JSON.stringify(toJson(person)),
+        })),
+      ),
+  };
+}
+
+/** Throws `people_invalid`. */
+function fromRow({ name, person }: PersonRow): StoredPerson {
+  try {
+    return fromJson(parseJson(person));
+  } catch (error) {
+    throw new JpError(
+      "people_invalid",
+      `Cannot use the people in the database: ${name}: ${messageOf(error)}`,
+      {
+        hint: "Correct the row in jp.people, or delete it and add the person again.",
+        cause: error,
+      },
+    );
+  }
+}
+
 function peopleFile(folder: string): PrivateFile<readonly StoredPerson[]> {
   return new PrivateFile<readonly StoredPerson[]>(path.join(folder, "people.json"), {
     empty: [],
@@ -169,26 +231,26 @@ function peopleFile(folder: string): PrivateFile<readonly StoredPerson[]> {
   });
 }
 
-class PeopleFile implements People {
-  readonly #file: PrivateFile<readonly StoredPerson[]>;
+class StoredPeople implements People {
+  readonly #storage: PeopleStorage;
 
-  constructor(folder: string) {
-    this.#file = peopleFile(folder);
+  constructor(storage: PeopleStorage) {
+    this.#storage = storage;
   }
 
   async findByHash(hash: string): Promise<Person | undefined> {
     if (!HASH.test(hash)) return undefined;
-    const given = Buffer.from(hash);
-    let found: StoredPerson | undefined;
-    for (const person of this.#file.read()) {
-      // Not `find`: which one it is must not show in the time it takes.
-      if (timingSafeEqual(given, Buffer.from(person.tokenHash))) found = person;
-    }
-    return found === undefined ? undefined : toPerson(found);
+    await this.#storage.load(MAX_AGE_MS);
+    const found = findHashed(this.#storage.read(), hash);
+    if (found !== undefined) return toPerson(found);
+    await this.#storage.load(); // They may have been added elsewhere a moment ago.
+    const added = findHashed(this.#storage.read(), hash);
+    return added && toPerson(added);
   }
 
   async list(): Promise<readonly Person[]> {
-    return this.#file.read().map(toPerson);
+    await this.#storage.load();
+    return this.#storage.read().map(toPerson);
   }
 
   async add(
@@ -198,7 +260,7 @@ class PeopleFile implements People {
   ): Promise<string> {
     assertName(name);
     const token = `${TOKEN_PREFIX}${newSecret()}`;
-    await this.#file.change((people) => {
+    await this.#storage.change((people) => {
       const other = people.find((person) => looksLike(person.name, name));
       if (other !== undefined) {
         throw new JpError("person_exists", `A person named ${other.name} exists already.`, {
@@ -213,7 +275,7 @@ class PeopleFile implements People {
 
   async change(name: string, settings: PersonSettings): Promise<boolean> {
     let isFound = false;
-    await this.#file.change((people) => {
+    await this.#storage.change((people) => {
       const changed = findNamed(people, name);
       isFound = changed !== undefined;
       if (changed === undefined) return undefined;
@@ -226,7 +288,7 @@ class PeopleFile implements People {
 
   async setAway(name: string, away?: Absence): Promise<boolean> {
     let isFound = false;
-    await this.#file.change((people) => {
+    await this.#storage.change((people) => {
       const changed = findNamed(people, name);
       isFound = changed !== undefined;
       if (changed === undefined) return undefined;
@@ -281,7 +343,7 @@ class PeopleFile implements People {
     ) => readonly PersonKey[] | undefined,
   ): Promise<boolean> {
     let isChanged = false;
-    await this.#file.change((people) => {
+    await this.#storage.change((people) => {
       const person = findNamed(people, name);
       const keys = person && change(person.keys ?? [], people);
       isChanged = keys !== undefined;
@@ -292,7 +354,7 @@ class PeopleFile implements People {
 
   async remove(name: string): Promise<boolean> {
     let isFound = false;
-    await this.#file.change((people) => {
+    await this.#storage.change((people) => {
       const removed = findNamed(people, name);
       isFound = removed !== undefined;
       return isFound ? people.filter((person) => person !== removed) : undefined;
@@ -302,6 +364,16 @@ class PeopleFile implements People {
 }
 
 const HASH = /^[0-9a-f]{64}$/;
+
+function findHashed(people: readonly StoredPerson[], hash: string): StoredPerson | undefined {
+  const given = Buffer.from(hash);
+  let found: StoredPerson | undefined;
+  for (const person of people) {
+    // Not `find`: which one it is must not show in the time it takes.
+    if (timingSafeEqual(given, Buffer.from(person.tokenHash))) found = person;
+  }
+  return found;
+}
 
 function findNamed(people: readonly StoredPerson[], name: string): StoredPerson | undefined {
   return (

@@ -6,6 +6,7 @@ import {
   type KeyObject,
   sign,
 } from "node:crypto";
+import { existsSync } from "node:fs";
 import path from "node:path";
 import { hashToSign, type PersonSigner } from "../conversation/index.ts";
 import { PrivateFile, type PrivateFileOptions } from "../storage/index.ts";
@@ -21,7 +22,9 @@ export interface SignerOptions {
 }
 
 export function createSigner({ person, agentSocket }: SignerOptions): PersonSigner {
-  const key = person?.keys?.find((each) => each.type === "ed25519");
+  const own = person?.keys?.filter((each) => each.type === "ed25519") ?? [];
+  // A person of several machines may have a file on each.
+  const key = own.find(({ file }) => file === undefined || existsSync(file)) ?? own[0];
   if (person === undefined || key === undefined) return { sign: () => refuse(person?.name) };
   const { id, file } = key;
   return {

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
-import { chmodSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -105,6 +105,17 @@ describe("a signature with a key file", () => {
       "cannot_sign: This has to be signed, and you have no key for that here.",
     );
   });
+});
+
+test("a person whose first key is in a file of another machine signs with the next one", async () => {
+  const { people, folder, file, id, directory } = await openSigning();
+  const here = await makeKeyFile(folder);
+  const { id: next, publicKey } = readKeyFile(here);
+  const key = { id: next, public: publicKey.toString("base64"), added: "now", file: here };
+  await people.addKey("ada", { type: "ed25519", ...key });
+  expect(directory.findSigner?.()?.key).toContain(id);
+  rmSync(file);
+  expect(await directory.findSigner?.()?.sign(TO_SIGN)).toMatchObject({ key: next });
 });
 
 test("one key belongs to one person", async () => {

@@ -79,11 +79,16 @@ export {
   type StorageErrorCode,
 } from "./storage-error.ts";
 export type {
+  EndedSessions,
   FileEdit,
+  PeopleTable,
+  PersonRow,
   RecordFile,
   RecordFiles,
   RecordPaths,
+  SessionRow,
   SessionStore,
+  SessionTable,
   Tenant,
   WorkspaceCreateOptions,
   WorkspaceStore,

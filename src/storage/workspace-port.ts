@@ -30,8 +30,63 @@ export interface Tenant {
   list(): Promise<readonly string[]>;
   /** The conversations of one. It need not exist yet. */
   open(workspace: string): ConversationStore;
+  readonly people: PeopleTable;
+  readonly sessions: SessionTable;
   /** Ends the connections, also of the stores. */
   close(): Promise<void>;
+}
+
+/** The people of a tenant, in the order in which they were added. */
+export interface PeopleTable {
+  /**
+   * As they were when they were last loaded; the same array until one of them has changed. From the first time on, they are loaded
+   * again within a moment of a change, also by others.
+   */
+  read(): readonly PersonRow[];
+  /**
+   * Resolves once `read` returns what is stored now, or what was stored at most so many milliseconds ago. Throws `store_unreachable`,
+   * `store_not_migrated`, `store_too_new`.
+   */
+  load(maxAgeMs?: number): Promise<void>;
+  /**
+   * One change at a time, whoever makes it. `change` returns undefined if there is nothing to do. It may be called again if the connection was
+   * lost. Throws what it throws, and the same as `load`.
+   */
+  change(change: (people: readonly PersonRow[]) => readonly PersonRow[] | undefined): Promise<void>;
+}
+
+/** A person as they are stored. */
+export interface PersonRow {
+  /** Different from all others. */
+  readonly name: string;
+  /** JSON. */
+  readonly person: string;
+}
+
+/** Who is logged in at the desks of a tenant. All methods throw `store_unreachable`. */
+export interface SessionTable {
+  find(key: string): Promise<SessionRow | undefined>;
+  start(session: SessionRow, ended: EndedSessions): Promise<void>;
+  /** Does nothing if it has ended, or was used after `before`. */
+  use(key: string, times: { readonly now: number; readonly before: number }): Promise<void>;
+  end(key: string): Promise<void>;
+}
+
+/** A session at a desk. Times are in milliseconds since 1970. */
+export interface SessionRow {
+  readonly key: string;
+  readonly who: string;
+  readonly startedAt: number;
+  readonly usedAt: number;
+}
+
+/** Those that end when another one starts. */
+export interface EndedSessions {
+  readonly keys: readonly string[];
+  readonly startedBefore: number;
+  readonly usedBefore: number;
+  /** How many the same person keeps besides the new one: those that were used last. */
+  readonly kept: number;
 }
 
 /** One conversation in a list. */

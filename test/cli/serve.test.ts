@@ -1,10 +1,11 @@
 /** `jp serve` and `jp serve people`. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { get } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
+import { userInfo } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
@@ -264,23 +265,23 @@ test("--all serves the workspaces that jp knows, from anywhere", async () => {
 async function databaseOutside(...workspaces: readonly string[]) {
   const url = await migratedDatabase();
   const tenant = crypto.randomUUID();
-  const place = async (workspace: string) => {
+  const place = async (workspace: string, events = WAITING) => {
     const store = await openStore(url, { tenant, workspace });
     const writer = await store.create({});
-    await writer.append(...WAITING);
+    await writer.append(...events);
     await writer.release();
     await store.close?.();
   };
   for (const workspace of workspaces) await place(workspace);
   const project = new Project({ isBare: true });
-  const folder = path.join(project.home, ".config", "jp");
-  mkdirSync(folder, { recursive: true });
-  const configure = (more = "") => {
+  const configure = (more = "", { home }: Project = project) => {
+    const folder = path.join(home, ".config", "jp");
+    mkdirSync(folder, { recursive: true });
     const config = lines("[storage]", `url = "${url}"`, `tenant = "${tenant}"`, more);
     writeFileSync(path.join(folder, "config.toml"), config);
   };
   configure();
-  return { project, configure };
+  return { project, configure, place };
 }
 
 async function workspacesOf(url: string, token: string): Promise<readonly unknown[]> {
@@ -300,6 +301,43 @@ describe("with a database and without a clone of the workspace", () => {
     const address = `${url}/api/v1/conversations/${item.conversation}/inquiries/${item.id}/answer`;
     const answered = await call(`${address}?workspace=api`, token, { answer: true });
     expect([answered.status, await workspacesOf(url, token)]).toEqual([200, ["web"]]);
+  });
+
+  test("a person added at one desk answers at another, and one removed there is refused here", async () => {
+    counters("T-DESK-6");
+    const { project, configure } = await databaseOutside("api");
+    const other = new Project({ isBare: true });
+    configure("", other);
+    const [here, there] = [await start(project, "--all"), await start(other, "--all")];
+    const token = await addPerson(project, "ada", "--roles", "finance");
+    const item = await firstPending(there.url, token);
+    expect((await answer(there.url, token, item)).status).toBe(200);
+    await other.jp("serve", "people", "set", "ada", "--rights", "see");
+    expect((await project.jp("serve", "people", "ls")).stdout).toBe("ada (see; roles: finance)\n");
+    await project.jp("serve", "people", "rm", "ada");
+    for (const { url } of [here, there]) {
+      const statusThere = async () => (await call(`${url}/api/v1/me`, token)).status;
+      await expect.poll(statusThere, { timeout: 10_000 }).toBe(401);
+    }
+    expect(existsSync(path.join(project.data, "people.json"))).toBe(false);
+  });
+
+  test("a role that someone is given on one machine counts on the terminals of another", async () => {
+    counters("T-PEOPLE-1");
+    const { project, configure, place } = await databaseOutside();
+    const forAny = [{ role: "finance" }];
+    await place(
+      "api",
+      WAITING.map((event) => (event.type === "inquiry_request" ? { ...event, forAny } : event)),
+    );
+    const other = new Project({ isBare: true });
+    configure("", other);
+    configure('workspace = "api"');
+    const yes = () => project.jp("inquiry", "answer", "a.q.1", "yes");
+    await addPerson(other, "ada", "--os-user", userInfo().username);
+    expect((await yes()).stderr).toContain("only someone with the role finance can answer this");
+    await other.jp("serve", "people", "set", "ada", "--roles", "finance");
+    expect((await yes()).status).toBe(0);
   });
 
   test("storage.workspace names the one that is served, listed and answered", async () => {

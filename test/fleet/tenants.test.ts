@@ -8,7 +8,8 @@ import {
   runTurn,
   runWorker,
 } from "../../src/index.ts";
-import { copyStore } from "../../src/storage/index.ts";
+import { openPeople, type People } from "../../src/people/index.ts";
+import { copyStore, type SessionTable } from "../../src/storage/index.ts";
 import { answerBy, REST, WAITING } from "../../src/storage/open-question.fixture.ts";
 import { Database } from "../../src/storage/postgres/database.ts";
 import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
@@ -17,6 +18,7 @@ import {
   type RoleKind,
   tenantRoleScript,
 } from "../../src/storage/postgres/roles.ts";
+import { PostgresTenant } from "../../src/storage/postgres/tenant.ts";
 import { codeOf, numbered } from "../../src/storage/record-elements.fixture.ts";
 import { temporaryWorkspace } from "../../src/storage/temporary-workspace.fixture.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
@@ -44,6 +46,8 @@ interface Login {
   /** Of the same role. */
   readonly database: Database;
   readonly role: string;
+  readonly people: People;
+  readonly sessions: SessionTable;
 }
 
 /** The owner of the tables, and logins as the script makes them. */
@@ -65,10 +69,12 @@ async function openTenants() {
     const place = { tenant: nameOf(tenant), workspace: "same" };
     const store = new PostgresStore({ url: address.href, ...place, pid: process.pid });
     const database = new Database(address.href);
+    const shared = new PostgresTenant({ url: address.href, ...place, pid: process.pid });
     onTestFinished(async () => {
-      for (const each of [store, database]) await each.close();
+      for (const each of [store, database, shared]) await each.close();
     });
-    return { store, database, role: name };
+    const people = openPeople(shared.people);
+    return { store, database, role: name, people, sessions: shared.sessions };
   };
   return { owner, login, nameOf };
 }
@@ -266,6 +272,42 @@ test("a reader reads, and writes nothing", async () => {
     "store_denied",
     "store_denied",
   ]);
+});
+
+test("people are changed by the login of a desk, known to all logins of the tenant, and unknown to other tenants", async () => {
+  counters("T-PEOPLE-6");
+  counters("T-TENANT-1");
+  const { login } = await openTenants();
+  const desk = await login("desk", { tenant: "acme", kind: "desk" });
+  const evil = await login("evil", { kind: "desk" });
+  const others = [
+    await login("acme"),
+    await login("worker", { tenant: "acme", kind: "worker" }),
+    await login("auditor", { tenant: "acme", kind: "reader" }),
+  ];
+  await desk.people.add("ada", ["see"]);
+  await desk.people.change("ada", { roles: ["finance"] });
+  const session = { key: "k", who: "w", startedAt: 1, usedAt: 1 };
+  const ended = { keys: [], startedBefore: 0, usedBefore: 0, kept: 1 };
+  await desk.sessions.start(session, ended);
+  await desk.sessions.use("k", { now: 2, before: 1 });
+  expect(await desk.sessions.find("k")).toEqual({ ...session, usedAt: 2 });
+  for (const { people, sessions } of others) {
+    expect(await people.list()).toEqual([{ name: "ada", rights: ["see"], roles: ["finance"] }]);
+    expect([
+      await codeOf(people.add("eve", ["administer"])),
+      await codeOf(people.change("ada", { roles: [] })),
+      await codeOf(people.remove("ada")),
+      await codeOf(sessions.find("k")),
+      await codeOf(sessions.start({ ...session, key: "l" }, ended)),
+    ]).toEqual(Array.from({ length: 5 }, () => "store_denied"));
+  }
+  expect([await evil.people.list(), await evil.sessions.find("k")]).toEqual([[], undefined]);
+  expect([
+    await tryIn(evil, "update jp.people set person = '{}' returning key"),
+    await tryIn(evil, "delete from jp.people returning key"),
+    await tryIn(evil, "delete from jp.desk_sessions returning key"),
+  ]).toEqual([0, 0, 0]);
 });
 
 test("a worker of a fleet continues the turns of each tenant", async () => {

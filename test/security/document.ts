@@ -30,6 +30,8 @@ const OUT_OF_SCOPE = `## Out of scope
   \`make\` and \`git\` read config from there.
 - **Anyone with the user's account, or root.** They have the memory, the keyboard and all files. The record is neither
   signed nor encrypted.
+- **Anyone who can write to the database** that a store is in. They can delete conversations, and say who there is
+  and who may decide. They cannot add an approval to a turn that a machine has signed.
 - **The terminal emulator**: how it draws harmless characters, wide or combined, and letters that look alike.
 - **What a model is told to do** by a workspace's prompts or a tool's text, with the tools it is allowed to use. A
   workspace may choose the model and its system prompt, and enable the read-only file tools.

@@ -1225,7 +1225,7 @@ const people: Area = {
         "Someone decides what is for a role that they do not have: by a name in their config, by a " +
         "name that is that of the role or looks like another, or as one of several people who use the same account.",
       defence:
-        "What is for a role takes a person of the people file. On a terminal that is the only one " +
+        "What is for a role takes a person of the people file, or of the database. On a terminal that is the only one " +
         "whose OS user runs jp, and at the desk the one whose token it is. Names and roles are never " +
         "compared with each other, and none is added that looks like another.",
     },
@@ -1234,7 +1234,7 @@ const people: Area = {
       threat:
         "An answer to what is for a role was written by someone who only says that they have it, or who has lost it since.",
       defence:
-        "The turn that takes an answer up looks for the person in the people file itself, and again " +
+        "The turn that takes an answer up looks for the person itself, in the people file or the database, and again " +
         "before the call runs. A decision that does not hold is void, and is asked again.",
     },
     {
@@ -1261,6 +1261,18 @@ const people: Area = {
         "Votes are on record, and counted by person, one after the other. The turn counts again those who " +
         "may decide. Only people count. Edited arguments start again. Who has started the turn is on " +
         "record, and if it is not known, no one can decide.",
+    },
+    {
+      id: "T-PEOPLE-6",
+      threat:
+        "People are in a database. Another tenant, a damaged row, a notification that was lost or a network that is gone lets " +
+        "someone in, two administrators undo each other's changes, or someone writes to the tables.",
+      defence:
+        "Each tenant has its own people. No one gets in by rows that jp cannot read, or on what a desk has known for more than " +
+        "five seconds. Changes run one after the other, each with all checks. The owner of a desk is never in the " +
+        "database. But whoever can write to the tables of people and sessions can add a person, a right, a role or a key, log in " +
+        "as anyone but an owner, or remove everyone, so that whoever uses a machine decides alone. And whoever controls the accounts " +
+        "of a machine is, on its terminals, each person whose OS user has that name.",
     },
   ],
 };
@@ -1446,7 +1458,7 @@ const signatures: Area = {
         "writes to the record.",
       defence:
         "Whatever takes an answer checks the signature before it records it, and the turn checks it again, with the keys in " +
-        "the people file, before anything runs. Whoever can write that file can add a key.",
+        "the people file or the database, before anything runs. Whoever can write there can add a key.",
     },
     {
       id: "T-SIGN-2",

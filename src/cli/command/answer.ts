@@ -77,7 +77,7 @@ export async function answerFromCommandLine({
     );
   }
   const { config } = await trustedConfig(context, {});
-  const directory = directoryOf(context);
+  const directory = await directoryOf(context);
   if (options.cancel !== true) assertForUser(row, config.user?.name, directory);
   const prompter = findQuietPrompter(context, config, {});
   const isContinued = options.continue === true;
@@ -363,6 +363,7 @@ async function askUntilAnswered(
   context: CommandContext,
 ): Promise<ReplyOrCancel | undefined> {
   const { clock, workspace } = context;
+  const directory = await directoryOf(context);
   const done = new AbortController();
   const elsewhere = new AbortController();
   const watching = untilAnswered(workspace.conversations, row, { clock, signal: done.signal }).then(
@@ -372,7 +373,7 @@ async function askUntilAnswered(
     },
     () => undefined, // Answered here; or it cannot be read, which the answer will find out.
   );
-  const asked = ask(row, prompter, { signal: elsewhere.signal, directory: directoryOf(context) });
+  const asked = ask(row, prompter, { signal: elsewhere.signal, directory });
   const reply = await asked.finally(() => done.abort());
   const ended = await watching;
   if (reply !== undefined || ended === undefined) return reply;

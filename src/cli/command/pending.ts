@@ -23,12 +23,9 @@ import {
 import { listPending } from "../../runtime/index.ts";
 import {
   type ConversationStore,
-  type DatabaseOptions,
-  headsFileIn,
   knownWorkspaces,
-  openTenant,
   openWorkspace,
-  userDataFolder,
+  type Tenant,
   type Workspace,
 } from "../../storage/index.ts";
 import { isJpError, messageOf } from "../../util/index.ts";
@@ -89,7 +86,7 @@ async function createIsMine(
 ): Promise<(row: PendingRow) => boolean> {
   if (!rows.some(isForSome)) return () => true;
   const { config } = await trustedConfig(context, {});
-  const directory = directoryOf(context);
+  const directory = await directoryOf(context);
   const claimant = { channel: "cli", name: config.user?.name, auth: "os_user" } as const;
   return (row) => mayDecide(row, identify(row, claimant, directory));
 }
@@ -110,7 +107,7 @@ export async function listEverywhere(
   onProblem: OnProblem,
 ): Promise<readonly PendingRow[]> {
   const rows: PendingRow[] = [];
-  await using everywhere = await openEverywhere(context, onProblem);
+  const everywhere = await openEverywhere(context, onProblem);
   for (const workspace of everywhere.workspaces) {
     try {
       rows.push(...(await listIn(workspace, onProblem)));
@@ -151,8 +148,8 @@ export interface FoundWorkspace {
   readonly conversations: ConversationStore;
 }
 
-/** Workspaces that are open until it is disposed of. */
-export interface Everywhere extends AsyncDisposable {
+/** Workspaces that are open as long as the command runs. */
+export interface Everywhere {
   readonly workspaces: readonly FoundWorkspace[];
   /** Those that were made since. */
   readonly findNew: () => Promise<readonly FoundWorkspace[]>;
@@ -166,25 +163,18 @@ export async function openEverywhere(
   context: CommandContext,
   onProblem: (problem: string) => void,
 ): Promise<Everywhere> {
-  const { database } = context;
-  if (database !== undefined) return openStored(context, database);
+  const tenant = await context.findTenant();
+  if (tenant !== undefined) return openStored(context, tenant);
   return {
     workspaces: openKnown(context, onProblem),
     findNew: async () => [],
-    [Symbol.asyncDispose]: async () => undefined,
   };
 }
 
 /** The one that jp is in has its path, as everywhere else. */
-async function openStored(
-  context: CommandContext,
-  { workspace: named, ...database }: DatabaseOptions,
-): Promise<Everywhere> {
-  const { environment, host } = context;
-  const headsFile = headsFileIn(userDataFolder(environment));
-  const tenant = await openTenant({ ...database, pid: host.pid, headsFile });
+async function openStored(context: CommandContext, tenant: Tenant): Promise<Everywhere> {
   const checkout = findCheckout(context);
-  const own = checkout && (named ?? checkout.findId());
+  const own = checkout && (context.database?.workspace ?? checkout.findId());
   const seen = new Set(own === undefined ? [] : [own]);
   const findNew = async () => {
     const names = (await tenant.list()).filter((name) => !seen.has(name));
@@ -194,7 +184,6 @@ async function openStored(
   return {
     workspaces: [...(checkout === undefined ? [] : [checkout]), ...(await findNew())],
     findNew,
-    [Symbol.asyncDispose]: () => tenant.close(),
   };
 }
 

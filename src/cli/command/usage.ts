@@ -36,7 +36,7 @@ export async function showUsage({ options, context }: Call<UsageFlags>): Promise
   const totals: UsageTotal[] = [];
   const onProblem = (problem: string) => warn(problem, context.output);
   const { all = false } = options;
-  await using everywhere = all ? await openEverywhere(context, onProblem) : undefined;
+  const everywhere = all ? await openEverywhere(context, onProblem) : undefined;
   for (const workspace of everywhere?.workspaces ?? [context.workspace]) {
     try {
       const isDistinct = context.database !== undefined;

@@ -95,7 +95,9 @@ export class Database implements Queries {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await (await this.#pool?.catch(() => undefined))?.end();
+    const pool = this.#pool;
+    this.#pool = undefined;
+    await (await pool?.catch(() => undefined))?.end();
   }
 
   get isClosed(): boolean {

@@ -2,7 +2,7 @@
 import { StorageError } from "../storage-error.ts";
 
 /** Roles that a login is given: what a person or program of this kind does. */
-export type RoleKind = "reader" | "writer" | "worker";
+export type RoleKind = "reader" | "writer" | "desk" | "worker";
 
 /** A login for one tenant, or for all of them (`*`). */
 export interface TenantRole {
@@ -16,9 +16,9 @@ export function groupRolesScript(): string {
   return `${GROUPS}
 grant usage on schema jp to jp_reader, jp_writer;
 grant select on jp.schema_version, jp.tenant_roles, jp.workspaces, jp.conversations, jp.events,
-  jp.chain, jp.files, jp.offers, jp.limits to jp_reader, jp_writer;
+  jp.chain, jp.files, jp.offers, jp.limits, jp.people to jp_reader, jp_writer;
 
--- The command line, the desk, and programs that embed jp.
+-- The command line, and programs that embed jp.
 grant insert, update on jp.workspaces to jp_writer;
 grant insert, update, delete on jp.conversations, jp.offers to jp_writer;
 grant insert, delete on jp.events, jp.files to jp_writer;
@@ -26,6 +26,10 @@ grant insert on jp.chain to jp_writer;
 -- To count against the limits of the tenant, not to change them.
 grant update (lock) on jp.limits to jp_writer;
 grant select, insert, delete on jp.turn_starts to jp_writer;
+
+-- The desk, and those who manage people: whoever can write here says who may decide.
+grant insert, update, delete on jp.people to jp_desk;
+grant select, insert, update, delete on jp.desk_sessions to jp_desk;
 
 -- The queue of pg-boss, if jp store migrate has made it.
 do $$ begin
@@ -56,13 +60,13 @@ do $$
 declare
   name text;
 begin
-  foreach name in array array['jp_reader', 'jp_writer', 'jp_worker'] loop
+  foreach name in array array['jp_reader', 'jp_writer', 'jp_desk', 'jp_worker'] loop
     if not exists (select from pg_roles where rolname = name) then
       execute format('create role %I nologin', name);
     end if;
   end loop;
 end $$;
-grant jp_writer to jp_worker;
+grant jp_writer to jp_desk, jp_worker;
 `;
 
 /** As `create role` takes it without quotes. */

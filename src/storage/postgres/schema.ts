@@ -7,9 +7,10 @@ import type { Database, Queries } from "./database.ts";
 import { LIMIT_FUNCTIONS } from "./limits.ts";
 
 /** Each has a column `tenant`. */
-const TENANT_TABLES = "workspaces conversations events chain files offers limits turn_starts".split(
-  " ",
-);
+const TENANT_TABLES =
+  "workspaces conversations events chain files offers limits turn_starts people desk_sessions".split(
+    " ",
+  );
 
 /**
  * By the login, which no one can choose who can only run SQL. Each table has the tenant in its rows, because a policy that looks into
@@ -153,6 +154,30 @@ const MIGRATIONS: readonly string[] = [
     started_at timestamptz not null default clock_timestamp()
   );
   create index on jp.turn_starts (tenant, started_at);
+
+  -- Whom decisions can be for, and who may use the desk.
+  create table jp.people (
+    key bigint generated always as identity primary key,
+    tenant text not null,
+    name text not null,
+    -- JSON, as in the file of a machine: with a hash of the token, not the token.
+    person text not null,
+    unique (tenant, name)
+  );
+
+  -- Who is logged in on the page of a desk. None of them is the owner of a desk, and nothing in them is secret.
+  create table jp.desk_sessions (
+    tenant text not null,
+    -- A hash.
+    key text not null,
+    -- The hash of the person's token.
+    who text not null,
+    -- In milliseconds since the epoch.
+    started_at bigint not null,
+    used_at bigint not null,
+    primary key (tenant, key)
+  );
+  create index on jp.desk_sessions (tenant, who);
   ${TENANT_TABLES.map(separate).join("")}
   ${LIMIT_FUNCTIONS}
   `,

@@ -1,6 +1,8 @@
 /** The workspaces of one tenant in a database, for programs that work with all of them: over the same connections. */
 import type { Tenant } from "../workspace-port.ts";
+import { PeopleRows } from "./people-rows.ts";
 import { assertVersion } from "./schema.ts";
+import { SessionRows } from "./session-rows.ts";
 import { type Connections, openConnections } from "./channel.ts";
 import { PostgresStore } from "./postgres-store.ts";
 import type { TenantOptions } from "./store-options.ts";
@@ -9,11 +11,15 @@ export class PostgresTenant implements Tenant {
   readonly #options: TenantOptions;
   readonly #connections: Connections;
   readonly #opened = new Map<string, PostgresStore>();
+  readonly people: PeopleRows;
+  readonly sessions: SessionRows;
 
   /** Throws `invalid_store`. Nothing connects before it is used. */
   constructor(options: TenantOptions) {
     this.#options = options;
     this.#connections = openConnections(options.url);
+    this.people = new PeopleRows(this.#connections, this.#tenant);
+    this.sessions = new SessionRows(this.#connections.database, this.#tenant);
   }
 
   async list(): Promise<readonly string[]> {
@@ -21,7 +27,7 @@ export class PostgresTenant implements Tenant {
     await assertVersion(database);
     const rows = await database.query<{ readonly name: string }>({
       text: `select name from jp.workspaces where tenant = $1 order by name collate "C"`,
-      values: [this.#options.tenant ?? "default"],
+      values: [this.#tenant],
     });
     return rows.map(({ name }) => name);
   }
@@ -35,7 +41,12 @@ export class PostgresTenant implements Tenant {
   }
 
   async close(): Promise<void> {
+    await this.people.close();
     for (const store of this.#opened.values()) await store.close();
     await this.#connections.database.close();
+  }
+
+  get #tenant(): string {
+    return this.#options.tenant ?? "default";
   }
 }

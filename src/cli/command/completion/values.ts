@@ -155,8 +155,8 @@ async function findSettings({ word }: Position, context: CommandContext) {
 }
 
 async function findPeople(_position: Position, context: CommandContext) {
-  const { peopleOf } = await loadModule(() => import("../serve/people.ts"));
-  const people = await peopleOf(context).list();
+  const { peopleOf } = await loadModule(() => import("../../directory.ts"));
+  const people = await (await peopleOf(context)).list();
   return people.map(({ name, rights }) => ({ value: name, description: rights.join(", ") }));
 }
 

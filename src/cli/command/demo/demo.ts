@@ -119,6 +119,7 @@ async function createTour(context: CommandContext): Promise<Tour> {
     onOutputGone,
     isReaderGone,
     database: undefined, // The tour leaves nothing behind.
+    findTenant: async () => undefined,
     close: async () => {},
   };
   await using created = await workspace.conversations.create({ title: "The tour" });

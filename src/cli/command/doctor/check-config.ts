@@ -58,7 +58,7 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
     const unusable = findUnusable(foldLayers(layers)).map(
       ({ path: keys, message }) => `${pathToText(keys)}: ${message}`,
     );
-    const unheld = findUnheldRoles(foldLayers(layers), directoryOf(context));
+    const unheld = await findUnheldRoles(foldLayers(layers), context);
     const findings = [...warnings, ...unusable, ...unheld].map((message): Finding => ({
       check,
       state: "warning",
@@ -80,9 +80,14 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
 }
 
 /** What is for a role that no one has, or for more people than there are, waits forever. Without people, the owner decides. */
-function findUnheldRoles(config: PartialConfig, directory: Directory): readonly string[] {
+async function findUnheldRoles(
+  config: PartialConfig,
+  context: CommandContext,
+): Promise<readonly string[]> {
+  let directory: Directory;
   let people: ReturnType<Directory["list"]>;
   try {
+    directory = await directoryOf(context);
     people = directory.list();
   } catch (error) {
     if (!isJpError(error)) throw error;

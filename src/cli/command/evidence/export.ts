@@ -18,7 +18,7 @@ import { JpError, type JsonObject, systemErrorCode } from "../../../util/index.t
 import { type CommandContext, printFields, warn } from "../../context.ts";
 import { parseTime, resolveTargets } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
-import { peopleOf } from "../serve/people.ts";
+import { peopleOf } from "../../directory.ts";
 import { counted, describeFindings } from "./wording.ts";
 
 /** Which conversations. */
@@ -63,7 +63,7 @@ export async function exportToFile({ options, context }: Call<ExportFlags>): Pro
 
 /** With which people sign, as of now. */
 async function listPublicKeys(context: CommandContext) {
-  const people = await peopleOf(context).list();
+  const people = await (await peopleOf(context)).list();
   return people.flatMap(({ name: person, keys = [] }) =>
     keys.map((key) => ({ person, key: publicPartOf(key) })),
   );

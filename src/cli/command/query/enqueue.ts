@@ -32,7 +32,7 @@ export async function enqueue(
     {
       ...(queue !== undefined && { queue }),
       discardsPending: true, // The user was asked about it.
-      directory: directoryOf(context),
+      directory: await directoryOf(context),
       clock: conversation.clock ?? context.clock,
     },
   );

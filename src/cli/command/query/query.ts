@@ -382,7 +382,7 @@ async function assembleTurn(
     ...(answers !== undefined && { answers }),
     allowsForeignTurn: true, // The user was asked about it.
     prompter: offers.besides(withScreen(person ?? noTerminal, view, onlyCall)),
-    directory: directoryOf(context),
+    directory: await directoryOf(context),
     ...(canAsk && {
       menu: menuWithScreen(menuFor(person, config, { context, unsent, conversation }), view),
     }),

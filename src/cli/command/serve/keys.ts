@@ -6,8 +6,9 @@ import { userDataFolder } from "../../../storage/index.ts";
 import { JpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
+import { peopleOf } from "../../directory.ts";
 import { usageError } from "../../exit-status.ts";
-import { notFoundError, peopleOf } from "./people.ts";
+import { notFoundError } from "./people.ts";
 
 interface KeyFlags {
   /** True if no fingerprint is given. */
@@ -22,7 +23,7 @@ export async function addKey({
   options,
   context,
 }: Call<KeyFlags>): Promise<void> {
-  const people = peopleOf(context);
+  const people = await peopleOf(context);
   const isKnown = (await people.list()).some((person) => person.name === name);
   if (!isKnown) throw notFoundError(name);
   const { publicKey, file } = await findKey(options, context);
@@ -76,7 +77,7 @@ export async function listKeys({
   context,
 }: Call<{ readonly format?: "text" | "json" }>): Promise<void> {
   const { output } = context;
-  const people = await peopleOf(context).list();
+  const people = await (await peopleOf(context)).list();
   const all = people.flatMap(({ name, keys = [] }) => keys.map((key) => ({ name, key })));
   if (all.length === 0 && format !== "json") {
     output.notice("No keys yet. To add one: jp serve people key add NAME --new");
@@ -97,7 +98,7 @@ export async function removeKey({
   args: [name = "", id = ""],
   context,
 }: Call<object>): Promise<void> {
-  const people = peopleOf(context);
+  const people = await peopleOf(context);
   const person = (await people.list()).find((each) => each.name === name);
   if (person === undefined) throw notFoundError(name);
   if (!(await people.removeKey(name, id))) {

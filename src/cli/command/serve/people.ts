@@ -3,25 +3,19 @@ import { findSeconds, type PartialConfig } from "../../../config/index.ts";
 import {
   DEFAULT_RIGHTS,
   looksLike,
-  openPeople,
   type Person,
   type PersonSettings,
   type Right,
   RIGHTS,
 } from "../../../people/index.ts";
 import { jsonLine, oneLine } from "../../../render/index.ts";
-import { userDataFolder } from "../../../storage/index.ts";
 import { JpError } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { findDate } from "../../conversations.ts";
+import { peopleOf } from "../../directory.ts";
 import { usageError } from "../../exit-status.ts";
 import { trustedConfig } from "../../trust.ts";
-
-/** The people are the same for all workspaces. */
-export function peopleOf({ environment }: Pick<CommandContext, "environment">) {
-  return openPeople(userDataFolder(environment));
-}
 
 /** The person who logs in with the link is the one who started the server. */
 export function findOwner(
@@ -47,7 +41,7 @@ export async function addPerson({
 }: Call<PersonFlags>): Promise<void> {
   const { rights = DEFAULT_RIGHTS, ...settings } = parseSettings(options);
   const owner = findOwner((await trustedConfig(context, {})).config, context);
-  const token = await peopleOf(context).add(name, rights, settings);
+  const token = await (await peopleOf(context)).add(name, rights, settings);
   const { output } = context;
   const added = describe({ name, rights, ...settings });
   output.notice(`Added ${added}. Their token, which jp will not show again:`);
@@ -68,7 +62,7 @@ export async function changePerson({
   if (Object.keys(settings).length === 0) {
     throw usageError("Nothing to change: give --rights, --roles or --os-user.");
   }
-  const people = peopleOf(context);
+  const people = await peopleOf(context);
   if (!(await people.change(name, settings))) throw notFoundError(name);
   const changed = (await people.list()).find((person) => looksLike(person.name, name));
   if (changed !== undefined) context.output.notice(`Changed ${describe(changed)}.`);
@@ -89,14 +83,15 @@ export async function setPersonAway({
   const now = clock.now();
   const end = parseUntil(until, now);
   if (end <= now) throw usageError(`--until ${oneLine(until)}: expected a time in the future.`);
-  const people = peopleOf(context);
+  const people = await peopleOf(context);
   if (!(await people.setAway(name, { to, until: end }))) throw notFoundError(name);
   output.notice(`${oneLine(to)} decides in place of ${oneLine(name)} until ${localTime(end)}.`);
 }
 
 /** Throws `person_not_found`. */
 export async function setPersonBack({ args: [name = ""], context }: Call<object>): Promise<void> {
-  if (!(await peopleOf(context).setAway(name))) throw notFoundError(name);
+  const people = await peopleOf(context);
+  if (!(await people.setAway(name))) throw notFoundError(name);
   context.output.notice(`${oneLine(name)} is back.`);
 }
 
@@ -142,7 +137,7 @@ export async function listPeople({
   context,
 }: Call<{ readonly format?: "text" | "json" }>): Promise<void> {
   const { output } = context;
-  const people = await peopleOf(context).list();
+  const people = await (await peopleOf(context)).list();
   if (format === "json") {
     for (const { name, rights, roles = [], osUser, away } of people) {
       const absence = away && { to: away.to, until: away.until.toISOString() };
@@ -164,7 +159,8 @@ export async function listPeople({
 
 /** Throws `person_not_found`. */
 export async function removePerson({ args: [name = ""], context }: Call<object>): Promise<void> {
-  if (!(await peopleOf(context).remove(name))) throw notFoundError(name);
+  const people = await peopleOf(context);
+  if (!(await people.remove(name))) throw notFoundError(name);
   context.output.notice(`Removed ${oneLine(name)}. Their token no longer works.`);
 }
 

@@ -15,9 +15,11 @@ import {
   type Desk,
   type DeskService,
   openSessions,
+  openSharedSessions,
   type PageFile,
   type ResumeTurn,
   serveDesk,
+  type Sessions,
 } from "../../../desk/index.ts";
 import { createNotifier, type NotifierOptions } from "../../../notify/index.ts";
 import { jsonLine, oneLine } from "../../../render/index.ts";
@@ -26,12 +28,12 @@ import { makeFolder, userDataFolder } from "../../../storage/index.ts";
 import { abortable, isLoopback, JpError, loadModule, messageOf } from "../../../util/index.ts";
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
-import { directoryOf } from "../../directory.ts";
+import { directoryOf, peopleOf } from "../../directory.ts";
 import { usageError } from "../../exit-status.ts";
 import { wantsPlainText } from "../../host.ts";
 import { trustedConfig, warnWithheld } from "../../trust.ts";
 import { type Everywhere, findCheckout, type FoundWorkspace, openEverywhere } from "../pending.ts";
-import { findOwner, peopleOf } from "./people.ts";
+import { findOwner } from "./people.ts";
 import { TurnRunner } from "./run-turns.ts";
 
 export interface ServeFlags {
@@ -53,7 +55,7 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
   const address = readAddress(options, host.cwd);
   const page = readPage(host.dist);
   const onProblem = (problem: string) => warn(problem, output);
-  await using served = await findWorkspaces(options, context);
+  const served = await findWorkspaces(options, context);
   const { workspaces } = served;
   const trusted = await trustedConfig(context, {});
   warnWithheld(trusted, context);
@@ -61,7 +63,7 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
   using stop = untilSignal(context);
   using outputGone = untilOutputGone(context);
   await using runner = options.run === true ? new TurnRunner(context) : undefined;
-  const directory = directoryOf(context);
+  const directory = await directoryOf(context);
   await using desk = await createDesk(workspaces, {
     clock,
     directory,
@@ -75,12 +77,12 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
   const service = await serveDesk({
     ...address,
     desk,
-    people: peopleOf(context),
+    people: await peopleOf(context),
     directory,
     owner,
-    sessions: openSessions(userDataFolder(context.environment), onProblem),
+    sessions: await openStoredSessions(context, onProblem),
     // New workspaces are part of "all", so whoever may see all of them may see those too.
-    scope: options.all === true ? "all" : (workspaces[0]?.root ?? ""),
+    scope: options.all === true ? "all" : scopeOf(workspaces, context),
     runs: runner !== undefined,
     page,
     clock,
@@ -96,6 +98,24 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
   await printLinks(service, { options, context }, { workspaces, stopped });
   await abortable(new Promise(() => undefined), stopped).catch(() => undefined);
   await Promise.all([service.close(), runner?.[Symbol.asyncDispose]()]);
+}
+
+async function openStoredSessions(
+  { environment, findTenant }: CommandContext,
+  onProblem: (problem: string) => void,
+): Promise<Sessions> {
+  const own = openSessions(userDataFolder(environment), onProblem);
+  const tenant = await findTenant();
+  return tenant === undefined ? own : openSharedSessions(tenant.sessions, own, onProblem);
+}
+
+/** The same for all desks that serve a workspace, wherever its clone is. No workspace of a database is called like a path, or `all`. */
+function scopeOf(
+  [first]: readonly FoundWorkspace[],
+  { database, workspace }: CommandContext,
+): string {
+  if (database === undefined) return first?.root ?? "";
+  return `workspace ${database.workspace ?? workspace.findId() ?? ""}`;
 }
 
 function untilOutputGone(context: CommandContext): Disposable & { readonly signal: AbortSignal } {
@@ -166,7 +186,6 @@ async function findWorkspaces(
   return {
     workspaces: [{ conversations, root: name ?? root }],
     findNew: async () => [],
-    [Symbol.asyncDispose]: async () => undefined,
   };
 }
 

@@ -59,7 +59,7 @@ function defineTenants(group: Command): void {
     .option("--role <name>", "Its name (default: jp_ and the tenant)")
     .addOption(
       new Option("--kind <kind>", "What it is for")
-        .choices(["reader", "writer", "worker"])
+        .choices(["reader", "writer", "desk", "worker"])
         .default("writer"),
     )
     .addHelpText(
@@ -72,9 +72,10 @@ jp runs none of it. The owner of the tables does, once they are there:
 
 A login sees and writes only the conversations of its tenant, whatever SQL it
 runs. The kinds:
-  reader  reads conversations
-  writer  also asks, answers and continues turns: commands and the desk
-  worker  also works on the queue: your own machines only`,
+  reader  reads conversations and people
+  writer  also asks, answers and continues turns: commands
+  desk    also changes people and logins: jp serve, jp serve people
+  worker  a writer that also works on the queue: your own machines only`,
     )
     .action(command(async () => (await import("./store.ts")).printRoles));
   group

@@ -83,7 +83,7 @@ async function callOnce({ args: words, options, context, signal }: ToolRun): Pro
     },
     prompter: findPrompter(context, config, { ...options, sendsWords: false }) ?? noTerminal,
     ...(config.user?.name !== undefined && { userName: config.user.name }),
-    directory: directoryOf(context),
+    directory: await directoryOf(context),
     journal,
     state,
     limits: resolveLimits(config),

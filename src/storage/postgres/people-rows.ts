@@ -1,0 +1,188 @@
+/**
+ * The people of a tenant. Whoever has to know them without waiting reads them as they were loaded last. They are loaded again when
+ * someone has changed them, which the database tells, and every two seconds in case that it cannot.
+ */
+import { createHash } from "node:crypto";
+import { monotonicMs, systemErrorCode } from "../../util/index.ts";
+import type { PeopleTable, PersonRow } from "../workspace-port.ts";
+import { CHANNEL, type ChannelListener, type Connections } from "./channel.ts";
+import type { Queries } from "./database.ts";
+import { assertVersion } from "./schema.ts";
+
+/** How often to look without being told. */
+const LOOK_MS = 2000;
+/** With a hash of the tenant: the locks of jp that are not of a migration. */
+const PEOPLE_LOCK = 0x6a71;
+/** A table or a schema does not exist. */
+const MISSING_CODES = new Set(["42P01", "3F000"]);
+
+type Change = Parameters<PeopleTable["change"]>[0];
+
+interface Loaded {
+  readonly people: readonly PersonRow[];
+  readonly digest: string;
+  /** When the statement was sent. */
+  readonly at: number;
+}
+
+/** A row of the statement that loads them. The name is null if there are none, or if they are the same as before. */
+interface LoadedRow {
+  readonly digest: string;
+  readonly name: string | null;
+  readonly person: string | null;
+}
+
+export class PeopleRows implements PeopleTable {
+  readonly #connections: Connections;
+  readonly #tenant: string;
+  readonly #hearing: ChannelListener;
+  readonly #notice: string;
+  #loaded: Loaded | undefined;
+  #loading: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+  /** In the order in which they were asked for. */
+  #lastChange: Promise<unknown> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #isHearing = false;
+
+  constructor(connections: Connections, tenant: string) {
+    this.#connections = connections;
+    this.#tenant = tenant;
+    // Other tenants can hear it.
+    this.#notice = `p${createHash("sha256").update(tenant).digest("hex")}`;
+    const reload = () => void this.load().catch(() => undefined); // Tried again.
+    this.#hearing = {
+      onNotice: (payload) => {
+        if (payload === this.#notice) reload();
+      },
+      onConnected: reload,
+    };
+  }
+
+  read(): readonly PersonRow[] {
+    if (this.#loaded === undefined) throw new Error("the people are read before they are loaded");
+    return this.#loaded.people;
+  }
+
+  async load(maxAgeMs = 0): Promise<void> {
+    const age = monotonicMs() - (this.#loaded?.at ?? Number.NEGATIVE_INFINITY);
+    if (maxAgeMs > 0 && age <= maxAgeMs) return;
+    // One that runs may have looked before what the caller knows of. However many call, one waits for it.
+    this.#next ??= this.#loadNext();
+    await this.#next;
+  }
+
+  change(change: Change): Promise<void> {
+    const write = () => this.#change(change);
+    const done = this.#lastChange.then(write, write);
+    this.#lastChange = done;
+    return done;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    if (this.#isHearing) await this.#connections.channel.remove(this.#hearing);
+    this.#isHearing = false;
+  }
+
+  async #change(change: Change): Promise<void> {
+    let written: readonly PersonRow[] | undefined;
+    await this.#explain(
+      this.#connections.database.transaction(async (queries, isRepeated) => {
+        await queries.query({
+          text: "select pg_advisory_xact_lock($1, hashtext($2))",
+          values: [PEOPLE_LOCK, this.#tenant],
+        });
+        const before = await this.#select(queries);
+        // The first time was committed, and only the word of it was lost.
+        if (isRepeated && written !== undefined && isSame(before, written)) return;
+        written = change(before);
+        if (written !== undefined) await this.#write(queries, written);
+      }),
+    );
+    if (written !== undefined) await this.load();
+  }
+
+  async #loadNext(): Promise<void> {
+    await this.#loading?.catch(() => undefined);
+    this.#next = undefined;
+    this.#loading = this.#explain(this.#load());
+    await this.#loading;
+  }
+
+  /** Reads no person again if none has changed, whoever may have changed them. */
+  async #load(): Promise<void> {
+    const at = monotonicMs();
+    const { digest: known = "", people: before = [] } = this.#loaded ?? {};
+    const rows = await this.#connections.database.query<LoadedRow>({
+      name: "jp_people",
+      text: `with people as (select key, name, person from jp.people where tenant = $1),
+        known as (select encode(sha256(convert_to(coalesce(
+          string_agg(format('%s %L %L', key, name, person), ',' order by key), ''), 'UTF8')), 'hex') as digest
+          from people)
+        select k.digest, p.name, p.person from known k
+        left join people p on k.digest <> $2 order by p.key`,
+      values: [this.#tenant, known],
+    });
+    const digest = rows[0]?.digest ?? "";
+    const people = digest === known ? before : rows.flatMap(toPersonRow);
+    this.#loaded = { people, digest, at };
+    this.#keepFresh();
+  }
+
+  /** A command that ends sooner does not listen. */
+  #keepFresh(): void {
+    const { channel, database } = this.#connections;
+    if (database.isClosed) return;
+    this.#timer ??= setInterval(() => {
+      if (this.#isHearing) channel.connect();
+      else channel.add(this.#hearing);
+      this.#isHearing = true;
+      void this.load(LOOK_MS / 2).catch(() => undefined);
+    }, LOOK_MS).unref();
+  }
+
+  async #select(queries: Queries): Promise<readonly PersonRow[]> {
+    return queries.query<PersonRow & Record<string, string>>({
+      text: "select name, person from jp.people where tenant = $1 order by key",
+      values: [this.#tenant],
+    });
+  }
+
+  async #write(queries: Queries, people: readonly PersonRow[]): Promise<void> {
+    const names = people.map(({ name }) => name);
+    await queries.query({
+      text: "delete from jp.people where tenant = $1 and name <> all($2::text[])",
+      values: [this.#tenant, names],
+    });
+    await queries.query({
+      text: `insert into jp.people as p (tenant, name, person)
+        select $1, name, person from unnest($2::text[], $3::text[]) with ordinality as given (name, person, place)
+        order by place
+        on conflict (tenant, name) do update set person = excluded.person where p.person <> excluded.person`,
+      values: [this.#tenant, names, people.map(({ person }) => person)],
+    });
+    await queries.query({ text: `select pg_notify('${CHANNEL}', $1)`, values: [this.#notice] });
+  }
+
+  /** Throws `store_not_migrated`, `store_too_new` if that is why it fails. So the usual way takes one statement. */
+  async #explain<Value>(action: Promise<Value>): Promise<Value> {
+    try {
+      return await action;
+    } catch (error) {
+      if (MISSING_CODES.has(systemErrorCode(error) ?? "")) {
+        await assertVersion(this.#connections.database);
+      }
+      throw error;
+    }
+  }
+}
+
+function toPersonRow({ name, person }: LoadedRow): readonly PersonRow[] {
+  return name === null || person === null ? [] : [{ name, person }];
+}
+
+function isSame(left: readonly PersonRow[], right: readonly PersonRow[]): boolean {
+  return JSON.stringify(left) === JSON.stringify(right);
+}
