@@ -3,12 +3,12 @@
 import process from "node:process";
 import { setFlagsFromString } from "node:v8";
 import { openStore, runWorker } from "jp-ts";
-import pg from "pg";
+import { Pool } from "pg";
 import { createTurnParts } from "./turns.mjs";
 
 setFlagsFromString("--semi-space-growth-factor=1"); // As `jp worker` does.
 const [url, workspace, concurrency] = process.argv.slice(2);
-const pool = new pg.Pool({ connectionString: url, max: 2 });
+const pool = new Pool({ connectionString: url, max: 2 });
 pool.on("error", () => undefined);
 const stop = new AbortController();
 process.on("SIGTERM", () => stop.abort());

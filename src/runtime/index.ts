@@ -34,8 +34,14 @@ export {
 } from "./resuming.ts";
 export { openProviders } from "./providers.ts";
 export { createTurn, type CreateTurnOptions } from "./create-turn.ts";
-export { resumeTurn, runTurn, streamTurn } from "./turn.ts";
-export type { ResumeOptions, TurnOptions, TurnResult, TurnServers } from "./turn-options.ts";
+export { enqueueTurn, resumeTurn, runTurn, streamTurn } from "./turn.ts";
+export type {
+  EnqueueOptions,
+  ResumeOptions,
+  TurnOptions,
+  TurnResult,
+  TurnServers,
+} from "./turn-options.ts";
 export { describeSurroundings } from "./describe-surroundings.ts";
 export {
   configuredSurroundings,
@@ -59,14 +65,7 @@ export {
   serversForTurn,
   type Tools,
 } from "./tools.ts";
-export {
-  enqueueTurn,
-  type EnqueueOptions,
-  type LeftEnd,
-  runWorker,
-  takeTurns,
-  type WorkerOptions,
-} from "./worker.ts";
+export { type LeftEnd, runWorker, takeTurns, type WorkerOptions } from "./worker.ts";
 export { readUsage } from "./read-usage.ts";
 export {
   sumTotals,

@@ -1,7 +1,9 @@
 /** Runs a turn of a program. Apart from `turn.ts`, so that programs load it with their first turn. */
 import {
+  assertNothingWaits,
   type DetachedDenial,
   isBesideReply,
+  startTurn,
   type Turn,
   type TurnEnd,
   withConversation,
@@ -14,7 +16,7 @@ import {
   usageOf,
 } from "../conversation/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
-import { assertNever } from "../util/index.ts";
+import { assertNever, systemClock } from "../util/index.ts";
 import { createTurn, type CreateTurnOptions } from "./create-turn.ts";
 import {
   type DataOf,
@@ -24,7 +26,7 @@ import {
   toDataCheck,
 } from "./data.ts";
 import { createOwnToolbox, openServers } from "./own-tools.ts";
-import type { ResumeOptions, TurnOptions, TurnResult } from "./turn-options.ts";
+import type { EnqueueOptions, ResumeOptions, TurnOptions, TurnResult } from "./turn-options.ts";
 
 /** See `runTurn`. */
 export async function runOwnTurn<Schema extends DataSchema | undefined>(
@@ -42,6 +44,20 @@ export async function resumeOwnTurn<Data>(
   { schema, ...others }: ResumeOptions<Data>,
 ): Promise<TurnResult<Data>> {
   return untilEnd({ ...others, conversation, ...toDataCheck(schema) }, (turn) => turn.resume());
+}
+
+/** See `enqueueTurn`. */
+export async function enqueueOwnTurn(
+  conversation: ConversationWriter,
+  message: string | Message,
+  { queue, discardsPending = false, directory, ...others }: EnqueueOptions,
+): Promise<void> {
+  const { message: request } = await toCheckedMessage(message);
+  if (!discardsPending) assertNothingWaits(conversation, request);
+  const { clock = conversation.clock ?? systemClock } = others;
+  const before = endOf(conversation.stream);
+  await conversation.append(...startTurn(before, request, { clock, directory }));
+  if (queue !== undefined) conversation.leaveTo?.({ queue });
 }
 
 async function untilEnd<Data>(

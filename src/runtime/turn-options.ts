@@ -112,6 +112,17 @@ export interface ResumeOptions<
   readonly schema?: StandardSchema<Data>;
 }
 
+/** How to leave a turn to workers. */
+export interface EnqueueOptions {
+  /** Which workers: see `WorkerOptions.queue`. Those of the conversation by default, which are `default` at first. */
+  readonly queue?: string;
+  /** See `TurnOptions.discardsPending`. */
+  readonly discardsPending?: boolean;
+  /** See `TurnOptions.directory`. */
+  readonly directory?: Directory;
+  readonly clock?: Clock;
+}
+
 /** How a turn ended, told by `type`, and what came of it. */
 export type TurnResult<Data = unknown> = TurnEnd & {
   /** Set if the message has a schema, and the answer fits it. */

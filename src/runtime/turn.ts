@@ -3,7 +3,13 @@ import type { TurnUpdate } from "../agent/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import { type Json, loaderOf } from "../util/index.ts";
 import type { DataOf, DataSchema, Message } from "./data.ts";
-import type { ResumeOptions, TurnOptions, TurnResult, TurnServers } from "./turn-options.ts";
+import type {
+  EnqueueOptions,
+  ResumeOptions,
+  TurnOptions,
+  TurnResult,
+  TurnServers,
+} from "./turn-options.ts";
 
 /**
  * Runs one turn: a message, the assistant's replies, and every tool they call. With a `schema` in the message,
@@ -38,6 +44,19 @@ export async function resumeTurn<
 ): Promise<TurnResult<Data>> {
   const { resumeOwnTurn } = await loadOwnTurn();
   return resumeOwnTurn(conversation, options as ResumeOptions<Data>);
+}
+
+/**
+ * Records a message, and leaves the turn to a worker, which takes it up once the conversation is released. Where the store has no
+ * workers, `recover` does. Throws like `runTurn` for the message, `turn_waiting` and `write_failed`.
+ */
+export async function enqueueTurn(
+  conversation: ConversationWriter,
+  message: string | Message,
+  options: EnqueueOptions = {},
+): Promise<void> {
+  const { enqueueOwnTurn } = await loadOwnTurn();
+  return enqueueOwnTurn(conversation, message, options);
 }
 
 /** Throws `module_not_loaded`. */

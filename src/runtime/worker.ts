@@ -1,41 +1,12 @@
 /** Workers: processes that continue the turns of a store, whoever has left them. */
 import { setTimeout as pause } from "node:timers/promises";
-import { assertNothingWaits, startTurn, type TurnEnd } from "../agent/index.ts";
-import { type ConversationId, type Directory, endOf } from "../conversation/index.ts";
+import type { TurnEnd } from "../agent/index.ts";
+import type { ConversationId } from "../conversation/index.ts";
 import type { ConversationStore, ConversationWriter, RunningWork } from "../storage/index.ts";
-import { type Clock, JpError, type Json, systemClock, toError } from "../util/index.ts";
-import { type Message, toCheckedMessage } from "./data.ts";
+import { JpError, type Json, toError } from "../util/index.ts";
 import type { RecoveredTurn } from "./resuming.ts";
 import { resumeTurn } from "./turn.ts";
 import type { ResumeOptions, TurnResult } from "./turn-options.ts";
-
-/** How to leave a turn to workers. */
-export interface EnqueueOptions {
-  /** Which workers: see `WorkerOptions.queue`. Those of the conversation by default, which are `default` at first. */
-  readonly queue?: string;
-  /** See `TurnOptions.discardsPending`. */
-  readonly discardsPending?: boolean;
-  /** See `TurnOptions.directory`. */
-  readonly directory?: Directory;
-  readonly clock?: Clock;
-}
-
-/**
- * Records a message, and leaves the turn to a worker, which takes it up once the conversation is released. Where the store has no workers,
- * `recover` does. Throws like `runTurn` for the message, `turn_waiting` and `write_failed`.
- */
-export async function enqueueTurn(
-  conversation: ConversationWriter,
-  message: string | Message,
-  { queue, discardsPending = false, directory, ...others }: EnqueueOptions = {},
-): Promise<void> {
-  const { message: request } = await toCheckedMessage(message);
-  if (!discardsPending) assertNothingWaits(conversation, request);
-  const { clock = conversation.clock ?? systemClock } = others;
-  const before = endOf(conversation.stream);
-  await conversation.append(...startTurn(before, request, { clock, directory }));
-  if (queue !== undefined) conversation.leaveTo?.({ queue });
-}
 
 /** What a worker does. */
 export interface WorkerOptions<Data = Json> {

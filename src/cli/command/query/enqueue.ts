@@ -51,11 +51,10 @@ export async function follow(
   const { output, workspace } = context;
   const { conversations } = workspace;
   using stop = untilSignal(context);
-  const changes = new Changes(conversations, id);
-  using _ = changes;
+  using changes = new Changes(conversations, id);
   stop.signal.addEventListener("abort", () => changes.end(), { once: true });
   let shown = 0;
-  for await (const __ of changes) {
+  while (await changes.next()) {
     // First, because what it says to wait for has to be in the record that is read.
     const summary = await conversations.find(id);
     const { stream } = await conversations.load(id);
@@ -94,9 +93,11 @@ function show(
   }
 }
 
-/** One for each time that the conversation may have changed, and one at first. */
-class Changes implements AsyncIterable<void>, Disposable {
+/** Resolves each time that the conversation may have changed, and at first. */
+class Changes implements Disposable {
   readonly #watch: Disposable;
+  /** What listens does not keep the process running. */
+  readonly #alive = setInterval(() => undefined, 2 ** 30);
   #hasChanged = true;
   #isEnded = false;
   #wake = Promise.withResolvers<void>();
@@ -114,24 +115,18 @@ class Changes implements AsyncIterable<void>, Disposable {
     this.#wake.resolve();
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<void, void, undefined> {
-    const alive = setInterval(() => undefined, 2 ** 30); // What listens does not keep the process running.
-    try {
-      while (!this.#isEnded) {
-        if (this.#hasChanged) {
-          this.#hasChanged = false;
-          yield;
-          continue;
-        }
-        await this.#wake.promise;
-        this.#wake = Promise.withResolvers();
-      }
-    } finally {
-      clearInterval(alive);
+  /** False once it has ended. */
+  async next(): Promise<boolean> {
+    while (!this.#hasChanged && !this.#isEnded) {
+      await this.#wake.promise;
+      this.#wake = Promise.withResolvers();
     }
+    this.#hasChanged = false;
+    return !this.#isEnded;
   }
 
   [Symbol.dispose](): void {
+    clearInterval(this.#alive);
     this.#watch[Symbol.dispose]();
   }
 }
