@@ -183,6 +183,8 @@ const BARE_IMPORTS: Readonly<Record<string, string>> = {
   "src/render/highlight.ts": "Code is shown without colours if the highlighter is gone.",
   "src/storage/postgres/database.ts":
     "The driver is not a part of jp, and whoever lacks it is told so.",
+  "src/storage/postgres/wake-ups.ts":
+    "The queue is not a part of jp, and whoever lacks it is told so, or goes without.",
 };
 
 /** On the way of a question from a local tool to a person and back. */

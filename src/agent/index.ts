@@ -46,8 +46,15 @@ export { type Overdue, settleOverdue } from "./route.ts";
 export { type DetachedDenial, TurnState } from "./memory.ts";
 export { createJournal, lastTurn } from "./journal.ts";
 export type { TurnContext } from "./context.ts";
-export { type TraceTurn, Turn, type TurnEnd, type TurnMessage, type TurnSetup } from "./turn.ts";
+export {
+  assertNothingWaits,
+  startTurn,
+  type TraceTurn,
+  Turn,
+  type TurnEnd,
+  type TurnMessage,
+  type TurnSetup,
+} from "./turn.ts";
 export { OUTCOME_UNKNOWN } from "./model-texts.ts";
 export type { Summarizer } from "./summary.ts";
 export { type CompactionSetup, DEFAULT_COMPACTION } from "./compaction-setup.ts";
-export { assertNothingWaits, startTurn } from "./starting.ts";

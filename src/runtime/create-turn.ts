@@ -56,7 +56,8 @@ const MAX_CYCLES = 50;
 
 /** A turn that has not begun. Its `signal` is the caller's to pass on. */
 export function createTurn(options: CreateTurnOptions): Turn {
-  const { clock = systemClock, attachments = [], prompter = noPrompter } = options;
+  const { attachments = [], prompter = noPrompter, conversation } = options;
+  const { clock = conversation.clock ?? systemClock } = options;
   const { answers, menu, observer, validateData } = options;
   const model = toModel(options.model);
   const assistant = withSurroundings(createAssistant(options), options.surroundings);

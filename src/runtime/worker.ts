@@ -27,10 +27,11 @@ export interface EnqueueOptions {
 export async function enqueueTurn(
   conversation: ConversationWriter,
   message: string | Message,
-  { queue, discardsPending = false, directory, clock = systemClock }: EnqueueOptions = {},
+  { queue, discardsPending = false, directory, ...others }: EnqueueOptions = {},
 ): Promise<void> {
   const { message: request } = await toCheckedMessage(message);
   if (!discardsPending) assertNothingWaits(conversation, request);
+  const { clock = conversation.clock ?? systemClock } = others;
   const before = endOf(conversation.stream);
   await conversation.append(...startTurn(before, request, { clock, directory }));
   if (queue !== undefined) conversation.leaveTo?.({ queue });

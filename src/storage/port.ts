@@ -32,7 +32,7 @@ import type {
   VoteCount,
   Timestamp,
 } from "../conversation/index.ts";
-import type { JsonObject } from "../util/index.ts";
+import type { Clock, JsonObject } from "../util/index.ts";
 
 /** Stores conversations. Reading never writes, never locks, and never waits for a writer. */
 export interface ConversationStore {
@@ -177,6 +177,8 @@ export interface LeftTurn {
 export interface ConversationWriter extends AsyncDisposable {
   readonly id: ConversationId;
   readonly metadata: ConversationMetadata;
+  /** What turns go by, unless they are given another one: that of a server which several machines share. Absent for the system's. */
+  readonly clock?: Clock;
   /** Grows with each append. Do not hold on to its entries. */
   readonly stream: ConversationStream;
   /** The problems that were repaired on opening. Only stores whose records can be damaged have it. */

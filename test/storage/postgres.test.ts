@@ -6,9 +6,11 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { at } from "../../src/conversation/events.fixture.ts";
-import { type InquiryId, StreamEntry } from "../../src/conversation/index.ts";
+import { type InquiryId, StreamEntry, timestampFromDate } from "../../src/conversation/index.ts";
 import { createDesk } from "../../src/desk/index.ts";
 import type { Person } from "../../src/people/index.ts";
+import { runTurn } from "../../src/runtime/index.ts";
+import { FakeClock, ScriptedModel } from "../../src/testing/index.ts";
 import { Database } from "../../src/storage/postgres/database.ts";
 import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
 import { publicKeyText } from "../../src/storage/postgres/turn-keys.ts";
@@ -77,6 +79,22 @@ test("a writer whose lease has run out, but that no one has taken over, goes on"
   await expire();
   await writer.append(numbered(0));
   expect(writer.stream.entries.length).toBe(1);
+});
+
+test("turns go by the clock of the store, not by that of the machine", async () => {
+  const clock = new FakeClock();
+  const store = new PostgresStore({
+    url: await migratedDatabase(),
+    workspace: crypto.randomUUID(),
+    pid: 1,
+    clock,
+  });
+  onTestFinished(() => store.close());
+  await using conversation = await store.create({});
+  const model = new ScriptedModel({ replies: ["Hi."] });
+  const { events } = await runTurn({ conversation, model }, "Hello?");
+  const now = timestampFromDate(clock.now());
+  expect(events.map(({ timestamp }) => timestamp)).toEqual(events.map(() => now));
 });
 
 test("entries are stored as text, key by key as they were written", async () => {

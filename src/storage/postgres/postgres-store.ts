@@ -20,7 +20,7 @@ import {
   timestampFromDate,
   titleAndLabels,
 } from "../../conversation/index.ts";
-import { loadModule } from "../../util/index.ts";
+import { type Clock, loadModule, systemClock } from "../../util/index.ts";
 import { answerPending, planAnswer, type SecretOffer } from "../answering.ts";
 import { type ChainHead, findChainLine } from "../chain-growth.ts";
 import { lineOrProblem } from "../fs/read-chain.ts";
@@ -390,7 +390,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
         where c.workspace = $1 and c.id = $2 and not c.is_archived
           and (c.lease_until is null or c.lease_until < clock_timestamp() or c.lease_owner = $3)
           and ${condition}
-        returning ${COLUMNS}, ${notifySql("changed", "c.workspace", "c.id")}`,
+        returning ${COLUMNS}, ${SERVER_MS} as now, ${notifySql("changed", "c.workspace", "c.id")}`,
       values: [workspace ?? null, id, owner, holderOf(this.#options.pid), LEASE_SECONDS],
     });
     if (row === undefined || workspace === undefined) return undefined;
@@ -690,7 +690,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
           insert into jp.events (conversation, tenant, seq, entry)
           select c.key, c.tenant, place - 1, entry from c, unnest($7::text[]) with ordinality as added (entry, place)
           on conflict do nothing
-        ) select ${COLUMNS}, ${notifySql("changed", "c.workspace", "c.id")} from c`,
+        ) select ${COLUMNS}, ${SERVER_MS} as now, ${notifySql("changed", "c.workspace", "c.id")} from c`,
       values: [
         workspace,
         id,
@@ -719,13 +719,15 @@ export class PostgresStore implements ConversationStore, PortableStore {
   }
 
   async #openWriter(
-    row: ConversationRow,
+    row: ConversationRow & { readonly now?: string },
     held: { readonly owner: string; readonly workspace: string },
     known?: readonly StoredEntry[],
   ): Promise<PostgresWriter> {
+    const clock = this.#options.clock ?? clockAt(Number(row.now ?? Date.now()));
     const stored = known ?? (await this.#readHeld(row, held.owner));
     const turn = this.#turnOf(row, stored);
     return new PostgresWriter({
+      clock,
       database: this.#database,
       leases: this.#leases,
       listening: this.#listening,
@@ -906,4 +908,13 @@ export class PostgresStore implements ConversationStore, PortableStore {
   ): Promise<readonly StoredEntry[]> {
     return readEntries(this.#database, { key, from, end });
   }
+}
+
+/** One that shows this time now. All machines of a store go by that of its server. */
+function clockAt(ms: number): Clock {
+  const ahead = ms - Date.now();
+  return {
+    now: () => new Date(Date.now() + ahead),
+    sleep: (time, signal) => systemClock.sleep(time, signal),
+  };
 }

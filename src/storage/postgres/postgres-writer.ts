@@ -12,7 +12,7 @@ import {
   parseMetadata,
   StreamEntry,
 } from "../../conversation/index.ts";
-import { parseJson } from "../../util/index.ts";
+import { type Clock, parseJson } from "../../util/index.ts";
 import { metadataFile } from "../fs/conversation-files.ts";
 import { EVENTS } from "../fs/conversation-folders.ts";
 import { ChainGrowth, type ChainHead, findChainLine } from "../chain-growth.ts";
@@ -56,6 +56,7 @@ export interface WriterParts {
   /** Told what the chain has grown to. Never throws. */
   readonly noteHead?: (end: ChainHead) => Promise<void>;
   readonly wakeUps: WakeUps;
+  readonly clock: Clock;
   readonly stream: ConversationStream;
   readonly turn: LastTurn;
 }
@@ -274,6 +275,10 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
 
   get id(): ConversationId {
     return this.#parts.row.id;
+  }
+
+  get clock(): Clock {
+    return this.#parts.clock;
   }
 
   get metadata(): ConversationMetadata {

@@ -14,7 +14,6 @@ import { directoryOf } from "../../directory.ts";
 import { ExitStatus, INTERRUPTED, WAITING } from "../../exit-status.ts";
 import { activate } from "./conversation.ts";
 import type { ReadyTurn } from "./prepare.ts";
-import type { QueryFlags } from "./query.ts";
 import { printPending } from "./start.ts";
 import type { ViewFlags } from "./view-settings.ts";
 
@@ -22,7 +21,7 @@ import type { ViewFlags } from "./view-settings.ts";
 export async function enqueue(
   context: CommandContext,
   { conversation, message, trusted, prepared }: ReadyTurn,
-  { queue }: Pick<QueryFlags, "queue">,
+  { queue }: { readonly queue?: string },
 ): Promise<void> {
   const { output } = context;
   const { name: author } = trusted.config.user ?? {};
@@ -34,7 +33,7 @@ export async function enqueue(
       ...(queue !== undefined && { queue }),
       discardsPending: true, // The user was asked about it.
       directory: await directoryOf(context),
-      clock: context.clock,
+      clock: conversation.clock ?? context.clock,
     },
   );
   await activate(context, conversation.id);
@@ -57,6 +56,8 @@ export async function follow(
   stop.signal.addEventListener("abort", () => changes.end(), { once: true });
   let shown = 0;
   for await (const __ of changes) {
+    // First, because what it says to wait for has to be in the record that is read.
+    const summary = await conversations.find(id);
     const { stream } = await conversations.load(id);
     const events = lastTurnOf(stream.entries);
     for (const event of events.slice(shown)) show(event, context, format);
@@ -64,10 +65,8 @@ export async function follow(
     shown = events.length;
     const progress = readTurnProgress(events);
     if (progress.next === "done") return;
-    const summary = await conversations.find(id);
-    if (summary?.openTurn?.type !== "waiting_for_input") continue;
-    printPending(stream, context);
-    throw new ExitStatus(WAITING);
+    const isWaiting = summary?.openTurn?.type === "waiting_for_input";
+    if (isWaiting && printPending(stream, context).length > 0) throw new ExitStatus(WAITING);
   }
   output.notice(`No longer following. The turn goes on: jp conversation print ${id}`);
   throw new ExitStatus(INTERRUPTED);

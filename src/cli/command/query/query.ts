@@ -386,7 +386,7 @@ async function assembleTurn(
     ...(canAsk && {
       menu: menuWithScreen(menuFor(person, config, { context, unsent, conversation }), view),
     }),
-    clock: context.clock,
+    clock: conversation.clock ?? context.clock,
     tracesContent: wantsContent(context.environment.variables),
     observer: both(isContinued && !canAsk ? afterFirstEvent(view, load) : view, edits),
   });
