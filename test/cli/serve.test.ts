@@ -340,6 +340,16 @@ describe("with a database and without a clone of the workspace", () => {
     expect((await yes()).status).toBe(0);
   });
 
+  test("jp doctor warns if the people of the machine are not in the database", async () => {
+    const { project, configure } = await databaseOutside();
+    configure('workspace = "api"');
+    await project.jp("--store", "files", "serve", "people", "add", "ada");
+    const warning = "the people of this machine do not count with a database";
+    expect((await project.jp("doctor")).stdout.replaceAll(/\s+/g, " ")).toContain(warning);
+    await addPerson(project, "ada");
+    expect((await project.jp("doctor")).stdout.replaceAll(/\s+/g, " ")).not.toContain(warning);
+  });
+
   test("storage.workspace names the one that is served, listed and answered", async () => {
     const { project, configure } = await databaseOutside("api", "web");
     configure('workspace = "web"');

@@ -1,7 +1,9 @@
 /** What only a store in PostgreSQL does. What every store does is in `stores.test.ts`. */
+import { execFile } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { at } from "../../src/conversation/events.fixture.ts";
 import { type InquiryId, StreamEntry, timestampFromDate } from "../../src/conversation/index.ts";
@@ -441,4 +443,25 @@ test("what is answered at one desk is told at another, also after their connecti
     [first, second],
     [first, second],
   ]);
+});
+
+test("a process goes on after it has closed the connection that listens, although nothing else keeps it running", async () => {
+  const module = new URL("../../src/storage/postgres/channel.ts", import.meta.url);
+  const program = `
+    import { openConnections } from ${JSON.stringify(module.href)};
+    const { channel } = openConnections(${JSON.stringify(await migratedDatabase())});
+    const { promise, resolve } = Promise.withResolvers();
+    const kept = setInterval(() => undefined, 1000);
+    const listener = { onNotice: () => undefined, onConnected: resolve };
+    channel.add(listener);
+    await promise;
+    clearInterval(kept);
+    await channel.remove(listener);
+    process.stdout.write("closed");`;
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    "--input-type=module",
+    "--eval",
+    program,
+  ]);
+  expect(stdout).toBe("closed");
 });

@@ -1,6 +1,5 @@
 /** The one connection on which notifications of a database are heard, however many stores listen to them. */
-import type { Client } from "pg";
-import { Database } from "./database.ts";
+import { Database, type ReferencedClient } from "./database.ts";
 
 export const CHANNEL = "jp";
 
@@ -27,7 +26,7 @@ export interface ChannelListener {
 export class Channel {
   readonly #database: Database;
   readonly #listeners = new Set<ChannelListener>();
-  #client: Client | undefined;
+  #client: ReferencedClient | undefined;
   #isConnecting = false;
 
   constructor(database: Database) {
@@ -51,6 +50,7 @@ export class Channel {
     if (this.#listeners.size > 0) return;
     const client = this.#client;
     this.#client = undefined;
+    client?.ref(); // Otherwise the process could end before whoever waits for this goes on.
     await client?.end().catch(() => undefined);
   }
 

@@ -84,13 +84,14 @@ export class Database implements Queries {
   }
 
   /** A connection of its own, which does not keep the process running. Never tried again here. */
-  async connect(): Promise<Client> {
+  async connect(): Promise<ReferencedClient> {
     const { default: pg } = await loadPg();
     const client = new pg.Client(this.#options());
     client.on("error", () => undefined); // Its `end` event says so too.
     await client.connect();
-    (client as Unreferenced).unref();
-    return client;
+    const referenced = client as ReferencedClient;
+    referenced.unref();
+    return referenced;
   }
 
   async close(): Promise<void> {
@@ -159,7 +160,7 @@ export class Database implements Queries {
 }
 
 /** Part of `pg`, but not of its types. */
-type Unreferenced = Client & { unref(): void };
+export type ReferencedClient = Client & { ref(): void; unref(): void };
 
 async function run<Row extends QueryResultRow>(
   on: Pool | PoolClient,

@@ -44,6 +44,7 @@ export class PeopleRows implements PeopleTable {
   #lastChange: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #isHearing = false;
+  #isClosed = false;
 
   constructor(connections: Connections, tenant: string) {
     this.#connections = connections;
@@ -80,6 +81,7 @@ export class PeopleRows implements PeopleTable {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     clearInterval(this.#timer);
     this.#timer = undefined;
     if (this.#isHearing) await this.#connections.channel.remove(this.#hearing);
@@ -133,8 +135,8 @@ export class PeopleRows implements PeopleTable {
 
   /** A command that ends sooner does not listen. */
   #keepFresh(): void {
-    const { channel, database } = this.#connections;
-    if (database.isClosed) return;
+    const { channel } = this.#connections;
+    if (this.#isClosed) return;
     this.#timer ??= setInterval(() => {
       if (this.#isHearing) channel.connect();
       else channel.add(this.#hearing);

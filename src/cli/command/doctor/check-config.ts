@@ -28,7 +28,8 @@ import {
   type Providers,
 } from "../../../provider/index.ts";
 import { oneLine, shellWord } from "../../../render/index.ts";
-import type { Workspace } from "../../../storage/index.ts";
+import { openPeople } from "../../../people/index.ts";
+import { userDataFolder, type Workspace } from "../../../storage/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { keyVariable, LOCAL_PROVIDERS } from "../../detect-models.ts";
 import { directoryOf } from "../../directory.ts";
@@ -93,7 +94,7 @@ async function findUnheldRoles(
     if (!isJpError(error)) throw error;
     return [error.message];
   }
-  if (people.length === 0) return [];
+  if (people.length === 0) return findUnusedPeople(context);
   const held = people.flatMap(({ roles }) => roles);
   return [...resolveTools(config).values()].flatMap(({ name, target, questions, policy }) => {
     const rules = [...policy.run, ...policy.result].map((rule) => rule.target);
@@ -109,6 +110,20 @@ async function findUnheldRoles(
     const findings = [...unheld.map((role) => `no one has the role ${oneLine(role)}`), ...few];
     return [...new Set(findings)].map((finding) => `${key}: ${finding}`);
   });
+}
+
+/** With a database, those in the file of this machine do not count, and what is for a role is not kept for them. */
+async function findUnusedPeople({
+  database,
+  environment,
+}: CommandContext): Promise<readonly string[]> {
+  if (database === undefined) return [];
+  const unused = await openPeople(userDataFolder(environment)).list();
+  if (unused.length === 0) return [];
+  return [
+    "the people of this machine do not count with a database, which has none: whoever uses a machine decides alone. " +
+      "To add them there: jp serve people add NAME",
+  ];
 }
 
 function findTooFew(target: PeopleTarget, directory: Directory): readonly string[] {
