@@ -36,17 +36,17 @@ const COPY = `
     select c.*, w.last_id from jp.conversations c join jp.workspaces w on w.key = c.workspace
     where w.tenant = $1 and w.name = $2 and c.id = $3
   ), made as (
-    insert into jp.conversations (workspace, id, created_at, metadata, labels, base_config, length,
+    insert into jp.conversations (tenant, workspace, id, created_at, metadata, labels, base_config, length,
       last_event_at, open_turn, ready_at, is_own_turn)
-    select workspace, 'jp-c' || (last_id - 10 * n), to_char(to_timestamp((last_id - 10 * n) / 10.0),
+    select tenant, workspace, 'jp-c' || (last_id - 10 * n), to_char(to_timestamp((last_id - 10 * n) / 10.0),
         'YYYY-MM-DD HH24:MI:SS.MS'), metadata, labels, base_config, length,
       to_char(to_timestamp((last_id - 10 * n) / 10.0), 'YYYY-MM-DD HH24:MI:SS.MS'),
       open_turn, ready_at, is_own_turn
     from template, generate_series($5::int, $4::int, -1) as n
-    returning key, created_at
+    returning tenant, key, created_at
   )
-  insert into jp.events (conversation, seq, entry)
-  select made.key, e.seq,
+  insert into jp.events (tenant, conversation, seq, entry)
+  select made.tenant, made.key, e.seq,
     regexp_replace(e.entry, '"timestamp":"[^"]*"', '"timestamp":"' || made.created_at || '"')
   from made, template join jp.events e on e.conversation = template.key`;
 

@@ -1,19 +1,25 @@
 /**
- * Ends turns and calls that are given up, and questions that cannot be asked. Has the errors for turns that cannot
- * start or continue.
+ * Ends turns and calls that are given up, and questions that cannot be asked, and starts what a person has said to do instead. Has the
+ * errors for turns that cannot start or continue.
  */
 import {
   type CallProgress,
   type ChatRequest,
   type ConversationEvent,
+  type Directory,
+  endOf,
   findRequest,
   type InquiryResponse,
+  lastTurnOf,
+  pendingOf,
   type PermissionProgress,
   readTurnProgress,
   timestampFromDate,
   type ToolCallResponse,
 } from "../conversation/index.ts";
+import type { ConversationWriter } from "../storage/index.ts";
 import { type Clock, JpError } from "../util/index.ts";
+import type { Redirection } from "./memory.ts";
 import type { StopCause } from "./stop-cause.ts";
 import {
   INTERRUPTED_AFTER_ANSWER,
@@ -163,4 +169,56 @@ export function turnWaitingError(id: string): JpError {
 export function foreignTurnError(id: string): JpError {
   const message = `The last turn of ${id} was started elsewhere, or its record has changed since.`;
   return new JpError("foreign_turn", message);
+}
+
+/** Throws `turn_waiting`: what waits would be gone. A message that replaces the turn says so itself. */
+export function assertNothingWaits(
+  { id, stream }: Pick<ConversationWriter, "id" | "stream">,
+  { replacesTurn = false }: Pick<ChatRequest, "replacesTurn">,
+): void {
+  if (replacesTurn) return;
+  const pending = pendingOf(readTurnProgress(lastTurnOf(endOf(stream))));
+  if (pending.length > 0) throw turnWaitingError(id);
+}
+
+/** What the record says of a start. */
+export interface Starter {
+  readonly clock: Clock;
+  /** Who has which roles. Where no one is known, the record does not say who has started it. */
+  readonly directory?: Directory | undefined;
+}
+
+/** Starts the next one with what a person has said in place of a yes. Like the message before, it is answered with data if that was. */
+export function startNext(
+  before: readonly ConversationEvent[],
+  { message: content, by }: Redirection,
+  { clock, directory }: Starter,
+): readonly ConversationEvent[] {
+  const timestamp = timestampFromDate(clock.now());
+  const request = findRequest(before);
+  const { schema, isChecked } = request ?? {};
+  const { name: author = request?.author } = by;
+  return [
+    { type: "turn_end", timestamp, reason: "stopped" },
+    { type: "turn_start", timestamp },
+    {
+      type: "chat_request",
+      timestamp,
+      content,
+      ...(schema !== undefined && { schema }),
+      ...(author !== undefined && { author }),
+      ...startedBy(directory, by),
+      ...(isChecked === true && { isChecked }),
+    },
+  ];
+}
+
+/** Whoever says what to do next starts the next turn. */
+export function startedBy(
+  directory: Directory | undefined,
+  by?: Redirection["by"],
+): { readonly startedBy?: string } {
+  const people = directory?.list() ?? [];
+  const name = by?.auth === undefined ? directory?.findHere()?.name : by.name;
+  return people.length > 0 && name !== undefined ? { startedBy: name } : {};
 }

@@ -3,7 +3,7 @@ export { whomOfTarget } from "./subject.ts";
 export { loadCalls } from "./collected-calls.ts";
 export { loadForms } from "./load-decisions.ts";
 export { type CompactionContext, makeCompaction, recordCompaction } from "./compact.ts";
-export { closeCall, closeTurn } from "./closing.ts";
+export { assertNothingWaits, closeCall, closeTurn } from "./closing.ts";
 export { type DataValidator, type Done, type InvalidData, isBesideReply } from "./data.ts";
 export { guardObserver, warnOnce, withConversation } from "./observer.ts";
 export {
@@ -47,7 +47,6 @@ export { type DetachedDenial, TurnState } from "./memory.ts";
 export { createJournal, lastTurn } from "./journal.ts";
 export type { TurnContext } from "./context.ts";
 export {
-  assertNothingWaits,
   startTurn,
   type TraceTurn,
   Turn,

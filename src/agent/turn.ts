@@ -14,11 +14,9 @@ import {
   type ConversationStream,
   type Directory,
   endOf,
-  findRequest,
   lastTurnOf,
   type MessageFile,
   newCall,
-  pendingOf,
   readTurnProgress,
   recordFiles,
   type StreamEntry,
@@ -34,11 +32,14 @@ import type { ConversationWriter } from "../storage/index.ts";
 import { type Clock, isNotLoaded, type JsonObject, loaderOf } from "../util/index.ts";
 import { CollectedCalls } from "./collected-calls.ts";
 import {
+  assertNothingWaits,
   closeTurnBefore,
   foreignTurnError,
   recordUnscopedQuestions,
+  startedBy,
+  type Starter,
+  startNext,
   turnRunningError,
-  turnWaitingError,
 } from "./closing.ts";
 import {
   causeOf,
@@ -492,12 +493,6 @@ function toTurnEnd(interruption: Interruption): TurnEnd {
   return { type: canBeContinued(interruption) ? "interrupted" : "stopped" };
 }
 
-interface Starter {
-  readonly clock: Clock;
-  /** Who has which roles. Where no one is known, the record does not say who has started it. */
-  readonly directory?: Directory | undefined;
-}
-
 /** `before` are the entries that the record ends with, with the last turn. Throws `nothing_to_replace`, `incomplete_turn`. */
 export function startTurn(
   before: readonly StreamEntry[],
@@ -522,49 +517,4 @@ export function startTurn(
       ...(undone.length > 0 && { undone }),
     },
   ];
-}
-
-/** Throws `turn_waiting`: what waits would be gone. A message that replaces the turn says so itself. */
-export function assertNothingWaits(
-  { id, stream }: Pick<ConversationWriter, "id" | "stream">,
-  { replacesTurn = false }: Pick<TurnMessage, "replacesTurn">,
-): void {
-  if (replacesTurn) return;
-  const pending = pendingOf(readTurnProgress(lastTurnOf(endOf(stream))));
-  if (pending.length > 0) throw turnWaitingError(id);
-}
-
-/** Starts the next one with what a person has said in place of a yes. Like the message before, it is answered with data if that was. */
-export function startNext(
-  before: readonly ConversationEvent[],
-  { message: content, by }: Redirection,
-  { clock, directory }: Starter,
-): readonly ConversationEvent[] {
-  const timestamp = timestampFromDate(clock.now());
-  const request = findRequest(before);
-  const { schema, isChecked } = request ?? {};
-  const { name: author = request?.author } = by;
-  return [
-    { type: "turn_end", timestamp, reason: "stopped" },
-    { type: "turn_start", timestamp },
-    {
-      type: "chat_request",
-      timestamp,
-      content,
-      ...(schema !== undefined && { schema }),
-      ...(author !== undefined && { author }),
-      ...startedBy(directory, by),
-      ...(isChecked === true && { isChecked }),
-    },
-  ];
-}
-
-/** Whoever says what to do next starts the next turn. */
-function startedBy(
-  directory: Directory | undefined,
-  by?: Redirection["by"],
-): { readonly startedBy?: string } {
-  const people = directory?.list() ?? [];
-  const name = by?.auth === undefined ? directory?.findHere()?.name : by.name;
-  return people.length > 0 && name !== undefined ? { startedBy: name } : {};
 }

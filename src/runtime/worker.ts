@@ -1,9 +1,8 @@
 /** Workers: processes that continue the turns of a store, whoever has left them. */
-import { setTimeout as pause } from "node:timers/promises";
 import type { TurnEnd } from "../agent/index.ts";
 import type { ConversationId } from "../conversation/index.ts";
 import type { ConversationStore, ConversationWriter, RunningWork } from "../storage/index.ts";
-import { JpError, type Json, toError } from "../util/index.ts";
+import { JpError, type Json, settlesWithin, toError } from "../util/index.ts";
 import type { RecoveredTurn } from "./resuming.ts";
 import { resumeTurn } from "./turn.ts";
 import type { ResumeOptions, TurnResult } from "./turn-options.ts";
@@ -93,8 +92,7 @@ export async function takeTurns<End extends TurnEnd | undefined>(
   options.onStart?.(work);
   await untilAborted(signal);
   const stopped = work.stop();
-  const isOver = pause(options.graceMs ?? GRACE_MS, undefined, { ref: false });
-  await Promise.race([stopped, isOver]);
+  await settlesWithin(stopped, options.graceMs ?? GRACE_MS);
   turnsEnd.abort();
   await stopped;
 }

@@ -53,6 +53,7 @@ describe("help", () => {
           "  evidence                Export decisions as evidence, and verify it",
           "  attachment|a            Attach files, pages and command output",
           "  serve                   Answer from a browser or a phone",
+          "  worker                  Run the turns of a database, wherever they were left",
           "  store                   Keep conversations in a database",
           "  usage                   Show token usage and costs",
           "  replay                  Renamed to jp conversation verify",

@@ -12,6 +12,7 @@ export interface TenantLimits {
   readonly requests?: number;
 }
 
+/** What one tenant may use. */
 export interface LimitedTenant extends TenantLimits {
   readonly tenant: string;
 }
