@@ -6,7 +6,7 @@ import { openStore, runWorker } from "jp-ts";
 import { Pool } from "pg";
 import { createTurnParts } from "./turns.mjs";
 
-setFlagsFromString("--semi-space-growth-factor=1"); // As `jp worker` does.
+setFlagsFromString("--optimize-for-size"); // As `jp worker` does.
 const [url, workspace, concurrency] = process.argv.slice(2);
 const pool = new Pool({ connectionString: url, max: 2 });
 pool.on("error", () => undefined);

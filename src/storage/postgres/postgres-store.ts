@@ -336,14 +336,8 @@ export class PostgresStore implements ConversationStore, PortableStore {
       ...growthOf(before.with([added]), [added], { wasOwn, signer: this.#signer }),
       links: chain.add([added.entry]),
     };
-    // Whoever has had it open before, and does not know that it was lost, writes nothing more.
-    await queries.query({
-      name: "jp_fence",
-      text: "update jp.conversations set epoch = epoch + 1, lease_owner = null where key = $1",
-      values: [key],
-    });
-    const epoch = String(BigInt(row.epoch) + 1n);
-    await appendRows(queries, { key, tenant: this.#tenant, epoch, length }, growth);
+    const { epoch } = row;
+    await appendRows(queries, { key, tenant: this.#tenant, epoch, length, fences: true }, growth);
     const { readyAt: at } = growth;
     const isWoken = at !== undefined && workspace !== null && !isSilent;
     if (isWoken) await this.#wakeUps.add(queries, { workspace, queue: row.queue, id, at });

@@ -131,6 +131,8 @@ export interface AppendPlace {
   readonly tenant: string;
   readonly epoch: string;
   readonly length: number;
+  /** Whoever has had it open before, and does not know that it was lost, writes nothing more. */
+  readonly fences?: boolean;
 }
 
 /**
@@ -139,7 +141,7 @@ export interface AppendPlace {
  */
 export async function appendRows(
   queries: Queries,
-  { key, tenant, epoch, length }: AppendPlace,
+  { key, tenant, epoch, length, fences = false }: AppendPlace,
   growth: Growth,
 ): Promise<boolean> {
   const rows = await queries.query({
@@ -154,6 +156,8 @@ export async function appendRows(
           is_own_turn = $8,
           turn_key = $9,
           turn_signature = $10,
+          epoch = epoch + $16,
+          lease_owner = case when $16 = 0 then lease_owner end,
           changed = pg_current_xact_id()
         where key = $1 and epoch = $2 and length = $3
         returning key, tenant, workspace, id
@@ -183,6 +187,7 @@ export async function appendRows(
       tenant,
       bytesOf(growth.texts),
       growth.starts,
+      fences ? 1 : 0,
     ],
   });
   return rows.length > 0;
