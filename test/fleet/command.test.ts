@@ -25,13 +25,18 @@ async function openFleet(server: ModelServer) {
 }
 
 /** What it logs, one after the other. */
-function startWorker(project: Project, url: string, ...words: readonly string[]) {
+function startWorker(
+  project: Project,
+  url: string,
+  variables: Readonly<Record<string, string>> = {},
+  ...words: readonly string[]
+) {
   const stop = new AbortController();
   const events: Record<string, unknown>[] = [];
   let tell = Promise.withResolvers<void>();
   const ended = runCommand(["worker", "--format", "json", ...words], {
     cwd: project.root,
-    variables: { ...project.variables, JP_STORE: url },
+    variables: { ...project.variables, ...variables, JP_STORE: url },
     interrupt: stop.signal,
     onOutput: (text) => {
       for (const line of text.split("\n").filter(Boolean)) {
@@ -68,7 +73,11 @@ test("a message that was left to workers waits for an approval, and goes on afte
   ]);
   const conversation = left.stdout.trim();
   const { until } = startWorker(project, url);
-  expect(await until("start")).toMatchObject({ queue: "default", concurrency: 4 });
+  expect(await until("start")).toMatchObject({
+    queue: "default",
+    concurrency: 4,
+    tools: expect.arrayContaining(["deploy"]) as unknown,
+  });
   expect(await until("turn_end")).toMatchObject({ conversation, outcome: "waiting" });
   const [item] = jsonLines(await jp("inquiry", "ls", "--pending", "--format", "json"));
   const { id } = item as { id: string };
@@ -81,7 +90,7 @@ test("--follow prints what the worker does, and says what the turn waits for", a
   const calls = [{ name: "deploy", arguments: {} }];
   await using server = await ModelServer.start(["Hello!", { text: "", calls }]);
   const { project, url, jp } = await openFleet(server);
-  startWorker(project, url, "--queue", "own");
+  startWorker(project, url, {}, "--queue", "own");
   const words = ["query", "--enqueue", "--queue", "own", "--follow"];
   const answered = await jp(...words, "Hi.");
   expect([answered.status, answered.stdout.split("\n").slice(1)]).toEqual([0, ["Hello!", ""]]);
@@ -105,10 +114,25 @@ test("a turn whose model fails is left for a while, and the worker says why", as
   expect(row?.failures).toBeGreaterThan(0);
 });
 
+test("a worker that does not trust the tool of a call leaves it to others", async () => {
+  const calls = [{ name: "deploy", arguments: {} }];
+  await using server = await ModelServer.start([{ text: "", calls }, "It is deployed."]);
+  const { project, url, jp } = await openFleet(server);
+  await jp("query", "--defer", "Deploy it.");
+  const [item] = jsonLines(await jp("inquiry", "ls", "--pending", "--format", "json"));
+  await jp("inquiry", "answer", (item as { id: string }).id, "yes");
+  const without = startWorker(project, url, { JP_TRUSTED_WORKSPACES: "" });
+  expect(await without.until("turn_end")).toMatchObject({ code: "tool_not_here" });
+  without.stop();
+  await without.ended;
+  const { until } = startWorker(project, url);
+  expect(await until("turn_end")).toMatchObject({ outcome: "done" });
+});
+
 test("a worker says over HTTP how it is, and what there is to do", async () => {
   await using server = await ModelServer.start([]);
   const { project, url } = await openFleet(server);
-  const { until, stop, ended } = startWorker(project, url, "--health", "0");
+  const { until, stop, ended } = startWorker(project, url, {}, "--health", "0");
   const { url: address } = (await until("health")) as { url: string };
   await until("start");
   const health = await fetch(`${address}/healthz`);

@@ -17,6 +17,7 @@ import { Database } from "../../src/storage/postgres/database.ts";
 import type { ModelRequest } from "../../src/provider/index.ts";
 import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
 import { FakeClock, ScriptedModel } from "../../src/testing/index.ts";
+import { booleanQuestion } from "../../src/tool/index.ts";
 import { migratedDatabase } from "../support/postgres.ts";
 import { CALL, payTool } from "./pay-tool.ts";
 
@@ -180,6 +181,36 @@ test("the pause before the next try grows, until there is none", async () => {
   expect(pauses.map((pause, index) => pause !== undefined && pause >= (least[index] ?? 0))).toEqual(
     [...least.map(() => true), false],
   );
+});
+
+test("a deploy that adds a step while a question waits finishes the turn with it", async () => {
+  const { store, startWorker } = await openFleet();
+  const conversation = await store.create({});
+  const asking = new ScriptedModel({ replies: [[CALL]] });
+  await runTurn({ conversation, model: asking, tools: [payTool()], defer: true }, "Pay.");
+  await conversation.release();
+  const done: string[] = [];
+  const newTool = defineTool({
+    name: "pay",
+    description: "Checks the account, and pays.",
+    parameters: { type: "object", properties: { account: { type: "string" } } },
+    async run(_args, { ask, once }) {
+      await once("check", async () => done.push("checked"));
+      const isSure = await ask(booleanQuestion("sure", "Pay?"));
+      const isAgain = await ask(booleanQuestion("really", "Really?"));
+      done.push(`paid: ${isSure}, ${isAgain}`);
+      return "Paid.";
+    },
+  });
+  const { nextTurn } = startWorker({
+    turn: { model: new ScriptedModel({ replies: ["It is paid."] }), tools: [newTool] },
+  });
+  for (const outcome of ["waiting: ", "done: It is paid."]) {
+    const [item] = await listPending(store);
+    await answerInquiry(store, item ?? "", { answer: true });
+    expect(textOf(await nextTurn())).toBe(outcome);
+  }
+  expect(done).toEqual(["checked", "paid: true, true"]);
 });
 
 test("a turn that has used up its requests is left alone", async () => {

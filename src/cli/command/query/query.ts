@@ -9,11 +9,12 @@ import type {
 } from "../../../agent/index.ts";
 import type { PartialConfig } from "../../../config/index.ts";
 import { type ConversationEvent, findSchema } from "../../../conversation/index.ts";
+import { oneLine } from "../../../render/index.ts";
 import { createConfiguredTurn, loadTurnParts, openTools } from "../../../runtime/index.ts";
 import type { ConversationWriter } from "../../../storage/index.ts";
 import { wantsContent } from "../../../telemetry/index.ts";
 import type { TerminalPrompter } from "../../../terminal/index.ts";
-import { loadModule } from "../../../util/index.ts";
+import { JpError, loadModule } from "../../../util/index.ts";
 import type { CompactFlag } from "../../compact-rules.ts";
 import { withUntrusted } from "../../attachments.ts";
 import type { CommandContext } from "../../context.ts";
@@ -165,8 +166,21 @@ export async function continueUnattended(
   const loaded = await loadTurn(context, request);
   await using prepared = await prepareTurn(context, request, loaded);
   if (prepared.start.type !== "resume") return undefined;
-  const { end } = await run(context, await openTurn(context, prepared));
+  const turn = await openTurn(context, prepared);
+  await assertHasTools(turn);
+  const { end } = await run(context, turn);
   return end;
+}
+
+/** Without it, the model would be told that there is no such tool. Throws `tool_not_here`. */
+async function assertHasTools({ tools, conversation }: ReadyTurn): Promise<void> {
+  const { signal } = new AbortController();
+  for (const { request } of openCalls(conversation.stream)) {
+    if ((await tools.toolbox.find(request.name, signal)) !== undefined) continue;
+    throw new JpError("tool_not_here", `This machine has no tool ${oneLine(request.name)}.`, {
+      hint: "Another worker may have it: leave turns to workers of one name with --queue.",
+    });
+  }
 }
 
 /** Throws `usage` and `file_not_read`, and what reading the answers throws. */

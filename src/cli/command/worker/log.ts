@@ -9,6 +9,8 @@ export type LoggedEvent =
       readonly workspace: string;
       readonly queue: string;
       readonly concurrency: number;
+      /** Those that the workspace has here, without those of servers that offer all of theirs. */
+      readonly tools: readonly string[];
     }
   | { readonly event: "health"; readonly url: string }
   | { readonly event: "turn_start"; readonly conversation: string }
@@ -53,9 +55,10 @@ function levelOf(logged: LoggedEvent): "info" | "warn" | "error" {
 function textOf(logged: LoggedEvent): string {
   switch (logged.event) {
     case "start": {
-      const { workspace, queue, concurrency } = logged;
+      const { workspace, queue, concurrency, tools } = logged;
       const named = queue === "default" ? "" : ` in the queue ${queue}`;
-      return `Running the turns of ${workspace}${named}, at most ${concurrency} at once. Ctrl-C to stop.`;
+      const has = tools.length === 0 ? "no tools" : `the tools ${tools.join(", ")}`;
+      return `Running the turns of ${workspace}${named} with ${has}, at most ${concurrency} at once. Ctrl-C to stop.`;
     }
     case "health":
       return `Health and metrics: ${logged.url}`;

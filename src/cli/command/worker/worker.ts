@@ -1,6 +1,7 @@
 /** `jp worker`: runs turns of a database until it is stopped. */
 import { setFlagsFromString } from "node:v8";
 import type { TurnEnd } from "../../../agent/index.ts";
+import { resolveTools } from "../../../config/index.ts";
 import type { ConversationId } from "../../../conversation/index.ts";
 import { oneLine } from "../../../render/index.ts";
 import { type LeftEnd, takeTurns } from "../../../runtime/index.ts";
@@ -37,7 +38,11 @@ export async function work({ options, context }: Call<WorkerFlags>): Promise<voi
       "Name one with --store postgres://… or JP_STORE, or set storage.url in your own config.",
     );
   }
-  warnWithheld(await trustedConfig(context, {}), context);
+  const trusted = await trustedConfig(context, {});
+  warnWithheld(trusted, context);
+  const tools = [...resolveTools(trusted.config).values()]
+    .filter(({ isEnabled }) => isEnabled)
+    .map(({ name }) => name);
   const log = new WorkerLog(output, format ?? "text", context.clock);
   const metrics = new WorkerMetrics(queue);
   using stop = untilSignal(context);
@@ -50,7 +55,7 @@ export async function work({ options, context }: Call<WorkerFlags>): Promise<voi
     signal: stop.signal,
     onStart: (running) => {
       metrics.watch(running);
-      log.write({ event: "start", workspace: workspace.root, queue, concurrency });
+      log.write({ event: "start", workspace: workspace.root, queue, concurrency, tools });
       stop.signal.addEventListener("abort", () => {
         metrics.stop();
         log.write({ event: "stop", running: running.running });
