@@ -47,9 +47,11 @@ export const fleetKills: Bench = {
     await crew.startDesk();
     const client = new Answering(crew);
     const begin = performance.now();
+    const late = sleep(MAX_MS * 2, undefined, { ref: false }).then(() => {
+      throw new Error(`Not all turns have finished in ${formatMs(MAX_MS * 2)}.`);
+    });
     const answering = client.untilDone(() => fleet.countOpen());
-    await disturb(fleet, crew, client);
-    await answering;
+    await Promise.race([Promise.all([answering, disturb(fleet, crew)]), late]);
     const took = performance.now() - begin;
     const { doubts, runs } = await checkRecords(site, client);
     return [
@@ -64,21 +66,22 @@ export const fleetKills: Bench = {
   },
 };
 
-/** One after the other, while answers come in. */
-async function disturb(fleet: Fleet, crew: Crew, client: Answering): Promise<void> {
-  await client.untilAnswered(TURNS * 0.1);
+/** One after the other, while turns finish. */
+async function disturb(fleet: Fleet, crew: Crew): Promise<void> {
+  const untilFinished = (share: number) => fleet.untilOpen(TURNS * (1 - share));
+  await untilFinished(0.1);
   await crew.killWorker(0);
   await crew.startWorker(0);
-  await client.untilAnswered(TURNS * 0.25);
+  await untilFinished(0.25);
   await crew.killDesk();
   await crew.startDesk();
-  await client.untilAnswered(TURNS * 0.4);
+  await untilFinished(0.4);
   await fleet.server.tell("kill");
   await sleep(DOWN_MS);
   await fleet.server.tell("start");
-  await client.untilAnswered(TURNS * 0.55);
+  await untilFinished(0.55);
   await fleet.database.query({ text: "delete from jp_queue.job" });
-  await client.untilAnswered(TURNS * 0.7);
+  await untilFinished(0.7);
   crew.signalWorker(1, "SIGSTOP");
   await sleep(FROZEN_MS);
   crew.signalWorker(1, "SIGCONT");
@@ -208,10 +211,6 @@ class Answering {
 
   constructor(crew: Crew) {
     this.#crew = crew;
-  }
-
-  async untilAnswered(count: number): Promise<void> {
-    while (this.answered.size < count) await sleep(20);
   }
 
   async untilDone(countOpen: () => Promise<number>): Promise<void> {
