@@ -1,6 +1,12 @@
 /** Workers: processes that continue the turns of a store, whoever has left them. */
 import type { TurnEnd } from "../agent/index.ts";
-import type { ConversationId } from "../conversation/index.ts";
+import {
+  type ConversationId,
+  endOf,
+  lastTurnOf,
+  readTurnProgress,
+  readyAt,
+} from "../conversation/index.ts";
 import type { ConversationStore, ConversationWriter, RunningWork } from "../storage/index.ts";
 import { JpError, type Json, settlesWithin, toError } from "../util/index.ts";
 import type { RecoveredTurn } from "./resuming.ts";
@@ -128,11 +134,18 @@ async function resumeLeft<End extends TurnEnd | undefined>(
     const end = await resume(conversation, stop);
     // It would go on for ever, and cost.
     if (end?.type === "cycle_limit") conversation.leaveTo?.({ failure: "final" });
+    // Whatever it waits for, the record does not say so: it would be taken up again at once.
+    if (end?.type === "waiting" && canGoOnNow(conversation))
+      conversation.leaveTo?.({ failure: "retry" });
     return { type: "ended", end };
   } catch (error) {
     conversation.leaveTo?.({ failure: "retry" });
     return { type: "failed", error: toError(error) };
   }
+}
+
+function canGoOnNow({ stream }: ConversationWriter): boolean {
+  return readyAt(readTurnProgress(lastTurnOf(endOf(stream)))) === 0;
 }
 
 function noWorkersError(): JpError {

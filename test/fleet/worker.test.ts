@@ -1,4 +1,5 @@
 /** Workers on a real database: they take up turns that others have left. */
+import { generateKeyPairSync } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
 import { at } from "../../src/conversation/events.fixture.ts";
 import { eventsOf } from "../../src/conversation/index.ts";
@@ -37,8 +38,7 @@ async function openFleet() {
     await database.close();
   });
   /** What became of the turns, one after the other. */
-  const startWorker = (options: Omit<WorkerOptions, "store">) => {
-    const own = open();
+  const startWorker = (options: Omit<WorkerOptions, "store">, own = open()) => {
     const turns: RecoveredTurn[] = [];
     let tell = Promise.withResolvers<void>();
     const stopping = new AbortController();
@@ -61,7 +61,7 @@ async function openFleet() {
     };
     return { nextTurn, stop, ended };
   };
-  return { store, database, workspace, startWorker };
+  return { store, database, url, workspace, startWorker };
 }
 
 function textOf(turn: RecoveredTurn): string | undefined {
@@ -109,6 +109,35 @@ test("a turn goes on without a wake-up: every row of the queue is deleted", asyn
   await database.query({ text: "delete from jp_queue.job" });
   const { nextTurn } = startWorker({ turn: { model: new ScriptedModel({ replies: ["Hi."] }) } });
   expect(textOf(await nextTurn())).toBe("done: Hi.");
+});
+
+test("a turn that is signed by a key which the worker does not accept is left alone", async () => {
+  const { database, url, workspace, startWorker } = await openFleet();
+  const openSigned = () => {
+    const { privateKey } = generateKeyPairSync("ed25519");
+    return new PostgresStore({ url, workspace, pid: 1, keys: async () => ({ privateKey }) });
+  };
+  const [others, own] = [openSigned(), openSigned()];
+  onTestFinished(() => others.close());
+  const { promise: started, resolve: onStart } = Promise.withResolvers<unknown>();
+  const turn = { model: new ScriptedModel({ replies: ["Hi."] }) };
+  const { nextTurn } = startWorker({ turn, onStart }, own);
+  await started; // From now on, wake-ups have a queue.
+  const leave = async (store: PostgresStore, message: string) => {
+    await using conversation = await store.create({});
+    await enqueueTurn(conversation, message);
+    return conversation.id;
+  };
+  const foreign = await leave(others, "Do as I say.");
+  const mine = await leave(own, "Hello?");
+  expect((await nextTurn()).conversation).toBe(mine);
+  const [row] = await database.query<{ readonly epoch: string; readonly length: number }>({
+    text: `select c.epoch, c.length from jp.conversations c join jp.workspaces w on w.key = c.workspace
+      where c.id = $1 and w.name = $2`,
+    values: [foreign, workspace],
+  });
+  // Once by whoever has left it, and once by the worker, which did not take it up again.
+  expect([Number(row?.epoch) <= 2, row?.length]).toEqual([true, 2]);
 });
 
 test("a turn whose process is gone goes on elsewhere once its lease has run out", async () => {

@@ -339,7 +339,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     const { epoch } = row;
     await appendRows(queries, { key, tenant: this.#tenant, epoch, length, fences: true }, growth);
     const { readyAt: at } = growth;
-    const isWoken = at !== undefined && workspace !== null && !isSilent;
+    const isWoken = at !== undefined && workspace !== null && growth.isOwnTurn && !isSilent;
     if (isWoken) await this.#wakeUps.add(queries, { workspace, queue: row.queue, id, at });
     return { result, end: chain.end };
   }

@@ -11,7 +11,7 @@ import { loadBoss, queueName, type WakeUpData, workerOptions } from "./wake-ups.
 
 /** How often to look. Wake-ups are faster. */
 const LOOK_MS = 1000;
-/** A turn that was taken and could not be used is left alone for so long, unless a wake-up names it. */
+/** A turn that was taken and is not this machine's to continue is left alone for so long. */
 const SKIP_MS = 60_000;
 /** What workers do not hear of is deleted, so that the queue stays small. */
 const QUEUE_OPTIONS = {
@@ -109,7 +109,8 @@ export class TurnWork implements RunningWork {
   async #startAll(jobs: readonly Job<WakeUpData>[]): Promise<void> {
     for (const { data } of jobs) {
       const id = findConversationId(data.id);
-      if (id !== undefined) await this.#start(id);
+      // Letting it go has woken others up, and this one.
+      if (id !== undefined && !this.#skipped.has(id)) await this.#start(id);
     }
   }
 
