@@ -9,6 +9,7 @@ import { list, pending, print, search, start } from "./commands.ts";
 import { desk } from "./desk.ts";
 import { deskLoad } from "./desk-load.ts";
 import { deskPage } from "./desk-page.ts";
+import { fleetInbox } from "./fleet/inbox.ts";
 import { fleetKills } from "./fleet/kills.ts";
 import { fleetLoad } from "./fleet/load.ts";
 import { heavy } from "./heavy.ts";
@@ -69,7 +70,7 @@ const standard: readonly Bench[] = [
   coldResume,
   waitingTurns,
 ];
-const fleet: readonly Bench[] = [fleetLoad, fleetKills];
+const fleet: readonly Bench[] = [fleetLoad, fleetInbox, fleetKills];
 const load: readonly Bench[] = [print, searchFiles, desk, deskLoad, ...heavy];
 const ROWS = [...standard, ...load, ...fleet].flatMap(({ rows }) => rows);
 const RESULTS = path.join(import.meta.dirname, "results", "latest.json");

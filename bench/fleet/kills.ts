@@ -2,9 +2,8 @@
  * The commands on a database while parts of it are killed: workers, the desk, the server, and every row of the queue. All
  * turns have to finish, no answer may get lost, and no tool may run again unless someone has said so.
  */
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
@@ -12,16 +11,13 @@ import process from "node:process";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ConversationEvent, lastTurnOf } from "../../src/conversation/index.ts";
-import { DeskClient, DeskError } from "../../src/desk/client.ts";
+import { DeskError } from "../../src/desk/client.ts";
 import type { DecisionJson } from "../../src/desk/index.ts";
 import { enqueueTurn } from "../../src/index.ts";
-import { ensureMachineKey } from "../../src/proof/index.ts";
-import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
-import { DeskProcess } from "../../test/desk/support.ts";
-import { type Bench, formatMs, JP, run } from "../measure.ts";
+import { type Bench, formatMs } from "../measure.ts";
 import { sized } from "../small.ts";
-import { benchVariables, writeUserConfig } from "../workspace.ts";
 import { Fleet } from "./fleet.ts";
+import { Crew, openSite, prepareSite, type Site } from "./site.ts";
 
 const TURNS = sized(600, 20);
 const CLIENTS = 8;
@@ -39,7 +35,9 @@ export const fleetKills: Bench = {
     if (process.platform !== "linux") return [];
     await using fleet = await Fleet.start();
     await using model = await CallingModel.start();
-    const site = prepareSite(folder, fleet, model);
+    const runsFile = path.join(folder, "runs.txt");
+    writeFileSync(runsFile, "");
+    const site = prepareSite(folder, fleet, configOf(model, runsFile));
     await enqueueAll(site);
     await using crew = new Crew(site);
     await crew.startWorker(0);
@@ -53,7 +51,7 @@ export const fleetKills: Bench = {
     const answering = client.untilDone(() => fleet.countOpen());
     await Promise.race([Promise.all([answering, disturb(fleet, crew)]), late]);
     const took = performance.now() - begin;
-    const { doubts, runs } = await checkRecords(site, client);
+    const { doubts, runs } = await checkRecords(site, runsFile, client);
     return [
       {
         name: NAME,
@@ -87,23 +85,11 @@ async function disturb(fleet: Fleet, crew: Crew): Promise<void> {
   crew.signalWorker(1, "SIGCONT");
 }
 
-/** A workspace whose conversations are in the database, and what its processes share. */
-interface Site {
-  readonly root: string;
-  readonly fleet: Fleet;
-  readonly variables: Readonly<Record<string, string>>;
-  /** A line for each run of the tool. */
-  readonly runsFile: string;
-}
-
-function prepareSite(folder: string, fleet: Fleet, model: CallingModel): Site {
-  const runsFile = path.join(folder, "runs.txt");
-  mkdirSync(path.join(folder, ".jp"));
-  writeFileSync(path.join(folder, ".jp", ".id"), fleet.workspace);
-  writeFileSync(runsFile, "");
-  writeUserConfig(folder, [
+/** The tool adds a line to the file for each of its runs. */
+function configOf({ url }: CallingModel, runsFile: string): readonly string[] {
+  return [
     'assistant.model.id = "llamacpp/bench"',
-    `providers.llm.llamacpp.base_url = "${model.url}"`,
+    `providers.llm.llamacpp.base_url = "${url}"`,
     "[conversation.tools.deploy]",
     'source = "local"',
     'description = "Restarts a service."',
@@ -113,18 +99,7 @@ function prepareSite(folder: string, fleet: Fleet, model: CallingModel): Site {
     `subject_ignore = ["${runsFile}"]`,
     "[conversation.tools.deploy.parameters.service]",
     'type = "string"',
-  ]);
-  const variables = { ...benchVariables(folder), JP_STORE: fleet.url };
-  return { root: folder, fleet, variables, runsFile };
-}
-
-/** With the key of this user, as the command would. */
-async function openSite({ root, fleet, variables }: Site): Promise<PostgresStore> {
-  const environment = { variables, home: root, platform: process.platform };
-  const { privateKey } = await ensureMachineKey(environment);
-  const keys = async () => ({ privateKey });
-  const { url, workspace } = fleet;
-  return new PostgresStore({ url, workspace, pid: process.pid, keys });
+  ];
 }
 
 async function enqueueAll(site: Site): Promise<void> {
@@ -134,73 +109,6 @@ async function enqueueAll(site: Site): Promise<void> {
     await enqueueTurn(conversation, "Restart it.");
   }
   await store.close();
-}
-
-/** The processes of the commands. */
-class Crew implements AsyncDisposable {
-  readonly #site: Site;
-  readonly #workers: (ChildProcess | undefined)[] = [];
-  #desk: DeskProcess | undefined;
-  #token: string | undefined;
-
-  constructor(site: Site) {
-    this.#site = site;
-  }
-
-  async startWorker(index: number): Promise<void> {
-    const { root, variables } = this.#site;
-    const words = [JP, "worker", "--concurrency", "8", "--format", "json"];
-    const child = spawn(process.execPath, words, {
-      cwd: root,
-      env: variables,
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    this.#workers[index] = child;
-    await Promise.race([
-      once(child.stdout, "data"),
-      once(child, "close").then(() => {
-        throw new Error("A worker has ended.");
-      }),
-    ]);
-    child.stdout.resume();
-  }
-
-  signalWorker(index: number, signal: NodeJS.Signals): void {
-    this.#workers[index]?.kill(signal);
-  }
-
-  async killWorker(index: number): Promise<void> {
-    const child = this.#workers[index];
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, "close");
-    child.kill("SIGKILL");
-    await ended;
-  }
-
-  async startDesk(): Promise<void> {
-    const { root, variables } = this.#site;
-    this.#token ??= await this.#addPerson();
-    this.#desk = await DeskProcess.start({ root, variables });
-  }
-
-  async killDesk(): Promise<void> {
-    await this.#desk?.kill();
-  }
-
-  get client(): DeskClient {
-    return new DeskClient({ url: this.#desk?.url ?? "", token: this.#token ?? "" });
-  }
-
-  async #addPerson(): Promise<string> {
-    const { root, variables } = this.#site;
-    const words = [JP, "serve", "people", "add", "bench"];
-    return (await run(process.execPath, words, { env: variables, cwd: root })).output.trim();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.killDesk();
-    for (const index of this.#workers.keys()) await this.killWorker(index);
-  }
 }
 
 /** Answers whatever waits, over HTTP, and tries again if no one was there. */
@@ -253,9 +161,9 @@ class Answering {
 }
 
 /** Throws unless every answer is on record once, and each tool ran as often as it was allowed to. */
-async function checkRecords(site: Site, { answered }: Answering) {
+async function checkRecords(site: Site, runsFile: string, { answered }: Answering) {
   const store = await openSite(site);
-  const lines = readFileSync(site.runsFile, "utf8").split("\n").filter(Boolean);
+  const lines = readFileSync(runsFile, "utf8").split("\n").filter(Boolean);
   const runs = Map.groupBy(lines, (line) => line);
   let doubts = 0;
   let ends = 0;

@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
 import { at } from "../../src/conversation/events.fixture.ts";
-import { eventsOf } from "../../src/conversation/index.ts";
+import { type ConversationId, eventsOf } from "../../src/conversation/index.ts";
 import {
   answerInquiry,
   defineTool,
@@ -64,6 +64,13 @@ async function openFleet() {
   return { store, database, url, workspace, startWorker };
 }
 
+/** Leaves a message to workers. */
+async function leave(store: PostgresStore, message: string): Promise<ConversationId> {
+  await using conversation = await store.create({});
+  await enqueueTurn(conversation, message);
+  return conversation.id;
+}
+
 function textOf(turn: RecoveredTurn): string | undefined {
   return turn.type === "resumed" ? `${turn.turn.type}: ${turn.turn.text}` : turn.error.message;
 }
@@ -71,11 +78,9 @@ function textOf(turn: RecoveredTurn): string | undefined {
 test("a message that is enqueued is answered by a worker", async () => {
   const { store, startWorker } = await openFleet();
   const { nextTurn } = startWorker({ turn: { model: new ScriptedModel({ replies: ["Hi."] }) } });
-  const conversation = await store.create({});
-  await enqueueTurn(conversation, "Hello?");
-  await conversation.release();
+  const id = await leave(store, "Hello?");
   expect(textOf(await nextTurn())).toBe("done: Hi.");
-  const { stream } = await store.load(conversation.id);
+  const { stream } = await store.load(id);
   expect([...eventsOf(stream.entries)].map(({ type }) => type)).toEqual([
     "turn_start",
     "chat_request",
@@ -103,9 +108,7 @@ test("a turn that waits goes on at a worker once someone has answered, and its t
 
 test("a turn goes on without a wake-up: every row of the queue is deleted", async () => {
   const { store, database, startWorker } = await openFleet();
-  const conversation = await store.create({});
-  await enqueueTurn(conversation, "Hello?");
-  await conversation.release();
+  await leave(store, "Hello?");
   await database.query({ text: "delete from jp_queue.job" });
   const { nextTurn } = startWorker({ turn: { model: new ScriptedModel({ replies: ["Hi."] }) } });
   expect(textOf(await nextTurn())).toBe("done: Hi.");
@@ -123,11 +126,6 @@ test("a turn that is signed by a key which the worker does not accept is left al
   const turn = { model: new ScriptedModel({ replies: ["Hi."] }) };
   const { nextTurn } = startWorker({ turn, onStart }, own);
   await started; // From now on, wake-ups have a queue.
-  const leave = async (store: PostgresStore, message: string) => {
-    await using conversation = await store.create({});
-    await enqueueTurn(conversation, message);
-    return conversation.id;
-  };
   const foreign = await leave(others, "Do as I say.");
   const mine = await leave(own, "Hello?");
   expect((await nextTurn()).conversation).toBe(mine);
@@ -178,9 +176,7 @@ test("a worker takes only what is left to it", async () => {
 
 test("a turn that fails is tried again", async () => {
   const { store, startWorker } = await openFleet();
-  const conversation = await store.create({});
-  await enqueueTurn(conversation, "Hello?");
-  await conversation.release();
+  await leave(store, "Hello?");
   const { nextTurn } = startWorker({
     turn: async () => {
       throw new Error("no config");
@@ -244,9 +240,7 @@ test("a deploy that adds a step while a question waits finishes the turn with it
 
 test("a turn that has used up its requests is left alone", async () => {
   const { store, database, startWorker } = await openFleet();
-  const conversation = await store.create({});
-  await enqueueTurn(conversation, "Hello?");
-  await conversation.release();
+  const id = await leave(store, "Hello?");
   const tools = [
     defineTool({
       name: "pay",
@@ -259,7 +253,7 @@ test("a turn that has used up its requests is left alone", async () => {
   const { nextTurn } = startWorker({ turn: { model, tools, maxCycles: 1 } });
   expect(textOf(await nextTurn())).toBe("cycle_limit: ");
   const text = "select ready_at from jp.conversations where id = $1 and lease_owner is null";
-  const values = [conversation.id];
+  const values = [id];
   await expect.poll(() => database.query({ text, values })).toEqual([{ ready_at: null }]);
 });
 
@@ -308,9 +302,7 @@ test("a worker that is stopped lets its turns end", async () => {
 
 test("a worker that may not wait any longer leaves its turns to others", async () => {
   const { store, startWorker } = await openFleet();
-  const conversation = await store.create({});
-  await enqueueTurn(conversation, "Hello?");
-  await conversation.release();
+  await leave(store, "Hello?");
   const started = Promise.withResolvers<void>();
   const model = {
     id: "slow/slow",
