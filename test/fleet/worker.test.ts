@@ -157,7 +157,7 @@ test("a turn whose process is gone goes on elsewhere once its lease has run out"
 test("a worker takes only what is left to it", async () => {
   const { store, startWorker } = await openFleet();
   const others = await store.create({});
-  await enqueueTurn(others, "For others.", { queue: "gpu" });
+  await enqueueTurn(others, "For others.", { queue: "with a GPU" });
   await others.release();
   const { nextTurn } = startWorker({ turn: { model: new ScriptedModel({ replies: ["Hi."] }) } });
   const own = await store.create({});
@@ -165,7 +165,7 @@ test("a worker takes only what is left to it", async () => {
   await own.release();
   expect((await nextTurn()).conversation).toBe(own.id);
   const gpu = startWorker({
-    queue: "gpu",
+    queue: "with a GPU",
     turn: { model: new ScriptedModel({ replies: ["Beep."] }) },
   });
   expect([(await gpu.nextTurn()).conversation, (await store.load(own.id)).id]).toEqual([

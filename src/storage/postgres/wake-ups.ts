@@ -34,7 +34,9 @@ export interface WakeUpData {
 
 /** Workers of a workspace have queues of their own, since a job says nothing that could be chosen by. */
 export function queueName({ workspace, queue }: Pick<WakeUp, "workspace" | "queue">): string {
-  return `jp.${workspace}.${queue}`;
+  // Names of pg-boss have few characters.
+  const name = queue.replaceAll(/[^\w.-]/gu, (char) => `/${char.codePointAt(0)?.toString(16)}/`);
+  return `jp.${workspace}.${name}`;
 }
 
 /** Throws `store_package_missing`. */
