@@ -160,7 +160,7 @@ export function turnRunningError(id: string): JpError {
   });
 }
 
-export function turnWaitingError(id: string): JpError {
+function turnWaitingError(id: string): JpError {
   return new JpError("turn_waiting", `The last turn of conversation ${id} waits for a decision.`, {
     hint: "Answer what is pending and resume the turn, or discard it.",
   });
