@@ -73,7 +73,7 @@ function textOf(logged: LoggedEvent): string {
     case "stop": {
       const { running } = logged;
       if (running === 0) return "Stopping.";
-      return `Stopping after ${running === 1 ? "1 turn that still runs" : `${running} turns that still run`}.`;
+      return `Stopping. ${running === 1 ? "1 turn is" : `${running} turns are`} still running.`;
     }
     default:
       return assertNever(logged);
@@ -87,7 +87,7 @@ function endOf({ outcome, message = "" }: Extract<LoggedEvent, { event: "turn_en
     case "interrupted":
       return "The turn is left to another worker.";
     case "cycle_limit":
-      return "The turn has made all the requests that it may, and is left as it is.";
+      return "The turn has reached its limit of requests, and stays as it is.";
     case "failed":
       return `The turn could not go on: ${message}`;
     default:
