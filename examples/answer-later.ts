@@ -21,8 +21,9 @@ const deploy = defineTool({
   name: "deploy",
   description: "Deploys the site.",
   parameters: { type: "object" },
+  questions: { where: selectQuestion("where", "Where to?", { options: ["test", "live"] }) },
   async run(_args, { ask }) {
-    const where = await ask(selectQuestion("where", "Where to?", { options: ["test", "live"] }));
+    const where = await ask.where();
     return `The site is on ${where}.`;
   },
 });

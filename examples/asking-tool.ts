@@ -3,7 +3,7 @@ import { stdout } from "node:process";
 import { defineTool, MemoryConversationStore, runTurn, selectQuestion } from "jp-ts";
 import { ScriptedModel, ScriptedPrompter } from "jp-ts/testing";
 
-const deploy = defineTool<{ readonly version: string }>({
+const deploy = defineTool({
   name: "deploy",
   description: "Deploys a version of the site.",
   parameters: {
@@ -11,9 +11,10 @@ const deploy = defineTool<{ readonly version: string }>({
     properties: { version: { type: "string" } },
     required: ["version"],
   },
-  async run({ version }, { ask }) {
+  questions: { where: selectQuestion("where", "Where to?", { options: ["test", "live"] }) },
+  async run({ version }: { readonly version: string }, { ask }) {
     // The call ends here until there is an answer, and then runs again with it.
-    const where = await ask(selectQuestion("where", "Where to?", { options: ["test", "live"] }));
+    const where = await ask.where();
     return `Version ${version} is on ${where}.`;
   },
 });

@@ -59,17 +59,15 @@ const clean = defineTool({
   name: "clean",
   description: "Empties the folder of old builds.",
   parameters: { type: "object" },
-  run: async (_args, { ask }) => {
-    const question = booleanQuestion("sure", "Delete 12 old builds?", { exclusive: true });
-    return (await ask(question)) ? "They are gone." : "They were kept.";
-  },
+  questions: { sure: booleanQuestion("sure", "Delete 12 old builds?", { exclusive: true }) },
+  run: async (_args, { ask }) => ((await ask.sure()) ? "They are gone." : "They were kept."),
 });
 
 const model = new ScriptedModel({
   replies: [[{ type: "tool_call", id: "call_1", name: "clean" }], "I have cleaned up."],
 });
 const conversation = await new MemoryConversationStore().create({});
-const toolConfig = { clean: { run: "ask" } }; // Tools of the program run unattended by default.
+const toolConfig = { clean: { run: "ask" } } as const; // Tools of the program run unattended by default.
 const options = { conversation, model, tools: [clean], toolConfig, prompter };
 const { text, events } = await runTurn(options, "Clean up.");
 input.close();

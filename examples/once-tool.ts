@@ -14,9 +14,11 @@ const order = defineTool({
   name: "order",
   description: "Orders a book.",
   parameters: z.object({ title: z.string(), price: z.number() }),
+  questions: { gift: booleanQuestion("gift", "Is it a gift?") },
+  hasSteps: true,
   async run({ title, price }, { ask, once, idempotencyKey }) {
     const { receipt } = await once("pay", () => pay(price, idempotencyKey));
-    const isGift = await ask(booleanQuestion("gift", "Is it a gift?"));
+    const isGift = await ask.gift();
     return `Ordered ${title}${isGift ? " as a gift" : ""}, receipt ${receipt}`;
   },
 });

@@ -229,7 +229,7 @@ const FIRST_GROUPS = new Set(["start", "session"]);
 const LATER = {
   answering: [
     "src/cli/editor",
-    "src/conversation/answers",
+    "src/conversation/judge",
     "src/conversation/subject",
     "src/storage/answering",
   ],
@@ -311,7 +311,7 @@ const LIBRARY_GROUPS = {
   turn: ["src/runtime/own-turn.ts"],
   calls: ["src/agent/calls.ts"],
   request: ["src/agent/window.ts", "src/provider/reply.ts"],
-  decisions: ["src/agent/form.ts"],
+  decisions: ["src/agent/decide/form.ts"],
   storage: ["src/storage/index.ts"],
   testing: ["src/testing/index.ts"],
   "ai-sdk": ["src/ai-sdk/index.ts"],
@@ -519,13 +519,23 @@ async function bundlePage(dir) {
   );
   assertComplete(output);
   const style = readFileSync(`${source}/app.css`);
-  const styleName = `app-${createHash("sha256").update(style).digest("hex").slice(0, 8)}.css`;
+  const styleName = `app-${shortHash(style)}.css`;
   writeFileSync(`${dir}/${styleName}`, style);
   const html = readFileSync(`${source}/index.html`, "utf8")
     .replace("app.css", styleName)
     .replace("app.js", output.find(({ isEntry }) => isEntry).fileName);
-  writeFileSync(`${dir}/index.html`, html);
+  // It names the other files by their hashes, so its own hash tells builds apart.
+  const named = html.replace(
+    'name="jp-build" content=""',
+    `name="jp-build" content="${shortHash(html)}"`,
+  );
+  if (named === html) throw new Error("The page has no place for its build.");
+  writeFileSync(`${dir}/index.html`, named);
   return filesIn(output);
+}
+
+function shortHash(content) {
+  return createHash("sha256").update(content).digest("hex").slice(0, 8);
 }
 
 /** Throws if something is imported that is not in the bundle, apart from what may be. */

@@ -42,6 +42,7 @@ const READERS: Readonly<Record<string, string>> = {
   shell: "src/config/shell-settings.ts",
   undo: "src/runtime/changes.ts",
   proof: "src/config/anchor-settings.ts",
+  people: "src/cli/directory.ts",
   storage: "src/cli/load-database.ts",
   web: "src/runtime/tools.ts",
   "conversation.mode": "src/runtime/tools.ts",

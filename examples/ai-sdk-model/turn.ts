@@ -7,14 +7,14 @@ const deploy = defineTool({
   name: "deploy",
   description: "Deploys the site.",
   parameters: { type: "object" },
-  run: async (_args, { ask }) =>
-    (await ask(booleanQuestion("sure", "Deploy now?"))) ? "deployed" : "left alone",
+  questions: { sure: booleanQuestion("sure", "Deploy now?") },
+  run: async (_args, { ask }) => ((await ask.sure()) ? "deployed" : "left alone"),
 });
 
 // Use any AI SDK language model here, such as anthropic("claude-sonnet-4-5").
 const model = createSmallModel();
 const conversation = await new MemoryConversationStore().create({ title: "A first conversation" });
-const toolConfig = { deploy: { detached: "auto" } }; // Without this, a question that no person answers is refused.
+const toolConfig = { deploy: { detached: "auto" } } as const; // Without this, a question that no person answers is refused.
 const options = { conversation, model, tools: [deploy], toolConfig };
 for await (const update of streamTurn(options, "Deploy the site.")) {
   if (update.type === "event") stdout.write(`${JSON.stringify(update.event)}\n`);

@@ -9,23 +9,26 @@ import {
 } from "jp-ts";
 import { FakeClock, ScriptedModel, ScriptedPrompter } from "jp-ts/testing";
 
-const deploy = defineTool<{ readonly to: string }>({
+const deploy = defineTool({
   name: "deploy",
   description: "Deploys the site.",
   parameters: { type: "object", properties: { to: { type: "string" } }, required: ["to"] },
-  run: async ({ to }, { ask }) =>
-    (await ask(booleanQuestion("sure", `Deploy to ${to}?`, { persistence: "none" })))
-      ? `It is on ${to}.`
-      : "Nothing was done.",
+  questions: { sure: booleanQuestion("sure", "Deploy it?", { persistence: "none" }) },
+  run: async ({ to }: { readonly to: string }, { ask }) =>
+    (await ask.sure({ text: `Deploy to ${to}?` })) ? `It is on ${to}.` : "Nothing was done.",
 });
 
 const sign = defineTool({
   name: "sign",
   description: "Signs the release.",
   parameters: { type: "object" },
+  questions: {
+    stamp: booleanQuestion("stamp", "With the time?"),
+    passphrase: secretQuestion("passphrase", "Passphrase of the key?"),
+  },
   run: async (_args, { ask }) => {
-    const isWanted = await ask(booleanQuestion("stamp", "With the time?"));
-    await ask(secretQuestion("passphrase", "Passphrase of the key?"));
+    const isWanted = await ask.stamp();
+    await ask.passphrase();
     return isWanted ? "Signed, with the time." : "Signed.";
   },
 });
@@ -57,7 +60,7 @@ const toolConfig = {
   deploy: { run: "ask" },
   sign: { questions: { stamp: { answer: true } } },
   wipe: { run: "ask" },
-};
+} as const;
 
 export async function makeExample(): Promise<ConversationStore> {
   const clock = new FakeClock();

@@ -19,9 +19,13 @@ const deploy = defineTool({
   name: "deploy",
   description: "Deploys the site.",
   parameters: { type: "object" },
+  questions: {
+    where: selectQuestion("where", "Where to?", { options: ["test", "live"] }),
+    sure: booleanQuestion("sure", "Is it reviewed?", { exclusive: true }),
+  },
   async run(_args, { ask }) {
-    const where = await ask(selectQuestion("where", "Where to?", { options: ["test", "live"] }));
-    if (!(await ask(booleanQuestion("sure", "Is it reviewed?", { exclusive: true })))) return "No.";
+    const where = await ask.where();
+    if (!(await ask.sure())) return "No.";
     return `The site is on ${where}.`;
   },
 });
@@ -66,7 +70,7 @@ const store = new MemoryConversationStore();
 async function onMessage({ thread, user, text }: Post): Promise<void> {
   chat.post({ thread, user, text });
   await using conversation = await store.create({ title: thread });
-  const tools = { tools: [deploy], toolConfig: { deploy: { run: "ask" } } };
+  const tools = { tools: [deploy], toolConfig: { deploy: { run: "ask" } } as const };
   const options = { conversation, model, ...tools, prompter: createPrompter(thread) };
   const result = await runTurn(options, { content: text, author: user });
   chat.post({ thread, user: "bot", text: result.text });

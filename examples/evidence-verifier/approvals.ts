@@ -3,6 +3,7 @@
  * of jp.
  */
 import { createHash, createPublicKey, verify as isSigned } from "node:crypto";
+import { fold, timeOf } from "./terms.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -11,10 +12,14 @@ export class Approvals {
   readonly #problems: Set<string>;
   readonly #canonical: (value: unknown) => string;
   readonly #keys = new Map<string, Json>();
+  /** Whose key it is, by its public part. */
+  readonly #owners = new Map<string, string>();
   /** Of the conversation that is being read. */
   readonly #asked = new Map<unknown, unknown>();
   readonly #decisions = new Map<unknown, Json>();
-  readonly #needed = new Map<unknown, Json>();
+  readonly #states = new Map<unknown, "good" | "bad" | "open">();
+  readonly #lost = new Set<unknown>();
+  #isRecordLost = false;
   #content: Json = {};
 
   constructor(problems: Set<string>, canonical: (value: unknown) => string) {
@@ -24,69 +29,94 @@ export class Approvals {
 
   /** At the end of each conversation. */
   leave(): void {
-    if (this.#needed.size > 0) this.#problems.add("unsigned_approval");
-    for (const map of [this.#asked, this.#decisions, this.#needed]) map.clear();
+    for (const each of [this.#asked, this.#decisions, this.#states, this.#lost]) each.clear();
+    this.#isRecordLost = false;
+  }
+
+  /** Undefined if the link at this position has none. `open`: what was signed is not in the export. `lost`: it is gone. */
+  stateOf(seq: number): "good" | "bad" | "open" | "lost" | undefined {
+    const { version, signature, asked, at } = this.#decisions.get(seq) ?? { version: 2 };
+    if (signature === undefined && typeof version === "number") return undefined;
+    const state = this.#states.get(seq);
+    if (state !== undefined || !(this.#isRecordLost || this.#lost.has(seq))) return state;
+    return asked === undefined || timeOf(asked) <= timeOf(at) ? "lost" : "bad";
   }
 
   read(type: string, predicate: Json): void {
-    const { seq, person, key, code, about, link } = predicate;
-    if (type === "key") this.#keys.set(JSON.stringify([person, (key as Json)["id"]]), key as Json);
+    const { seq, code, about, link } = predicate;
+    if (type === "key") this.#readKey(String(predicate["person"]), predicate["key"] as Json);
     if (type === "link") this.#readLink(link as Json);
-    if (type === "content") this.#readContent(predicate);
+    if (type === "content") this.#content = predicate;
     if (type === "approval") {
-      this.#needed.delete(seq);
-      if (!this.#isGenuine(predicate)) this.#problems.add("bad_approval_signature");
+      const state = this.#check(predicate);
+      this.#states.set(seq, state);
+      if (state === "bad") this.#problems.add("bad_approval_signature");
     }
     if (type !== "finding") return;
     const isLost = /^(?:event|salt|key)_missing$/.test(String(code));
-    if (isLost) this.#needed.delete((about as Json)["seq"]);
-    if (code === "unreadable_record") this.#needed.clear();
+    if (isLost) this.#lost.add((about as Json)["seq"]);
+    if (code === "unreadable_record") this.#isRecordLost = true;
+  }
+
+  /** One key is one person. */
+  #readKey(person: string, key: Json): void {
+    const name = this.#canonical(key["public"]);
+    const owner = this.#owners.get(name) ?? person;
+    this.#owners.set(name, owner);
+    if (fold(owner) === fold(person)) this.#keys.set(JSON.stringify([person, key["id"]]), key);
   }
 
   #readLink(link: Json): void {
-    const { id, seq, at, decision } = link;
-    if ((link["terms"] as Json | undefined)?.["proof"] === "signed") this.#asked.set(id, at);
-    if (link["type"] === "decision_void") {
-      for (const [each, other] of this.#needed) if (other["id"] === id) this.#needed.delete(each);
-    }
-    if ((link["by"] as Json | undefined)?.["kind"] !== "user") return;
-    this.#decisions.set(seq, link);
-    if (decision === "approved" || decision === "edited") this.#need(link);
+    const { id, seq, at, type, by } = link;
+    if (type === "permission_request" || type === "inquiry_request") this.#asked.set(id, at);
+    if ((by as Json | undefined)?.["kind"] !== "user") return;
+    this.#decisions.set(seq, { ...link, asked: this.#asked.get(id) }); // Ids may come again.
   }
 
-  #readContent(content: Json): void {
-    this.#content = content;
-    const link = this.#decisions.get(content["seq"]);
-    const isYes = (content["event"] as Json)["answer"] !== false;
-    if (link?.["decision"] === "answered" && isYes) this.#need(link);
-  }
-
-  #need(link: Json): void {
-    const isOwner = (link["by"] as Json)["auth"] === "owner";
-    if (!isOwner && this.#asked.has(link["id"])) this.#needed.set(link["seq"], link);
-  }
-
-  #isGenuine({ seq, signature: given, answer }: Json): boolean {
+  #check({ seq, signature: given, answer }: Json): "good" | "bad" | "open" {
     const signature = given as Readonly<Record<string, string>>;
     const { type, nonce = "", key: keyId } = signature;
-    if (type !== "ed25519" && type !== "webauthn") return false;
-    if (answer === undefined) return true; // It is not in the export.
-    const { by, id, decided: digest, at, decision } = this.#decisions.get(seq) ?? {};
+    const link = this.#decisions.get(seq);
+    const { version, by, id, decided: digest, at, signature: claimed } = link ?? {};
+    const isClaimed =
+      claimed && (claimed as Json)["type"] === type && (claimed as Json)["key"] === keyId;
+    if (link === undefined || (typeof version === "number" && !isClaimed)) return "bad";
+    if (type !== "ed25519" && type !== "webauthn") return "bad";
     const { name: person } = (by ?? {}) as Json;
-    const [time, from] = [Number.parseInt(nonce, 10), this.#asked.get(id)];
+    const [time, from] = [Number.parseInt(nonce, 10), link["asked"]];
     const isTimely = (from === undefined || timeOf(from) <= time) && time <= timeOf(at);
-    const { event } = (this.#content["seq"] === seq ? this.#content : {}) as { event?: Json };
-    const shown = decision === "answered" && event ? event["answer"] : answer;
-    const isShown = this.#canonical(decision === "approved" ? true : shown);
+    if (!isTimely) return "bad";
+    if (answer === undefined) return "open"; // It is not in the export.
     const key = this.#keys.get(JSON.stringify([person, keyId]));
-    if (key === undefined || !isTimely || isShown !== this.#canonical(answer)) return false;
+    if (key === undefined || !this.#isShown(link, answer)) return "bad";
     const hash = sha256(this.#canonical({ digest, id, answer, person, nonce }));
     try {
-      return type === "webauthn" ? isAsserted(key, hash, signature) : isPlain(key, hash, signature);
+      const isGood =
+        type === "webauthn" ? isAsserted(key, hash, signature) : isPlain(key, hash, signature);
+      return isGood ? "good" : "bad";
     } catch {
-      return false;
+      return "bad";
     }
   }
+
+  /** Whether it is the answer that the rest of the export shows, as far as it does. */
+  #isShown({ seq, decision, result }: Json, answer: unknown): boolean {
+    const isObject = typeof answer === "object" && answer !== null;
+    const changed = result === true ? "result" : "arguments";
+    if (decision === "approved" && answer !== true) return false;
+    if (decision === "edited" && !(isObject && changed in answer)) return false;
+    if (this.#content["seq"] !== seq) return true;
+    return this.#canonical(answerIn(this.#content["event"] as Json)) === this.#canonical(answer);
+  }
+}
+
+/** What is signed as the answer. */
+function answerIn({ outcome, decision, answer, arguments: args, result }: Json): unknown {
+  if (outcome === "redacted" || outcome === "cancelled") return { outcome };
+  if (decision === undefined) return answer ?? null;
+  if (decision === "denied") return false;
+  if (args !== undefined) return { arguments: args };
+  return result === undefined ? true : { result: (result as Json)["content"] };
 }
 
 function isPlain(key: Json, hash: Buffer, { sig = "" }: Readonly<Record<string, string>>): boolean {
@@ -114,11 +144,6 @@ function isAsserted(
   const signed = Buffer.concat([dataBytes, sha256(clientBytes)]);
   const algorithm = key.asymmetricKeyType === "ed25519" ? null : "sha256";
   return isSigned(algorithm, signed, key, bytesOf(sig));
-}
-
-/** Of `2026-01-02 03:04:05.678`, in UTC. */
-function timeOf(text: unknown): number {
-  return Date.parse(`${String(text).replace(" ", "T").slice(0, 23)}Z`);
 }
 
 function sha256(data: string | Buffer): Buffer {

@@ -1,18 +1,20 @@
 /**
  * Verifies a file that `jp evidence export` has written, without any code of jp: only Node's own modules.
  *
- *     node verify.ts FILE [KEY_ID]
+ *     node verify.ts FILE [KEY_ID] [--strict]
  *
  * Prints the problems as codes, one JSON object, and exits with 1 if there are any. Without the ID of the key that you
- * expect, the file says itself who signed it, and anyone could have made it.
+ * expect, the file says itself who signed it, and anyone could have made it. With `--strict`, it is a problem that the owner of
+ * the machine stood in for people.
  *
  * Of anchors, it checks that chains pass through what was anchored. Time stamps are left to `openssl ts -verify -digest SHA256
  * -in RESPONSE -CAfile CERT`, and commits to `git show COMMIT:FILE` in a clone.
  */
-import { createHash, createPublicKey, verify as isSigned } from "node:crypto";
+import { createHash, createPublicKey, type KeyObject, verify as isSigned } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Approvals } from "./approvals.ts";
+import { type Counts, Terms } from "./terms.ts";
 
 const PAYLOAD_TYPE = "application/vnd.in-toto+json";
 const STATEMENT = "https://in-toto.io/Statement/v1";
@@ -26,6 +28,12 @@ export interface Report {
   readonly statements: number;
   readonly links: number;
   readonly contents: number;
+  /** Decisions that meet their terms, answers of the owner in the place of people, and what was not judged, by reason. */
+  readonly judged: number;
+  readonly ownerStoodIn: number;
+  readonly notJudged: Counts;
+  /** Decisions that do not meet their terms, by code. */
+  readonly unmet: Counts;
   readonly anchors: readonly { readonly sha256: string; readonly proof: unknown }[];
 }
 
@@ -56,14 +64,28 @@ interface Statement {
 interface Chain {
   readonly conversation: string;
   readonly heads: string[];
-  readonly commitments: Map<number, string>;
+  readonly links: Map<number, Link>;
+  readonly salts: Salt[];
+  version: number;
+}
+
+/** The salt of a link that asks, or that starts a call. */
+interface Salt {
+  readonly link: Link;
+  readonly salt: string;
+}
+
+/** The key that an export names. */
+interface Key {
+  readonly id: string;
+  readonly object: KeyObject;
 }
 
 /** Its message is a code. */
 class Problem extends Error {}
 
 /** Checks the bytes of a file. */
-export function verify(bytes: Uint8Array, expectedKeyId?: string): Report {
+export function verify(bytes: Uint8Array, expectedKeyId?: string, isStrict = false): Report {
   const problems = new Set<string>();
   const lines = Buffer.from(bytes).toString("latin1").split("\n");
   if (lines.pop() !== "" || lines.length === 0) problems.add("truncated");
@@ -72,10 +94,10 @@ export function verify(bytes: Uint8Array, expectedKeyId?: string): Report {
   const [first, ...others] = lines;
   if (first === undefined) return { ...nothing, problems: ["truncated"] };
   let header: Statement;
-  let key: Buffer;
+  let key: Key;
   try {
     key = keyIn(first);
-    if (sha256(key) !== (expectedKeyId ?? sha256(key))) throw new Problem("wrong_key");
+    if (key.id !== (expectedKeyId ?? key.id)) throw new Problem("wrong_key");
     header = open(first, key);
     if (!isAbout(header)) throw new Problem("bad_subject");
     if (header.predicate["version"] !== 1) throw new Problem("newer_version");
@@ -85,7 +107,8 @@ export function verify(bytes: Uint8Array, expectedKeyId?: string): Report {
   const placed = place(header, others, { key, problems });
   if (!isCut && !placed.hasEnd && !placed.isEndUnread) problems.add("truncated");
   const read = readAll(placed.whole, problems);
-  const found = { keyId: sha256(key), isKeyExpected: sha256(key) === expectedKeyId };
+  if (isStrict && read.ownerStoodIn > 0) problems.add("owner_stood_in");
+  const found = { keyId: key.id, isKeyExpected: key.id === expectedKeyId };
   return { ...read, ...found, problems: [...problems].toSorted() };
 }
 
@@ -94,19 +117,20 @@ function codeOf(error: unknown): string {
 }
 
 /** The first line has the key that it is signed with. */
-function keyIn(line: string): Buffer {
+function keyIn(line: string): Key {
   const { type, predicate } = statementIn(envelopeIn(line).payload);
   if (type !== "export" || predicate.index !== 0) throw new Problem("no_header");
   const key = bytesOf(predicate.key);
   if (key.length !== 32) throw new Problem("malformed");
-  return key;
+  const jwk = { kty: "OKP", crv: "Ed25519", x: key.toString("base64url") };
+  return { id: sha256(key), object: createPublicKey({ key: jwk, format: "jwk" }) };
 }
 
 /** Which lines are signed and of this export, and whether they are all there and in order. */
 function place(
   header: Statement,
   lines: readonly string[],
-  { key, problems }: { readonly key: Buffer; readonly problems: Set<string> },
+  { key, problems }: { readonly key: Key; readonly problems: Set<string> },
 ) {
   const whole = [header];
   const { export: id } = header.predicate;
@@ -143,14 +167,12 @@ function place(
 }
 
 /** Throws a `Problem`, or whatever parsing throws. */
-function open(line: string, key: Buffer): Statement {
+function open(line: string, key: Key): Statement {
   const { payload, keyId, signature } = envelopeIn(line);
-  if (keyId !== sha256(key)) throw new Problem("wrong_key");
-  const jwk = { kty: "OKP", crv: "Ed25519", x: key.toString("base64url") };
+  if (keyId !== key.id) throw new Problem("wrong_key");
   const type = `DSSEv1 ${PAYLOAD_TYPE.length} ${PAYLOAD_TYPE} ${payload.length} `;
   const signed = Buffer.concat([Buffer.from(type), payload]);
-  const publicKey = createPublicKey({ key: jwk, format: "jwk" });
-  if (!isSigned(null, signed, publicKey, signature)) throw new Problem("bad_signature");
+  if (!isSigned(null, signed, key.object, signature)) throw new Problem("bad_signature");
   return statementIn(payload);
 }
 
@@ -211,26 +233,80 @@ const CHECKS: Readonly<Record<string, (chain: Chain, said: Predicate) => string 
   link: (chain, { link }) => (add(chain, link) ? undefined : "broken_chain"),
   head: ({ heads }, said) =>
     heads[Number(said["length"]) - 1] === said["head"] ? undefined : "anchor_mismatch",
-  content: ({ commitments }, { seq, salt, event }) => {
-    const commitment = commitments.get(seq);
-    if (commitment === undefined) return "unknown_link";
-    return sha256(`${salt}.${canonical(event)}`) === commitment ? undefined : "commitment_mismatch";
+  content: ({ links, salts }, { seq, salt, event }) => {
+    const link = links.get(seq);
+    if (link === undefined) return "unknown_link";
+    if (sha256(`${salt}.${canonical(event)}`) !== link["event"]) return "commitment_mismatch";
+    const isSame = saysSame(link, event as Json, salts);
+    if (/_request$|^attempt_start$/.test(String(link["type"]))) salts.push({ link, salt });
+    return isSame ? undefined : "link_mismatch";
   },
   finding: () => undefined,
   approval: () => undefined,
 };
 
+type Json = Readonly<Record<string, unknown>>;
+
+/** Whether a link says what its event says, as far as that has it. Those of version 1 say less. */
+function saysSame(link: Link, event: Json, salts: readonly Salt[]): boolean {
+  if (link["version"] !== 2) return true;
+  const { type, timestamp, digest: shown, result, answer, outcome, takes } = event;
+  const { turn, ...offered } = (takes ?? {}) as Json;
+  const code = turn === undefined ? {} : { turn: { code: (turn as Json)["code"] } };
+  const decider = (event["decided_by"] ?? event["answered_by"] ?? event["by"]) as Json | undefined;
+  const { channel, rules: _rules, ...others } = decider ?? {};
+  const by = channel === undefined ? others : { ...others, surface: channel };
+  const { rules: _named, ...said } = (link["by"] ?? {}) as Json;
+  const salt = saltFor(link, salts);
+  const chosen = canonical((result as Json | undefined)?.["content"] ?? answer);
+  const isChosen = salt !== undefined && link["choice"] !== undefined;
+  const pairs = [
+    ...["for", "for_any", "person_ids", "deadline"].map((name) => [link[name], event[name]]),
+    [link["terms"], (link["terms"] as Json | undefined)?.["unknown"] ? undefined : event["terms"]],
+    [link["takes"], takes && { ...offered, ...code }],
+    [String(type).endsWith("_request") ? link["shown"] : link["decided"], shown],
+    [link["decision"], event["decision"] ?? outcome],
+    [said, decider && said["kind"] !== "unknown" ? by : undefined],
+    [link["choice"], isChosen ? sha256(`${salt}.choice.${chosen}`) : undefined],
+    [link["type"], type],
+    [link["at"], timestamp],
+  ];
+  return pairs.every(
+    ([left, right]) => right === undefined || canonical(left) === canonical(right),
+  );
+}
+
+/** That of the last link before that asks for it, or else that starts its call. */
+function saltFor({ seq, id, call }: Link, salts: readonly Salt[]): string | undefined {
+  const before = salts.filter(({ link }) => link.seq < seq);
+  const isStart = ({ link }: Salt) => link["type"] === "attempt_start" && link["call"] === call;
+  const asked = before.findLast(
+    ({ link }) => link["type"] !== "attempt_start" && link["id"] === id,
+  );
+  return (asked ?? before.findLast(isStart))?.salt;
+}
+
 /** Checks what the statements say: chains, events and the totals. */
 function readAll(statements: readonly Statement[], problems: Set<string>) {
   const chains: Chain[] = [];
   const approvals = new Approvals(problems, canonical);
+  const terms = new Terms();
+  const noes = new Map<number, boolean>();
+  const leave = () => {
+    terms.leave({
+      signatureOf: (seq) => approvals.stateOf(seq),
+      isNo: (seq) => noes.get(seq),
+    });
+    approvals.leave();
+    noes.clear();
+  };
   const payloads = createHash("sha256");
   const unanchored = new Set<string>();
   const anchors: Report["anchors"][number][] = [];
   let contents = 0;
   for (const [index, { type, predicate, payload }] of statements.entries()) {
     const isOther = chains.at(-1)?.conversation !== predicate.conversation;
-    if (type === "end" || (Object.hasOwn(CHECKS, type) && isOther)) approvals.leave();
+    if (type === "end" || (Object.hasOwn(CHECKS, type) && isOther)) leave();
     if (Object.hasOwn(CHECKS, type)) {
       const code = CHECKS[type]?.(enter(chains, predicate.conversation, problems), predicate);
       if (code !== undefined) problems.add(code);
@@ -248,17 +324,23 @@ function readAll(statements: readonly Statement[], problems: Set<string>) {
       if (canonical(said) !== canonical(total)) problems.add("wrong_total");
     }
     approvals.read(type, predicate);
+    if (type === "link") terms.read(predicate.link);
+    const { answer } = (type === "content" ? predicate["event"] : {}) as Json;
+    if (answer !== undefined) noes.set(predicate.seq, answer === false);
     payloads.update(sha256(payload));
   }
   const links = statements.filter(({ type }) => type === "link").length;
-  return { statements: statements.length, links, contents, anchors };
+  const { judged, ownerStoodIn, notJudged, unmet } = terms;
+  if (Object.keys(unmet).length > 0) problems.add("terms_not_met");
+  const counts = { statements: statements.length, links, contents };
+  return { ...counts, judged, ownerStoodIn, notJudged, unmet, anchors };
 }
 
 function enter(chains: Chain[], conversation: string, problems: Set<string>): Chain {
   const last = chains.at(-1);
   if (last?.conversation === conversation) return last;
   if (chains.some((chain) => chain.conversation === conversation)) problems.add("broken_chain");
-  const chain = { conversation, heads: [], commitments: new Map<number, string>() };
+  const chain = { conversation, heads: [], links: new Map(), salts: [], version: 1 };
   chains.push(chain);
   return chain;
 }
@@ -274,9 +356,11 @@ function add(chain: Chain, link: Link): boolean {
   const follows = link.seq === length && link["prev"] === head;
   const isOwn = !isFirst || link["conversation"] === chain.conversation;
   chain.heads.push(digest(link));
-  const { kind, event } = link;
-  if (kind === "event" && typeof event === "string") chain.commitments.set(link.seq, event);
-  return follows && isOwn && isFirst === (kind === "start");
+  const { kind, event, version = 1 } = link;
+  const isNewer = Number(version) >= chain.version;
+  chain.version = Math.max(chain.version, Number(version));
+  if (kind === "event" && typeof event === "string") chain.links.set(link.seq, link);
+  return follows && isOwn && isNewer && isFirst === (kind === "start");
 }
 
 /** RFC 8785. */
@@ -303,8 +387,9 @@ function bytesOf(text: string): Buffer {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [, , file = "", keyId] = process.argv;
-  const report = verify(readFileSync(file), keyId);
+  const words = process.argv.slice(2);
+  const [file = "", keyId] = words.filter((word) => word !== "--strict");
+  const report = verify(readFileSync(file), keyId, words.includes("--strict"));
   process.stdout.write(`${JSON.stringify(report)}\n`);
   if (report.problems.length > 0) process.exitCode = 1;
 }

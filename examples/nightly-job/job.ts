@@ -16,10 +16,14 @@ const deploy = defineTool({
   name: "deploy",
   description: "Deploys the site.",
   parameters: { type: "object" },
+  questions: {
+    where: selectQuestion("where", "Where to?", { options: ["test", "live"] }),
+    announce: booleanQuestion("announce", "Tell everyone?"),
+  },
   async run(_args, { ask }) {
     // The call ends at a question without an answer, and runs again once there is one.
-    const where = await ask(selectQuestion("where", "Where to?", { options: ["test", "live"] }));
-    const isAnnounced = await ask(booleanQuestion("announce", "Tell everyone?"));
+    const where = await ask.where();
+    const isAnnounced = await ask.announce();
     return `The site is on ${where}${isAnnounced ? ", and everyone knows" : ""}.`;
   },
 });

@@ -7,8 +7,9 @@ export const deploy = defineTool({
   name: "deploy",
   description: "Deploys a version of the site.",
   parameters: z.object({ version: z.string() }),
+  questions: { sure: booleanQuestion("sure", "Deploy this version?") },
   async run({ version }, { ask }) {
-    const isSure = await ask(booleanQuestion("sure", `Deploy version ${version}?`));
+    const isSure = await ask.sure({ text: `Deploy version ${version}?` });
     return isSure ? `Version ${version} is live.` : "Nothing was deployed.";
   },
 });

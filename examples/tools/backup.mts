@@ -4,7 +4,7 @@ import { copyFile } from "node:fs/promises";
 import { serveTool } from "jp-ts/serve-tool";
 import { booleanQuestion, defineTool } from "jp-ts/tool";
 
-const backup = defineTool<{ readonly path: string }>({
+const backup = defineTool({
   name: "backup",
   description: "Keep a copy of a file beside it.",
   parameters: {
@@ -12,10 +12,14 @@ const backup = defineTool<{ readonly path: string }>({
     properties: { path: { type: "string" } },
     required: ["path"],
   },
-  async run({ path }, { ask }) {
-    const text = "There is a backup already. Replace it?";
-    const question = booleanQuestion("overwrite", text, { default: false, persistence: "none" });
-    if (existsSync(`${path}.bak`) && !(await ask(question))) {
+  questions: {
+    overwrite: booleanQuestion("overwrite", "There is a backup already. Replace it?", {
+      default: false,
+      persistence: "none",
+    }),
+  },
+  async run({ path }: { readonly path: string }, { ask }) {
+    if (existsSync(`${path}.bak`) && !(await ask.overwrite())) {
       return "The old backup was kept.";
     }
     await copyFile(path, `${path}.bak`);

@@ -9,9 +9,10 @@ const refund = defineTool({
   name: "refund",
   description: "Refunds an order.",
   parameters: z.object({ order: z.string(), amount: z.number() }),
+  questions: { account: selectQuestion("account", "Which account?", { options: ACCOUNTS }) },
   async run(order, { ask }) {
     // The call ends here. Once there is an answer, it runs again with it, at any of the workers.
-    const account = await ask(selectQuestion("account", "Which account?", { options: ACCOUNTS }));
+    const account = await ask.account();
     return payBack({ ...order, account });
   },
 });

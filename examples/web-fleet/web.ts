@@ -5,6 +5,7 @@ import { json } from "node:stream/consumers";
 import {
   answerInquiry,
   type ConversationId,
+  decisionToJson,
   enqueueTurn,
   lastTurnOf,
   listPending,
@@ -25,6 +26,11 @@ async function say(id: ConversationId | undefined, text: string) {
   return { conversation: conversation.id };
 }
 
+async function questionsIn(id?: ConversationId) {
+  const pending = await listPending(store, id === undefined ? {} : { conversation: id });
+  return pending.map((one) => decisionToJson(one, { ...one, workspace: "refunds" }));
+}
+
 /** Resolves once the turn has ended or waits for someone. The database tells of each change. */
 async function follow(id: ConversationId, signal: AbortSignal) {
   let changed = Promise.withResolvers<void>();
@@ -36,7 +42,7 @@ async function follow(id: ConversationId, signal: AbortSignal) {
     const { stream } = await store.load(id, { onlyEnd: true });
     const events = lastTurnOf(stream.entries);
     const isDone = readTurnProgress(events).next === "done";
-    const questions = await listPending(store, { conversation: id });
+    const questions = await questionsIn(id);
     if (isDone || questions.length > 0 || signal.aborted) {
       const last = events.findLast((event) => event.type === "chat_response")?.content;
       return { isDone, questions, text: last?.type === "message" ? last.text : "" };
@@ -50,7 +56,7 @@ async function handle(request: IncomingMessage, signal: AbortSignal) {
   const name = (request.url ?? "").slice(1);
   const id = name === "" ? undefined : parseConversationId(name);
   if (request.method === "GET") {
-    return id === undefined ? { questions: await listPending(store) } : follow(id, signal);
+    return id === undefined ? { questions: await questionsIn() } : follow(id, signal);
   }
   // A real service takes who answers, and what they may see, from its login.
   const body = Body.parse(await json(request));

@@ -4,6 +4,7 @@ import { stderr } from "node:process";
 import { json } from "node:stream/consumers";
 import {
   answerAndResume,
+  decisionToJson,
   defineTool,
   listPending,
   openStore,
@@ -23,15 +24,17 @@ const refund = defineTool({
   name: "refund",
   description: "Refunds an order.",
   parameters: z.object({ order: z.string(), amount: z.number() }),
+  questions: { account: selectQuestion("account", "Which account?", { options: ACCOUNTS }) },
   async run({ order, amount }, { ask }) {
     // The call ends here until there is an answer, and then runs again with it.
-    const account = await ask(selectQuestion("account", "Which account?", { options: ACCOUNTS }));
+    const account = await ask.account();
     return payBack({ order, amount, account });
   },
 });
 
 const store = await openStore("data");
-const options = { model, tools: [refund], toolConfig: { refund: { run: "ask" } }, defer: true };
+const toolConfig = { refund: { run: "ask" } } as const;
+const options = { model, tools: [refund], toolConfig, defer: true };
 
 // What was running when the service was killed goes on; what waits for an answer waits.
 for (const result of await recover(store, options)) {
@@ -57,14 +60,18 @@ async function reply(user: string, { id, by, ...given }: z.infer<typeof Answer>)
   return result.turn?.text ?? "";
 }
 
+async function questionsFor(user: string) {
+  const pending = await listPending(store, { labels: { user } });
+  return pending.map((one) => decisionToJson(one, { ...one, workspace: "refunds" }));
+}
+
 async function handle(request: IncomingMessage) {
   // A real service takes the user, and who answers, from its login.
   const user = (request.url ?? "").replaceAll(/\W/g, "");
-  const labels = { user };
-  if (request.method === "GET") return { questions: await listPending(store, { labels }) };
+  if (request.method === "GET") return { questions: await questionsFor(user) };
   const body = Body.parse(await json(request));
   const last = "id" in body ? await reply(user, body) : await say(user, body.text);
-  return { questions: await listPending(store, { labels }), last };
+  return { questions: await questionsFor(user), last };
 }
 
 // GET /ana lists Ana's questions; POST /ana sends { text }, or { id, digest, answer, by }.

@@ -1,5 +1,5 @@
 /** Forms for tests: a tool that asks several questions at once, and a person who gets them so. */
-import type { AttemptRequest, Executor, UnansweredReason } from "../executor/index.ts";
+import type { AttemptRequest, Executor } from "../executor/index.ts";
 import type { Question } from "../tool/index.ts";
 import { abortable, type Json } from "../util/index.ts";
 import type {
@@ -16,7 +16,8 @@ import type { NamedExecutor } from "./tool-turn.fixture.ts";
 export class FormTool implements NamedExecutor {
   readonly name: string;
   readonly attempts: Pick<AttemptRequest, "answers" | "notes" | "secretAnswers">[] = [];
-  readonly unanswered: UnansweredReason[] = [];
+  /** How often it learned that it gets no answers. */
+  unanswered = 0;
   readonly executor: Executor;
 
   constructor(name: string, questions: readonly Question[]) {
@@ -29,7 +30,7 @@ export class FormTool implements NamedExecutor {
         if (question === undefined) {
           return { type: "success", content: JSON.stringify(answers) };
         }
-        const onUnanswered = (reason: UnansweredReason) => void this.unanswered.push(reason);
+        const onUnanswered = () => (this.unanswered += 1);
         const source = { source: "tool" as const, name };
         return { type: "needs_input", question, more, source, onUnanswered };
       },

@@ -92,8 +92,8 @@ export interface Replaced {
   readonly changed: readonly string[];
   /** A person gave it, so that neither a model nor a default may give the next one. */
   readonly isForPerson: boolean;
-  /** Who may give the next one. */
-  readonly whom: ForWhom;
+  /** Who may give the next one. As config says now, if absent. */
+  readonly whom?: ForWhom;
   /** Their place among those who are asked one after the other, counted from 0. */
   readonly rung: number;
   /** The event that says so is on record. */

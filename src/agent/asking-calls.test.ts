@@ -366,7 +366,7 @@ describe("a prompt for a model", () => {
 });
 
 test("refused questions are recorded and end the call", async () => {
-  const reasons: string[] = [];
+  let unanswered = 0;
   const executor = {
     attempt: async (): Promise<AttemptResult> => ({
       type: "needs_input",
@@ -374,15 +374,15 @@ test("refused questions are recorded and end the call", async () => {
       more: [secretQuestion("pin", "PIN?")],
       source: { source: "tool", name: "x" },
       refusal: { reason: "no_prompt_backend", content: "It asked for a secret." },
-      onUnanswered: (reason) => reasons.push(reason),
+      onUnanswered: () => (unanswered += 1),
     }),
   };
   const turn = await ToolTurn.start({ tools: [{ name: "x", executor }], script: {} });
   const response = await turn.call("x");
-  expect([response?.content, response?.isError, reasons, turn.prompter.questions]).toEqual([
+  expect([response?.content, response?.isError, unanswered, turn.prompter.questions]).toEqual([
     "It asked for a secret.",
     true,
-    ["refused"],
+    1,
     [],
   ]);
   expect(transcript(turn.events).slice(4, -1)).toEqual([
@@ -394,7 +394,9 @@ test("refused questions are recorded and end the call", async () => {
 });
 
 /** The request to an executor, as JSON. */
-function attempt(given: object) {
+function attempt(given: { readonly answers: object; readonly secretAnswers: readonly string[] }) {
   const call = { call: {}, toolCallId: "call_1", arguments: { path: "a/b" } };
-  return { ...call, ...given, notes: {}, signal: {} };
+  const personAnswers = Object.keys(given.answers); // A person gave all of them.
+  const byPerson = personAnswers.length > 0 && { personAnswers };
+  return { ...call, ...given, notes: {}, ...byPerson, signal: {} };
 }

@@ -5,47 +5,52 @@
  */
 import {
   type AddedText,
-  type AskedOf,
+  type AnswerEvent,
+  type AskedOnRecord,
   type CallProgress,
   type CallSubject,
   type ConversationEvent,
+  type Decider,
   type DecisionVoid,
   deciderOf,
   digestCall,
   digestQuestion,
-  explainQuorum,
-  type ForWhom,
   grantOf,
+  type InForce,
   type InquiryId,
   type InquiryPair,
   type InquiryRequest,
   isActing,
-  isForSeveral,
   isForSome,
+  isNo,
+  judgeUse,
   isPassedOn,
   type PermissionDecision,
   type PermissionRequestEvent,
   timestampFromDate,
   type ToolResult,
-  votesOn,
+  type Use,
   whomOf,
 } from "../conversation/index.ts";
 import type { NeedsInput } from "../executor/index.ts";
-import type { Question } from "../tool/index.ts";
+import { addresseesOf, type Question } from "../tool/index.ts";
 import type { AskedQuestion, OpenCall, Replaced } from "./asked.ts";
 import { CallBudget } from "./budget.ts";
 import type { TurnContext } from "./context.ts";
-import { judge } from "./judge.ts";
-import { loadForms, loadGrants } from "./load-decisions.ts";
-import type { PENDING } from "./decide.ts";
-import type { QuestionsResult } from "./form.ts";
+import { directoryMissing } from "./directory-missing.ts";
+import { verdictOf } from "./verdict-of.ts";
+import { loadDecisions, loadForms, loadGrants } from "./load-decisions.ts";
+import type { PENDING, QuestionsResult, Round } from "./decide/decide.ts";
 import { type AnsweredInquiry, GivenAnswers } from "./given-answers.ts";
 import { lastTurn } from "./journal.ts";
+import { peopleAt, questionTarget } from "./ladder.ts";
 import { isAutomatic } from "./memory.ts";
 import { cancelledText, keepsChanging, questionsTooLarge, tooManyAnswers } from "./model-texts.ts";
 import type { Journal } from "./ports.ts";
 import type { CallSteps } from "./steps.ts";
 import { changesSince, describeCall, startOf, voidEvent } from "./subject.ts";
+import { whomInForce } from "./in-force.ts";
+import { noticeUnnamed } from "./unnamed-questions.ts";
 
 /** The response to a call, as the model sees it. */
 export interface CallResult extends ToolResult {
@@ -187,8 +192,7 @@ async function resumeAttempt(
   const resumed = { ...attempt, ...stateOf(progress) };
   if (open.length === 0) return { ...resumed, isStarted: false, events };
   if (events.length > 0) await context.journal.record(...events);
-  const { answerQuestions } = await loadForms();
-  const result = await answerQuestions(context, open, isCurrent(context, call, attempt));
+  const result = await askQuestions(context, open, isCurrent(context, call, attempt));
   const end = takeAnswers(result, attempt);
   return "type" in end ? end : { ...resumed, isStarted: end.isStarted, events: [] };
 }
@@ -204,10 +208,21 @@ async function saveGrants(
     if (grantOf(response) === undefined || request.origin?.type !== "builtin") continue;
     const { saveGrant } = await loadGrants();
     const { tool, arguments: args } = call;
-    const verdict = await judge(context, { tool, arguments: args });
+    const verdict = await verdictOf(context, { tool, arguments: args });
     const { questionId = request.id } = request;
     await saveGrant(context, { tool, arguments: args, verdict, questionId }, response);
   }
+}
+
+/** Most attempts ask one question. */
+async function askQuestions(
+  context: TurnContext,
+  questions: readonly AskedQuestion[],
+  isCounting: Round["isCurrent"],
+): Promise<QuestionsResult> {
+  const { answerQuestions } = await loadDecisions();
+  const { askForm } = questions.length > 1 ? await loadForms() : {};
+  return answerQuestions(context, questions, { isCurrent: isCounting, askForm });
 }
 
 /** Lists what the last attempt asked and has no answer to, and secrets, which no record keeps. */
@@ -281,8 +296,9 @@ async function confirm(
   let isStarted = false;
   while (!isStarted) {
     const now = await describeCall(context, call);
-    const stale = attempt.given.recorded.flatMap((answered) => staleAnswer(context, answered, now));
-    const permission = stalePermission(context, call, { now, answers: attempt.given.recorded });
+    const answers = attempt.given.recorded;
+    const stale = answers.flatMap((answered) => staleAnswer(context, call, { answered, now }));
+    const permission = await stalePermission(context, call, { now, answers });
     const changed = stale.length > 0 ? stale.map(({ replaces }) => replaces) : permission;
     if (changed.length === 0) return undefined;
     if (!attempt.budget.countVoid()) return failUnstable(context, call, changed);
@@ -295,8 +311,7 @@ async function confirm(
       ...askedAgain(call, attempt, request),
       replaces,
     }));
-    const { answerQuestions } = await loadForms();
-    const result = await answerQuestions(context, asked, isCurrent(context, call, attempt));
+    const result = await askQuestions(context, asked, isCurrent(context, call, attempt));
     const end = takeAnswers(result, attempt);
     if ("type" in end) return end;
     ({ isStarted } = end);
@@ -312,38 +327,48 @@ function isCurrent(context: TurnContext, call: PermittedCall, { given }: Attempt
     const earlier = given.recorded.filter(({ request }) => !asked.has(request.questionId));
     const answers = [...earlier, ...added];
     return (
-      answers.every((answered) => staleAnswer(context, answered, now).length === 0) &&
-      stalePermission(context, call, { now, answers }).length === 0
+      answers.every((answered) => staleAnswer(context, call, { answered, now }).length === 0) &&
+      (await stalePermission(context, call, { now, answers })).length === 0
     );
   };
 }
-
-/** Whoever has decided may not do so, or no longer: they do not have the role. */
-export const NOT_THEIRS = ["person"];
 
 interface StaleAnswer {
   readonly request: InquiryRequest;
   readonly replaces: Replaced;
 }
 
-/** Empty if the answer still counts. What config says does, whatever has changed, and so does a no. */
+/**
+ * Empty if the answer still counts: it is about what would run now, and meets the terms on record and in force. What config says
+ * counts whatever has changed, and so does a no. Throws `directory_missing`.
+ */
 function staleAnswer(
-  { journal, directory }: Pick<TurnContext, "journal" | "directory">,
-  { request, response }: AnsweredInquiry,
-  now: CallSubject,
+  context: TurnContext,
+  { tool }: PermittedCall,
+  {
+    answered: { request, response },
+    now,
+  }: { readonly answered: AnsweredInquiry; readonly now: CallSubject },
 ): StaleAnswer[] {
-  const decider = deciderOf(response);
-  if (decider === undefined || decider.kind === "config" || decider.kind === "answers_file") {
-    return [];
-  }
-  if (response.outcome === "answered" && response.answer === false) return [];
+  const { question, questionId = request.id, rung = 0 } = request;
+  const target = questionTarget(tool.settings, questionId);
+  const inForce = whomInForce(context, { target, rung, named: addresseesOf(question) });
+  const used = useOf(context, { ...request, kind: "question" }, { event: response, inForce });
   const subject = digestQuestion(now, request);
-  const votes = findVotes(journal, request);
-  const isAnothers =
-    explainQuorum({ ...askedOf(request), votes }, response, directory) !== undefined;
-  if (response.digest === subject.digest && !isAnothers) return [];
-  const changed = isAnothers ? NOT_THEIRS : changesSince(request.subject, subject);
-  return [{ request, replaces: replacedBy({ request, response }, changed, false) }];
+  const isBound = !isNo(response) && !isConfigured(deciderOf(response));
+  if (used === "counts" && (!isBound || response.digest === subject.digest)) return [];
+  const changed = used === "counts" ? changesSince(request.subject, subject) : [used];
+  const replaces = replacedBy({ request, response }, changed, false);
+  // It is asked again under the terms in force.
+  const { whom: _, ...others } = replaces;
+  const isThere = peopleAt(target, rung) !== undefined;
+  return [
+    { request, replaces: used === "terms" ? { ...others, rung: isThere ? rung : 0 } : replaces },
+  ];
+}
+
+function isConfigured(by: Decider | undefined): boolean {
+  return by === undefined || by.kind === "config" || by.kind === "answers_file";
 }
 
 function replacedBy(
@@ -358,31 +383,42 @@ function replacedBy(
   return { id, changed, isForPerson, whom: whomOf(request), rung, isRecorded };
 }
 
-/** Empty if what lets the call run still counts: the permission, or a person's yes to what it has become. */
-export function stalePermission(
-  { journal, directory }: TurnContext,
-  { permission, progress, arguments: args }: PermittedCall,
+/**
+ * Empty if what lets the call run still counts: the permission, or a person's yes to what it has become. Throws
+ * `directory_missing`.
+ */
+export async function stalePermission(
+  context: TurnContext,
+  { permission, progress, tool, arguments: args }: PermittedCall,
   { now, answers }: { readonly now: CallSubject; readonly answers: readonly AnsweredInquiry[] },
-): readonly Pick<DecisionVoid, "id" | "changed">[] {
+): Promise<readonly Pick<DecisionVoid, "id" | "changed">[]> {
   if (permission === undefined || !isComparable(permission)) return [];
-  const { run, [permission.action]: own } = progress.permissions;
+  const { action } = permission;
+  const { run, [action]: own } = progress.permissions;
   // It may have been asked since the progress was read.
-  const asked = permission.id === undefined ? own?.request : findRequest(journal, permission.id);
+  const asked =
+    permission.id === undefined ? own?.request : findRequest(context.journal, permission.id);
   // A doubt that was decided before anyone was asked is about what was permitted.
   const isPermitted = run?.request?.subject?.digest === permission.digest;
   const request = asked ?? (isPermitted ? run?.request : undefined);
-  const { startedFor } = permission.action === "rerun" ? progress : {};
-  const whom = whomOf(request ?? startedFor ?? {});
-  const subject = digestCall({ ...now, arguments: args }, whom);
-  const votes = request === undefined ? [] : findVotes(journal, request);
-  const named = { ...askedOf(request ?? startedFor ?? {}), votes };
-  const isAnothers = explainQuorum(named, permission, directory) !== undefined;
-  if (permission.digest === subject.digest && !isAnothers) return [];
-  // A yes to a question of the call is not that of those who had to let it run.
-  if (!isForSome(whom) && answers.some((answered) => isPermitting(answered, now))) return [];
+  const { startedFor } = action === "rerun" ? progress : {};
+  const on = request ?? startedFor ?? {};
+  const { mode, target = {} } = await verdictOf(context, { tool, arguments: args });
+  const isAsked = mode !== "unattended" || action === "rerun";
+  const { rung } = request ?? {};
+  const inForce = isAsked ? whomInForce(context, { target, rung }) : {};
+  const kind = action === "rerun" ? "in_doubt" : "permission";
   const id = permission.id ?? request?.id;
+  const used = useOf(context, { ...on, kind, id }, { event: permission, inForce });
+  const whom = whomOf(on);
+  const subject = digestCall({ ...now, arguments: args }, whom);
+  if (used === "counts") {
+    if (permission.digest === subject.digest) return [];
+    // A yes to a question of the call is not that of those who had to let it run.
+    if (!isForSome(whom) && answers.some((answered) => isPermitting(answered, now))) return [];
+  }
   if (id === undefined) return [];
-  if (isAnothers) return [{ id, changed: NOT_THEIRS }];
+  if (used !== "counts") return [{ id, changed: [used] }];
   const changed = changesSince(request?.subject, subject);
   const isEdited = permission.decision === "edited";
   // The request is about the arguments before they were edited.
@@ -390,22 +426,21 @@ export function stalePermission(
   return [{ id, changed: others.length === 0 ? ["arguments"] : others }];
 }
 
-/** For whom it is, and since when it waits. */
-export function askedOf(
-  request: ForWhom & Partial<Pick<PermissionRequestEvent, "timestamp">>,
-): AskedOf {
-  return { ...whomOf(request), askedAt: request.timestamp };
-}
-
-/** Only where several have to decide: otherwise nothing is read. */
-export function findVotes(journal: Journal, request: ForWhom & { readonly id: InquiryId }) {
-  return isForSeveral(request) ? votesOn(lastTurn(journal), request.id) : [];
+/** What becomes of a decision that is about to be used. Throws `directory_missing` if this process cannot know. */
+export function useOf(
+  { journal, directory }: Pick<TurnContext, "journal" | "directory">,
+  request: AskedOnRecord,
+  { event, inForce }: { readonly event: AnswerEvent; readonly inForce: InForce },
+): Exclude<Use, "directory_missing"> {
+  const turn = () => lastTurn(journal);
+  const used = judgeUse(request, event, { turn, directory, inForce });
+  if (used === "directory_missing") throw directoryMissing();
+  return used;
 }
 
 /** Whether a person has let the call act as it is now. A no, or an answer that only informs it, does not. */
 function isPermitting({ request, response }: AnsweredInquiry, now: CallSubject): boolean {
-  const isNo = response.outcome === "answered" && response.answer === false;
-  if (isNo || deciderOf(response)?.kind !== "user" || !isActing(request)) return false;
+  if (isNo(response) || deciderOf(response)?.kind !== "user" || !isActing(request)) return false;
   return response.digest === digestQuestion(now, request).digest;
 }
 
@@ -456,17 +491,22 @@ async function answerAttempt(
   const asked = toAskedQuestions(call, attempt);
   const rebound = asked.flatMap(({ replaces }) => replaces ?? []);
   if (rebound.length > 0 && !budget.countVoid()) {
-    needs.onUnanswered?.("refused");
+    needs.onUnanswered?.();
     return failUnstable(context, call, rebound);
   }
   const questions = asked.map(({ question }) => question);
+  // A prompt for a model has an id of jp's own.
+  const ids = asked.flatMap(({ question: { id }, prompt }) => (prompt === undefined ? [id] : []));
+  noticeUnnamed(context, call.tool, ids);
   const exceeded = budget.countBytes(bytesOf(questions, needs.state));
-  const { answerQuestions, refuseQuestions } = await loadForms();
   let result: QuestionsResult;
   if (exceeded !== undefined) result = exhausted(questionsTooLarge(name, exceeded));
   else if (needs.refusal === undefined) {
-    result = await answerQuestions(context, asked, isCurrent(context, call, attempt));
-  } else result = await refuseQuestions(context, asked, needs.refusal);
+    result = await askQuestions(context, asked, isCurrent(context, call, attempt));
+  } else {
+    const { refuseQuestions } = await loadDecisions();
+    result = await refuseQuestions(context, asked, needs.refusal);
+  }
   // A tool that withdraws its question reports the outcome of the call itself.
   const isWithdrawn = needs.closed?.aborted === true && !call.asking.aborted;
   if (result.type === "unanswered" && isWithdrawn && exceeded === undefined) {
@@ -474,11 +514,7 @@ async function answerAttempt(
     if (limit === undefined) return undefined;
     result = exhausted(tooManyAnswers(name, limit));
   }
-  if (result.type === "unanswered") {
-    const isClosed = result.reason === "user" || result.reason === "interrupted";
-    needs.onUnanswered?.(isClosed ? "cancelled" : "refused");
-  }
-  if (result.type === "pending") needs.onUnanswered?.("cancelled");
+  if (result.type !== "answered") needs.onUnanswered?.();
   return takeAnswers(result, attempt);
 }
 

@@ -105,7 +105,7 @@ test("each question of a form counts", async () => {
 
 test("a tool that keeps withdrawing its questions is stopped, too", async () => {
   counters("T-RUN-5");
-  const unanswered: string[] = [];
+  let unanswered = 0;
   const tool: NamedExecutor = {
     name: "x",
     executor: {
@@ -114,7 +114,7 @@ test("a tool that keeps withdrawing its questions is stopped, too", async () => 
         question: textQuestion("q", "And now?"),
         source: { source: "tool", name: "x" },
         closed: AbortSignal.abort(),
-        onUnanswered: (reason) => unanswered.push(reason),
+        onUnanswered: () => (unanswered += 1),
       }),
     },
   };
@@ -122,7 +122,7 @@ test("a tool that keeps withdrawing its questions is stopped, too", async () => 
   const response = await turn.call("x");
   expect([response?.content, unanswered]).toEqual([
     expect.stringContaining("automatic_answers_per_call is reached"),
-    ["refused"],
+    1,
   ]);
   expect(turn.recorded("inquiry_request")).toHaveLength(4);
 });

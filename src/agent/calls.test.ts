@@ -52,7 +52,7 @@ describe("a question that a person answers", () => {
           id: "call_1.sure.1",
           outcome: "answered",
           answer: true,
-          answeredBy: { kind: "user", channel: "scripted" },
+          answeredBy: { kind: "user", channel: "scripted", auth: "program" },
         },
       ],
     ]);
@@ -74,7 +74,7 @@ describe("a question that a person answers", () => {
       contents: ["got true", "got true"],
       asked: 1,
       by: [
-        { kind: "user", channel: "scripted", scope: "turn" },
+        { kind: "user", channel: "scripted", auth: "program", scope: "turn" },
         { kind: "remembered", from: "a.sure.1" },
       ],
     });
@@ -109,7 +109,7 @@ test("a secret reaches only the tool", async () => {
   });
   expect(await turn.call("login")).toMatchObject({ content: "7 characters" });
   expect(turn.recorded("inquiry_response")).toMatchObject([
-    { outcome: "redacted", answeredBy: { kind: "user", channel: "scripted" } },
+    { outcome: "redacted", answeredBy: { kind: "user", channel: "scripted", auth: "program" } },
   ]);
   expect(JSON.stringify(turn.events)).not.toContain("hunter2");
 });

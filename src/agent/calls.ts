@@ -12,7 +12,7 @@
 import {
   type CallProgress,
   type ConversationEvent,
-  explainQuorum,
+  digestDelivery,
   grantOf,
   type InquiryPair,
   newCall,
@@ -30,20 +30,19 @@ import { isNotLoaded, type JsonObject, messageOf, loaderOf } from "../util/index
 import type { Verdict } from "../policy/index.ts";
 import type { AskedCall, AskedDelivery, OpenCall } from "./asked.ts";
 import {
-  askedOf,
   attemptCall,
   type AttemptsResult,
   type CallResult,
-  findVotes,
-  NOT_THEIRS,
   type PermittedCall,
+  useOf,
 } from "./attempts.ts";
 import { closeQuestions } from "./closing.ts";
 import type { TurnContext } from "./context.ts";
 import type { CallInDoubt, CheckedCall } from "./doubt.ts";
-import { judge, judgeResult } from "./judge.ts";
+import { resultVerdictOf, verdictOf } from "./verdict-of.ts";
 import { loadDecisions, loadGrants } from "./load-decisions.ts";
-import type { Decided } from "./decide.ts";
+import type { Decided } from "./decide/decide.ts";
+import { whomInForce } from "./in-force.ts";
 import { lastTurn } from "./journal.ts";
 import {
   deniedText,
@@ -60,7 +59,7 @@ import type { CallableTool } from "./ports.ts";
 import type { PromptPlace } from "./prompt-queue.ts";
 import { abortBy, stopCause, type StopCause } from "./stop-cause.ts";
 import { CallSteps } from "./steps.ts";
-import { changesSince, describeDecision, voidEvent } from "./subject.ts";
+import { changesSince, voidEvent } from "./subject.ts";
 
 /** The end of a call: a result to record, or nothing yet. */
 type CallEnd = CallResult | undefined;
@@ -405,7 +404,7 @@ type Permission =
 /** Whether the call may run, or run again if it may have run already. */
 async function permit(context: TurnContext, call: OpenCall): Promise<Permission> {
   const { progress, tool } = call;
-  const verdict = await judge(context, call);
+  const verdict = await verdictOf(context, call);
   const isSkipped = verdict.mode === "skip";
   if (progress.isInDoubt) {
     if (isSkipped) return refused(OUTCOME_UNKNOWN);
@@ -541,21 +540,14 @@ async function deliver(
 ): Promise<CallResult | "stopped" | "pending"> {
   const { progress, result } = delivery;
   const { request, decision } = progress.permissions.deliver ?? {};
-  const verdict = await judgeResult(context, delivery);
+  const verdict = await resultVerdictOf(context, delivery);
   const asked = { ...delivery, verdict };
   const { mode } = verdict;
   if (decision !== undefined && mode !== "skip") {
-    const { subject } = await describeDecision(context, asked);
-    const isNo = decision.decision === "denied" || decision.decidedBy.kind === "policy";
-    const votes = request === undefined ? [] : findVotes(context.journal, request);
-    const isAnothers =
-      explainQuorum({ ...askedOf(request ?? {}), votes }, decision, context.directory) !==
-      undefined;
-    const isSame = decision.digest === subject.digest && !isAnothers;
-    if (isNo || isSame) return toDelivered(decision, result);
-    // Recorded by an earlier version, or changed since: it is asked again.
+    const changed = staleDelivery(context, asked, decision);
+    if (changed === undefined) return toDelivered(decision, result);
+    // It is asked again.
     const id = decision.id ?? request?.id;
-    const changed = isAnothers ? NOT_THEIRS : changesSince(request?.subject, subject);
     const timestamp = timestampFromDate(context.clock.now());
     const voids = id === undefined ? [] : [voidEvent({ id, changed }, timestamp)];
     await context.journal.record(...voids);
@@ -573,6 +565,26 @@ async function deliver(
   const { event, isRecorded } = decided;
   if (event.type !== "permission_decision") throw new Error("a result has another decision");
   return { ...toDelivered(event, result), events: isRecorded ? [] : [event] };
+}
+
+/** Undefined if the decision still counts. Otherwise what has changed since. Throws `directory_missing`. */
+function staleDelivery(
+  context: TurnContext,
+  { toolCallId, progress, result, verdict }: AskedDelivery,
+  decision: PermissionDecision,
+): readonly string[] | undefined {
+  if (decision.decision === "denied" || decision.decidedBy.kind === "policy") return undefined;
+  const { request } = progress.permissions.deliver ?? {};
+  const { mode, target = {} } = verdict;
+  const place = { target, rung: request?.rung };
+  const inForce = mode === "unattended" ? {} : whomInForce(context, place);
+  const used = useOf(context, { ...request, kind: "delivery" }, { event: decision, inForce });
+  if (used !== "counts") return [used];
+  const { conversation } = context.journal;
+  const call = { conversation, toolCallId, tool: progress.request.name };
+  const subject = digestDelivery(call, result, request);
+  // Recorded by an earlier version, or changed since.
+  return decision.digest === subject.digest ? undefined : changesSince(request?.subject, subject);
 }
 
 function toDelivered(decision: PermissionDecision, own: ToolResult): CallResult {

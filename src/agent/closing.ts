@@ -16,6 +16,7 @@ import {
   readTurnProgress,
   timestampFromDate,
   type ToolCallResponse,
+  findPerson,
 } from "../conversation/index.ts";
 import type { ConversationWriter } from "../storage/index.ts";
 import { type Clock, JpError } from "../util/index.ts";
@@ -186,13 +187,15 @@ export interface Starter {
   readonly clock: Clock;
   /** Who has which roles. Where no one is known, the record does not say who has started it. */
   readonly directory?: Directory | undefined;
+  /** The name of who starts it, as the program says. */
+  readonly startedBy?: string | undefined;
 }
 
 /** Starts the next one with what a person has said in place of a yes. Like the message before, it is answered with data if that was. */
 export function startNext(
   before: readonly ConversationEvent[],
   { message: content, by }: Redirection,
-  { clock, directory }: Starter,
+  { clock, ...starter }: Starter,
 ): readonly ConversationEvent[] {
   const timestamp = timestampFromDate(clock.now());
   const request = findRequest(before);
@@ -207,18 +210,21 @@ export function startNext(
       content,
       ...(schema !== undefined && { schema }),
       ...(author !== undefined && { author }),
-      ...startedBy(directory, by),
+      ...starterOf(starter, by),
       ...(isChecked === true && { isChecked }),
     },
   ];
 }
 
 /** Whoever says what to do next starts the next turn. */
-export function startedBy(
-  directory: Directory | undefined,
+export function starterOf(
+  { directory, startedBy }: Omit<Starter, "clock">,
   by?: Redirection["by"],
 ): { readonly startedBy?: string } {
   const people = directory?.list() ?? [];
-  const name = by?.auth === undefined ? directory?.findHere()?.name : by.name;
-  return people.length > 0 && name !== undefined ? { startedBy: name } : {};
+  const here = people.length === 0 ? undefined : directory?.findHere()?.name;
+  // Among people who are known, whoever says what to do instead is one of them.
+  const said = by !== undefined && findPerson(people, by.name) !== undefined ? by.name : undefined;
+  const name = said ?? startedBy ?? here;
+  return name === undefined ? {} : { startedBy: name };
 }

@@ -29,6 +29,8 @@ export interface TurnContext {
   readonly allowsLater?: boolean;
   /** The name of the person whom the prompter asks. It proves nothing. */
   readonly userName?: string;
-  /** Who has which roles. Without it, the owner decides everything. */
+  /** Who has which roles. Without it, what takes people who are known cannot be asked. */
   readonly directory?: Directory;
+  /** The name of who has started the turn, if the record does not say it. */
+  readonly startedBy?: string;
 }

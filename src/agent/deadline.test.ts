@@ -176,7 +176,7 @@ describe("a model with a deadline", () => {
     }).toMatchObject({
       escalation: { outcome: "cancelled", reason: "timed_out" },
       shown: ["The assistant did not answer in time."],
-      ends: [{ answer: false, answeredBy: { kind: "user", channel: "scripted" } }],
+      ends: [{ answer: false, answeredBy: { kind: "user", channel: "scripted", auth: "program" } }],
     });
     expect(escalation).not.toHaveProperty("deadline");
   });

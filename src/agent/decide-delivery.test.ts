@@ -10,7 +10,7 @@ import type { ScriptedDelivery } from "../testing/index.ts";
 import { booleanQuestion, defineTool, secretQuestion, type Tool } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
-const USER = { kind: "user", channel: "scripted" };
+const USER = { kind: "user", channel: "scripted", auth: "program" };
 
 const read: Tool = defineTool({
   name: "read",
@@ -221,6 +221,7 @@ test("a delivery is recorded, shown and decided with the digest of the result", 
       ...call,
       action: "deliver",
       result,
+      takes: { note: "any" },
       subject,
       origin,
     },

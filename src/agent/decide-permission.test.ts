@@ -20,7 +20,7 @@ type PromptAnswer = Omit<AnsweredPrompt, "type"> & { readonly inquiryId?: Inquir
 
 const BY_RUN = { kind: "policy", key: "conversation.tools.write.run" };
 const OTHER = "the answer is for another question";
-const USER = { kind: "user", channel: "scripted" };
+const USER = { kind: "user", channel: "scripted", auth: "program" };
 const FOR_THE_TURN = { ...USER, scope: "turn" };
 
 const INVALID =
@@ -375,6 +375,7 @@ test("a permission is recorded, shown and given with the digest of the call", as
         id: "call_1:run:1",
         ...of,
         arguments: args,
+        takes: { turn: { code: "calls" }, note: "any" },
         subject,
         origin,
       },

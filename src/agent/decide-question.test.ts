@@ -187,6 +187,7 @@ test("a question is recorded, shown and answered with the digest of what it is a
       question: asked,
       toolCallId: "call_1",
       questionId: "q",
+      takes: { turn: { code: "question" } },
       subject,
       origin,
     },
@@ -197,7 +198,7 @@ test("a question is recorded, shown and answered with the digest of what it is a
       digest: subject.digest,
       outcome: "answered",
       answer: true,
-      answeredBy: { kind: "user", channel: "scripted" },
+      answeredBy: { kind: "user", channel: "scripted", auth: "program" },
     },
   ]);
   expect(turn.prompter.questions).toEqual([
@@ -492,7 +493,7 @@ describe("an answer", () => {
     [
       "a person",
       { script: { answers: [{ answer: true }] } },
-      { answer: true, answeredBy: { kind: "user", channel: "scripted" } },
+      { answer: true, answeredBy: { kind: "user", channel: "scripted", auth: "program" } },
     ],
     [
       "a model",
@@ -583,7 +584,7 @@ describe("an answer", () => {
         type: "inquiry_response",
         id: "call_1.q.1",
         outcome: "redacted",
-        answeredBy: { kind: "user", channel: "scripted" },
+        answeredBy: { kind: "user", channel: "scripted", auth: "program" },
       },
     ]);
     expect([response?.content, turn.remembered("x")]).toEqual(['["hunter2"]', undefined]);

@@ -5,10 +5,13 @@
  */
 import {
   type CheckCode,
+  digestCall,
+  type ForWhom,
   isForSome,
   type PermissionDecision,
   timestampFromDate,
   type ToolResult,
+  whomOf,
 } from "../conversation/index.ts";
 import type { CheckResult } from "../executor/index.ts";
 import { abortable, isNotLoaded } from "../util/index.ts";
@@ -17,7 +20,7 @@ import { stalePermission } from "./attempts.ts";
 import { CallBudget } from "./budget.ts";
 import type { TurnContext } from "./context.ts";
 import { CallSteps } from "./steps.ts";
-import { describeCall, describeDecision, whomOfCall } from "./subject.ts";
+import { describeCall, targetNow, type WhomContext } from "./subject.ts";
 
 /** How long a check may take. */
 const CHECK_TIMEOUT_MS = 30_000;
@@ -50,7 +53,7 @@ export async function checkCall(context: TurnContext, call: CallInDoubt): Promis
   if (!isDecided) return { type: "open", check };
   const { journal, state, clock } = context;
   const { toolCallId } = call;
-  const { subject } = await describeDecision(context, call);
+  const subject = digestCall(await describeCall(context, call), whomNow(context, call));
   const decision: PermissionDecision = {
     type: "permission_decision",
     timestamp: timestampFromDate(clock.now()),
@@ -71,7 +74,7 @@ export async function checkCall(context: TurnContext, call: CallInDoubt): Promis
 
 /** The decision about a doubt that counts. A tool's does not if it is for certain people by now. */
 export function decisionOnDoubt(
-  context: Pick<TurnContext, "journal">,
+  context: WhomContext,
   call: CallInDoubt,
 ): PermissionDecision | undefined {
   const { decision } = call.progress.permissions.rerun ?? {};
@@ -80,13 +83,14 @@ export function decisionOnDoubt(
 }
 
 /** Whether only some may say that it runs again: now, when it was permitted, or when it started. */
-function isForPeople(context: Pick<TurnContext, "journal">, call: CallInDoubt): boolean {
-  const { permissions, startedFor } = call.progress;
-  const { run } = permissions;
-  const { rerun: _, ...others } = permissions;
-  const progress = { ...call.progress, permissions: others };
-  const now = whomOfCall(context, { ...call, progress, kind: "in_doubt" });
-  return [now, run?.request ?? {}, startedFor ?? {}].some(isForSome);
+function isForPeople(context: WhomContext, call: CallInDoubt): boolean {
+  return [whomNow(context, call), call.progress.startedFor ?? {}].some(isForSome);
+}
+
+/** Whoever config names, or else whoever had to let it run. No one has been asked whether it may run again. */
+function whomNow(context: WhomContext, { progress, verdict }: CallInDoubt): ForWhom {
+  const whom = targetNow(context, verdict.target ?? {});
+  return isForSome(whom) ? whom : whomOf(progress.permissions.run?.request ?? {});
 }
 
 /** Whether the tool is the one that was allowed to run. A check runs the same program. */
@@ -94,7 +98,7 @@ async function isAsPermitted(context: TurnContext, call: CallInDoubt): Promise<b
   const { permitted } = call.progress;
   const now = await describeCall(context, call);
   const permission = { ...call, permission: permitted, events: [] };
-  return stalePermission(context, permission, { now, answers: [] }).length === 0;
+  return (await stalePermission(context, permission, { now, answers: [] })).length === 0;
 }
 
 /** Undefined if the call was stopped first. */

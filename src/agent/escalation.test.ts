@@ -59,7 +59,7 @@ async function resume(turn: ToolTurn) {
 }
 
 const BY_MODEL = { kind: "assistant", model: MODEL };
-const BY_PERSON = { kind: "user", channel: "scripted" };
+const BY_PERSON = { kind: "user", channel: "scripted", auth: "program" };
 
 describe("the reason of a model", () => {
   test("is recorded with its answer", async () => {
@@ -189,15 +189,13 @@ describe("a question for a model and then a person", () => {
   test("waits for the person under `defer`, who is not asked what the model is asked", async () => {
     const turn = await start({ detached: "defer", isInteractive: false });
     const first = await turn.call("x");
-    const waiting = pendingOf(readTurnProgress(turn.events)).map(({ kind, request }) => [
-      kind,
-      request?.type === "inquiry_request" ? request.question.context?.split("\n")[0] : undefined,
-    ]);
-    expect([first, waiting, ends(turn)]).toEqual([
-      undefined,
-      [["question", `The assistant (${MODEL}) said no: "It drops a table."`]],
-      [],
-    ]);
+    const waiting = pendingOf(readTurnProgress(turn.events));
+    const escalation = {
+      answerReason: "It drops a table.",
+      answeredBy: { kind: "assistant", model: MODEL },
+    };
+    expect([first, ends(turn)]).toEqual([undefined, []]);
+    expect(waiting).toMatchObject([{ kind: "question", escalation }]);
   });
 
   test("is not put to the model again by the process that goes on", async () => {
@@ -245,7 +243,7 @@ describe("a question for a model and then a person", () => {
     turn.inquiries.hold("call_1.q.1");
     const result = turn.call("x");
     await until(() => turn.inquiries.calls.length === 1);
-    const elsewhere = { kind: "user", channel: "cli" } as const;
+    const elsewhere = { kind: "user", channel: "cli", auth: "os_user" } as const;
     const event = closed("call_1.q.1", {
       outcome: "answered",
       answer: true,

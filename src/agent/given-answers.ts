@@ -1,5 +1,5 @@
 /** The answers that a call gets for its questions, on the way to its next attempt. Secrets live only here. */
-import type { InquiryRequest, InquiryResponse } from "../conversation/index.ts";
+import { deciderOf, type InquiryRequest, type InquiryResponse } from "../conversation/index.ts";
 import type { AttemptRequest, ModelReply } from "../executor/index.ts";
 import type { Question } from "../tool/index.ts";
 import type { Json } from "../util/index.ts";
@@ -57,6 +57,12 @@ export function withDeclines(
   return [content, ...notes].join("\n\n");
 }
 
+/** Another program's form may have answered by itself. */
+function isByPerson({ response }: AnsweredInquiry): boolean {
+  const by = deciderOf(response);
+  return by?.kind === "user" && by.auth !== "client";
+}
+
 /** The answers that one call has received so far, secrets included. */
 export class GivenAnswers {
   /** The latest answer for each question id. */
@@ -109,12 +115,13 @@ export class GivenAnswers {
 
   toRequest(): Pick<
     AttemptRequest,
-    "answers" | "secretAnswers" | "notes" | "bindings" | "replies"
+    "answers" | "secretAnswers" | "notes" | "bindings" | "personAnswers" | "replies"
   > {
     const entries = [...this.#answers];
     const replies = entries.flatMap(([id, { reply }]) =>
       reply === undefined ? [] : [[id, reply] as const],
     );
+    const byPerson = entries.flatMap(([id, { recorded }]) => (isByPerson(recorded) ? [id] : []));
     const bindings = entries.flatMap(([id, { question }]) =>
       question.binding === undefined ? [] : [[id, question.binding] as const],
     );
@@ -129,6 +136,7 @@ export class GivenAnswers {
         ),
       ),
       ...(bindings.length > 0 && { bindings: Object.fromEntries(bindings) }),
+      ...(byPerson.length > 0 && { personAnswers: byPerson }),
       ...(replies.length > 0 && { replies: Object.fromEntries(replies) }),
     };
   }

@@ -269,7 +269,7 @@ describe("a rule that is granted for longer", () => {
     const { id, tool, toolCallId, subject } = request ?? failOn("it was not asked");
     const question = questionAbout("permission", tool);
     const about = { kind: "permission", id, tool, toolCallId, question } as const;
-    const by = { kind: "user", channel: "program" } as const;
+    const by = { kind: "user", channel: "program", auth: "program" } as const;
     const answer = { by, at: at(0) };
     const digest = subject?.digest;
     await turn.conversation.append(replyToEvent({ ...about, digest }, yes(grant), answer));

@@ -1,8 +1,10 @@
 /** What a person adds to a yes: what can be granted, and that it is saved once it is on record. */
-import { type AnswerEvent, deciderOf, grantOf } from "../conversation/index.ts";
+import { type AnswerEvent, deciderOf, grantOf, isDecisionRequest } from "../conversation/index.ts";
 import type { CallOfTool, CheckedGrant, ProposedGrant, Verdict } from "../policy/index.ts";
+import { capabilitiesOf } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import type { TurnContext } from "./context.ts";
+import { lastTurn } from "./journal.ts";
 import { warnOnce } from "./observer.ts";
 
 /** For a prompt. */
@@ -60,10 +62,16 @@ export async function saveGrant(
   if (!isSaved || by?.kind !== "user" || event.id === undefined || granting === undefined) return;
   const grantable = await findGrantable(context, granting);
   if ((await explainGrant(grantable, grant.rule)) !== undefined) return;
+  const request = lastTurn(journal)
+    .filter(isDecisionRequest)
+    .findLast(({ id }) => id === event.id);
+  if (request === undefined) return;
   const { tool, arguments: args } = granting;
   const inquiry = `${journal.conversation}/${event.id}`;
+  // As it was shown: by now it may run elsewhere, or otherwise.
+  const shown = capabilitiesOf(request);
   try {
-    await policy?.grants?.save({ ...grant, call: { tool, arguments: args }, by, inquiry });
+    await policy?.grants?.save({ ...grant, call: { tool, arguments: args }, shown, by, inquiry });
   } catch (error) {
     warnOnce("A permission could not be saved")(error);
   }

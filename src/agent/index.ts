@@ -1,5 +1,6 @@
 export { ToolCycle } from "./calls.ts";
 export { whomOfTarget } from "./subject.ts";
+export { directoryMissing } from "./directory-missing.ts";
 export { loadCalls } from "./collected-calls.ts";
 export { loadForms } from "./load-decisions.ts";
 export { type CompactionContext, makeCompaction, recordCompaction } from "./compact.ts";

@@ -2,9 +2,7 @@
  * People who are asked one after the other: whose turn it is, how long they have, and who is next. The record says how far it has
  * come, and config who follows. No model is asked unless config says so for the question.
  */
-import type { PeopleTarget, QuestionTarget } from "../config/index.ts";
-import { ACTIONS, isPassedOn } from "../conversation/index.ts";
-import type { Asked, AskedCall, AskedQuestion } from "./asked.ts";
+import type { PeopleTarget, QuestionTarget, ToolSettings } from "../config/index.ts";
 
 /** Who is asked now. */
 export type Rung =
@@ -12,29 +10,31 @@ export type Rung =
   /** Once everyone before was too slow. Only for questions. */
   | { readonly type: "assistant" };
 
-/** Whom config names for a question. A prompt for a model is for no one, unless config says so for this very question. */
-function questionTargetOf({
-  question,
-  tool: { settings },
-  prompt,
-}: Pick<AskedQuestion, "question" | "tool" | "prompt">): QuestionTarget {
-  const common = prompt === undefined ? settings.target : undefined;
-  return settings.questions.get(question.id)?.target ?? { type: "user", ...common };
+/** Everyone whom config names for a decision, and how far asking them has come. */
+export interface Ladder {
+  readonly target: PeopleTarget | QuestionTarget;
+  /** The place of those who are asked now, counted from 0. */
+  readonly rung: number;
+  /** A person had decided, so that no model may. */
+  readonly isForPerson: boolean;
+  /** A model was asked first, and has left it to a person. */
+  readonly isEscalated: boolean;
+  /** A question that only a person may answer, whatever config says. */
+  readonly isPersonal?: boolean;
+  /** A question that a tool asks a model with a prompt of its own. */
+  readonly isModelPrompt?: boolean;
+  /** How long a question waits for those who have no time of their own. */
+  readonly deadlineMs?: number | undefined;
 }
 
-/** Of a call, as far as it has come. */
-export function rungOfCall({ kind, progress }: Pick<AskedCall, "kind" | "progress">): number {
-  const { request, madeVoid, voided } = progress.permissions[ACTIONS[kind]] ?? {};
-  const { rung = 0 } = request ?? voided ?? {};
-  // Its process has died before it could ask them.
-  const isNext = request === undefined && isPassedOn(madeVoid?.changed ?? []);
-  return isNext ? rung + 1 : rung;
-}
-
-/** The people of a call's rung. Those of the first, if config has no longer as many. */
-export function peopleOfCall(call: Pick<AskedCall, "kind" | "progress" | "verdict">): PeopleTarget {
-  const { target = {} } = call.verdict;
-  return peopleAt(target, rungOfCall(call)) ?? target;
+/** Whom config names for a question of a tool. A prompt for a model is for no one, unless config says so for this very question. */
+export function questionTarget(
+  { questions, target: common }: Pick<ToolSettings, "questions" | "target">,
+  questionId: string,
+  isModelPrompt = false,
+): QuestionTarget {
+  const { target } = questions.get(questionId) ?? {};
+  return target ?? { type: "user", ...(isModelPrompt ? {} : common) };
 }
 
 /** Undefined if there are not as many. */
@@ -43,53 +43,32 @@ export function peopleAt(target: PeopleTarget, rung: number): PeopleTarget | und
 }
 
 /** Undefined if there are not as many. */
-export function findRung(
-  asked: Pick<AskedQuestion, "kind" | "question" | "tool" | "prompt"> | AskedCall,
-  rung: number,
-): Rung | undefined {
-  const isQuestion = asked.kind === "question";
-  const target = isQuestion ? questionTargetOf(asked) : (asked.verdict.target ?? {});
+export function findRung({ target, rung }: Pick<Ladder, "target" | "rung">): Rung | undefined {
   const people = peopleAt(target, rung);
   if (people !== undefined) return { type: "people", people };
   const isAfterPeople = rung === 1 + (target.next?.length ?? 0);
-  const isAssistant = isQuestion && isAfterPeople && isEndingInModel(target);
+  const isAssistant = isAfterPeople && "lastly" in target && target.lastly !== undefined;
   return isAssistant ? { type: "assistant" } : undefined;
 }
 
-function isEndingInModel(target: PeopleTarget | QuestionTarget): boolean {
-  return "type" in target && target.type === "user" && target.lastly !== undefined;
-}
-
-/** What has come of asking so far. */
-interface SoFar {
-  readonly rung: number;
-  readonly isForPerson: boolean;
-  readonly isEscalated: boolean;
-}
-
 /** Who is asked once time is up. Undefined if that ends it. */
-export function findNext(asked: Asked, soFar: SoFar): Rung | undefined {
-  const { rung, isForPerson } = soFar;
-  if (asked.kind === "question" && isForModelFirst(asked, soFar)) return undefined;
-  const next = findRung(asked, rung + 1);
-  if (next?.type !== "assistant" || asked.kind !== "question") return next;
-  const { exclusive, answerType, for: named } = asked.question;
-  const isPersonal = exclusive || answerType.type === "secret" || named !== undefined;
-  return isPersonal || isForPerson ? undefined : next;
+export function findNext(ladder: Ladder): Rung | undefined {
+  if (isForModelFirst(ladder)) return undefined;
+  const { isPersonal = false, isForPerson } = ladder;
+  const next = findRung({ ...ladder, rung: ladder.rung + 1 });
+  return next?.type === "assistant" && (isPersonal || isForPerson) ? undefined : next;
 }
 
-/** How long those of a rung have. A question without a time of their own waits as long as config says for it. */
-export function findWithin(asked: Asked, soFar: SoFar): number | undefined {
-  const rung = findRung(asked, soFar.rung);
+/** How long those of the rung have. */
+export function findWithin(ladder: Ladder): number | undefined {
+  const rung = findRung(ladder);
   const own = rung?.type === "people" ? rung.people.withinMs : undefined;
-  if (asked.kind !== "question") return own;
-  const { deadlineMs } = asked.tool.settings.questions.get(asked.question.id) ?? {};
-  return isForModelFirst(asked, soFar) ? deadlineMs : (own ?? deadlineMs);
+  return isForModelFirst(ladder) ? ladder.deadlineMs : (own ?? ladder.deadlineMs);
 }
 
 /** Whether no person has been asked yet, because a model is first. */
-function isForModelFirst(asked: AskedQuestion, { rung, isForPerson, isEscalated }: SoFar): boolean {
-  if (asked.prompt !== undefined) return true;
+function isForModelFirst({ target, rung, isForPerson, isEscalated, isModelPrompt }: Ladder) {
+  if (isModelPrompt === true) return true;
   const isFirst = rung === 0 && !isForPerson && !isEscalated;
-  return isFirst && questionTargetOf(asked).type === "assistant";
+  return isFirst && "type" in target && target.type === "assistant";
 }

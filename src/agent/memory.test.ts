@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
+import { counters } from "../../test/security/threats.ts";
 import {
   answered,
   at,
@@ -44,6 +45,7 @@ const DECIDERS: readonly Decider[] = [
 ];
 
 const REQUEST = permissionFor("call_1");
+const SANDBOXED = { type: "builtin", confinement: "sandbox" } as const;
 
 type Asked = readonly [tool: string, request: InquiryRequest];
 
@@ -104,9 +106,9 @@ describe("the id of an inquiry", () => {
       "call_1.sure.1",
     ]);
     expect(turn.recorded("inquiry_response").map(deciderOf)).toEqual([
-      { kind: "user", channel: "scripted", scope: "turn" },
+      { kind: "user", channel: "scripted", auth: "program", scope: "turn" },
       { kind: "remembered", from: "call_1.sure.1" },
-      { kind: "user", channel: "scripted", scope: "turn" },
+      { kind: "user", channel: "scripted", auth: "program", scope: "turn" },
     ]);
   });
 
@@ -250,10 +252,22 @@ describe("an answer", () => {
     expect(covered(request, [["tool", other]])).toEqual([false]);
   });
 
-  test("counts for other arguments and another folder", () => {
+  test("counts for other arguments", () => {
     const request = asked("call_1", "sure", 1);
-    const subject = subjectWith({ arguments: "another", folder: "another", binding: "another" });
+    const subject = subjectWith({ arguments: "another", binding: "another" });
     expect(covered(request, [["tool", { ...request, subject }]])).toEqual([true]);
+  });
+
+  test("does not count for a call in another folder, or with more files outside the workspace", () => {
+    const request = { ...asked("call_1", "sure", 1), folder: "src", outside: ["/etc/hosts"] };
+    expect(
+      covered(request, [
+        ["tool", request],
+        ["tool", { ...request, folder: "src/agent", outside: [] }],
+        ["tool", { ...request, folder: "test" }],
+        ["tool", { ...request, outside: ["/etc/hosts", "/etc/passwd"] }],
+      ]),
+    ).toEqual([true, true, false, false]);
   });
 
   test("given later replaces an earlier one", () => {
@@ -333,11 +347,50 @@ describe("a permission", () => {
     ]);
   });
 
-  test("counts for other arguments and another folder", () => {
+  test("counts for other arguments", () => {
     const state = new TurnState();
     state.remember("tool", REQUEST, decision({ decidedBy: FOR_THE_TURN }));
-    const subject = subjectWith({ arguments: "another", folder: "another" });
+    const subject = subjectWith({ arguments: "another" });
     expect(state.find("tool", { ...permissionFor("call_2"), subject })).toBeDefined();
+  });
+
+  test.each<[string, Partial<PermissionRequestEvent>]>([
+    ["a network", { origin: { ...SANDBOXED, network: true } }],
+    ["no sandbox", { origin: { ...SANDBOXED, confinement: "none" } }],
+    ["the folder above", { folder: "." }],
+    ["a folder beside it", { folder: "test" }],
+    ["a file outside the workspace", { outside: ["/etc/hosts"] }],
+  ])("counts, yes or no, only for calls that can do no more than was shown: %s", (_, more) => {
+    counters("T-SAVED-6");
+    const request = { ...REQUEST, origin: SANDBOXED, folder: "src" };
+    const found = (["approved", "denied"] as const).map((made) => {
+      const state = new TurnState();
+      state.remember("tool", request, decision({ decision: made, decidedBy: FOR_THE_TURN }));
+      const other = { ...permissionFor("call_2"), origin: SANDBOXED, folder: "src/agent" };
+      const asks = [other, { ...other, ...more }];
+      return asks.map((each) => state.find("tool", each)?.answer);
+    });
+    expect(found).toEqual([
+      [true, undefined],
+      [false, undefined],
+    ]);
+  });
+
+  test("for a call that can do more is kept beside the earlier one, and the later one decides about both", () => {
+    const state = new TurnState();
+    const [inSource, inTests] = [
+      { ...REQUEST, folder: "src" },
+      { ...REQUEST, folder: "test" },
+    ];
+    state.remember("tool", inSource, decision({ decidedBy: FOR_THE_TURN }));
+    state.remember("tool", inTests, decision({ decidedBy: FOR_THE_TURN, decision: "denied" }));
+    const before = [inSource, inTests].map((each) => state.find("tool", each)?.answer);
+    state.remember("tool", REQUEST, decision({ decidedBy: FOR_THE_TURN, decision: "denied" }));
+    const after = [inSource, inTests].map((each) => state.find("tool", each)?.answer);
+    expect([before, after]).toEqual([
+      [true, false],
+      [false, false],
+    ]);
   });
 
   test("is not kept if it was for one call, by another decider, for a result, or for a call in doubt", () => {

@@ -19,10 +19,11 @@ import {
   redirectionOf,
   toolIdentity,
 } from "../conversation/index.ts";
+import { type Capabilities, capabilitiesOf, coversCapabilities } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import type { Journal } from "./ports.ts";
 import { abortBy } from "./stop-cause.ts";
-import { WaitingList } from "./waiting.ts";
+import { AnswerClaims } from "./answer-claims.ts";
 
 /** An answer that a person gave for the whole turn: to a question, or whether a tool may run. */
 export interface RememberedAnswer {
@@ -41,6 +42,10 @@ export interface TurnGrant {
   readonly tool: string;
   /** Which tool that was: see `toolIdentity`. */
   readonly identity: string;
+  /** What the person was shown that the call could do: the rule covers no more. */
+  readonly shown: Capabilities;
+  /** The arguments of that call. Absent if a question of the tool itself was answered. */
+  readonly arguments?: JsonObject;
 }
 
 /** Something that was denied only because no person could be asked. */
@@ -61,17 +66,28 @@ type Requested = InquiryRequest | PermissionRequestEvent;
 
 /** The part of a request that says what an answer to it may cover. */
 type Covered =
-  | Pick<InquiryRequest, "type" | "question" | "questionId" | "subject" | "origin">
-  | Pick<PermissionRequestEvent, "type" | "action" | "subject" | "origin">;
+  | Pick<InquiryRequest, "type" | "question" | "questionId" | ShownPart>
+  | Pick<PermissionRequestEvent, "type" | "action" | ShownPart>;
+
+type ShownPart = "subject" | "origin" | "folder" | "outside";
+
+/** An answer for the whole turn, with what the person was shown that the call could do. */
+interface Kept {
+  readonly shown: Capabilities;
+  readonly remembered: RememberedAnswer;
+}
 
 /** The inquiry ids of a turn, and the answers and permissions that a person gave for all of it. */
 export class TurnState {
   readonly #inquiryIds = new Set<InquiryId>();
-  readonly #answers = new Map<string, RememberedAnswer>();
+  /** The newest first: a later call that can do more has an answer of its own. */
+  readonly #answers = new Map<string, readonly Kept[]>();
   readonly #grants: TurnGrant[] = [];
   #grantCount = 0;
   readonly #denials = new Map<string, DetachedDenial>();
-  readonly waiting = new WaitingList();
+  /** The tools of which a notice has said that they ask what config does not name. */
+  readonly hasNoticedUnnamed = new Set<string>();
+  readonly waiting = new AnswerClaims();
   readonly #redirections: Redirection[] = [];
   readonly #redirected = new AbortController();
   #automaticAnswers = 0;
@@ -126,10 +142,17 @@ export class TurnState {
     }
   }
 
-  /** Undefined unless a person has answered the same before, for the whole turn. */
+  /** Whether a person has answered anything for the whole turn. */
+  get remembersAny(): boolean {
+    return this.#answers.size > 0;
+  }
+
+  /** Undefined unless a person has answered the same before, for the whole turn, about a call that could do as much. */
   find(tool: string, request: Covered): RememberedAnswer | undefined {
     const key = memoryKey(tool, request);
-    return key === undefined ? undefined : this.#answers.get(key);
+    const kept = key === undefined ? [] : (this.#answers.get(key) ?? []);
+    const asked = capabilitiesOf(request);
+    return kept.find(({ shown }) => coversCapabilities(shown, asked))?.remembered;
   }
 
   /** The rules that a person has granted for calls of this tool in this turn. */
@@ -166,11 +189,12 @@ export class TurnState {
     const key = memoryKey(tool, request);
     if (by?.kind !== "user" || by.scope !== "turn" || key === undefined) return;
     const { id: from } = request;
-    if (event.type === "permission_decision") {
-      this.#answers.set(key, { answer: event.decision !== "denied", from, by });
-    } else if (event.outcome === "answered") {
-      this.#answers.set(key, { answer: event.answer, from, by });
-    }
+    const keep = (answer: Json) => {
+      const kept = { shown: capabilitiesOf(request), remembered: { answer, from, by } };
+      this.#answers.set(key, [kept, ...(this.#answers.get(key) ?? [])]);
+    };
+    if (event.type === "permission_decision") keep(event.decision !== "denied");
+    else if (event.outcome === "answered") keep(event.answer);
   }
 
   #rememberGrant(tool: string, request: Requested, event: AnswerEvent): void {
@@ -181,7 +205,15 @@ export class TurnState {
     const { rule, until } = grant;
     // What counts for longer is saved, where it can be taken back.
     if (until !== "turn") return;
-    this.#grants.push({ rule, from, tool, identity: toolIdentity(subject, origin) });
+    const args = request.type === "permission_request" ? request.arguments : undefined;
+    this.#grants.push({
+      rule,
+      from,
+      tool,
+      identity: toolIdentity(subject, origin),
+      shown: capabilitiesOf(request),
+      ...(args !== undefined && { arguments: args }),
+    });
   }
 
   /** Finds out `turnIndex` while others can go on, unless that is quick. Throws `read_failed`, `record_damaged`. */
@@ -231,8 +263,8 @@ function toolIn(request: Requested): string | undefined {
 }
 
 /**
- * The scope of an answer for the whole turn: the same tool from the same source, and of its questions those that the prompt
- * named, or those with the same words. Undefined if nothing else is covered.
+ * The scope of an answer for the whole turn, apart from what the call can do: the same tool from the same source, and of its
+ * questions those that the prompt named, or those with the same words. Undefined if nothing else is covered.
  */
 function memoryKey(tool: string, request: Covered): string | undefined {
   const { subject, origin } = request;

@@ -38,6 +38,12 @@ export interface Prompter {
   readonly channel: string;
 
   /**
+   * How jp knows who answers: `os_user` for whoever uses this machine, `client` for another program's form, which may have answered
+   * by itself. `program` if absent: your program says so.
+   */
+  readonly auth?: "os_user" | "client";
+
+  /**
    * Why no one can be asked when `canAsk` is false, as a clause for the model: "no interactive terminal is
    * available". Defaults to "no user is available to answer".
    */
@@ -80,6 +86,8 @@ export interface RequestBase {
   readonly origin?: ToolOrigin;
   /** The folder that the tool runs in, relative to the workspace. */
   readonly folder?: string;
+  /** Files outside the workspace that the arguments name, by real path. */
+  readonly outside?: readonly string[];
   /** The call's arguments, exactly as it runs with them. */
   readonly arguments: JsonObject;
   /** Who asks. A permission is asked by the assistant, and a delivery by the tool. */

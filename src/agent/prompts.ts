@@ -3,9 +3,10 @@
  */
 import {
   askerAbout,
+  type Claimant,
   type Directory,
-  explainPerson,
   type DecisionVote,
+  findStranger,
   findTimestamp,
   foldName,
   type ForWhom,
@@ -15,16 +16,17 @@ import {
   isActing,
   isForSeveral,
   isForSome,
-  mayDecide,
+  peopleFor,
   type PermissionRequestEvent,
   questionAbout,
   standingVotes,
+  type UserDecider,
   votesOn,
   whomOf,
   withEscalation,
 } from "../conversation/index.ts";
 import { checkArguments } from "../executor/index.ts";
-import type { InquiryQuestion, InquirySource } from "../tool/index.ts";
+import type { InquirySource } from "../tool/index.ts";
 import {
   assertNever,
   type Clock,
@@ -39,7 +41,6 @@ import type { Grantable } from "./grants.ts";
 import { lastTurn } from "./journal.ts";
 import { warnOnce } from "./observer.ts";
 import type {
-  AnsweredPrompt,
   DecisionRequest,
   NoAnswer,
   NoAnswerReason,
@@ -61,9 +62,11 @@ export function personOf(
   { prompter, userName, directory }: AskingContext,
   whom: ForWhom = {},
   { userName: said }: { readonly userName?: string } = {},
-) {
-  const auth = said === undefined ? "os_user" : "program";
-  return identify(whom, { channel: prompter.channel, name: said ?? userName, auth }, directory);
+): UserDecider {
+  const { channel, auth: own = "program" } = prompter;
+  const auth = own === "os_user" && said !== undefined ? "program" : own;
+  const claimant: Claimant = { channel, name: said ?? userName, auth };
+  return identify(whom, claimant, peopleFor(whom, directory));
 }
 
 /** The prompter asks the user of the turn, and others only if it says so. */
@@ -72,40 +75,36 @@ export function canReach(
   whom: ForWhom,
   votes: readonly DecisionVote[] = [],
 ): boolean {
-  const said = standingVotes(votes);
-  // Whoever has said so already is not asked again.
-  const hasSaid = (name = "") => said.has(foldName(name));
-  if (isForUser(context, whom) && !hasSaid(personOf(context, whom).name)) return true;
+  if (!isForSome(whom)) return true;
   const { prompter, directory } = context;
+  const people = peopleFor(whom, directory);
+  const said = [...standingVotes(votes, people?.list).values()].map(({ by }) => by);
+  const mayAnswer = (person: UserDecider) =>
+    findStranger(whom, person, people) === undefined &&
+    // Whoever has said so already is not asked again.
+    !said.some((by) => by.kind === "user" && isSamePerson(by, person));
+  if (mayAnswer(personOf(context, whom))) return true;
   if (prompter.canReach === undefined) return false;
   const { for: person, forAny = [] } = whom;
   const named = forAny.flatMap((each) => ("user" in each ? [each.user] : []));
-  const known = directory?.list() ?? [];
+  const known = people?.list ?? [];
   const names = [...(person === undefined ? named : [person]), ...known.map(({ name }) => name)];
   return names.some(
     (name) =>
-      !hasSaid(name) &&
-      mayDecide(whom, personOf(context, whom, { userName: name })) &&
-      prompter.canReach?.(name) === true,
+      mayAnswer(personOf(context, whom, { userName: name })) && prompter.canReach?.(name) === true,
   );
 }
 
-/** Whether the answer is from someone who may not answer, which the program is told. */
-export function isFromOther(
-  context: AskingContext,
-  request: Pick<RequestBase, "inquiryId" | "for" | "forAny">,
-  answered: AnsweredPrompt,
-): boolean {
-  const whom = whomOf(request);
-  const why = explainPerson(whom, personOf(context, whom, answered));
-  if (why === undefined) return false;
-  warnOnce(`An answer to ${request.inquiryId} was ignored`)(why);
-  return true;
+function isSamePerson(left: UserDecider, right: UserDecider): boolean {
+  return left.personId === undefined || right.personId === undefined
+    ? foldName(left.name ?? "") === foldName(right.name ?? "")
+    : left.personId === right.personId;
 }
 
 /** Whether the user of the turn may decide. */
 export function isForUser(context: AskingContext, whom: ForWhom): boolean {
-  return !isForSome(whom) || mayDecide(whom, personOf(context, whom));
+  const people = peopleFor(whom, context.directory);
+  return findStranger(whom, personOf(context, whom), people) === undefined;
 }
 
 /** A decision as it was recorded, and as it is shown. */
@@ -125,6 +124,7 @@ export function promptRequest(
   decision: ShownDecision,
 ): DecisionRequest {
   const base = baseOf(context, asked, decision);
+  const isOffered = decision.request.takes?.turn !== undefined;
   if (asked.kind === "question") return questionRequest(base, asked, decision);
   const { request } = decision;
   const question = questionAbout(asked.kind, base.tool, {
@@ -142,13 +142,12 @@ export function promptRequest(
     }
     case "permission": {
       const { description } = asked.tool;
-      const { mode, isAskedEachTime = false } = asked.verdict;
+      const { mode } = asked.verdict;
       const check = async (edited: JsonObject) => {
         const checked = await checkArguments(description, edited);
         return checked.ok ? undefined : checked.message;
       };
-      const isKept = mode === "ask" && !isAskedEachTime && base.terms === undefined;
-      const shown = { question, canRemember: isKept, check, ...grantsOf(decision) };
+      const shown = { question, canRemember: isOffered, check, ...grantsOf(decision) };
       const alone = isDecidedAlone(base, asked) ? { isDecidedAlone: true } : {};
       return { ...base, kind: asked.kind, ...shown, isEditing: mode === "edit", ...alone };
     }
@@ -181,8 +180,9 @@ function baseOf(
 ): RequestBase {
   const { name: tool } = asked.tool.settings;
   const source = sourceOf(asked);
-  const { origin, folder, subject } = request;
-  const votes = isForSeveral(request) ? votesOn(lastTurn(journal), request.id) : [];
+  const { origin, folder, outside, subject } = request;
+  const whom = whomOf(request);
+  const votes = isForSeveral(whom) ? votesOn(lastTurn(journal), request.id) : [];
   return {
     inquiryId: request.id,
     conversation: journal.conversation,
@@ -190,14 +190,15 @@ function baseOf(
     tool,
     ...(origin !== undefined && { origin }),
     ...(folder !== undefined && { folder }),
+    ...(outside !== undefined && { outside }),
     arguments: asked.arguments,
     source,
     label: defaultLabel({ source, tool }),
     signal,
     allowsLater,
-    ...whomOf(request),
+    ...whom,
     ...(votes.length > 0 && { votes }),
-    ...signingOf(request, directory),
+    ...signingOf(whom, directory),
     acts: request.type === "inquiry_request" ? isActing(request) : asked.kind !== "delivery",
     ...(changed !== undefined && { changed }),
     digest: subject?.digest ?? "",
@@ -227,8 +228,7 @@ function questionRequest(
     label,
     question: escalation === undefined ? question : withEscalation(question, escalation),
     questionId: question.id,
-    // Under terms, each decision is made by itself.
-    canRemember: base.terms === undefined && canRemember(question),
+    canRemember: decision.request.takes?.turn !== undefined,
     ...grantsOf(decision),
   };
 }
@@ -247,11 +247,6 @@ function sourceOf(asked: Asked): InquirySource {
 /** Who asks, if the config does not say. */
 export function defaultLabel({ source, tool }: Pick<RequestBase, "source" | "tool">): string {
   return source.source === "assistant" ? "assistant" : tool;
-}
-
-/** A secret is never remembered. */
-function canRemember({ persistence, answerType }: InquiryQuestion): boolean {
-  return persistence === "turn" && answerType.type !== "secret";
 }
 
 /** How long a prompt may take to close after its signal was aborted. */
@@ -281,6 +276,7 @@ export function guardPrompter(prompter: Prompter, clock: Clock): Prompter {
     get channel() {
       return prompter.channel;
     },
+    ...(prompter.auth !== undefined && { auth: prompter.auth }),
     ...(unavailableBecause !== undefined && { unavailableBecause }),
     ...(showsForms !== undefined && { showsForms }),
     ...(showsPermissions !== undefined && { showsPermissions }),

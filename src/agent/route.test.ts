@@ -12,13 +12,13 @@ import {
   textQuestion,
 } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
-import { withConfiguredExclusive } from "./form.ts";
 import {
   type CallRouteInput,
   decideRoute,
   type QuestionRouteInput,
   type Route,
   settleOverdue,
+  withConfiguredExclusive,
 } from "./route.ts";
 
 /** One row of the table: everything that can decide who answers. */
@@ -705,14 +705,14 @@ const CALL_CONTRACT: readonly (readonly [(row: CallRow) => boolean, (row: CallRo
     ({ isRemembered, kind }) => isRemembered && kind === "permission",
     () => ({ type: "remembered", answer: false, from: FROM }),
   ],
+  [
+    ({ isOverdue }) => isOverdue,
+    (row) => ({ type: "policy", isApproved: false, key: keyOf(row), cause: "timed_out" }),
+  ],
   [({ given }) => given === "later", () => ({ type: "deferred" })],
   [
     ({ given }) => given !== "nothing",
     ({ given }) => ({ type: "given", answer: given === "yes", decidedBy: BY_FILE }),
-  ],
-  [
-    ({ isOverdue }) => isOverdue,
-    (row) => ({ type: "policy", isApproved: false, key: keyOf(row), cause: "timed_out" }),
   ],
   [({ isGivenOnly }) => isGivenOnly, () => ({ type: "deferred" })],
   [({ canAsk }) => canAsk, () => ({ type: "person" })],

@@ -7,17 +7,20 @@ import {
   type Decider,
   type DecisionVote,
   type DenialCause,
-  explainDecider,
+  findStranger,
   type ForWhom,
   type InquiryEscalation,
   type InquiryOutcome,
   isForSome,
   isSameWhom,
   type KnownCancellationReason,
-  mayDecide,
+  type KnownPeople,
+  isActing,
+  peopleFor,
   questionAbout,
+  type Timestamp,
 } from "../conversation/index.ts";
-import { answerFits, type Question, withoutOther } from "../tool/index.ts";
+import { answerFits, type InquirySource, type Question, withoutOther } from "../tool/index.ts";
 import { assertNever, type Json } from "../util/index.ts";
 import {
   configuredAnswerInvalid,
@@ -53,8 +56,10 @@ interface AnyRouteInput {
   readonly hasNext?: boolean | undefined;
   /** A person had decided, so that neither a model nor a default nor a policy for their absence may. */
   readonly isForPerson?: boolean | undefined;
-  /** Who may decide. */
-  readonly whom?: ForWhom | undefined;
+  /** Who may decide. `askedAt` is absent before it is recorded. */
+  readonly whom?: (ForWhom & { readonly askedAt?: Timestamp | undefined }) | undefined;
+  /** Undefined if this process cannot know. */
+  readonly people?: KnownPeople | undefined;
 }
 
 export interface QuestionRouteInput extends AnyRouteInput {
@@ -151,6 +156,8 @@ const INQUIRY_MODEL: AssistantTarget = { type: "assistant", assistant: {} };
 export interface SoFar {
   /** Of what is decided. */
   readonly digest: string;
+  /** Absent before it is recorded. */
+  readonly askedAt?: Timestamp | undefined;
   readonly whom: ForWhom;
   readonly escalation?: InquiryEscalation | undefined;
   readonly isForPerson?: boolean | undefined;
@@ -169,14 +176,14 @@ export interface SoFar {
 export function routeOf(
   context: Pick<TurnContext, "answers"> & AskingContext,
   asked: Asked,
-  { digest, isUnavailable = false, remembered: kept, votes = [], ...soFar }: SoFar,
+  { digest, askedAt, isUnavailable = false, remembered: kept, votes = [], ...soFar }: SoFar,
 ): Route {
   const { answers, prompter, directory } = context;
   const { toolCallId } = asked;
   const { whom } = soFar;
-  const isAnothers = kept !== undefined && explainDecider(whom, kept.by, directory) !== undefined;
+  const people = peopleFor(whom, directory);
   // Under terms, each decision is made by itself.
-  const remembered = isAnothers || whom.terms !== undefined ? undefined : kept;
+  const remembered = whom.terms === undefined ? kept : undefined;
   const common = {
     takeGiven:
       answers === undefined
@@ -192,7 +199,8 @@ export function routeOf(
     isOverdue: soFar.isOverdue,
     hasNext: soFar.hasNext,
     isForPerson: soFar.isForPerson,
-    whom,
+    whom: { ...whom, askedAt },
+    people,
   };
   if (asked.kind === "question") {
     const { question, prompt, automaticAnswers, tool } = asked;
@@ -251,6 +259,17 @@ function toGive(asked: Asked, digest: string): DecisionToGive {
   }
 }
 
+/** Applies the config, which has the last word on who may answer. What the tool wants to act on still acts. */
+export function withConfiguredExclusive(
+  question: Question,
+  source: InquirySource,
+  { questions }: Pick<ToolSettings, "questions">,
+): Question {
+  const { exclusive = question.exclusive } = questions.get(question.id) ?? {};
+  if (exclusive === question.exclusive) return question;
+  return { ...question, exclusive, ...(isActing({ question, source }) && { acts: true }) };
+}
+
 export function decideRoute(input: RouteInput): Route {
   return "question" in input ? routeQuestion(input) : routeCall(input);
 }
@@ -259,18 +278,18 @@ export function decideRoute(input: RouteInput): Route {
 function routeCall(input: CallRouteInput): Route {
   const settled = settledByPolicy(input.kind, input.verdict);
   if (settled !== undefined) return settled;
-  if (input.kind === "permission" && input.remembered !== undefined) {
+  if (input.kind === "permission" && isTheirs(input.remembered, input)) {
     const { answer, from } = input.remembered;
     return { type: "remembered", answer, from };
   }
   const { whom = {} } = input;
-  const given = input.takeGiven?.();
-  if (given === "later" || isByAnother(given, whom)) return { type: "deferred" };
-  if (given !== undefined) return { type: "given", ...given };
   const key = input.kind === "delivery" ? "result" : "run";
   if (input.isOverdue === true && input.hasNext === true) return { type: "passed_on" };
   if (input.isOverdue === true)
     return { type: "policy", isApproved: false, key, cause: "timed_out" };
+  const given = input.takeGiven?.();
+  if (given === "later" || isByAnother(given, input)) return { type: "deferred" };
+  if (given !== undefined) return { type: "given", ...given };
   if (input.isGivenOnly === true) return { type: "deferred" };
   if (input.canAsk) return { type: "person" };
   const { detached, deniesWaiting } = input.settings;
@@ -290,9 +309,18 @@ function routeCall(input: CallRouteInput): Route {
     : { type: "policy", isApproved, key: policy, cause: "unavailable" };
 }
 
-function isByAnother(given: GivenReply | undefined, whom: ForWhom): boolean {
-  const by = given?.decidedBy;
-  return by?.kind === "user" && !mayDecide(whom, by);
+function isByAnother(given: GivenReply | undefined, { whom = {}, people }: AnyRouteInput): boolean {
+  return findStranger(whom, given?.decidedBy, people) !== undefined;
+}
+
+/** Whether whoever has answered for the whole turn may decide this too. */
+function isTheirs(
+  remembered: RememberedAnswer | undefined,
+  { whom = {}, people }: AnyRouteInput,
+): remembered is RememberedAnswer {
+  if (remembered === undefined) return false;
+  const { by = { kind: "user", channel: "" } } = remembered;
+  return findStranger(whom, by, people) === undefined;
 }
 
 function settledByPolicy(
@@ -324,7 +352,7 @@ function routeQuestion(input: QuestionRouteInput): Route {
   const requiresPerson =
     isSecret || question.exclusive || isForOnly || isByTool || input.isForPerson === true;
 
-  if (remembered !== undefined && canReuse(input, remembered)) {
+  if (isTheirs(remembered, input) && canReuse(input, remembered)) {
     return { type: "remembered", answer: remembered.answer, from: remembered.from };
   }
   const given = takeGiven?.();
@@ -381,11 +409,11 @@ function isAnsweredByRule(input: QuestionRouteInput): boolean {
   return verdict?.answers?.includes(question.id) === true;
 }
 
-function canReuse(input: QuestionRouteInput, { answer, by }: RememberedAnswer): boolean {
+function canReuse(input: QuestionRouteInput, { answer }: RememberedAnswer): boolean {
   const { persistence, answerType } = input.question;
   if (input.verdict?.isAskedEachTime === true) return false;
   if (answerType.type === "secret" || persistence !== "turn") return false;
-  return answerFits(answerType, answer) && mayDecide(input.whom ?? {}, by ?? {});
+  return answerFits(answerType, answer);
 }
 
 function isUser(target: QuestionTarget): target is Extract<QuestionTarget, { type: "user" }> {
@@ -437,7 +465,7 @@ function isUsable(question: Question, suggested: Json | undefined): suggested is
 /** A person gave it, so it may be in their own words where the question allows that. */
 function useGiven(input: QuestionRouteInput, given: GivenReply): Route {
   const { question, settings } = input;
-  if (isByAnother(given, input.whom ?? {})) return { type: "deferred" };
+  if (isByAnother(given, input)) return { type: "deferred" };
   if (answerFits(question.answerType, given.answer)) return { type: "given", ...given };
   const message = givenAnswerInvalid(settings.name, question);
   return { type: "refused", reason: "invalid_static_answer", message };

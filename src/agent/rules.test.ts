@@ -131,7 +131,7 @@ describe("a rule", () => {
     const { turn } = await start({ own, script: { permissions: [{ type: "run" }] } });
     await turn.call("write", { path: "lib/a" });
     expect(decisionsOf(turn)).toEqual([
-      { decision: "approved", decidedBy: { kind: "user", channel: "scripted" } },
+      { decision: "approved", decidedBy: { kind: "user", channel: "scripted", auth: "program" } },
     ]);
   });
 
@@ -315,7 +315,7 @@ describe("what a file tool asks", () => {
       const { turn, root } = await start({ ...options, script: no });
       await turn.call("fs_create_file", CREATE);
       expect(existsSync(path.join(root, "src/new.ts"))).toBe(false);
-      expect(answeredBy(turn)).toEqual([{ kind: "user", channel: "scripted" }]);
+      expect(answeredBy(turn)).toEqual([{ kind: "user", channel: "scripted", auth: "program" }]);
     },
   );
 
@@ -339,7 +339,7 @@ describe("what a file tool asks", () => {
         const isKept = existsSync(file) && readFileSync(file, "utf8") === "old";
         expect([name, questions, isKept]).toEqual([name, questions, !isNamed]);
         expect(answeredBy(turn)).toEqual([
-          isNamed ? by(rule, 0, name) : { kind: "user", channel: "scripted" },
+          isNamed ? by(rule, 0, name) : { kind: "user", channel: "scripted", auth: "program" },
         ]);
       }
     }
@@ -352,7 +352,7 @@ describe("what a file tool asks", () => {
       script: { permissions: [{ type: "run" }], ...no },
     });
     await turn.call("fs_create_file", CREATE);
-    expect(answeredBy(turn)).toEqual([{ kind: "user", channel: "scripted" }]);
+    expect(answeredBy(turn)).toEqual([{ kind: "user", channel: "scripted", auth: "program" }]);
   });
 
   test("is not what a tool of another program asks under the same name", async () => {
@@ -363,7 +363,7 @@ describe("what a file tool asks", () => {
       script: no,
     });
     await turn.call("foreign", {});
-    expect(answeredBy(turn)).toEqual([{ kind: "user", channel: "scripted" }]);
+    expect(answeredBy(turn)).toEqual([{ kind: "user", channel: "scripted", auth: "program" }]);
   });
 });
 

@@ -295,7 +295,7 @@ test("of several calls, one is decided elsewhere, and the others are asked about
     tool: "echo",
     action: "run",
     decision: "denied",
-    decidedBy: { kind: "user", channel: "cli", name: "Ana" },
+    decidedBy: { kind: "user", channel: "cli", auth: "os_user", name: "Ana" },
     digest: request.subject?.digest ?? "",
   };
   await store.answer(conversation.id, decision);

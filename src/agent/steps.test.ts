@@ -28,6 +28,7 @@ function toolThat(run: (context: ToolContext) => Promise<Json | undefined>): Too
     name: "x",
     description: "",
     parameters: { type: "object" },
+    hasSteps: true,
     run: async (_args, context) => (await run(context)) ?? "nothing",
   });
 }

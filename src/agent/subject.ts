@@ -1,26 +1,22 @@
-/** Describes what a call would do right now, so that it can be compared with what was decided. */
+/** Describes what a call would do right now, and whom it is for, so that it can be compared with what was decided. */
 import type { PeopleTarget, TargetTerms } from "../config/index.ts";
 import {
-  ACTIONS,
   type AttemptStart,
   type CallSubject,
   changedParts,
   type DecisionVoid,
-  digestCall,
-  digestDelivery,
   type ForWhom,
+  idsOfNamed,
   isForSome,
+  peopleFor,
   type SubjectDigest,
   type Terms,
   type Timestamp,
   whomOf,
 } from "../conversation/index.ts";
-import type { ToolSource } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
-import type { AskedCall } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import { lastTurn } from "./journal.ts";
-import { peopleOfCall } from "./ladder.ts";
 import type { CallableTool } from "./ports.ts";
 
 /** Reads the tool's files again, each time. Names them so that whoever can continue the turn names them alike. */
@@ -38,47 +34,24 @@ export async function describeCall(
   return { conversation: journal.conversation, toolCallId, tool: name, source, arguments: args };
 }
 
-/** The digest of what is decided about a call, and where its tool comes from, unless it is gone. */
-export async function describeDecision(
-  context: Pick<TurnContext, "journal">,
-  asked: AskedCall,
-): Promise<{ readonly subject: SubjectDigest; readonly source: ToolSource | undefined }> {
-  const { toolCallId } = asked;
-  const { name: tool } = asked.progress.request;
-  const whom = whomOfCall(context, asked);
-  if (asked.kind === "delivery") {
-    const call = { conversation: context.journal.conversation, toolCallId, tool };
-    const subject = digestDelivery(call, asked.result, whom);
-    const options = { isShared: context.journal.isShared };
-    return { subject, source: await asked.tool.describeSource?.(asked.arguments, options) };
-  }
-  const call = await describeCall(context, asked);
-  return { subject: digestCall(call, whom), source: call.source };
-}
+/** What whom something is for depends on, besides config. */
+export type WhomContext = Pick<TurnContext, "journal" | "directory" | "startedBy">;
 
 /** The name of who has started the turn, as far as that is known. */
-function starterOf({ journal }: Pick<TurnContext, "journal">): string | undefined {
+function starterOf({ journal, startedBy }: WhomContext): string | undefined {
   const message = lastTurn(journal).find((event) => event.type === "chat_request");
-  return message?.startedBy;
-}
-
-/** Who decides about a call: as it was asked, if it still waits, whatever the config says by now. */
-export function whomOfCall(
-  context: Pick<TurnContext, "journal">,
-  { kind, progress, verdict }: AskedCall,
-): ForWhom {
-  const { run, [ACTIONS[kind]]: asked } = progress.permissions;
-  if (asked?.request !== undefined && asked.decision === undefined) return whomOf(asked.request);
-  const whom = targetNow(context, peopleOfCall({ kind, progress, verdict }));
-  if (isForSome(whom)) return whomOf(whom);
-  // Whoever had to let it run has to say whether it may run again.
-  return kind === "in_doubt" ? whomOf(run?.request ?? {}) : {};
+  return message?.startedBy ?? startedBy;
 }
 
 /** With who has started the turn, where that matters. */
-export function targetNow(context: Pick<TurnContext, "journal">, target: PeopleTarget): ForWhom {
+export function targetNow(context: WhomContext, target: PeopleTarget): ForWhom {
   const isNeeded = target.terms?.notBy !== undefined;
   return whomOfTarget(target, isNeeded ? starterOf(context) : undefined);
+}
+
+/** With the ids of the people whom it names, as far as they are known. */
+export function withIds({ directory }: Pick<TurnContext, "directory">, whom: ForWhom): ForWhom {
+  return isForSome(whom) ? { ...whom, ...idsOfNamed(whom, peopleFor(whom, directory)) } : whom;
 }
 
 /** `starter` is who has started the turn, as far as that is known. */
@@ -104,12 +77,12 @@ function termsOf(
 
 /** A call that was never started can be run without a doubt, and one that is safe to run twice needs no question. */
 export function startOf(
-  context: Pick<TurnContext, "journal">,
-  { toolCallId, tool }: Pick<AskedCall, "toolCallId"> & { readonly tool: CallableTool },
+  context: WhomContext,
+  { toolCallId, tool }: { readonly toolCallId: string; readonly tool: CallableTool },
   timestamp: Timestamp,
 ): AttemptStart {
   const isIdempotent = tool.isIdempotent === true && { isIdempotent: true };
-  const whom = whomOf(targetNow(context, tool.settings.target ?? {}));
+  const whom = whomOf(withIds(context, targetNow(context, tool.settings.target ?? {})));
   return { type: "attempt_start", timestamp, toolCallId, ...isIdempotent, ...whom };
 }
 

@@ -159,6 +159,7 @@ function callableTool(tool: Tool | NamedExecutor, config: JsonObject): CallableT
   const { isIdempotent } = settings;
   return {
     settings,
+    ...(isBuiltin && tool.questions && { questionIds: Object.keys(tool.questions) }),
     ...(isIdempotent !== undefined && { isIdempotent }),
     executor: isBuiltin ? createBuiltinExecutor(tool, name) : tool.executor,
     describeSource: async () => ({

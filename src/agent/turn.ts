@@ -36,7 +36,7 @@ import {
   closeTurnBefore,
   foreignTurnError,
   recordUnscopedQuestions,
-  startedBy,
+  starterOf,
   type Starter,
   startNext,
   turnRunningError,
@@ -89,8 +89,10 @@ export interface TurnSetup {
   readonly observer?: Observer;
   /** The name of the user, recorded with what they decide. */
   readonly userName?: string;
-  /** Who has which roles. Without it, the owner decides everything. */
+  /** Who has which roles. Without it, what takes people who are known cannot be asked. */
   readonly directory?: Directory;
+  /** The name of who starts the turn, as the program says. */
+  readonly startedBy?: string;
   /** Continue a turn even if someone else has left it: see `ConversationWriter.isOwnTurn`. */
   readonly allowsForeignTurn?: boolean;
   /** Do not start another turn while the last one waits for a person. */
@@ -497,7 +499,7 @@ function toTurnEnd(interruption: Interruption): TurnEnd {
 export function startTurn(
   before: readonly StreamEntry[],
   { files = [], isChecked = true, ...message }: TurnMessage,
-  { clock, directory }: Starter,
+  { clock, ...starter }: Starter,
 ): readonly ConversationEvent[] {
   const recorded = files.length > 0 && { files: recordFiles(files) };
   const check = isChecked && message.schema !== undefined && { isChecked };
@@ -511,7 +513,7 @@ export function startTurn(
       type: "chat_request",
       timestamp,
       ...message,
-      ...startedBy(directory),
+      ...starterOf(starter),
       ...recorded,
       ...check,
       ...(undone.length > 0 && { undone }),

@@ -274,7 +274,11 @@ describe("an AI SDK tool that needs approval", () => {
       },
     ]);
     expect(ofType(events, "inquiry_response")).toMatchObject([
-      { outcome: "answered", answer: true, answeredBy: { kind: "user", channel: "scripted" } },
+      {
+        outcome: "answered",
+        answer: true,
+        answeredBy: { kind: "user", channel: "scripted", auth: "program" },
+      },
     ]);
   });
 
@@ -308,6 +312,18 @@ describe("an AI SDK tool that needs approval", () => {
     const toolConfig = { weather: { questions: { approval: { target: "assistant" } } } };
     await runTurn({ conversation, model, tools: [weather], toolConfig }, "Weather?");
     expect([model.requests.length, runs]).toEqual([2, []]);
+  });
+});
+
+test("config can name only the question of an AI SDK tool", async () => {
+  const { weather } = createWeather(true);
+  const model = new ScriptedModel({ replies: [] });
+  const conversation = await new MemoryConversationStore().create({});
+  const toolConfig = { weather: { questions: { aproval: { target: { role: "lead" } } } } };
+  const turn = runTurn({ conversation, model, tools: [weather], toolConfig }, "Weather?");
+  await expect(turn).rejects.toMatchObject({
+    code: "unknown_question",
+    hint: "Did you mean approval?",
   });
 });
 

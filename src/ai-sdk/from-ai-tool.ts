@@ -110,6 +110,7 @@ export function fromAiTool<Input>(
     description: options.description ?? own ?? "",
     parameters: toSchemaSource(name, toStandardSchema(tool.inputSchema), parameters),
     ...(isIdempotent !== undefined && { isIdempotent }),
+    questions: { approval: approvalQuestion(name) },
     run: async ({ given, input }, { ask, progress, signal, toolCallId = crypto.randomUUID() }) => {
       const callOptions: AiCallOptions = {
         toolCallId,
@@ -119,7 +120,8 @@ export function fromAiTool<Input>(
         experimental_context: context,
       };
       if (await needsApproval(tool, input, callOptions)) {
-        if (!(await ask(approvalQuestion(name, given)))) return NOT_APPROVED;
+        const shown = JSON.stringify(given, undefined, 2);
+        if (!(await ask.approval({ context: shown }))) return NOT_APPROVED;
       }
       const running =
         execute === undefined ? tool.execute?.(input, callOptions) : execute(input, callOptions);
@@ -149,12 +151,8 @@ async function needsApproval<Input>(
 }
 
 /** An approval is for one input, so it is never remembered for another. */
-function approvalQuestion(name: string, given: JsonObject) {
-  return booleanQuestion("approval", `Run ${name}?`, {
-    context: JSON.stringify(given, undefined, 2),
-    exclusive: true,
-    persistence: "none",
-  });
+function approvalQuestion(name: string) {
+  return booleanQuestion("approval", `Run ${name}?`, { exclusive: true, persistence: "none" });
 }
 
 /** A tool may yield outputs on the way. Which one is the last is known only afterwards. */

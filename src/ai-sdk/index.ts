@@ -12,6 +12,7 @@ export {
   type AiValueSchema,
   type ApprovalAiTool,
   type ApprovalFunction,
+  type ApprovalOptions,
   type ApprovalStatus,
   type AskingCall,
   type AskPerson,

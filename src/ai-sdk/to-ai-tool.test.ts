@@ -8,13 +8,16 @@ import { describe, expect, test } from "vitest";
 import {
   booleanQuestion,
   defineTool,
+  type Question,
+  type QuestionOptions,
   secretQuestion,
+  selectQuestion,
   textQuestion,
   type Tool,
   type ToolContext,
 } from "../tool/index.ts";
 import type { Json } from "../util/index.ts";
-import { continueToolCall, toAiTool, toClientTool } from "./index.ts";
+import { continueToolCall, toAiTool, type ToAiToolOptions, toClientTool } from "./index.ts";
 import { mockModel, mockModelV3 } from "./mock-models.fixture.ts";
 
 const prompt = "Deploy version 1.4.";
@@ -88,18 +91,17 @@ describe("a tool in the AI SDK's loop", () => {
     expect(steps[0]?.toolResults).toMatchObject([{ output: "1.4 is live" }]);
   });
 
-  test("has one idempotency key over all its attempts, and cannot run a step once", async () => {
-    const keys: string[] = [];
-    const keyed = createTool(async (_args, { ask, once, idempotencyKey }) => {
-      keys.push(idempotencyKey);
-      await ask(booleanQuestion("sure", "Deploy now?"));
-      return once("pay", () => "paid");
-    });
-    const { execute } = toAiTool(keyed, { ask: async () => true });
-    const run = () => execute({ version: "1.4" }, { toolCallId: "1", messages: [] });
-    await expect(run()).rejects.toThrow("not part of a conversation");
-    await expect(run()).rejects.toThrow("not part of a conversation");
+  test("has one idempotency key over all its attempts, its own or the program's", async () => {
+    const { keyed, keys } = keyedTool();
+    const run = async (options: ToAiToolOptions = {}) => {
+      const { execute } = toAiTool(keyed, { ask: async () => true, ...options });
+      return execute({ version: "1.4" }, { toolCallId: "1", messages: [] });
+    };
+    await run();
+    await run();
     expect([keys.length, new Set(keys).size]).toEqual([4, 2]);
+    await run({ idempotencyKey: (toolCallId) => `chat_7/${toolCallId}` });
+    expect(keys.slice(4)).toEqual(["chat_7/1", "chat_7/1"]);
   });
 
   test("gets the idempotency key that a client sends with each step", async () => {
@@ -264,6 +266,139 @@ describe("a tool that asks through a function", () => {
   });
 });
 
+/** A tool that does not declare what it asks. */
+function payTool(options: QuestionOptions<boolean>) {
+  const log: string[] = [];
+  const pay = createTool(async (_args, { ask }) => {
+    if (!(await ask(booleanQuestion("sure", "Pay?", options)))) return "kept";
+    log.push("paid");
+    return "paid";
+  });
+  return { pay, log };
+}
+
+/** A tool that uses its key before it asks. */
+function keyedTool() {
+  const keys: string[] = [];
+  const keyed = createTool(async (_args, { ask, idempotencyKey }) => {
+    keys.push(idempotencyKey);
+    return ask(booleanQuestion("sure", "Deploy now?"));
+  });
+  return { keyed, keys };
+}
+
+describe("a tool that relies on what the AI SDK does not have", () => {
+  const ways = {
+    nothing: (tool: Tool) => toAiTool(tool),
+    "a function": (tool: Tool) => toAiTool(tool, { ask: async () => true }),
+    approval: (tool: Tool) => toAiTool(tool, { ask: "approval" }),
+    "the client": toClientTool,
+  };
+  const { deploy } = createDeploy();
+  const sure = booleanQuestion("sure", "Deploy now?");
+  const finance = { for: { role: "finance" } };
+  const where = selectQuestion("where", "Where?", { options: ["a"] });
+
+  test.each(Object.entries(ways))("is refused when it is made if it runs steps: %s", (_, make) => {
+    expect(() => make({ ...deploy, hasSteps: true })).toThrow(
+      expect.objectContaining({
+        code: "unsupported_tool",
+        message: expect.stringContaining("deploy runs steps with `once`"),
+      }),
+    );
+  });
+
+  test.each(Object.entries(ways))(
+    "is refused when it is made if it declares a question for someone: %s",
+    (_, make) => {
+      const questions = { sure: { ...sure, ...finance } };
+      expect(() => make({ ...deploy, questions })).toThrow(
+        expect.objectContaining({
+          code: "unsupported_tool",
+          message: expect.stringContaining('deploy asks "Deploy now?" of certain people'),
+        }),
+      );
+    },
+  );
+
+  test.each([
+    ["not a yes-or-no question", { where }],
+    ["one of several", { sure, really: booleanQuestion("really", "Really?") }],
+    ["bound to what was shown", { sure: { ...sure, binding: "abc" } }],
+  ])("is refused as an approval when it is made if a question is %s", (_, questions) => {
+    expect(() => ways.approval({ ...deploy, questions })).toThrow(
+      expect.objectContaining({ code: "unsupported_tool" }),
+    );
+    expect(() => ways["a function"]({ ...deploy, questions })).not.toThrow();
+  });
+
+  test("does not ask a function about a question for someone", async () => {
+    const { pay, log } = payTool(finance);
+    const asked: string[] = [];
+    const ask = async ({ id }: Question) => asked.push(id) > 0;
+    const { execute } = toAiTool(pay, { ask });
+    await expect(
+      execute({ version: "1" }, { toolCallId: "1", messages: [] }),
+    ).rejects.toMatchObject({
+      code: "unanswerable_question",
+    });
+    expect([asked, log]).toEqual([[], []]);
+  });
+
+  test.each<readonly [string, QuestionOptions<boolean>]>([
+    ["for someone", finance],
+    ["bound to what was shown", { binding: "abc" }],
+  ])("does not ask for the approval of a question that is %s", async (_, options) => {
+    const { pay, log } = payTool(options);
+    const tools = { deploy: toAiTool(pay, { ask: "approval" }) };
+    const { content } = await generateText({ model: calling(), tools, prompt });
+    expect(content.filter(({ type }) => type === "tool-approval-request")).toEqual([]);
+    expect(content).toContainEqual(
+      expect.objectContaining({
+        type: "tool-error",
+        error: expect.objectContaining({ code: "unanswerable_question" }),
+      }),
+    );
+    expect(log).toEqual([]);
+  });
+
+  test.each([{}, { sure: true }])(
+    "does not leave a question for someone to the client, whatever it has answered: %j",
+    async (answers) => {
+      const { pay, log } = payTool(finance);
+      const step = await continueToolCall(pay, { input: { version: "1" }, answers });
+      expect([step, log]).toMatchObject([{ type: "error", code: "unanswerable_question" }, []]);
+    },
+  );
+
+  test("does not run with an idempotency key that would be another one next time", async () => {
+    const { keyed, keys } = keyedTool();
+    const { content } = await generateText({
+      model: calling(),
+      tools: { deploy: toAiTool(keyed, { ask: "approval" }) },
+      prompt,
+    });
+    expect(content).toContainEqual(
+      expect.objectContaining({ error: expect.objectContaining({ code: "key_unavailable" }) }),
+    );
+    const step = await continueToolCall(keyed, { input: { version: "1" } });
+    expect([step, keys]).toMatchObject([{ type: "error", code: "key_unavailable" }, []]);
+  });
+
+  test("has the program's idempotency key as an approval, before and after it", async () => {
+    const { keyed, keys } = keyedTool();
+    const { approval, execute } = toAiTool(keyed, {
+      ask: "approval",
+      idempotencyKey: (toolCallId) => `chat_7/${toolCallId}`,
+    });
+    await approval({ version: "1" }, { toolCallId: "c" });
+    await expect(execute({ version: "1" }, { toolCallId: "c", messages: [] })).rejects.toThrow(
+      "no way to answer",
+    );
+    expect(keys).toEqual(["chat_7/c", "chat_7/c"]);
+  });
+});
+
 describe("a tool whose question is an approval", () => {
   const user: ModelMessage = { role: "user", content: prompt };
 
@@ -303,6 +438,45 @@ describe("a tool whose question is an approval", () => {
     expect(lastResult(model.doGenerateCalls)).toEqual({ type: "text", value: "1.4 is on live" });
     expect(JSON.stringify(model.doGenerateCalls[0]?.prompt)).not.toContain("Deploy now?");
     expect(log.filter((entry) => entry === "deploy")).toHaveLength(1);
+  });
+
+  test("does not run if its question is another one than was approved", async () => {
+    const { messages } = await request(true);
+    const log: string[] = [];
+    const asking = createTool(async (_args, { ask }) => {
+      if (await ask(booleanQuestion("sure", "Erase everything?"))) log.push("erased");
+      return "done";
+    });
+    const model = mockModel("Pity.");
+    await generateText({
+      model,
+      tools: { deploy: toAiTool(asking, { ask: "approval" }) },
+      messages,
+    });
+    expect(lastResult(model.doGenerateCalls)).toMatchObject({
+      type: "error-text",
+      value: expect.stringContaining('asks "Erase everything?", and something else was approved'),
+    });
+    expect(log).toEqual([]);
+  });
+
+  test("does not take an approval that no person gave", async () => {
+    const { messages } = await request(true);
+    const automatic = JSON.stringify(messages).replace(
+      '"type":"tool-approval-request"',
+      '"type":"tool-approval-request","isAutomatic":true',
+    );
+    const { deploy, log } = createDeploy();
+    const model = mockModel("Pity.");
+    await generateText({
+      model,
+      tools: { deploy: toAiTool(deploy, { ask: "approval" }) },
+      messages: JSON.parse(automatic) as ModelMessage[],
+    });
+    expect([lastResult(model.doGenerateCalls), log]).toMatchObject([
+      { type: "error-text" },
+      ["start"],
+    ]);
   });
 
   test("runs after the approval when the reply is streamed", async () => {
@@ -369,22 +543,23 @@ describe("a tool whose question is an approval", () => {
   });
 
   test.each([
-    ["text", createTool((_args, { ask }) => ask(textQuestion("where", "Where?"))), "Where?"],
-    ["two answers", createForm(), "Now?"],
-  ])("ends with an error if it asks for %s", async (_what, asking, question) => {
+    ["text", createTool((_args, { ask }) => ask(textQuestion("where", "Where?"))), '"Where?"'],
+    ["two answers", createForm(), "2 questions"],
+  ])("ends with an error if it asks for %s", async (_what, asking, asked) => {
     const model = calling();
     const tools = { deploy: toAiTool(asking, { ask: "approval" }) };
     await generateText({ model, tools, prompt, stopWhen });
     expect(lastResult(model.doGenerateCalls)).toMatchObject({
       type: "error-text",
-      value: expect.stringContaining(`deploy asks "${question}"`),
+      value: expect.stringContaining(`deploy asks ${asked}`),
     });
   });
 
   test("takes one approval for one question only", async () => {
     const { messages } = await request(true);
     const asking = createTool(async (_args, { ask }) => {
-      const isSure = await ask(booleanQuestion("sure", "Deploy now?"));
+      const context = "Version 1.4";
+      const isSure = await ask(booleanQuestion("sure", "Deploy now?", { context }));
       return isSure && (await ask(booleanQuestion("erase", "Erase the old one?")));
     });
     const model = mockModel("Pity.");

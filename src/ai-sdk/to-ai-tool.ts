@@ -3,15 +3,17 @@
  * answer comes from a function, from the AI SDK's approval of the call, or from a client.
  */
 import { type AttemptResult, checkArguments, createBuiltinExecutor } from "../executor/index.ts";
-import { explainMisfit, type Question, type Tool } from "../tool/index.ts";
+import { explainMisfit, type Question, type Tool, type ToolCall } from "../tool/index.ts";
 import {
   abortable,
+  isJpError,
   isJsonObject,
   JpError,
   type Json,
   type JsonObject,
   randomKey,
 } from "../util/index.ts";
+import { assertAnswerable, assertSupported, keyUnavailable, type Way } from "./refusals.ts";
 
 /** Asks a person in this process. If it rejects, the call ends, and the model gets the error's message. */
 export type AskPerson = (question: Question, call: AskingCall) => Promise<Json>;
@@ -24,9 +26,22 @@ export interface AskingCall {
 }
 
 /** How the tool's questions are answered. */
-export interface ToAiToolOptions {
+export interface ToAiToolOptions extends KeyOptions {
   /** Without it, the call ends with an error when the tool asks. */
   readonly ask?: AskPerson;
+}
+
+/** The tool's question is answered by the approval of its call. */
+export interface ApprovalOptions extends KeyOptions {
+  readonly ask: "approval";
+}
+
+interface KeyOptions {
+  /**
+   * The `idempotencyKey` of a call: the same whenever it runs, and unique. Ids of calls are unique in a chat at most, so add
+   * the chat's. Without it, the key is random, and a tool that uses it cannot be approved: it runs again after the approval.
+   */
+  readonly idempotencyKey?: (toolCallId: string) => string;
 }
 
 /** A tool that the AI SDK runs. */
@@ -93,7 +108,7 @@ export interface ClientToolCall {
   readonly bindings?: Readonly<Record<string, string>>;
   readonly toolCallId?: string;
   readonly signal?: AbortSignal;
-  /** The same in every step of the call. Without it, the tool gets another one in each step. */
+  /** The same in every step of the call. A tool that uses it does not run without it. */
   readonly idempotencyKey?: string;
 }
 
@@ -101,43 +116,54 @@ export interface ClientToolCall {
 export type ToolCallStep =
   | { readonly type: "question"; readonly questions: readonly Question[] }
   | { readonly type: "result"; readonly output: string }
-  | { readonly type: "error"; readonly message: string };
+  /** `code` is set if the AI SDK cannot keep what the tool relies on: `unanswerable_question` or `key_unavailable`. */
+  | { readonly type: "error"; readonly message: string; readonly code?: string };
 
 /**
  * Turns a tool of jp into one of the AI SDK. `ask` answers its questions in this process. With `"approval"`, a person
  * answers by approving the call or denying it, also in a later request. That works for a tool that asks one
- * yes-or-no question. Any other question ends the call with an error.
+ * yes-or-no question. Throws `unsupported_tool` for a tool that relies on what the AI SDK cannot keep: steps, and questions
+ * for certain people. What the tool does not declare ends the call with an error before anyone is asked.
  */
-export function toAiTool(tool: Tool, options: { readonly ask: "approval" }): ApprovalAiTool;
+export function toAiTool(tool: Tool, options: ApprovalOptions): ApprovalAiTool;
 export function toAiTool(tool: Tool, options?: ToAiToolOptions): ExecutableAiTool;
 export function toAiTool(
   tool: Tool,
-  { ask }: { readonly ask?: AskPerson | "approval" } = {},
+  { ask, ...options }: KeyOptions & { readonly ask?: AskPerson | "approval" } = {},
 ): ExecutableAiTool {
-  if (ask === "approval") return toApprovalTool(tool);
+  if (ask === "approval") return toApprovalTool(tool, options);
+  assertSupported(tool, "function");
+  const { idempotencyKey = () => randomKey() } = options;
   return {
     description: tool.description,
     inputSchema: createInputSchema(tool),
-    execute: async (input, options) => {
-      const call = toCall(tool, input, options);
+    execute: async (input, callOptions) => {
+      const { toolCallId } = callOptions;
+      const key = idempotencyKey(toolCallId);
+      const call = toCall(tool, input, { ...callOptions, way: "function", key });
       return finishCall(call, await attempt(call), async (question) => {
         if (ask === undefined) throw unanswerable(tool, question);
-        return ask(question, { toolCallId: options.toolCallId, signal: call.signal });
+        return ask(question, { toolCallId, signal: call.signal });
       });
     },
   };
 }
 
-function toApprovalTool(tool: Tool): ApprovalAiTool {
+function toApprovalTool(tool: Tool, { idempotencyKey }: KeyOptions): ApprovalAiTool {
+  assertSupported(tool, "approval");
+  const attemptFirst = async (input: JsonObject, options: CallOptions & { toolCallId: string }) => {
+    const key = idempotencyKey?.(options.toolCallId);
+    const call = toCall(tool, input, { ...options, way: "approval", key });
+    return { call, result: await attempt(call) };
+  };
   // By the input itself, which the AI SDK passes to both functions. Two users' calls may have the same id.
-  const firstAttempts = new WeakMap<JsonObject, AttemptResult>();
+  const firstAttempts = new WeakMap<JsonObject, ReturnType<typeof attemptFirst>>();
   const approval: ApprovalFunction<ApprovalStatus> = async (input, options) => {
-    const result = await attempt(toCall(tool, input, options));
-    firstAttempts.set(input, result);
-    const question = yesOrNoQuestion(result);
-    if (question === undefined) return undefined;
-    const { text, context } = question;
-    return { type: "user-approval", reason: [text, context ?? ""].join("\n\n").trim() };
+    const first = attemptFirst(input, options);
+    firstAttempts.set(input, first);
+    const { result } = await first.catch(() => ({ result: undefined })); // The call itself ends with the error.
+    if (result?.type !== "needs_input") return undefined;
+    return { type: "user-approval", reason: reasonOf(result.question) };
   };
   return {
     description: tool.description,
@@ -145,23 +171,31 @@ function toApprovalTool(tool: Tool): ApprovalAiTool {
     approval,
     needsApproval: async (input, options) => (await approval(input, options)) !== undefined,
     execute: async (input, options) => {
-      const call = toCall(tool, input, options);
-      const first = firstAttempts.get(input) ?? (await attempt(call));
+      const first = firstAttempts.get(input) ?? attemptFirst(input, options);
       firstAttempts.delete(input);
-      const approved = isApproved(options) ? yesOrNoQuestion(first) : undefined;
-      return finishCall(call, first, async (question) => {
+      const { call, result } = await first;
+      const approved = result.type === "needs_input" ? result.question : undefined;
+      return finishCall({ ...call, ...signalOf(options) }, result, async (question) => {
         if (question !== approved) throw unanswerable(tool, question);
+        assertApproved(tool, question, options);
         return true;
       });
     },
   };
 }
 
+/** The question, as the request for approval shows it. */
+function reasonOf({ text, context = "" }: Question): string {
+  return [text, context].join("\n\n").trim();
+}
+
 /**
  * Turns a tool of jp into one of the AI SDK that has no `execute`: the AI SDK leaves its calls to the client. The
- * client has them run by a server that calls `continueToolCall`, and passes the output to `addToolOutput`.
+ * client has them run by a server that calls `continueToolCall`, and passes the output to `addToolOutput`. Throws
+ * `unsupported_tool` like `toAiTool`.
  */
 export function toClientTool(tool: Tool): ClientAiTool {
+  assertSupported(tool, "client");
   return {
     description: tool.description,
     inputSchema: createInputSchema(tool),
@@ -174,17 +208,27 @@ export function toClientTool(tool: Tool): ClientAiTool {
 /**
  * Runs a call with the answers so far, up to the tool's next question or its end. It keeps nothing between steps, so
  * each step may run in another process. Check first what this user may do: the client chooses both the input and the
- * answers.
+ * answers. Throws `unsupported_tool` like `toAiTool`.
  */
 export async function continueToolCall(
   tool: Tool,
   { input, answers = {}, bindings = {}, signal, toolCallId, idempotencyKey }: ClientToolCall,
 ): Promise<ToolCallStep> {
+  assertSupported(tool, "client");
   const parsed = await parseInput(tool, input);
   if (parsed.issues !== undefined) return { type: "error", message: describeIssues(parsed.issues) };
-  const call = toCall(tool, parsed.value, { toolCallId, abortSignal: signal });
-  const key = idempotencyKey !== undefined && { idempotencyKey };
-  const result = await attempt({ ...call, answers, bindings, ...key });
+  const options = { toolCallId, abortSignal: signal, way: "client", key: idempotencyKey } as const;
+  const call = toCall(tool, parsed.value, options);
+  try {
+    // Another machine may run the next step.
+    return toStep(await attempt({ ...call, answers, bindings, isShared: true }), call);
+  } catch (error) {
+    if (!isJpError(error)) throw error;
+    return { type: "error", message: error.message, code: error.code };
+  }
+}
+
+function toStep(result: AttemptResult, call: Call): ToolCallStep {
   switch (result.type) {
     case "needs_input":
       return { type: "question", questions: questionsOf(result) };
@@ -201,38 +245,77 @@ export async function continueToolCall(
 
 interface Call {
   readonly tool: Tool;
+  readonly way: Way;
   readonly arguments: JsonObject;
   readonly answers: Readonly<Record<string, Json>>;
   readonly bindings: Readonly<Record<string, string>>;
   readonly toolCallId?: string;
   readonly signal: AbortSignal;
-  readonly idempotencyKey: string;
+  readonly isShared?: boolean;
+  /** The same in all attempts of the call, wherever they run. Undefined if there is no such key. */
+  readonly key: string | undefined;
 }
 
-/** The call has one key over all its attempts here. The AI SDK's id of the call may not be unique. */
+interface CallOptions {
+  readonly toolCallId?: string | undefined;
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
 function toCall(
   tool: Tool,
   input: JsonObject,
-  options: {
-    readonly toolCallId?: string | undefined;
-    readonly abortSignal?: AbortSignal | undefined;
-  },
+  { toolCallId, way, key, ...options }: CallOptions & Pick<Call, "way" | "key">,
 ): Call {
-  const { toolCallId, abortSignal = new AbortController().signal } = options;
   return {
     tool,
+    way,
     arguments: input,
     answers: {},
     bindings: {},
     ...(toolCallId !== undefined && { toolCallId }),
-    signal: abortSignal,
-    idempotencyKey: randomKey(),
+    ...signalOf(options),
+    key,
   };
 }
 
-function attempt({ tool, ...call }: Call): Promise<AttemptResult> {
-  const request = { ...call, call, secretAnswers: [], notes: {} };
-  return createBuiltinExecutor(tool, tool.name).attempt(request);
+function signalOf({ abortSignal = new AbortController().signal }: CallOptions) {
+  return { signal: abortSignal };
+}
+
+/**
+ * Throws `key_unavailable` if the tool relies on a key that there is not, and `unanswerable_question`. An answer may have come
+ * with the call, so questions that have one are looked at too.
+ */
+async function attempt({ tool, way, key, ...call }: Call): Promise<AttemptResult> {
+  let refused: unknown;
+  const refuse = (error: unknown): never => {
+    refused ??= error; // The tool may catch it.
+    throw error;
+  };
+  const onAsk = (question: Question) => {
+    try {
+      assertAnswerable(tool, [question], way);
+    } catch (error) {
+      refuse(error);
+    }
+  };
+  const watched: Tool = {
+    ...tool,
+    inquirySource: (name) => tool.inquirySource(name),
+    execute: (made: ToolCall) => tool.execute(Object.assign(made, { onAsk })),
+  };
+  const result = await createBuiltinExecutor(watched, tool.name).attempt({
+    ...call,
+    call,
+    secretAnswers: [],
+    notes: {},
+    get idempotencyKey() {
+      return key ?? refuse(keyUnavailable(tool));
+    },
+  });
+  if (refused !== undefined) throw refused;
+  if (result.type === "needs_input") assertAnswerable(tool, questionsOf(result), way);
+  return result;
 }
 
 /** Runs the tool again with each answer. Throws what the model gets as an error. */
@@ -267,11 +350,6 @@ function questionsOf({
   return [question, ...more];
 }
 
-function yesOrNoQuestion(result: AttemptResult): Question | undefined {
-  if (result.type !== "needs_input" || questionsOf(result).length > 1) return undefined;
-  return result.question.answerType.type === "boolean" ? result.question : undefined;
-}
-
 function unanswerable({ name }: Tool, { text }: Question): JpError {
   const message = `${name} asks "${text}", and there is no way to answer. Do not retry this call.`;
   const hint =
@@ -280,16 +358,25 @@ function unanswerable({ name }: Tool, { text }: Question): JpError {
 }
 
 /**
- * Whether the last message approves this call. A program's `toolApproval` replaces the tool's own, so the AI SDK may
- * run a call that no one has approved.
+ * Throws unless the last message approves this call, and what it was shown with is still what the tool asks. A program's
+ * `toolApproval` replaces the tool's own, so the AI SDK may run a call that no one has approved.
  */
-function isApproved({ messages, toolCallId }: AiExecuteOptions): boolean {
-  const requests = messages.flatMap((message) => partsOf(message, "tool-approval-request"));
-  const ids = requests.filter((part) => part["toolCallId"] === toolCallId);
-  return partsOf(messages.at(-1), "tool-approval-response").some(
-    ({ approvalId, approved }) =>
-      approved === true && ids.some((request) => request["approvalId"] === approvalId),
-  );
+function assertApproved(
+  tool: Tool,
+  question: Question,
+  { messages, toolCallId }: AiExecuteOptions,
+): void {
+  const responses = partsOf(messages.at(-1), "tool-approval-response");
+  const approved = responses.filter((part) => part["approved"] === true);
+  const request = messages
+    .flatMap((message) => partsOf(message, "tool-approval-request"))
+    .filter((part) => part["toolCallId"] === toolCallId && part["isAutomatic"] !== true)
+    .find(({ approvalId }) => approved.some((part) => part["approvalId"] === approvalId));
+  if (request === undefined) throw unanswerable(tool, question);
+  const { reason } = request;
+  if (reason === undefined || reason === reasonOf(question)) return;
+  const message = `${tool.name} asks "${question.text}", and something else was approved. Do not retry this call.`;
+  throw new JpError("question_changed", message);
 }
 
 function partsOf(message: unknown, type: string): readonly JsonObject[] {

@@ -1,5 +1,14 @@
 /** Who there is, and who has which roles: for the desk, and for everything that lets the person at this terminal decide. */
-import type { Directory } from "../conversation/index.ts";
+import type { PartialConfig } from "../config/index.ts";
+import {
+  type Directory,
+  findStranger,
+  identify,
+  peopleFor,
+  type PendingItem,
+  type RefusalCode,
+  withOwnerAlone,
+} from "../conversation/index.ts";
 import { createSigner, openDirectory, openPeople, type People } from "../people/index.ts";
 import { userDataFolder } from "../storage/index.ts";
 import type { CommandContext } from "./context.ts";
@@ -7,20 +16,46 @@ import type { CommandContext } from "./context.ts";
 type PeopleContext = Pick<CommandContext, "environment" | "findTenant">;
 
 /** The people are the same for all workspaces: those of this user, or those of the tenant in a database. */
-export async function peopleOf({ environment, findTenant }: PeopleContext): Promise<People> {
+export async function peopleOf({
+  environment,
+  findTenant,
+  clock,
+}: PeopleContext & Pick<CommandContext, "clock">): Promise<People> {
   const tenant = await findTenant();
-  return openPeople(tenant?.people ?? userDataFolder(environment));
+  const place = tenant?.people ?? userDataFolder(environment);
+  return openPeople(place, { now: () => clock.now() });
 }
 
 /**
  * The same people. A file is not read before someone has to be known; a database is read now, and tells what changes later.
- * Throws `store_unreachable` and the like.
+ * `config` says whether the owner stands in while there are none. Throws `store_unreachable` and the like.
  */
-export async function directoryOf({ environment, findTenant }: PeopleContext): Promise<Directory> {
+export async function directoryOf(
+  { environment, findTenant }: PeopleContext,
+  config: Pick<PartialConfig, "people">,
+): Promise<Directory> {
   const { SSH_AUTH_SOCK: agentSocket } = environment.variables;
   const tenant = await findTenant();
   await tenant?.people.load();
-  return openDirectory(tenant?.people ?? userDataFolder(environment), {
+  const directory = openDirectory(tenant?.people ?? userDataFolder(environment), {
     signerOf: (person) => createSigner({ person, agentSocket }),
   });
+  return config.people?.owner_alone === true ? withOwnerAlone(directory) : directory;
+}
+
+/** The person at this terminal, and who else there is. */
+export interface PersonHere {
+  /** As their config says. */
+  readonly userName: string | undefined;
+  readonly directory: Directory;
+}
+
+/** Why the person at this terminal may not decide what waits. Undefined if they may. Throws `people_invalid`. */
+export function whyNotHere(
+  item: PendingItem,
+  { userName: name, directory }: PersonHere,
+): RefusalCode | undefined {
+  const people = peopleFor(item, directory);
+  const claimant = { channel: "cli", name, auth: "os_user" } as const;
+  return findStranger(item, identify(item, claimant, people), people);
 }

@@ -109,5 +109,6 @@ export const DEFAULTS: PartialConfig = {
   notify: NOTIFY_DEFAULTS,
   usage: { currency: DEFAULT_CURRENCY },
   shell: { ...SHELL_DEFAULTS, hide_env: [], readable: [] },
+  people: { owner_alone: false },
   undo: { keep: true },
 };

@@ -117,6 +117,18 @@ export {
   type RulePlace,
   type RunMode,
 } from "./schema/policy.ts";
+export type {
+  EscalatingTargetConfig,
+  ParameterKeywords,
+  PeopleConfig,
+  PolicyRuleConfig,
+  QuestionConfig,
+  SharedToolConfig,
+  ShownLinesConfig,
+  TargetConfig,
+  ToolConfig,
+} from "./tool-config.ts";
+export { findUnknownQuestions, listDeclared } from "./question-ids.ts";
 export {
   type CallLimits,
   DEFAULT_LIMITS,

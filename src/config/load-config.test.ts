@@ -7,6 +7,7 @@ import { counters } from "../../test/security/threats.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import type { ConfigError } from "./config-error.ts";
 import { resolveAnchor } from "./anchor-settings.ts";
+import { conversationConfig } from "./conversation-config.ts";
 import { explainLayers, foldLayers } from "./layers.ts";
 import {
   type ConfigPlaces,
@@ -601,6 +602,19 @@ test("only the user's own config says where decisions are anchored", async () =>
     undefined,
     [expect.stringContaining("only your own config can set proof")],
   ]);
+});
+
+test("only the user's own config lets the user decide in the place of people", async () => {
+  counters("T-PEOPLE-4");
+  const alone = "[people]\nowner_alone = true\n";
+  const own = await load({ "user/config.toml": alone });
+  expect([foldLayers(own.layers).people?.owner_alone, own.warnings]).toEqual([true, []]);
+  const { layers, warnings } = await load({ "work/.jp/config.toml": alone });
+  expect([foldLayers(layers).people?.owner_alone, warnings]).toEqual([
+    false,
+    [expect.stringContaining("only your own config can set people")],
+  ]);
+  expect(conversationConfig({ people: { owner_alone: true } }, [])).toEqual({});
 });
 
 test.each([

@@ -22,6 +22,7 @@ import { readEnvironment } from "./environment.ts";
 import type { Layer } from "./layers.ts";
 import { parseConfig, type ParsedConfig } from "./parse-config.ts";
 import { placeRules } from "./place-rules.ts";
+import { type DeclaredIds, findQuestionIssues } from "./question-ids.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 import type { PartialToolConfig } from "./schema/tool.ts";
 import type { UngroupedLayers } from "./tool-groups.ts";
@@ -49,6 +50,8 @@ export interface LoadOptions {
   readonly builtins?: PartialConfig;
   /** The builtin tools that only read. */
   readonly readOnlyTools?: readonly string[];
+  /** The questions that the builtin tools ask. */
+  readonly questionIds?: DeclaredIds;
   /** The recorded config of a conversation. */
   readonly conversation?: PartialConfig;
   /** The values of `--cfg`, in order. */
@@ -86,7 +89,10 @@ export async function loadLayers(options: LoadOptions): Promise<LoadedLayers> {
     index < standing ? layer : { ...layer, isTemporary: true },
   );
   const { layers, issues } = await ungroup([...ours, ...all].map(placeRules));
-  const warnings = issues.map(({ layer, ...issue }) => describeIssue(layer, issue));
+  const unknown = findQuestionIssues(layers, options.questionIds ?? {});
+  const warnings = [...issues, ...unknown].map(({ layer, ...issue }) =>
+    describeIssue(layer, issue),
+  );
   return { layers, warnings: [...loader.warnings, ...warnings] };
 }
 
@@ -295,17 +301,18 @@ class Loader {
   }
 
   /**
-   * Trust is not enough for how commands are confined, what runs without asking, and where decisions are anchored: only the
-   * user's own config says so.
+   * Trust is not enough for how commands are confined, what runs without asking, who decides in the place of others, and where
+   * decisions are anchored: only the user's own config says so.
    */
   #withoutOwn(
     file: string,
-    { shell, proof, storage, conversation, ...rest }: PartialConfig,
+    { shell, proof, people, storage, conversation, ...rest }: PartialConfig,
   ): PartialConfig {
     const warn = (what: string) =>
       this.warnings.push(`${file}: only your own config can set ${what}, so jp ignores it here`);
     if (shell !== undefined) warn("shell");
     if (proof !== undefined) warn("proof");
+    if (people !== undefined) warn("people");
     if (storage !== undefined) warn("storage");
     if (conversation === undefined) return rest;
     const { mode, ...others } = conversation;

@@ -76,6 +76,7 @@ const UNRECORDED = [
   ["usage"],
   ["web"],
   ["shell"],
+  ["people"],
   ["undo"],
 ];
 

@@ -22,14 +22,18 @@ import type { StreamEntry } from "./entry.ts";
 import {
   type ConversationEvent,
   type Decider,
+  type DecisionSubject,
+  type DecisionVote,
   type EventType,
+  type InquiryResponse,
   isDecisive,
+  type PermissionDecision,
   type RecordedSignature,
 } from "./event.ts";
 import { whomToJson } from "./whom.ts";
 
-/** How links are made. */
-const CHAIN_VERSION = 1;
+/** How links are made. Each says its own version; those of version 1 say it only in the first link of their chain. */
+export const CHAIN_VERSION = 2;
 
 /** One line of a chain. */
 export interface ChainLine {
@@ -54,14 +58,21 @@ export function hashLink({ json }: ChainLink): string {
   return sha256(canonicalJson(json));
 }
 
+/** The version of a link, which says what it holds. */
+export function versionOf({ json }: ChainLink): number {
+  const { version } = json;
+  return typeof version === "number" ? version : 1;
+}
+
 /** The digest that commits to an event, without saying what it is. */
 export function commitTo(raw: JsonObject, salt: string): string {
-  const text = canonicalJson(raw);
-  // As it can be read again: a record has no lone surrogates.
-  const stored = text.includes(String.raw`\ud`)
-    ? canonicalJson(parseJson(withoutLoneSurrogates(text)))
-    : text;
-  return sha256(`${salt}.${stored}`);
+  return sha256(`${salt}.${storedText(raw)}`);
+}
+
+/** Whether a link commits to this event. */
+export function isLinkOf({ link: { json }, salt }: ChainLine, raw: JsonObject): boolean {
+  const isLike = json["type"] === raw["type"] && json["at"] === raw["timestamp"];
+  return isLike && salt !== undefined && json["event"] === commitTo(raw, salt);
 }
 
 /** Why a link is not about an event. Codes. */
@@ -74,14 +85,17 @@ export type GapReason =
 /** Makes the links that follow a head. */
 export class ChainBuilder {
   readonly #conversation: ConversationId;
+  readonly #keys = new ChoiceKeys();
   #seq: number;
   #head: string;
 
-  /** Without a head, a new chain. */
-  constructor(conversation: ConversationId, head?: ChainLink) {
+  /** `tail`: the end of the chain, at least the links of the turn that goes on. Empty for a new chain. */
+  constructor(conversation: ConversationId, tail: readonly ChainLine[] = []) {
+    const head = tail.at(-1)?.link;
     this.#conversation = conversation;
     this.#seq = head === undefined ? 0 : head.seq + 1;
     this.#head = head === undefined ? "" : hashLink(head);
+    for (const { link, salt } of tail) this.#keys.add(link.json, salt);
   }
 
   /** The digest of the last link. Empty if there is none. */
@@ -97,11 +111,7 @@ export class ChainBuilder {
   /** `origin`: the conversation that this one is a copy of, and the head of its chain then. */
   start(origin?: ChainOrigin): ChainLine {
     const copied = origin && { copy_of: { conversation: origin.conversation, head: origin.head } };
-    return this.#line("start", {
-      version: CHAIN_VERSION,
-      conversation: this.#conversation,
-      ...copied,
-    });
+    return this.#line("start", { conversation: this.#conversation, ...copied });
   }
 
   gap(reason: GapReason): ChainLine {
@@ -110,22 +120,18 @@ export class ChainBuilder {
 
   /** `isRebuilt`: it was made later, from the record. */
   event(entry: StreamEntry, salt: string, isRebuilt = false): ChainLine {
-    const { event, raw } = entry;
-    const summary = event === undefined ? {} : summarize(event);
-    const link = this.#line("event", {
-      type: raw["type"] ?? null,
-      at: raw["timestamp"] ?? null,
-      ...summary,
-      event: commitTo(raw, salt),
+    const { link } = this.#line("event", {
+      ...linkContentOf(entry, this.#keys),
+      event: commitTo(entry.raw, salt),
       ...(isRebuilt && { rebuilt: true }),
     });
-    return { ...link, salt };
+    this.#keys.add(link.json, salt);
+    return { link, salt };
   }
 
-  #line(kind: string, content: Readonly<Record<string, Json | undefined>>): ChainLine {
+  #line(kind: string, content: JsonObject): ChainLine {
     const [seq, prev] = [this.#seq, this.#head];
-    const json: Record<string, Json> = { kind, seq, prev };
-    for (const [key, value] of Object.entries(content)) if (value !== undefined) json[key] = value;
+    const json = { kind, seq, prev, version: CHAIN_VERSION, ...content };
     const link = { kind, seq, prev, json };
     this.#seq += 1;
     this.#head = hashLink(link);
@@ -166,107 +172,18 @@ export class ChainedEntries {
   }
 }
 
-type Summary = Readonly<Record<string, Json | undefined>>;
-
-/** What an auditor asks for, in codes, names and digests: nothing that was typed or shown. */
-function summarize(event: ConversationEvent): Summary {
-  switch (event.type) {
-    case "permission_request":
-      return {
-        id: event.id,
-        call: event.toolCallId,
-        tool: event.tool,
-        action: event.action,
-        ...whomToJson(event),
-        shown: event.subject?.digest,
-      };
-    case "inquiry_request":
-      return {
-        id: event.id,
-        call: event.toolCallId,
-        question: event.questionId,
-        ...whomToJson(event),
-        shown: event.subject?.digest,
-      };
-    case "permission_decision":
-      return {
-        id: event.id,
-        call: event.toolCallId,
-        tool: event.tool,
-        action: event.action,
-        decision: event.decision,
-        cause: event.cause,
-        decided: event.digest,
-        by: deciderJson(event.decidedBy, event.signature),
-      };
-    case "inquiry_response":
-    case "inquiry_escalation":
-      return {
-        id: event.id,
-        decision: event.outcome,
-        ...(event.type === "inquiry_response" && { decided: event.digest }),
-        ...(event.outcome !== "cancelled" &&
-          event.answeredBy !== undefined && {
-            by: deciderJson(event.answeredBy, "signature" in event ? event.signature : undefined),
-          }),
-      };
-    case "decision_vote":
-      return {
-        id: event.id,
-        call: event.toolCallId,
-        decision: event.decision ?? "answered",
-        decided: event.digest,
-        by: deciderJson(event.by, event.signature),
-      };
-    case "decision_void":
-      return { id: event.id, changed: event.changed };
-    case "attempt_start":
-      return { call: event.toolCallId };
-    case "tool_call_response":
-      return { call: event.id, failed: event.isError };
-    default:
-      return {};
-  }
-}
-
-/** Who decided, on what surface, and how jp knows. The text of rules is only in the event. */
-function deciderJson(by: Decider, signature?: RecordedSignature): JsonObject {
-  switch (by.kind) {
-    case "user": {
-      const { kind, channel, name, scope, role, onBehalfOf } = by;
-      const auth = signingOf(signature) ?? by.auth ?? authOf(channel);
-      const named = {
-        ...(name !== undefined && { name }),
-        ...(role !== undefined && { role }),
-        ...(onBehalfOf !== undefined && { on_behalf_of: onBehalfOf }),
-      };
-      return { kind, surface: channel, auth, ...named, ...(scope !== undefined && { scope }) };
-    }
-    case "policy": {
-      const { kind, key, rules = [] } = by;
-      const named = rules.map(({ from, key: place, file, rule }) => ({
-        from,
-        key: place,
-        ...(file !== undefined && { file }),
-        rule: sha256(canonicalJson(rule)),
-      }));
-      return { kind, key, ...(named.length > 0 && { rules: named }) };
-    }
-    case "unknown":
-      return { kind: "unknown" };
-    default:
-      return { ...by };
-  }
-}
-
-/** A signature says more than how someone has logged in. */
-function signingOf(signature: RecordedSignature | undefined): "key" | "passkey" | undefined {
-  if (signature === undefined || "unknown" in signature) return undefined;
-  return signature.type === "webauthn" ? "passkey" : "key";
-}
-
-/** `os_user`: whoever has an account on this machine that can run jp there. `token`: whoever has the desk's token. */
-function authOf(channel: string): string {
+/**
+ * How jp knows who decided. Where that is not on record, the channel tells. `os_user`: whoever has an account on this machine that
+ * can run jp there. `token`: whoever has the desk's token.
+ */
+export function authenticationOf({
+  auth,
+  channel,
+}: {
+  readonly auth?: string;
+  readonly channel: string;
+}): string {
+  if (auth !== undefined) return auth;
   if (channel === "desk") return "token";
   return channel === "terminal" || channel === "cli" ? "os_user" : "none";
 }
@@ -295,4 +212,208 @@ export function parseLink(json: JsonObject): ChainLink {
 
 export function chainLineToText({ link, salt }: ChainLine): string {
   return `${JSON.stringify({ link: link.json, ...(salt !== undefined && { salt }) })}\n`;
+}
+
+/**
+ * The fields of a link that come from its event: codes, names and digests, enough to judge the decision again, and nothing that was
+ * typed or shown. `docs/proof.md` describes them; a new field makes a new version of links.
+ */
+export function linkContentOf({ event, raw }: StreamEntry, keys: ChoiceKeys): JsonObject {
+  const summary = event === undefined ? {} : summarize(event, keys);
+  const content: Record<string, Json> = {
+    type: raw["type"] ?? null,
+    at: raw["timestamp"] ?? null,
+  };
+  for (const [name, value] of Object.entries(summary)) {
+    if (value !== undefined) content[name] = value;
+  }
+  const text = JSON.stringify(content);
+  return hasLoneSurrogates(text)
+    ? (parseJson(withoutLoneSurrogates(text)) as JsonObject) // The same object, as it can be read again.
+    : content;
+}
+
+type Summary = Readonly<Record<string, Json | undefined>>;
+
+// oxlint-disable-next-line max-lines-per-function -- one case for each type of event
+function summarize(event: ConversationEvent, keys: ChoiceKeys): Summary {
+  switch (event.type) {
+    case "permission_request":
+      return {
+        id: event.id,
+        call: event.toolCallId,
+        tool: event.tool,
+        action: event.action,
+        ...termsToJson(event),
+      };
+    case "inquiry_request": {
+      const { answerType, allowsNote } = event.question;
+      return {
+        id: event.id,
+        call: event.toolCallId,
+        question: event.questionId,
+        ...termsToJson(event),
+        answer_type: answerType.type,
+        ...(allowsNote === true && { allows_note: true }),
+      };
+    }
+    case "permission_decision":
+      return {
+        id: event.id,
+        call: event.toolCallId,
+        tool: event.tool,
+        action: event.action,
+        decision: event.decision,
+        cause: event.cause,
+        by: deciderJson(event.decidedBy),
+        ...(event.result !== undefined && { result: true }),
+        ...(event.reason !== undefined && { note: true }),
+        ...answerToJson(event, keys),
+      };
+    case "inquiry_response":
+      return {
+        id: event.id,
+        decision: event.outcome,
+        ...(event.outcome !== "cancelled" && byToJson(event.answeredBy)),
+        ...(event.outcome === "answered" && event.note !== undefined && { note: true }),
+        ...answerToJson(event, keys),
+      };
+    case "inquiry_escalation":
+      return {
+        id: event.id,
+        decision: event.outcome,
+        ...(event.outcome !== "cancelled" && byToJson(event.answeredBy)),
+        deadline: event.deadline,
+      };
+    case "decision_vote":
+      return {
+        id: event.id,
+        call: event.toolCallId,
+        decision: event.decision ?? "answered",
+        by: deciderJson(event.by),
+        ...(event.result !== undefined && { result: true }),
+        ...answerToJson(event, keys),
+      };
+    case "decision_void":
+      return { id: event.id, changed: event.changed };
+    case "attempt_start":
+      return { call: event.toolCallId, ...whomToJson(event) };
+    case "tool_call_response":
+      return { call: event.id, failed: event.isError };
+    default:
+      return {};
+  }
+}
+
+/** Everything that a decision takes. What an answer for the turn would cover is shown, so that its label is left out. */
+function termsToJson(event: DecisionSubject): Summary {
+  const { takes, deadline, subject } = event;
+  const { turn, note } = takes ?? {};
+  return {
+    ...whomToJson(event),
+    takes: takes && {
+      ...(turn !== undefined && { turn: { code: turn.code } }),
+      ...(note !== undefined && { note }),
+    },
+    deadline,
+    shown: subject?.digest,
+  };
+}
+
+type Answer = InquiryResponse | PermissionDecision | DecisionVote;
+
+function answerToJson(event: Answer, keys: ChoiceKeys): Summary {
+  const { digest, signature } = event;
+  return {
+    decided: digest,
+    choice: choiceOf(event, keys),
+    signature: signature && signatureToJson(signature),
+    ...("grant" in event && event.grant !== undefined && { grant: true }),
+  };
+}
+
+function byToJson(by: Decider | undefined): Summary {
+  return by === undefined ? {} : { by: deciderJson(by) };
+}
+
+/** Who decided, on what surface, and how jp knows, as recorded. The text of rules is only in the event. */
+function deciderJson(by: Decider): JsonObject {
+  switch (by.kind) {
+    case "user": {
+      const { kind, channel, auth, name, personId, role, onBehalfOf, scope } = by;
+      return {
+        kind,
+        surface: channel,
+        ...(auth !== undefined && { auth }),
+        ...(name !== undefined && { name }),
+        ...(personId !== undefined && { person_id: personId }),
+        ...(role !== undefined && { role }),
+        ...(onBehalfOf !== undefined && { on_behalf_of: onBehalfOf }),
+        ...(scope !== undefined && { scope }),
+      };
+    }
+    case "policy": {
+      const { kind, key, rules = [] } = by;
+      const named = rules.map(({ from, key: place, file, rule }) => ({
+        from,
+        key: place,
+        ...(file !== undefined && { file }),
+        rule: sha256(canonicalJson(rule)),
+      }));
+      return { kind, key, ...(named.length > 0 && { rules: named }) };
+    }
+    case "unknown":
+      return { kind: "unknown" };
+    default:
+      return { ...by };
+  }
+}
+
+/** Which key it claims. The signature itself is in the event. */
+function signatureToJson(signature: RecordedSignature): JsonObject {
+  if ("unknown" in signature) return { type: "unknown" };
+  const { type, key } = signature;
+  return { type, key };
+}
+
+/**
+ * The salts under which choices are hashed: that of the link that asks, so that equal answers to one request can be recognized,
+ * and neither guessed nor compared with those to another. Of a doubt that no one was asked about: of the start of its call.
+ */
+export class ChoiceKeys {
+  readonly #asked = new Map<string, string>();
+  readonly #started = new Map<string, string>();
+
+  /** Takes a link and its salt. */
+  add({ type, id, call }: JsonObject, salt: string | undefined): void {
+    if (salt === undefined) return;
+    const isRequest = type === "permission_request" || type === "inquiry_request";
+    if (isRequest && typeof id === "string") this.#asked.set(id, salt);
+    if (type === "attempt_start" && typeof call === "string") this.#started.set(call, salt);
+  }
+
+  /** Undefined if the chain has neither link. */
+  find(id: string | undefined, call: string | undefined): string | undefined {
+    return this.#asked.get(id ?? "") ?? this.#started.get(call ?? "");
+  }
+}
+
+/** The answer, or the result that someone gave instead, so that votes for the same can be recognized. */
+function choiceOf(event: Answer, keys: ChoiceKeys): string | undefined {
+  const call = "toolCallId" in event ? event.toolCallId : undefined;
+  const key = keys.find(event.id, call);
+  const answer = "answer" in event ? event.answer : undefined;
+  const chosen = ("result" in event ? event.result?.content : undefined) ?? answer;
+  if (key === undefined || chosen === undefined) return undefined;
+  return sha256(`${key}.choice.${storedText(chosen)}`);
+}
+
+/** Canonical JSON, as it can be read again: a record has no lone surrogates. */
+function storedText(json: Json): string {
+  const text = canonicalJson(json);
+  return hasLoneSurrogates(text) ? canonicalJson(parseJson(withoutLoneSurrogates(text))) : text;
+}
+
+function hasLoneSurrogates(text: string): boolean {
+  return text.includes(String.raw`\ud`);
 }

@@ -4,13 +4,13 @@ import { at, inquiry } from "./events.fixture.ts";
 import {
   type AnswerEvent,
   type Decidable,
-  explainReply,
   grantOf,
   isActing,
   questionAbout,
   type Reply,
   replyToEvent,
 } from "./decision.ts";
+import { fitReply } from "./judge.ts";
 import type { InquiryId } from "./event.ts";
 
 const USER = { kind: "user", channel: "desk", name: "Ada" } as const;
@@ -175,7 +175,7 @@ describe("a reply about a call", () => {
   });
 });
 
-test.each<[string, Decidable, Reply | { readonly isCancelled: true }, string | undefined]>([
+test.each<[string, Decidable, Reply, string | undefined]>([
   ["a permission takes yes", decidable("permission"), { answer: true }, undefined],
   [
     "a permission takes no text",
@@ -196,9 +196,24 @@ test.each<[string, Decidable, Reply | { readonly isCancelled: true }, string | u
     { answer: false },
     "expected text, got boolean",
   ],
-  ["anything can be cancelled", question(), CANCELLED, undefined],
 ])("a reply is checked like an answer to a question: %s", (_, about, reply, problem) => {
-  expect(explainReply(about, reply)).toBe(problem);
+  const misfit = problem === undefined ? undefined : { code: "misfit", problem };
+  expect(fitReply(about, reply)).toEqual(misfit);
+});
+
+test("arguments come only with a permission, and a result only with a delivery", () => {
+  const about = [question(), ...(["permission", "delivery", "in_doubt"] as const).map(decidable)];
+  const edits = [{ arguments: { a: 1 } }, { content: "done" }];
+  const codes = about.map(({ kind, ...rest }) => {
+    const answer = kind === "in_doubt" ? "run" : true;
+    return edits.map((edit) => fitReply({ kind, ...rest }, { answer, ...edit })?.code);
+  });
+  expect(codes).toEqual([
+    ["not_editable", "no_result"],
+    [undefined, "no_result"],
+    ["not_editable", undefined],
+    ["not_editable", "no_result"],
+  ]);
 });
 
 test("a question acts if it is exclusive or says so, unless the assistant asks it", () => {

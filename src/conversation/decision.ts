@@ -3,7 +3,7 @@
  * prompt, a command line, the desk and a file of answers all go through here, so that the record has one form.
  */
 import {
-  explainMisfit,
+  type GrantLimits,
   type InquiryQuestion,
   type InquirySource,
   isOther,
@@ -13,6 +13,7 @@ import {
 import type { Json, JsonObject } from "../util/index.ts";
 import type {
   CheckCode,
+  ConversationEvent,
   Decider,
   DecisionSubject,
   DecisionVote,
@@ -24,6 +25,7 @@ import type {
   InquiryResponse,
   PermissionAction,
   PermissionDecision,
+  PermissionRequestEvent,
   ToolResult,
   ToolStep,
 } from "./event.ts";
@@ -153,11 +155,13 @@ export function whomOf({
   for: person,
   forAny,
   terms,
-}: ForWhom): Pick<DecisionSubject, "for" | "forAny" | "terms"> {
+  personIds,
+}: ForWhom): Pick<DecisionSubject, "for" | "forAny" | "terms" | "personIds"> {
   return {
     ...(person !== undefined && { for: person }),
     ...(forAny !== undefined && { forAny }),
     ...(terms !== undefined && { terms }),
+    ...(personIds !== undefined && { personIds }),
   };
 }
 
@@ -172,11 +176,6 @@ export const PASSED_ON: readonly string[] = ["deadline"];
 /** Who asks about a call: the assistant wants it to run, and the tool wants its result to be used. */
 export function askerAbout(kind: DecisionKind, tool: string): InquirySource {
   return kind === "permission" ? { source: "assistant" } : { source: "tool", name: tool };
-}
-
-/** Why a reply cannot be used. Undefined if it can. */
-export function explainReply({ question }: Pick<Decidable, "question">, reply: ReplyOrCancel) {
-  return "isCancelled" in reply ? undefined : explainMisfit(question.answerType, reply.answer);
 }
 
 /** The event that records a reply. */
@@ -231,6 +230,8 @@ export interface GrantScope {
   readonly code: "exact_call" | "files" | "folder" | "command" | "command_prefix" | "host" | "rule";
   /** Verbatim, as in the rule. */
   readonly parts: readonly string[];
+  /** The most that these calls may do. Absent for a rule that older versions have saved, and for one that asks. */
+  readonly limits?: GrantLimits;
 }
 
 /** What a person has added to a yes, as far as this version knows. */
@@ -281,7 +282,8 @@ function toDecision(kind: CallDecisionKind, { result }: Decidable, reply: ReplyO
   if ("isCancelled" in reply) return { decision: "denied", cause: "closed" };
   const { answer, note = "", content, arguments: edited } = reply;
   if (kind === "in_doubt") {
-    return rerunDecision(typeof answer === "string" ? answer : JSON.stringify(answer));
+    const said = typeof answer === "string" ? answer : JSON.stringify(answer);
+    return { ...rerunDecision(said), ...(note !== "" && { reason: note }) };
   }
   const reason = note === "" ? {} : { reason: note };
   if (answer !== true) return { decision: "denied", ...reason };
@@ -306,11 +308,23 @@ export function isActing({
   return question.acts === true || (question.exclusive && source.source !== "assistant");
 }
 
+/** Whether someone is asked. */
+export function isDecisionRequest(
+  event: ConversationEvent,
+): event is InquiryRequest | PermissionRequestEvent {
+  return event.type === "inquiry_request" || event.type === "permission_request";
+}
+
 /** Whether something is turned down. */
 export function isNo(event: AnswerEvent | DecisionVote): boolean {
   if (event.type === "decision_vote") return event.decision === "denied" || event.answer === false;
   if (event.type === "permission_decision") return event.decision === "denied";
   return event.outcome === "cancelled" || (event.outcome === "answered" && event.answer === false);
+}
+
+/** How it ended: the outcome of a question, or the decision about a call. */
+export function outcomeOf(event: AnswerEvent) {
+  return event.type === "inquiry_response" ? event.outcome : event.decision;
 }
 
 /** Undefined if it was no one in particular, as for a question that was cancelled. */

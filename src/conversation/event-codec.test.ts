@@ -163,11 +163,12 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
         arguments: { path: "a" },
         origin: { type: "local", command: "rm {{tool.arguments.path}}" },
         folder: "docs",
+        outside: ["/etc/hosts"],
         subject: SUBJECT,
       },
       `{${head("permission_request")},"id":"call_1:run:2","tool_call_id":"call_1","tool":"a_tool",` +
         '"action":"run","arguments":{"path":"a"},"replaces":"call_1:run:1","person":true,' +
-        '"origin":{"type":"local","command":"rm {{tool.arguments.path}}"},"folder":"docs",' +
+        '"origin":{"type":"local","command":"rm {{tool.arguments.path}}"},"folder":"docs","outside":["/etc/hosts"],' +
         `"digest":"${DIGEST}","subject_version":1,"subject_parts":{"arguments":"0123456789abcdef"}}`,
     ],
     [
@@ -206,11 +207,11 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
         action: "rerun",
         decision: "edited",
         result: { content: "done", isError: false },
-        decidedBy: { kind: "user", channel: "cli", name: "Ada" },
+        decidedBy: { kind: "user", channel: "cli", auth: "os_user", name: "Ada" },
       },
       `{${head("permission_decision")},"tool_call_id":"call_1","tool":"a_tool","action":"rerun",` +
         '"decision":"edited","result":{"content":"done","is_error":false},' +
-        '"decided_by":{"kind":"user","channel":"cli","name":"Ada"}}',
+        '"decided_by":{"kind":"user","channel":"cli","name":"Ada","auth":"os_user"}}',
     ],
     [
       "the result that a tool found for a call in doubt",

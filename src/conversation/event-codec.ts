@@ -186,11 +186,14 @@ const SUBJECT_KEYS = [
   "for",
   "for_any",
   "terms",
+  "person_ids",
+  "takes",
   "digest",
   "subject_version",
   "subject_parts",
   "origin",
   "folder",
+  "outside",
   "replaces",
   "person",
   "traceparent",
@@ -338,7 +341,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     toJson: voteToJson,
   },
   attempt_start: {
-    keys: knownKeys("tool_call_id", "is_idempotent", "for", "for_any", "terms"),
+    keys: knownKeys("tool_call_id", "is_idempotent", "for", "for_any", "terms", "person_ids"),
     parse: (shape) => ({
       type: "attempt_start",
       toolCallId: stringField(shape, "tool_call_id"),

@@ -120,6 +120,8 @@ export interface DecisionSubject {
   readonly origin?: ToolOrigin;
   /** Where it runs, relative to the workspace. Absent if in the workspace itself. */
   readonly folder?: string;
+  /** Files outside the workspace that its arguments name, by real path. Absent if there are none. */
+  readonly outside?: readonly string[];
   /** The request whose decision was made void: this asks again. */
   readonly replaces?: InquiryId;
   /** A person had decided, so that neither a model nor a default may do it now. */
@@ -129,12 +131,36 @@ export interface DecisionSubject {
   /** Several, of whom any may decide. */
   readonly forAny?: readonly Addressee[];
   readonly terms?: Terms;
+  /** The ids of the people whom `for`, `forAny` and `terms` name, by name, as far as they were known when it was opened. */
+  readonly personIds?: Readonly<Record<string, string>>;
+  /** What an answer may bring with it. Absent in older records: then only what `Takes` says of an empty one. */
+  readonly takes?: Takes;
   /** Its place among those who are asked one after the other, counted from 0. Absent for the first. */
   readonly rung?: number;
   /** It need not be decided after this time. */
   readonly deadline?: Timestamp;
   /** The span of the turn that asks, where turns are traced, so that whoever continues the turn continues its trace. */
   readonly traceparent?: Traceparent;
+}
+
+/**
+ * What an answer may bring besides itself, worked out when the request is opened. A no always takes a note. Not part of the
+ * subject.
+ */
+export interface Takes {
+  /** What an answer "for this turn" would cover. Absent if that is not offered. */
+  readonly turn?: TurnCover;
+  /** Every answer takes a note. */
+  readonly note?: "any";
+}
+
+/**
+ * What an answer for the rest of the turn covers. `calls`: calls of the same tool that need no more than what was shown.
+ * `label`: everything that the tool asks under the same `label`. `question`: the same question again.
+ */
+export interface TurnCover {
+  readonly code: "calls" | "label" | "question";
+  readonly label?: string;
 }
 
 declare const traceparentBrand: unique symbol;
@@ -313,6 +339,7 @@ export interface AttemptStart extends EventBase {
   readonly for?: string;
   readonly forAny?: readonly Addressee[];
   readonly terms?: Terms;
+  readonly personIds?: Readonly<Record<string, string>>;
 }
 
 /** A tool has finished a step that must not run twice. Written before the tool gets the step's result. */
@@ -483,7 +510,9 @@ export type Decider =
       readonly channel: string;
       readonly scope?: "turn";
       readonly name?: string;
-      /** How it is known who they are, where that matters: `os_user`, `token`, `program`, or `owner` if no people are known. */
+      /** The person's id in the directory that knew them. A name may be given to someone else later, an id never is. */
+      readonly personId?: string;
+      /** How jp knows who answered: see `Authentication`. Absent in older records. */
       readonly auth?: string;
       /** The role in which they decided. */
       readonly role?: string;

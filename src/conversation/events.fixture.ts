@@ -326,6 +326,7 @@ const anySubject = {
   }),
   origin: anyOrigin,
   folder: anyText,
+  outside: fc.array(anyText, { maxLength: 3 }),
   replaces: name,
   isForPerson: fc.constant(true),
   rung: fc.integer({ min: 1, max: 9 }),

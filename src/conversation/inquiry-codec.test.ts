@@ -415,7 +415,8 @@ function isReadable(event: ConversationEvent): boolean {
 
 /** Keeps only the whole digest of its subject, which still says whether anything has changed. */
 function withoutLongFields(request: InquiryRequest): InquiryRequest {
-  const { origin: _origin, folder: _folder, replaces: _replaces, subject, ...kept } = request;
+  const { origin: _origin, folder: _folder, outside: _outside, ...shown } = request;
+  const { replaces: _replaces, subject, ...kept } = shown;
   return {
     ...kept,
     question: withoutLongTexts(request.question),
@@ -616,7 +617,7 @@ describe("what a person has granted", () => {
     tool_call_id: "call_1",
     tool: "write",
     decision: "approved",
-    decided_by: { kind: "user", channel: "terminal" },
+    decided_by: { kind: "user", channel: "terminal", auth: "os_user" },
   };
   const rule = { mode: "unattended", arg: "/path", prefix: "src" };
 

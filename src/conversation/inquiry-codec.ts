@@ -45,6 +45,8 @@ import type {
   KnownCancellationReason,
   RecordedGrant,
   RecordedSignature,
+  Takes,
+  TurnCover,
 } from "./event.ts";
 import { findTimestamp, parseTimestamp, type Timestamp } from "./timestamp.ts";
 import { findTraceparent } from "./traceparent.ts";
@@ -108,7 +110,7 @@ export function parseSubject(shape: Shape): DecisionSubject {
   const digest = optionalString(shape, "digest");
   const folder = optionalString(shape, "folder");
   const replaces = optionalString(shape, "replaces");
-  const { subject_version: version, subject_parts: parts, origin } = value;
+  const { subject_version: version, subject_parts: parts, origin, outside } = value;
   const subject = digest !== undefined && {
     digest,
     version: typeof version === "number" ? version : 0,
@@ -118,9 +120,11 @@ export function parseSubject(shape: Shape): DecisionSubject {
     ...(subject !== false && { subject }),
     ...(isJsonObject(origin) && parseOrigin(origin)),
     ...(folder !== undefined && { folder }),
+    ...(isJsonArray(outside) && { outside: outside.filter((file) => typeof file === "string") }),
     ...(replaces !== undefined && { replaces: replaces as InquiryId }), // Branded where it is read.
     ...(value["person"] === true && { isForPerson: true }),
     ...parseWhom(shape),
+    ...parseTakes(value["takes"]),
     ...parseRung(value["rung"]),
     ...parseDeadline(shape),
     ...parseTrace(value["traceparent"]),
@@ -147,9 +151,43 @@ function rungToJson({ rung = 0, deadline }: DecisionSubject): JsonObject {
 }
 
 /** Whom this version does not know is left out: then fewer may decide, or no one. */
-export function parseWhom(shape: Shape): Pick<DecisionSubject, "for" | "forAny" | "terms"> {
-  const { terms } = shape.value;
-  return { ...parsePeople(shape), ...(terms != null && { terms: parseTerms(terms) }) };
+export function parseWhom(
+  shape: Shape,
+): Pick<DecisionSubject, "for" | "forAny" | "terms" | "personIds"> {
+  const { terms, person_ids: ids } = shape.value;
+  return {
+    ...parsePeople(shape),
+    ...(terms != null && { terms: parseTerms(terms) }),
+    ...(isJsonObject(ids) && { personIds: toTexts(ids) }),
+  };
+}
+
+/** What this version does not know is not offered. */
+function parseTakes(takes: Json | undefined): Pick<DecisionSubject, "takes"> {
+  if (!isJsonObject(takes)) return {};
+  const { turn, note } = takes;
+  return { takes: { ...parseTurnCover(turn), ...(note === "any" && { note }) } };
+}
+
+function parseTurnCover(turn: Json | undefined): Pick<Takes, "turn"> {
+  if (!isJsonObject(turn)) return {};
+  const { code, label } = turn;
+  const known = TURN_COVERS.find((each) => each === code);
+  if (known === undefined) return {};
+  return { turn: { code: known, ...(typeof label === "string" && { label }) } };
+}
+
+const TURN_COVERS = ["calls", "label", "question"] as const satisfies readonly TurnCover["code"][];
+
+function takesToJson({ takes }: DecisionSubject): JsonObject {
+  if (takes === undefined) return {};
+  const { turn, note } = takes;
+  return {
+    takes: {
+      ...(turn !== undefined && { turn: { ...turn } }),
+      ...(note !== undefined && { note }),
+    },
+  };
 }
 
 function parsePeople(shape: Shape): Pick<DecisionSubject, "for" | "forAny"> {
@@ -203,14 +241,16 @@ function parseConfinement({ confinement, network, undo: kept }: JsonObject): Con
 }
 
 export function subjectToJson(event: DecisionSubject): JsonObject {
-  const { subject, origin, folder, replaces, isForPerson } = event;
+  const { subject, origin, folder, outside, replaces, isForPerson } = event;
   return {
     ...rungToJson(event),
     ...whomToJson(event),
+    ...takesToJson(event),
     ...(replaces !== undefined && { replaces }),
     ...(isForPerson === true && { person: true }),
     ...(origin !== undefined && { origin: { ...origin } }),
     ...(folder !== undefined && { folder }),
+    ...(outside !== undefined && { outside }),
     ...(subject !== undefined && {
       digest: subject.digest,
       subject_version: subject.version,
@@ -372,6 +412,7 @@ export function inquiryRequestMirror(event: InquiryRequest): JsonObject {
     ...callToJson(event),
     ...rungToJson(event),
     ...whomToJson(event),
+    ...takesToJson(event),
     ...(Object.keys(question).length > 0 && { question }),
     ...(isForPerson === true && { person: true }),
     ...(subject !== undefined && { digest: subject.digest }),
@@ -495,7 +536,7 @@ function answerTypeToJson(answerType: AnswerType): JsonObject {
 
 /** `answered_by` and `decided_by`. Unknown kinds survive a round trip. */
 export function parseDecider(raw: JsonObject): Decider {
-  const { kind, channel, scope, name, auth, role, on_behalf_of: absent } = raw;
+  const { kind, channel, scope, name, person_id: id, auth, role, on_behalf_of: absent } = raw;
   const { model, key, from, entry } = raw;
   if (kind === "user" && typeof channel === "string") {
     return {
@@ -503,6 +544,7 @@ export function parseDecider(raw: JsonObject): Decider {
       channel,
       ...(scope === "turn" && { scope }),
       ...(typeof name === "string" && { name }),
+      ...(typeof id === "string" && { personId: id }),
       ...(typeof auth === "string" && { auth }),
       ...(typeof role === "string" && { role }),
       ...(typeof absent === "string" && { onBehalfOf: absent }),
@@ -535,8 +577,17 @@ function parseRules(raw: Json | undefined): readonly DecidingRule[] | undefined 
 export function deciderToJson(decider: Decider): JsonObject {
   if (decider.kind === "unknown") return decider.raw;
   if (decider.kind === "user") {
-    const { onBehalfOf, ...others } = decider;
-    return { ...others, ...(onBehalfOf !== undefined && { on_behalf_of: onBehalfOf }) };
+    const { kind, channel, scope, name, personId, auth, role, onBehalfOf } = decider;
+    return {
+      kind,
+      channel,
+      ...(scope !== undefined && { scope }),
+      ...(name !== undefined && { name }),
+      ...(personId !== undefined && { person_id: personId }),
+      ...(auth !== undefined && { auth }),
+      ...(role !== undefined && { role }),
+      ...(onBehalfOf !== undefined && { on_behalf_of: onBehalfOf }),
+    };
   }
   if (decider.kind !== "policy") return { ...decider };
   const { rules, ...others } = decider;

@@ -26,6 +26,7 @@ import {
   type PermissionDecision,
   type PermissionRequestEvent,
   type ToolCallRequest,
+  type ToolStep,
 } from "./event.ts";
 import { deadlineOf } from "./open-question.ts";
 import { eventsOf } from "./stream.ts";
@@ -97,6 +98,7 @@ export class InquiryLog {
       this.#turn = turn;
       if (type === "tool_call_request") this.#current.addCall(entry);
       if (type === "tool_call_response") this.#current.endCall(entry);
+      if (type === "tool_step") this.#current.addStep(entry);
       if (PROGRESS_TYPES.has(type)) this.#current.addProgress(entry);
       // The rest of a record may be large, and is not decoded.
       if (!DECISION_TYPES.has(type)) continue;
@@ -141,6 +143,7 @@ interface CallSoFar {
   readonly name?: string;
   readonly arguments?: JsonObject;
   readonly edited?: PermissionDecision;
+  readonly steps: readonly ToolStep[];
 }
 
 /** The decisions of one turn. */
@@ -148,6 +151,8 @@ class TurnLog {
   readonly #events: ConversationEvent[] = [];
   /** Decoded only if something is decided about the call. Some providers reuse ids, so the latest counts. */
   readonly #calls = new Map<string, StreamEntry>();
+  /** The steps that each call has finished. Decoded under the same condition. */
+  readonly #steps = new Map<string, StreamEntry[]>();
   /** The permission to run each call. */
   readonly #permitted = new Map<string, CallDecision>();
   /** In the order in which they were asked, or decided unasked. */
@@ -166,13 +171,20 @@ class TurnLog {
     this.#progress.add(entry);
     this.#openCalls.set(id, [...(this.#openCalls.get(id) ?? []), entry]);
     this.#calls.set(id, entry);
+    this.#steps.delete(id);
     this.#permitted.delete(id);
+  }
+
+  addStep(entry: StreamEntry): void {
+    const { tool_call_id: id } = entry.raw;
+    if (typeof id === "string") this.#steps.set(id, [...(this.#steps.get(id) ?? []), entry]);
   }
 
   /** Nothing more is decided about it. */
   endCall({ raw: { id } }: StreamEntry): void {
     if (typeof id !== "string") return;
     this.#calls.delete(id);
+    this.#steps.delete(id);
     this.#permitted.delete(id);
     const closed = this.#openCalls.get(id)?.shift();
     if (closed !== undefined) this.#progress.delete(closed);
@@ -195,7 +207,7 @@ class TurnLog {
     const pairs = new Map(pairInquiries(this.#events).pairs.map((pair) => [pair.request, pair]));
     const counts = new Map<string, number>();
     const logged = this.#asked.flatMap((asked): readonly LoggedInquiry[] => {
-      const call = this.#callOf.get(asked) ?? {};
+      const call = this.#callOf.get(asked) ?? { steps: [] };
       if ("type" in asked) {
         const pair = pairs.get(asked);
         return pair === undefined ? [] : [this.#log(turn, this.#toQuestion(pair, call))];
@@ -256,7 +268,11 @@ class TurnLog {
     const { request, response } = this.#permitted.get(id) ?? {};
     const args = response?.arguments ?? request?.arguments ?? call?.arguments;
     const edited = response?.arguments === undefined ? undefined : response;
+    const steps = (this.#steps.get(id) ?? []).flatMap((step) =>
+      step.event?.type === "tool_step" ? [step.event] : [],
+    );
     return {
+      steps,
       ...(call !== undefined && { name: call.name }),
       ...(args !== undefined && { arguments: args }),
       ...(edited !== undefined && { edited }),
@@ -312,7 +328,7 @@ class TurnLog {
       toolCallId,
       ...(args !== undefined && { arguments: args }),
       source: askerAbout(kind, tool),
-      question: questionAbout(kind, tool, { check: request?.check }),
+      question: questionAbout(kind, tool, { steps: call.steps, check: request?.check }),
       acts: kind !== "delivery",
       askedAt,
       ...(request?.deadline !== undefined && { deadline: request.deadline }),

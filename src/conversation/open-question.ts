@@ -1,6 +1,6 @@
 /** A question that waits for its answer: who was asked before, and how long it may wait. */
 import type { InquiryQuestion } from "../tool/index.ts";
-import type { InquiryEscalation } from "./event.ts";
+import type { InquiryOutcome } from "./event.ts";
 import type { Timestamp } from "./timestamp.ts";
 import type { InquiryPair } from "./turns.ts";
 
@@ -14,7 +14,7 @@ export function deadlineOf({ request, escalation }: OpenQuestion): Timestamp | u
 /** The question as a person sees it. What a model said about it is shown above its context. */
 export function withEscalation<Question extends InquiryQuestion>(
   question: Question,
-  escalation: InquiryEscalation | undefined,
+  escalation: InquiryOutcome | undefined,
 ): Question {
   if (escalation === undefined) return question;
   const said = describeEscalation(escalation);
@@ -23,7 +23,7 @@ export function withEscalation<Question extends InquiryQuestion>(
 }
 
 /** On one line: the model wrote part of it, and must not be able to imitate what follows. */
-function describeEscalation(escalation: InquiryEscalation): string {
+function describeEscalation(escalation: InquiryOutcome): string {
   if (escalation.outcome === "answered") {
     const { answeredBy, answerReason } = escalation;
     const who = answeredBy?.kind === "assistant" ? ` (${answeredBy.model})` : "";

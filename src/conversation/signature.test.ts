@@ -2,8 +2,11 @@ import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import type { AnswerEvent } from "./decision.ts";
 import type { DecisionVote, InquiryId } from "./event.ts";
-import { answerToSign, explainUnsigned, hashToSign, newNonce, nonceTime } from "./signature.ts";
+import { judge, type JudgedDecision, knowledgeFor } from "./judge.ts";
+import type { Directory } from "./known-people.ts";
+import { answerToSign, hashToSign, newNonce, nonceTime } from "./signature.ts";
 import type { Timestamp } from "./timestamp.ts";
+import type { ForWhom } from "./whom.ts";
 
 const AT = "2026-01-02 03:04:05.0" as Timestamp;
 const SIGNED = { terms: { isSigned: true } } as const;
@@ -71,42 +74,52 @@ test("the answer that is signed is what was decided, without the words that came
   ]);
 });
 
+/** What the judge says of an answer of Ada's. `isGood`: a key of hers has signed it. */
+function codeOf(asked: ForWhom & { askedAt?: string }, event: AnswerEvent, isGood = true): string {
+  const directory: Directory = {
+    list: () => [{ name: "ada", roles: [] }],
+    findHere: () => undefined,
+    isSigned: () => isGood,
+  };
+  const judged = {
+    kind: event.type === "inquiry_response" ? "question" : "permission",
+    id: event.id ?? ("" as InquiryId),
+    digest: "d1",
+    ...asked,
+  } as JudgedDecision;
+  return judge(judged, event, knowledgeFor(judged, event, directory)).code;
+}
+
 test("only a person's yes needs a signature, and only where one is asked for", () => {
-  const owner = { ...YES, decidedBy: { ...ADA, auth: "owner" } };
   const policy = { ...YES, decidedBy: { kind: "policy", key: "run" } } as const;
   expect([
-    explainUnsigned({}, YES),
-    explainUnsigned(SIGNED, { ...YES, decision: "denied" }),
-    explainUnsigned(SIGNED, owner),
-    explainUnsigned(SIGNED, policy),
-    explainUnsigned(SIGNED, { ...YES, signature: SIGNATURE }),
-    explainUnsigned(SIGNED, YES),
-    explainUnsigned(SIGNED, VOTE),
-  ]).toEqual([
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-    "this has to be signed",
-    "this has to be signed",
-  ]);
+    codeOf({}, YES),
+    codeOf(SIGNED, { ...YES, decision: "denied" }),
+    codeOf(SIGNED, policy),
+    codeOf(SIGNED, { ...YES, signature: SIGNATURE }),
+    codeOf(SIGNED, YES),
+    codeOf(SIGNED, { ...YES, decision: "edited", arguments: { to: "test" } }),
+    codeOf(SIGNED, ANSWER),
+  ]).toEqual(["decides", "decides", "decides", "decides", "unsigned", "unsigned", "unsigned"]);
 });
 
-function explainAt(askedAt: string, timestamp = AT) {
-  return explainUnsigned(
-    { ...SIGNED, askedAt: askedAt as Timestamp },
-    { ...YES, timestamp, signature: SIGNATURE },
-  );
+test("no owner of the machine stands in for a signature", () => {
+  const directory = { list: () => [], findHere: () => undefined, ownerAlone: true };
+  const owner: AnswerEvent = { ...YES, decidedBy: { ...ADA, auth: "owner" } };
+  const asked = { kind: "permission", id: "c" as InquiryId, digest: "d1", ...SIGNED } as const;
+  expect(judge(asked, owner, knowledgeFor(asked, owner, directory)).code).toBe("no_people");
+});
+
+function codeAt(askedAt: string, timestamp = AT) {
+  return codeOf({ ...SIGNED, askedAt }, { ...YES, timestamp, signature: SIGNATURE });
 }
 
 test("a signature that was made before the question does not count, and neither does one from later", () => {
-  const other = "the signature is not of this answer";
   expect([
-    explainAt("2026-01-02 03:04:05.0"),
-    explainAt("2026-01-02 03:04:05.001"),
-    explainAt("2026-01-02 03:04:04.0", "2026-01-02 03:04:04.999" as Timestamp),
-  ]).toEqual([undefined, other, other]);
+    codeAt("2026-01-02 03:04:05.0"),
+    codeAt("2026-01-02 03:04:05.001"),
+    codeAt("2026-01-02 03:04:04.0", "2026-01-02 03:04:04.999" as Timestamp),
+  ]).toEqual(["decides", "wrong_signature", "wrong_signature"]);
 });
 
 test.each([
@@ -119,20 +132,15 @@ test.each([
 ])("a nonce that jp cannot have made does not count: %j", (nonce) => {
   expect(nonceTime(nonce)).toBeUndefined();
   const signature = { ...SIGNATURE, nonce };
-  expect(explainUnsigned(SIGNED, { ...YES, signature })).toBeDefined();
+  expect(codeOf(SIGNED, { ...YES, signature })).toBe("wrong_signature");
 });
 
-test("a signature counts for no one who is not in the directory, or if it cannot be checked there", () => {
-  const directory = { list: () => [{ name: "ada", roles: [] }], findHere: () => undefined };
+test("a signature counts only if a key of the person has made it, and that can be checked", () => {
   const signed = { ...YES, signature: SIGNATURE };
-  const isSigned = (is: boolean) => ({ ...directory, isSigned: () => is });
-  expect([
-    explainUnsigned(SIGNED, signed, directory),
-    explainUnsigned(SIGNED, signed, isSigned(false)),
-    explainUnsigned(SIGNED, signed, isSigned(true)),
-  ]).toEqual([
-    "signatures cannot be checked here",
-    "the signature is not of this answer",
-    undefined,
+  const newer = { ...YES, signature: { unknown: 1 } };
+  expect([codeOf(SIGNED, signed), codeOf(SIGNED, signed, false), codeOf(SIGNED, newer)]).toEqual([
+    "decides",
+    "wrong_signature",
+    "wrong_signature",
   ]);
 });

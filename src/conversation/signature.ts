@@ -1,17 +1,10 @@
-/**
- * What a person signs who has to, and whether a yes has the signature that it takes. How a signature is checked, and with which
- * keys, only a `Directory` knows.
- */
+/** What a person signs where a decision takes a signature. How it is checked, and with which keys, only a `Directory` knows. */
 import { canonicalJson, JpError, type Json, randomKey, sha256 } from "../util/index.ts";
 import { type AnswerEvent, deciderOf, isNo } from "./decision.ts";
-import type { DecisionSignature, DecisionVote, ToSign } from "./event.ts";
+import type { DecisionVote, ToSign } from "./event.ts";
 import { type Timestamp, timestampToMilliseconds } from "./timestamp.ts";
-import { type Directory, type ForWhom, isForSigners } from "./whom.ts";
-
-/** For whom something is, and when it was asked, if that is known. */
-export interface AskedOf extends ForWhom {
-  readonly askedAt?: Timestamp | undefined;
-}
+import type { Directory } from "./known-people.ts";
+import { type ForWhom, isForSigners } from "./whom.ts";
 
 /** What is signed, in hexadecimal digits: 32 bytes. A passkey gets them as its challenge, and an Ed25519 key signs them. */
 export function hashToSign({ digest, id, answer, person, nonce }: ToSign): string {
@@ -43,11 +36,10 @@ export function answerToSign(event: AnswerEvent | DecisionVote): Json {
   return result === undefined ? true : { result: result.content };
 }
 
-/** Whether it counts only with a signature. A no needs none, and without people no one has a key. */
+/** Whether it counts only with a signature. A no needs none. */
 export function needsSignature(whom: ForWhom, event: AnswerEvent | DecisionVote): boolean {
   if (!isForSigners(whom) || isNo(event)) return false;
-  const by = signerOf(event);
-  return by?.kind === "user" && by.auth !== "owner";
+  return signerOf(event)?.kind === "user";
 }
 
 /** What has to be signed. Undefined if it cannot be, because it is not known what was shown or who decides. */
@@ -72,35 +64,16 @@ export async function signEvent(
   return { ...event, signature: await signer.sign(toSign) };
 }
 
-/** Why it does not count: it lacks the signature that it needs. Without a directory, any signature will do. */
-export function explainUnsigned(
-  whom: AskedOf,
+/** Whether its nonce was made for this answer: after it was asked, and before it was given. Ids and digests may come again. */
+export function hasOwnNonce(
   event: AnswerEvent | DecisionVote,
-  directory?: Directory,
-): string | undefined {
-  if (!needsSignature(whom, event)) return undefined;
-  const { signature } = event;
-  if (signature === undefined) return "this has to be signed";
-  if ("unknown" in signature) return "a newer version of jp has signed this, and has to take it";
-  const time = nonceTime(signature.nonce);
-  const toSign = toSignOf(event, signature.nonce);
-  if (time === undefined || toSign === undefined) return NOT_SIGNED;
-  const asked = whom.askedAt === undefined ? 0 : timestampToMilliseconds(whom.askedAt);
-  if (time < asked || time > timestampToMilliseconds(event.timestamp)) return NOT_SIGNED;
-  return directory === undefined ? undefined : explainWith(directory, toSign, signature);
-}
-
-/** A signature of something else: another answer, another decision, or an earlier one. */
-const NOT_SIGNED = "the signature is not of this answer";
-
-function explainWith(
-  directory: Directory,
-  toSign: ToSign,
-  signature: DecisionSignature,
-): string | undefined {
-  if (directory.list().length === 0) return undefined;
-  if (directory.isSigned === undefined) return "signatures cannot be checked here";
-  return directory.isSigned(toSign, signature) ? undefined : NOT_SIGNED;
+  askedAt: Timestamp | undefined,
+): boolean {
+  const { signature, timestamp } = event;
+  const time =
+    signature === undefined || "unknown" in signature ? undefined : nonceTime(signature.nonce);
+  const asked = askedAt === undefined ? 0 : timestampToMilliseconds(askedAt);
+  return time !== undefined && time >= asked && time <= timestampToMilliseconds(timestamp);
 }
 
 function signerOf(event: AnswerEvent | DecisionVote) {

@@ -81,6 +81,11 @@ export function isMadeIn(
   return parts["call"] === partDigest({ conversation, id: toolCallId, tool });
 }
 
+/** Whether it was made for a call with exactly these arguments. */
+export function isMadeWith({ parts }: SubjectDigest, args: JsonObject): boolean {
+  return parts["arguments"] === partDigest(args);
+}
+
 /**
  * The parts that differ, in alphabetical order. `version` and `digest` stand for all of them: another version has made the
  * digest, or the Rust original has dropped the parts.

@@ -1,10 +1,6 @@
 /** The trace that a turn belongs to, as the requests for its decisions have it. What a trace is for is up to who makes it. */
-import type {
-  ConversationEvent,
-  InquiryRequest,
-  PermissionRequestEvent,
-  Traceparent,
-} from "./event.ts";
+import { isDecisionRequest } from "./decision.ts";
+import type { ConversationEvent, Traceparent } from "./event.ts";
 
 /** Of the version that there is. Ids of zeros are invalid. */
 const FORM = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
@@ -19,15 +15,11 @@ export function withTraceparent(
   events: readonly ConversationEvent[],
   traceparent: Traceparent,
 ): readonly ConversationEvent[] {
-  return events.map((event) => (isRequest(event) ? { ...event, traceparent } : event));
+  return events.map((event) => (isDecisionRequest(event) ? { ...event, traceparent } : event));
 }
 
 /** The latest one of a turn. */
 export function traceparentOf(turn: readonly ConversationEvent[]): Traceparent | undefined {
-  return turn.filter(isRequest).findLast(({ traceparent }) => traceparent !== undefined)
+  return turn.filter(isDecisionRequest).findLast(({ traceparent }) => traceparent !== undefined)
     ?.traceparent;
-}
-
-function isRequest(event: ConversationEvent): event is InquiryRequest | PermissionRequestEvent {
-  return event.type === "inquiry_request" || event.type === "permission_request";
 }

@@ -19,11 +19,12 @@ import type {
   PermissionAction,
   PermissionDecision,
   PermissionRequestEvent,
+  Takes,
   Terms,
   ToolCallRequest,
   ToolStep,
 } from "./event.ts";
-import { deadlineOf, withEscalation } from "./open-question.ts";
+import { deadlineOf } from "./open-question.ts";
 import { type InquiryPair, pairInquiries } from "./turns.ts";
 import { type Timestamp, timestampToMilliseconds } from "./timestamp.ts";
 import { isForSome } from "./whom.ts";
@@ -70,7 +71,7 @@ export interface CallProgress {
   /** The decision that let the last attempt run. */
   readonly permitted?: PermissionDecision;
   /** Whom decisions about it were for when the last attempt started. */
-  readonly startedFor?: Pick<AttemptStart, "for" | "forAny" | "terms">;
+  readonly startedFor?: Pick<AttemptStart, "for" | "forAny" | "terms" | "personIds">;
   /** Every decision about the call that was made void, in order. */
   readonly voids: readonly DecisionVoid[];
   /** What people have said who decide about it together, in order. */
@@ -113,6 +114,9 @@ export interface PendingItem {
   /** Several, of whom any may decide. */
   readonly forAny?: readonly Addressee[];
   readonly terms?: Terms;
+  /** See `DecisionSubject`. */
+  readonly personIds?: Readonly<Record<string, string>>;
+  readonly takes?: Takes;
   /** Those of the call, for a doubt. */
   readonly arguments?: JsonObject;
   /** The digest of what is decided. An answer has to repeat it. Absent in older records, whose answers do not count. */
@@ -123,8 +127,10 @@ export interface PendingItem {
   readonly changed?: readonly string[];
   /** What others have said so far, if several have to. */
   readonly votes?: readonly DecisionVote[];
-  /** As a person sees it. Absent for a doubt that no one has been asked about yet. */
+  /** Absent for a doubt that no one has been asked about yet. */
   readonly request?: InquiryRequest | PermissionRequestEvent;
+  /** Set if a model was asked first. `withEscalation` adds its words to the question. */
+  readonly escalation?: InquiryEscalation;
 }
 
 /** Where an incomplete turn stands, as lists show it. */
@@ -171,21 +177,23 @@ export function pendingOf(
     }
     const questions = asked.flatMap((pair): PendingItem[] => {
       if (pair.response !== undefined || pair.madeVoid !== undefined) return [];
-      const { id, timestamp: askedAt, question, subject } = pair.request;
-      const shown = { ...pair.request, question: withEscalation(question, pair.escalation) };
+      const { request: own, escalation } = pair;
+      const { id, timestamp: askedAt, subject } = own;
       const deadline = deadlineOf(pair);
-      const changed = changedSince(call, pair.request);
+      const changed = changedSince(call, own);
       return [
         {
           kind: "question",
           ...of,
           id,
           askedAt,
-          request: shown,
-          acts: isActing(pair.request),
+          request: own,
+          ...(escalation !== undefined && { escalation }),
+          acts: isActing(own),
           ...(subject !== undefined && { digest: subject.digest }),
           ...(deadline !== undefined && { deadline }),
-          ...whomOf(pair.request),
+          ...whomOf(own),
+          ...(own.takes !== undefined && { takes: own.takes }),
           ...(changed !== undefined && { changed }),
           ...votesFor(call, id),
         },
@@ -252,6 +260,7 @@ function pendingPermission(
       ...(subject !== undefined && { digest: subject.digest }),
       ...(deadline !== undefined && { deadline }),
       ...whomOf(request),
+      ...(request.takes !== undefined && { takes: request.takes }),
       ...(changed !== undefined && { changed }),
       ...votesFor(call, id),
       request,

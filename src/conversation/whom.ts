@@ -1,10 +1,7 @@
-/**
- * Whom decisions are for, and whether someone is one of them. Whatever lets a person decide asks here: prompts, commands, the
- * desk, and the turn that takes their answer up. Who a person is and how that was found out, only those know.
- */
+/** Whom decisions are for, and what they take besides, as data. Whether someone is one of them, the judge says. */
 import type { Addressee } from "../tool/index.ts";
 import { isJsonObject, type Json } from "../util/index.ts";
-import type { Decider, DecisionSignature, Terms, ToSign } from "./event.ts";
+import type { Terms } from "./event.ts";
 
 /** Whom a decision is for. Any person may make it if all are absent. At most one of `for` and `forAny` is set. */
 export interface ForWhom {
@@ -13,50 +10,8 @@ export interface ForWhom {
   /** Any of these may. */
   readonly forAny?: readonly Addressee[] | undefined;
   readonly terms?: Terms | undefined;
-}
-
-/** Someone who is known by more than a name that anyone can type. */
-export interface KnownPerson {
-  readonly name: string;
-  readonly roles: readonly string[];
-  /** Those who are away now, and have handed to this person what they would decide. */
-  readonly standsInFor?: readonly Pick<KnownPerson, "name" | "roles">[] | undefined;
-}
-
-/** Who is known. Asked each time, because someone may have been removed. */
-export interface Directory {
-  /** If there is no one, the owner decides everything. Throws `people_invalid`. */
-  list(): readonly KnownPerson[];
-  /** Who uses this process: on a terminal, the one whose OS user runs it. Throws `people_invalid`. */
-  findHere(): KnownPerson | undefined;
-  /** Whether a key of the person has signed it. Without this, no signature counts. Throws `people_invalid`. */
-  isSigned?(signed: ToSign, signature: DecisionSignature): boolean;
-  /** Signs as who uses this process. Throws `people_invalid`. */
-  findSigner?(): PersonSigner | undefined;
-}
-
-/** A key of a person that this process can use. */
-export interface PersonSigner {
-  /** Which key, for the person to read. Absent if they have none that can be used here. */
-  readonly key?: string;
-  /** Throws `cannot_sign`, and says why and what to do. */
-  sign(toSign: ToSign): Promise<DecisionSignature>;
-}
-
-type UserDecider = Extract<Decider, { readonly kind: "user" }>;
-
-/**
- * `os_user`: of the process. `token`: of the desk. `program`: a program says so. `owner`: no people are known, so whoever uses
- * this machine decides.
- */
-export type Authentication = "os_user" | "token" | "program" | "owner";
-
-/** Someone who decides: how they were reached, and how they are known. */
-export interface Claimant {
-  readonly channel: string;
-  /** Not a proof of anything, unless `auth` is. */
-  readonly name?: string | undefined;
-  readonly auth: Exclude<Authentication, "owner">;
+  /** The ids of those who are named, by name: see `DecisionSubject`. */
+  readonly personIds?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Whether only some people may decide. */
@@ -74,109 +29,14 @@ export function isForSigners({ terms }: ForWhom): boolean {
   return terms?.isSigned === true;
 }
 
-/** The person as the record names them, with the role in which they decide. */
-export function identify(
-  whom: ForWhom,
-  { channel, name, auth }: Claimant,
-  directory?: Directory,
-): UserDecider {
-  const unproven = { kind: "user", channel, ...(name !== undefined && { name }) } as const;
-  if (!isForSome(whom) || (!isForKnown(whom) && mayDecide(whom, unproven))) return unproven;
-  const people = directory?.list() ?? [];
-  if (people.length === 0) return isForKnown(whom) ? { ...unproven, auth: "owner" } : unproven;
-  const person = auth === "os_user" ? directory?.findHere() : findPerson(people, name);
-  if (person === undefined) return unproven;
-  const proven = { kind: "user", channel, name: person.name, auth } as const;
-  const own = { ...proven, ...roleIn(whom, person) };
-  const inPlace = mayDecide(whom, own) ? undefined : placeOf(whom, person, own);
-  if (inPlace !== undefined) return { ...proven, ...inPlace };
-  return isForKnown(whom) ? own : unproven;
+/** How many have to say the same. */
+export function quorumOf({ terms }: ForWhom): number {
+  return terms?.quorum ?? 1;
 }
 
-/** The role in which they may decide, if they have one. */
-function roleIn(whom: ForWhom, { roles }: Pick<KnownPerson, "roles">): { role?: string } {
-  const role = roles.find((each) => isNamed(whom, { role: each }));
-  return role === undefined ? {} : { role };
-}
-
-/** In whose place they may decide. Undefined if in no one's. */
-function placeOf(
-  whom: ForWhom,
-  { standsInFor = [] }: KnownPerson,
-  by: Pick<UserDecider, "name" | "auth">,
-): Pick<UserDecider, "role" | "onBehalfOf"> | undefined {
-  const places = standsInFor.map((each) => ({ onBehalfOf: each.name, ...roleIn(whom, each) }));
-  return places.find((place) => mayDecide(whom, { name: by.name, auth: by.auth, ...place }));
-}
-
-/** Whether this person may decide. Of roles, only the one counts in which they do. */
-export function mayDecide(whom: ForWhom, { name, auth, role, onBehalfOf }: Named): boolean {
-  if (!isForSome(whom)) return true;
-  if (isForKnown(whom)) {
-    if (auth === "owner") return true;
-    if (auth === undefined) return false;
-  }
-  // Whoever may not decide does not do so through someone else.
-  const isBarred = [name, onBehalfOf ?? name].some(
-    (each) => explainTerms(whom, each) !== undefined,
-  );
-  if (isBarred) return false;
-  if (whom.for === undefined && whom.forAny === undefined) return true;
-  const asWhom = onBehalfOf ?? name;
-  return (
-    (asWhom !== undefined && isNamed(whom, { user: asWhom })) ||
-    (role !== undefined && isNamed(whom, { role }))
-  );
-}
-
-/** As far as it matters for whether they may decide. */
-type Named = {
-  readonly [Key in "name" | "auth" | "role" | "onBehalfOf"]?: UserDecider[Key] | undefined;
-};
-
-/** Why this person cannot meet the terms, whatever their roles. */
-function explainTerms({ terms }: ForWhom, name: string | undefined): string | undefined {
-  if (terms?.isUnknown === true)
-    return "a newer version of jp has asked this, and has to decide it";
-  if (terms?.notBy === undefined) return undefined;
-  const { name: asker } = terms.notBy;
-  if (asker === undefined) {
-    return "it is not known who started the turn, and whoever did cannot decide this";
-  }
-  const isAsker = name !== undefined && isSameName(asker, name);
-  return isAsker ? "whoever started the turn cannot decide this" : undefined;
-}
-
-/** Why this person may not decide. Undefined if they may. */
-export function explainPerson(whom: ForWhom, person: Named): string | undefined {
-  if (mayDecide(whom, person)) return undefined;
-  if (whom.forAny?.length === 0) return "no one can answer this, it can only be cancelled";
-  const isKnown = person.auth !== undefined;
-  return (
-    (isKnown ? explainTerms(whom, person.name) : undefined) ??
-    `only ${describeWhom(whom)} can answer this`
-  );
-}
-
-/** The same for a decision that someone else has written down: it counts only if those who are known now could make it. */
-export function explainDecider(
-  whom: ForWhom,
-  by: Decider | undefined,
-  directory?: Directory,
-): string | undefined {
-  if (by?.kind !== "user") return undefined;
-  if (!isForKnown(whom) && by.onBehalfOf === undefined) return explainPerson(whom, by);
-  const people = directory?.list() ?? [];
-  if (people.length === 0 && by.onBehalfOf === undefined) return undefined;
-  const person = findPerson(people, by.name);
-  const isKnown = person !== undefined && by.auth !== undefined && by.auth !== "owner";
-  if (!isKnown) return explainPerson(whom, {});
-  const { name } = person;
-  const { auth, onBehalfOf } = by;
-  if (onBehalfOf === undefined) return explainPerson(whom, { name, auth, ...roleIn(whom, person) });
-  const absent = person.standsInFor?.find((each) => isSameName(each.name, onBehalfOf));
-  const inPlace = absent && { onBehalfOf: absent.name, ...roleIn(whom, absent) };
-  return explainPerson(whom, { name, auth, ...inPlace });
+/** Whether no one decides it alone. */
+export function isForSeveral(whom: ForWhom): boolean {
+  return quorumOf(whom) > 1;
 }
 
 /** `ada or someone with the role finance`. Names are as they are: neutralize them for a terminal. */
@@ -214,7 +74,7 @@ export function narrowWhom(whom: ForWhom, to: readonly Addressee[] | undefined):
   if (to === undefined) return whom;
   const { for: person, forAny, terms } = whom;
   const isOpen = person === undefined && forAny === undefined;
-  const both = isOpen ? to : to.filter((each) => isNamed(whom, each));
+  const both = isOpen ? to : to.filter((each) => findAddressee(whom, each) !== undefined);
   const [first, ...others] = both;
   const isOne = first !== undefined && others.length === 0 && "user" in first;
   const people: ForWhom = isOne ? { for: first.user } : { forAny: both };
@@ -241,10 +101,11 @@ export type WhomJson = {
   readonly for?: string;
   readonly for_any?: readonly Addressee[];
   readonly terms?: TermsJson;
+  readonly person_ids?: Readonly<Record<string, string>>;
 };
 
 /** What a decision takes besides someone who may make it. `asker` is who has started the turn, as far as that is known. */
-export type TermsJson = {
+type TermsJson = {
   readonly quorum?: number;
   readonly refusal?: "counts";
   readonly not_by?: "asker";
@@ -253,11 +114,12 @@ export type TermsJson = {
   readonly unknown?: true;
 };
 
-export function whomToJson({ for: person, forAny, terms }: ForWhom): WhomJson {
+export function whomToJson({ for: person, forAny, terms, personIds }: ForWhom): WhomJson {
   return {
     ...(person !== undefined && { for: person }),
     ...(forAny !== undefined && { for_any: forAny.map((each) => ({ ...each })) }),
     ...(terms !== undefined && { terms: termsToJson(terms) }),
+    ...(personIds !== undefined && { person_ids: personIds }),
   };
 }
 
@@ -295,16 +157,16 @@ export function parseTerms(json: Json): Terms {
   };
 }
 
-function isNamed({ for: person, forAny }: ForWhom, who: Addressee): boolean {
+/** The entry of those whom it is for that names this person or role. */
+export function findAddressee(
+  { for: person, forAny }: ForWhom,
+  who: Addressee,
+): Addressee | undefined {
   const all: readonly Addressee[] = person === undefined ? (forAny ?? []) : [{ user: person }];
-  return all.some((each) => {
+  return all.find((each) => {
     if ("user" in each) return "user" in who && isSameName(each.user, who.user);
     return "role" in who && isSameName(each.role, who.role);
   });
-}
-
-function findPerson(people: readonly KnownPerson[], name: string | undefined) {
-  return name === undefined ? undefined : people.find((each) => isSameName(each.name, name));
 }
 
 /** Upper and lower case, spaces, and how letters are encoded do not matter. */

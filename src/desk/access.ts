@@ -11,7 +11,7 @@ import { jsonLine, oneLine } from "../render/index.ts";
 import { type Clock, isSameSecret } from "../util/index.ts";
 import { ApiError } from "./http.ts";
 import { hashOf, newSecret } from "../people/index.ts";
-import type { People, Person } from "./port.ts";
+import type { PeopleReader, Person } from "./port.ts";
 import { isExpired, OWNER, type Sessions } from "./sessions.ts";
 import { proofText } from "./wire.ts";
 
@@ -20,10 +20,21 @@ export interface Caller {
   readonly person: Person;
   /** The same for all requests with the same token, or of the same session. */
   readonly key: string;
-  /** Which person it is, as in a session. */
+  /** Which person it is, as in a session: another once their keys have changed. */
   readonly who: string;
   /** The same person as they are now: undefined once they are removed or logged out. */
   readonly find: () => Promise<Person | undefined>;
+}
+
+type Found = Pick<Caller, "person" | "who">;
+
+/** What a session has of its person: the hash of their token, and how often their keys had changed when it started. */
+function whoOf(tokenHash: string, { keyChanges = 0 }: Person): string {
+  return keyChanges === 0 ? tokenHash : `${tokenHash}.${keyChanges}`;
+}
+
+function tokenHashOf(who: string): string {
+  return who.split(".")[0] ?? "";
 }
 
 /** A caller who has not said who they are. */
@@ -35,7 +46,7 @@ export const ANONYMOUS: Caller = {
 };
 
 export interface AccessOptions {
-  readonly people: People;
+  readonly people: PeopleReader;
   readonly owner: Person;
   readonly sessions: Sessions;
   /** What is served. A session that was started for something else does not count. */
@@ -123,17 +134,28 @@ export class Access {
   }
 
   async #login(secret: string, key: string, request: IncomingMessage): Promise<void> {
-    const who = this.#useLogin(secret) ?? hashOf(secret);
-    const person = await this.#findPerson(who);
-    if (person === undefined) {
+    const who = this.#useLogin(secret);
+    const found =
+      who === undefined ? await this.#findByToken(hashOf(secret)) : await this.#findBy(who);
+    if (found === undefined) {
       throw this.#refuse(request, {
         what: "login_refused",
         message: "This login was used already, has expired, or is unknown.",
       });
     }
     const now = this.#now();
-    await this.#options.sessions.start({ key, who, startedAt: now, usedAt: now }, [key]);
-    this.audit("login", request, { name: person.name });
+    const session = { key, who: found.who, startedAt: now, usedAt: now };
+    await this.#options.sessions.start(session, [key]);
+    this.audit("login", request, { name: found.person.name });
+  }
+
+  /** After a change of the caller's keys, which has ended all of their sessions: this one goes on. */
+  async keepSession({ key, who }: Caller): Promise<void> {
+    const { sessions } = this.#options;
+    const session = await sessions.find(key);
+    const now = await this.#findByToken(tokenHashOf(who));
+    if (session?.who !== who || now === undefined) return; // Not a session but a token, or removed.
+    await sessions.start({ ...session, who: now.who }, [key]);
   }
 
   /** Ends the session of the page. Throws `write_failed`. */
@@ -157,9 +179,10 @@ export class Access {
   async #identifyToken(request: IncomingMessage, authorization: string): Promise<Caller> {
     const token = /^Bearer (\S+)$/i.exec(authorization)?.[1] ?? "";
     const key = hashOf(token);
-    const find = () => this.#options.people.findByHash(key);
-    const person = await find();
-    if (person !== undefined) return { person, key, who: key, find };
+    const found = await this.#findByToken(key);
+    if (found !== undefined) {
+      return { ...found, key, find: async () => (await this.#findByToken(key))?.person };
+    }
     throw this.#refuse(request, {
       what: "token_refused",
       message: "The Authorization header does not contain a valid token.",
@@ -196,18 +219,22 @@ export class Access {
     return createHmac("sha256", this.#secret).update(text).digest("base64url");
   }
 
-  /** Undefined if the session has ended or expired, or if the person was removed. */
-  async #findBySession(key: string): Promise<Pick<Caller, "person" | "who"> | undefined> {
+  /** Undefined if the session has ended or expired, if the person was removed, or if their keys have changed since. */
+  async #findBySession(key: string): Promise<Found | undefined> {
     const session = await this.#options.sessions.find(key);
     if (session === undefined || isExpired(session, this.#now())) return undefined;
-    const { who } = session;
-    const person = await this.#findPerson(who);
-    return person && { person, who };
+    return this.#findBy(session.who);
   }
 
-  async #findPerson(who: string): Promise<Person | undefined> {
-    const { people, owner } = this.#options;
-    return who === OWNER ? owner : people.findByHash(who);
+  async #findBy(who: string): Promise<Found | undefined> {
+    if (who === OWNER) return { person: this.#options.owner, who };
+    const found = await this.#findByToken(tokenHashOf(who));
+    return found?.who === who ? found : undefined;
+  }
+
+  async #findByToken(hash: string): Promise<Found | undefined> {
+    const person = await this.#options.people.findByHash(hash);
+    return person && { person, who: whoOf(hash, person) };
   }
 
   /** Returns whom it is for, if it is valid, and uses it up. */

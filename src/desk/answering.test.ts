@@ -56,7 +56,12 @@ test("a question for someone is answered and cancelled by no one else, but an ad
   const first = { conversation: await place(store, FOR_ADA), id };
   const second = { conversation: await place(store, FOR_ADA), id };
   const desk = await open(store);
-  const refused = { type: "forbidden", code: "not_for_you", message: "Only ada can answer this." };
+  const refused = {
+    type: "forbidden",
+    code: "not_for_you",
+    reason: "wrong_person",
+    message: "Only ada can answer this.",
+  };
   expect(await desk.answer(first, YES, BEN)).toEqual(refused);
   expect(await desk.answer(first, CANCEL, BEN)).toEqual(refused);
   expect(await desk.answer(first, YES, OLGA)).toEqual(refused);

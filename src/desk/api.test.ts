@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
+import { DECISION_TYPES_FILE, renderDecisionTypes } from "../../test/support/decision-types.ts";
 import { DESK_OPENAPI, renderDeskOpenApi } from "../../test/support/desk-openapi.ts";
 import { API_PATH, OPERATIONS } from "./api.ts";
 import { renderOpenApi } from "./openapi.ts";
@@ -27,8 +28,8 @@ async function start(rights?: Parameters<ServedDesk["addPerson"]>[1]) {
   };
 }
 
-function refusal(code: string, message: unknown = expect.any(String)) {
-  return { error: { code, message } };
+function refusal(code: string, message: unknown = expect.any(String), reason?: string) {
+  return { error: { code, message, ...(reason !== undefined && { reason }) } };
 }
 
 describe("what waits", () => {
@@ -65,7 +66,7 @@ describe("an answer", () => {
 
   test("gets 409 after another, and who was faster", async () => {
     const { served, post } = await start();
-    const by = { kind: "user", channel: "terminal", name: "bob" };
+    const by = { kind: "user", channel: "terminal", auth: "os_user", name: "bob" };
     served.desk.answeredBy = by;
     expect(await post(path, { answer: true, ...READ })).toEqual([
       409,
@@ -77,7 +78,7 @@ describe("an answer", () => {
     const { post } = await start();
     expect(await post(path, { answer: "maybe", ...READ })).toEqual([
       422,
-      refusal("does_not_fit", "Expected yes or no."),
+      refusal("does_not_fit", "Expected yes or no.", "misfit"),
     ]);
   });
 
@@ -189,12 +190,14 @@ describe("people", () => {
     expect([status, added]).toEqual([201, { name: "Ben", rights: ["see"] }]);
     const asBen = () => served.send("/me", { headers: bearer(token) });
     expect((await asBen()).json).toMatchObject({ name: "Ben", rights: ["see"] });
+    const id = expect.stringMatching(/^p_[0-9a-f]{32}$/) as unknown;
+    const made = { made_by: [id], confirmed: false };
     expect(await get("/people")).toEqual([
       200,
       {
         items: [
-          { name: "ada", rights: ["see", "administer"], roles: [] },
-          { name: "Ben", rights: ["see"], roles: [] },
+          { id, name: "ada", rights: ["see", "administer"], roles: [], may_confirm: false },
+          { ...made, id, name: "Ben", rights: ["see"], roles: [], may_confirm: false },
         ],
       },
     ]);
@@ -238,6 +241,10 @@ describe("people", () => {
 
 test("the OpenAPI document in the package is up to date", () => {
   expect(readFileSync(DESK_OPENAPI, "utf8")).toBe(renderDeskOpenApi());
+});
+
+test("the types of a decision's JSON are up to date with its schema", () => {
+  expect(readFileSync(DECISION_TYPES_FILE, "utf8")).toBe(renderDecisionTypes());
 });
 
 test("the OpenAPI document has every operation, and is what the server sends", async () => {

@@ -360,9 +360,11 @@ function toReply(result: DeskAnswerResult): JsonReply {
     case "not_found":
       return found<JsonReply>(undefined);
     case "refused":
-      throw new ApiError(422, "does_not_fit", { message: result.message });
-    case "forbidden":
-      throw new ApiError(403, result.code, { message: result.message });
+      throw new ApiError(422, "does_not_fit", { reason: result.code, message: result.message });
+    case "forbidden": {
+      const { code, reason, message } = result;
+      throw new ApiError(403, code, { message, ...(reason !== undefined && { reason }) });
+    }
   }
 }
 

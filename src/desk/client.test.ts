@@ -65,6 +65,15 @@ describe("a client", () => {
     });
   });
 
+  test("is told why an answer does not count, as a code", async () => {
+    const { client } = await start();
+    await expect(client.answer(PENDING, "maybe")).rejects.toMatchObject({
+      status: 422,
+      code: "does_not_fit",
+      reason: "misfit",
+    });
+  });
+
   test("with a wrong token is refused, also when it listens", async () => {
     const { served } = await start();
     const client = new DeskClient({ url: served.service.apiUrl, token: "x" });

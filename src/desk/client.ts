@@ -26,6 +26,7 @@ import type {
   InquiryQuery,
   Page,
   PendingQuery,
+  PersonJson,
 } from "./wire.ts";
 
 export type {
@@ -42,11 +43,15 @@ export type {
   DeskUser,
   InquiryAddress,
   InquiryQuery,
+  KeyChangeJson,
+  KnownJson,
   OutcomeJson,
   Page,
   PendingQuery,
+  PersonJson,
   QuestionJson,
   Right,
+  VoteJson,
 } from "./wire.ts";
 
 /** Where the desk is, and who is calling. */
@@ -103,13 +108,14 @@ export interface PasskeyJson {
   readonly rp_id: string;
 }
 
-/** What a browser returns for a new passkey, in base64url. */
+/** What a browser returns for a new passkey, in base64url. `replaces` is the id of one that is removed at the same time. */
 export interface NewPasskeyJson {
   readonly challenge: string;
   readonly id: string;
   readonly client_data: string;
   readonly attestation: string;
   readonly transports?: readonly string[];
+  readonly replaces?: string;
 }
 
 /** What a browser needs to make a passkey. */
@@ -130,15 +136,19 @@ export type Connection = "connecting" | "live" | "lost";
 export class DeskError extends JpError {
   /** Of the response. 0 if there was none. */
   readonly status: number;
+  /** For `does_not_fit` and `not_for_you`: the code of why the answer does not count, such as `misfit` or `wrong_person`. */
+  readonly reason: string | undefined;
   /** For `already_answered`: who was faster, as in the record. */
   readonly answeredBy: DeciderJson | undefined;
   /** For `changed`: codes of what has changed since it was read, if that is known. */
   readonly changed: readonly string[];
 
-  constructor(status: number, { code, message, cause, answeredBy, changed = [] }: Refusal) {
+  constructor(status: number, refusal: Refusal) {
+    const { code, message, cause, reason, answeredBy, changed = [] } = refusal;
     super(code, message, { cause });
     this.name = "DeskError";
     this.status = status;
+    this.reason = reason;
     this.answeredBy = answeredBy;
     this.changed = changed;
   }
@@ -152,6 +162,7 @@ interface Refusal {
   readonly code: string;
   readonly message: string;
   readonly cause?: unknown;
+  readonly reason?: string | undefined;
   readonly answeredBy?: DeciderJson | undefined;
   readonly changed?: readonly string[];
 }
@@ -260,20 +271,41 @@ export class DeskClient {
     return items;
   }
 
-  /** For a page in a browser: what it needs to make a passkey for the caller. */
-  async startPasskey(): Promise<PasskeyChallengeJson> {
-    const response = await this.#post("/passkeys/challenge", {});
+  /**
+   * For a page in a browser: what it needs to make a passkey for the caller. `link` is the code of a link from the command line; without it, the
+   * caller needs another passkey here. Throws `link_needed`, `link_refused`.
+   */
+  async startPasskey(link?: string): Promise<PasskeyChallengeJson> {
+    const response = await this.#post("/passkeys/challenge", { link });
     return (await response.json()) as PasskeyChallengeJson; // As for `#get`.
   }
 
-  /** Adds a passkey for the caller. */
-  async addPasskey(passkey: NewPasskeyJson): Promise<void> {
-    await this.#post("/passkeys", passkey);
+  /** Adds a passkey for the caller. Returns what one that they have has to sign first, unless a link allows it. */
+  async addPasskey(passkey: NewPasskeyJson): Promise<SigningJson | undefined> {
+    const response = await this.#post("/passkeys", passkey);
+    return response.status === 202 ? ((await response.json()) as SigningJson) : undefined; // As for `#get`.
   }
 
-  /** Removes a passkey of the caller. */
-  async removePasskey(id: string): Promise<void> {
-    await this.#send(`/passkeys/${encodeURIComponent(id)}`, { method: "DELETE" });
+  /** Returns what a passkey of the caller has to sign, so that this one is removed. */
+  async removePasskey(id: string): Promise<SigningJson> {
+    const response = await this.#post(`/passkeys/${encodeURIComponent(id)}/removal`, {});
+    return (await response.json()) as SigningJson; // As for `#get`.
+  }
+
+  /** Makes the change that `addPasskey` or `removePasskey` has asked a signature for. Ends the caller's other sessions. */
+  async signPasskeyChange(signature: AnswerSignature): Promise<void> {
+    await this.#post("/passkeys/signature", signature);
+  }
+
+  /** Everyone who may use the desk, for those who may administer. */
+  async people(): Promise<readonly PersonJson[]> {
+    const { items } = await this.#get<Page<PersonJson>>("/people");
+    return items;
+  }
+
+  /** Confirms an account that someone else has added at the desk. Throws `not_independent`. */
+  async confirmPerson(id: string): Promise<void> {
+    await this.#post(`/people/${encodeURIComponent(id)}/confirm`, {});
   }
 
   /** Cancels the question, and with it the call that asks. */
@@ -401,11 +433,12 @@ function workspaceOf({ workspace }: ConversationAddress) {
 async function readRefusal(response: Response): Promise<Refusal> {
   const body: unknown = await response.json().catch(() => undefined);
   const { error, answered_by: by, changed } = isJsonObject(body) ? body : {};
-  const { code, message } = isJsonObject(error) ? error : {};
+  const { code, message, reason } = isJsonObject(error) ? error : {};
   if (typeof code === "string" && typeof message === "string") {
     return {
       code,
       message,
+      reason: typeof reason === "string" ? reason : undefined,
       answeredBy: isDecider(by) ? by : undefined,
       changed: Array.isArray(changed) ? changed.map(String) : [],
     };

@@ -3,21 +3,29 @@ import {
   type AnswerEvent,
   type ConversationId,
   deciderOf,
+  describeWaysOut,
   type Directory,
-  explainPerson,
+  explainRefusal,
+  findStranger,
   identify,
   type InquiryId,
   newNonce,
+  peopleFor,
   type PendingItem,
+  type RefusalCode,
+  refuse,
+  type Refused,
   type ReplyOrCancel,
+  STRANGER_CODES,
   toSignOf,
-  whomOf,
 } from "../conversation/index.ts";
+import { decisionToJson, toDeciderJson } from "../render/index.ts";
 import {
   answerInquiry,
   type DecisionAnswer,
+  isRefused,
+  judgeAnswerTo,
   type PendingDecision,
-  toOffered,
 } from "../runtime/index.ts";
 import type { AnswerResult, ConversationSummary } from "../storage/index.ts";
 import {
@@ -29,7 +37,6 @@ import {
   systemClock,
   yieldToEventLoop,
 } from "../util/index.ts";
-import { loggedToJson, toDeciderJson } from "./decision-json.ts";
 import { EventLog } from "./event-log.ts";
 import {
   findRecorded,
@@ -39,7 +46,12 @@ import {
   readConversation,
 } from "./history.ts";
 import { Inbox } from "./inbox.ts";
-import { cursorBehind, type ListedItem, parsePendingCursor, PendingList } from "./pending-list.ts";
+import {
+  cursorBehind,
+  type PendingEntry,
+  parsePendingCursor,
+  PendingList,
+} from "./pending-list.ts";
 import type {
   ConversationRef,
   Desk,
@@ -73,7 +85,7 @@ export interface DeskOptions {
   readonly resumesAnswered?: boolean;
   /** Workspaces that were made since. Asked now and then; they are served from then on. */
   readonly findNew?: () => Promise<readonly DeskWorkspace[]>;
-  /** Who has which roles. Without it, whoever has the rights decides what is for a role. */
+  /** Who has which roles. Without it, what takes people who are known cannot be decided here. */
   readonly directory?: Directory;
   /** Told of conversations that cannot be read, and of turns that cannot be continued. */
   readonly onProblem?: (problem: string) => void;
@@ -135,7 +147,7 @@ class WorkspacesDesk implements Desk {
 
   async listPending(query: PendingQuery = {}): Promise<Page<DecisionJson>> {
     const { text, cursor, limit = MAX_PAGE } = query;
-    const isWanted = (item: ListedItem) => isListed(item, query);
+    const isWanted = (item: PendingEntry) => isListed(item, query);
     const items: DecisionJson[] = [];
     let place = cursor === undefined ? undefined : parsePendingCursor(cursor);
     for (let searched = 0; ;) {
@@ -154,7 +166,7 @@ class WorkspacesDesk implements Desk {
   }
 
   /** In the same order, without those that wait no more. */
-  async #readItems(items: readonly ListedItem[]): Promise<readonly DecisionJson[]> {
+  async #readItems(items: readonly PendingEntry[]): Promise<readonly DecisionJson[]> {
     const read = await Promise.all(
       this.#inboxes.map((inbox) =>
         inbox.read(items.filter(({ workspace }) => workspace === inbox.workspace.root)),
@@ -173,7 +185,7 @@ class WorkspacesDesk implements Desk {
     const { workspace } = found.inbox;
     const { title } = found.summary.metadata ?? {};
     const recorded = await findRecorded(workspace, conversation, id);
-    return recorded && loggedToJson(recorded, { workspace: workspace.root, conversation, title });
+    return recorded && decisionToJson(recorded, { workspace: workspace.root, conversation, title });
   }
 
   listInquiries(query: InquiryQuery): Promise<Page<DecisionJson>> {
@@ -211,13 +223,13 @@ class WorkspacesDesk implements Desk {
     const { directory } = this.#options;
     const { digest } = ref;
     const given = { reply, person, digest, directory };
-    const offered = toOffered(found.inquiry, toAnswer(given, this.#clock));
-    if ("type" in offered) return { type: "refused", message: offered.reason };
-    if (ref.digest !== found.inquiry.digest) return { type: "changed", changed: [] };
+    const { event, ruling } = judgeAnswerTo(found.inquiry, toAnswer(given, this.#clock));
+    if (ruling.code === "changed") return { type: "changed", changed: [] };
+    if (isRefused(ruling) && ruling.code !== "unsigned") return refusedBy(ruling, found.inquiry);
     const nonce = newNonce(this.#clock.now().getTime());
-    const toSign = toSignOf(offered.event, nonce);
+    const toSign = toSignOf(event, nonce);
     if (toSign !== undefined) return { type: "to_sign", toSign };
-    return { type: "refused", message: "This cannot be signed." };
+    return refusedBy({ code: "unsigned" }, found.inquiry);
   }
 
   /** What this person may answer so, as far as the desk knows. */
@@ -236,7 +248,7 @@ class WorkspacesDesk implements Desk {
     const { asked_at: askedAt = inquiry.askedAt, digest } = ref;
     if (askedAt !== inquiry.askedAt) return { type: "answered" };
     const { directory } = this.#options;
-    const forbidden = findForbidden(inquiry, { reply, person, directory });
+    const forbidden = findForbidden(inquiry, { reply, person, directory }, this.#clock);
     if (forbidden !== undefined) return forbidden;
     const isUnread = !("isCancelled" in reply) && digest === undefined;
     if (isUnread && inquiry.digest !== undefined) return { type: "digest_required" };
@@ -307,7 +319,8 @@ class WorkspacesDesk implements Desk {
       return toDeskResult(await answerInquiry(workspace.conversations, inquiry, answer));
     } catch (error) {
       if (signal.aborted && error === signal.reason) {
-        return { type: "refused", message: "The process that asked is busy. Try again later." };
+        const message = "The process that asked is busy. Try again later.";
+        return { type: "refused", code: "busy", message };
       }
       const isGone = isJpError(error) && GONE.has(error.code);
       if (!isGone) throw error;
@@ -375,7 +388,7 @@ interface Located {
 }
 
 function isListed(
-  item: ListedItem,
+  item: PendingEntry,
   { workspace = item.workspace, conversation = item.conversation, kind = item.kind }: PendingQuery,
 ): boolean {
   const { workspace: root, conversation: id } = item;
@@ -413,8 +426,9 @@ type Refusal = Extract<DeskAnswerResult, { readonly type: "forbidden" }>;
 
 /** Why this person may not say this. Undefined if they may. */
 function findForbidden(
-  item: PendingItem,
+  item: PendingDecision,
   { reply, person, directory }: Pick<Given, "reply" | "person" | "directory">,
+  clock: Clock,
 ): Refusal | undefined {
   const { kind, acts } = item;
   // Whichever way a tool asks: what acts is approved, and so is who sees a result, and what the model is told to do instead.
@@ -423,14 +437,36 @@ function findForbidden(
   if (!person.rights.includes(right)) {
     return { type: "forbidden", code: "forbidden", message: `This needs the right to ${right}.` };
   }
-  // Whoever runs the turn can cancel it anyway, but people at the desk run nothing.
-  if ("isCancelled" in reply && isAdministrator(person)) return undefined;
+  const given = { reply, person, directory, digest: item.digest };
+  const code = findStrangerCode(item, given, clock);
+  if (code === undefined) return undefined;
+  const why = explainRefusal(code, item);
+  const wayOut = code === "no_people" ? ` ${describeWaysOut(item)}` : "";
+  const message = `${why.charAt(0).toUpperCase()}${why.slice(1)}.${wayOut}`;
+  return { type: "forbidden", code: "not_for_you", reason: code, message };
+}
+
+/** Whoever runs the turn can cancel it anyway, but people at the desk run nothing. */
+function findStrangerCode(
+  item: PendingDecision,
+  given: Given,
+  clock: Clock,
+): RefusalCode | undefined {
+  const { reply, person, directory } = given;
+  if (!("isCancelled" in reply)) {
+    const { ruling } = judgeAnswerTo(item, toAnswer(given, clock));
+    return isRefused(ruling) && STRANGER_CODES.has(ruling.code) ? ruling.code : undefined;
+  }
+  if (isAdministrator(person)) return undefined;
+  // A cancelled question does not record who cancelled it.
+  const people = peopleFor(item, directory);
   const claimant = { channel: "desk", name: person.name, auth: authOf(person) };
-  const whom = whomOf(item);
-  const stranger = explainPerson(whom, identify(whom, claimant, directory));
-  if (stranger === undefined) return undefined;
-  const message = `${stranger.charAt(0).toUpperCase()}${stranger.slice(1)}.`;
-  return { type: "forbidden", code: "not_for_you", message };
+  return findStranger(item, identify(item, claimant, people), people);
+}
+
+function refusedBy(refused: Refused, item: PendingItem): DeskAnswerResult {
+  const { code, reason: message } = refuse(refused, item);
+  return { type: "refused", code, message };
 }
 
 /** The owner has logged in with a link from their terminal, and everyone else with a token. */
@@ -446,7 +482,7 @@ function isAdministrator({ rights }: Person): boolean {
 const GONE = new Set(["conversation_not_found", "conversation_archived"]);
 
 /** It may have been asked just now. */
-async function findItem(inbox: Inbox, ref: InquiryRef): Promise<ListedItem | undefined> {
+async function findItem(inbox: Inbox, ref: InquiryRef): Promise<PendingEntry | undefined> {
   const known = inbox.find(ref.conversation, ref.id);
   if (known !== undefined) return known;
   await inbox.refresh(ref.conversation);
@@ -486,9 +522,13 @@ function toDeskResult(result: AnswerResult): DeskAnswerResult | undefined {
     case "not_pending":
       return undefined;
     case "overdue":
-      return { type: "refused", message: `The deadline has passed: ${result.deadline} UTC.` };
+      return {
+        type: "refused",
+        code: "overdue",
+        message: `The deadline has passed: ${result.deadline} UTC.`,
+      };
     case "refused":
-      return { type: "refused", message: result.reason };
+      return { type: "refused", code: result.code, message: result.reason };
     case "changed":
       return { type: "changed", changed: [] };
     default: {

@@ -11,10 +11,10 @@ import {
   type LoggedInquiry,
   TurnCounter,
 } from "../conversation/index.ts";
-import { matchesInquiryFilter, summaryToJson } from "../render/index.ts";
+import { decisionToJson, matchesInquiryFilter, summaryToJson } from "../render/index.ts";
+import { isOpen } from "../runtime/index.ts";
 import type { ConversationStore, ConversationSummary, RecordPiece } from "../storage/index.ts";
 import { JpError, type JsonObject, messageOf } from "../util/index.ts";
-import { loggedToJson } from "./decision-json.ts";
 import type {
   ConversationJson,
   ConversationPart,
@@ -29,8 +29,9 @@ const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
 /** A search that finds little ends its page after so many records. */
 const MAX_RECORDS = 1000;
-/** In one part of a conversation, and of their JSON. The first event is included however long it is. */
+/** In one part of a conversation. */
 const MAX_EVENTS = 2000;
+/** Of the JSON of one part or page. The first event or decision is included however long it is. */
 const MAX_LENGTH = 4 << 20;
 const LISTED_AT_ONCE = 100;
 
@@ -83,23 +84,28 @@ export async function listInquiries(
   const start = query.cursor === undefined ? undefined : parseCursor(query.cursor);
   let position = start;
   let read = 0;
+  let length = 0;
   const only = query.conversation === undefined ? {} : { only: query.conversation };
   const workspaces = workspacesOf(query, context);
   for await (const found of newestFirst(workspaces, { which: "all", position, ...only })) {
     if (position !== undefined && read >= MAX_RECORDS) return { items, next: cursorTo(position) };
     read += 1;
     const { id, metadata } = found.summary;
-    const { root } = found.workspace;
-    const place = { workspace: root, conversation: id, title: metadata?.title };
+    const { root, conversations } = found.workspace;
     const decisions = await readDecisions(found, context);
+    const isLive =
+      decisions.some(({ isPending }) => isPending) && (await isOpen(conversations, id));
+    const place = { workspace: root, conversation: id, title: metadata?.title, isLive };
     const isPartial = start?.id === id && start.root === root;
     for (let index = isPartial ? start.rest : decisions.length; index > 0; index -= 1) {
       const decision = decisions[index - 1];
       const isWanted = decision !== undefined && matches(decision, query);
-      const json = decision && loggedToJson(decision, place);
+      const json = decision && decisionToJson(decision, place);
       if (json === undefined || !isWanted || !hasWords(json, query)) continue;
-      if (items.length >= limit) return { items, next: cursorTo(positionOf(found, index)) };
+      const isFull = items.length >= limit || length > MAX_LENGTH;
+      if (isFull) return { items, next: cursorTo(positionOf(found, index)) };
       items.push(json);
+      length += JSON.stringify(json).length;
     }
     position = positionOf(found, 0);
   }

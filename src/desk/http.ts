@@ -37,24 +37,26 @@ export const PROTECTION: ReadonlyMap<string, string> = new Map([
 /** How much more than allowed is read, so that a client that is still sending gets the response. */
 const MAX_IGNORED_BYTES = 4 << 20;
 
+interface ApiErrorDetails {
+  readonly message: string;
+  readonly reason?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** Why a request is refused. The client gets `{"error":{"code","message"}}` with the status. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
+  /** A code of its own for what the code leaves open: why an answer does not count. */
+  readonly reason: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(
-    status: number,
-    code: string,
-    {
-      message,
-      headers = {},
-    }: { readonly message: string; readonly headers?: Readonly<Record<string, string>> },
-  ) {
+  constructor(status: number, code: string, { message, reason, headers = {} }: ApiErrorDetails) {
     super(message);
     this.name = "ApiError";
     this.status = status;
     this.code = code;
+    this.reason = reason;
     this.headers = headers;
   }
 }
@@ -82,8 +84,9 @@ export function toResponse({ status = 200, body, headers }: JsonReply): Response
   });
 }
 
-export function toErrorResponse({ status, code, message, headers }: ApiError): Response {
-  return toResponse({ status, headers, body: { error: { code, message } } });
+export function toErrorResponse({ status, code, message, reason, headers }: ApiError): Response {
+  const error = { code, message, ...(reason !== undefined && { reason }) };
+  return toResponse({ status, headers, body: { error } });
 }
 
 /**

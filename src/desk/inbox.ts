@@ -13,12 +13,12 @@ import {
   isAnswer,
   lastTurnOf,
 } from "../conversation/index.ts";
+import { answeredToJson, decisionToJson } from "../render/index.ts";
 import { type PendingDecision, pendingInTurn } from "../runtime/index.ts";
 import type { PendingTurn } from "../storage/index.ts";
 import { type Clock, messageOf, sha256, shouldYield, yieldToEventLoop } from "../util/index.ts";
-import { endToJson, pendingToJson } from "./decision-json.ts";
 import { conversationToJson, EventCounter } from "./history.ts";
-import type { ListedItem, PendingList } from "./pending-list.ts";
+import type { PendingEntry, PendingList } from "./pending-list.ts";
 import type { DecisionJson, DeskChange } from "./wire.ts";
 import type { DeskWorkspace } from "./workspace.ts";
 
@@ -42,7 +42,7 @@ export interface InboxListener {
 export class Inbox implements AsyncDisposable {
   readonly workspace: DeskWorkspace;
   readonly #listener: InboxListener;
-  readonly #items = new Map<ConversationId, readonly ListedItem[]>();
+  readonly #items = new Map<ConversationId, readonly PendingEntry[]>();
   #lastOrder = 0;
   /** The state in which each turn was last found ready to go on. */
   readonly #ready = new Map<ConversationId, string>();
@@ -84,7 +84,7 @@ export class Inbox implements AsyncDisposable {
     this.#hasStarted = true;
   }
 
-  find(conversation: ConversationId, id: InquiryId): ListedItem | undefined {
+  find(conversation: ConversationId, id: InquiryId): PendingEntry | undefined {
     return this.#items.get(conversation)?.find((item) => item.id === id);
   }
 
@@ -101,12 +101,12 @@ export class Inbox implements AsyncDisposable {
   }
 
   /** The JSON of items of this workspace. Those that wait no more may be missing. */
-  async read(items: readonly ListedItem[]): Promise<ReadonlyMap<ListedItem, DecisionJson>> {
+  async read(items: readonly PendingEntry[]): Promise<ReadonlyMap<PendingEntry, DecisionJson>> {
     const kept = new Map(items.map((item) => [item, item.text])); // Others may take its place meanwhile.
     const missing = items.filter(({ text }) => text === undefined);
     const ids = [...new Set(missing.map(({ conversation }) => conversation))];
     const turns = new Map((await this.#listTurns(ids)).map((turn) => [turn.id, turn]));
-    const found = new Map<ListedItem, DecisionJson>();
+    const found = new Map<PendingEntry, DecisionJson>();
     for (const item of items) {
       const text = kept.get(item) ?? this.#textOf(item, turns.get(item.conversation));
       if (text === undefined) continue;
@@ -116,12 +116,12 @@ export class Inbox implements AsyncDisposable {
     return found;
   }
 
-  #textOf(item: ListedItem, turn: PendingTurn | undefined): string | undefined {
+  #textOf(item: PendingEntry, turn: PendingTurn | undefined): string | undefined {
     const { root: workspace } = this.workspace;
     const inquiry = turn && pendingInTurn(turn).find((each) => isSame(item, each));
     if (inquiry === undefined) return undefined;
     const { isLive } = item;
-    return JSON.stringify(pendingToJson({ ...inquiry, isLive }, { workspace, title: turn?.title }));
+    return JSON.stringify(decisionToJson(inquiry, { ...inquiry, workspace, isLive }));
   }
 
   /** Says that this conversation is about to change, so that it is not read in between. */
@@ -257,7 +257,7 @@ export class Inbox implements AsyncDisposable {
     if (turn?.problem !== undefined) return this.#report(id, turn.problem);
     const before = this.#items.get(id) ?? [];
     const after = turn === undefined ? [] : this.#itemsIn(turn, before);
-    const isGone = (item: ListedItem) => !after.some(({ item: other }) => isSame(other, item));
+    const isGone = (item: PendingEntry) => !after.some(({ item: other }) => isSame(other, item));
     const gone = before.filter(isGone);
     const end = gone.length === 0 ? [] : await this.#readEnd(id);
     for (const item of before) this.#listener.list.remove(item);
@@ -272,7 +272,7 @@ export class Inbox implements AsyncDisposable {
     for (const item of gone) {
       const { conversation, id: answered } = item;
       const ref = { workspace: this.workspace.root, conversation, id: answered };
-      const ended = endToJson(findAnswerTo(end, item), findVoid(end, answered));
+      const ended = answeredToJson(findAnswerTo(end, item), findVoid(end, answered));
       this.#listener.emit({ type: "answered", data: { ...ref, ...ended } });
     }
     for (const { item, json } of after) {
@@ -296,7 +296,7 @@ export class Inbox implements AsyncDisposable {
   }
 
   /** With `is_live` as it was told before, unless it has been something else for a while. */
-  #itemsIn(turn: PendingTurn, before: readonly ListedItem[]): readonly ReadItem[] {
+  #itemsIn(turn: PendingTurn, before: readonly PendingEntry[]): readonly ReadItem[] {
     const pending = pendingInTurn(turn).map((inquiry) => {
       const known = before.find((item) => isSame(item, inquiry));
       return { inquiry, known, told: known?.isLive ?? inquiry.isLive };
@@ -307,17 +307,14 @@ export class Inbox implements AsyncDisposable {
       const isLive = isSettled ? inquiry.isLive : told;
       if (known === undefined) this.#lastOrder += 1;
       const order = known?.order ?? this.#lastOrder;
-      return this.#toItem({ ...inquiry, isLive }, { order, title: turn.title });
+      return this.#toItem({ ...inquiry, isLive }, order);
     });
   }
 
-  #toItem(
-    inquiry: PendingDecision,
-    { order, title }: { readonly order: number; readonly title: string | undefined },
-  ): ReadItem {
+  #toItem(inquiry: PendingDecision, order: number): ReadItem {
     const { id, kind, tool, toolCallId, conversation, askedAt, isLive } = inquiry;
     const { root: workspace } = this.workspace;
-    const json = pendingToJson(inquiry, { workspace, title });
+    const json = decisionToJson(inquiry, { ...inquiry, workspace });
     const text = JSON.stringify(json);
     const digest = sha256(text);
     const of = { id, kind, tool, toolCallId, conversation, askedAt, isLive, workspace };
@@ -367,11 +364,11 @@ export class Inbox implements AsyncDisposable {
 
 /** An item with its JSON. */
 interface ReadItem {
-  readonly item: ListedItem;
+  readonly item: PendingEntry;
   readonly json: DecisionJson;
 }
 
-type Compared = Pick<ListedItem, "id" | "askedAt" | "kind">;
+type Compared = Pick<PendingEntry, "id" | "askedAt" | "kind">;
 
 /** A later question may have the same id. */
 function isSame(left: Compared, right: Compared): boolean {

@@ -3,7 +3,8 @@ import { type Directory } from "../conversation/index.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Context } from "hono";
 import * as v from "valibot";
-import type { JsonObject } from "../util/index.ts";
+import type { PeopleLogEntry } from "../people/index.ts";
+import type { Clock, JsonObject } from "../util/index.ts";
 import type { Access, Caller } from "./access.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { IdempotencyKeys } from "./idempotency.ts";
@@ -17,13 +18,13 @@ import {
   toResponse,
 } from "./http.ts";
 import type { Passkeys } from "./passkeys.ts";
-import type { Desk, People, Person } from "./port.ts";
+import type { Desk, PeopleReader, Person } from "./port.ts";
 import type { Right } from "./wire.ts";
 
 /** What operations work with. */
 export interface ApiParts {
   readonly desk: Desk;
-  readonly people: People;
+  readonly people: PeopleReader;
   /** Whoever uses a one-time login. */
   readonly owner: Person;
   /** Who has which roles. Without it, everyone may decide what is for a role. */
@@ -33,8 +34,11 @@ export interface ApiParts {
   readonly keys: IdempotencyKeys;
   readonly passkeys: Passkeys;
   readonly gate: Gate;
+  readonly clock: Clock;
   /** Whether turns continue when their questions are answered. */
   readonly runs: boolean;
+  /** Called with what was logged when someone has changed their keys. */
+  readonly onKeyChange?: ((change: PeopleLogEntry) => void) | undefined;
 }
 
 type Entries = Readonly<Record<string, v.GenericSchema>>;

@@ -4,12 +4,17 @@ import type { ConversationId, InquiryId } from "../conversation/index.ts";
 import { WAITING } from "../storage/open-question.fixture.ts";
 import { FakeClock, MemoryConversationStore } from "../testing/index.ts";
 import { Inbox } from "./inbox.ts";
-import { cursorBehind, type ListedItem, parsePendingCursor, PendingList } from "./pending-list.ts";
+import {
+  cursorBehind,
+  type PendingEntry,
+  parsePendingCursor,
+  PendingList,
+} from "./pending-list.ts";
 
 const ALL = () => true;
 const none = () => undefined;
 
-function itemOf(second: number, order = 0, text?: string): ListedItem {
+function itemOf(second: number, order = 0, text?: string): PendingEntry {
   return {
     workspace: "/w",
     conversation: `jp-c${second}` as ConversationId,

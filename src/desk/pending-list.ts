@@ -12,7 +12,7 @@ import {
 import { JpError } from "../util/index.ts";
 
 /** Something that waits. */
-export interface ListedItem extends Pick<PendingItem, "id" | "kind" | "tool" | "toolCallId"> {
+export interface PendingEntry extends Pick<PendingItem, "id" | "kind" | "tool" | "toolCallId"> {
   /** The root of the workspace. */
   readonly workspace: string;
   readonly conversation: ConversationId;
@@ -28,7 +28,7 @@ export interface ListedItem extends Pick<PendingItem, "id" | "kind" | "tool" | "
 }
 
 /** A place in the list, of an item that may be gone. */
-type ListPlace = Pick<ListedItem, "askedAt" | "workspace" | "conversation" | "order">;
+type ListPlace = Pick<PendingEntry, "askedAt" | "workspace" | "conversation" | "order">;
 
 /** Of all texts together, in characters. */
 const MAX_TEXT = 16 << 20;
@@ -36,11 +36,11 @@ const MAX_TEXT = 16 << 20;
 const MAX_INSERTED = 64;
 
 export class PendingList {
-  readonly #sorted: ListedItem[] = [];
+  readonly #sorted: PendingEntry[] = [];
   /** Not sorted yet. */
-  readonly #added = new Set<ListedItem>();
+  readonly #added = new Set<PendingEntry>();
   /** Those whose text is kept, the least recently used first. */
-  readonly #kept = new Set<ListedItem>();
+  readonly #kept = new Set<PendingEntry>();
   readonly #maxText: number;
   #textLength = 0;
 
@@ -49,7 +49,7 @@ export class PendingList {
   }
 
   /** Its text is kept only if there is room: what was there before is probably wanted earlier. */
-  add(item: ListedItem): void {
+  add(item: PendingEntry): void {
     const { text = "" } = item;
     if (this.#textLength + text.length > this.#maxText) item.text = undefined;
     else this.#keep(item, text);
@@ -57,7 +57,7 @@ export class PendingList {
   }
 
   /** Someone wants it: its text takes the place of others. */
-  use(item: ListedItem, text: string): void {
+  use(item: PendingEntry, text: string): void {
     this.#forget(item);
     this.#keep(item, text);
     for (const other of this.#kept) {
@@ -66,20 +66,20 @@ export class PendingList {
     }
   }
 
-  remove(item: ListedItem): void {
+  remove(item: PendingEntry): void {
     this.#forget(item);
     if (this.#added.delete(item)) return;
     const index = this.#indexAfter(item) - 1;
     if (this.#sorted[index] === item) this.#sorted.splice(index, 1);
   }
 
-  #keep(item: ListedItem, text: string): void {
+  #keep(item: PendingEntry, text: string): void {
     item.text = text;
     this.#kept.add(item);
     this.#textLength += text.length;
   }
 
-  #forget(item: ListedItem): void {
+  #forget(item: PendingEntry): void {
     if (!this.#kept.delete(item)) return;
     this.#textLength -= item.text?.length ?? 0;
     item.text = undefined;
@@ -89,10 +89,10 @@ export class PendingList {
   after(
     place: ListPlace | undefined,
     count: number,
-    isWanted: (item: ListedItem) => boolean,
-  ): readonly ListedItem[] {
+    isWanted: (item: PendingEntry) => boolean,
+  ): readonly PendingEntry[] {
     this.sort();
-    const found: ListedItem[] = [];
+    const found: PendingEntry[] = [];
     const first = place === undefined ? 0 : this.#indexAfter(place);
     for (let index = first; index < this.#sorted.length && found.length < count; index += 1) {
       const item = this.#sorted[index];
@@ -128,7 +128,7 @@ export class PendingList {
 }
 
 /** Says how to go on behind an item. */
-export function cursorBehind({ askedAt, conversation, order, workspace }: ListedItem): string {
+export function cursorBehind({ askedAt, conversation, order, workspace }: PendingEntry): string {
   return `${askedAt}/${conversation}/${order}/${workspace}`;
 }
 

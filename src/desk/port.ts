@@ -7,6 +7,7 @@ import type {
   ConversationId,
   DecisionSignature,
   InquiryId,
+  RefusalCode,
   ReplyOrCancel,
   ToSign,
   VoteCount,
@@ -26,7 +27,7 @@ import type {
   PendingQuery,
 } from "./wire.ts";
 
-export type { People, Person } from "../people/index.ts";
+export type { PeopleReader, Person } from "../people/index.ts";
 
 /** Which conversation: ids are unique within a workspace, whose root is in `workspace` where there are several. */
 export interface ConversationRef extends ConversationAddress {
@@ -63,12 +64,17 @@ export type DeskAnswerResult =
   | { readonly type: "not_found" }
   /** It cannot be answered here, for the reason that `code` names. */
   | { readonly type: "conflict"; readonly code: string; readonly message: string }
-  /** It does not fit, or this person may not: `message` says why. */
-  | { readonly type: "refused"; readonly message: string }
-  /** `not_for_you`: only others may decide it. `forbidden`: the person lacks a right. */
+  /** It does not count, for the reason that `code` names and `message` says in words. */
+  | {
+      readonly type: "refused";
+      readonly code: RefusalCode | "overdue" | "busy";
+      readonly message: string;
+    }
+  /** `not_for_you`: only others may decide it, as `reason` names. `forbidden`: the person lacks a right. */
   | {
       readonly type: "forbidden";
       readonly code: "forbidden" | "not_for_you";
+      readonly reason?: RefusalCode;
       readonly message: string;
     };
 

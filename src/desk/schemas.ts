@@ -1,183 +1,29 @@
 /** The JSON that the API answers with, as schemas. What is not listed may come on top: the fields are those of the record. */
 import * as v from "valibot";
-import { DECISION_KINDS, UNDO_FORECASTS } from "../conversation/index.ts";
-import type { JsonObject } from "../util/index.ts";
-import type { ResponseSpec } from "./operation.ts";
 import { RIGHTS } from "../people/index.ts";
+import {
+  codes,
+  decider,
+  decision,
+  kind,
+  object,
+  outcome,
+  question,
+  time,
+  vote,
+} from "./decision-schema.ts";
+import type { ResponseSpec } from "./operation.ts";
 import type {
   ConversationJson,
   ConversationPart,
-  DeciderJson,
   DecisionJson,
   DeskUser,
+  KeyChangeJson,
   Page,
+  PersonJson,
 } from "./wire.ts";
 
-const decider = v.pipe(
-  v.looseObject({
-    kind: v.string(),
-    channel: v.exactOptional(v.string()),
-    name: v.exactOptional(v.string()),
-    auth: v.exactOptional(v.string()),
-    role: v.exactOptional(v.string()),
-    model: v.exactOptional(v.string()),
-    key: v.exactOptional(v.string()),
-    entry: v.exactOptional(v.string()),
-  }),
-  v.description("Who decided, as in the record: a person has `kind`, `channel` and `name`."),
-) satisfies v.GenericSchema<unknown, DeciderJson>;
-
-const time = v.pipe(v.string(), v.description("UTC, as in the record."));
-const digest = v.pipe(v.string(), v.description("SHA-256, in hexadecimal digits."));
-/** Any object. */
-const object = v.record(v.string(), v.any()) satisfies v.GenericSchema<unknown, JsonObject>;
-
-export const kind = v.picklist(DECISION_KINDS);
-
-const origin = v.variant("type", [
-  v.looseObject({
-    type: v.literal("builtin"),
-    confinement: v.pipe(
-      v.exactOptional(v.picklist(["sandbox", "none"])),
-      v.description("Of a tool that runs commands: how this one is confined."),
-    ),
-    network: v.pipe(
-      v.exactOptional(v.boolean()),
-      v.description("In the sandbox: whether it reaches other machines."),
-    ),
-    undo: v.pipe(
-      v.exactOptional(v.picklist(UNDO_FORECASTS)),
-      v.description(
-        "Of a tool that runs commands: whether what it changes can be undone. `git`: yes, except for files that Git ignores. All others: no.",
-      ),
-    ),
-  }),
-  v.looseObject({ type: v.literal("program") }),
-  v.looseObject({ type: v.literal("local"), command: v.string() }),
-  v.looseObject({
-    type: v.literal("mcp"),
-    server: v.string(),
-    tool: v.string(),
-    command: v.string(),
-  }),
-]);
-
-const source = v.variant("source", [
-  v.looseObject({ source: v.picklist(["assistant", "user"]) }),
-  v.looseObject({ source: v.picklist(["tool", "other"]), name: v.string() }),
-]);
-
-const codes = v.array(v.string());
-
-const decision = v.pipe(
-  v.looseObject({
-    workspace: v.string(),
-    conversation: v.string(),
-    id: v.string(),
-    kind,
-    tool: v.string(),
-    tool_call_id: v.exactOptional(v.string()),
-    question_id: v.pipe(
-      v.exactOptional(v.string()),
-      v.description("Of a question that a tool asked: the name that the tool gave it."),
-    ),
-    label: v.pipe(v.string(), v.description("Who asks, in words.")),
-    source: v.exactOptional(source),
-    origin: v.pipe(v.exactOptional(origin), v.description("Where the tool comes from.")),
-    folder: v.pipe(
-      v.exactOptional(v.string()),
-      v.description("Where the tool runs, relative to the workspace."),
-    ),
-    arguments: v.pipe(
-      v.exactOptional(object),
-      v.description("Of the call, exactly as it would run."),
-    ),
-    question: v.pipe(
-      v.looseObject({ text: v.string(), answer_type: v.any() }),
-      v.description("As in the record. Every decision can be put as a question."),
-    ),
-    acts: v.pipe(
-      v.boolean(),
-      v.description("A yes makes a tool run or change something: it takes the right `approve`."),
-    ),
-    digest: v.exactOptional(digest),
-    replaces: v.exactOptional(v.string()),
-    changed: v.pipe(
-      v.exactOptional(codes),
-      v.description("What has changed since it was decided before, such as `arguments`."),
-    ),
-    asked_at: time,
-    deadline: v.exactOptional(time),
-    for: v.pipe(v.exactOptional(v.string()), v.description("The only person who may decide.")),
-    for_any: v.pipe(
-      v.exactOptional(
-        v.array(v.union([v.object({ user: v.string() }), v.object({ role: v.string() })])),
-      ),
-      v.description("Several, of whom any may decide: people, and those who have a role."),
-    ),
-    terms: v.pipe(
-      v.exactOptional(
-        v.looseObject({
-          quorum: v.exactOptional(v.number()),
-          refusal: v.exactOptional(v.literal("counts")),
-          not_by: v.exactOptional(v.literal("asker")),
-          asker: v.exactOptional(v.string()),
-          proof: v.exactOptional(v.literal("signed")),
-          unknown: v.exactOptional(v.literal(true)),
-        }),
-      ),
-      v.description(
-        "What it takes besides: so many people who say the same, of whom none has started the turn, or a signature of each.",
-      ),
-    ),
-    votes: v.pipe(
-      v.exactOptional(
-        v.array(
-          v.looseObject({
-            by: decider,
-            decision: v.exactOptional(v.string()),
-            answer: v.exactOptional(v.any()),
-            note: v.exactOptional(v.string()),
-            at: time,
-          }),
-        ),
-      ),
-      v.description("What people have said so far who decide together."),
-    ),
-    result: v.pipe(
-      v.exactOptional(v.looseObject({ content: v.string(), is_error: v.boolean() })),
-      v.description("For a delivery that waits."),
-    ),
-    check: v.pipe(
-      v.exactOptional(v.string()),
-      v.description(
-        "For a call in doubt: what the tool's own check said. `done`, `not_done`, `unknown`, `failed` or `timed_out`.",
-      ),
-    ),
-    title: v.pipe(v.exactOptional(v.string()), v.description("Of the conversation.")),
-    is_live: v.pipe(
-      v.exactOptional(v.boolean()),
-      v.description("While it waits: whether a process waits for the answer."),
-    ),
-    outcome: v.pipe(
-      v.exactOptional(v.string()),
-      v.description(
-        "Absent while it is pending. `unanswered` if its turn went on, or ended, without an answer.",
-      ),
-    ),
-    answer: v.exactOptional(v.any()),
-    answered_by: v.exactOptional(decider),
-    answered_at: v.exactOptional(time),
-    answered_digest: v.pipe(v.exactOptional(digest), v.description("Of what was decided.")),
-    void: v.pipe(
-      v.exactOptional(codes),
-      v.description("It does not count, because these have changed since."),
-    ),
-  }),
-  v.description(
-    "A question, a permission, a delivery, or a call in doubt: it waits, or is on record.",
-  ),
-) satisfies v.GenericSchema<unknown, DecisionJson>;
+export { kind };
 
 const conversation = v.pipe(
   v.looseObject({
@@ -198,13 +44,23 @@ const error = v.looseObject({
   error: v.looseObject({
     code: v.pipe(v.string(), v.description("Does not change between versions.")),
     message: v.pipe(v.string(), v.description("For people.")),
+    reason: v.pipe(
+      v.exactOptional(v.string()),
+      v.description(
+        "For `does_not_fit` and `not_for_you`: the code of why the answer does not count.",
+      ),
+    ),
   }),
 });
 
 /** The schemas that the OpenAPI document refers to by name. */
-export const NAMED = { decision, conversation, decider, error };
+export const NAMED = { decision, question, vote, outcome, decider, conversation, error };
 
-const person = { name: v.string(), rights: v.array(v.picklist(RIGHTS)) };
+const person = {
+  id: v.exactOptional(v.string()),
+  name: v.string(),
+  rights: v.array(v.picklist(RIGHTS)),
+};
 
 export const challenge = v.object({ nonce: v.string() });
 export const session = v.object({
@@ -219,13 +75,48 @@ export const newLogin = v.object({
     v.description("The page takes it from the fragment of its address: `#login=…`."),
   ),
 });
-const known = { name: v.string(), roles: v.array(v.string()) };
+const id = v.pipe(v.string(), v.description("Never given to anyone else."));
+const known = { id: v.exactOptional(id), name: v.string(), roles: v.array(v.string()) };
+const keyChange = v.pipe(
+  v.looseObject({
+    at: v.string(),
+    what: v.string(),
+    person_id: v.string(),
+    name: v.string(),
+    by: v.pipe(
+      object,
+      v.description(
+        "`channel`: `cli` with an `os_user`, or `desk` with the `person_id` and `name` of who did it.",
+      ),
+    ),
+    key: v.exactOptional(v.string()),
+    key_type: v.exactOptional(v.string()),
+    rp_id: v.exactOptional(v.string()),
+    replaced: v.exactOptional(v.string()),
+    allowed_by: v.pipe(
+      v.exactOptional(v.string()),
+      v.description("`link`, or the id of the passkey that signed."),
+    ),
+  }),
+  v.description("A key was added, replaced or removed, as in `jp serve people log --format json`."),
+) satisfies v.GenericSchema<unknown, KeyChangeJson>;
+const confirmation = v.pipe(
+  v.exactOptional(v.union([v.string(), v.literal(false)])),
+  v.description(
+    "For an account that was made at the desk: when it was confirmed, or false. Until then, it decides nothing that names people.",
+  ),
+);
 export const me = v.object({
   ...person,
   known: v.pipe(
     v.exactOptional(
       v.object({
         ...known,
+        confirmed: confirmation,
+        is_owner: v.pipe(
+          v.exactOptional(v.boolean()),
+          v.description("Known by the OS user that runs the desk, not by a token."),
+        ),
         stands_in_for: v.pipe(
           v.exactOptional(v.array(v.object(known))),
           v.description("Those who are away now, and in whose place they decide."),
@@ -234,9 +125,17 @@ export const me = v.object({
     ),
     v.description("Who they are for what is for a role. Absent if no one knows them."),
   ),
-  decides_all: v.pipe(
+  no_people: v.pipe(
     v.exactOptional(v.boolean()),
-    v.description("No people are known, so that everyone may decide what is for a role."),
+    v.description("No people are known, so that what takes people waits."),
+  ),
+  owner_alone: v.pipe(
+    v.exactOptional(v.boolean()),
+    v.description("Then whoever uses the machine stands in for them."),
+  ),
+  key_changes: v.pipe(
+    v.exactOptional(v.array(keyChange)),
+    v.description("Changes of the caller's keys in the last 30 days, newest first."),
   ),
   runs: v.pipe(v.boolean(), v.description("Whether turns continue once they are answered.")),
 }) satisfies v.GenericSchema<unknown, DeskUser>;
@@ -245,9 +144,20 @@ export const people = v.object({
     v.object({
       ...person,
       roles: v.pipe(v.array(v.string()), v.description("What they decide for others.")),
+      made_by: v.pipe(
+        v.exactOptional(v.array(v.string())),
+        v.description(
+          "For an account that was made at the desk, the ids of its maker, of whoever made the maker at the desk, and so on.",
+        ),
+      ),
+      confirmed: confirmation,
+      may_confirm: v.pipe(
+        v.boolean(),
+        v.description("Whether it is not confirmed yet, and the caller may do so."),
+      ),
     }),
   ),
-});
+}) satisfies v.GenericSchema<unknown, { readonly items: readonly PersonJson[] }>;
 export const newPerson = v.object({ ...person, token: v.string() });
 export const passkey = v.object({
   id: v.pipe(v.string(), v.description("Of the credential, in base64url.")),
@@ -273,6 +183,8 @@ export const signingRequest = v.object({
   credentials: v.array(v.object({ id: v.string(), transports: v.array(v.string()) })),
 });
 export const removed = v.object({ type: v.literal("removed") });
+export const changed = v.object({ type: v.literal("changed") });
+export const confirmed = v.object({ type: v.literal("confirmed") });
 export const inquiryItem = decision;
 export const inquiries = pageOf(decision) satisfies v.GenericSchema<unknown, Page<DecisionJson>>;
 export const conversations = pageOf(conversation) satisfies v.GenericSchema<

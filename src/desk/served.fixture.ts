@@ -7,8 +7,8 @@ import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { FakeClock } from "../testing/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import { createKey, publicKeyOf, signText } from "./page/page-key.ts";
-import { openPeople } from "../people/index.ts";
-import type { Desk, DeskAnswerResult, InquiryRef, People, Person, ResumeResult } from "./port.ts";
+import { openPeople, type People } from "../people/index.ts";
+import type { Desk, DeskAnswerResult, InquiryRef, Person, ResumeResult } from "./port.ts";
 import { sessionsInMemory } from "./sessions.ts";
 import { type DeskService, serveDesk, type ServeDeskOptions } from "./server.ts";
 import {
@@ -157,7 +157,7 @@ class FakeDesk implements Desk {
       if (ref.digest === undefined) return { type: "digest_required" };
       if (ref.digest !== PENDING.digest) return { type: "changed", changed: ["arguments"] };
       if (typeof reply.answer !== "boolean") {
-        return { type: "refused", message: "Expected yes or no." };
+        return { type: "refused", code: "misfit", message: "Expected yes or no." };
       }
     }
     this.calls.push(reply);
@@ -216,7 +216,7 @@ export class ServedDesk {
   readonly clock = new FakeClock();
   /** The user's data folder. */
   readonly folder = temporaryFolder();
-  readonly people: People = openPeople(this.folder);
+  readonly people: People = openPeople(this.folder, { now: () => this.clock.now() });
   readonly problems: string[] = [];
   readonly audit: JsonObject[] = [];
   service!: DeskService;
@@ -324,6 +324,13 @@ export class ServedDesk {
 /** The headers that a page sends with what it got. */
 export function sessionOf({ json }: Received): { readonly authorization: string } {
   return { authorization: `Session ${json["token"] as string}` };
+}
+
+/** A text of a response. */
+export function textIn(json: JsonObject, field: string): string {
+  const text = json[field];
+  if (typeof text !== "string") throw new Error(`no ${field} in ${JSON.stringify(json)}`);
+  return text;
 }
 
 export function bearer(token: string): Record<string, string> {

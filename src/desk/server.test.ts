@@ -316,6 +316,17 @@ describe("a response", () => {
     },
   );
 
+  test.each(["/", "/api/v1/me", "/api/v1/openapi.json", "/nothing"])(
+    "names the build of the page, so that an open page of another one reloads: %s",
+    async (path) => {
+      const body = '<!doctype html><meta name="jp-build" content="0a1b2c3d" />';
+      const page = new Map([["/", { type: "text/html", body }]]);
+      const served = await ServedDesk.start({ page });
+      const { headers } = await served.send(path, {}, "");
+      expect(headers["jp-build"]).toBe("0a1b2c3d");
+    },
+  );
+
   test("has no headers from ids and names", async () => {
     counters("T-DESK-3");
     const served = await ServedDesk.start();

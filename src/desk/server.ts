@@ -35,9 +35,9 @@ import {
 } from "./http.ts";
 import { IdempotencyKeys } from "./idempotency.ts";
 import { type ApiParts, Gate, type Operation } from "./operation.ts";
-import { hashOf } from "../people/index.ts";
+import { hashOf, type PeopleLogEntry } from "../people/index.ts";
 import { Passkeys } from "./passkeys.ts";
-import type { Desk, People, Person } from "./port.ts";
+import type { Desk, PeopleReader, Person } from "./port.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** A file of the page. */
@@ -65,7 +65,7 @@ export interface DeskLimits extends ConnectionLimits {
 /** What the desk serves, to whom, and where. */
 export interface ServeDeskOptions {
   readonly desk: Desk;
-  readonly people: People;
+  readonly people: PeopleReader;
   /** Whoever uses a one-time login. */
   readonly owner: Person;
   /** Who has which roles. Without it, everyone may decide what is for a role. */
@@ -91,6 +91,8 @@ export interface ServeDeskOptions {
   readonly onProblem: (problem: string) => void;
   /** Called with a line of JSON about each login, logout and refused token. */
   readonly audit: (line: string) => void;
+  /** Called with what was logged when someone has changed their keys. */
+  readonly onKeyChange?: ((change: PeopleLogEntry) => void) | undefined;
   readonly limits?: Partial<DeskLimits>;
 }
 
@@ -147,12 +149,14 @@ export async function serveDesk(options: ServeDeskOptions): Promise<DeskService>
   const keys = new IdempotencyKeys(clock);
   const gate = new Gate(limits.requests);
   const passkeys = new Passkeys({ ...options, url: own[0] });
+  const build = findBuild(options.page);
   const answer = createListener(options, { ...options, access, events, keys, gate, passkeys });
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     if (isPipelined(request, response)) return void request.socket.destroy();
     open.set(response, once(response, "close"));
     response.once("close", () => open.delete(response));
     for (const [name, value] of PROTECTION) response.setHeader(name, value);
+    if (build !== undefined) response.setHeader("jp-build", build);
     const refusal = findRefusal(request, own);
     if (refusal !== undefined) refuse(response, refusal);
     else if (isNamed && isPageElsewhere(request, host)) redirect(response, `${origin}/`);
@@ -177,6 +181,12 @@ export async function serveDesk(options: ServeDeskOptions): Promise<DeskService>
       await Promise.all(closed);
     },
   };
+}
+
+/** The build that the page names. An open page of another one reloads. */
+function findBuild(page: ServeDeskOptions["page"]): string | undefined {
+  const html = Buffer.from(page.get("/")?.body ?? "").toString();
+  return /<meta name="jp-build" content="(\w+)"/.exec(html)?.[1];
 }
 
 /** Whether the page has a name that only this machine knows: no other desk has its storage in the browser. */

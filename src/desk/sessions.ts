@@ -14,7 +14,10 @@ import {
 export interface Session {
   /** A hash of its secret, and of what the secret is good for. */
   readonly key: string;
-  /** The hash of the token that was used to log in, or `OWNER` if it was a one-time login. */
+  /**
+   * The hash of the token that was used to log in, with how often that person's keys had changed: a later change ends the session. Or
+   * `OWNER` if it was a one-time login.
+   */
   readonly who: string;
   /** In milliseconds since 1970, like `Date.now()`. */
   readonly startedAt: number;

@@ -2,18 +2,19 @@
  * The JSON of the desk's API, as types. The server, the page and `DeskClient` share them, and the schemas of the OpenAPI
  * document are held to them. Keys are those of the record. Whatever else comes along is from a newer version.
  */
-import type { DecisionKind, TermsJson, VoteJson } from "../conversation/index.ts";
+import type { DecisionKind } from "../conversation/index.ts";
 import type { Right } from "../people/index.ts";
-import type { Addressee, InquirySource, ToolOrigin } from "../tool/index.ts";
-import type { Json, JsonObject } from "../util/index.ts";
+import type { DecisionJson } from "../render/index.ts";
+import type { JsonObject } from "../util/index.ts";
 
 export type { Right } from "../people/index.ts";
-
-/** What one of several people has said who decide together. */
-export type SaidJson = Omit<VoteJson, "by" | "at"> & {
-  readonly by: DeciderJson;
-  readonly at: string;
-};
+export type {
+  DeciderJson,
+  DecisionJson,
+  OutcomeJson,
+  QuestionJson,
+  VoteJson,
+} from "../render/index.ts";
 
 /** What came of an answer: it counts, or others have to say the same before anything is decided. */
 export type AnswerOutcome =
@@ -21,21 +22,64 @@ export type AnswerOutcome =
   | { readonly type: "counted"; readonly count: number; readonly quorum: number };
 
 /** Someone of the people file. */
-export interface KnownJson {
+export interface KnownJson extends IdentityJson {
+  /** Known by the OS user that runs the desk, not by a token. */
+  readonly is_owner?: boolean;
+  /** For an account that was made at the desk: when it was confirmed. Until then, it decides nothing that names people. */
+  readonly confirmed?: string | false;
+  /** Those who are away now, and in whose place they decide. */
+  readonly stands_in_for?: readonly IdentityJson[];
+}
+
+interface IdentityJson {
+  /** Never given to anyone else. */
+  readonly id?: string;
   readonly name: string;
   readonly roles: readonly string[];
-  /** Those who are away now, and in whose place they decide. */
-  readonly stands_in_for?: readonly { readonly name: string; readonly roles: readonly string[] }[];
+}
+
+/** Someone who may use the desk, for those who may administer. */
+export interface PersonJson extends IdentityJson {
+  readonly rights: readonly Right[];
+  /** The ids of the maker, of whoever made the maker, and so on, for an account that was made at the desk. */
+  readonly made_by?: readonly string[];
+  /** When an account that was made at the desk was confirmed. */
+  readonly confirmed?: string | false;
+  /** Whether the caller may confirm it. */
+  readonly may_confirm: boolean;
+}
+
+/** A change of someone's keys, as it is logged. */
+export interface KeyChangeJson {
+  readonly at: string;
+  /** `key_added`, `key_replaced` or `key_removed`. */
+  readonly what: string;
+  readonly name: string;
+  /** `channel`: `cli` with an `os_user`, or `desk` with the `person_id` and `name` of who did it. */
+  readonly by: JsonObject;
+  readonly key?: string;
+  readonly key_type?: string;
+  readonly rp_id?: string;
+  /** The key that the new one replaced. */
+  readonly replaced?: string;
+  /** `link`, or the id of the passkey that signed. */
+  readonly allowed_by?: string;
 }
 
 /** Who is calling. */
 export interface DeskUser {
+  /** Absent for the owner of the desk. */
+  readonly id?: string;
   readonly name: string;
   readonly rights: readonly Right[];
   /** Who they are where that has to be proven: for what is for a role. Absent if no one knows them. */
   readonly known?: KnownJson;
-  /** No people are known, so that everyone may decide what is for a role. */
-  readonly decides_all?: boolean;
+  /** No people are known, so that what takes people waits. */
+  readonly no_people?: boolean;
+  /** Then whoever uses the machine stands in for them. */
+  readonly owner_alone?: boolean;
+  /** Changes of their keys in the last 30 days, newest first. */
+  readonly key_changes?: readonly KeyChangeJson[];
   /** Whether the desk continues turns when everything they wait for is decided. */
   readonly runs: boolean;
 }
@@ -58,108 +102,6 @@ export interface InquiryAddress extends ConversationAddress {
   readonly asked_at?: string | undefined;
   /** What was read. An answer needs it, and counts for nothing else. */
   readonly digest?: string | undefined;
-}
-
-/** What was decided, and who did. Nothing while it waits. */
-export interface OutcomeJson {
-  /**
-   * `answered`, `redacted` or `cancelled` for a question, `approved`, `denied` or `edited` for anything else. Without an
-   * answer: `unanswered` if its turn went on or ended, and absent while it is pending.
-   */
-  readonly outcome?: string;
-  readonly answer?: Json;
-  /** The person did not choose one of the options. */
-  readonly other?: boolean;
-  readonly note?: string;
-  /** Why a model answered so. */
-  readonly answer_reason?: string;
-  /** The person's reason for a decision, or the code of why a question was cancelled. */
-  readonly reason?: string;
-  /** The code of why it was denied, other than by a person's no. */
-  readonly cause?: string;
-  readonly problem?: string;
-  /** The arguments that the call runs with instead. */
-  readonly edited_arguments?: JsonObject;
-  readonly answered_by?: DeciderJson;
-}
-
-/** A decision: a question, a permission, a delivery, or what to do with a call in doubt. It waits, or is on record. */
-export interface DecisionJson extends OutcomeJson {
-  readonly workspace: string;
-  readonly conversation: string;
-  readonly id: string;
-  readonly kind: DecisionKind;
-  readonly tool: string;
-  readonly tool_call_id?: string;
-  /** Of a question that a tool asked: the name that the tool gave it. */
-  readonly question_id?: string;
-  /** Who asks, in words: a tool, a server, `assistant` or `user`. For a question, `source` has it as in the record. */
-  readonly label: string;
-  readonly source?: InquirySource;
-  /** Where the tool comes from. Absent if an older version has asked, like `folder` and `digest`. */
-  readonly origin?: ToolOrigin;
-  /** Where the tool runs, relative to the workspace. */
-  readonly folder?: string;
-  /** Of the call, exactly as it would run. */
-  readonly arguments?: JsonObject;
-  /** What is asked, as in the record: every decision can be put as a question. */
-  readonly question: QuestionJson;
-  /** A yes makes a tool run or change something, and takes the right to approve. */
-  readonly acts: boolean;
-  readonly digest?: string;
-  /** The decision that this one replaces, and what has changed since: codes such as `arguments` or `file`. */
-  readonly replaces?: string;
-  readonly changed?: readonly string[];
-  readonly asked_at: string;
-  readonly deadline?: string;
-  /** The only person who may decide. */
-  readonly for?: string;
-  /** Several, of whom any may decide: people, and those who have a role. */
-  readonly for_any?: readonly Addressee[];
-  /** What it takes besides: several people, or someone else than whoever started the turn. */
-  readonly terms?: TermsJson;
-  /** What people have said so far who decide together. */
-  readonly votes?: readonly SaidJson[];
-  /** For a delivery that waits: what the tool returned. */
-  readonly result?: { readonly content: string; readonly is_error: boolean };
-  /** For a call in doubt: what the tool's own check said. A code: `done`, `not_done`, `unknown`, `failed` or `timed_out`. */
-  readonly check?: string;
-  /** The title of the conversation, if it has one. */
-  readonly title?: string;
-  /** While it waits: whether a process waits for the answer. Otherwise the turn has to be continued after it. */
-  readonly is_live?: boolean;
-  /** On record: the number of the turn, from 1. */
-  readonly turn?: number;
-  readonly answered_at?: string;
-  /** What was decided. With edited arguments it is another one than was asked about. */
-  readonly answered_digest?: string;
-  /** It does not count, because these have changed since: codes as in `changed`. */
-  readonly void?: readonly string[];
-  /** What a model made of the question, before it was left to a person. */
-  readonly escalation?: OutcomeJson;
-}
-
-/** As in the record. */
-export interface QuestionJson {
-  readonly text: string;
-  readonly context?: string;
-  readonly answer_type: Json;
-}
-
-/** Who decided, as in the record: `user`, `assistant`, `config` and the like, each with its own details. */
-export interface DeciderJson {
-  readonly kind: string;
-  /** How a person was reached, and who it was. */
-  readonly channel?: string;
-  readonly name?: string;
-  /** How it is known who they are, and the role in which they decided: for what is for a role. */
-  readonly auth?: string;
-  readonly role?: string;
-  readonly model?: string;
-  /** In the config. */
-  readonly key?: string;
-  /** In a file of answers. */
-  readonly entry?: string;
 }
 
 /** That something no longer waits, and why, if that is on record. */

@@ -4,7 +4,11 @@ import { findPaths, toParametersSchema } from "./parameters-schema.ts";
 import type { McpServers } from "../mcp/index.ts";
 import type { Confinement } from "../tool/index.ts";
 import { JpError, type JsonObject, loadModule } from "../util/index.ts";
-import { createBuiltinExecutor, type ShippedTool } from "./builtin/builtin-executor.ts";
+import {
+  createBuiltinExecutor,
+  declaredIds,
+  type ShippedTool,
+} from "./builtin/builtin-executor.ts";
 import type { LocalEnvironment } from "./local/local-executor.ts";
 import type { RunnableTool, ToolDescription } from "./port.ts";
 
@@ -47,6 +51,7 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
           ? tool.parameters
           : toParametersSchema(settings.parameters);
       const isAuxiliary = AUXILIARY.has(wanted);
+      const questionIds = declaredIds(shipped);
       return {
         description: { ...describe(settings, schema), ...(isAuxiliary && { isAuxiliary }) },
         executor: createBuiltinExecutor(tool, settings.name, settings),
@@ -61,6 +66,7 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
           };
         },
         isIdempotent: isReadOnly || tool.isIdempotent === true,
+        ...(questionIds !== undefined && { questionIds }),
         ...(effect !== undefined && { effect }),
         ...(shipped.argumentKinds !== undefined && { argumentKinds: shipped.argumentKinds }),
       };

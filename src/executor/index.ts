@@ -6,7 +6,11 @@ export {
   preloadValidator,
 } from "../json-schema/index.ts";
 export { createAskUser } from "./builtin/ask-user.ts";
-export { createBuiltinExecutor, type ShippedTool } from "./builtin/builtin-executor.ts";
+export {
+  createBuiltinExecutor,
+  declaredIds,
+  type ShippedTool,
+} from "./builtin/builtin-executor.ts";
 export { createDescribeTools, type FindDescription } from "./builtin/describe-tools.ts";
 export { changeBinding } from "./builtin/fs/consent.ts";
 export { preloadDiff, unifiedDiff } from "./builtin/fs/unified-diff.ts";
@@ -36,5 +40,4 @@ export type {
   ResultContent,
   RunnableTool,
   ToolDescription,
-  UnansweredReason,
 } from "./port.ts";

@@ -49,6 +49,8 @@ export interface AttemptRequest {
   readonly notes: Readonly<Record<string, string>>;
   /** The bindings of the questions that were answered, by question id. */
   readonly bindings?: Readonly<Record<string, string>>;
+  /** The ids of the answers that a person gave, and not config, a rule, a default or a model. */
+  readonly personAnswers?: readonly string[];
   /** How a model answered one of the `prompts`, by question id. */
   readonly replies?: Readonly<Record<string, ModelReply>>;
   /** The state that the tool gave with its questions, if another process has asked them. */
@@ -105,7 +107,7 @@ export interface NeedsInput {
   /** Aborted when the tool withdraws the questions: it then runs again without the answers. */
   readonly closed?: AbortSignal;
   /** Called if there is no answer, and therefore no further attempt. Must not throw. */
-  readonly onUnanswered?: (reason: UnansweredReason) => void;
+  readonly onUnanswered?: () => void;
 }
 
 /** Why the questions may not be asked. */
@@ -122,9 +124,6 @@ export interface RefusedQuestions {
   /** `interrupted`: the call that asked them has ended. */
   readonly reason: "interrupted" | "no_prompt_backend";
 }
-
-/** You cancelled the question, or it was never asked. */
-export type UnansweredReason = "cancelled" | "refused";
 
 /** Describes a tool to a model. Arguments are checked against its parameters. */
 export interface ToolDescription {
@@ -159,6 +158,8 @@ export interface RunnableTool {
   readonly describeSource: (args: JsonObject, options?: DescribeOptions) => Promise<ToolSource>;
   /** Running it twice does no harm, as far as the tool itself says. The config may say otherwise. */
   readonly isIdempotent?: boolean;
+  /** All questions that it asks, if it declares them. */
+  readonly questionIds?: readonly string[];
   /** What it does, as far as jp or the user knows. An MCP server is believed only that it destroys. */
   readonly effect?: ToolEffect;
   /** By JSON Pointer, without the indexes of lists: arguments that are more than text to whoever writes rules about them. */

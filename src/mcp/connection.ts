@@ -33,7 +33,7 @@ export interface ConnectionOptions {
   readonly onEnd: (failure: Failure) => void;
   /** Called when nothing of it is left running. */
   readonly onClosed: (connection: Connection) => void;
-  /** Called for a question that belongs to no call. It was declined. */
+  /** Called for a question that belongs to no call. It was cancelled. */
   readonly onUnscoped: (question: ServerQuestion) => void;
 }
 
@@ -93,7 +93,7 @@ export class Connection {
     this.#onEnd = options.onEnd;
     this.#onClosed = options.onClosed;
     this.#calls = new PendingCalls((question) => {
-      question.respond({ action: "decline" });
+      question.respond({ action: "cancel" });
       options.onUnscoped(question);
     });
     // The SDK's own handlers drop what they do not know, such as patterns and password formats.
@@ -211,7 +211,7 @@ export class Connection {
     withdrawn.addEventListener("abort", () => respond({ action: "cancel" }), { once: true });
     this.#calls.take({ key: String(id), method, params, withdrawn, respond });
     const response = await promise;
-    // Sampling has no other way to decline.
+    // Sampling has no other way to refuse.
     if (isSampling && "action" in response)
       throw new ProtocolError(SAMPLING_REJECTED, "Request rejected");
     return response;

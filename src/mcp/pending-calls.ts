@@ -22,11 +22,9 @@ export interface InputRequest {
 /** The answer to an input request. */
 export type InputResponse =
   | { readonly action: "accept"; readonly content?: JsonObject }
-  | Refusal
+  /** `decline` only if a person chose to refuse. Otherwise `cancel`: the prompt was closed, or no one was asked. */
+  | { readonly action: "decline" | "cancel" }
   | SamplingResponse;
-
-/** Declined by a person or a rule; cancelled if there was no decision. */
-export type Refusal = { readonly action: "decline" | "cancel" };
 
 /** From the requests in an `input_required` result. */
 export function toInputRequests(requests: Readonly<Record<string, unknown>>): InputRequest[] {

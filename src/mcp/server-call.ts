@@ -13,13 +13,7 @@ import {
   type JsonObject,
   MAX_TIMER_MS,
 } from "../util/index.ts";
-import type {
-  Caller,
-  InputRequest,
-  InputResponse,
-  Refusal,
-  ServerQuestion,
-} from "./pending-calls.ts";
+import type { Caller, InputRequest, InputResponse, ServerQuestion } from "./pending-calls.ts";
 import type { CallResult } from "./port.ts";
 
 /** One `tools/call` request. A call may need several. */
@@ -73,7 +67,7 @@ export interface ServerCallOptions {
   readonly clock: Clock;
   /** Failures are results for the model; throws only the signal's reason. */
   readonly send: (request: OutgoingRequest) => Promise<RequestEnd>;
-  /** Called for a question that came after the call had ended. It was refused. */
+  /** Called for a question that came after the call had ended. It was cancelled. */
   readonly onUnscoped: (request: InputRequest) => void;
 }
 
@@ -81,6 +75,8 @@ interface Pending {
   readonly requests: readonly InputRequest[];
   readonly settle: (responses: ReadonlyMap<string, InputResponse>) => void;
 }
+
+const CANCELLED: InputResponse = { action: "cancel" };
 
 /** How often in a row, and how soon, a server may ask for a retry without asking anything else. */
 const MAX_RETRIES = 10;
@@ -146,13 +142,13 @@ export class ServerCall {
     this.#pending = undefined;
   }
 
-  /** Cancels the call. An open question is refused first. */
-  cancel(action: Refusal["action"]): void {
+  /** Cancels the call. An open question is cancelled first. */
+  cancel(): void {
     this.#isCancelled = true;
     this.#unfollow();
-    this.#refuse(action);
+    this.#cancelQuestions();
     const abort = () => this.#control.abort(new Error("the call was cancelled"));
-    // The refusal goes out first: a server may ignore responses to a cancelled call.
+    // The response goes out first: a server may ignore responses to a cancelled call.
     if (this.#isSent) setImmediate(abort);
     else abort();
   }
@@ -171,7 +167,7 @@ export class ServerCall {
       switch (end.type) {
         case "success":
         case "error":
-          this.#refuse("cancel");
+          this.#cancelQuestions();
           return end;
         case "url_required":
           return this.#askToVisit(end.requests);
@@ -198,7 +194,7 @@ export class ServerCall {
       onQuestion: (question) => {
         this.#arrived.push(question);
         question.withdrawn.addEventListener("abort", () => this.#drop(question), { once: true });
-        if (this.#isCancelled) this.#refuse("cancel");
+        if (this.#isCancelled) this.#cancelQuestions();
         else this.#arrival.resolve(undefined);
       },
       ...(this.#onProgress !== undefined && {
@@ -231,7 +227,7 @@ export class ServerCall {
       isPrerequisite: false,
       closed: AbortSignal.any([ended.signal, withdrawn]),
     };
-    return this.#ask(asks, (responses) => respond(responses.get(key) ?? { action: "cancel" }));
+    return this.#ask(asks, (responses) => respond(responses.get(key) ?? CANCELLED));
   }
 
   #askForInput(requests: readonly InputRequest[], requestState: string | undefined): CallStep {
@@ -244,9 +240,12 @@ export class ServerCall {
 
   #askToVisit(requests: readonly InputRequest[]): CallStep {
     return this.#ask({ type: "asks", requests, isPrerequisite: true }, (responses) => {
-      const isDone = requests.every(({ key }) => isAccepted(responses.get(key)));
-      if (isDone) return;
-      const content = `${this.#options.failure}: the user declined to visit the URL it requires.`;
+      const actions = requests.map(({ key }) => actionOf(responses.get(key)));
+      if (actions.every((action) => action === "accept")) return;
+      const problem = actions.includes("decline")
+        ? "the user declined to visit the URL it requires"
+        : "the URL it requires was not visited";
+      const content = `${this.#options.failure}: ${problem}.`;
       this.#request = Promise.resolve({ type: "error", content });
     });
   }
@@ -259,23 +258,23 @@ export class ServerCall {
   #fail(content: string): CallResult {
     this.#failure = { type: "error", content };
     this.#isCancelled = true;
-    this.#refuse("cancel");
+    this.#cancelQuestions();
     this.#control.abort(new Error("the call was ended"));
     return this.#failure;
   }
 
-  #refuse(action: Refusal["action"]): void {
+  #cancelQuestions(): void {
     const { requests = [] } = this.#pending ?? {};
-    this.answer(new Map(requests.map(({ key }) => [key, { action }])));
+    this.answer(new Map(requests.map(({ key }) => [key, CANCELLED])));
     for (const question of this.#arrived.splice(0)) {
-      question.respond({ action });
+      question.respond(CANCELLED);
       this.#options.onUnscoped(question);
     }
   }
 
   #follow(signal: AbortSignal): void {
     this.#unfollow();
-    const onAbort = () => this.cancel("cancel");
+    const onAbort = () => this.cancel();
     signal.addEventListener("abort", onAbort, { once: true });
     this.#unfollow = () => signal.removeEventListener("abort", onAbort);
     if (signal.aborted) onAbort();
@@ -286,8 +285,8 @@ function toRetry(requestState: string | undefined) {
   return requestState === undefined ? {} : { requestState };
 }
 
-function isAccepted(response: InputResponse | undefined): boolean {
-  return response !== undefined && "action" in response && response.action === "accept";
+function actionOf(response: InputResponse | undefined) {
+  return response !== undefined && "action" in response ? response.action : undefined;
 }
 
 /** A time limit that can be paused. */

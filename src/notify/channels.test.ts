@@ -10,8 +10,8 @@ import { counters } from "../../test/security/threats.ts";
 import type { ChannelSettings, EmailChannel } from "../config/index.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { type Channel, openChannels, PermanentError } from "./channels.ts";
-import { composeMessage, type WaitingItem } from "./message.ts";
-import { waitingItem } from "./waiting-item.fixture.ts";
+import { composeMessage } from "./message.ts";
+import { asking, pendingNotice } from "./pending-notice.fixture.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const PASSWORD = "correct horse battery staple";
@@ -27,9 +27,9 @@ function open(settings: ChannelSettings, variables: Record<string, string> = VAR
   return channel;
 }
 
-function message(fields: Partial<WaitingItem> = {}) {
+function message(fields: Parameters<typeof pendingNotice>[0] = {}) {
   const link = "https://desk.example";
-  return composeMessage([waitingItem(fields)], { content: "question", link, now: new Date() });
+  return composeMessage([pendingNotice(fields)], { content: "question", link, now: new Date() });
 }
 
 const running = new AbortController().signal;
@@ -61,7 +61,7 @@ describe("a command", () => {
   test("gets the JSON on standard input and the rest in its environment, without a shell", async () => {
     counters("T-NOTE-3");
     const file = path.join(temporaryFolder(), "got.json");
-    const sent = message({ text: 'Sure?"; $(touch y)\u0000\u001b[2J' });
+    const sent = message({ question: asking('Sure?"; $(touch y)\u0000\u001b[2J') });
     await open(program(file)).send(sent, running);
     const { input, env, args } = JSON.parse(readFileSync(file, "utf8")) as Got;
     expect([JSON.parse(input), env["JP_NOTIFY_TITLE"], env["JP_NOTIFY_LINK"], args]).toEqual([
@@ -145,7 +145,7 @@ describe("a webhook", () => {
   test("is posted JSON that its receiver can verify, with an id that a repetition keeps", async () => {
     counters("T-NOTE-4");
     const { received, host } = await receiver();
-    const sent = message({ text: "Deploy? ä 🚀 \ud800" });
+    const sent = message({ question: asking("Deploy? ä 🚀 \ud800") });
     const channel = open(webhook(host));
     await channel.send(sent, running);
     await channel.send(sent, running);
@@ -304,7 +304,7 @@ describe("an e-mail", () => {
     counters("T-NOTE-3");
     const { mails, port } = await mailServer();
     const hostile = "x\r\nBcc: eve@example.org\r\n\r\n.\r\nRCPT TO:<eve@example.org>\r\n\u001b[2J";
-    const sent = message({ text: hostile, title: hostile, tool: hostile });
+    const sent = message({ question: asking(hostile), title: hostile, tool: hostile });
     await open(emailSettings(port)).send(sent, running);
     const [{ head, recipients } = NO_MAIL] = mails;
     expect([mails.length, recipients, /eve/.test(head)]).toEqual([

@@ -1,7 +1,8 @@
 export { type Channel, type ChannelMachine, openChannels } from "./channels.ts";
-export type { WaitingItem } from "./message.ts";
+export type { ChangedKey, PendingNotice } from "./message.ts";
 export {
-  type ChannelTest,
+  announceOnce,
+  type ChannelResult,
   createNotifier,
   type Notifier,
   type NotifierOptions,

@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { composeMessage, type MessageOptions, type WaitingItem } from "./message.ts";
-import { waitingItem } from "./waiting-item.fixture.ts";
+import {
+  type ChangedKey,
+  composeKeyMessage,
+  composeMessage,
+  type MessageOptions,
+  type PendingNotice,
+} from "./message.ts";
+import { asking, pendingNotice } from "./pending-notice.fixture.ts";
 
 const OPTIONS: MessageOptions = {
   content: "title",
@@ -12,7 +18,7 @@ const LINK = "https://desk.example/#/inquiries/jp-c17673232450/call_1.sure.1";
 
 describe("a message", () => {
   test("names who asks and in which conversation, and links to the question", () => {
-    expect(composeMessage([waitingItem()], OPTIONS)).toEqual({
+    expect(composeMessage([pendingNotice()], OPTIONS)).toEqual({
       id: expect.stringMatching(/^msg_[\w-]{43}$/),
       title: "jp: 1 question is waiting",
       text: `deploy asks a question, in "Ship version 2".\n${LINK}`,
@@ -40,12 +46,12 @@ describe("a message", () => {
   });
 
   test("has the text of the question if the config allows it, and still nothing else of it", () => {
-    const { text, json } = composeMessage([waitingItem()], { ...OPTIONS, content: "question" });
+    const { text, json } = composeMessage([pendingNotice()], { ...OPTIONS, content: "question" });
     expect([text, json]).toEqual([
       `deploy asks a question, in "Ship version 2".\nDeploy to production?\n${LINK}`,
       expect.objectContaining({
         data: expect.objectContaining({
-          items: [expect.objectContaining({ text: "Deploy to production?" })],
+          items: [expect.objectContaining({ question: { text: "Deploy to production?" } })],
         }),
       }),
     ]);
@@ -53,7 +59,7 @@ describe("a message", () => {
 
   test("stays short, and links to the inbox, if the id of a question is very long", () => {
     counters("T-NOTE-3");
-    const items = Array.from({ length: 10 }, () => waitingItem({ id: "x".repeat(1 << 20) }));
+    const items = Array.from({ length: 10 }, () => pendingNotice({ id: "x".repeat(1 << 20) }));
     const { text, json, link } = composeMessage(items.slice(0, 1), OPTIONS);
     expect(link).toBe("https://desk.example/");
     expect(text.length + JSON.stringify(json).length).toBeLessThan(2000);
@@ -62,7 +68,7 @@ describe("a message", () => {
 
   test("has only the number of questions and a link to the inbox without content", () => {
     counters("T-NOTE-2");
-    expect(composeMessage([waitingItem()], { ...OPTIONS, content: "none" })).toEqual({
+    expect(composeMessage([pendingNotice()], { ...OPTIONS, content: "none" })).toEqual({
       id: expect.any(String),
       title: "jp: 1 question is waiting",
       text: "https://desk.example/",
@@ -76,7 +82,7 @@ describe("a message", () => {
   });
 
   test("has no links without the address of a desk", () => {
-    const message = composeMessage([waitingItem()], { ...OPTIONS, link: undefined });
+    const message = composeMessage([pendingNotice()], { ...OPTIONS, link: undefined });
     expect([message.link, message.text]).toEqual([
       undefined,
       'deploy asks a question, in "Ship version 2".',
@@ -87,7 +93,7 @@ describe("a message", () => {
     "never has arguments, context, defaults or folders: content %j",
     (content) => {
       counters("T-NOTE-2");
-      const sent = JSON.stringify(composeMessage([waitingItem()], { ...OPTIONS, content }));
+      const sent = JSON.stringify(composeMessage([pendingNotice()], { ...OPTIONS, content }));
       const secret = ["the whole diff", "the default answer", "an argument", "/home/ada"];
       expect(secret.filter((text) => sent.includes(text))).toEqual([]);
     },
@@ -95,10 +101,10 @@ describe("a message", () => {
 
   test("counts several questions, and links to the inbox and to each", () => {
     const items = [
-      waitingItem(),
-      waitingItem({ id: "b", kind: "permission", title: "" }),
-      waitingItem({ id: "c", kind: "delivery" }),
-      waitingItem({ id: "d", kind: "in_doubt" }),
+      pendingNotice(),
+      pendingNotice({ id: "b", kind: "permission", title: "" }),
+      pendingNotice({ id: "c", kind: "delivery" }),
+      pendingNotice({ id: "d", kind: "in_doubt" }),
     ];
     const { title, link, text } = composeMessage(items, OPTIONS);
     expect([title, link, text.split("\n\n")]).toEqual([
@@ -120,7 +126,7 @@ describe("a message", () => {
     counters("T-NOTE-3");
     const long = "x".repeat(1_000_000);
     const items = Array.from({ length: 1000 }, (_, index) =>
-      waitingItem({ id: `q${index}`, text: long, title: long, tool: long }),
+      pendingNotice({ id: `q${index}`, question: asking(long), title: long, tool: long }),
     );
     const { title, text, json } = composeMessage(items, { ...OPTIONS, content: "question" });
     expect([
@@ -133,10 +139,10 @@ describe("a message", () => {
 
   test("shows control characters and line breaks of names instead of acting on them", () => {
     counters("T-NOTE-3");
-    const item = waitingItem({
+    const item = pendingNotice({
       tool: "deploy\r\nBcc: eve@example.org",
       title: "Ship\n\u001b[2Jit\u202e",
-      text: "Deploy?\r\n.\r\nQUIT\u0000\u2028",
+      question: asking("Deploy?\r\n.\r\nQUIT\u0000\u2028"),
     });
     expect(composeMessage([item], { ...OPTIONS, content: "question" }).text).toBe(
       'deploy Bcc: eve@example.org asks a question, in "Ship ␛[2Jit<U+202E>".\n' +
@@ -146,20 +152,62 @@ describe("a message", () => {
 
   test("has a link that no id can leave", () => {
     counters("T-NOTE-3");
-    const item = waitingItem({ id: "a/../b?c#d e\n\ud800", conversation: "jp-c1" });
+    const item = pendingNotice({ id: "a/../b?c#d e\n\ud800", conversation: "jp-c1" });
     expect(composeMessage([item], OPTIONS).link).toBe(
       "https://desk.example/#/inquiries/jp-c1/a%2F..%2Fb%3Fc%23d%20e%0A%EF%BF%BD",
     );
   });
 
   test("has the same id for the same questions, and another for others", () => {
-    const asked = waitingItem();
-    const again = waitingItem({ asked_at: "2026-01-02T05:00:00.000Z" });
-    const ids = [idOf(asked), idOf(waitingItem()), idOf(again), idOf(asked, again)];
+    const asked = pendingNotice();
+    const again = pendingNotice({ asked_at: "2026-01-02T05:00:00.000Z" });
+    const ids = [idOf(asked), idOf(pendingNotice()), idOf(again), idOf(asked, again)];
     expect([ids[0] === ids[1], new Set(ids).size]).toEqual([true, 3]);
   });
 });
 
-function idOf(...items: readonly WaitingItem[]): string {
+function idOf(...items: readonly PendingNotice[]): string {
   return composeMessage(items, OPTIONS).id;
 }
+
+describe("a message about keys", () => {
+  const CHANGE: ChangedKey = {
+    at: "2026-01-02T03:04:05.678Z",
+    what: "key_added",
+    person_id: "p_1",
+    name: "ada\u202e\nBcc: eve",
+    by: { channel: "desk", person_id: "p_1", name: "ada" },
+    key: "Y3JlZGVudGlhbA",
+    key_type: "passkey",
+    rp_id: "desk.example",
+    allowed_by: "link",
+    secret: "x",
+  };
+
+  test("says whose they are, what was done, and what allowed it", () => {
+    counters("T-NOTE-3");
+    const { title, text, link, json } = composeKeyMessage(CHANGE, OPTIONS);
+    expect([title, link, json["type"]]).toEqual([
+      "jp: someone's keys have changed",
+      "https://desk.example/",
+      "people.key_changed",
+    ]);
+    expect(text.split("\n")).toHaveLength(3);
+    expect(text).toContain("passkey Y3JlZGVu added at the desk by ada, allowed by a link.");
+    expect(json["data"]).toMatchObject({
+      what: "key_added",
+      key: CHANGE["key"],
+      rp_id: "desk.example",
+    });
+    expect(JSON.stringify(json)).not.toContain("secret");
+  });
+
+  test("does not say whose they are if the config does not allow it", () => {
+    counters("T-NOTE-2");
+    const { text, json } = composeKeyMessage(CHANGE, { ...OPTIONS, content: "none" });
+    expect([text, json["data"]]).toEqual([
+      "jp: someone's keys have changed\nhttps://desk.example/",
+      { link: "https://desk.example/" },
+    ]);
+  });
+});

@@ -4,18 +4,25 @@
  */
 import { createHash, randomUUID } from "node:crypto";
 import type { NotifySettings } from "../config/index.ts";
-import { neutralize, oneLine } from "../render/index.ts";
+import { type DecisionJson, describePeopleChange, neutralize, oneLine } from "../render/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
-/** Something that waits for a person, as the desk lists it. Fields that are not named here are never sent. */
-export interface WaitingItem extends JsonObject {
-  readonly workspace: string;
-  readonly conversation: string;
-  readonly id: string;
-  readonly kind: "question" | "permission" | "delivery" | "in_doubt";
-  readonly tool: string;
-  readonly text: string;
-  readonly asked_at: string;
+/** A pending decision. Fields that are not named here are never sent. */
+export interface PendingNotice extends Pick<
+  DecisionJson,
+  "workspace" | "conversation" | "title" | "id" | "kind" | "tool" | "asked_at"
+> {
+  readonly question: Pick<DecisionJson["question"], "text">;
+}
+
+/** A change of the keys with which someone signs, as it is logged. Fields that are not named here are never sent. */
+export interface ChangedKey extends JsonObject {
+  readonly at: string;
+  /** A code: `key_added`, `key_replaced` or `key_removed`. */
+  readonly what: string;
+  readonly person_id: string;
+  readonly name: string;
+  readonly by: JsonObject;
 }
 
 /** One notification, as every channel sends it. */
@@ -46,7 +53,7 @@ const MAX_TEXT_LENGTH = 1000;
 
 /** `items` are at least one, oldest first. */
 export function composeMessage(
-  items: readonly WaitingItem[],
+  items: readonly PendingNotice[],
   options: MessageOptions,
 ): Notification {
   const { content, link: origin, now } = options;
@@ -76,6 +83,31 @@ export function composeMessage(
   };
 }
 
+/** Tells of a change that may not be the person's own. With `notify.content = "none"`, it does not say whose keys they are. */
+export function composeKeyMessage(
+  change: ChangedKey,
+  { content, link: origin, now }: MessageOptions,
+): Notification {
+  const { at, what, person_id, by, key, key_type, rp_id, replaced, allowed_by } = change;
+  const link = origin && `${origin}/`;
+  const shown = { at, what, person_id, name: name(change.name), by };
+  const data = {
+    ...(content !== "none" && { ...shown, key, key_type, rp_id, replaced, allowed_by }),
+    ...(link !== undefined && { link }),
+  };
+  const title = "jp: someone's keys have changed";
+  const words = `${name(change.name)}: ${name(describePeopleChange(change))}.`;
+  const advice = "If they did not do this, remove the key: jp serve people key rm";
+  const lines = content === "none" ? [title] : [words, advice];
+  return {
+    id: `msg_${createHash("sha256").update(JSON.stringify(change)).digest("base64url")}`,
+    title,
+    text: [...lines, ...(link === undefined ? [] : [link])].join("\n"),
+    ...(link !== undefined && { link }),
+    json: { type: "people.key_changed", timestamp: now.toISOString(), data },
+  };
+}
+
 /** Shows that a channel works, without any question. */
 export function composeTestMessage(now: Date): Notification {
   const text = "This is a test. jp will notify you this way when a question is waiting.";
@@ -92,17 +124,20 @@ export function itemKey({
   workspace,
   conversation,
   id,
-}: Pick<WaitingItem, "workspace" | "conversation" | "id">): string {
+}: Pick<PendingNotice, "workspace" | "conversation" | "id">): string {
   return JSON.stringify([workspace, conversation, id]);
 }
 
-function idOf(items: readonly WaitingItem[]): string {
+function idOf(items: readonly PendingNotice[]): string {
   const keys = items.map((item) => [itemKey(item), item.asked_at]);
   return `msg_${createHash("sha256").update(JSON.stringify(keys)).digest("base64url")}`;
 }
 
 /** The page reads it from the fragment, which a browser does not send: opening it changes nothing. */
-function linkTo({ conversation, id }: WaitingItem, origin: string | undefined): string | undefined {
+function linkTo(
+  { conversation, id }: PendingNotice,
+  origin: string | undefined,
+): string | undefined {
   if (origin === undefined) return undefined;
   // Models and providers choose ids: a long one must not keep a message from being sent.
   if (id.length > MAX_ID_LENGTH) return `${origin}/`;
@@ -110,7 +145,8 @@ function linkTo({ conversation, id }: WaitingItem, origin: string | undefined): 
   return `${origin}/#/inquiries/${path.join("/")}`;
 }
 
-function itemToJson(item: WaitingItem, { content, link: origin }: MessageOptions): JsonObject {
+/** The decision's own fields, and the link. */
+function itemToJson(item: PendingNotice, { content, link: origin }: MessageOptions): JsonObject {
   const { kind, conversation, id, asked_at } = item;
   const title = titleOf(item);
   const link = linkTo(item, origin);
@@ -121,19 +157,19 @@ function itemToJson(item: WaitingItem, { content, link: origin }: MessageOptions
     ...(title !== undefined && { title }),
     id: truncate(id, MAX_ID_LENGTH),
     asked_at,
-    ...(content === "question" && { text: textOf(item) }),
+    ...(content === "question" && { question: { text: textOf(item) } }),
     ...(link !== undefined && { link }),
   };
 }
 
-const PHRASES: Readonly<Record<WaitingItem["kind"], string>> = {
+const PHRASES: Readonly<Record<PendingNotice["kind"], string>> = {
   question: "asks a question",
   permission: "needs permission to run",
   delivery: "has a result for you to approve",
   in_doubt: "may or may not have run",
 };
 
-function describeItem(item: WaitingItem, { content, link: origin }: MessageOptions): string {
+function describeItem(item: PendingNotice, { content, link: origin }: MessageOptions): string {
   const title = titleOf(item);
   const place = title === undefined ? name(item.conversation) : `"${title}"`;
   const lines = [
@@ -145,16 +181,16 @@ function describeItem(item: WaitingItem, { content, link: origin }: MessageOptio
 }
 
 /** The title of the conversation, if it has one. */
-function titleOf({ title }: WaitingItem): string | undefined {
-  return typeof title === "string" && title !== "" ? name(title) : undefined;
+function titleOf({ title = "" }: PendingNotice): string | undefined {
+  return title === "" ? undefined : name(title);
 }
 
 function name(text: string): string {
   return oneLine(truncate(text, MAX_NAME_LENGTH));
 }
 
-function textOf({ text }: WaitingItem): string {
-  return neutralize(truncate(text, MAX_TEXT_LENGTH));
+function textOf({ question }: PendingNotice): string {
+  return neutralize(truncate(question.text, MAX_TEXT_LENGTH));
 }
 
 function truncate(text: string, length: number): string {

@@ -4,7 +4,7 @@ import { FakeClock } from "../testing/index.ts";
 import { type Channel, PermanentError } from "./channels.ts";
 import type { Notification } from "./message.ts";
 import { createNotifier } from "./notifier.ts";
-import { waitingItem } from "./waiting-item.fixture.ts";
+import { pendingNotice } from "./pending-notice.fixture.ts";
 
 const SETTINGS: NotifySettings = { content: "title", debounceMs: 10_000, channels: [] };
 
@@ -67,12 +67,35 @@ describe("a notifier", () => {
     expect([loaded, problems]).toEqual([["loaded"], []]);
   });
 
+  test("tells of a change of keys at once, each in a message of its own, and again if that fails", async () => {
+    const channel = new KeepingChannel(...busy(1));
+    const { notifier, pass } = started(channel);
+    const change = {
+      at: "2026-01-02T03:04:05.678Z",
+      what: "key_added",
+      person_id: "p_1",
+      name: "ada",
+      by: { channel: "cli", os_user: "root" },
+    };
+    notifier.announce(change);
+    notifier.announce({ ...change, what: "key_removed" });
+    notifier.notify([pendingNotice()]);
+    await pass(0);
+    const KEYS = "jp: someone's keys have changed";
+    const first = [...channel.titles];
+    await pass(15);
+    await pass(0);
+    await pass(10);
+    expect([first, channel.titles]).toEqual([[KEYS], [KEYS, KEYS, KEYS, ONE]]);
+    expect(channel.messages[0]?.id).toBe(channel.messages[1]?.id);
+  });
+
   test("collects the questions of a few seconds in one notification", async () => {
     const channel = new KeepingChannel();
     const { notifier, pass } = started(channel);
-    notifier.notify([waitingItem({ id: "a" })]);
+    notifier.notify([pendingNotice({ id: "a" })]);
     await pass(9);
-    notifier.notify([waitingItem({ id: "b" })]);
+    notifier.notify([pendingNotice({ id: "b" })]);
     const before = channel.titles.length;
     await pass(1);
     expect([before, channel.titles]).toEqual([0, [TWO]]);
@@ -81,7 +104,7 @@ describe("a notifier", () => {
   test("links to the server's address unless the config has another", async () => {
     const channel = new KeepingChannel();
     const { notifier, pass } = started(channel);
-    notifier.notify([waitingItem({ id: "a" })]);
+    notifier.notify([pendingNotice({ id: "a" })]);
     await pass(10);
     expect(channel.messages.map(({ link }) => link)).toEqual([
       "http://127.0.0.1:1234/#/inquiries/jp-c17673232450/a",
@@ -91,11 +114,11 @@ describe("a notifier", () => {
   test("does not announce a question that was answered meanwhile", async () => {
     const channel = new KeepingChannel();
     const { notifier, pass, clock } = started(channel);
-    notifier.notify([waitingItem({ id: "a" }), waitingItem({ id: "b" })]);
-    notifier.withdraw(waitingItem({ id: "a" }));
+    notifier.notify([pendingNotice({ id: "a" }), pendingNotice({ id: "b" })]);
+    notifier.withdraw(pendingNotice({ id: "a" }));
     await pass(10);
-    notifier.notify([waitingItem({ id: "c" })]);
-    notifier.withdraw(waitingItem({ id: "c" }));
+    notifier.notify([pendingNotice({ id: "c" })]);
+    notifier.withdraw(pendingNotice({ id: "c" }));
     await pass(10);
     expect([channel.titles, clock.sleepers]).toEqual([[ONE], 0]);
   });
@@ -108,7 +131,7 @@ describe("a notifier", () => {
       "2026-01-02T00:00:00Z",
       "2026-01-03T00:00:00Z",
     ]) {
-      notifier.notify([waitingItem({ asked_at })]);
+      notifier.notify([pendingNotice({ asked_at })]);
       await pass(10);
     }
     expect(channel.titles).toEqual([ONE, ONE]);
@@ -125,9 +148,9 @@ describe("a notifier", () => {
       },
     };
     const { notifier, pass } = started(slow);
-    notifier.notify([waitingItem({ id: "a" })]);
+    notifier.notify([pendingNotice({ id: "a" })]);
     await pass(10);
-    notifier.notify([waitingItem({ id: "b" })]);
+    notifier.notify([pendingNotice({ id: "b" })]);
     sent.resolve();
     await pass(0);
     await pass(10);
@@ -139,7 +162,7 @@ describe("a channel that fails", () => {
   test("is tried five times in ten minutes, with the same message, and then given up", async () => {
     const channel = new KeepingChannel(...busy(5));
     const { notifier, pass, problems, clock } = started(channel);
-    notifier.notify([waitingItem()]);
+    notifier.notify([pendingNotice()]);
     const counts: number[] = [];
     for (const seconds of [10, 14, 1, 59, 1, 179, 1, 359, 1, 9999]) {
       await pass(seconds);
@@ -163,9 +186,9 @@ describe("a channel that fails", () => {
   test("works again with the next question", async () => {
     const channel = new KeepingChannel(...busy(5));
     const { notifier, pass } = started(channel);
-    notifier.notify([waitingItem({ id: "a" })]);
+    notifier.notify([pendingNotice({ id: "a" })]);
     for (const seconds of [10, 15, 60, 180, 360]) await pass(seconds);
-    notifier.notify([waitingItem({ id: "b" })]);
+    notifier.notify([pendingNotice({ id: "b" })]);
     await pass(10);
     expect(channel.messages.map(({ link }) => link?.at(-1))).toEqual("aaaaab".split(""));
   });
@@ -173,11 +196,11 @@ describe("a channel that fails", () => {
   test("announces new questions with its next attempt, and leaves out answered ones", async () => {
     const channel = new KeepingChannel(...busy(2));
     const { notifier, pass } = started(channel);
-    notifier.notify([waitingItem({ id: "a" })]);
+    notifier.notify([pendingNotice({ id: "a" })]);
     await pass(10);
-    notifier.notify([waitingItem({ id: "b" })]);
+    notifier.notify([pendingNotice({ id: "b" })]);
     await pass(15);
-    notifier.withdraw(waitingItem({ id: "a" }));
+    notifier.withdraw(pendingNotice({ id: "a" }));
     await pass(60);
     expect(channel.titles).toEqual([ONE, TWO, ONE]);
   });
@@ -185,9 +208,9 @@ describe("a channel that fails", () => {
   test("sends nothing more once everything is answered", async () => {
     const channel = new KeepingChannel(...busy(1));
     const { notifier, pass, clock } = started(channel);
-    notifier.notify([waitingItem()]);
+    notifier.notify([pendingNotice()]);
     await pass(10);
-    notifier.withdraw(waitingItem());
+    notifier.withdraw(pendingNotice());
     await pass(15);
     expect([channel.titles.length, clock.sleepers]).toEqual([1, 0]);
   });
@@ -195,7 +218,7 @@ describe("a channel that fails", () => {
   test("is not tried again if it would fail in the same way", async () => {
     const channel = new KeepingChannel(new PermanentError("No secret."));
     const { notifier, pass, problems, clock } = started(channel);
-    notifier.notify([waitingItem()]);
+    notifier.notify([pendingNotice()]);
     await pass(10);
     expect([problems, clock.sleepers]).toEqual([
       ["Cannot notify by webhook: No secret. jp gives up."],
@@ -206,14 +229,14 @@ describe("a channel that fails", () => {
   test("does not hold up another channel", async () => {
     const [broken, working] = [new KeepingChannel(...busy(5)), new KeepingChannel()];
     const { notifier, pass } = started(broken, working);
-    notifier.notify([waitingItem()]);
+    notifier.notify([pendingNotice()]);
     await pass(10);
     expect(working.titles).toEqual([ONE]);
   });
 
   test("has half a minute", async () => {
     const { notifier, pass, problems } = started({ name: "command", send: untilAborted });
-    notifier.notify([waitingItem()]);
+    notifier.notify([pendingNotice()]);
     await pass(10);
     await pass(29);
     const before = problems.length;
@@ -227,7 +250,7 @@ describe("a channel that fails", () => {
   test("cannot forge lines with what it reports", async () => {
     const channel = new KeepingChannel(new PermanentError("535 no\njp: all is well\u001b[2J"));
     const { notifier, pass, problems } = started(channel);
-    notifier.notify([waitingItem()]);
+    notifier.notify([pendingNotice()]);
     await pass(10);
     expect(problems).toEqual([
       "Cannot notify by webhook: 535 no jp: all is well␛[2J. jp gives up.",
@@ -239,16 +262,16 @@ describe("closing a notifier", () => {
   test("drops what was not sent yet, silently", async () => {
     const channel = new KeepingChannel();
     const { notifier, pass, problems, clock } = started(channel);
-    notifier.notify([waitingItem({ id: "a" })]);
+    notifier.notify([pendingNotice({ id: "a" })]);
     await notifier.close();
-    notifier.notify([waitingItem({ id: "b" })]);
+    notifier.notify([pendingNotice({ id: "b" })]);
     await pass(100);
     expect([channel.titles, problems, clock.sleepers]).toEqual([[], [], 0]);
   });
 
   test("stops what is being sent", async () => {
     const { notifier, pass, problems } = started({ name: "email", send: untilAborted });
-    notifier.notify([waitingItem()]);
+    notifier.notify([pendingNotice()]);
     await pass(10);
     await notifier.close();
     expect(problems).toEqual([]);

@@ -8,19 +8,23 @@ import { oneLine } from "../render/index.ts";
 import { type Clock, messageOf } from "../util/index.ts";
 import { type Channel, type ChannelMachine, openChannels, PermanentError } from "./channels.ts";
 import {
+  type ChangedKey,
+  composeKeyMessage,
   composeMessage,
   composeTestMessage,
   itemKey,
   type Notification,
-  type WaitingItem,
+  type PendingNotice,
 } from "./message.ts";
 
 /** Sends notifications through all configured channels. Answers nothing. */
 export interface Notifier {
   /** Announces what waits, once each. Returns at once. */
-  notify(items: readonly WaitingItem[]): void;
+  notify(items: readonly PendingNotice[]): void;
+  /** Tells of a change of someone's keys, without waiting for others. Returns at once. */
+  announce(change: ChangedKey): void;
   /** It was answered, or no longer waits: it is left out of what was not sent yet. */
-  withdraw(item: Pick<WaitingItem, "workspace" | "conversation" | "id">): void;
+  withdraw(item: Pick<PendingNotice, "workspace" | "conversation" | "id">): void;
   /** Stops. What was not sent yet is dropped. */
   close(): Promise<void>;
 }
@@ -60,6 +64,10 @@ export function createNotifier(settings: NotifySettings, options: NotifierOption
         for (const outbox of outboxes) outbox.add(item);
       }
     },
+    announce: (change) => {
+      if (closing.signal.aborted) return;
+      for (const outbox of outboxes) outbox.announce(change);
+    },
     withdraw: (item) => {
       announced.delete(itemKey(item));
       for (const outbox of outboxes) outbox.remove(item);
@@ -71,8 +79,8 @@ export function createNotifier(settings: NotifySettings, options: NotifierOption
   };
 }
 
-/** How a test notification went. */
-export interface ChannelTest {
+/** How sending through one channel went. */
+export interface ChannelResult {
   readonly channel: Channel["name"];
   /** Absent if it was sent. */
   readonly problem?: string;
@@ -82,11 +90,28 @@ export interface ChannelTest {
 export async function testChannels(
   channels: readonly Channel[],
   options: Omit<AttemptOptions, "message">,
-): Promise<readonly ChannelTest[]> {
-  const message = composeTestMessage(options.clock.now());
+): Promise<readonly ChannelResult[]> {
+  return sendOnce(channels, { ...options, message: composeTestMessage(options.clock.now()) });
+}
+
+/** Tells of a change of someone's keys through each channel, once: for a process that does not stay. */
+export async function announceOnce(
+  change: ChangedKey,
+  { content, link, channels }: NotifySettings,
+  { signal, ...machine }: ChannelMachine & Omit<AttemptOptions, "message">,
+): Promise<readonly ChannelResult[]> {
+  const { clock } = machine;
+  const message = composeKeyMessage(change, { content, link, now: clock.now() });
+  return sendOnce(openChannels(channels, machine), { message, clock, signal });
+}
+
+async function sendOnce(
+  channels: readonly Channel[],
+  options: AttemptOptions,
+): Promise<readonly ChannelResult[]> {
   return Promise.all(
-    channels.map(async (channel): Promise<ChannelTest> => {
-      const failure = await attempt(channel, { ...options, message });
+    channels.map(async (channel): Promise<ChannelResult> => {
+      const failure = await attempt(channel, options);
       return { channel: channel.name, ...(failure && { problem: failure.problem }) };
     }),
   );
@@ -127,7 +152,12 @@ async function attempt(
 }
 
 interface Entry {
-  readonly item: WaitingItem;
+  readonly item: PendingNotice;
+  attempts: number;
+}
+
+interface KeyEntry {
+  readonly change: ChangedKey;
   attempts: number;
 }
 
@@ -137,6 +167,8 @@ class Outbox {
   readonly #settings: NotifySettings;
   readonly #options: NotifierOptions & { readonly signal: AbortSignal };
   readonly #entries = new Map<string, Entry>();
+  /** Each in a message of its own, before anything else. */
+  readonly #changes: KeyEntry[] = [];
   /** While there is something to announce. */
   #sending: Promise<void> | undefined;
 
@@ -150,8 +182,13 @@ class Outbox {
     this.#options = options;
   }
 
-  add(item: WaitingItem): void {
+  add(item: PendingNotice): void {
     this.#entries.set(itemKey(item), { item, attempts: 0 });
+    this.#sending ??= this.#sendAll();
+  }
+
+  announce(change: ChangedKey): void {
+    this.#changes.push({ change, attempts: 0 });
     this.#sending ??= this.#sendAll();
   }
 
@@ -167,32 +204,55 @@ class Outbox {
   async #sendAll(): Promise<void> {
     const { clock, signal, onProblem } = this.#options;
     let failures = 0;
-    while (this.#entries.size > 0) {
-      const delay = failures === 0 ? this.#settings.debounceMs : backoff(failures);
+    while (!this.#isEmpty) {
+      const usual = this.#changes.length > 0 ? 0 : this.#settings.debounceMs;
+      const delay = failures === 0 ? usual : backoff(failures);
       try {
         await clock.sleep(delay, signal);
       } catch {
         return; // Closed.
       }
-      const failure = await this.#sendOnce();
+      const failure = this.#changes.length > 0 ? await this.#sendChange() : await this.#sendItems();
       if (signal.aborted) return;
       failures = failure === undefined ? 0 : failures + 1;
       if (failure === undefined) continue;
-      const isLast = this.#entries.size === 0;
+      const isLast = this.#isEmpty;
       const next = isLast ? "jp gives up" : `jp tries again in ${backoff(failures) / 1000} seconds`;
       onProblem(`Cannot notify by ${this.#channel.name}: ${sentence(failure.problem)} ${next}.`);
     }
     this.#sending = undefined;
   }
 
+  get #isEmpty(): boolean {
+    return this.#entries.size === 0 && this.#changes.length === 0;
+  }
+
+  get #messageOptions() {
+    const { clock, origin } = this.#options;
+    const { content, link = origin } = this.#settings;
+    return { content, link, now: clock.now() };
+  }
+
   /** Removes what was sent, and what has failed too often. */
-  async #sendOnce(): Promise<Failure | undefined> {
+  async #sendChange(): Promise<Failure | undefined> {
+    const [entry] = this.#changes;
+    if (entry === undefined) return undefined;
+    const { clock, signal } = this.#options;
+    const message = composeKeyMessage(entry.change, this.#messageOptions);
+    const failure = await attempt(this.#channel, { message, clock, signal });
+    entry.attempts += 1;
+    const isOver = failure?.isPermanent !== false || entry.attempts >= MAX_ATTEMPTS;
+    if (isOver) this.#changes.shift();
+    return failure;
+  }
+
+  /** The same for what waits. */
+  async #sendItems(): Promise<Failure | undefined> {
     const entries = [...this.#entries];
     if (entries.length === 0) return undefined;
-    const { clock, signal, origin } = this.#options;
-    const { content, link = origin } = this.#settings;
+    const { clock, signal } = this.#options;
     const items = entries.map(([, { item }]) => item);
-    const message = composeMessage(items, { content, link, now: clock.now() });
+    const message = composeMessage(items, this.#messageOptions);
     const failure = await attempt(this.#channel, { message, clock, signal });
     for (const [key, entry] of entries) {
       entry.attempts += 1;

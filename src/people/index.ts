@@ -1,6 +1,9 @@
+export { type DirectoryOptions, openDirectory } from "./directory.ts";
 export {
   fingerprintOf,
+  hashKeyChange,
   hasSigned,
+  type KeyChange,
   parsePublicPart,
   type Passkey,
   type PersonKey,
@@ -8,18 +11,24 @@ export {
   publicPartOf,
   publicPartToJson,
 } from "./keys.ts";
-export { createSigner, loadAgent, makeKeyFile, readKeyFile } from "./signer.ts";
+export { isKeyChange, OWNER_ID, type PeopleLogEntry } from "./log.ts";
+export { looksLike } from "./names.ts";
 export {
-  type Absence,
-  DEFAULT_RIGHTS,
-  hashOf,
-  looksLike,
-  newSecret,
-  openDirectory,
+  type Member,
   openPeople,
   type People,
-  type Person,
+  type PeopleReader,
   type PersonSettings,
+} from "./people.ts";
+export {
+  type Absence,
+  confirmationOf,
+  DEFAULT_RIGHTS,
+  isConfirmed,
+  isIndependent,
+  type Person,
   type Right,
   RIGHTS,
-} from "./people.ts";
+} from "./person.ts";
+export { hashOf, newSecret } from "./secret.ts";
+export { createSigner, loadAgent, makeKeyFile, readKeyFile } from "./signer.ts";

@@ -5,6 +5,7 @@
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { DecisionSignature } from "../conversation/index.ts";
 import {
+  canonicalJson,
   findJson,
   integerField,
   isJsonArray,
@@ -13,6 +14,7 @@ import {
   type JsonObject,
   objectField,
   optionalString,
+  sha256,
   shapeOf,
   stringField,
 } from "../util/index.ts";
@@ -49,6 +51,12 @@ export interface Passkey {
   /** How often it has signed, as far as it counts. */
   readonly counter: number;
   readonly transports?: readonly string[];
+}
+
+/** A key that a person gets, and the id of one that they lose. With both, one replaces the other. */
+export interface KeyChange {
+  readonly add?: PersonKey;
+  readonly remove?: string;
 }
 
 /** Undefined for a kind that this version does not know. Throws `ShapeError`. */
@@ -103,6 +111,22 @@ export function publicPartToJson(key: PublicPart): JsonObject {
 export function parsePublicPart(json: JsonObject): PublicPart | undefined {
   const key = parseKey({ added: "", counter: 0, ...json });
   return key && publicPartOf(key);
+}
+
+/** What a passkey signs to allow a change of its person's keys, in hexadecimal digits: 32 bytes. No decision has the same. */
+export function hashKeyChange(
+  { add, remove }: KeyChange,
+  { id, name }: { readonly id: string; readonly name: string },
+  nonce: string,
+): string {
+  const signed = {
+    purpose: "key_change",
+    ...(add !== undefined && { add: publicPartToJson(publicPartOf(add)) }),
+    ...(remove !== undefined && { remove }),
+    person: { id, name },
+    nonce,
+  };
+  return sha256(canonicalJson(signed));
 }
 
 const SSH_TYPE = "ssh-ed25519";

@@ -1,76 +1,18 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import path from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import type { Directory } from "../conversation/index.ts";
-import { Database } from "../storage/postgres/database.ts";
 import { openConnections } from "../storage/postgres/channel.ts";
+import { Database } from "../storage/postgres/database.ts";
 import { PeopleRows } from "../storage/postgres/people-rows.ts";
+import { migrate } from "../storage/postgres/schema.ts";
 import { PostgresTenant } from "../storage/postgres/tenant.ts";
-import { emptyDatabase, migratedDatabase } from "../../test/support/postgres.ts";
-import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
+import { emptyDatabase } from "../../test/support/postgres.ts";
 import type { JpError, JsonObject } from "../util/index.ts";
-import {
-  type DirectoryOptions,
-  hashOf,
-  openDirectory,
-  openPeople,
-  type People,
-  type PersonSettings,
-} from "./people.ts";
-
-/** Some people, and the same ones as another process has them open. */
-interface OpenedPeople {
-  readonly people: People;
-  readonly other: People;
-  readonly directoryFor: (options: DirectoryOptions) => Directory;
-}
-
-const EVERY_PLACE: readonly {
-  readonly name: string;
-  readonly create: () => Promise<OpenedPeople>;
-}[] = [
-  {
-    name: "a file",
-    create: async () => {
-      const { people, folder } = open();
-      return {
-        people,
-        other: openPeople(folder),
-        directoryFor: (options) => openDirectory(folder, options),
-      };
-    },
-  },
-  {
-    name: "PostgreSQL",
-    create: async () => {
-      const { tenant, other } = await openTenants();
-      return {
-        people: openPeople(tenant.people),
-        other: openPeople(other.people),
-        directoryFor: (options) => openDirectory(tenant.people, options),
-      };
-    },
-  },
-];
-
-/** The same tenant of a database, twice. */
-async function openTenants() {
-  const options = { url: await migratedDatabase(), tenant: crypto.randomUUID(), pid: process.pid };
-  const [tenant, other] = [new PostgresTenant(options), new PostgresTenant(options)];
-  const database = new Database(options.url);
-  onTestFinished(async () => {
-    for (const each of [tenant, other, database]) await each.close();
-  });
-  /** With the tenant as the first value. */
-  const query = (text: string) => database.query({ text, values: [options.tenant] });
-  return { tenant, other, query, url: options.url, name: options.tenant };
-}
-
-function open() {
-  const folder = path.join(temporaryFolder(), "data");
-  return { people: openPeople(folder), file: path.join(folder, "people.json"), folder };
-}
+import { openDirectory } from "./directory.ts";
+import { EVERY_PLACE, findByToken, idOf, openFile, openTenants } from "./opened-people.fixture.ts";
+import { openPeople, type PersonSettings } from "./people.ts";
+import { deriveId } from "./person.ts";
+import { hashOf } from "./secret.ts";
 
 /** Someone who is known in another place too, where time passes only as the test says. */
 async function openElsewhere() {
@@ -97,10 +39,6 @@ async function openElsewhere() {
   };
 }
 
-function findByToken(people: People, token: string) {
-  return people.findByHash(hashOf(token));
-}
-
 describe.each(EVERY_PLACE)("in $name,", ({ create }) => {
   describe("a token", () => {
     test("belongs to one person, with their rights", async () => {
@@ -108,8 +46,10 @@ describe.each(EVERY_PLACE)("in $name,", ({ create }) => {
       const ada = await people.add("ada", ["approve", "see"]);
       const bob = await people.add("bob", ["see"]);
       expect(ada).toMatch(/^jpd_[\w-]{43}$/);
-      expect(await findByToken(people, ada)).toEqual({ name: "ada", rights: ["see", "approve"] });
-      expect(await findByToken(people, bob)).toEqual({ name: "bob", rights: ["see"] });
+      expect([await findByToken(people, ada), await findByToken(people, bob)]).toEqual([
+        { id: idOf(ada), name: "ada", rights: ["see", "approve"] },
+        { id: idOf(bob), name: "bob", rights: ["see"] },
+      ]);
       expect(await people.list()).toHaveLength(2);
     });
 
@@ -157,8 +97,8 @@ describe.each(EVERY_PLACE)("in $name,", ({ create }) => {
       "can be %j",
       async (name) => {
         const { people, other } = await create();
-        await people.add(name, ["see"]);
-        expect(await other.list()).toEqual([{ name, rights: ["see"] }]);
+        const token = await people.add(name, ["see"]);
+        expect(await other.list()).toEqual([{ id: idOf(token), name, rights: ["see"] }]);
       },
     );
 
@@ -205,22 +145,22 @@ describe.each(EVERY_PLACE)("in $name,", ({ create }) => {
   describe("an absence", () => {
     test("lets another decide until it ends, by its date or by a word", async () => {
       const { people, directoryFor } = await create();
-      await people.add("ada", ["see"], { roles: ["finance"] });
-      await people.add("bo", ["see"], { osUser: "bb" });
+      const ada = idOf(await people.add("ada", ["see"], { roles: ["finance"] }));
+      const bo = { id: idOf(await people.add("bo", ["see"], { osUser: "bb" })), name: "bo" };
       const until = new Date("2026-01-31T09:00:00Z");
       expect(await people.setAway("ada", { to: "BO", until })).toBe(true);
       const at = (time: string) =>
         directoryFor({ osUser: () => "bb", now: () => new Date(time) }).findHere();
       const standing = {
-        name: "bo",
+        ...bo,
         roles: [],
-        standsInFor: [{ name: "ada", roles: ["finance"] }],
+        standsInFor: [{ id: ada, name: "ada", roles: ["finance"] }],
       };
       expect(at("2026-01-31T08:59:59Z")).toEqual(standing);
-      expect(at("2026-01-31T09:00:00Z")).toEqual({ name: "bo", roles: [] });
+      expect(at("2026-01-31T09:00:00Z")).toEqual({ ...bo, roles: [] });
       expect((await people.list())[0]).toMatchObject({ name: "ada", away: { to: "bo", until } });
       await people.setAway("ada");
-      expect(at("2026-01-31T08:00:00Z")).toEqual({ name: "bo", roles: [] });
+      expect(at("2026-01-31T08:00:00Z")).toEqual({ ...bo, roles: [] });
     });
 
     test("needs someone else who is known", async () => {
@@ -240,19 +180,20 @@ describe.each(EVERY_PLACE)("in $name,", ({ create }) => {
   describe("a role", () => {
     test("is stored with the person, and how they are known on a terminal", async () => {
       const { people, directoryFor } = await create();
-      await people.add("ada", ["see"], { roles: ["finance", "Finance"], osUser: "al" });
-      await people.add("sam", ["see"], { osUser: "sm" });
+      const roles = ["finance", "Finance"];
+      const ada = idOf(await people.add("ada", ["see"], { roles, osUser: "al" }));
+      const sam = idOf(await people.add("sam", ["see"], { osUser: "sm" }));
       const directory = directoryFor({ osUser: () => "al" });
       expect([await people.list(), directory.list(), directory.findHere()]).toEqual([
         [
-          { name: "ada", rights: ["see"], roles: ["finance"], osUser: "al" },
-          { name: "sam", rights: ["see"], osUser: "sm" },
+          { id: ada, name: "ada", rights: ["see"], roles: ["finance"], osUser: "al" },
+          { id: sam, name: "sam", rights: ["see"], osUser: "sm" },
         ],
         [
-          { name: "ada", roles: ["finance"] },
-          { name: "sam", roles: [] },
+          { id: ada, name: "ada", roles: ["finance"] },
+          { id: sam, name: "sam", roles: [] },
         ],
-        { name: "ada", roles: ["finance"] },
+        { id: ada, name: "ada", roles: ["finance"] },
       ]);
       expect(directoryFor({ osUser: () => "root" }).findHere()).toBeUndefined();
     });
@@ -261,13 +202,10 @@ describe.each(EVERY_PLACE)("in $name,", ({ create }) => {
       const { people } = await create();
       const token = await people.add("ada", ["see"], { roles: ["finance"], osUser: "al" });
       expect(await people.change("Ada", { roles: [] })).toBe(true);
-      expect(await findByToken(people, token)).toEqual({
-        name: "ada",
-        rights: ["see"],
-        osUser: "al",
-      });
+      const ada = { id: idOf(token), name: "ada" };
+      expect(await findByToken(people, token)).toEqual({ ...ada, rights: ["see"], osUser: "al" });
       expect(await people.change("ada", { osUser: "", rights: ["answer"] })).toBe(true);
-      expect(await findByToken(people, token)).toEqual({ name: "ada", rights: ["answer"] });
+      expect(await findByToken(people, token)).toEqual({ ...ada, rights: ["answer"] });
       expect(await people.change("bob", { roles: ["finance"] })).toBe(false);
     });
 
@@ -290,14 +228,14 @@ describe.each(EVERY_PLACE)("in $name,", ({ create }) => {
 describe("a token in a file", () => {
   test("is stored only as a hash, in a file that only the user can read", async () => {
     counters("T-DESK-6");
-    const { people, file, folder } = open();
+    const { people, file, folder } = openFile();
     const token = await people.add("ada", ["see"]);
     expect(readFileSync(file, "utf8")).not.toContain(token.slice("jpd_".length));
     expect([statSync(file).mode & 0o777, statSync(folder).mode & 0o777]).toEqual([0o600, 0o700]);
   });
 
   test("stops working when another process removes the person", async () => {
-    const { people, folder } = open();
+    const { people, folder } = openFile();
     const token = await people.add("ada", ["see"]);
     expect(await findByToken(people, token)).toBeDefined();
     expect(await openPeople(folder).remove("ADA")).toBe(true);
@@ -306,10 +244,10 @@ describe("a token in a file", () => {
 });
 
 test("the person of that name is removed if two in a file from elsewhere look alike", async () => {
-  const { people, file } = open();
+  const { people, file } = openFile();
   await people.add("ada", ["see"]);
   const text = readFileSync(file, "utf8");
-  const [entry = ""] = /\{\s*"name"[^}]*\}/.exec(text) ?? [];
+  const [entry = ""] = /\{\s*"id"[^}]*\}/.exec(text) ?? [];
   writeFileSync(file, text.replace(entry, `${entry.replace("ada", "\u0430da")},${entry}`));
   expect(await people.remove("ada")).toBe(true);
   expect((await people.list()).map(({ name }) => name)).toEqual(["\u0430da"]);
@@ -318,7 +256,7 @@ test("the person of that name is removed if two in a file from elsewhere look al
 test.each(["", "[]", '{"people":[{"name":"ada","rights":["see"],"token_sha256":""}]}'])(
   "a damaged file lets no one in, and says so: %j",
   async (text) => {
-    const { people, file } = open();
+    const { people, file } = openFile();
     const token = await people.add("ada", ["see"]);
     writeFileSync(file, text);
     await expect(findByToken(people, token)).rejects.toMatchObject({ code: "people_invalid" });
@@ -329,7 +267,7 @@ test.each(["", "[]", '{"people":[{"name":"ada","rights":["see"],"token_sha256":"
 
 test("a file that others could have written lets no one in, and says so", async () => {
   counters("T-DESK-8");
-  const { people, file } = open();
+  const { people, file } = openFile();
   const token = await people.add("ada", ["see"]);
   chmodSync(file, 0o660);
   await expect(findByToken(people, token)).rejects.toMatchObject({ code: "people_invalid" });
@@ -340,7 +278,7 @@ test("a file that others could have written lets no one in, and says so", async 
 describe("a role in a file", () => {
   test("belongs to no one on a terminal if a file gives two people the same OS user", async () => {
     counters("T-PEOPLE-1");
-    const { people, file, folder } = open();
+    const { people, file, folder } = openFile();
     await people.add("ada", ["see"], { roles: ["finance"], osUser: "al" });
     await people.add("bob", ["see"], { osUser: "bo" });
     writeFileSync(file, readFileSync(file, "utf8").replace('"bo"', '"al"'));
@@ -348,15 +286,16 @@ describe("a role in a file", () => {
   });
 
   test("does not lose what another version has stored of a person", async () => {
-    const { people, file } = open();
+    const { people, file } = openFile();
     await people.add("ada", ["see"], { osUser: "al" });
     const { people: stored } = JSON.parse(readFileSync(file, "utf8")) as { people: JsonObject[] };
     const [ada = {}] = stored;
     const newer = { ...ada, auth: [{ os_user: "al" }, { passkey: "k" }], locale: "de" };
-    writeFileSync(file, JSON.stringify({ people: [newer] }));
+    writeFileSync(file, JSON.stringify({ people: [newer], theme: "dark" }));
     await people.change("ada", { roles: ["finance"], osUser: "ada" });
-    expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({
       people: [{ ...newer, roles: ["finance"], auth: [{ os_user: "ada" }, { passkey: "k" }] }],
+      theme: "dark",
     });
   });
 });
@@ -467,6 +406,34 @@ describe("people in PostgreSQL", () => {
     expect(
       await query("select person::json ->> 'locale' as locale from jp.people where tenant = $1"),
     ).toEqual([{ locale: "de" }]);
+  });
+
+  test("are the same after tables from before their log are migrated", async () => {
+    const url = await emptyDatabase();
+    const database = new Database(url);
+    const tenant = new PostgresTenant({ url, pid: process.pid });
+    onTestFinished(async () => {
+      for (const each of [tenant, database]) await each.close();
+    });
+    await migrate(database);
+    await database.query({ text: "drop table jp.people_log" });
+    await database.query({ text: "update jp.schema_version set version = 1" });
+    const tokenHash = hashOf("a");
+    const old = JSON.stringify({ name: "ada", rights: ["see"], token_sha256: tokenHash });
+    await database.query({
+      text: "insert into jp.people (tenant, name, person) values ('default', 'ada', $1)",
+      values: [old],
+    });
+    const people = openPeople(tenant.people);
+    const before = (await people.list())[0]?.id;
+    const refused = await people.remove("ada").catch((error: unknown) => (error as JpError).code);
+    expect([await migrate(database), refused]).toEqual([1, "store_not_migrated"]);
+    await people.change("ada", { roles: ["finance"] });
+    expect([before, (await people.list())[0]?.id, await people.readLog()]).toMatchObject([
+      deriveId(tokenHash),
+      before,
+      [{ what: "person_changed", person_id: before }],
+    ]);
   });
 
   test("cannot be known without the tables of a store, and the error says what to do", async () => {

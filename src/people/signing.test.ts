@@ -8,8 +8,9 @@ import { counters } from "../../test/security/threats.ts";
 import { type DecisionSignature, hashToSign, type ToSign } from "../conversation/index.ts";
 import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import type { JpError } from "../util/index.ts";
+import { openDirectory } from "./directory.ts";
 import { fingerprintOf, hasSigned, type Passkey } from "./keys.ts";
-import { openDirectory, openPeople } from "./people.ts";
+import { openPeople } from "./people.ts";
 import { createSigner, makeKeyFile, readKeyFile } from "./signer.ts";
 import { listAgentKeys, signWithAgent } from "./ssh-agent.ts";
 

@@ -1,4 +1,5 @@
 /** Finds the values that a rule is about, and how they can be understood. */
+import path from "node:path";
 import type { ArgumentKinds } from "../executor/index.ts";
 import {
   escapePointer,
@@ -42,6 +43,21 @@ export async function findValues(pointer: string, call: ArgumentsToMatch): Promi
     ),
   );
   return { values, isMissing: found.isMissing };
+}
+
+/** Those outside the workspace, by real path. One that may be anywhere counts as outside, as it is written. */
+export async function findOutsideFiles(call: ArgumentsToMatch): Promise<readonly string[]> {
+  const pointers = Object.keys(call.kinds).filter((at) => call.kinds[at] === "path");
+  const found = await Promise.all(pointers.map((at) => findValues(at, call)));
+  const files = found
+    .flatMap(({ values }) => values.filter(({ kind }) => kind === "path"))
+    .flatMap(({ exact, possible }) => exact?.filter(isAbsolute) ?? possible.slice(0, 1));
+  return [...new Set(files.filter((file) => typeof file === "string"))];
+}
+
+/** Whatever is in the workspace is relative to it. */
+function isAbsolute(form: Json): boolean {
+  return typeof form === "string" && path.isAbsolute(form);
 }
 
 interface Place {

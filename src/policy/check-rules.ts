@@ -5,6 +5,7 @@ import {
   escapePointer,
   isDeepEqual,
   isJsonObject,
+  isPathWithin,
   type Json,
   type JsonObject,
   messageOf,
@@ -12,7 +13,7 @@ import {
 } from "../util/index.ts";
 import { URL_PARTS } from "./argument-values.ts";
 import { compileMatcher, compilePattern } from "./matcher.ts";
-import { isPathWithin, normalizePath } from "./path-forms.ts";
+import { normalizePath } from "./path-forms.ts";
 
 export interface RuleProblem {
   readonly rule: Rule;

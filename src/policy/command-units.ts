@@ -2,11 +2,12 @@
  * A command line, as rules see it: in parts, each of which has to be allowed. A rule that stops a command also looks into what its
  * parts would start.
  */
-import type { RuleConfig } from "../config/index.ts";
+import type { Rule } from "../config/index.ts";
 import {
   type CommandPart,
   isFoundIn,
   isPrefixOf,
+  optionsFrom,
   parseCommandLine,
   partsForRefusal,
 } from "../shell/index.ts";
@@ -18,11 +19,7 @@ export interface CommandUnit {
   /** It runs by itself. Otherwise it may be started by a part, and can only be caught. */
   readonly isPart: boolean;
   /** `test`: whether a text meets the rule's condition. */
-  readonly matches: (
-    rule: RuleConfig,
-    isAllowing: boolean,
-    test: (text: string) => boolean,
-  ) => boolean;
+  readonly matches: (rule: Rule, isAllowing: boolean, test: (text: string) => boolean) => boolean;
 }
 
 /** What a line is if it has no parts: nothing lets it run but a rule about the whole line. */
@@ -44,7 +41,10 @@ function unitOf(line: string, part: CommandPart, isPart: boolean): CommandUnit {
       const { prefix, pattern, glob } = rule;
       if (prefix !== undefined) {
         const words = wordsOf(prefix);
-        return isAllowing ? isPrefixOf(words, part) : isFoundIn(words, part);
+        if (!isAllowing) return isFoundIn(words, part);
+        const { options } = rule;
+        const isShown = (option: string) => options?.includes(option) ?? true;
+        return isPrefixOf(words, part) && optionsFrom(words.length, part).every(isShown);
       }
       if (pattern === undefined && glob === undefined) return test(line); // The whole line, as it is.
       const text = part.words.join(" ");
@@ -52,6 +52,14 @@ function unitOf(line: string, part: CommandPart, isPart: boolean): CommandUnit {
       return test(line) || test(text);
     },
   };
+}
+
+/** The options that follow these first words on a line, in each command that begins with them. */
+export function optionsAfter(prefix: string, line: string): readonly string[] {
+  if (!line.includes("-")) return [];
+  const words = wordsOf(prefix);
+  const parts = parseCommandLine(line).parts.filter((part) => isPrefixOf(words, part));
+  return parts.flatMap((part) => optionsFrom(words.length, part));
 }
 
 /** The only part of a plain command, or no words at all. */

@@ -1,5 +1,6 @@
 /** Collects what a person has decided about, by tool: of calls that rules should not tell apart one, and how often it was approved and refused. */
 import type { RuleConfig } from "../config/index.ts";
+import { type Capabilities, capabilitiesOf } from "../tool/index.ts";
 import {
   canonicalJson,
   isJsonArray,
@@ -28,6 +29,8 @@ export interface Unit {
   readonly files: readonly string[];
   readonly about: string;
   readonly candidates: readonly RuleConfig[];
+  /** What the call can do now. */
+  readonly capabilities: Capabilities;
   approved: number;
   refused: number;
 }
@@ -95,7 +98,9 @@ export class DecidedCalls {
     const narrow = await narrowRules(call, this.#root);
     const candidates = isOnlyExact ? narrow.filter(({ arg }) => arg === "") : widen(narrow, call);
     const files = filesIn(narrow, call);
-    const unit = { call, files, about: aboutOf(call, files), candidates, approved: 0, refused: 0 };
+    const capabilities = capabilitiesOf(await tool.describeSource(args));
+    const about = aboutOf(call, files);
+    const unit = { call, files, about, candidates, capabilities, approved: 0, refused: 0 };
     units.set(key, unit);
     return unit;
   }

@@ -7,7 +7,7 @@ import type { CommandUnit, ReadCommand } from "./command-units.ts";
 import { type CompiledMatcher, compileMatcher } from "./matcher.ts";
 
 /** A call, as rules see it. */
-export interface CallToJudge {
+export interface CallToRule {
   readonly tool: Pick<ToolSettings, "name" | "source">;
   /** With defaults filled in. */
   readonly arguments: JsonObject;
@@ -33,7 +33,7 @@ export interface CompiledRule {
 /** A rule whose pattern cannot be used lets nothing through, and stops everything that it could be about. */
 export function compileRules(
   rules: readonly Rule[],
-  { root, kinds }: Pick<CallToJudge, "root" | "kinds">,
+  { root, kinds }: Pick<CallToRule, "root" | "kinds">,
 ): Promise<readonly CompiledRule[]> {
   return Promise.all(
     rules.map(async (rule) => {
@@ -50,7 +50,7 @@ const UNUSABLE: CompiledMatcher = { allows: () => false, catches: () => true };
 /** Undefined if no rule matches. `readCommand` is needed for a tool that runs command lines. */
 export async function evaluateRules(
   rules: readonly CompiledRule[],
-  call: CallToJudge,
+  call: CallToRule,
   readCommand?: ReadCommand,
 ): Promise<RuleVerdict | undefined> {
   const applying = rules.filter(({ rule }) => isForTool(rule, call.tool));
@@ -80,14 +80,14 @@ export async function evaluateRules(
 
 const STRICTEST_FIRST: readonly RunMode[] = ["skip", "edit", "ask", "unattended"];
 
-function commandOf({ kinds, arguments: args }: CallToJudge): string {
+function commandOf({ kinds, arguments: args }: CallToRule): string {
   const pointer = Object.keys(kinds).find((each) => kinds[each] === "command") ?? "";
   const value = args[pointer.slice(1)];
   return typeof value === "string" ? value : "";
 }
 
 /** Any server can have a tool of any name: by that, only a rule which names the server lets calls run. */
-function isForTool({ tool, server, mode }: Rule, { name, source }: CallToJudge["tool"]): boolean {
+function isForTool({ tool, server, mode }: Rule, { name, source }: CallToRule["tool"]): boolean {
   const isByOwnName = source.type === "mcp" && (mode !== "unattended" || server !== undefined);
   const names = isByOwnName ? [name, source.tool ?? name] : [name];
   const isTool = tool === undefined || names.some((each) => isNamed(tool, each));

@@ -205,6 +205,35 @@ test.each<[string, readonly string[]]>([
   },
 );
 
+test("a rule proposed for a command is limited to how it was shown to run, and its first words to the options shown", async () => {
+  counters("T-SAVED-6");
+  const source = { origin: { type: "builtin", confinement: "sandbox", undo: "git" } } as const;
+  const call = callOf(
+    { command: "git diff --stat -M -- src" },
+    { ...RUNS, source: { ...source, folder: "src" } },
+  );
+  const proposals = await proposeGrants(call, { root: workspace() });
+  const shown = { confinement: "sandbox", folder: "src" };
+  expect(proposals.map(({ code, limits }) => [code, limits])).toEqual([
+    ["command", shown],
+    ["command_prefix", { ...shown, options: ["--stat", "-M"] }],
+  ]);
+});
+
+test("a rule of the person's own has the options of each command that it is about", async () => {
+  const call = callOf({ command: "git diff --a; npm test --b && git diff --c --a" }, RUNS);
+  const check = (prefix: string) =>
+    checkGrant({ mode: "unattended", arg: "/command", prefix }, call, { root: workspace() });
+  const whole = await check("git diff");
+  expect("problem" in whole).toBe(true); // It does not cover npm.
+  const only = callOf({ command: "git diff --a; git diff --c --a" }, RUNS);
+  const rule = { mode: "unattended", arg: "/command", prefix: "git diff" };
+  expect(await checkGrant(rule, only, { root: workspace() })).toMatchObject({
+    code: "command_prefix",
+    limits: { options: ["--a", "--c"] },
+  });
+});
+
 describe("a rule of the person's own", () => {
   const call = callOf(
     { path: "src/agent/a.ts" },
@@ -214,7 +243,13 @@ describe("a rule of the person's own", () => {
 
   test("may be as broad as they say", async () => {
     const rule = { mode: "unattended", arg: "/path", glob: "src/**" };
-    expect(await check(rule)).toEqual({ rule, code: "rule", parts: [JSON.stringify(rule)] });
+    const limits = { folder: "." };
+    expect(await check(rule)).toEqual({
+      rule,
+      code: "rule",
+      parts: [JSON.stringify(rule)],
+      limits,
+    });
     expect(await check({ mode: "unattended" })).toMatchObject({ code: "rule" });
   });
 

@@ -6,10 +6,12 @@ import { stat } from "node:fs/promises";
 import path from "node:path";
 import { explainRule, findRule, type Rule, type RuleConfig } from "../config/index.ts";
 import type { ArgumentKind, ArgumentKinds } from "../executor/index.ts";
+import { capabilitiesOf } from "../tool/index.ts";
 import { isJsonObject, type JsonObject } from "../util/index.ts";
 import { findValues } from "./argument-values.ts";
 import { findRuleProblems } from "./check-rules.ts";
-import { evaluate, findConfinement, hasInput } from "./judge.ts";
+import { limitsFor } from "./grant-limits.ts";
+import { evaluate, findConfinement, hasInput } from "./find-verdict.ts";
 import { scopeOf } from "./rule-scope.ts";
 import {
   type CallOfTool,
@@ -36,9 +38,9 @@ export async function proposeGrants(
   if (effect === "destroys" || (await isAskedAnyway(call, options))) return [];
   const rules = await narrowRules(call, options.root);
   const matching = await Promise.all(rules.map((rule) => doesAllow(rule, call, options)));
-  return rules
-    .filter((_, index) => matching[index] === true)
-    .map((rule) => toProposal(rule, tool.argumentKinds ?? {}));
+  return Promise.all(
+    rules.filter((_, index) => matching[index] === true).map((rule) => toProposal(rule, call)),
+  );
 }
 
 /** Those that a call could be let through by, narrowest first, whether or not they are of use. */
@@ -65,7 +67,7 @@ export async function checkGrant(
   if (wrong !== undefined) return { problem: wrong.message };
   if (!(await doesAllow(rule, call, options)))
     return { problem: "The rule does not match this call." };
-  return toProposal(rule, kinds);
+  return toProposal(rule, call);
 }
 
 /** Even if a rule allows it. */
@@ -96,9 +98,11 @@ function asRule(rule: RuleConfig): Rule {
   return { ...rule, place: { from: "saved", key: "rule", layer: "prompt" } };
 }
 
-function toProposal(rule: RuleConfig, kinds: ArgumentKinds): ProposedGrant {
-  // As it was written, or filled in here: JSON.
-  return { rule: rule as unknown as JsonObject, ...scopeOf(rule, kindOf(rule, kinds)) };
+async function toProposal(rule: RuleConfig, call: CallOfTool): Promise<ProposedGrant> {
+  const kind = kindOf(rule, call.tool.argumentKinds ?? {});
+  const shown = capabilitiesOf(await call.tool.describeSource(call.arguments));
+  const scope = scopeOf(rule, kind, await limitsFor(rule, call, shown));
+  return { rule: rule as unknown as JsonObject, ...scope }; // As it was written, or filled in here: JSON.
 }
 
 /** Of the argument that a rule is about. A part of an address counts as the address. */
@@ -218,7 +222,7 @@ async function folderOf(file: string, root: string): Promise<string> {
 }
 
 /** `.` if they have only the workspace in common. */
-function commonFolder(folders: readonly string[]): string {
+export function commonFolder(folders: readonly string[]): string {
   const [names = [], ...others] = folders.map((folder) => folder.split("/"));
   const end = names.findIndex((name, index) => others.some((other) => other[index] !== name));
   const common = end === -1 ? names : names.slice(0, end);

@@ -2,17 +2,21 @@
 export {
   assertRules,
   createPolicy,
+  findOutsideFiles,
   identityOfCall,
+  limitRules,
   listAllSavedRules,
   matchRules,
   type OpenSavedRules,
   openSavedRules,
+  parseLimits,
   type SavedRulesPlace,
   preloadPolicy,
   proposeFrom,
   subjectOfCall,
 } from "./policy.ts";
 export type { PastDecision } from "./decided-calls.ts";
+export type { LimitedRule } from "./grant-limits.ts";
 export type { ProposedRule } from "./propose.ts";
 export type { ListedRule, RulesOfWorkspace, RuleToAdopt, SavedRules } from "./saved-rules.ts";
 export {

@@ -1,10 +1,10 @@
 /** Compiles the condition of a rule. */
 import path from "node:path";
 import type { RuleConfig } from "../config/index.ts";
-import { isDeepEqual, type Json, loadModule } from "../util/index.ts";
+import { isDeepEqual, isPathWithin, type Json, loadModule } from "../util/index.ts";
 import type { ArgumentValue } from "./argument-values.ts";
 import { globToPattern, type TextTest } from "./glob.ts";
-import { findPathForms, isPathWithin, rootsOf } from "./path-forms.ts";
+import { findPathForms, rootsOf } from "./path-forms.ts";
 
 /** Whether a value meets a condition: for certain, or perhaps. */
 export interface CompiledMatcher {

@@ -86,11 +86,6 @@ function foldText(text: string): string {
   return text.normalize("NFKC").toUpperCase().normalize("NFKC").toLowerCase();
 }
 
-export function isPathWithin(folder: string, file: string): boolean {
-  if (folder === ".") return !path.posix.isAbsolute(file);
-  return file === folder || file.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
-}
-
 function relativeTo(roots: readonly string[], absolute: string): string {
   for (const root of roots) {
     const relative = path.relative(root, absolute);

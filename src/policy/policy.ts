@@ -3,8 +3,10 @@ import { statSync } from "node:fs";
 import path from "node:path";
 import { invalidConfigError, type Rule } from "../config/index.ts";
 import type { DescribeOptions } from "../executor/index.ts";
-import { type Clock, loadModule } from "../util/index.ts";
+import { capabilitiesOf, type GrantLimits } from "../tool/index.ts";
+import { type Clock, type Json, loadModule } from "../util/index.ts";
 import type { PastDecision } from "./decided-calls.ts";
+import type { LimitedRule } from "./grant-limits.ts";
 import type { ProposedRule } from "./propose.ts";
 import type { SavedRules } from "./saved-rules.ts";
 import {
@@ -20,19 +22,19 @@ import {
 export function createPolicy(options: PolicyOptions): Policy {
   const { mode = () => "ask", saved, hasSaved = () => true, store } = options;
   return {
-    judge: async (call) => {
+    verdictOf: async (call) => {
       const { settings } = call.tool;
       const hasRules = settings.policy.run.length > 0 || call.granted !== undefined;
       const isPlain = mode() === "ask" && !hasRules && !runsCommands(call.tool);
       if (isPlain && (saved === undefined || !hasSaved())) return plainVerdict(settings);
-      const { judgeRun } = await loadJudge();
-      return judgeRun(call, options);
+      const { findRunVerdict } = await loadVerdicts();
+      return findRunVerdict(call, options);
     },
-    judgeResult: async (call) => {
+    resultVerdictOf: async (call) => {
       const { settings } = call.tool;
       if (settings.policy.result.length === 0) return plainResultVerdict(settings);
-      const { judgeResult } = await loadJudge();
-      return judgeResult(call, options);
+      const { findResultVerdict } = await loadVerdicts();
+      return findResultVerdict(call, options);
     },
     ...(store !== undefined && { grants: createGrants(store, options) }),
   };
@@ -111,8 +113,8 @@ function loadGrants() {
   return loadModule(() => import("./grants.ts"));
 }
 
-function loadJudge() {
-  return loadModule(() => import("./judge.ts"));
+function loadVerdicts() {
+  return loadModule(() => import("./find-verdict.ts"));
 }
 
 /** Throws `config_invalid` if a rule about the tool cannot mean what was written. */
@@ -139,7 +141,7 @@ export async function matchRules(
   call: CallOfTool,
   root: string,
 ): Promise<readonly boolean[]> {
-  const { evaluate } = await loadJudge();
+  const { evaluate } = await loadVerdicts();
   const verdicts = await Promise.all(rules.map((rule) => evaluate([rule], call, { root })));
   return verdicts.map((verdict) => verdict !== undefined);
 }
@@ -151,6 +153,38 @@ export async function proposeFrom(
 ): Promise<readonly ProposedRule[]> {
   const { proposeRules } = await loadModule(() => import("./propose.ts"));
   return proposeRules(decisions, root);
+}
+
+/** These rules, as far as they count for the call. */
+export async function limitRules(
+  rules: readonly LimitedRule[],
+  { tool, arguments: args }: CallOfTool,
+): Promise<readonly Rule[]> {
+  const { limitRule } = await loadLimits();
+  const asked = capabilitiesOf(await tool.describeSource(args));
+  return rules.flatMap((each) => limitRule(each, asked) ?? []);
+}
+
+/** The files outside the workspace that the arguments name, by real path. One that may be anywhere counts as outside. */
+export async function findOutsideFiles(
+  { tool: { argumentKinds: kinds = {} }, arguments: args }: CallOfArguments,
+  root: string,
+): Promise<readonly string[]> {
+  const module = await loadModule(() => import("./argument-values.ts"));
+  return module.findOutsideFiles({ arguments: args, kinds, root });
+}
+
+interface CallOfArguments extends Pick<CallOfTool, "arguments"> {
+  readonly tool: Pick<CallOfTool["tool"], "argumentKinds">;
+}
+
+/** Undefined if anything about the limits is not known. */
+export async function parseLimits(raw: Json): Promise<GrantLimits | undefined> {
+  return (await loadLimits()).parseLimits(raw);
+}
+
+function loadLimits() {
+  return loadModule(() => import("./grant-limits.ts"));
 }
 
 /** Which tool a call is of: see `toolIdentity`. Without options, as saved rules know it. */
@@ -170,7 +204,7 @@ export async function preloadPolicy({
   hasPatterns,
 }: PreloadOptions): Promise<void> {
   await Promise.all([
-    loadJudge(),
+    loadVerdicts(),
     loadGrants(),
     loadSavedRules(),
     ...(areRead ? [loadModule(() => import("./command-units.ts"))] : []),

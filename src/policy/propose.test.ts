@@ -196,3 +196,49 @@ test("a host is proposed after several pages, and a page that was refused is sti
 function repeat(count: number, args: JsonObject): readonly JsonObject[] {
   return Array.from({ length: count }, () => args);
 }
+
+/** A command in the sandbox. */
+const inFolder = (folder: string): ToolOptions => ({
+  ...SHELL,
+  source: { origin: { type: "builtin", confinement: "sandbox" }, folder },
+});
+
+/** Three lines for each. */
+const diffs = (...rest: readonly string[]) =>
+  ["a", "b", "c"].flatMap((name) => rest.map((each) => ({ command: `git diff${each} ${name}` })));
+
+async function limitsFrom(...decisions: readonly (readonly PastDecision[])[]) {
+  const proposed = await proposeRules(decisions.flat(), root);
+  return proposed.map(({ rule, scope }) => [rule.mode, scope.limits]);
+}
+
+describe("a rule that is proposed for a command", () => {
+  test("names the folder of all its decisions, and the options that were approved", async () => {
+    const all = diffs("", " --stat", " -M --");
+    expect(await limitsFrom(yes(inFolder("src"), ...all, ...all))).toEqual([
+      ["unattended", { confinement: "sandbox", folder: "src", options: ["--stat", "-M"] }],
+    ]);
+  });
+
+  test("names the folder that its decisions have in common", async () => {
+    const all = diffs("");
+    const others = ["d", "e"].map((name) => ({ command: `git diff ${name}` }));
+    expect([
+      await limitsFrom(yes(inFolder("src/a"), ...all), yes(inFolder("src/b"), ...others)),
+      await limitsFrom(yes(inFolder("src"), ...all), yes(inFolder("test"), ...others)),
+    ]).toEqual([
+      [["unattended", { confinement: "sandbox", folder: "src", options: [] }]],
+      [["unattended", { confinement: "sandbox", folder: ".", options: [] }]],
+    ]);
+  });
+
+  test("does not allow an option that was refused, and one that asks has no limits", async () => {
+    const all = diffs("", " --stat");
+    const refused = { command: "git diff --output=x" };
+    const approved = Array.from({ length: 6 }, () => yes(inFolder("."), ...all)).flat();
+    expect(await limitsFrom(approved, no(inFolder("."), refused))).toEqual([
+      ["ask", undefined],
+      ["unattended", { confinement: "sandbox", folder: ".", options: ["--stat"] }],
+    ]);
+  });
+});

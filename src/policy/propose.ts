@@ -5,6 +5,7 @@
  */
 import type { Rule, RuleConfig } from "../config/index.ts";
 import type { GrantScope } from "../conversation/index.ts";
+import type { Capabilities } from "../tool/index.ts";
 import { canonicalJson, type Json, type JsonObject, parsePointer } from "../util/index.ts";
 import { readCommandLine } from "./command-units.ts";
 import {
@@ -15,7 +16,8 @@ import {
   type Unit,
 } from "./decided-calls.ts";
 import { type CompiledRule, compileRules, evaluateRules, type RuleVerdict } from "./evaluate.ts";
-import { kindOf } from "./grants.ts";
+import { findOptions, withOptions } from "./grant-limits.ts";
+import { commonFolder, kindOf } from "./grants.ts";
 import { findRefusedFiles } from "./refused-files.ts";
 import { scopeOf } from "./rule-scope.ts";
 import { type CallOfTool, runsCommands } from "./verdict.ts";
@@ -287,10 +289,16 @@ class Trial {
 
   static async start(group: Group, root: string, rules: readonly RuleConfig[]): Promise<Trial> {
     const kinds = kindsOf(group);
-    const placed = rules.map((rule, index) => ({
-      ...rule,
-      place: { from: "saved", layer: "", key: String(index) } as const,
-    }));
+    const calls = [...group.units.values()].filter(isAlwaysApproved);
+    const approved = calls.map(({ call }) => call.arguments);
+    const placed = await Promise.all(
+      rules.map(async (rule, index): Promise<Rule> => {
+        const isAsking = rule.mode !== "unattended";
+        const options = isAsking ? undefined : await findOptions(rule, approved, kinds);
+        const place = { from: "saved", layer: "", key: String(index) } as const;
+        return { ...rule, ...(options !== undefined && { options }), place };
+      }),
+    );
     return new Trial(group, root, await compileRules(placed, { root, kinds }));
   }
 
@@ -354,8 +362,13 @@ function sum(units: readonly Unit[], of: "approved" | "refused"): number {
   return units.reduce((total, unit) => total + unit[of], 0);
 }
 
+/** Approved, and never refused. */
+function isAlwaysApproved({ approved, refused }: Unit): boolean {
+  return approved > 0 && refused === 0;
+}
+
 function toProposal(
-  { place: _place, ...rule }: Rule,
+  { place: _place, options, ...rule }: Rule,
   group: Group,
   units: readonly Unit[],
 ): ProposedRule {
@@ -368,12 +381,27 @@ function toProposal(
   const [first] = units.length > 0 ? units : group.units.values();
   if (first === undefined) throw new Error("a rule for no calls");
   const { tool } = group;
+  const limits = rule.mode === "ask" ? undefined : withOptions(commonCapabilities(units), options);
   return {
     tool,
     rule,
-    scope: scopeOf(rule, kind),
+    scope: scopeOf(rule, kind, limits),
     count: sum(units, of),
     calls,
     example: first.call,
+  };
+}
+
+/** The least that covers what each of these calls can do. */
+function commonCapabilities(units: readonly Unit[]): Capabilities {
+  const all = units.map(({ capabilities }) => capabilities);
+  const confinements = all.flatMap(({ confinement }) => confinement ?? []);
+  const confinement = confinements.find((each) => each === "none") ?? confinements[0];
+  const outside = [...new Set(all.flatMap((each) => each.outside ?? []))];
+  return {
+    ...(confinement !== undefined && { confinement }),
+    ...(all.some(({ network }) => network === true) && { network: true }),
+    folder: commonFolder(all.map(({ folder }) => folder)),
+    ...(outside.length > 0 && { outside }),
   };
 }

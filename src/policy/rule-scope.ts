@@ -2,14 +2,23 @@
 import type { RuleConfig } from "../config/index.ts";
 import type { GrantScope } from "../conversation/index.ts";
 import type { ArgumentKind } from "../executor/index.ts";
+import type { GrantLimits } from "../tool/index.ts";
 
 /** `kind`: of the argument that the rule is about, or of the one whose part it is about. */
-export function scopeOf(rule: RuleConfig, kind: ArgumentKind | undefined): GrantScope {
+export function scopeOf(
+  rule: RuleConfig,
+  kind: ArgumentKind | undefined,
+  limits?: GrantLimits,
+): GrantScope {
+  return { ...callsOf(rule, kind), ...(limits !== undefined && { limits }) };
+}
+
+function callsOf(rule: RuleConfig, kind: ArgumentKind | undefined): Omit<GrantScope, "limits"> {
   const { arg, prefix, const: value, enum: values = [value] } = rule;
   const texts = values.filter((each) => typeof each === "string");
   const isPlain =
     rule.questions === undefined && rule.tool === undefined && rule.server === undefined;
-  const whole: GrantScope = { code: "rule", parts: [JSON.stringify(rule)] };
+  const whole: ReturnType<typeof callsOf> = { code: "rule", parts: [JSON.stringify(rule)] };
   if (!isPlain || arg === undefined) return whole;
   if (arg === "" && value !== undefined)
     return { code: "exact_call", parts: [JSON.stringify(value)] };

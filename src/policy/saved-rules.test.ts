@@ -15,7 +15,8 @@ import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { FakeClock } from "../testing/index.ts";
 import { type Timestamp, timestampFromDate } from "../conversation/index.ts";
 import { counters } from "../../test/security/threats.ts";
-import type { Confinement, ToolSource } from "../tool/index.ts";
+import { capabilitiesOf, type Confinement, type ToolSource } from "../tool/index.ts";
+import type { Json, JsonObject } from "../util/index.ts";
 import { callOf, localSource, type ToolOptions } from "./call-of-tool.fixture.ts";
 import { createPolicy, listAllSavedRules, openSavedRules } from "./policy.ts";
 import { SavedRules } from "./saved-rules.ts";
@@ -24,7 +25,7 @@ import type { CallOfTool, GrantToSave, Policy } from "./verdict.ts";
 const RULE = { mode: "unattended", arg: "/path", prefix: "src" } as const;
 const EDIT: ToolOptions = { effect: "edits", argumentKinds: { "/path": "path" } };
 const CALL = callOf({ path: "src/a.ts" }, EDIT);
-const BY = { kind: "user", channel: "terminal", name: "Ada" } as const;
+const BY = { kind: "user", channel: "terminal", auth: "os_user", name: "Ada" } as const;
 const DAY = 24 * 60 * 60 * 1000;
 
 function run(command: string, { undo, ...source }: Partial<ToolSource & Confinement>): CallOfTool {
@@ -65,7 +66,8 @@ class Place {
   }
 
   grant(fields: Partial<GrantToSave> = {}): GrantToSave {
-    return { rule: RULE, until: "always", call: CALL, by: BY, inquiry: "jp-c1/a:run:1", ...fields };
+    const grant = { rule: RULE, until: "always", call: CALL, shown: { folder: "." } } as const;
+    return { ...grant, by: BY, inquiry: "jp-c1/a:run:1", ...fields };
   }
 
   in(milliseconds: number): Timestamp {
@@ -79,7 +81,7 @@ class Place {
 }
 
 async function decides(policy: Policy, call: CallOfTool): Promise<string> {
-  const { mode, rules = [] } = await policy.judge(call);
+  const { mode, rules = [] } = await policy.verdictOf(call);
   return [mode, ...rules.map(({ from }) => from)].join(" ");
 }
 
@@ -94,7 +96,7 @@ describe("a saved rule", () => {
     expect(await decides(place.policy(), CALL)).toBe("ask");
     await place.open().save(place.grant());
     expect(await decides(place.policy(), CALL)).toBe("unattended saved");
-    expect(await place.policy().judge(CALL)).toMatchObject({
+    expect(await place.policy().verdictOf(CALL)).toMatchObject({
       rules: [{ file: createHash("sha256").update(readFileSync(place.file)).digest("hex") }],
     });
     const { workspace, rules } = place.open().list();
@@ -106,12 +108,13 @@ describe("a saved rule", () => {
           tool: "fs_modify_file",
           rule: RULE,
           kind: "path",
+          limits: { folder: "." },
           source: expect.any(String) as string,
           created: place.in(0),
           until: "always",
           by: "Ada",
           inquiry: "jp-c1/a:run:1",
-          scope: { code: "folder", parts: ["src"] },
+          scope: { code: "folder", parts: ["src"], limits: { folder: "." } },
           isExpired: false,
         },
       ],
@@ -147,7 +150,8 @@ describe("a saved rule", () => {
     const place = new Place();
     const first = run("git status", { undo: "git", program: ["git"], confined: { readable: [] } });
     const rule = { mode: "unattended", arg: "/command", prefix: "git" };
-    await place.open().save(place.grant({ rule, call: first }));
+    const shown = await shownOf(first);
+    await place.open().save(place.grant({ rule, call: first, shown }));
     const second = run("git log", { undo: "too_large", program: ["git", "less"], file: ["log"] });
     expect(await decides(place.policy(), second)).toBe("unattended saved");
   });
@@ -207,6 +211,180 @@ describe("a saved rule", () => {
     const after = JSON.parse(readFileSync(place.file, "utf8")) as { rules: object[] };
     expect(after.rules.slice(0, 2)).toEqual(newer.rules);
   });
+});
+
+const DIFFS = { mode: "unattended", arg: "/command", prefix: "git diff" } as const;
+const SANDBOXED: ToolSource = { origin: { type: "builtin", confinement: "sandbox" } };
+const ONLINE: ToolSource = { origin: { type: "builtin", confinement: "sandbox", network: true } };
+
+async function shownOf({ tool, arguments: args }: CallOfTool) {
+  return capabilitiesOf(await tool.describeSource(args));
+}
+
+/** A command in `src`, in the sandbox, unless said otherwise. */
+function diff(rest = "", source: Partial<ToolSource> = {}, args: JsonObject = {}): CallOfTool {
+  return callOf(
+    { command: `git diff${rest}`, ...args },
+    {
+      name: "shell_run",
+      argumentKinds: { "/command": "command" },
+      source: { ...SANDBOXED, folder: "src", ...source },
+    },
+  );
+}
+
+async function placeWith(call: CallOfTool, rule: JsonObject = DIFFS): Promise<Place> {
+  const place = new Place();
+  await place.open().save(place.grant({ rule, call, shown: await shownOf(call) }));
+  return place;
+}
+
+test("a saved rule in the user's own words covers no more than was shown, however broad it is", async () => {
+  counters("T-SAVED-6");
+  const options = { name: "convert", argumentKinds: { "/path": "path" } } as const;
+  const convert = (outside: readonly string[]) =>
+    callOf({ path: "a" }, { ...options, source: { ...localSource(), outside } });
+  const place = await placeWith(convert([]), { mode: "unattended" });
+  expect([
+    await decides(place.policy(), convert([])),
+    await decides(place.policy(), convert(["/etc/hosts"])),
+  ]).toEqual(["unattended saved", "ask"]);
+});
+
+describe("a rule that is saved for a command", () => {
+  test.each<[string, Partial<ToolSource>, "ask" | "unattended saved"]>([
+    ["the same folder", {}, "unattended saved"],
+    ["a folder below", { folder: "src/agent" }, "unattended saved"],
+    ["the folder above", { folder: "." }, "ask"],
+    ["a folder beside it", { folder: "test" }, "ask"],
+    ["a folder whose name begins the same", { folder: "srcs" }, "ask"],
+    ["a network", ONLINE, "ask"],
+    ["no sandbox", { origin: { type: "builtin", confinement: "none" } }, "ask"],
+    ["a file outside the workspace", { outside: ["/etc/hosts"] }, "ask"],
+  ])("counts in the folder that was shown and with no more than was shown: %s", async (...each) => {
+    counters("T-SAVED-6");
+    const [, source, expected] = each;
+    const place = await placeWith(diff());
+    expect(await decides(place.policy(), diff("", source))).toBe(expected);
+  });
+
+  test.each([
+    " src/a.ts",
+    " HEAD~1 HEAD",
+    " --stat src/b.ts",
+    " src/b.ts --stat",
+    " -- src/a.ts",
+    " --stat -- src/a.ts",
+    " -",
+    " '--stat'",
+  ])(
+    "counts for further words and the options that were shown, if it is for the first words: git diff%s",
+    async (rest) => {
+      const place = await placeWith(diff(" --stat src"));
+      expect(await decides(place.policy(), diff(rest))).toBe("unattended saved");
+    },
+  );
+
+  test.each([
+    " --output=FILE",
+    " --output FILE",
+    " --out=FILE",
+    " -o FILE",
+    " -oFILE",
+    " --stat=200",
+    " --stat --output=FILE",
+    " --stat-width=1",
+    " --Stat",
+    " src --output=FILE",
+    " -- --output=FILE",
+    " -- src -x",
+    " '--output=FILE'",
+    ' "--output=FILE"',
+    String.raw` \--output=FILE`,
+    " -''-output=FILE",
+    " --out'put=FILE'",
+    " --stat; git diff --output=FILE",
+    " | git diff --output=FILE",
+  ])(
+    "does not count for an option that was not shown, if it is for the first words: git diff%s",
+    async (rest) => {
+      counters("T-SAVED-6");
+      const place = await placeWith(diff(" --stat src"));
+      expect(await decides(place.policy(), diff(rest))).toBe("ask");
+    },
+  );
+
+  test("does not count for an option before -- that was shown after it, nor the other way round", async () => {
+    counters("T-SAVED-6");
+    const place = await placeWith(diff(" --a -- --b"));
+    const lines = [" --a", " -- --b", " --a x -- y --b", " --b", " -- --a"];
+    const found = await Promise.all(lines.map((rest) => decides(place.policy(), diff(rest))));
+    const allowed = "unattended saved";
+    expect(found).toEqual([allowed, allowed, allowed, "ask", "ask"]);
+  });
+
+  test("counts for every option that it matches, if it is a pattern", async () => {
+    const place = await placeWith(diff(), {
+      mode: "unattended",
+      arg: "/command",
+      pattern: "^git diff",
+    });
+    expect(await decides(place.policy(), diff(" --output=FILE"))).toBe("unattended saved");
+  });
+});
+
+/** As it was written before rules named a folder. */
+async function older(): Promise<Place> {
+  const place = new Place();
+  await place.open().save(place.grant({ rule: DIFFS, call: diff() }));
+  const stored = JSON.parse(readFileSync(place.file, "utf8")) as { rules: JsonObject[] };
+  const rules = stored.rules.map(({ limits: _limits, ...rule }) => rule);
+  writeFileSync(place.file, JSON.stringify({ ...stored, rules }), { mode: 0o600 });
+  return place;
+}
+
+describe("a rule that an older version has saved", () => {
+  test("counts in any folder and with any options, and still not with a network", async () => {
+    const place = await older();
+    const calls = [diff("", { folder: "test" }), diff(" --output=FILE"), diff("", ONLINE)];
+    expect(await Promise.all(calls.map((call) => decides(place.policy(), call)))).toEqual([
+      "unattended saved",
+      "unattended saved",
+      "ask",
+    ]);
+    const [rule] = place.open().list().rules;
+    expect([rule?.limits, rule?.scope]).toEqual([
+      undefined,
+      { code: "command_prefix", parts: ["git diff"] },
+    ]);
+  });
+
+  test("is written again as it was when another one is added", async () => {
+    const place = await older();
+    const shown = await shownOf(diff());
+    const inquiry = "jp-c2/a:run:1";
+    await place.open().save(place.grant({ rule: DIFFS, call: diff(), shown, inquiry }));
+    const limits = place
+      .open()
+      .list()
+      .rules.map((rule) => rule.limits);
+    expect(limits).toEqual([undefined, { confinement: "sandbox", folder: "src", options: [] }]);
+  });
+});
+
+test.each<[string, Json]>([
+  ["not an object", "src"],
+  ["without a folder", { confinement: "sandbox" }],
+  ["with something new", { folder: ".", hosts: ["example.com"] }],
+  ["with another confinement", { folder: ".", confinement: "vm" }],
+  ["with options that are not texts", { folder: ".", options: [1] }],
+])("a saved rule with limits that jp does not know does not count: %s", async (_, limits) => {
+  const place = new Place();
+  await place.open().save(place.grant());
+  const stored = JSON.parse(readFileSync(place.file, "utf8")) as { rules: JsonObject[] };
+  const rules = stored.rules.map((rule) => ({ ...rule, limits }));
+  writeFileSync(place.file, JSON.stringify({ ...stored, rules }), { mode: 0o600 });
+  expect(await decides(place.policy(), CALL)).toBe("ask");
 });
 
 describe("the file of saved rules", () => {
@@ -358,11 +536,11 @@ describe("proposed rules that are taken over", () => {
     counts.push(await saved.adopt([{ rule: wider, call: CALL }]));
     const env = callOf({ path: "src/.env" }, EDIT);
     const policy = place.policy();
-    expect([counts, (await policy.judge(CALL)).mode, (await policy.judge(env)).mode]).toEqual([
-      [2, 0, 1],
-      "unattended",
-      "ask",
-    ]);
+    expect([
+      counts,
+      (await policy.verdictOf(CALL)).mode,
+      (await policy.verdictOf(env)).mode,
+    ]).toEqual([[2, 0, 1], "unattended", "ask"]);
   });
 
   test("come after what is granted at a prompt later, and can be removed and taken over again", async () => {
@@ -373,7 +551,7 @@ describe("proposed rules that are taken over", () => {
     await saved.save(
       place.grant({ rule: { mode: "unattended", arg: "/path", const: "src/.env" } }),
     );
-    expect((await place.policy().judge(env)).mode).toBe("unattended");
+    expect((await place.policy().verdictOf(env)).mode).toBe("unattended");
     await saved.remove(({ rule }) => rule.mode === "ask");
     expect(await saved.adopt([{ rule: ASKING, call: CALL }])).toBe(1);
   });

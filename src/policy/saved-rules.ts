@@ -18,6 +18,7 @@ import {
 } from "../conversation/index.ts";
 import type { ArgumentKind, DescribeOptions } from "../executor/index.ts";
 import { PrivateFile, securePrivateFolder, StorageError } from "../storage/index.ts";
+import { capabilitiesOf, type GrantLimits, type ToolSource } from "../tool/index.ts";
 import {
   arrayField,
   canonicalJson,
@@ -31,6 +32,7 @@ import {
   shapeOf,
   stringField,
 } from "../util/index.ts";
+import { limitRule, limitsFor, parseLimits } from "./grant-limits.ts";
 import { kindOf } from "./grants.ts";
 import { scopeOf } from "./rule-scope.ts";
 import type { CallOfTool, GrantToSave } from "./verdict.ts";
@@ -42,6 +44,8 @@ export interface SavedRule {
   readonly rule: RuleConfig;
   /** Of the argument that it is about. */
   readonly kind?: ArgumentKind;
+  /** The most that it lets run. Absent if an older version has saved it, and if it asks. */
+  readonly limits?: GrantLimits;
   /** Which tool that was: see `toolIdentity`. */
   readonly source: string;
   readonly created: Timestamp;
@@ -71,6 +75,8 @@ export interface RulesOfWorkspace {
 export interface RuleToAdopt {
   readonly rule: RuleConfig;
   readonly call: CallOfTool;
+  /** Absent for a rule that asks. */
+  readonly limits?: GrantLimits | undefined;
 }
 
 export interface SavedRulesOptions {
@@ -105,13 +111,17 @@ export class SavedRules {
     const { rules, digest } = this.#read();
     const known = rules.filter((rule) => rule.tool === name && !isExpired(rule, now));
     if (known.length === 0) return [];
-    const identity = await identityOf(call);
+    const source = await call.tool.describeSource(call.arguments);
+    const [identity, asked] = [identityIn(call, source), capabilitiesOf(source)];
     const { file: layer } = this.#open();
     const place = { from: "saved", layer, ...(digest !== undefined && { file: digest }) } as const;
     return known
-      .filter(({ source }) => source === identity)
+      .filter((each) => each.source === identity)
       .toReversed()
-      .map(({ id, rule }) => ({ ...rule, place: { ...place, key: id } }));
+      .flatMap(({ id, rule, limits }) => {
+        const placed: Rule = { ...rule, place: { ...place, key: id } };
+        return limitRule({ rule: placed, limits }, asked) ?? [];
+      });
   }
 
   /** All of the workspace, expired ones included, in the order in which they were saved. */
@@ -135,7 +145,7 @@ export class SavedRules {
   }
 
   /** Does nothing if the same was saved before, even if it was removed since. Throws `write_failed`. */
-  async save({ rule: written, until, call, by, inquiry }: GrantToSave): Promise<void> {
+  async save({ rule: written, until, call, shown, by, inquiry }: GrantToSave): Promise<void> {
     const rule = findRule(written);
     if (rule === undefined || until === "turn") return;
     const { name: tool } = call.tool.settings;
@@ -145,6 +155,7 @@ export class SavedRules {
       tool,
       rule,
       ...(kind !== undefined && { kind }),
+      limits: await limitsFor(rule, call, shown),
       source: await identityOf(call),
       created: timestampFromDate(this.#options.clock.now()),
       until,
@@ -165,16 +176,18 @@ export class SavedRules {
   async adopt(proposed: readonly RuleToAdopt[]): Promise<number> {
     const created = timestampFromDate(this.#options.clock.now());
     const adopted = await Promise.all(
-      proposed.map(async ({ rule, call }): Promise<SavedRule> => {
+      proposed.map(async ({ rule, call, limits }): Promise<SavedRule> => {
         const { name: tool } = call.tool.settings;
         const kind = kindOf(rule, call.tool.argumentKinds ?? {});
         const source = await identityOf(call);
         const written = canonicalJson(rule as unknown as JsonObject); // As it was proposed: JSON.
+        const limited = limits === undefined ? "" : canonicalJson({ ...limits });
         return {
-          id: sha256(`${tool}\0${source}\0${written}`).slice(0, ID_DIGITS),
+          id: sha256(`${tool}\0${source}\0${written}${limited}`).slice(0, ID_DIGITS),
           tool,
           rule,
           ...(kind !== undefined && { kind }),
+          ...(limits !== undefined && { limits }),
           source,
           created,
           until: "always",
@@ -290,7 +303,8 @@ function isExpired({ until }: SavedRule, now: Date): boolean {
 }
 
 function toListed(saved: SavedRule, now: Date): ListedRule {
-  return { ...saved, scope: scopeOf(saved.rule, saved.kind), isExpired: isExpired(saved, now) };
+  const { rule, kind, limits } = saved;
+  return { ...saved, scope: scopeOf(rule, kind, limits), isExpired: isExpired(saved, now) };
 }
 
 /** Of a workspace that is gone, the path that it had. */
@@ -303,11 +317,11 @@ function realRoot(root: string): string {
 }
 
 /** Which tool it is: see `toolIdentity`. What is saved is for this machine. */
-export async function identityOf(
-  { tool, arguments: args }: CallOfTool,
-  options?: DescribeOptions,
-): Promise<string> {
-  const source = await tool.describeSource(args, options);
+export async function identityOf(call: CallOfTool, options?: DescribeOptions): Promise<string> {
+  return identityIn(call, await call.tool.describeSource(call.arguments, options));
+}
+
+function identityIn({ tool, arguments: args }: CallOfTool, source: ToolSource): string {
   const conversation = "" as ConversationId; // Which call it is does not matter here.
   const call = { conversation, toolCallId: "", tool: tool.settings.name, source, arguments: args };
   return toolIdentity(digestCall(call), source.origin);
@@ -393,6 +407,7 @@ const KNOWN_KEYS: ReadonlySet<string> = new Set([
   "tool",
   "rule",
   "kind",
+  "limits",
   "source",
   "created",
   "until",
@@ -413,6 +428,8 @@ function findSaved(raw: Json): SavedRule | undefined {
     return undefined;
   }
   const isKnown = rule?.mode === "unattended" || rule?.mode === "ask";
+  const limits = parseLimits(raw["limits"]);
+  if (raw["limits"] !== undefined && limits === undefined) return undefined;
   if (!isKnown || created === undefined || until === undefined) return undefined;
   const known = KINDS.find((each) => each === kind);
   return {
@@ -420,6 +437,7 @@ function findSaved(raw: Json): SavedRule | undefined {
     tool,
     rule,
     ...(known !== undefined && { kind: known }),
+    ...(limits !== undefined && { limits }),
     source,
     created,
     until,
@@ -431,9 +449,10 @@ function findSaved(raw: Json): SavedRule | undefined {
 
 const KINDS = ["path", "command", "input", "url"] as const satisfies readonly ArgumentKind[];
 
-function toJson({ lastUsed, rule, ...saved }: SavedRule): JsonObject {
+function toJson({ lastUsed, rule, limits, ...saved }: SavedRule): JsonObject {
   return {
     ...saved,
+    ...(limits !== undefined && { limits: { ...limits } }),
     rule: rule as unknown as JsonObject, // As it was granted: JSON.
     ...(lastUsed !== undefined && { last_used: lastUsed }),
   };

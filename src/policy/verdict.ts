@@ -2,14 +2,15 @@
 import type { Mode, PeopleTarget, Rule, RunMode, ToolSettings } from "../config/index.ts";
 import type { Decider, DecidingRule, Grant, GrantScope } from "../conversation/index.ts";
 import type { RunnableTool } from "../executor/index.ts";
+import type { Capabilities } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
 /** Decides what is not asked. Read anew for each call: files, links and saved rules may have changed. */
 export interface Policy {
   /** Whether the call may run. Never throws. */
-  judge(call: CallOfTool): Promise<Verdict>;
+  verdictOf(call: CallOfTool): Promise<Verdict>;
   /** Whether the model may see its result. Never throws. */
-  judgeResult(call: CallOfTool): Promise<Verdict>;
+  resultVerdictOf(call: CallOfTool): Promise<Verdict>;
   /** What a person may add to a yes. Absent where nothing can be saved. */
   readonly grants?: Grants;
 }
@@ -39,6 +40,8 @@ export type CheckedGrant = ProposedGrant | { readonly problem: string };
 
 export interface GrantToSave extends Pick<Grant, "rule" | "until"> {
   readonly call: CallOfTool;
+  /** What the person was shown that the call can do. */
+  readonly shown: Capabilities;
   readonly by: Extract<Decider, { readonly kind: "user" }>;
   /** Unique: the conversation, and the inquiry in which it was granted. */
   readonly inquiry: string;
@@ -49,6 +52,8 @@ export interface GrantedRule {
   readonly rule: JsonObject;
   /** The inquiry in which the person did. */
   readonly from: string;
+  /** The arguments of the call that it was granted for. */
+  readonly arguments?: JsonObject;
 }
 
 export interface PolicyOptions {

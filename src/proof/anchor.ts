@@ -66,7 +66,7 @@ export class AnchorError extends JpError<AnchorErrorCode> {
 }
 
 /** Without the workspace: its path is no one else's business. */
-export type AnchoredHead = Omit<NotedHead, "workspace">;
+export type AnchoredHead = Pick<NotedHead, "conversation" | "length" | "head" | "isRemoved">;
 
 export function digestOfHead({ conversation, length, head, isRemoved }: AnchoredHead): string {
   return sha256(canonicalJson({ conversation, length, head, ...(isRemoved && { removed: true }) }));

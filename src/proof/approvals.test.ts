@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, sign } from "node:crypto";
+import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { verify as verifyAlone } from "../../examples/evidence-verifier/verify.ts";
 import { counters } from "../../test/security/threats.ts";
@@ -14,74 +14,27 @@ import {
 import {
   type AnswerEvent,
   type ConversationEvent,
-  type DecisionSignature,
-  hashToSign,
   type InquiryId,
-  newNonce,
   StreamEntry,
   type Timestamp,
-  timestampToMilliseconds,
-  toSignOf,
 } from "../conversation/index.ts";
-import { fingerprintOf, type PublicPart } from "../people/index.ts";
 import { canonicalJson, type JsonObject, sha256 } from "../util/index.ts";
 import { signLine } from "./dsse.ts";
 import { chainOf, evidenceOf, ID, SIGNER } from "./evidence.fixture.ts";
 import { DecisionSheet } from "./report.ts";
+import { ed25519, passkey, type TestKey } from "./signing.fixture.ts";
 import { verifyEvidence } from "./verify.ts";
 
 const WHOM = { forAny: [{ role: "release" }], terms: { isSigned: true } } as const;
 const SUBJECT = { subject: { digest: "d1", version: 1, parts: {} } };
 const AT = "2026-01-02 03:04:06.0" as Timestamp;
-const ADA = { kind: "user", channel: "desk", name: "ada", auth: "token" } as const;
-const RP_ID = "jp-1.localhost";
-
-type Sign = (event: AnswerEvent, changed?: { readonly nonce?: string }) => DecisionSignature;
-
-function ed25519(): { readonly key: PublicPart; readonly sign: Sign } {
-  const { publicKey, privateKey } = generateKeyPairSync("ed25519");
-  const { x = "" } = publicKey.export({ format: "jwk" });
-  const bytes = Buffer.from(x, "base64url");
-  const id = fingerprintOf(bytes);
-  return {
-    key: { type: "ed25519", id, public: bytes.toString("base64") },
-    sign: (event, { nonce = newNonce(timestampToMilliseconds(event.timestamp)) } = {}) => {
-      const hash = Buffer.from(hashOf(event, nonce), "hex");
-      const sig = sign(null, hash, privateKey).toString("base64url");
-      return { type: "ed25519", key: id, nonce, sig };
-    },
-  };
-}
-
-function passkey(): { readonly key: PublicPart; readonly sign: Sign } {
-  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const jwk = publicKey.export({ format: "jwk" }) as JsonObject;
-  return {
-    key: { type: "passkey", id: "Y3JlZA", public: jwk, rpId: RP_ID },
-    sign: (event, { nonce = newNonce(timestampToMilliseconds(event.timestamp)) } = {}) => {
-      const challenge = Buffer.from(hashOf(event, nonce), "hex").toString("base64url");
-      const origin = `http://${RP_ID}:8080`;
-      const client = Buffer.from(JSON.stringify({ type: "webauthn.get", challenge, origin }));
-      const rpIdHash = createHash("sha256").update(RP_ID).digest();
-      const data = Buffer.concat([rpIdHash, Buffer.of(0x05, 0, 0, 0, 1)]);
-      const signed = Buffer.concat([data, createHash("sha256").update(client).digest()]);
-      return {
-        type: "webauthn",
-        key: "Y3JlZA",
-        nonce,
-        sig: sign("sha256", signed, privateKey).toString("base64url"),
-        authenticatorData: data.toString("base64url"),
-        clientData: client.toString("base64url"),
-      };
-    },
-  };
-}
-
-function hashOf(event: AnswerEvent, nonce: string): string {
-  const toSign = toSignOf(event, nonce);
-  if (toSign === undefined) throw new Error("it cannot be signed");
-  return hashToSign(toSign);
-}
+const ADA = {
+  kind: "user",
+  channel: "desk",
+  name: "ada",
+  auth: "token",
+  role: "release",
+} as const;
 
 const APPROVED: AnswerEvent = {
   type: "permission_decision",
@@ -119,7 +72,7 @@ function kept(approved: ConversationEvent, answered: ConversationEvent) {
   return { id: ID, chain: chainOf(ID, entries), entries };
 }
 
-function signedBy({ sign: signWith }: { readonly sign: Sign }) {
+function signedBy({ sign: signWith }: Pick<TestKey, "sign">) {
   const [approved, answered] = [APPROVED, ANSWERED].map((event) => ({
     ...event,
     signature: signWith(event),
@@ -133,9 +86,19 @@ async function check(lines: readonly string[]) {
   const { problems, counts } = await verifyEvidence([bytes]);
   const codes = problems.map(({ code }) => code);
   expect(verifyAlone(bytes).problems).toEqual(codes.toSorted());
-  const { signed, unchecked, findings } = counts;
-  return { codes, signed, unchecked, findings };
+  const { signed, unchecked, findings, notJudged } = counts;
+  const { rulings } = problems.find(({ code }) => code === "terms_not_met") ?? {};
+  const judged = { ...(rulings && { rulings }), notJudged: Object.fromEntries(notJudged) };
+  expect(verifyAlone(bytes)).toMatchObject({
+    unmet: rulings ?? {},
+    notJudged: judged.notJudged,
+    judged: counts.judged,
+  });
+  return { codes, signed, unchecked, findings, ...judged };
 }
+
+/** What both say of a signature that was needed, and is not one. */
+const BAD = ["terms_not_met", "bad_approval_signature"];
 
 const KINDS = { ed25519, passkey };
 
@@ -158,8 +121,14 @@ describe("signed approvals", () => {
       const bare = await evidenceOf([signedBy(signer)], { keys });
       const full = await evidenceOf([signedBy(signer)], { keys, hasContent: true });
       expect([await check(bare.lines), await check(full.lines)]).toEqual([
-        { codes: [], signed: 1, unchecked: 1, findings: new Map() },
-        { codes: [], signed: 2, unchecked: 0, findings: new Map() },
+        {
+          codes: [],
+          signed: 1,
+          unchecked: 1,
+          findings: new Map(),
+          notJudged: { answer_missing: 1 },
+        },
+        { codes: [], signed: 2, unchecked: 0, findings: new Map(), notJudged: {} },
       ]);
     },
   );
@@ -169,7 +138,14 @@ describe("signed approvals", () => {
     async (kind) => {
       const { lines } = await evidenceOf([signedBy(KINDS[kind]())], { hasContent: true });
       const findings = new Map([["key_missing", 2]]);
-      expect(await check(lines)).toEqual({ codes: [], signed: 0, unchecked: 0, findings });
+      const notJudged = { signature_missing: 2 };
+      expect(await check(lines)).toEqual({
+        codes: [],
+        signed: 0,
+        unchecked: 0,
+        findings,
+        notJudged,
+      });
     },
   );
 
@@ -182,13 +158,13 @@ describe("signed approvals", () => {
       const others = await evidenceOf([signedBy(signer)], {
         keys: [{ person: "ada", key: other }],
       });
-      expect((await check(others.lines)).codes).toEqual(["bad_approval_signature"]);
+      expect((await check(others.lines)).codes).toEqual(BAD);
       const eve = { ...ADA, name: "eve" };
       const stolen = { ...APPROVED, signature: signer.sign(APPROVED), decidedBy: eve };
       const answered = { ...ANSWERED, signature: signer.sign(ANSWERED) };
       const keys = ["ada", "eve"].map((person) => ({ person, key: signer.key }));
       const { lines } = await evidenceOf([kept(stolen, answered)], { keys });
-      expect((await check(lines)).codes).toEqual(["bad_approval_signature"]);
+      expect((await check(lines)).codes).toEqual(BAD);
     },
   );
 
@@ -200,7 +176,7 @@ describe("signed approvals", () => {
     for (const changed of OTHERS) {
       const signature = signer.sign({ ...APPROVED, ...changed });
       const { lines } = await evidenceOf([kept({ ...APPROVED, signature }, answered)], { keys });
-      expect((await check(lines)).codes).toEqual(["bad_approval_signature"]);
+      expect((await check(lines)).codes).toEqual(BAD);
     }
   });
 
@@ -217,10 +193,10 @@ describe("signed approvals", () => {
           const json = signature as JsonObject;
           return { ...rest, signature: { ...json, [field]: flip(JSON.stringify(json[field])) } };
         });
-        expect((await check(changed)).codes).toEqual(["bad_approval_signature"]);
+        expect((await check(changed)).codes).toEqual(BAD);
       }
       const other = changeApproval(lines, (approval) => ({ ...approval, answer: "red" }));
-      expect((await check(other)).codes).toEqual(["bad_approval_signature"]);
+      expect((await check(other)).codes).toEqual(BAD);
     },
   );
 });
@@ -258,33 +234,34 @@ function changeApproval(lines: readonly string[], change: (predicate: JsonObject
   });
 }
 
-test("an approval without the signature that it needed is found, unless it no longer counted", async () => {
+test("an approval without the signature that it needed is found, unless it was made void before it was used", async () => {
   counters("T-SIGN-1");
   const unsigned = kept(APPROVED, ANSWERED);
   const bare = await evidenceOf([unsigned]);
   const full = await evidenceOf([unsigned], { hasContent: true });
-  expect([(await check(bare.lines)).codes, (await check(full.lines)).codes]).toEqual([
-    ["unsigned_approval"],
-    ["unsigned_approval"],
+  expect([await check(bare.lines), await check(full.lines)]).toMatchObject([
+    { codes: ["terms_not_met"], rulings: { unsigned: 1 }, notJudged: { answer_missing: 1 } },
+    { codes: ["terms_not_met"], rulings: { unsigned: 2 } },
   ]);
   const no = kept({ ...APPROVED, decision: "denied" }, { ...ANSWERED, answer: false });
   const refused = await evidenceOf([no], { hasContent: true });
   expect((await check(refused.lines)).codes).toEqual([]);
   const owner = { ...APPROVED, decidedBy: { ...ADA, auth: "owner" } };
   const owned = await evidenceOf([kept(owner, { ...ANSWERED, answer: false })]);
-  expect((await check(owned.lines)).codes).toEqual([]);
+  expect(await check(owned.lines)).toMatchObject({ rulings: { no_people: 1 } });
   const madeVoid: ConversationEvent = {
     type: "decision_void",
     timestamp: AT,
     id: "a:run:1" as InquiryId,
     changed: ["person"],
   };
-  const entries = [
-    ...kept(APPROVED, { ...ANSWERED, answer: false }).entries,
-    StreamEntry.fromEvent(madeVoid),
-  ];
-  const voided = await evidenceOf([{ id: ID, chain: chainOf(ID, entries), entries }]);
-  expect((await check(voided.lines)).codes).toEqual([]);
+  const { entries } = kept(APPROVED, { ...ANSWERED, answer: false });
+  const codesWith = async (position: number) => {
+    const voided = entries.toSpliced(position, 0, StreamEntry.fromEvent(madeVoid));
+    const other = { id: ID, chain: chainOf(ID, voided), entries: voided };
+    return (await check((await evidenceOf([other])).lines)).codes;
+  };
+  expect([await codesWith(4), await codesWith(5)]).toEqual([[], ["terms_not_met"]]);
 });
 
 test("a link says that someone has signed, and with what", () => {

@@ -1,17 +1,23 @@
 /**
- * Checks the signatures of people in evidence: that each is of its decision, by a key that the export names, and that none is
- * missing where one was asked for. Says nothing about whose hands the key was in.
+ * Checks the signatures of people in evidence: that each is of its decision, by a key that the export names for that person alone.
+ * Whether one was needed, the judge says. Says nothing about whose hands the key was in.
  */
 import {
+  answerToSign,
   type ChainLink,
+  type DecisionSignature,
   findSignature,
   findTimestamp,
   hashToSign,
+  isAnswer,
+  isSameName,
   nonceTime,
+  StreamEntry,
   timestampToMilliseconds,
+  versionOf,
 } from "../conversation/index.ts";
-import { hasSigned, type PublicPart } from "../people/index.ts";
-import { canonicalJson, type JsonObject } from "../util/index.ts";
+import { hasSigned, type PublicPart, publicPartToJson } from "../people/index.ts";
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import {
   type Approval,
   type Content,
@@ -20,118 +26,135 @@ import {
   findText,
   type KeyStatement,
 } from "./statement.ts";
+import type { CheckedSignature } from "./judge-links.ts";
 
-type Report = (code: "bad_approval_signature" | "unsigned_approval") => void;
+interface Decided {
+  readonly link: ChainLink;
+  readonly askedAt: Json | undefined;
+}
 
 export class ApprovalCheck {
-  readonly #report: Report;
+  readonly #report: (code: "bad_approval_signature") => void;
   readonly #keys = new Map<string, PublicPart>();
-  /** When something was asked that has to be signed, by its id. */
-  #asked = new Map<string, string>();
+  /** By their public parts. */
+  readonly #owners = new Map<string, string>();
+  /** When each was asked, by its id. Ids may come again. */
+  #asked = new Map<string, Json | undefined>();
   /** What people have decided, by its position. */
-  #decisions = new Map<number, JsonObject>();
-  /** Those that need a signature, and have none yet. */
-  #needed = new Map<number, JsonObject>();
+  #decisions = new Map<number, Decided>();
+  #checked = new Map<number, CheckedSignature>();
+  #lost = new Set<number>();
+  #isRecordLost = false;
   #content: Content | undefined;
   signed = 0;
   /** Signatures of answers that the export does not show. */
   unchecked = 0;
 
-  constructor(report: Report) {
+  constructor(report: (code: "bad_approval_signature") => void) {
     this.#report = report;
   }
 
-  /** Conversations come one after the other. Call it also at the end. */
+  /** Conversations come one after the other. */
   leave(): void {
-    for (const _ of this.#needed) this.#report("unsigned_approval");
     this.#asked = new Map();
     this.#decisions = new Map();
-    this.#needed = new Map();
+    this.#checked = new Map();
+    this.#lost = new Set();
+    this.#isRecordLost = false;
   }
 
+  /** Undefined if the link at this position has none. */
+  find(seq: number): CheckedSignature | undefined {
+    const { link, askedAt } = this.#decisions.get(seq) ?? {};
+    // oxlint-disable-next-line no-shadow -- the same thing, in a smaller scope
+    const isClaimed = link !== undefined && (versionOf(link) === 1 || "signature" in link.json);
+    if (!isClaimed) return undefined;
+    const checked = this.#checked.get(seq);
+    if (checked !== undefined || !(this.#isRecordLost || this.#lost.has(seq))) return checked;
+    const isLate = askedAt === undefined || toTime(askedAt) <= toTime(link.json["at"]);
+    return { state: isLate ? "lost" : "bad" };
+  }
+
+  /** One key is one person: whoever else it is named for has none. */
   readKey({ person, key }: KeyStatement): void {
-    this.#keys.set(JSON.stringify([person, key.id]), key);
+    const text = canonicalJson(publicPartToJson(key)["public"] ?? null);
+    const owner = this.#owners.get(text) ?? person;
+    this.#owners.set(text, owner);
+    if (isSameName(owner, person)) this.#keys.set(JSON.stringify([person, key.id]), key);
   }
 
-  readLink({ seq, json }: ChainLink): void {
+  readLink(link: ChainLink): void {
+    const { seq, json } = link;
     const id = findText(json, "id") ?? "";
-    const isSigned = findObject(json, "terms")?.["proof"] === "signed";
-    if (isSigned) this.#asked.set(id, findText(json, "at") ?? "");
-    if (json["type"] === "decision_void") this.#forget(id);
-    const by = findObject(json, "by");
-    if (by?.["kind"] !== "user") return;
-    this.#decisions.set(seq, json);
-    const isYes = json["decision"] === "approved" || json["decision"] === "edited";
-    if (isYes) this.#need(seq, json);
+    const isRequest = json["type"] === "permission_request" || json["type"] === "inquiry_request";
+    if (isRequest) this.#asked.set(id, json["at"]);
+    if (findObject(json, "by")?.["kind"] !== "user") return;
+    this.#decisions.set(seq, { link, askedAt: this.#asked.get(id) });
   }
 
-  /** Only its content says whether an answer is a yes. */
   readContent(content: Content): void {
     this.#content = content;
-    const { seq, event } = content;
-    const link = this.#decisions.get(seq);
-    const isAnswer = link?.["decision"] === "answered" && event["answer"] !== false;
-    if (isAnswer) this.#need(seq, link);
   }
 
   readApproval({ seq, signature: json, answer }: Approval): void {
-    const link = this.#decisions.get(seq) ?? {};
-    this.#needed.delete(seq);
     const signature = findSignature(json);
-    if (signature === undefined) return this.#report("bad_approval_signature");
-    if (answer === undefined) {
+    const decided = this.#decisions.get(seq);
+    const isOwn = signature !== undefined && decided !== undefined && isClaimed(decided, signature);
+    if (isOwn && answer === undefined) {
       this.unchecked += 1;
+      this.#checked.set(seq, { state: "unchecked", signature });
       return;
     }
-    const person = findText(findObject(link, "by") ?? {}, "name") ?? "";
-    const [digest = "", id = ""] = [findText(link, "decided"), findText(link, "id")];
-    const key = this.#keys.get(JSON.stringify([person, signature.key]));
-    const { nonce } = signature;
-    const hash = hashToSign({ digest, id, answer, person, nonce });
-    const isOwn = this.#isShown(seq, link, canonicalJson(answer)) && this.#isTimely(link, nonce);
-    if (key === undefined || !isOwn || !hasSigned(key, hash, signature)) {
-      return this.#report("bad_approval_signature");
-    }
-    this.signed += 1;
+    const isGood = isOwn && this.#isGood(decided.link, signature, answer ?? null);
+    this.#checked.set(seq, { state: isGood ? "good" : "bad", signature });
+    if (isGood) this.signed += 1;
+    else this.#report("bad_approval_signature");
   }
 
   /** What cannot be found, or whose key is gone, cannot be shown. */
   readFinding({ code, about }: Finding): void {
     const isLost = ["event_missing", "salt_missing", "key_missing"].includes(code);
-    if (isLost && typeof about["seq"] === "number") this.#needed.delete(about["seq"]);
-    if (code === "unreadable_record") this.#needed.clear();
+    if (isLost && typeof about["seq"] === "number") this.#lost.add(about["seq"]);
+    if (code === "unreadable_record") this.#isRecordLost = true;
   }
 
-  /** The owner of a machine without people needs none. */
-  #need(seq: number, link: JsonObject): void {
-    const isOwner = findObject(link, "by")?.["auth"] === "owner";
-    if (!isOwner && this.#asked.has(findText(link, "id") ?? "")) this.#needed.set(seq, link);
-  }
-
-  /** It no longer counted. */
-  #forget(id: string): void {
-    for (const [seq, link] of this.#needed) if (link["id"] === id) this.#needed.delete(seq);
+  #isGood({ seq, json }: ChainLink, signature: DecisionSignature, answer: Json): boolean {
+    const { nonce } = signature;
+    const person = findText(findObject(json, "by") ?? {}, "name") ?? "";
+    const [digest = "", id = ""] = [findText(json, "decided"), findText(json, "id")];
+    const key = this.#keys.get(JSON.stringify([person, signature.key]));
+    const isOwn = this.#isShown(seq, json, answer);
+    const hash = hashToSign({ digest, id, answer, person, nonce });
+    return key !== undefined && isOwn && hasSigned(key, hash, signature);
   }
 
   /** Whether the answer is the one that the rest of the export shows, as far as it does. */
-  #isShown(seq: number, link: JsonObject, answer: string): boolean {
-    if (link["decision"] === "approved" && answer !== "true") return false;
-    const { event } = this.#content?.seq === seq ? this.#content : {};
-    if (link["decision"] !== "answered" || event === undefined) return true;
-    return canonicalJson(event["answer"] ?? null) === answer;
-  }
-
-  /** Signed after it was asked, and before it was recorded. */
-  #isTimely(link: JsonObject, nonce: string): boolean {
-    const [asked, decided] = [this.#asked.get(findText(link, "id") ?? ""), findText(link, "at")];
-    const time = nonceTime(nonce);
-    if (time === undefined || decided === undefined) return false;
-    const isAfter = asked === undefined || toTime(asked) <= time;
-    return isAfter && time <= toTime(decided);
+  #isShown(seq: number, { decision, result }: JsonObject, answer: Json): boolean {
+    if (decision === "approved" && answer !== true) return false;
+    const changed = result === true ? "result" : "arguments";
+    if (decision === "edited" && !(isJsonObject(answer) && changed in answer)) return false;
+    if (this.#content?.seq !== seq) return true;
+    const { event } = StreamEntry.fromJson(this.#content.event);
+    const isSaid = event !== undefined && (isAnswer(event) || event.type === "decision_vote");
+    return isSaid && canonicalJson(answerToSign(event)) === canonicalJson(answer);
   }
 }
 
-function toTime(text: string): number {
-  const timestamp = findTimestamp(text);
+/** Signed after it was asked, and before it was recorded. */
+function isTimely(nonce: string, asked: Json | undefined, recorded: Json | undefined): boolean {
+  const time = nonceTime(nonce);
+  if (time === undefined) return false;
+  return (asked === undefined || toTime(asked) <= time) && time <= toTime(recorded);
+}
+
+/** Whether it may be the signature of this decision. Links of version 1 do not name the key. */
+function isClaimed({ link, askedAt }: Decided, { type, key, nonce }: DecisionSignature): boolean {
+  const claimed = findObject(link.json, "signature");
+  const isNamed = claimed?.["type"] === type && claimed["key"] === key;
+  return (versionOf(link) === 1 || isNamed) && isTimely(nonce, askedAt, link.json["at"]);
+}
+
+function toTime(at: Json | undefined): number {
+  const timestamp = findTimestamp(at);
   return timestamp === undefined ? Number.NaN : timestampToMilliseconds(timestamp);
 }

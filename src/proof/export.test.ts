@@ -66,7 +66,7 @@ describe("an export", () => {
   test("has neither events nor salts without contents", async () => {
     const { lines } = await evidenceOf([WHOLE]);
     const text = JSON.stringify(payloadsOf(lines));
-    expect([text.includes("salt"), text.includes("answer_type")]).toEqual([false, false]);
+    expect([text.includes("salt"), text.includes("Go on?")]).toEqual([false, false]);
   });
 
   test("has each event once with contents, beside the link that commits to it", async () => {

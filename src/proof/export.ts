@@ -149,15 +149,17 @@ class Sheet {
     this.#keys = keys;
   }
 
-  /** Names the key of a person, unless it is named already. Returns false if it is not known. */
+  /** Names the key of a person, unless it is named already: for whoever has it, if that is someone else. False if no one has. */
   async nameKey(person: string, id: string): Promise<boolean> {
-    const name = JSON.stringify([person, id]);
-    if (this.#named.has(name)) return true;
-    const known = this.#keys.find((each) => each.key.id === id && isSameName(each.person, person));
-    if (known === undefined) return false;
-    this.#named.add(name);
+    const known = this.#keys.filter((each) => each.key.id === id);
+    const own = known.find((each) => isSameName(each.person, person));
     // As the record writes the name.
-    await this.add({ type: "key", person, key: known.key });
+    const named = own === undefined ? known[0] : { ...own, person };
+    if (named === undefined) return false;
+    const name = JSON.stringify([named.person, id]);
+    if (this.#named.has(name)) return true;
+    this.#named.add(name);
+    await this.add({ type: "key", ...named });
     return true;
   }
 

@@ -16,11 +16,13 @@ export {
   reportToMarkdown,
   Sample,
 } from "./report.ts";
+export type { NotJudgedReason, UnmetCode } from "./judge-links.ts";
 export type { FindingCode } from "./statement.ts";
 export {
   type EvidenceCounts,
   type EvidenceProblem,
   type EvidenceProblemCode,
+  JUDGED_CODES,
   type Verification,
   verifyEvidence,
   type VerifyOptions,

@@ -29,7 +29,7 @@ function rowsOf(...events: readonly ConversationEvent[]): readonly DecisionRow[]
 }
 
 const SHOWN = subjectOf("the call");
-const BY_ANA = { kind: "user", channel: "desk", name: "Ana" } as const;
+const BY_ANA = { kind: "user", channel: "desk", name: "Ana", auth: "token" } as const;
 const ASKED = { ...permissionRequest("a"), subject: SHOWN };
 const APPROVED = {
   ...permission("a"),

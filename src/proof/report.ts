@@ -22,7 +22,7 @@ export interface DecisionRow {
   readonly kind: string;
   readonly name: string;
   readonly surface: string;
-  /** How jp knows who it was: `os_user`, `token`, `key` and `passkey` for those who have signed, `none`. */
+  /** How jp knows who it was: `os_user`, `token`, `program`, `client`, `owner`, or `key` and `passkey` for those who have signed. */
   readonly authentication: string;
   /** The digest of what was shown, and of what was decided. */
   readonly shown: string;
@@ -137,7 +137,7 @@ export class DecisionSheet {
       kind: findText(by, "kind") ?? "",
       name: findText(by, "name") ?? findText(by, "model") ?? "",
       surface: findText(by, "surface") ?? "",
-      authentication: findText(by, "auth") ?? "",
+      authentication: signingOf(json) ?? findText(by, "auth") ?? "",
       shown: findText(request, "shown") ?? "",
       decided: findText(json, "decided") ?? "",
       policy: policyOf(by),
@@ -153,6 +153,13 @@ function resultOf({ row, isStarted }: Growing, hasFailed: boolean): DecisionResu
   if (row.about === "deliver") return row.decision === "denied" ? "withheld" : "delivered";
   if (!isStarted) return "not_run";
   return hasFailed ? "failed" : "succeeded";
+}
+
+/** A signature says more than how someone has logged in. Links of version 1 have it in `auth`. */
+function signingOf(json: JsonObject): string | undefined {
+  const { type } = findObject(json, "signature") ?? {};
+  if (type === "webauthn") return "passkey";
+  return type === "ed25519" ? "key" : undefined;
 }
 
 function policyOf(by: JsonObject): string {
@@ -283,7 +290,8 @@ function markdownCell(text: string): string {
 const LEGEND = [
   "- Decision: the conversation, and the position of the decision in its chain.",
   "- Authenticated by: `os_user` is whoever can run jp as this user on the machine; `token` is whoever has a token of the",
-  "  desk; `none` is a program that jp asked through. A name is what the config or the desk says; it proves no one.",
+  "  desk; `program` is what a program says, and `client` a form of another program; `key` and `passkey` have signed it;",
+  "  `owner` is the owner of the machine, who stood in for people. A name is what the config or the desk says.",
   "- Shown, decided about: the beginning of the SHA-256 of what was on the screen, and of what the decision is about. Both",
   "  are the same unless someone edited it.",
   "- Policy: the key of the config that decided unasked; of each rule its place, its digest, and the digest of its file.",

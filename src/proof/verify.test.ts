@@ -86,6 +86,9 @@ describe("an export that no one has changed is verified", () => {
         contents: 3,
         signed: 0,
         unchecked: 0,
+        judged: 1,
+        ownerStoodIn: 0,
+        notJudged: new Map(),
         rebuilt: 3,
         anchored: 0,
         gaps: new Map([["torn", 1]]),
@@ -97,7 +100,7 @@ describe("an export that no one has changed is verified", () => {
 
   test("with links of a newer version, which are counted", async () => {
     const [start] = WHOLE.chain as readonly [ChainLine];
-    const link = { kind: "anchor", seq: 1, prev: hashLink(start.link) };
+    const link = { kind: "anchor", version: 3, seq: 1, prev: hashLink(start.link) };
     const chain = [start, { link: { ...link, json: link } }];
     const { lines } = await evidenceOf([{ ...WHOLE, chain, entries: [] }]);
     const { counts } = await verifyEvidence([Buffer.from(lines.join(""))]);

@@ -3,7 +3,7 @@
  * order, and that the links in them make chains. Says nothing about who has the key.
  */
 import { createHash } from "node:crypto";
-import { type ChainLink, commitTo, hashLink } from "../conversation/index.ts";
+import { type ChainLink, commitTo, hashLink, versionOf } from "../conversation/index.ts";
 import { canonicalJson } from "../util/index.ts";
 import { ApprovalCheck } from "./approvals.ts";
 import {
@@ -14,6 +14,7 @@ import {
   isSignedBy,
   type PublicKey,
 } from "./dsse.ts";
+import { LinkComparison } from "./link-comparison.ts";
 import {
   commitmentOf,
   type Content,
@@ -26,6 +27,8 @@ import {
   parseStatement,
   type Statement,
 } from "./statement.ts";
+import type { NotJudgedReason, UnmetCode } from "./judge-links.ts";
+import { TermsCheck } from "./terms.ts";
 import {
   AnchorCheck,
   type AnchorExpectations,
@@ -67,8 +70,18 @@ export type EvidenceProblemCode =
   | AnchorProblemCode
   /** A person's signature is not of what it stands for, or of no key of theirs. */
   | "bad_approval_signature"
-  /** It had to be signed, and was approved without. */
-  | "unsigned_approval";
+  /** A link says something else than the event that it commits to. */
+  | "link_mismatch"
+  /** A decision does not meet its terms. */
+  | "terms_not_met"
+  /** The owner of the machine stood in for people. Only with `isStrict`. */
+  | "owner_stood_in";
+
+/** They are about what was decided: the file itself is whole. */
+export const JUDGED_CODES: ReadonlySet<EvidenceProblemCode> = new Set([
+  "terms_not_met",
+  "owner_stood_in",
+]);
 
 export interface EvidenceProblem {
   readonly code: EvidenceProblemCode;
@@ -76,11 +89,15 @@ export interface EvidenceProblem {
   readonly line: number;
   /** How many have it. */
   readonly count: number;
+  /** `terms_not_met`: how many of them for which reason. */
+  readonly rulings?: Readonly<Partial<Record<UnmetCode, number>>>;
 }
 
 export interface VerifyOptions extends AnchorExpectations {
   /** The id of the key that must have signed. Without it, any key may have. */
   readonly expectedKey?: string;
+  /** That the owner of the machine stood in for people is a problem. */
+  readonly isStrict?: boolean;
   /** Gets each link that is where it belongs, before the rest of the file is checked. */
   readonly onLink?: (statement: LinkStatement) => void;
 }
@@ -106,6 +123,12 @@ export interface EvidenceCounts {
   /** Approvals with the person's own signature, and those whose answer is not in the export, so that it is not checked. */
   readonly signed: number;
   readonly unchecked: number;
+  /** Decisions that meet their terms. */
+  readonly judged: number;
+  /** Answers of the owner of the machine, in the place of people. */
+  readonly ownerStoodIn: number;
+  /** Decisions that were not judged, or only in part, by reason. */
+  readonly notJudged: ReadonlyMap<NotJudgedReason, number>;
   /** Links that were made later, from the record. */
   readonly rebuilt: number;
   /** Links before a head that was anchored. */
@@ -172,7 +195,7 @@ interface Gap {
 class Check {
   readonly #options: VerifyOptions;
   readonly #problems = new Map<EvidenceProblemCode, EvidenceProblem>();
-  readonly #contents = new ContentCheck((code, line) => this.#note(code, line));
+  readonly #contents: ContentCheck;
   #line = 0;
   #header: Header | undefined;
   #key: PublicKey | undefined;
@@ -190,6 +213,8 @@ class Check {
 
   constructor(options: VerifyOptions) {
     this.#options = options;
+    const report: Report = (code, line, ruling) => this.#note(code, line, ruling);
+    this.#contents = new ContentCheck(report, options.isStrict === true);
   }
 
   read(text: string, isWhole: boolean): void {
@@ -209,7 +234,7 @@ class Check {
     for (const { line } of this.#gaps) this.#report("missing", line);
     const isCut = !this.isOver && !this.#hasEnd && this.#unread === 0;
     if (isCut) this.#report("truncated");
-    const isWhole = this.#problems.size === 0;
+    const isWhole = [...this.#problems.keys()].every((code) => JUDGED_CODES.has(code));
     const anchors = isWhole ? await this.#contents.anchors.checkProofs(this.#options) : [];
     return {
       problems: [...this.#problems.values()].toSorted((left, right) => left.line - right.line),
@@ -226,9 +251,10 @@ class Check {
     this.#note(code, line);
   }
 
-  #note(code: EvidenceProblemCode, line = this.#line): void {
-    const before = this.#problems.get(code);
-    this.#problems.set(code, { code, line: before?.line ?? line, count: (before?.count ?? 0) + 1 });
+  #note(code: EvidenceProblemCode, line = this.#line, ruling?: UnmetCode): void {
+    const { line: first = line, count = 0, rulings = {} } = this.#problems.get(code) ?? {};
+    const ruled = ruling && { rulings: { ...rulings, [ruling]: (rulings[ruling] ?? 0) + 1 } };
+    this.#problems.set(code, { code, line: Math.min(first, line), count: count + 1, ...ruled });
   }
 
   /** The first statement has the key that it is signed with. */
@@ -329,15 +355,20 @@ function findStatement(payload: Buffer) {
   }
 }
 
+type Report = (code: EvidenceProblemCode, line?: number, ruling?: UnmetCode) => void;
+
 /** Checks what statements say. They are signed, all there, and in order. */
 class ContentCheck {
-  readonly #report: (code: EvidenceProblemCode, line?: number) => void;
+  readonly #report: Report;
   readonly anchors: AnchorCheck;
   readonly #approvals: ApprovalCheck;
+  readonly #terms: TermsCheck;
   readonly #payloads = createHash("sha256");
   readonly #ends: ConversationEnd[] = [];
-  /** What the links of the last conversation commit to. */
-  #commitments = new Map<number, string>();
+  /** The links of the last conversation that commit to an event. */
+  #committed = new Map<number, ChainLink>();
+  #comparison = new LinkComparison();
+  #version = 1;
   /** What its chain had grown to, by length. */
   #heads = new Map<number, string>();
   /** Conversations come one after the other. */
@@ -350,10 +381,14 @@ class ContentCheck {
   #rebuilt = 0;
   #unknown = 0;
 
-  constructor(report: (code: EvidenceProblemCode, line?: number) => void) {
+  constructor(report: Report, isStrict: boolean) {
     this.#report = report;
     this.anchors = new AnchorCheck(report);
     this.#approvals = new ApprovalCheck(report);
+    this.#terms = new TermsCheck(this.#approvals, {
+      onUnmet: (ruling, line) => report("terms_not_met", line, ruling),
+      onOwner: (line) => isStrict && report("owner_stood_in", line),
+    });
   }
 
   get counts(): EvidenceCounts {
@@ -364,6 +399,9 @@ class ContentCheck {
       contents: this.#contents,
       signed: this.#approvals.signed,
       unchecked: this.#approvals.unchecked,
+      judged: this.#terms.judged,
+      ownerStoodIn: this.#terms.ownerStoodIn,
+      notJudged: this.#terms.notJudged,
       rebuilt: this.#rebuilt,
       anchored: this.anchors.links,
       gaps: this.#gaps,
@@ -376,7 +414,7 @@ class ContentCheck {
     this.#statements += 1;
     switch (statement.type) {
       case "link":
-        this.#readLink(statement);
+        this.#readLink(statement, line);
         break;
       case "content":
         this.#readContent(statement);
@@ -416,19 +454,30 @@ class ContentCheck {
   #enter(conversation: string): ConversationEnd {
     const last = this.#ends.at(-1);
     if (last?.conversation === conversation) return last;
-    this.#approvals.leave();
+    this.#leave();
     if (this.#seen.has(conversation)) this.#report("broken_chain");
     this.#seen.add(conversation);
-    this.#commitments = new Map();
+    this.#committed = new Map();
+    this.#comparison = new LinkComparison();
+    this.#version = 1;
     this.#heads = new Map();
     const end = { conversation, length: 0, head: "" };
     this.#ends.push(end);
     return end;
   }
 
-  #readLink({ conversation, link }: LinkStatement): void {
+  /** Only once all of a conversation was read can its decisions be judged. */
+  #leave(): void {
+    this.#terms.leave();
+    this.#approvals.leave();
+  }
+
+  #readLink({ conversation, link }: LinkStatement, line: number): void {
     const { length, head } = this.#enter(conversation);
-    if (!follows(link, { conversation, length, head })) this.#report("broken_chain");
+    const version = versionOf(link);
+    const isBroken = !follows(link, { conversation, length, head }) || version < this.#version;
+    if (isBroken) this.#report("broken_chain");
+    this.#version = Math.max(version, this.#version);
     const end = { conversation, length: length + 1, head: hashLink(link) };
     this.#ends[this.#ends.length - 1] = end;
     this.#heads.set(end.length, end.head);
@@ -436,23 +485,25 @@ class ContentCheck {
     if (link.json["rebuilt"] === true) this.#rebuilt += 1;
     if (link.kind === "gap") increase(this.#gaps, findText(link.json, "reason") ?? "");
     if (!KINDS.has(link.kind)) this.#unknown += 1;
-    const commitment = commitmentOf(link);
-    if (commitment !== undefined) this.#commitments.set(link.seq, commitment);
+    if (commitmentOf(link) !== undefined) this.#committed.set(link.seq, link);
     this.#approvals.readLink(link);
+    this.#terms.readLink(link, line);
   }
 
   #readContent(content: Content): void {
     const { conversation, seq, salt, event } = content;
     this.#enter(conversation);
-    const commitment = this.#commitments.get(seq);
-    if (commitment === undefined) return this.#report("unknown_link");
-    if (commitTo(event, salt) !== commitment) return this.#report("commitment_mismatch");
+    const link = this.#committed.get(seq);
+    if (link === undefined) return this.#report("unknown_link");
+    if (commitTo(event, salt) !== commitmentOf(link)) return this.#report("commitment_mismatch");
     this.#contents += 1;
+    if (!this.#comparison.isSame(link, content)) this.#report("link_mismatch");
     this.#approvals.readContent(content);
+    this.#terms.readContent(content);
   }
 
   #readEnd({ count, conversations, payloads }: End): void {
-    this.#approvals.leave();
+    this.#leave();
     const isSame =
       count === this.#statements &&
       endsToText(conversations) === endsToText(this.#ends) &&

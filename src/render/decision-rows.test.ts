@@ -21,14 +21,11 @@ import {
   type DecisionVoid,
   InquiryLog,
   type InquiryId,
-  type InquiryRequest,
   type PermissionDecision,
   type PermissionRequestEvent,
   readTurnProgress,
-  pendingOf,
   timestampToMilliseconds,
 } from "../conversation/index.ts";
-import type { JsonObject } from "../util/index.ts";
 import {
   describeEnd,
   describeCalls,
@@ -37,14 +34,11 @@ import {
   type InquiryFilter,
   type InquiryRow,
   inquiryState,
-  inquiryToJson,
   matchesInquiryFilter,
-  pendingToJson,
 } from "./decision-rows.ts";
 import { describeEscalation } from "./inquiry.ts";
 
 const CONVERSATION = "jp-c17673230450" as ConversationId;
-const person: Decider = { kind: "user", channel: "terminal" };
 const DIGEST = "5".repeat(64);
 
 /** The decisions in these events, as a list has them. */
@@ -124,13 +118,6 @@ describe("a pending question with a deadline", () => {
       'cancelled (backend_error): "no key"',
     ]);
   });
-
-  test("has both in JSON", () => {
-    expect(inquiryToJson(rowOf(request))).toMatchObject({ deadline: at(60) });
-    expect(inquiryToJson(rowOf(request, escalation))).toMatchObject({
-      escalation: { outcome: "cancelled", reason: "backend_error", problem: "no key" },
-    });
-  });
 });
 
 test("the state of a decision is its outcome, that it is pending, or that it no longer counts", () => {
@@ -206,252 +193,8 @@ describe("a filter", () => {
   });
 });
 
-describe("a question as JSON", () => {
-  test("has everything the record has, under the record's names", () => {
-    const request: InquiryRequest = {
-      ...inquiry("call_1.go.1", {
-        text: "Which?",
-        context: "a diff",
-        answerType: { type: "select", options: [{ value: "a", description: "first" }] },
-        default: "a",
-        exclusive: true,
-        persistence: "none",
-      }),
-      toolCallId: "call_1",
-      questionId: "go",
-    };
-    const { subject, origin, folder } = REQUEST;
-    const shown = { subject, origin, folder } as Partial<InquiryRequest>; // All of them are set.
-    const response = {
-      ...closed("call_1.go.1", { outcome: "answered", answer: "a", answeredBy: person }),
-      timestamp: at(9),
-      digest: DIGEST,
-    } as const;
-    expect(inquiryToJson(rowOf(CALL, { ...request, ...shown }, response))).toEqual({
-      conversation: CONVERSATION,
-      turn: 1,
-      id: "call_1.go.1",
-      kind: "question",
-      tool: "deploy",
-      tool_call_id: "call_1",
-      question_id: "go",
-      source: { source: "tool", name: "a_tool" },
-      origin: { type: "local", command: "sh  deploy.sh" },
-      folder: "tools",
-      arguments: { where: "live" },
-      question: {
-        text: "Which?",
-        context: "a diff",
-        answer_type: { type: "select", options: [{ value: "a", description: "first" }] },
-        default: "a",
-        exclusive: true,
-        persistence: "none",
-      },
-      acts: true,
-      digest: DIGEST,
-      outcome: "answered",
-      answer: "a",
-      answered_by: { kind: "user", channel: "terminal" },
-      asked_at: at(0),
-      answered_at: at(9),
-    });
-  });
-
-  const common = {
-    conversation: CONVERSATION,
-    turn: 1,
-    id: "call_1.go.1",
-    kind: "question",
-    tool: "a_tool",
-    source: { source: "tool", name: "a_tool" },
-    question: { text: "Go on?", answer_type: { type: "boolean" } },
-    acts: false,
-    asked_at: at(0),
-  };
-
-  test("has neither answer nor answerer if it is unanswered", () => {
-    expect(inquiryToJson(rowOf(QUESTION))).toEqual({ ...common, outcome: "unanswered" });
-  });
-
-  test("has the reason if it was cancelled", () => {
-    const response = cancelled("call_1.go.1", { unknown: "solar_flare" });
-    expect(inquiryToJson(rowOf(QUESTION, response))).toEqual({
-      ...common,
-      outcome: "cancelled",
-      reason: "solar_flare",
-      answered_at: at(0),
-    });
-  });
-
-  test("says who answered, but not what, if the answer is redacted", () => {
-    const response = closed("call_1.go.1", { outcome: "redacted", answeredBy: person });
-    expect(inquiryToJson(rowOf(QUESTION, response))).toEqual({
-      ...common,
-      outcome: "redacted",
-      answered_by: { kind: "user", channel: "terminal" },
-      answered_at: at(0),
-    });
-  });
-
-  test("keeps an answer of null, and an answerer of an unknown kind", () => {
-    const raw = { kind: "committee", size: 3 };
-    const response = closed("call_1.go.1", {
-      outcome: "answered",
-      answer: null,
-      answeredBy: { kind: "unknown", raw },
-    });
-    expect(inquiryToJson(rowOf(QUESTION, response))).toEqual({
-      ...common,
-      outcome: "answered",
-      answer: null,
-      answered_by: raw,
-      answered_at: at(0),
-    });
-  });
-});
-
-describe("a decision about a call as JSON", () => {
-  const common: JsonObject = {
-    conversation: CONVERSATION,
-    turn: 1,
-    id: REQUEST.id,
-    kind: "permission",
-    tool: "deploy",
-    tool_call_id: "call_1",
-    source: { source: "assistant" },
-    origin: { type: "local", command: "sh  deploy.sh" },
-    folder: "tools",
-    arguments: { where: "live" },
-    question: {
-      text: "Run deploy?",
-      answer_type: { type: "boolean" },
-      exclusive: true,
-      persistence: "none",
-      acts: true,
-    },
-    acts: true,
-    digest: DIGEST,
-    asked_at: at(1),
-  };
-
-  test("has what a tool's own check said, whoever decided in the end", () => {
-    const request = { ...REQUEST, action: "rerun", check: "unknown" } as const;
-    const decision: PermissionDecision = { ...permission("call_1"), action: "rerun" };
-    const found = { ...decision, check: "not_done", decidedBy: { kind: "tool" } } as const;
-    expect([
-      inquiryToJson(rowOf(CALL, request, { ...decision, id: request.id })),
-      inquiryToJson(rowOf(CALL, found)),
-    ]).toMatchObject([
-      { kind: "in_doubt", check: "unknown", answered_by: { kind: "user" } },
-      { kind: "in_doubt", check: "not_done", answered_by: { kind: "tool" } },
-    ]);
-  });
-
-  test("has what was decided, by whom and why, in codes", () => {
-    const response = denied({ cause: "unavailable", problem: "no key", reason: "no" });
-    expect(inquiryToJson(rowOf(CALL, REQUEST, response))).toEqual({
-      ...common,
-      outcome: "denied",
-      decision: "denied",
-      reason: "no",
-      cause: "unavailable",
-      problem: "no key",
-      answered_by: { kind: "user", channel: "tty" },
-      answered_at: at(2),
-    });
-  });
-
-  test("has the edited arguments, and the digest that was decided with them", () => {
-    const digest = "6".repeat(64);
-    const edited = {
-      ...APPROVED,
-      decision: "edited",
-      arguments: { where: "test" },
-      digest,
-    } as const;
-    expect(inquiryToJson(rowOf(CALL, REQUEST, edited))).toMatchObject({
-      arguments: { where: "live" },
-      edited_arguments: { where: "test" },
-      digest: DIGEST,
-      decided_digest: digest,
-      outcome: "edited",
-    });
-  });
-
-  test("says that it is void, what has changed, and what was decided", () => {
-    const again = { ...REQUEST, id: "call_1:run:2" as InquiryId, replaces: REQUEST.id };
-    expect(rowsOf(CALL, REQUEST, APPROVED, VOID, again).map(inquiryToJson)).toEqual([
-      {
-        ...common,
-        outcome: "void",
-        decision: "approved",
-        answered_by: { kind: "user", channel: "tty" },
-        answered_at: at(2),
-        void: { changed: ["file"], at: at(3) },
-      },
-      { ...common, id: again.id, replaces: REQUEST.id, changed: ["file"], outcome: "pending" },
-    ]);
-  });
-
-  test("has the result that waits, and the one that was given instead", () => {
-    const { arguments: _, ...request } = {
-      ...REQUEST,
-      action: "deliver" as const,
-      result: { content: "a page", isError: true },
-    };
-    const edited: PermissionDecision = {
-      ...APPROVED,
-      action: "deliver",
-      decision: "edited",
-      result: { content: "a line", isError: true },
-    };
-    expect(inquiryToJson(rowOf(CALL, request, edited))).toMatchObject({
-      kind: "delivery",
-      acts: false,
-      content: "a page",
-      is_error: true,
-      edited_content: "a line",
-    });
-  });
-});
-
 describe("what waits", () => {
   const turn = [turnStart(), CALL, REQUEST];
-
-  test("has everything that is decided in JSON", () => {
-    const [item] = pendingOf(readTurnProgress(turn));
-    if (item === undefined) throw new Error("nothing waits");
-    const { origin, folder } = REQUEST;
-    const row = {
-      ...item,
-      workspace: "/project",
-      conversation: CONVERSATION,
-      question: rowOf(CALL, REQUEST).question,
-      arguments: { where: "live" },
-      changed: ["file"],
-      ...(origin && { origin }),
-      ...(folder !== undefined && { folder }),
-    };
-    expect(pendingToJson(row)).toEqual({
-      workspace: "/project",
-      conversation: CONVERSATION,
-      id: REQUEST.id,
-      kind: "permission",
-      tool: "deploy",
-      tool_call_id: "call_1",
-      text: "Run deploy?",
-      answer_type: { type: "boolean" },
-      exclusive: true,
-      persistence: "none",
-      origin: { type: "local", command: "sh  deploy.sh" },
-      folder: "tools",
-      arguments: { where: "live" },
-      changed: ["file"],
-      acts: true,
-      digest: DIGEST,
-      asked_at: at(1),
-    });
-  });
 
   test("is described with the call, where its tool comes from, and the folder", () => {
     expect(describeIncomplete(readTurnProgress(turn))).toEqual([

@@ -1,29 +1,22 @@
-/** Decisions in lists, as lines and as JSON: those on record, and those that wait for someone. */
+/** Decisions in lists, as lines: those on record, and those that wait for someone. */
 import {
-  type AnswerEvent,
   type CallProgress,
-  cancellationTag,
   type ConversationEvent,
   type ConversationId,
   deciderOf,
-  deciderToJson,
   describeWhom,
   describeDecider,
-  type InquiryEscalation,
-  inquiryQuestionToJson,
   isAnswer,
   isForSome,
   type LoggedInquiry,
+  outcomeOf,
   type PendingItem,
   pendingOf,
   type PermissionDecision,
   timestampToMilliseconds,
-  type ToolResult,
   type TurnProgress,
-  votesToJson,
-  whomToJson,
 } from "../conversation/index.ts";
-import type { InquiryQuestion, InquirySource, ToolOrigin } from "../tool/index.ts";
+import type { InquirySource, ToolOrigin } from "../tool/index.ts";
 import { assertNever, type JsonObject } from "../util/index.ts";
 import { argumentLines, callText } from "./call-lines.ts";
 import { findFileChange } from "./file-change.ts";
@@ -40,6 +33,8 @@ import { sourceLines } from "./origin.ts";
 /** A decision in its conversation: one line of `jp inquiry ls`. */
 export interface InquiryRow extends LoggedInquiry {
   readonly conversation: ConversationId;
+  /** The title of the conversation, if it has one. */
+  readonly title?: string | undefined;
 }
 
 /**
@@ -65,11 +60,6 @@ export function inquiryState({ response, madeVoid, isPending }: LoggedInquiry): 
   if (madeVoid !== undefined) return "void";
   if (response === undefined) return isPending === true ? "pending" : "unanswered";
   return outcomeOf(response);
-}
-
-/** `answered`, `denied` and the like. */
-export function outcomeOf(answer: AnswerEvent) {
-  return answer.type === "inquiry_response" ? answer.outcome : answer.decision;
 }
 
 /** Which decisions are wanted: all, unless said otherwise, but for what the config approved unasked. */
@@ -124,92 +114,6 @@ export function describeEnd(inquiry: LoggedInquiry, now: Date): string {
   return `${decided}void: ${describeVoidCause(madeVoid.changed)}`;
 }
 
-/** One object per decision, with the keys of the record; unknown fields are omitted. */
-export function inquiryToJson(row: InquiryRow): JsonObject {
-  const { conversation, turn, id, kind, tool, request, response, escalation, madeVoid } = row;
-  const isQuestion = request?.type === "inquiry_request";
-  const { subject, replaces } = request ?? {};
-  const isOther = response?.digest !== undefined && response.digest !== subject?.digest;
-  return {
-    conversation,
-    turn: turn + 1,
-    id,
-    kind,
-    ...(tool !== undefined && { tool }),
-    ...(row.toolCallId !== undefined && { tool_call_id: row.toolCallId }),
-    ...(isQuestion && request.questionId !== undefined && { question_id: request.questionId }),
-    ...subjectToJson({ ...row, ...request, arguments: row.arguments }),
-    ...(row.edited?.arguments !== undefined && { edited_arguments: row.edited.arguments }),
-    question: inquiryQuestionToJson(row.question),
-    acts: row.acts,
-    ...(subject !== undefined && { digest: subject.digest }),
-    ...(replaces !== undefined && { replaces }),
-    ...(row.deadline !== undefined && { deadline: row.deadline }),
-    ...whomToJson(request ?? {}),
-    ...votesToJson(row.votes),
-    ...(escalation !== undefined && {
-      escalation: { outcome: escalation.outcome, ...answerToJson(escalation) },
-    }),
-    outcome: inquiryState(row),
-    ...(response?.type === "permission_decision" && { decision: response.decision }),
-    ...(response !== undefined && answerToJson(response)),
-    ...(isOther && { decided_digest: response.digest }),
-    ...(madeVoid !== undefined && {
-      void: { changed: [...madeVoid.changed], at: madeVoid.timestamp },
-    }),
-    ...resultToJson(request?.type === "permission_request" ? request.result : undefined),
-    ...checkToJson(response, request),
-    asked_at: row.askedAt,
-    ...(response !== undefined && { answered_at: response.timestamp }),
-  };
-}
-
-/** An answer with the keys of the record, without its outcome. */
-export function answerToJson(answer: AnswerEvent | InquiryEscalation) {
-  if (answer.type === "permission_decision") return decisionToJson(answer);
-  if (answer.outcome === "cancelled") {
-    const { reason, problem } = answer;
-    return { reason: cancellationTag(reason), ...(problem !== undefined && { problem }) };
-  }
-  const { answeredBy } = answer;
-  return {
-    ...(answer.outcome === "answered" && {
-      answer: answer.answer,
-      ...(answer.isOther === true && { other: true }),
-      ...(answer.note !== undefined && { note: answer.note }),
-      ...(answer.answerReason !== undefined && { answer_reason: answer.answerReason }),
-    }),
-    ...(answeredBy !== undefined && { answered_by: deciderToJson(answeredBy) }),
-  };
-}
-
-/** `reason` has the person's own words, and `cause` is a code. */
-function decisionToJson({ decidedBy, reason, cause, problem, result }: PermissionDecision) {
-  return {
-    ...(reason !== undefined && { reason }),
-    ...(cause !== undefined && { cause }),
-    ...(problem !== undefined && { problem }),
-    ...(result !== undefined && { edited_content: result.content }),
-    answered_by: deciderToJson(decidedBy),
-  };
-}
-
-/** For a delivery: the result that waits. */
-function resultToJson(result: ToolResult | undefined): JsonObject {
-  return result === undefined ? {} : { content: result.content, is_error: result.isError };
-}
-
-/** What the tool's own check said of a call in doubt: a code. */
-export function checkToJson(
-  ...events: readonly (AnswerEvent | PendingItem["request"])[]
-): Pick<PermissionDecision, "check"> {
-  const checks = events.flatMap((event) =>
-    event !== undefined && "check" in event && event.check !== undefined ? [event.check] : [],
-  );
-  const [check] = checks;
-  return check === undefined ? {} : { check };
-}
-
 /** The subject of a decision, for the person who decides. */
 interface Subject {
   readonly source?: InquirySource | undefined;
@@ -218,50 +122,6 @@ interface Subject {
   readonly arguments?: JsonObject | undefined;
   /** The parts that have changed since the earlier decision. */
   readonly changed?: readonly string[] | undefined;
-}
-
-function subjectToJson({ source, origin, folder, changed, ...call }: Subject): JsonObject {
-  return {
-    ...(source !== undefined && { source: { ...source } }),
-    ...(origin !== undefined && { origin: { ...origin } }),
-    ...(folder !== undefined && { folder }),
-    ...(call.arguments !== undefined && { arguments: call.arguments }),
-    ...(changed !== undefined && { changed: [...changed] }),
-  };
-}
-
-/** Something that waits for a person, and where. */
-export interface PendingRow extends PendingItem {
-  readonly workspace: string;
-  readonly conversation: ConversationId;
-  readonly question: InquiryQuestion;
-  readonly origin?: ToolOrigin;
-  readonly folder?: string;
-}
-
-/** One object for each thing that waits: one line of `jp inquiry ls --pending`. */
-export function pendingToJson(row: PendingRow) {
-  const { workspace, conversation, id, kind, tool, question, askedAt, deadline, request } = row;
-  const source = request?.type === "inquiry_request" ? request.source : undefined;
-  return {
-    workspace,
-    conversation,
-    id,
-    kind,
-    tool,
-    tool_call_id: row.toolCallId,
-    ...inquiryQuestionToJson(question),
-    text: question.text,
-    ...subjectToJson({ ...row, source }),
-    acts: row.acts,
-    ...(row.digest !== undefined && { digest: row.digest }),
-    ...resultToJson(request?.type === "permission_request" ? request.result : undefined),
-    ...checkToJson(request),
-    asked_at: askedAt,
-    ...(deadline !== undefined && { deadline }),
-    ...whomToJson(row),
-    ...votesToJson(row.votes),
-  };
 }
 
 /** One line about something that waits for a person: `fs_delete_file asks "Delete it?"`. */

@@ -22,12 +22,10 @@ export {
   type FileChange,
   findFileChange,
 } from "./file-change.ts";
-export { describeGrant, describeScope, describeUntil } from "./grant.ts";
+export { describeCapabilities, describeGrant, describeScope, describeUntil } from "./grant.ts";
 export { failureNote, renderResultLines } from "./result-lines.ts";
 export { isDiff, type Paint, plain, type StyleName } from "./style.ts";
 export {
-  answerToJson,
-  checkToJson,
   describeCalls,
   describeEnd,
   describeIncomplete,
@@ -40,12 +38,22 @@ export {
   type InquiryRow,
   type InquiryState,
   inquiryState,
-  inquiryToJson,
   matchesInquiryFilter,
-  outcomeOf,
-  type PendingRow,
-  pendingToJson,
 } from "./decision-rows.ts";
+export {
+  answeredToJson,
+  type DecisionPlace,
+  decisionToJson,
+  toDeciderJson,
+  type PendingAsQuestion,
+} from "./decision-json.ts";
+export type {
+  DeciderJson,
+  DecisionJson,
+  OutcomeJson,
+  QuestionJson,
+  VoteJson,
+} from "./decision-json-types.ts";
 export {
   describeAnswer,
   describeAskedAgain,
@@ -62,6 +70,7 @@ export {
 export { type MarkdownDocument, renderMarkdown } from "./markdown.ts";
 export { describeOrigin, originLines, sourceLines } from "./origin.ts";
 export { firstLine, jsonBlock, jsonLine, neutralize, oneLine, shellWord } from "./neutralize.ts";
+export { describePeopleChange, type PeopleChange, shortKey } from "./people-change.ts";
 export { describeState, type ListedConversation, nameState, summaryToJson } from "./summary.ts";
 export { relativeTime } from "./relative-time.ts";
 export { renderTurn, type TranscriptOptions } from "./transcript.ts";

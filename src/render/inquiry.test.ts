@@ -18,7 +18,7 @@ import {
   describeVoidCause,
 } from "./inquiry.ts";
 
-const person: Decider = { kind: "user", channel: "terminal" };
+const person: Decider = { kind: "user", channel: "terminal", auth: "os_user" };
 
 describe("the outcome of a question in words", () => {
   test.each([

@@ -27,7 +27,7 @@ test.each(ORIGINS)(
 
 test("a prompt says how a command is confined, and not that jp's other tools are built in", () => {
   expect([
-    originLines({ type: "builtin", confinement: "none" }, "docs"),
+    originLines({ type: "builtin", confinement: "none" }, { folder: "docs" }),
     originLines({ type: "builtin" }),
   ]).toEqual([["Source: built into jp, not sandboxed", 'Folder: "docs"'], []]);
 });
@@ -42,5 +42,13 @@ test.each<[ToolOrigin, string]>([
     "Cannot be undone: not in a Git work tree",
   ],
 ])("a prompt says in one line whether a command can be undone: %j", (origin, said) => {
-  expect(originLines(origin, ".").slice(2)).toEqual([said]);
+  expect(originLines(origin, { folder: "." }).slice(2)).toEqual([said]);
+});
+
+test("a prompt names the files outside the workspace that a call is about", () => {
+  const outside = ["/etc/hosts", "/a\u202e"];
+  expect(originLines({ type: "local", command: "convert" }, { outside })).toEqual([
+    'Source: local command "convert"',
+    'Outside the workspace: "/etc/hosts", "/a<U+202E>"',
+  ]);
 });

@@ -1,5 +1,5 @@
 /** Where a tool comes from, in words, for whoever decides about a call of it. */
-import type { Confinement, ToolOrigin, UndoForecast } from "../tool/index.ts";
+import type { Confinement, ToolOrigin, ToolSource, UndoForecast } from "../tool/index.ts";
 import { assertNever } from "../util/index.ts";
 import { verbatim } from "./verbatim.ts";
 
@@ -34,13 +34,23 @@ function describeConfinement({ confinement, network }: Confinement): string {
   }
 }
 
-/** Lines below a call: what would start it, unless that is jp itself, how it is confined, the folder that it would run in, and whether it can be undone. */
-export function originLines(origin: ToolOrigin, folder?: string): readonly string[] {
+/**
+ * Lines below a call: what would start it, unless that is jp itself, how it is confined, the folder that it would run in, which
+ * files outside the workspace it names, and whether it can be undone.
+ */
+export function originLines(
+  origin: ToolOrigin,
+  { folder, outside = [] }: Pick<ToolSource, "folder" | "outside"> = {},
+): readonly string[] {
   const isShown =
     origin.type === "local" ||
     origin.type === "mcp" ||
     (origin.type === "builtin" && origin.confinement !== undefined);
-  return sourceLines(isShown ? origin : undefined, folder);
+  const files = outside.map((file) => quote(file)).join(", ");
+  return [
+    ...sourceLines(isShown ? origin : undefined, folder),
+    ...(outside.length === 0 ? [] : [`Outside the workspace: ${files}`]),
+  ];
 }
 
 const UNDO: Readonly<Record<UndoForecast, string>> = {

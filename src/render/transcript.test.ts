@@ -63,7 +63,7 @@ describe("a turn on the screen", () => {
   });
 
   test("starts with a rule, separates messages, and keeps calls and questions together", () => {
-    const person = { kind: "user", channel: "terminal" } as const;
+    const person = { kind: "user", channel: "terminal", auth: "os_user" } as const;
     const lines = transcript([
       turnStart(),
       chatRequest("Publish it.\nSoon."),
@@ -373,7 +373,7 @@ describe("a change to a file", () => {
     ...permission("call_1"),
     decidedBy: { kind: "policy", key: "conversation.tools.fs_modify_file.run" },
   };
-  const by = { kind: "user", channel: "terminal" } as const;
+  const by = { kind: "user", channel: "terminal", auth: "os_user" } as const;
   const answer = { outcome: "answered", answer: false, note: "later", answeredBy: by } as const;
   const events = [
     toolCall("call_1", "fs_modify_file", args),

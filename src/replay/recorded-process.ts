@@ -5,10 +5,9 @@ import {
   type AnswerEvent,
   type ConversationEvent,
   deciderOf,
-  type InquiryRequest,
   isAnswer,
+  isDecisionRequest,
   isPassedOn,
-  type PermissionRequestEvent,
   readTurnProgress,
 } from "../conversation/index.ts";
 import { systemClock } from "../util/index.ts";
@@ -53,10 +52,10 @@ export function namedPeople(
 ): NamedPeople {
   const asked = new Map<string, string>(
     turn.flatMap((event) =>
-      isRequest(event) && event.for !== undefined ? [[event.id, event.for]] : [],
+      isDecisionRequest(event) && event.for !== undefined ? [[event.id, event.for]] : [],
     ),
   );
-  const requests = new Set<string>(events.filter(isRequest).map(({ id }) => id));
+  const requests = new Set<string>(events.filter(isDecisionRequest).map(({ id }) => id));
   const reached = new Set(
     events.flatMap((event) => {
       // It was open until others were asked.
@@ -71,13 +70,6 @@ export function namedPeople(
   );
   const others = [...new Set(asked.values())].filter((name) => !reached.has(name));
   return { reached: [...reached], others };
-}
-
-/** Whether someone is asked. */
-export function isRequest(
-  event: ConversationEvent,
-): event is InquiryRequest | PermissionRequestEvent {
-  return event.type === "inquiry_request" || event.type === "permission_request";
 }
 
 /** Older versions did not say who answered, and newer ones may say more. */

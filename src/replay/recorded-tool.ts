@@ -27,14 +27,16 @@ export function toolThen(
   return { ...described, isIdempotent: true, settings: { ...settings, ...unattended } };
 }
 
-/** Does not change during a call. Answers for the whole turn count for calls of the same source as then. */
+/** Does not change during a call. Answers for the whole turn count for calls of the same source as then, which can do as much. */
 export function sourceThen(script: ReplayScript, lane: string): ToolSource {
   const requests = script.requestsOf(lane);
-  const { origin, subject } = requests.find((request) => request.subject !== undefined) ?? {};
+  const asked = requests.find((request) => request.subject !== undefined);
+  const { origin, folder = ".", outside = [], subject } = asked ?? {};
   const { source, program, file, definition } = subject?.parts ?? {};
   // As in `toolIdentity`.
   const own = origin?.type === "builtin" ? [source] : [source, program, file, definition];
-  return { origin: origin ?? { type: "program" }, identity: own.map((part) => part ?? null) };
+  const identity = own.map((part) => part ?? null);
+  return { origin: origin ?? { type: "program" }, identity, folder, outside };
 }
 
 /** What the mode has decided about the call that comes next. That of today may be another one. */
@@ -49,14 +51,17 @@ function policyThen(script: ReplayScript, lane: string) {
   return by?.kind === "policy" ? by : undefined;
 }
 
-/** The saved rules that have decided what comes next about the call. Those of today may be others. */
-export function savedRulesThen(script: ReplayScript, lane: string): readonly Rule[] {
+/**
+ * The rules, saved or granted for the turn, that have decided what comes next about the call. Those of today may be others, and a
+ * call that a rule let run has no request that says what it could do.
+ */
+export function grantedRulesThen(script: ReplayScript, lane: string): readonly Rule[] {
   const { rules = [] } = policyThen(script, lane) ?? {};
   return rules.flatMap(({ from, key, rule }): readonly Rule[] => {
-    const known = from === "saved" ? findRule(rule) : undefined;
-    return known === undefined
-      ? []
-      : [{ ...known, place: { from: "saved", key, layer: "record" } }];
+    const known = from === "saved" || from === "turn" ? findRule(rule) : undefined;
+    if (known === undefined) return [];
+    const place = { from: from === "turn" ? "turn" : "saved", key, layer: "record" } as const;
+    return [{ ...known, place }];
   });
 }
 

@@ -9,6 +9,7 @@ import {
   type EventType,
   findAnswerTo,
   isAnswer,
+  isDecisionRequest,
   type InquiryEscalation,
   type InquiryRequest,
   type InquiryResponse,
@@ -22,7 +23,7 @@ import type { AnswerListener } from "../storage/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import { comparableEvent } from "./comparable-event.ts";
 import { RecordedCalls } from "./recorded-calls.ts";
-import { isByPerson, isRequest, type RecordedProcess } from "./recorded-process.ts";
+import { isByPerson, type RecordedProcess } from "./recorded-process.ts";
 import { NEVER, type ReplayClock, ReplayOrder } from "./replay-order.ts";
 
 /** Where a conversation takes another way than recorded. Either side is absent if nothing happens there. */
@@ -144,13 +145,15 @@ export class ReplayScript {
   isPassedOn({ id, toolCallId }: Pick<PendingItem, "id" | "toolCallId">): boolean {
     const replaced = this.idOnRecord(id);
     return this.upcoming(this.idOnRecord(toolCallId)).some(
-      (event) => isRequest(event) && event.replaces === replaced && (event.rung ?? 0) > 0,
+      (event) => isDecisionRequest(event) && event.replaces === replaced && (event.rung ?? 0) > 0,
     );
   }
 
   /** Everything that was asked about the call in the whole turn. */
   requestsOf(lane: Lane): readonly (InquiryRequest | PermissionRequestEvent)[] {
-    return this.#options.turn.filter(isRequest).filter((event) => this.#calls.of(event) === lane);
+    return this.#options.turn
+      .filter(isDecisionRequest)
+      .filter((event) => this.#calls.of(event) === lane);
   }
 
   /** The call failed because its subject kept changing, which is not replayed: only its result is. */

@@ -36,6 +36,7 @@ import {
   secretQuestion,
   selectQuestion,
   textQuestion,
+  type ToolSource,
 } from "../tool/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { answerInquiry, createTurn, listPending } from "../runtime/index.ts";
@@ -470,6 +471,75 @@ describe("a replay", () => {
     },
   );
 
+  test("asks again about a call in another folder, as then, after a yes for the turn", async () => {
+    const conversation = await new MemoryConversationStore(CLOCK).create({});
+    const toolbox: Toolbox = {
+      schemas: async () => [],
+      find: async (name, signal) => {
+        const found = await deployToolbox(done).find(name, signal);
+        return found && { ...found, describeSource: inItsFolder };
+      },
+    };
+    const folders = ["src", "src/agent", "test"];
+    const replies = folders.map((folder, index): ScriptedReply => [
+      { type: "tool_call", id: `call_${index}`, name: "deploy", arguments: { folder } },
+    ]);
+    await createTurn({
+      conversation,
+      model: new ScriptedModel({ replies: [...replies, "Done."] }),
+      toolbox,
+      prompter: new ScriptedPrompter({
+        permissions: [{ type: "run", isRemembered: true }, { type: "run" }],
+      }),
+      clock: CLOCK,
+    }).run({ content: "Deploy them." });
+    const { stream } = conversation;
+    const kinds = [...eventsOf(stream.entries)].flatMap((event) =>
+      event.type === "permission_decision" ? [event.decidedBy.kind] : [],
+    );
+    const result = await replayConversation({ stream, toolbox });
+    expect([kinds, result]).toEqual([["user", "remembered", "user"], { turns: 1 }]);
+  });
+
+  test("lets calls run by a rule that was granted for the turn, as then", async () => {
+    const conversation = await new MemoryConversationStore(CLOCK).create({});
+    const toolbox: Toolbox = {
+      schemas: async () => [],
+      find: async (name, signal) => {
+        const found = await deployToolbox(done).find(name, signal);
+        const source = { origin: { type: "builtin", confinement: "sandbox" } } as const;
+        const argumentKinds = { "/command": "command" } as const;
+        return found && { ...found, argumentKinds, describeSource: async () => source };
+      },
+    };
+    const replies = ["git diff a", "git diff b"].map((command, index): ScriptedReply => [
+      { type: "tool_call", id: `call_${index}`, name: "deploy", arguments: { command } },
+    ]);
+    const rule = { mode: "unattended", arg: "/command", prefix: "git diff" };
+    const store = { save: async () => undefined, noteUsed: () => undefined };
+    await createTurn({
+      conversation,
+      model: new ScriptedModel({ replies: [...replies, "Done."] }),
+      toolbox,
+      policy: createPolicy({ root: ".", store }),
+      prompter: {
+        channel: "test",
+        canAsk: () => true,
+        ask: async ({ inquiryId }) => {
+          const grant = { rule, until: "turn" } as const;
+          return { inquiryId, type: "answered", answer: true, grant };
+        },
+      },
+      clock: CLOCK,
+    }).run({ content: "Deploy them." });
+    const { stream } = conversation;
+    const kinds = [...eventsOf(stream.entries)].flatMap((event) =>
+      event.type === "permission_decision" ? [event.decidedBy.kind] : [],
+    );
+    const result = await replayConversation({ stream, toolbox });
+    expect([kinds, result]).toEqual([["user", "policy"], { turns: 1 }]);
+  });
+
   test("runs tools for real if asked to, with the recorded answers", async () => {
     const { stream } = await recordDeploy();
     let runs = 0;
@@ -607,6 +677,12 @@ function deploy(question: Question, { answers }: AttemptRequest): AttemptResult 
   if (answer !== undefined)
     return { type: "success", content: `deployed ${JSON.stringify(answer)}` };
   return { type: "needs_input", question, source: { source: "tool", name: "deploy" } };
+}
+
+/** A command in the folder that its arguments name. */
+async function inItsFolder({ folder }: JsonObject): Promise<ToolSource> {
+  const origin = { type: "builtin", confinement: "sandbox" } as const;
+  return { origin, ...(typeof folder === "string" && { folder }) };
 }
 
 function deployToolbox(attempt?: Attempt, policy: JsonObject = { run: "ask" }): Toolbox {

@@ -11,6 +11,7 @@ import {
   type ConversationEvent,
   type ConversationStream,
   digestCall,
+  type Directory,
   findAnswerTo,
   isAnswer,
   parseConversationId,
@@ -47,7 +48,7 @@ import {
 import {
   modeVerdictThen,
   recordedGrants,
-  savedRulesThen,
+  grantedRulesThen,
   sourceThen,
   toolThen,
 } from "./recorded-tool.ts";
@@ -59,6 +60,7 @@ import { createTurn, type CreateTurnOptions, toModel, type Tools } from "../runt
 type Replaced =
   | "answers"
   | "conversation"
+  | "directory"
   | "menu"
   | "model"
   | "policy"
@@ -296,6 +298,7 @@ function createReplay(parts: Parts): Turn {
     ...(live === undefined && { inquiries: recordedInquiries(script) }),
     toolbox: replayToolbox(parts, lanes),
     policy: replayPolicy(parts, lanes),
+    directory: NO_PEOPLE,
     prompter: new RecordedPrompter({ ...parts, knowsSecrets: !runsTools }),
     answers: recordedAnswers({ script, knowsSecrets: !runsTools }),
     menu: recordedMenu(script),
@@ -339,13 +342,13 @@ function replayPolicy({ script, root = "." }: Parts, lanes: Lanes): Policy {
   const laneOf = ({ tool }: CallOfTool) => lanes.get(tool.settings) ?? "";
   const policy = createPolicy({
     root,
-    saved: async (call) => savedRulesThen(script, laneOf(call)),
+    saved: async (call) => grantedRulesThen(script, laneOf(call)),
   });
   return {
     // Reading rules and files takes time, in which nothing else may come first.
-    judge: async (call) =>
-      modeVerdictThen(script, laneOf(call)) ?? script.order.during(policy.judge(call)),
-    judgeResult: (call) => script.order.during(policy.judgeResult(call)),
+    verdictOf: async (call) =>
+      modeVerdictThen(script, laneOf(call)) ?? script.order.during(policy.verdictOf(call)),
+    resultVerdictOf: (call) => script.order.during(policy.resultVerdictOf(call)),
     grants: recordedGrants,
   };
 }
@@ -404,6 +407,8 @@ function withDefaults(args: JsonObject): JsonObject {
   );
   return { ...ANYTHING, properties: Object.fromEntries(properties) };
 }
+
+const NO_PEOPLE: Directory = { list: () => [], findHere: () => undefined, isReplay: true };
 
 /** The enabled tools, without starting a server or a program. None of them can run. */
 export function offlineToolbox({

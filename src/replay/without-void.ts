@@ -8,6 +8,7 @@ import {
   type DecisionVoid,
   type InquiryRequest,
   isAnswer,
+  isDecisionRequest,
   isPassedOn,
   type PermissionRequestEvent,
 } from "../conversation/index.ts";
@@ -31,7 +32,7 @@ export function withoutVoid(
       .filter((event) => runsTools || !isRebound(event))
       .reduce((events, voided) => {
         const decision = new VoidDecision(events, voided);
-        const wasAsked = turn.some((event) => isRequest(event) && event.id === voided.id);
+        const wasAsked = turn.some((event) => isDecisionRequest(event) && event.id === voided.id);
         return wasAsked && !decision.isAsked ? decision.forget() : decision.leaveOut();
       }, turn)
   );
@@ -60,9 +61,9 @@ class VoidDecision {
     this.#events = events;
     this.#calls = new RecordedCalls(events);
     this.#voided = voided;
-    this.#again = events.filter(isRequest).find(({ replaces }) => replaces === voided.id);
+    this.#again = events.filter(isDecisionRequest).find(({ replaces }) => replaces === voided.id);
     this.#end = events.indexOf(voided);
-    this.#first = events.findIndex((event) => isRequest(event) && event.id === voided.id);
+    this.#first = events.findIndex((event) => isDecisionRequest(event) && event.id === voided.id);
   }
 
   /** False if the request has been left out with another one. */
@@ -128,7 +129,7 @@ class VoidDecision {
 
   #callOf(event: ConversationEvent): string | undefined {
     if (event.type !== "decision_void") return this.#calls.of(event);
-    const request = this.#events.find((each) => isRequest(each) && each.id === event.id);
+    const request = this.#events.find((each) => isDecisionRequest(each) && each.id === event.id);
     return request && this.#calls.of(request);
   }
 
@@ -149,10 +150,6 @@ class VoidDecision {
         event.id === id,
     );
   }
-}
-
-function isRequest(event: ConversationEvent): event is Request {
-  return event.type === "inquiry_request" || event.type === "permission_request";
 }
 
 /** The call goes on with it, in whatever process. A secret would be asked for again. */

@@ -53,8 +53,7 @@ export interface Entries {
 const SECTIONS = ["answers", "permissions", "deliveries"] as const;
 const COMMON_KEYS = ["tool", "arguments", "exact", "times"];
 const ANSWER_KEYS = [...COMMON_KEYS, "question", "text", "answer", "secret_env", "note"];
-const PERMISSION_KEYS = [...COMMON_KEYS, "decision", "reason"];
-const DELIVERY_KEYS = [...COMMON_KEYS, "decision"];
+const DECISION_KEYS = [...COMMON_KEYS, "decision", "reason"];
 
 /** Throws `answers_invalid` with everything that is wrong. */
 export function parseEntries(
@@ -86,8 +85,8 @@ export function parseEntries(
   if (root.length === 0) throw invalid(problems);
   const entries = {
     answers: section("answers", (shape) => parseAnswer(shape, variables)),
-    permissions: section("permissions", (shape) => parseDecision(shape, PERMISSION_KEYS)),
-    deliveries: section("deliveries", (shape) => parseDecision(shape, DELIVERY_KEYS)),
+    permissions: section("permissions", parseDecision),
+    deliveries: section("deliveries", parseDecision),
   };
   if (problems.length > 0) throw invalid(problems);
   return entries;
@@ -146,8 +145,8 @@ function parseGiven(
   throw new ShapeError(fieldPath(shape, "secret_env"), `the variable ${variable} is not set`);
 }
 
-function parseDecision(shape: Shape, keys: readonly string[]): DecisionEntry {
-  checkKeys(shape, keys);
+function parseDecision(shape: Shape): DecisionEntry {
+  checkKeys(shape, DECISION_KEYS);
   const isApproved = oneOf(shape, "decision", ["approve", "deny"]) === "approve";
   const reason = optionalString(shape, "reason");
   if (isApproved && reason !== undefined) {

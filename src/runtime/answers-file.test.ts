@@ -259,7 +259,7 @@ const deploy = defineTool({
 
 describe("a turn with an answers file", () => {
   const CALL = [{ type: "tool_call", id: "call_1", name: "deploy" }] as const;
-  const ASKING = { run: "ask", result: "ask" };
+  const ASKING = { run: "ask", result: "ask" } as const;
   const ALL = `
 permissions = [{ tool = "deploy", decision = "approve", arguments = { where = "eu" } }]
 deliveries = [{ tool = "deploy", decision = "approve" }]

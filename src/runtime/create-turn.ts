@@ -13,6 +13,7 @@ import {
   Turn,
 } from "../agent/index.ts";
 import { DEFAULT_LIMITS, resolveAssistant } from "../config/index.ts";
+import { knownPeople } from "../conversation/index.ts";
 import { createInquiryBackend, type InquiryBackend } from "../answer-model/index.ts";
 import { createPolicy, type Policy } from "../policy/index.ts";
 import type { ToolSchema } from "../provider/index.ts";
@@ -75,7 +76,8 @@ export function createTurn(options: CreateTurnOptions): Turn {
     tools: { ...tools, schemas: async (signal) => (schemas = await tools.schemas(signal)) },
     prompter: guardPrompter(prompter, clock),
     ...(options.userName !== undefined && { userName: options.userName }),
-    ...(options.directory !== undefined && { directory: options.directory }),
+    ...knownPeople(options),
+    ...(options.startedBy !== undefined && { startedBy: options.startedBy }),
     allowsForeignTurn: options.allowsForeignTurn ?? false,
     protectsPending: options.protectsPending ?? false,
     startsNext: options.startsNext ?? true,

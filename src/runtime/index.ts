@@ -13,15 +13,19 @@ export type { DataOf, DataSchema, Message } from "./data.ts";
 export { configuredInquiryModels } from "./inquiry-models.ts";
 export type { Machine } from "./machine.ts";
 export {
+  type AnsweringStore,
   answerInquiry,
+  findAnswerable,
   findPending,
   findPendingIn,
   type DecisionAnswer,
+  isOpen,
   listPending,
   type ListPendingOptions,
   type PendingDecision,
   pendingInTurn,
-  toOffered,
+  isRefused,
+  judgeAnswerTo,
   untilAnswered,
 } from "./pending.ts";
 export { toModel } from "./model.ts";

@@ -88,7 +88,7 @@ describe("a question for one person", () => {
     expect([end.type, prompter.questions.map((each) => each.for), byPeople]).toEqual([
       "done",
       ["ada"],
-      [{ kind: "user", channel: "scripted", name: "Ada" }],
+      [{ kind: "user", channel: "scripted", auth: "program", name: "Ada" }],
     ]);
   });
 
@@ -107,7 +107,7 @@ describe("a question for one person", () => {
     const { end, byPeople } = await run({ people: ["ada"], answers, userName: "sam" });
     expect([end.type, byPeople]).toEqual([
       "done",
-      [{ kind: "user", channel: "scripted", name: "Ada" }],
+      [{ kind: "user", channel: "scripted", auth: "program", name: "Ada" }],
     ]);
   });
 
@@ -143,7 +143,7 @@ describe("a question for one person", () => {
       await answerInquiry(store, "call_1", by("ada")),
     ]).toEqual([
       "waiting",
-      { type: "refused", reason: "only ada can answer this" },
+      { type: "refused", code: "wrong_person", reason: "only ada can answer this" },
       { type: "recorded" },
     ]);
   });
@@ -180,7 +180,11 @@ describe.each(EVERY_STORE)("in $name", (each) => {
     const { store, clock } = opened;
     const [item] = await listPending(store);
     if (item === undefined) throw new Error("nothing waits");
-    const refused = { type: "refused", reason: "only ada can answer this" };
+    const refused = {
+      type: "refused",
+      code: "wrong_person",
+      reason: "only ada can answer this",
+    };
     expect([
       await answerInquiry(store, item, { answer: true, userName: "bob", clock }),
       await answerInquiry(store, item, { answer: true, clock }),

@@ -1,15 +1,20 @@
 /** The tools of a program that embeds jp: its own, those of MCP servers, `ask_user` and `tell_user`. */
 import type { Observer, Toolbox } from "../agent/index.ts";
 import {
+  findUnknownQuestions,
+  listDeclared,
   loadConfigParser,
   type PartialConfig,
   type PartialToolConfig,
   resolveTools,
+  type SharedToolConfig,
+  type ToolConfig,
   type ToolSettings,
 } from "../config/index.ts";
 import {
   createAskUser,
   createTellUser,
+  declaredIds,
   loadMcpTools,
   type ShippedTool,
 } from "../executor/index.ts";
@@ -22,7 +27,7 @@ import {
   type SharedMcpServers,
 } from "../mcp/index.ts";
 import type { Tool } from "../tool/index.ts";
-import type { JsonObject } from "../util/index.ts";
+import { JpError, pathToText } from "../util/index.ts";
 import { assertUniqueNames, listServers, type OfferedTool } from "./server-tools.ts";
 import {
   createToolbox,
@@ -36,9 +41,9 @@ import {
  * By tool, as `conversation.tools.<name>` in a config file. If the compiler knows the names of all tools, it takes no
  * others.
  */
-export type ToolConfigs<Name extends string = string> = string extends Name
-  ? Readonly<Record<string, JsonObject>>
-  : { readonly [Key in Name | "ask_user" | "tell_user" | "*"]?: JsonObject };
+export type ToolConfigs<Name extends string = string> = {
+  readonly [Key in Name | "ask_user" | "tell_user"]?: ToolConfig;
+} & { readonly "*"?: SharedToolConfig };
 
 interface OwnTools {
   readonly tools?: readonly Tool[];
@@ -50,7 +55,7 @@ interface OwnTools {
   readonly observer?: Observer;
 }
 
-/** Throws `config_invalid`, `unknown_tool` and `tool_name_clash`: at once, or when the servers have been reached. */
+/** Throws `config_invalid`, `unknown_question`, `unknown_tool` and `tool_name_clash`: at once, or when the servers have been reached. */
 export async function createOwnToolbox(options: OwnTools): Promise<Toolbox> {
   const { tools = [], askUser = false, tellUser = false, mcpServers: servers } = options;
   const given = await readToolConfig(options.toolConfig);
@@ -63,6 +68,7 @@ export async function createOwnToolbox(options: OwnTools): Promise<Toolbox> {
     ...(askUser ? [createAskUser()] : []),
     ...(tellUser ? [createTellUser()] : []),
   ];
+  assertQuestions(shipped, given.config);
   const own = shipped.map(({ tool: { name }, config }): OfferedTool => {
     return { name, owner: "your program", config };
   });
@@ -108,6 +114,22 @@ async function readToolConfig(tools: ToolConfigs = {}): Promise<GivenConfig> {
   const { mergeConfig, parseConfigOrThrow } = await loadConfigParser();
   const config = parseConfigOrThrow("toolConfig", { conversation: { tools } });
   return { config, over: (defaults) => mergeConfig(defaults, config) };
+}
+
+/** What it says about a question that is never asked would be lost: perhaps who may answer. Throws `unknown_question`. */
+function assertQuestions(shipped: readonly ShippedTool[], { conversation }: PartialConfig): void {
+  for (const each of shipped) {
+    const { name } = each.tool;
+    const declared = declaredIds(each);
+    const { [name]: given = {} } = conversation?.tools ?? {};
+    const [unknown] = declared === undefined ? [] : findUnknownQuestions(given, declared);
+    if (declared === undefined || unknown === undefined) continue;
+    const { id, meant } = unknown;
+    const key = pathToText([name, "questions", id]);
+    const hint =
+      meant === undefined ? `${listDeclared(name, declared)}.` : `Did you mean ${meant}?`;
+    throw new JpError("unknown_question", `Unknown question: ${key} in toolConfig`, { hint });
+  }
 }
 
 /** A program may always run its own tools, unless it says otherwise. */

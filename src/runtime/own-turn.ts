@@ -50,13 +50,13 @@ export async function resumeOwnTurn<Data>(
 export async function enqueueOwnTurn(
   conversation: ConversationWriter,
   message: string | Message,
-  { queue, discardsPending = false, directory, ...others }: EnqueueOptions,
+  { queue, discardsPending = false, directory, startedBy, ...others }: EnqueueOptions,
 ): Promise<void> {
   const { message: request } = await toCheckedMessage(message);
   if (!discardsPending) assertNothingWaits(conversation, request);
   const { clock = conversation.clock ?? systemClock } = others;
   const before = endOf(conversation.stream);
-  await conversation.append(...startTurn(before, request, { clock, directory }));
+  await conversation.append(...startTurn(before, request, { clock, directory, startedBy }));
   if (queue !== undefined) conversation.leaveTo?.({ queue });
 }
 

@@ -6,6 +6,7 @@ import {
   type ConversationEvent,
   eventsOf,
   type ReplyOrCancel,
+  StreamEntry,
 } from "../conversation/index.ts";
 import type { ConversationStore } from "../storage/index.ts";
 import { WAITING, WAITING_FOR_SECRET } from "../storage/open-question.fixture.ts";
@@ -94,7 +95,7 @@ describe.each(EVERY_STORE)("a question that a prompter leaves for later, in $nam
       expect.objectContaining({
         type: "inquiry_response",
         answer: "test",
-        answeredBy: { kind: "user", channel: "web", name: "Ana" },
+        answeredBy: { kind: "user", channel: "web", auth: "program", name: "Ana" },
       }),
     );
     expect(await listPending(store)).toEqual([]);
@@ -136,7 +137,7 @@ describe.each(EVERY_STORE)("a question that a prompter leaves for later, in $nam
     };
     expect([event, answeredBy]).toEqual([
       expect.objectContaining(outcome),
-      "isCancelled" in reply ? undefined : { kind: "user", channel: "program" },
+      "isCancelled" in reply ? undefined : { kind: "user", channel: "program", auth: "program" },
     ]);
   });
 });
@@ -151,7 +152,7 @@ describe.each(EVERY_STORE)("in $name", ({ create }) => {
       {
         action: "run",
         decision: "approved",
-        decidedBy: { kind: "user", channel: "program", scope: "turn" },
+        decidedBy: { kind: "user", channel: "program", auth: "program", scope: "turn" },
       },
     ],
     [
@@ -243,9 +244,10 @@ describe.each(EVERY_STORE)("in $name", ({ create }) => {
       await answerInquiry(store, late ?? "", { answer: true, clock }),
       (await listPending(store)).length,
     ]).toEqual([
-      { type: "refused", reason: "expected true or false, got string" },
+      { type: "refused", code: "misfit", reason: "expected true or false, got string" },
       {
         type: "refused",
+        code: "secret_not_asked",
         reason:
           "the secret is not being asked for right now; continue the turn and answer it there",
       },
@@ -313,18 +315,71 @@ describe.each(EVERY_STORE)("a secret that a turn asks for, in $name", ({ create 
       type: "done",
       keys: ["s3cret"],
       isClosed: true,
-      misfit: { type: "refused", reason: "expected text, got number" },
+      misfit: { type: "refused", code: "misfit", reason: "expected text, got number" },
     });
     expect(results.map((result) => result.type).toSorted()).toEqual(["recorded", "taken"]);
     expect(ends).toEqual([
       expect.objectContaining({
         outcome: "redacted",
-        answeredBy: { kind: "user", channel: "desk", name: "Ana" },
+        answeredBy: { kind: "user", channel: "desk", name: "Ana", auth: "program" },
       }),
     ]);
     expect(JSON.stringify([events, model.requests, results])).not.toContain("s3cret");
   });
 });
+
+test("a question that a model has left to a person is listed with the model's words", async () => {
+  const store = new MemoryConversationStore(new FakeClock());
+  const [id] = WAITING.flatMap((event) => (event.type === "inquiry_request" ? [event.id] : []));
+  if (id === undefined) throw new Error("nothing is asked");
+  const escalation = {
+    type: "inquiry_escalation",
+    timestamp: at(1),
+    id,
+    outcome: "cancelled",
+    reason: "timed_out",
+  } as const;
+  await place(store, ...WAITING, escalation);
+  expect(await listPending(store)).toMatchObject([
+    { id, escalation, question: { context: "The assistant did not answer in time." } },
+  ]);
+});
+
+test.each([
+  ["a question", {}, undefined],
+  ["a permission", { run: "ask" }, { permissions: [{ type: "later" }] }],
+] as const)(
+  "an old request does not stay open after it was asked anew, and its answer does not count: %s",
+  async (_what, toolConfig, script) => {
+    const clock = new FakeClock();
+    const first = new MemoryConversationStore(clock);
+    const { id } = await leave({ store: first, clock }, toolConfig, script);
+    const { stream } = await first.load(id);
+    // Something else was asked about, as if the tool had been another one then.
+    const entries = stream.entries.map((entry) => {
+      const { event } = entry;
+      if (event === undefined || !("subject" in event) || event.subject === undefined) return entry;
+      const subject = { ...event.subject, digest: "0".repeat(64) };
+      return StreamEntry.fromEvent({ ...event, subject });
+    });
+    const store = new MemoryConversationStore(clock);
+    const resume = async () => {
+      await using conversation = await store.open(id);
+      const model = new ScriptedModel({ replies: [] });
+      const options = { model, tools: [deployTool()], toolConfig: { deploy: toolConfig }, clock };
+      return await resumeTurn(conversation, { ...options, defer: true });
+    };
+    await (await store.create({ entries, isOwnTurn: true })).release();
+    const [old] = await listPending(store);
+    if (old === undefined) throw new Error("nothing waits");
+    expect([old.conversation, (await resume()).type]).toEqual([id, "waiting"]);
+    const pending = await listPending(store);
+    expect(pending.map((each) => each.request?.replaces)).toEqual([old.id]);
+    const answer = { answer: old.kind === "permission" ? true : "test", clock };
+    expect(await answerInquiry(store, old, answer)).toEqual({ type: "changed" });
+    expect(await listPending(store)).toEqual(pending);
+  },
+);
 
 test("an id that would break the lines of a message is quoted", async () => {
   const store = new MemoryConversationStore();

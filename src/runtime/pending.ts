@@ -1,33 +1,40 @@
 /** Lists the pending decisions of a store, and answers them from any process: for the command and for programs. */
+import { directoryMissing } from "../agent/index.ts";
 import {
   type AnswerEvent,
   type AnswerProblem,
   type Claimant,
+  type ConversationEvent,
   type ConversationId,
   type Decider,
   type DecisionSignature,
   type Directory,
   eventsOf,
-  explainReply,
-  explainUnsigned,
   findAnswerTo,
   findConversationId,
+  fitReply,
   identify,
-  isForSigners,
+  isAnswer,
+  judge,
+  judgedItem,
+  knowledgeFor,
+  knownPeople,
   lastTurnOf,
-  needsSignature,
-  type OfferedAnswer,
+  peopleFor,
   type PendingItem,
   pendingOf,
   questionAbout,
   readTurnProgress,
+  refuse,
+  type Refused,
   type ReplyOrCancel,
   replyToEvent,
+  type Ruling,
   SecretAnswer,
   signEvent,
   type Timestamp,
   timestampFromDate,
-  whomOf,
+  withEscalation,
 } from "../conversation/index.ts";
 import type {
   AnswerOptions,
@@ -36,11 +43,13 @@ import type {
   PendingTurn,
 } from "../storage/index.ts";
 import type { InquiryQuestion, ToolOrigin } from "../tool/index.ts";
-import { type Clock, JpError, type JsonObject, systemClock } from "../util/index.ts";
+import { type Clock, isJpError, JpError, type JsonObject, systemClock } from "../util/index.ts";
 
 /** A decision that waits for a person: a question, a permission, a delivery, or a call in doubt. */
 export interface PendingDecision extends PendingItem {
   readonly conversation: ConversationId;
+  /** The title of the conversation, if it has one. */
+  readonly title?: string;
   /** Everything that waits can be put as a question, even where no tool has asked one. */
   readonly question: InquiryQuestion;
   /** The arguments that the call runs with. Absent for a question of an older version. */
@@ -57,7 +66,7 @@ export interface PendingDecision extends PendingItem {
 
 /** A reply, and whose it is. A secret goes from here to the memory of the process that asks for it, and nowhere else. */
 export type DecisionAnswer = ReplyOrCancel &
-  Omit<AnswerOptions, "askedAt" | "secret"> & {
+  Omit<AnswerOptions, "askedAt" | "secret" | "directory"> & {
     /**
      * Pins the answer to what was read: refused as `changed` if something else waits by now. Without it, an answer is for
      * the pending decision that it is given with.
@@ -67,8 +76,10 @@ export type DecisionAnswer = ReplyOrCancel &
     readonly channel?: string;
     /** The name of the person, as recorded. */
     readonly userName?: string;
-    /** Who has which roles. Without it, whoever answers may answer what is meant for a role, unless the turn knows better. */
+    /** Who is known. Without it, what takes people who are known cannot be answered here. */
     readonly directory?: Directory;
+    /** As long as no one is known, whoever answers here decides in the place of people: see `TurnOptions.ownerAlone`. */
+    readonly ownerAlone?: boolean;
     /** How it is known that it is this person; `program` if absent. With `os_user`, the name is that of who uses this process. */
     readonly auth?: Claimant["auth"];
     /** The person's own signature of exactly this answer, for what has to be signed. */
@@ -107,9 +118,18 @@ export async function listPending(
   return pending.toSorted((left, right) => (left.askedAt < right.askedAt ? -1 : 1));
 }
 
+/** Whether a process has the conversation open: it gets the answer to whatever waits there. */
+export async function isOpen(
+  store: Pick<ConversationStore, "listPending">,
+  id: ConversationId,
+): Promise<boolean> {
+  const [turn] = await store.listPending({ id, isBrief: true });
+  return turn?.isLive === true;
+}
+
 /** The pending decisions of one incomplete turn, in the order of its calls. */
 export function pendingInTurn(turn: PendingTurn): readonly PendingDecision[] {
-  const { id, entries, isLive, labels = {} } = turn;
+  const { id, entries, isLive, title, labels = {} } = turn;
   const { calls } = readTurnProgress(eventsOf(entries));
   return pendingOf({ calls }, isLive).map((item) => {
     const { kind, tool, toolCallId, request } = item;
@@ -121,7 +141,7 @@ export function pendingInTurn(turn: PendingTurn): readonly PendingDecision[] {
     const args = shown ?? item.arguments ?? permitted ?? call?.request.arguments;
     const question =
       request?.type === "inquiry_request"
-        ? request.question
+        ? withEscalation(request.question, item.escalation)
         : questionAbout(kind === "question" ? "permission" : kind, tool, {
             steps: call?.steps,
             check: request?.check,
@@ -129,6 +149,7 @@ export function pendingInTurn(turn: PendingTurn): readonly PendingDecision[] {
     return {
       ...item,
       conversation: id,
+      ...(title !== undefined && { title }),
       isLive,
       labels,
       question,
@@ -188,24 +209,24 @@ export function printable(id: string): string {
 
 /**
  * Answers something that waits, exactly once, whoever else answers: `recorded` says that this answer counts. The
- * turn goes on where it runs, or when it is resumed. `id` is as for `findPending`, or what `listPending` returned.
- * A secret is `refused` unless a process asks for it right now, in a store that can pass it on in memory: the stores of
- * files and of memory can. Throws `inquiry_not_found`, `ambiguous_id`, `cannot_sign`, `write_failed`, and the reason of the
- * signal if the answer was withdrawn in time.
+ * turn goes on where it runs, or when it is resumed. `id` is as for `findPending`, or what `listPending` returned; one that is
+ * `<conversation>/<id>` may be late, and is `taken` then. A secret is `refused` unless a process asks for it right now, in a store
+ * that can pass it on in memory: the stores of files and of memory can. Throws `inquiry_not_found`, `ambiguous_id`, `cannot_sign`,
+ * `directory_missing`, `write_failed`, and the reason of the signal if the answer was withdrawn in time.
  */
 export async function answerInquiry(
-  store: Pick<ConversationStore, "listPending" | "answer">,
+  store: AnsweringStore,
   id: string | PendingDecision,
   answer: DecisionAnswer,
 ): Promise<AnswerResult> {
-  const item = typeof id === "string" ? await findPendingIn(store, id) : id;
+  const item = typeof id === "string" ? await findAnswerable(store, id) : id;
+  if ("type" in item) return item;
+  const { event, ruling, ...about } = judgeAnswerTo(item, answer);
   const { signal, onWait, keepsOpen } = answer;
-  const offered = toOffered(item, answer);
-  if ("type" in offered) return offered;
-  const { event: unsigned, ...about } = offered;
-  const event = isForSigners(item) ? await sign(item, unsigned, answer) : unsigned;
-  if (typeof event === "string") return { type: "refused", reason: event };
-  return store.answer(item.conversation, event, {
+  const isToSign = ruling.code === "unsigned" && answer.signer !== undefined;
+  if (isRefused(ruling) && !isToSign) return refuse(ruling, item);
+  const signed = isToSign ? await signEvent(event, answer.signer) : event;
+  return store.answer(item.conversation, signed, {
     ...about,
     ...(signal !== undefined && { signal }),
     ...(onWait !== undefined && { onWait }),
@@ -213,37 +234,71 @@ export async function answerInquiry(
   });
 }
 
-/** With its signature, if it needs one, or why it cannot be used. Throws `cannot_sign`. */
-async function sign(
-  item: PendingDecision,
-  event: AnswerEvent,
-  { signer, signature, directory }: DecisionAnswer,
-): Promise<AnswerEvent | string> {
-  const signs = signer !== undefined && signature === undefined && needsSignature(item, event);
-  const signed = signs ? await signEvent(event, signer) : event;
-  return explainUnsigned(item, signed, directory) ?? signed;
+/** Where answers go. An id of something that no longer waits is looked up, if the store can. */
+export type AnsweringStore = Pick<ConversationStore, "listPending" | "answer"> &
+  Partial<Pick<ConversationStore, "findLastTurns" | "load">>;
+
+/** An answer as it would be recorded, beside it what is not, and what the judge says of it now. */
+export interface JudgedAnswer extends Pick<AnswerOptions, "secret" | "directory"> {
+  readonly event: AnswerEvent;
+  readonly askedAt: Timestamp;
+  readonly ruling: Ruling;
 }
 
-/** The answer as it is recorded, and beside it what is not. */
-export function toOffered(
-  item: PendingDecision,
-  answer: DecisionAnswer,
-): (OfferedAnswer & { readonly askedAt: Timestamp }) | Extract<AnswerProblem, { type: "refused" }> {
-  const misfit = explainReply(item, answer);
-  if (misfit !== undefined) return { type: "refused", reason: misfit };
+/** Throws `directory_missing`. */
+export function judgeAnswerTo(item: PendingDecision, answer: DecisionAnswer): JudgedAnswer {
   const { digest = item.digest, clock = systemClock, signature } = answer;
+  const directory = knownPeople(answer).directory;
   const result = item.request?.type === "permission_request" ? item.request.result : undefined;
   const at = timestampFromDate(clock.now());
   const by = deciderOf(item, answer);
   const plain = replyToEvent({ ...item, digest, result }, answer, { by, at });
   const event = signature === undefined ? plain : { ...plain, signature };
-  return { event, askedAt: item.askedAt, ...secretOf(item, answer) };
+  const asked = { ...judgedItem(item), question: item.question };
+  const misfit = "isCancelled" in answer ? undefined : fitReply(item, answer);
+  const ruling = misfit ?? judge(asked, event, knowledgeFor(asked, event, directory));
+  if (ruling.code === "directory_missing") throw directoryMissing();
+  const known = directory === undefined ? {} : { directory };
+  return { event, askedAt: item.askedAt, ruling, ...known, ...secretOf(item, answer) };
+}
+
+/** Everything else may be different by the time that it is recorded. */
+export function isRefused(ruling: Ruling): ruling is Refused {
+  return !OPEN_CODES.has(ruling.code);
+}
+
+const OPEN_CODES: ReadonlySet<Ruling["code"]> = new Set([
+  "decides",
+  "counts",
+  "repeated",
+  "changed",
+  "overdue",
+]);
+
+/** An answer by id may come late. Throws `inquiry_not_found`, `ambiguous_id`. */
+export async function findAnswerable(
+  store: Omit<AnsweringStore, "answer">,
+  id: string,
+): Promise<PendingDecision | Extract<AnswerProblem, { type: "taken" }>> {
+  try {
+    return await findPendingIn(store, id);
+  } catch (error) {
+    const end = id.indexOf("/");
+    const conversation = end === -1 ? undefined : findConversationId(id.slice(0, end));
+    if (!isJpError(error) || error.code !== "inquiry_not_found" || conversation === undefined) {
+      throw error;
+    }
+    const turn = await readLastTurn(store, conversation).catch(() => []);
+    const event = turn.findLast((each) => isAnswer(each) && each.id === id.slice(end + 1));
+    if (event === undefined || !isAnswer(event)) throw error;
+    return { type: "taken", event };
+  }
 }
 
 /** The person who answers. */
 export function deciderOf(item: PendingItem, answer: DecisionAnswer): Decider {
-  const { channel = "program", userName: name, auth = "program", directory } = answer;
-  return identify(whomOf(item), { channel, name, auth }, directory);
+  const { channel = "program", userName: name, auth = "program" } = answer;
+  return identify(item, { channel, name, auth }, peopleFor(item, knownPeople(answer).directory));
 }
 
 /** How often to look whether something still waits. */
@@ -260,15 +315,21 @@ export async function untilAnswered(
 ): Promise<AnswerEvent | undefined> {
   for (;;) {
     await clock.sleep(LOOK_MS, signal);
-    const { entries } =
-      (await store.findLastTurns(item.conversation, 1)) ??
-      (await store.load(item.conversation)).stream;
-    const turn = lastTurnOf(entries);
+    const turn = await readLastTurn(store, item.conversation);
     const waiting = pendingOf(readTurnProgress(turn), true);
     if (!waiting.some(({ id, askedAt }) => id === item.id && askedAt === item.askedAt)) {
       return findAnswerTo(turn, item);
     }
   }
+}
+
+async function readLastTurn(
+  store: Partial<Pick<ConversationStore, "findLastTurns" | "load">>,
+  conversation: ConversationId,
+): Promise<readonly ConversationEvent[]> {
+  const found = await store.findLastTurns?.(conversation, 1);
+  const { entries } = found ?? (await store.load?.(conversation))?.stream ?? { entries: [] };
+  return lastTurnOf(entries);
 }
 
 function secretOf(

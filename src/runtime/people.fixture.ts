@@ -48,24 +48,50 @@ export class KnownPeople implements Directory {
 }
 
 interface Run
-  extends Pick<TurnOptions, "inquiryModel" | "tools" | "userName" | "signal">, PrompterScript {
+  extends
+    Pick<
+      TurnOptions,
+      "inquiryModel" | "tools" | "userName" | "startedBy" | "ownerAlone" | "signal"
+    >,
+    PrompterScript {
   readonly config?: JsonObject;
   readonly directory?: Directory;
   readonly reached?: readonly string[];
   readonly calls?: number;
   readonly clock?: FakeClock;
+  /** No one can be asked here. */
+  readonly isAway?: boolean;
 }
 
+/** A turn, and how it ended. */
 export async function run(setting: Run = {}) {
-  const { config = ASKED, reached = [], calls = 1, answers, permissions, ...others } = setting;
+  const { error, ...ran } = await leave(setting);
+  if (error !== undefined) throw error;
+  const { end } = ran;
+  if (end === undefined) throw new Error("it has no end");
+  return { ...ran, end };
+}
+
+/** The same, though the turn may fail. */
+export async function leave(setting: Run = {}) {
+  const {
+    config = ASKED,
+    reached = [],
+    calls = 1,
+    isAway = false,
+    answers,
+    permissions,
+    ...others
+  } = setting;
   const { clock = new FakeClock(), deliveries, ...more } = others;
   const store = new MemoryConversationStore(clock);
-  const prompter = new ScriptedPrompter({
+  const prompter = terminalOf({
     ...(answers !== undefined && { answers }),
     ...(permissions !== undefined && { permissions }),
     ...(deliveries !== undefined && { deliveries }),
   });
   prompter.people = reached;
+  prompter.isAvailable = !isAway;
   await using conversation = await store.create({});
   const asking = Array.from({ length: calls }, (_each, index) => ({
     ...CALL,
@@ -74,23 +100,38 @@ export async function run(setting: Run = {}) {
   const model = new ScriptedModel({ replies: [...asking.map((call) => [call]), "Done."] });
   const toolConfig: { readonly pay: JsonObject } = { pay: config };
   const given = { conversation, model, tools: [pay], toolConfig, prompter, clock };
-  const end = await runTurn({ ...given, ...more }, "Pay.");
+  const turn = runTurn({ ...given, ...more }, "Pay.");
+  const { end, error } = await turn.then(
+    (ended) => ({ end: ended, error: undefined }),
+    (failure: unknown) => ({ end: undefined, error: failure }),
+  );
   const events = [...eventsOf(conversation.stream.entries)];
-  return { end, events, store, clock, prompter, id: conversation.id, toolConfig };
+  return { end, error, events, store, clock, prompter, id: conversation.id, toolConfig };
 }
 
 export async function resume(
-  { store, clock, id, toolConfig }: Awaited<ReturnType<typeof run>>,
-  directory: Directory,
+  {
+    store,
+    clock,
+    id,
+    toolConfig,
+  }: Pick<Awaited<ReturnType<typeof leave>>, "store" | "clock" | "id" | "toolConfig">,
+  directory: Directory | undefined,
   tools: TurnOptions["tools"] & object = [pay],
   script?: PrompterScript,
-  more: Pick<TurnOptions, "inquiryModel"> = {},
+  more: Pick<TurnOptions, "inquiryModel" | "startedBy"> = {},
 ) {
   await using conversation = await store.open(id);
   const model = new ScriptedModel({ replies: ["Done."] });
-  const asking = script === undefined ? {} : { prompter: new ScriptedPrompter(script) };
-  const given = { model, tools, toolConfig, clock, directory };
+  const asking = script === undefined ? {} : { prompter: terminalOf(script) };
+  const given = { model, tools, toolConfig, clock, ...(directory !== undefined && { directory }) };
   return await resumeTurn(conversation, { ...given, ...asking, ...more });
+}
+
+function terminalOf(script: PrompterScript): ScriptedPrompter {
+  const prompter = new ScriptedPrompter(script);
+  prompter.auth = "os_user";
+  return prompter;
 }
 
 export function decidersIn({

@@ -7,7 +7,17 @@ import { ScriptedModel } from "../testing/index.ts";
 import { defineTool } from "../tool/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import { answerInquiry, listPending } from "./index.ts";
-import { ADA, KnownPeople, pay, resume, run, SAM, transfer } from "./people.fixture.ts";
+import {
+  ADA,
+  FINANCE,
+  KnownPeople,
+  leave,
+  pay,
+  resume,
+  run,
+  SAM,
+  transfer,
+} from "./people.fixture.ts";
 
 const BO: KnownPerson = { name: "bo", roles: ["finance"] };
 const CY: KnownPerson = { name: "cy", roles: ["finance"] };
@@ -156,12 +166,15 @@ describe("a quorum", () => {
     expect(await Promise.all(ends)).toEqual(["waiting", "waiting", "waiting", "waiting"]);
   });
 
-  test("is met by the owner alone if no people are known", async () => {
-    const ran = await asked({}, "olga", {
-      directory: new KnownPeople("olga", []),
-      permissions: [{ type: "run" }],
-    });
-    expect(ran.end.type).toBe("done");
+  test("waits if no people are known, unless the owner stands in for them", async () => {
+    counters("T-PEOPLE-5");
+    const none = { directory: new KnownPeople("olga", []) };
+    const waiting = await asked({}, "olga", none);
+    const alone = { ...none, ownerAlone: true, permissions: [{ type: "run" }] } as const;
+    expect([waiting.end.type, (await asked({}, "olga", alone)).end.type]).toEqual([
+      "waiting",
+      "done",
+    ]);
   });
 
   test.each([
@@ -312,6 +325,7 @@ describe("whoever has started the turn", () => {
     expect([ran.end.type, ran.prompter.permissions]).toEqual(["waiting", []]);
     expect(await say(ran, "ada")).toEqual({
       type: "refused",
+      code: "asker",
       reason: "whoever started the turn cannot decide this",
     });
     expect(await say(ran, "bo")).toEqual({ type: "recorded" });
@@ -325,13 +339,21 @@ describe("whoever has started the turn", () => {
     expect(resumed.type).toBe("done");
   });
 
-  test("is not guessed: if it is not known, no one can", async () => {
+  test("is not guessed: nothing is asked before the program says who did", async () => {
     counters("T-PEOPLE-5");
-    const ran = await asked({ quorum: 1, not_by: "asker" }, "nobody");
-    expect(await say(ran, "bo")).toEqual({
-      type: "refused",
-      reason: "it is not known who started the turn, and whoever did cannot decide this",
-    });
-    expect(await say(ran, "bo", "cancel")).toEqual({ type: "recorded" });
+    const directory = new KnownPeople("nobody", PEOPLE);
+    const config = { run: "ask", target: { ...FINANCE, quorum: 1, not_by: "asker" } };
+    const setting = { config, directory, tools: [transfer] };
+    const left = await leave(setting);
+    const stranger = await leave({ ...setting, startedBy: "eve" });
+    expect([left.error, stranger.error]).toMatchObject([
+      { code: "asker_unknown" },
+      { code: "person_unknown" },
+    ]);
+    const known = await resume(left, directory, [transfer], undefined, { startedBy: "ada" });
+    expect([known.type, (await run({ ...setting, startedBy: "ada" })).end.type]).toEqual([
+      "waiting",
+      "waiting",
+    ]);
   });
 });

@@ -139,7 +139,7 @@ describe.each(EVERY_STORE)("in $name, answerAndResume", (each) => {
       expect.objectContaining({
         type: "inquiry_response",
         outcome: "redacted",
-        answeredBy: { kind: "user", channel: "web", name: "Ana" },
+        answeredBy: { kind: "user", channel: "web", auth: "program", name: "Ana" },
       }),
     );
   });

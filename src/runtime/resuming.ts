@@ -4,11 +4,12 @@ import {
   type ConversationId,
   eventsOf,
   findAnswerTo,
-  judgeAnswer,
+  judgeOffered,
   lastTurnOf,
   type PendingItem,
   readTurnProgress,
   readyAt,
+  refuse,
 } from "../conversation/index.ts";
 import type {
   AnswerResult,
@@ -19,11 +20,13 @@ import type {
 import { isJpError, type Json, systemClock, toError } from "../util/index.ts";
 import {
   answerInquiry,
+  type AnsweringStore,
   type DecisionAnswer,
   deciderOf,
-  findPendingIn,
+  findAnswerable,
+  isRefused,
+  judgeAnswerTo,
   type PendingDecision,
-  toOffered,
 } from "./pending.ts";
 import { resumeTurn } from "./turn.ts";
 import type { ResumeOptions, TurnResult } from "./turn-options.ts";
@@ -44,12 +47,13 @@ export type AnsweredTurn<Data = Json> =
  */
 // oxlint-disable-next-line max-params -- the parameters of `answerInquiry`, and those of `resumeTurn`
 export async function answerAndResume<Data = Json>(
-  store: Pick<ConversationStore, "listPending" | "answer" | "open">,
+  store: AnsweringStore & Pick<ConversationStore, "open">,
   id: string | PendingDecision,
   answer: DecisionAnswer,
   options: ResumeOptions<Data>,
 ): Promise<AnsweredTurn<Data>> {
-  const item = typeof id === "string" ? await findPendingIn(store, id) : id;
+  const item = typeof id === "string" ? await findAnswerable(store, id) : id;
+  if ("type" in item) return item;
   const isSecret = item.question.answerType.type === "secret" && !("isCancelled" in answer);
   if (isSecret) return passSecret(store, { item, answer }, options);
   const result = await answerInquiry(store, item, { ...answer, keepsOpen: true });
@@ -70,16 +74,16 @@ async function finish<Data>(
 
 /** Only a turn that runs can use it: the one that has the conversation open, or one that is resumed here. */
 async function passSecret<Data>(
-  store: Pick<ConversationStore, "listPending" | "answer" | "open">,
+  store: AnsweringStore & Pick<ConversationStore, "open">,
   { item, answer }: { readonly item: PendingDecision; readonly answer: DecisionAnswer },
   options: ResumeOptions<Data>,
 ): Promise<AnsweredTurn<Data>> {
-  const offered = toOffered(item, answer);
-  if ("type" in offered) return offered;
+  const { ruling, ...offered } = judgeAnswerTo(item, answer);
+  if (isRefused(ruling) && ruling.code !== "unsigned") return refuse(ruling, item);
   const opened = await openUnlessLocked(store, item.conversation);
   if (opened === undefined) return answerInquiry(store, item, answer);
   await using conversation = opened;
-  const judged = judgeAnswer(lastTurnOf(conversation.stream.entries), offered, true);
+  const judged = judgeOffered(lastTurnOf(conversation.stream.entries), offered, true);
   if (judged.type !== "fits") return judged;
   const secret = offered.secret?.reveal() ?? { answer: "" }; // One that fits has a secret.
   const reply = { ...secret, decidedBy: deciderOf(judged.item, answer) };

@@ -12,12 +12,15 @@ import {
   KnownPeople,
   pay,
   PERMITTED,
+  leave,
   resume,
   run,
   SAM,
   SURE,
   transfer,
 } from "./people.fixture.ts";
+
+const LATER = { type: "later" } as const;
 
 const IN_ROLE = {
   kind: "user",
@@ -52,13 +55,37 @@ describe("a question for a role", () => {
     },
   );
 
-  test("is answered by the owner if no people are known", async () => {
-    const directory = new KnownPeople("ada", []);
-    const ran = await run({ answers: [{ answer: true }], userName: "olga", directory });
-    expect([ran.end.type, decidersIn(ran)]).toEqual([
+  test("waits if no people are known, unless the owner stands in for them", async () => {
+    counters("T-PEOPLE-1");
+    const setting = { answers: [{ answer: true }], userName: "olga" };
+    const waiting = await run({ ...setting, directory: new KnownPeople("ada", []) });
+    const alone = await run({
+      ...setting,
+      directory: new KnownPeople("ada", []),
+      ownerAlone: true,
+    });
+    const without = await run({ ...setting, ownerAlone: true });
+    expect([waiting.end.type, alone.end.type, decidersIn(alone), without.end.type]).toEqual([
+      "waiting",
       "done",
       [{ kind: "user", channel: "scripted", name: "olga", auth: "owner" }],
+      "done",
     ]);
+  });
+
+  test("is not asked by a program that has not said who is known, and can be once it has", async () => {
+    counters("T-PEOPLE-1");
+    const left = await leave({ answers: [{ answer: true }] });
+    expect(left.error).toMatchObject({ code: "directory_missing" });
+    expect((await resume(left, new KnownPeople("sam"))).type).toBe("waiting");
+    const by = { answer: true, clock: left.clock };
+    await expect(answerInquiry(left.store, "call_1", by)).rejects.toMatchObject({
+      code: "directory_missing",
+    });
+    const known = { ...by, userName: "ada", directory: new KnownPeople("ada") };
+    expect((await answerInquiry(left.store, "call_1", known)).type).toBe("recorded");
+    await expect(resume(left, undefined)).rejects.toMatchObject({ code: "directory_missing" });
+    expect((await resume(left, new KnownPeople("ada"))).type).toBe("done");
   });
 
   test("waits if no one has the role, and anyone can cancel it", async () => {
@@ -71,7 +98,11 @@ describe("a question for a role", () => {
       await answerInquiry(store, "call_1", { isCancelled: true, ...by }),
     ]).toEqual([
       "waiting",
-      { type: "refused", reason: "only someone with the role finance can answer this" },
+      {
+        type: "refused",
+        code: "wrong_person",
+        reason: "only someone with the role finance can answer this",
+      },
       { type: "recorded" },
     ]);
   });
@@ -175,12 +206,14 @@ describe("an answer to what is for a role, from elsewhere", () => {
     expect((await resume(ran, directory)).type).toBe("done");
   });
 
-  test("without people does not count once there are some", async () => {
+  test("does not count once there are people, if the owner gave it", async () => {
+    counters("T-PEOPLE-2");
     const ran = await run({
       config: { ...ASKED, detached: "defer" },
       directory: new KnownPeople("sam"),
     });
-    const owner = await answerInquiry(ran.store, "call_1", { answer: true, clock: ran.clock });
+    const by = { answer: true, clock: ran.clock, ownerAlone: true };
+    const owner = await answerInquiry(ran.store, "call_1", by);
     expect([owner.type, (await resume(ran, new KnownPeople("sam"))).type]).toEqual([
       "recorded",
       "waiting",
@@ -396,7 +429,11 @@ describe("a tool that says for whom its question is", () => {
       await answerInquiry(store, "call_1", { isCancelled: true, ...by }),
     ]).toEqual([
       [],
-      { type: "refused", reason: "no one can answer this, it can only be cancelled" },
+      {
+        type: "refused",
+        code: "no_one",
+        reason: "no one can answer this, it can only be cancelled",
+      },
       { type: "recorded" },
     ]);
   });
@@ -438,6 +475,47 @@ describe("a tool that says for whom its question is", () => {
     expect((await resume(ran, directory, [asking])).type).toBe("done");
   });
 });
+
+test.each([
+  ["a question", (target: Json) => ({ run: "unattended", questions: { sure: { target } } })],
+  ["a permission", (target: Json) => ({ run: "ask", target })],
+  ["a delivery", (target: Json) => ({ run: "unattended", result: "ask", target })],
+] as const)(
+  "two requests that differ only in whom they are for have different digests: %s",
+  async (what, config) => {
+    counters("T-PEOPLE-1");
+    const targets: readonly Json[] = [
+      "user",
+      { user: "ada" },
+      { user: "sam" },
+      FINANCE,
+      { ...FINANCE, quorum: 2 },
+      { ...FINANCE, quorum: 2, refusal: "counts" },
+      { ...FINANCE, not_by: "asker" },
+      { ...FINANCE, proof: "signed" },
+      { any: ["ada", FINANCE] },
+    ];
+    const tools = [what === "a question" ? pay : transfer];
+    const digests = targets.map(async (target) => {
+      const later = {
+        answers: [{ isLater: true }],
+        permissions: [LATER],
+        deliveries: [LATER],
+      } as const;
+      const directory = new KnownPeople("ada");
+      const ran = await run({
+        config: config(target),
+        tools,
+        directory,
+        startedBy: "sam",
+        ...later,
+      });
+      return (await listPending(ran.store)).map(({ digest }) => digest);
+    });
+    const made = (await Promise.all(digests)).flat();
+    expect([made.length, new Set(made).size]).toEqual([targets.length, targets.length]);
+  },
+);
 
 test("of several, any may decide, by name or by role", async () => {
   const target = { any: ["olga", FINANCE] };

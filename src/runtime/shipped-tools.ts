@@ -7,6 +7,7 @@ import {
   createShellRunTool,
   createTellUser,
   createWebFetchTool,
+  declaredIds,
   type FindDescription,
   type ShellPlace,
   type ShippedTool,
@@ -44,11 +45,14 @@ export function createShippedTools({
   ];
 }
 
-/** Their config, over which the user's is merged field by field, and which of them need no trust. */
+/** Their config, over which the user's is merged field by field, which of them need no trust, and what they ask. */
 export function shippedConfig() {
   const tools = createShippedTools({ root: "", describe: async () => undefined });
   const entries = tools.map(({ tool, config }) => [tool.name, config] as const);
   const builtins: PartialConfig = { conversation: { tools: Object.fromEntries(entries) } };
   const readOnlyTools = tools.flatMap(({ tool, isReadOnly }) => (isReadOnly ? [tool.name] : []));
-  return { builtins, readOnlyTools };
+  const questionIds = Object.fromEntries(
+    tools.map((shipped) => [shipped.tool.name, declaredIds(shipped) ?? []] as const),
+  );
+  return { builtins, readOnlyTools, questionIds };
 }

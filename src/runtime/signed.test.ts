@@ -8,6 +8,7 @@ import {
   isAnswer,
   type InquiryId,
   type Timestamp,
+  withOwnerAlone,
 } from "../conversation/index.ts";
 import {
   createSigner,
@@ -57,6 +58,7 @@ async function run({ directory, config = SIGNED, ...script }: Run) {
   const clock = new FakeClock();
   const store = new MemoryConversationStore(clock);
   const prompter = new ScriptedPrompter(script);
+  prompter.auth = "os_user";
   const shipped: string[] = [];
   const deploy = defineTool({
     name: "deploy",
@@ -121,9 +123,11 @@ describe("what has to be signed", () => {
     expect([ran.end.type, ran.shipped, decision?.signature]).toEqual(["done", [], undefined]);
   });
 
-  test("is decided by the owner if no people are known", async () => {
-    const ran = await run({ permissions: [{ type: "run" }] });
-    expect([ran.end.type, ran.shipped]).toEqual(["done", LIVE]);
+  test("waits if no people are known, even where the owner stands in for others", async () => {
+    counters("T-SIGN-1");
+    const directory = withOwnerAlone({ list: () => [], findHere: () => undefined });
+    const ran = await run({ directory, permissions: [{ type: "run" }] });
+    expect([ran.end.type, ran.shipped]).toEqual(["waiting", []]);
   });
 
   test("is refused from elsewhere without a signature, and taken with one", async () => {
@@ -140,7 +144,7 @@ describe("what has to be signed", () => {
       ran.shipped,
     ]).toEqual([
       "waiting",
-      { type: "refused", reason: "this has to be signed" },
+      { type: "refused", code: "unsigned", reason: "this has to be signed" },
       { type: "recorded" },
       "done",
       LIVE,
@@ -157,7 +161,9 @@ describe("what has to be signed", () => {
       () => ({ signature: { unknown: { type: "ed448" } } }),
       ({ timestamp }) => ({ timestamp: timestamp.replace("20", "19") as Timestamp }),
       () => ({ id: "call_1.run.9" as InquiryId }),
-      () => ({ decidedBy: { kind: "user", channel: "cli", name: "eve", auth: "os_user" } }),
+      () => ({
+        decidedBy: { kind: "user", channel: "cli", name: "eve", auth: "os_user" },
+      }),
     ];
     for (const changed of changes) {
       const [, shipped] = await forge({ at, changed });
@@ -177,6 +183,25 @@ describe("what has to be signed", () => {
       (await ran.resume(bob)).type,
       ran.shipped,
     ]).toEqual(["waiting", "refused", "recorded", "done", LIVE]);
+  });
+
+  test("has no vote of whoever has edited it before they have signed what it has become", async () => {
+    counters("T-SIGN-1");
+    const { at } = await openRelease("ada", "bob");
+    const permissions = [{ type: "run", arguments: { to: "test" } }] as const;
+    const ran = await run({ directory: at("ada"), config: TWICE, permissions });
+    const [pending] = await listPending(ran.store);
+    expect([ran.end.type, pending?.arguments, pending?.votes]).toEqual([
+      "waiting",
+      { to: "test" },
+      undefined,
+    ]);
+    const say = (name: string) => {
+      const as = { directory: at(name), signer: at(name), clock: ran.clock };
+      return answerInquiry(ran.store, "call_1", { answer: true, auth: "os_user", ...as });
+    };
+    expect([(await say("bob")).type, (await say("ada")).type]).toEqual(["counted", "recorded"]);
+    expect([(await ran.resume(at("eve"))).type, ran.shipped]).toEqual(["done", ['"test"']]);
   });
 
   test("does not count a vote whose signer's key is gone", async () => {

@@ -1,6 +1,9 @@
+import { symlinkSync } from "node:fs";
+import path from "node:path";
 import { expect, test } from "vitest";
 import type { Toolbox } from "../agent/index.ts";
 import { mergeConfig, parseConfigOrThrow } from "../config/index.ts";
+import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
 import { defineTool } from "../tool/index.ts";
 import { type JsonObject, systemClock } from "../util/index.ts";
 import { servePages } from "../web/serve-pages.fixture.ts";
@@ -125,6 +128,33 @@ test("a tool says where it comes from: jp, the program, or a command", async () 
     { origin: { type: "builtin" } },
     { origin: { type: "builtin" }, identity: "fs_read_file" },
     expect.objectContaining({ origin: { type: "local", command: "make all" } }),
+  ]);
+});
+
+test("a call says which files outside the workspace it names, also through links and where no one can tell", async () => {
+  const [root, elsewhere] = [temporaryFolder(), temporaryFolder()];
+  symlinkSync(elsewhere, path.join(root, "link"));
+  const convert = {
+    enable: true,
+    source: "local",
+    command: "convert",
+    parameters: { paths: { type: "array", items: { type: "path" } }, note: { type: "string" } },
+  };
+  const own = parseConfigOrThrow("test", { conversation: { tools: { convert } } });
+  await using tools = openTools({ ...machine, root }, mergeConfig(shippedConfig().builtins, own));
+  const found = await tools.toolbox.find("convert", signal);
+  const outside = async (...paths: readonly string[]) =>
+    (await found?.describeSource({ paths, note: "/etc/hosts" }))?.outside;
+  expect([
+    await outside("a.txt", "./b/c.txt"),
+    await outside("/etc/hosts", "../x", "a.txt"),
+    await outside("link/a.txt"),
+    await outside("~/a.txt"),
+  ]).toEqual([
+    [],
+    ["/etc/hosts", path.join(path.dirname(root), "x")],
+    [path.join(elsewhere, "a.txt")],
+    ["~/a.txt"],
   ]);
 });
 

@@ -24,6 +24,7 @@ import { McpError, McpServers, type UnscopedQuestion } from "../mcp/index.ts";
 import {
   assertRules,
   createPolicy,
+  findOutsideFiles,
   openSavedRules,
   type OpenSavedRules,
   type Policy,
@@ -142,11 +143,12 @@ export function openTools(
   };
   const findOffline = (name: string) => settings.get(name) ?? findOffered(name, config);
   const open = async (name: string, signal: AbortSignal) => {
-    if (settings.has(name)) return createTool(findTool(settings, name), { ...sources, signal });
+    const create = (tool: ToolSettings) => createToolIn(root, tool, { ...sources, signal });
+    if (settings.has(name)) return create(findTool(settings, name));
     const { tools, absent } = await list(signal);
     const [unavailable] = absent;
     if (!tools.has(name) && unavailable !== undefined) throw unavailable;
-    return createTool(findTool(tools, name), { ...sources, signal });
+    return create(findTool(tools, name));
   };
   return {
     get settings() {
@@ -291,7 +293,7 @@ export function createToolbox(toolbox: ToolboxParts): Toolbox {
       // Perhaps it is one of that server's.
       if (settings === undefined && unavailable !== undefined) throw unavailable;
       if (settings?.isEnabled !== true) return undefined;
-      const tool = await createTool(settings, { ...parts, signal });
+      const tool = await createToolIn(root, settings, { ...parts, signal });
       await assertRules({ ...tool, settings }, root);
       const { isIdempotent = tool.isIdempotent ?? false } = settings;
       const hasDetails = all.get("describe_tools")?.isEnabled === true;
@@ -303,6 +305,24 @@ export function createToolbox(toolbox: ToolboxParts): Toolbox {
         onUnscopedQuestions: (listener) =>
           servers.onUnscopedQuestion(caller, (stray) => listener(toRefused(stray))),
       }),
+  };
+}
+
+/** With the files outside the workspace that the arguments of a call name. jp's own file tools open none. Throws as `createTool`. */
+async function createToolIn(
+  root: string,
+  settings: ToolSettings,
+  parts: ToolParts,
+): Promise<RunnableTool> {
+  const tool = await createTool(settings, parts);
+  const hasPaths = Object.values(tool.argumentKinds ?? {}).includes("path");
+  if (settings.source.type === "builtin" || !hasPaths) return tool;
+  return {
+    ...tool,
+    describeSource: async (args, options) => {
+      const source = await tool.describeSource(args, options);
+      return { ...source, outside: await findOutsideFiles({ tool, arguments: args }, root) };
+    },
   };
 }
 

@@ -58,10 +58,20 @@ export interface TurnOptions<
   /** The name of that person, recorded with what they decide, unless the prompter returns one with the answer. */
   readonly userName?: string;
   /**
-   * Who has which roles, for what is meant for a role: see `target`. Without it, whoever is asked decides that too. A name
-   * that the prompter returns with an answer counts as proven.
+   * Who has which roles, for what takes people who are known: see `target`. Without it, such a decision is not asked, and the turn
+   * throws `directory_missing`. A name that the prompter returns with an answer counts as proven, and so does `userName`.
    */
   readonly directory?: Directory;
+  /**
+   * As long as no one is known, whoever is asked decides in the place of people: a role, a quorum, or someone else than who started
+   * the turn; never a signature. The record says so (`auth: "owner"`).
+   */
+  readonly ownerAlone?: boolean;
+  /**
+   * The name of the person who starts the turn, for what they must not decide themselves (`not_by`): someone of the directory. In
+   * `resumeTurn`, for a turn whose record does not say it.
+   */
+  readonly startedBy?: string;
   /** Continue a turn even if someone else has left it: see `ConversationWriter.isOwnTurn`. */
   readonly allowsForeignTurn?: boolean;
   /**
@@ -120,6 +130,8 @@ export interface EnqueueOptions {
   readonly discardsPending?: boolean;
   /** See `TurnOptions.directory`. */
   readonly directory?: Directory;
+  /** See `TurnOptions.startedBy`. */
+  readonly startedBy?: string;
   readonly clock?: Clock;
 }
 

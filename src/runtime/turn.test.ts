@@ -16,12 +16,12 @@ import { resumeTurn, runTurn, streamTurn, type ToolConfigs } from "./index.ts";
 
 const clock = new FakeClock();
 
+const sureQuestion = booleanQuestion("sure", "Deploy now?");
 const deploy = defineTool({
   name: "deploy",
   description: "Deploys.",
   parameters: { type: "object" },
-  run: async (_args, { ask }) =>
-    (await ask(booleanQuestion("sure", "Deploy now?"))) ? "deployed" : "left alone",
+  run: async (_args, { ask }) => ((await ask(sureQuestion)) ? "deployed" : "left alone"),
 });
 
 async function openConversation() {
@@ -31,7 +31,7 @@ async function openConversation() {
 const replies = [[{ type: "tool_call", id: "call_1", name: "deploy" }] as const, "It is done."];
 
 /** Where no person can be asked. */
-const ANSWERED_BY_MODEL = { "*": { detached: "auto" } };
+const ANSWERED_BY_MODEL = { "*": { detached: "auto" } } as const;
 
 describe("a turn in an embedding program", () => {
   test("uses the program's model, tool and prompter, and records as usual", async () => {
@@ -64,7 +64,7 @@ describe("a turn in an embedding program", () => {
         type: "inquiry_response",
         outcome: "answered",
         answer: true,
-        answeredBy: { kind: "user", channel: "web" },
+        answeredBy: { kind: "user", channel: "web", auth: "program" },
       }),
     );
   });
@@ -179,7 +179,7 @@ describe("a turn in an embedding program", () => {
     });
   });
 
-  test.each([{ deploy: { run: "skip" } }, { "*": { run: "skip" } }])(
+  test.each<ToolConfigs<"deploy">>([{ deploy: { run: "skip" } }, { "*": { run: "skip" } }])(
     "accepts tool config as in a config file: %j",
     async (toolConfig) => {
       const conversation = await openConversation();
@@ -197,7 +197,7 @@ describe("a turn in an embedding program", () => {
       const conversation = await openConversation();
       const model = new ScriptedModel({ replies });
       const tools = [{ ...deploy, name }];
-      const toolConfig = Object.fromEntries([[name, { run: "ask" }]]);
+      const toolConfig = Object.fromEntries([[name, { run: "ask" } as const]]);
       await expect(
         runTurn({ conversation, model, tools, toolConfig, clock }, "Go."),
       ).rejects.toMatchObject({ code: "config_invalid" });
@@ -215,6 +215,31 @@ describe("a turn in an embedding program", () => {
       hint: "Did you mean deploy?",
     });
     expect(conversation.stream.entries).toEqual([]);
+  });
+
+  test.each([
+    [{ questions: { sure: sureQuestion } }, "Did you mean sure?"],
+    [{ questions: {} }, "deploy asks no questions."],
+  ])("refuses the config of a question that the tool does not declare", async (declared, hint) => {
+    const conversation = await openConversation();
+    const model = new ScriptedModel({ replies });
+    const tools = [{ ...deploy, ...declared }];
+    const toolConfig = { deploy: { questions: { sur: { target: { role: "lead" } } } } };
+    const options = { conversation, model, tools, toolConfig, clock };
+    await expect(runTurn(options, "Go.")).rejects.toMatchObject({
+      code: "unknown_question",
+      message: "Unknown question: deploy.questions.sur in toolConfig",
+      hint,
+    });
+    expect(conversation.stream.entries).toEqual([]);
+  });
+
+  test("takes the config of any question if the tool declares none", async () => {
+    const conversation = await openConversation();
+    const model = new ScriptedModel({ replies });
+    const toolConfig = { deploy: { questions: { sur: {} } } };
+    const options = { conversation, model, tools: [deploy], toolConfig, clock };
+    expect(await runTurn(options, "Go.")).toMatchObject({ type: "done" });
   });
 
   test.each([
@@ -268,7 +293,7 @@ describe("a turn in an embedding program", () => {
       tool: "deploy",
       action: "run",
       decision: "approved",
-      decidedBy: { kind: "user", channel: "web" },
+      decidedBy: { kind: "user", channel: "web", auth: "program" },
       correction: "none",
       isChecked: false,
     };
@@ -334,7 +359,7 @@ describe("a turn in an embedding program", () => {
   test("leaves what needs a person for later, if it is to", async () => {
     const conversation = await openConversation();
     const model = new ScriptedModel({ replies });
-    const toolConfig = { deploy: { run: "ask" } };
+    const toolConfig = { deploy: { run: "ask" } } as const;
     const options = { conversation, model, tools: [deploy], toolConfig, clock, defer: true };
     const { type, denials, events } = await runTurn(options, "Go.");
     expect({ type, denials, last: events.at(-1) }).toEqual({

@@ -167,7 +167,7 @@ async function askedTurn() {
     parameters: { type: "object", properties: {} },
     run: async (_args, context) => String(await context.ask(booleanQuestion("sure", "Sure?"))),
   });
-  const toolConfig = { act: { detached: "auto" } };
+  const toolConfig = { act: { detached: "auto" } } as const;
   const options = { conversation, model: main, tools: [act], toolConfig, inquiryModel };
   const result = await runTurn(options, "Act!");
   return { conversation, main, result };

@@ -103,8 +103,9 @@ export async function takeTurns<End extends TurnEnd | undefined>(
   await stopped;
 }
 
-/** Keeps the process running. */
+/** Keeps the process running. The signal may have been aborted while the store was being opened. */
 async function untilAborted(signal: AbortSignal | undefined): Promise<void> {
+  if (signal?.aborted === true) return;
   const alive = setInterval(() => undefined, 2 ** 30);
   await new Promise((resolve) => signal?.addEventListener("abort", resolve, { once: true }));
   clearInterval(alive);

@@ -192,9 +192,10 @@ function namingClient(person: Prompter, { name }: Client): Prompter {
     const isDefault = request.label === defaultLabel(request);
     return { ...request, label: isDefault ? name : `${request.label} of ${name}` };
   };
-  const { channel, unavailableBecause, showsForms } = person;
+  const { channel, auth, unavailableBecause, showsForms } = person;
   return {
     channel,
+    ...(auth !== undefined && { auth }),
     ...(unavailableBecause !== undefined && { unavailableBecause }),
     ...(showsForms !== undefined && { showsForms }),
     canAsk: () => person.canAsk(),

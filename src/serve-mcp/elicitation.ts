@@ -42,6 +42,7 @@ export interface ElicitationParts {
 export function createElicitationPrompter(parts: ElicitationParts): Prompter {
   return {
     channel: parts.channel,
+    auth: "client",
     showsForms: true,
     canAsk: () => true,
     ask: async (request: DecisionRequest | FormRequest) => {

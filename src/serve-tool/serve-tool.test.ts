@@ -141,6 +141,7 @@ describe("a tool that is served as a program", () => {
       name: "pay",
       description: "",
       parameters: {},
+      hasSteps: true,
       run: async (_args, { once }) => {
         try {
           return await once("pay", () => (runs += 1));

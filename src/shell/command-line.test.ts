@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type CommandHazard, isPrefixOf, parseCommandLine } from "./command-line.ts";
+import { type CommandHazard, isPrefixOf, optionsFrom, parseCommandLine } from "./command-line.ts";
 import { isFoundIn, partsForRefusal } from "./refusal-parts.ts";
 
 describe("a plain command line", () => {
@@ -261,4 +261,16 @@ describe("a refusing rule", () => {
     const parts = partsForRefusal(`eval eval eval eval ${nested}`);
     expect(parts.some((part) => part.hazards.includes("too_long"))).toBe(true);
   });
+});
+
+test.each<[string, readonly string[]]>([
+  ["git diff", []],
+  ["git diff a - b", []],
+  ["git diff -- a", []],
+  ["git diff --stat a -M", ["--stat", "-M"]],
+  ["git diff '--output=a b' -\\M", ["--output=a b", "-M"]],
+  ["git diff --stat -- --stat -x", ["--stat", "-- --stat", "-- -x"]],
+])("the options after the first words are told apart from other words: %s", (line, options) => {
+  const [part] = parseCommandLine(line).parts;
+  expect(part && optionsFrom(2, part)).toEqual(options);
 });

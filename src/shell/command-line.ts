@@ -78,6 +78,19 @@ export function isPrefixOf(rule: readonly string[], part: CommandPart): boolean 
   return rule.every((word, index) => part.words[index] === word);
 }
 
+/**
+ * The options among the words of a part, from this one on. Those after `--` begin with `-- `: `npm test -- -c` hands its option on to
+ * another program, to which it means something else. A hyphen alone is an input, and `--` alone only separates.
+ */
+export function optionsFrom(start: number, { words }: CommandPart): readonly string[] {
+  const rest = words.slice(start);
+  const separator = rest.indexOf("--");
+  return rest.flatMap((word, index) => {
+    if (!/^-(?!-?$)/.test(word)) return [];
+    return separator !== -1 && index > separator ? [`-- ${word}`] : [word];
+  });
+}
+
 const MAX_LINE_LENGTH = 32 * 1024;
 /** Controls, formats such as marks of direction, unassigned and private characters, halves of pairs, and unusual blanks. */
 const UNSEEN = /[^\P{C}\t\n]|[^\P{Z} ]|[\u115f\u1160\u2800\u3164\uffa0]|\p{Variation_Selector}/u;

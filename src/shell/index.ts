@@ -3,6 +3,7 @@ export {
   type CommandLine,
   type CommandPart,
   isPrefixOf,
+  optionsFrom,
   parseCommandLine,
 } from "./command-line.ts";
 export { isFoundIn, partsForRefusal } from "./refusal-parts.ts";

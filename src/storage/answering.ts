@@ -6,9 +6,10 @@ import {
   type ConversationId,
   type Judgement,
   endOf,
-  judgeAnswer,
+  judgeOffered,
   lastTurnOf,
   type OfferedAnswer,
+  refuse,
   type SecretAnswer,
   StreamEntry,
 } from "../conversation/index.ts";
@@ -23,8 +24,8 @@ import { LockedError } from "./storage-error.ts";
 export interface Offer extends AsyncDisposable {
   /** Resolves when the offer may have been decided, or the lock may be free, since this was called last. */
   changed(): Promise<void>;
-  /** Why it was refused, if it was: in words, or as a code. */
-  findRefusal(): Promise<string | AnswerProblem | undefined>;
+  /** Why it was refused, if it was. */
+  findRefusal(): Promise<AnswerProblem | undefined>;
   /** Returns false if the other process has claimed it, and is deciding about it or has done so. */
   withdraw(): Promise<boolean>;
   /** Removes what is left of it, once the lock is held here or its refusal is read. No one can claim it, or give it back, afterwards. */
@@ -63,24 +64,26 @@ export async function answerPending(
   id: ConversationId,
   options: AnswerOptions & { readonly event: AnswerEvent },
 ): Promise<AnswerResult> {
-  const { event, secret, askedAt, signal, onWait, keepsOpen = false } = options;
+  const { event, secret, askedAt, directory, signal, onWait, keepsOpen = false } = options;
   signal?.throwIfAborted();
   const offered = { event, ...(askedAt !== undefined && { askedAt }) };
+  const known = directory === undefined ? {} : { directory };
   // Without a way to deliver it, a secret is left out, so that its answer is refused.
   if (secret !== undefined && canDeliver(target)) {
-    return deliverSecret(target, id, { ...offered, secret, ...(signal && { signal }) });
+    return deliverSecret(target, id, { ...offered, ...known, secret, ...(signal && { signal }) });
   }
   const free = await openUnlessLocked(target, id);
-  if (!(free instanceof LockedError)) return record(free, { offered, keepsOpen });
+  const answering = { offered: { ...offered, ...known }, keepsOpen };
+  if (!(free instanceof LockedError)) return record(free, answering);
   const { holder } = free;
-  const judged = await judgeLive(target, id, offered);
+  const judged = await judgeLive(target, id, answering.offered);
   if (judged.type !== "fits") return judged;
   const offer = await target.offer(id, offered);
   try {
     onWait?.({ type: "offered", holder });
     let isTooLate = false;
     for (;;) {
-      const result = await settle(target, id, { offer, offered, keepsOpen });
+      const result = await settle(target, id, { offer, ...answering });
       if (result !== undefined) return result;
       if (signal?.aborted === true) {
         if (await offer.withdraw()) signal.throwIfAborted();
@@ -99,23 +102,20 @@ function canDeliver(target: AnswerTarget): target is Required<AnswerTarget> {
   return target.deliver !== undefined;
 }
 
-const NOT_ASKED = {
-  type: "refused",
-  reason: "the secret is not being asked for right now; continue the turn and answer it there",
-} as const;
-
 /** Never waits for a writer: one that does not ask for the secret now would have nowhere to keep it. */
 async function deliverSecret(
   target: Required<AnswerTarget>,
   id: ConversationId,
-  { signal, ...offered }: SecretOffer & Pick<AnswerOptions, "signal">,
+  { signal, directory, ...offered }: SecretOffer & Pick<AnswerOptions, "signal">,
 ): Promise<AnswerResult> {
-  const before = await judgeLive(target, id, offered);
+  const before = await judgeLive(target, id, { ...offered, directory });
   if (before.type !== "fits") return before;
   const delivery = await target.deliver(id, offered, signal);
   if (delivery.type !== "undecided") return delivery;
-  const after = await judgeLive(target, id, offered);
-  return after.type === "fits" ? NOT_ASKED : toResult(after, offered, delivery.wasSent);
+  const after = await judgeLive(target, id, { ...offered, directory });
+  return after.type === "fits"
+    ? refuse({ code: "secret_not_asked" })
+    : toResult(after, offered, delivery.wasSent);
 }
 
 /** An abort is a change too, the first time. */
@@ -144,7 +144,7 @@ async function settle(
   const refusal = await offer.findRefusal();
   if (refusal !== undefined) {
     await offer.discard();
-    return typeof refusal === "string" ? { type: "refused", reason: refusal } : refusal;
+    return refusal;
   }
   const writer = await openUnlessLocked(target, id);
   if (!(writer instanceof LockedError)) {
@@ -179,7 +179,7 @@ async function judgeLive(
   id: ConversationId,
   offered: OfferedAnswer,
 ): Promise<Judgement> {
-  return judgeAnswer(lastTurnOf(await target.readLastTurn(id)), offered, true);
+  return judgeOffered(lastTurnOf(await target.readLastTurn(id)), offered, true);
 }
 
 async function openUnlessLocked(
@@ -220,7 +220,7 @@ export function planAnswer(
   offered: OfferedAnswer,
   wasClaimed: boolean,
 ): { readonly event?: ConversationEvent; readonly result: AnswerResult } {
-  const judged = judgeAnswer(lastTurnOf(entries), offered, false);
+  const judged = judgeOffered(lastTurnOf(entries), offered, false);
   if (judged.type !== "fits") return { result: toResult(judged, offered, wasClaimed) };
   if (judged.counted === undefined) return { event: offered.event, result: { type: "recorded" } };
   const { vote, ...counted } = judged.counted;

@@ -3,14 +3,16 @@ import {
   ChainBuilder,
   ChainedEntries,
   type ChainLine,
-  commitTo,
   type ConversationId,
+  isLinkOf,
+  type OwnRun,
   parseChainLine,
   type StreamEntry,
 } from "../conversation/index.ts";
 
 /** The end of a chain, as it is stored. */
 export interface ChainTail {
+  /** At least as many as the turn that goes on has entries, or all. */
   readonly lines: readonly ChainLine[];
   /** Something after them cannot be read. */
   readonly isTorn: boolean;
@@ -20,6 +22,9 @@ export interface ChainTail {
 export class ChainGrowth {
   readonly #builder: ChainBuilder;
   readonly #chained = new ChainedEntries();
+  /** The position of the first link that is not made of what the record had before. */
+  readonly #from: number;
+  readonly #except: number[] = [];
   /** To be written before anything else. */
   #first: readonly ChainLine[];
 
@@ -27,9 +32,9 @@ export class ChainGrowth {
   constructor(id: ConversationId, { lines, isTorn }: ChainTail, before: readonly StreamEntry[]) {
     const earlier = this.#chained.pick(before);
     const last = lines.at(-1)?.link;
-    const builder = new ChainBuilder(id, last);
+    const builder = new ChainBuilder(id, lines);
     this.#builder = builder;
-    const known = earlier.findLastIndex((entry) => lines.some((line) => isOf(line, entry)));
+    const known = earlier.findLastIndex((entry) => lines.some((line) => isLinkOf(line, entry.raw)));
     const missing = earlier.slice(known + 1);
     const hasNone = last === undefined && missing.length > 0;
     this.#first = [
@@ -38,26 +43,29 @@ export class ChainGrowth {
       ...(hasNone ? [builder.gap("no_chain")] : []),
       ...missing.map((entry) => builder.event(entry, newSalt(), true)),
     ];
+    this.#from = builder.length;
   }
 
-  /** What the chain has grown to. */
-  get end(): ChainHead {
-    return { head: this.#builder.head, length: this.#builder.length };
+  /** What the chain has grown to, and which links were added here. */
+  get end(): OwnRun {
+    const { head, length } = this.#builder;
+    const except = this.#except;
+    return { from: this.#from, length, head, ...(except.length > 0 && { except }) };
   }
 
-  /** The lines to write for entries that are added to the record. */
-  add(entries: readonly StreamEntry[]): readonly ChainLine[] {
-    const added = this.#chained.pick(entries).map((entry) => this.#builder.event(entry, newSalt()));
+  /** The lines to write for entries that are added to the record. `isOffered`: the entry is an answer given on another machine. */
+  add(
+    entries: readonly StreamEntry[],
+    isOffered: (entry: StreamEntry) => boolean = () => false,
+  ): readonly ChainLine[] {
+    const added = this.#chained.pick(entries).map((entry) => {
+      if (isOffered(entry)) this.#except.push(this.#builder.length);
+      return this.#builder.event(entry, newSalt());
+    });
     const lines = [...this.#first, ...added];
     this.#first = [];
     return lines;
   }
-}
-
-/** The end of a chain. */
-export interface ChainHead {
-  readonly head: string;
-  readonly length: number;
 }
 
 /** Undefined if it cannot be read. */
@@ -72,9 +80,4 @@ export function findChainLine(text: string): ChainLine | undefined {
 /** 122 bits that no one can guess. */
 function newSalt(): string {
   return crypto.randomUUID();
-}
-
-function isOf({ link: { json }, salt }: ChainLine, { raw }: StreamEntry): boolean {
-  const isLike = json["type"] === raw["type"] && json["at"] === raw["timestamp"];
-  return isLike && salt !== undefined && json["event"] === commitTo(raw, salt);
 }

@@ -25,7 +25,7 @@ export { type CopiedStore, copyStore, type CopyProblem, type PortableStore } fro
 export { addressOf } from "./postgres/address.ts";
 export type { LimitedTenant, TenantLimits } from "./postgres/limits.ts";
 export type { RoleKind, TenantRole } from "./postgres/roles.ts";
-export { type NotedHead, readHeads } from "./fs/read-chain.ts";
+export { type NotedHead, readHeads, readOwnRuns } from "./fs/read-chain.ts";
 export { type OpenFile } from "./fs/event-file.ts";
 export {
   createWorkspaceFolder,
@@ -81,6 +81,8 @@ export {
 export type {
   EndedSessions,
   FileEdit,
+  PeopleChange,
+  PeopleLogRow,
   PeopleTable,
   PersonRow,
   RecordFile,

@@ -1,6 +1,7 @@
 /** Stores conversations in memory, for tests and for programs that do not keep them. */
 import {
   type AnswerEvent,
+  type AnswerProblem,
   type ConversationEvent,
   type ConversationId,
   type ConversationMetadata,
@@ -326,7 +327,7 @@ class MemoryOffer implements Offer {
   readonly #record: MemoryRecord;
   readonly #offered: OfferedAnswer;
   #isClaimed = false;
-  #refusal: string | undefined;
+  #refusal: AnswerProblem | undefined;
   #changed = Promise.withResolvers<void>();
 
   constructor(record: MemoryRecord, offered: OfferedAnswer) {
@@ -341,7 +342,7 @@ class MemoryOffer implements Offer {
     this.#isClaimed = true;
     const result = await listener(this.#offered).catch(() => undefined);
     if (result === undefined) this.#isClaimed = false;
-    if (result?.type === "refused") this.#refusal = result.reason;
+    if (result?.type === "refused") this.#refusal = result;
     this.wake();
   }
 
@@ -354,7 +355,7 @@ class MemoryOffer implements Offer {
     this.#changed = Promise.withResolvers();
   }
 
-  async findRefusal(): Promise<string | undefined> {
+  async findRefusal(): Promise<AnswerProblem | undefined> {
     return this.#refusal;
   }
 

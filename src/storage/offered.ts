@@ -3,7 +3,9 @@ import {
   type AnswerProblem,
   findTimestamp,
   isAnswer,
+  isRefusalCode,
   type OfferedAnswer,
+  refuse,
   StreamEntry,
 } from "../conversation/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
@@ -57,8 +59,10 @@ export function refusalToJson({ type: _type, ...refusal }: Refusal): JsonObject 
   return { ...refusal };
 }
 
-export function parseRefusal(value: Json): string | AnswerProblem {
-  const { reason, workspace } = isJsonObject(value) ? value : {};
+/** Another version may refuse with a code that this one does not know. */
+export function parseRefusal(value: Json): Refusal {
+  const { code, reason, workspace } = isJsonObject(value) ? value : {};
   if (typeof workspace === "string") return { type: "other_workspace", workspace };
-  return typeof reason === "string" ? reason : "";
+  const known = isRefusalCode(code) ? code : "unreadable";
+  return refuse({ code: known, ...(typeof reason === "string" && { problem: reason }) });
 }

@@ -32,7 +32,7 @@ export const REST: readonly ConversationEvent[] = [
 
 /** An answer to the question. `name` tells answers apart. */
 export function answerBy(name: string, answer = true): InquiryResponse {
-  const answeredBy = { kind: "user", channel: "cli", name } as const;
+  const answeredBy = { kind: "user", channel: "cli", auth: "os_user", name } as const;
   return closed("a.q.1", { outcome: "answered", answer, answeredBy });
 }
 

@@ -25,6 +25,7 @@ import type {
   ConversationId,
   ConversationMetadata,
   ConversationStream,
+  Directory,
   OfferedAnswer,
   OpenTurnState,
   SecretAnswer,
@@ -261,6 +262,8 @@ export interface AnswerOptions {
   readonly askedAt?: Timestamp;
   /** The answer, if it is a secret. The event then says `redacted`. */
   readonly secret?: SecretAnswer;
+  /** Who is known. Without it, an answer that takes people who are known is refused. */
+  readonly directory?: Directory;
   /** Withdraws an answer that another process has not taken yet. */
   readonly signal?: AbortSignal;
   /** Told if the answer has to wait for another writer. */

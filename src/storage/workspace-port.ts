@@ -49,10 +49,32 @@ export interface PeopleTable {
    */
   load(maxAgeMs?: number): Promise<void>;
   /**
-   * One change at a time, whoever makes it. `change` returns undefined if there is nothing to do. It may be called again if the connection was
-   * lost. Throws what it throws, and the same as `load`.
+   * One change at a time, whoever makes it. `change` gets the ids of everyone who was removed, and returns undefined if there is
+   * nothing to do. It may be called again if the connection was lost. Throws what it throws, and the same as `load`.
    */
-  change(change: (people: readonly PersonRow[]) => readonly PersonRow[] | undefined): Promise<void>;
+  change(
+    change: (
+      people: readonly PersonRow[],
+      removed: ReadonlySet<string>,
+    ) => PeopleChange | undefined,
+  ): Promise<void>;
+  /** The log of changes, or of those to one person, oldest first, as JSON. Throws the same as `load`. */
+  readLog(personId?: string): Promise<readonly string[]>;
+}
+
+/** People after a change, and the entry that is logged in the same transaction. */
+export interface PeopleChange {
+  readonly people: readonly PersonRow[];
+  readonly entry?: PeopleLogRow;
+}
+
+/** An entry of the log of changes to people. It is never changed or deleted. */
+export interface PeopleLogRow {
+  readonly personId: string;
+  /** A code: `person_removed` keeps the id of the person from being given again. */
+  readonly what: string;
+  /** JSON. */
+  readonly entry: string;
 }
 
 /** A person as they are stored. */
@@ -105,8 +127,6 @@ export interface WorkspaceCreateOptions extends CreateOptions {
 export interface SessionStore {
   /** Most recent first. Empty if there is no session. */
   history(): Promise<readonly ConversationId[]>;
-  /** Every conversation that was active in a terminal of this user. No clone brings those along. */
-  visited(): Promise<ReadonlySet<ConversationId>>;
   /** Throws `no_session` if the terminal session cannot be identified. */
   activate(id: ConversationId): Promise<void>;
 }

@@ -41,7 +41,7 @@ const pay = defineTool({
   },
 });
 
-const ASKING = { pay: { run: "ask", result: "ask" } };
+const ASKING = { pay: { run: "ask", result: "ask" } } as const;
 
 let spans: SeenSpans;
 beforeEach(() => {

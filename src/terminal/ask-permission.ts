@@ -8,7 +8,8 @@ import type {
   PromptResult,
   RequestBase,
 } from "../agent/index.ts";
-import { jsonBlock, neutralize, oneLine, verbatim } from "../render/index.ts";
+import { describeCapabilities, jsonBlock, neutralize, oneLine, verbatim } from "../render/index.ts";
+import { capabilitiesOf } from "../tool/index.ts";
 import { assertNever, isJsonObject, type JsonObject } from "../util/index.ts";
 import { askGrant, canGrant, GRANT_CHOICE } from "./ask-grant.ts";
 import {
@@ -111,7 +112,8 @@ function decidePermission(
   request: ShownPermission,
   dialogue: Dialogue,
 ): Promise<Verdict> {
-  const scope = `all ${verbatim(request.tool)} calls this turn`;
+  const shown = describeCapabilities(capabilitiesOf(request));
+  const scope = `all ${verbatim(request.tool)} calls this turn${shown}`;
   const yesToAll = answered(`yes to ${scope}`, { answer: true, isRemembered: true });
   const isGranting = canGrant(request);
   const choices: readonly KeyChoice<YesNoKey | "p" | "e">[] = [

@@ -59,10 +59,10 @@ export async function askPermissions(
 
 /** Ids may come again in a later turn, so that its line is part of what a call is known by. */
 function toListed({ inquiryId, tool, ...request }: Shown<PermissionRequest>): ListedCall {
-  const { arguments: given, origin, folder, isDecidedAlone = false } = request;
+  const { arguments: given, origin, isDecidedAlone = false } = request;
   const call = { name: tool, arguments: given };
   const { line, isClear } = callLine(call);
-  const source = origin === undefined ? [] : originLines(origin, folder);
+  const source = origin === undefined ? [] : originLines(origin, request);
   const whole = [line, ...source.map((each) => each.replace(/^Source: /, ""))].join(" · ");
   return {
     id: `${inquiryId} ${whole}`,

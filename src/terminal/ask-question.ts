@@ -89,7 +89,15 @@ export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Pro
 type ShownSubject = Partial<
   Pick<
     QuestionRequest,
-    "acts" | "tool" | "arguments" | "origin" | "folder" | "question" | "questionId" | "signing"
+    | "acts"
+    | "tool"
+    | "arguments"
+    | "origin"
+    | "folder"
+    | "outside"
+    | "question"
+    | "questionId"
+    | "signing"
   >
 > &
   Pick<RequestBase, "terms" | "votes"> & {
@@ -104,7 +112,7 @@ export function printSubject(
   shown: ShownSubject,
   dialogue: Pick<Dialogue, "printNotice" | "printContext">,
 ): { readonly hasContext: boolean } {
-  const { acts = false, changed, tool, arguments: given = {}, origin, folder, question } = shown;
+  const { acts = false, changed, tool, arguments: given = {}, origin, question } = shown;
   if (changed !== undefined) {
     dialogue.printNotice(`Asked again. ${describeAskedAgain(changed, "since you answered")}.`);
   }
@@ -125,7 +133,7 @@ export function printSubject(
   } else dialogue.printContext(changeText(change), "change");
   const lines = [
     ...argumentLines(change?.others ?? []),
-    ...(origin === undefined ? [] : originLines(origin, folder)),
+    ...(origin === undefined ? [] : originLines(origin, shown)),
   ];
   if (lines.length > 0) dialogue.printContext(lines.join("\n"), "drawn");
   return { hasContext: change !== undefined };

@@ -63,6 +63,7 @@ export const NO_TERMINAL = "no interactive terminal is available";
  */
 export class TerminalPrompter implements Prompter, InterruptMenu {
   readonly channel = "terminal";
+  readonly auth = "os_user";
   readonly unavailableBecause = NO_TERMINAL;
   readonly showsForms = true;
   readonly showsPermissions = true;

@@ -112,6 +112,8 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
   isAvailable = true;
   /** The names for which `canReach` is true. */
   people: readonly string[] = [];
+  /** Set it to play a terminal (`os_user`), or another program's form (`client`). */
+  auth?: "os_user" | "client";
   readonly #script: PrompterScript;
 
   constructor(script: PrompterScript = {}, channel = "scripted") {

@@ -286,6 +286,157 @@ describe("a tool that asks several questions at once", () => {
   });
 });
 
+describe("a tool that declares its questions", () => {
+  const level = selectQuestion("level", "How bad?", { options: ["low", "high"] });
+  const name = textQuestion("name", "Whose?");
+  const report = defineTool({
+    name: "report",
+    description: "",
+    parameters: z.object({ what: z.string() }),
+    questions: { level, sure, name },
+    run: async ({ what }, { ask, askAll }) => {
+      const bad = await ask.level({ text: `How bad is ${what}?`, default: "high" });
+      const { sure: isSure } = await askAll({ sure });
+      const whose = await ask.name();
+      expectTypeOf(bad).toEqualTypeOf<"low" | "high">();
+      expectTypeOf(isSure).toEqualTypeOf<boolean>();
+      expectTypeOf(whose).toEqualTypeOf<string>();
+      return `${bad} ${isSure} ${whose}`;
+    },
+  });
+
+  test("asks them by id, with what the call adds, and gets typed answers", async () => {
+    const args = { what: "it" };
+    expect([
+      await report.execute(call(args)),
+      await report.execute(call(args, { level: "low" })),
+      await report.execute(call(args, { level: "low", sure: true })),
+      await report.execute(call(args, { level: "low", sure: true, name: "Ana" })),
+    ]).toEqual([
+      { type: "needs_input", question: { ...level, text: "How bad is it?", default: "high" } },
+      { type: "needs_input", question: sure },
+      { type: "needs_input", question: name },
+      { type: "success", content: "low true Ana" },
+    ]);
+    expect(report.questions).toEqual({ level, sure, name });
+  });
+
+  test("may ask them with options that only the call knows", async () => {
+    const places = ["Rome", "Bonn"];
+    const travel = defineTool({
+      name: "travel",
+      description: "",
+      parameters: {},
+      questions: { where: selectQuestion("where", "Where to?", { options: [] as string[] }) },
+      run: (_args, { ask }) => ask(selectQuestion("where", "Where to?", { options: places })),
+    });
+    expect(await travel.execute(call({}))).toMatchObject({
+      question: { answerType: { options: [{ value: "Rome" }, { value: "Bonn" }] } },
+    });
+  });
+
+  test("cannot change the id or the type of one", async () => {
+    const changed = { id: "other", answerType: { type: "text" } };
+    const odd = defineTool({
+      name: "odd",
+      description: "",
+      parameters: {},
+      questions: { sure },
+      run: (_args, { ask }) => ask.sure(changed as object), // As a tool without types may do.
+    });
+    expect(await odd.execute(call({}))).toEqual({ type: "needs_input", question: sure });
+  });
+
+  test.each([
+    ["ask", { type: "ask" }],
+    ["a question in its result", { type: "block" }],
+  ])("fails if it asks another one, with %s", async (_, { type }) => {
+    const typo = textQuestion("nmae", "Whose?");
+    const careless = defineTool({
+      name: "careless",
+      description: "",
+      parameters: {},
+      questions: { name },
+      run: async (_args, { ask }) =>
+        type === "block"
+          ? { content: [{ type: "question", question: typo }] }
+          : // @ts-expect-error It is not declared.
+            ask(typo),
+    });
+    expect(await careless.execute(call({}))).toMatchObject({
+      type: "error",
+      message: 'careless asks "nmae", which it does not declare. Did you mean "name"?',
+    });
+  });
+
+  test("cannot declare one under another id, or one that cannot be asked", () => {
+    const base = { name: "x", description: "", parameters: {}, run: () => "" };
+    // @ts-expect-error The key is not the id.
+    expect(() => defineTool({ ...base, questions: { isSure: sure } })).toThrow(
+      expect.objectContaining({
+        code: "invalid_question",
+        message: 'The tool x declares the question "sure" as "isSure". Use its id as the key.',
+      }),
+    );
+    const blank = textQuestion("x", "?", { rememberAs: "" });
+    expect(() => defineTool({ ...base, questions: { x: blank } })).toThrow(
+      expect.objectContaining({ code: "invalid_question" }),
+    );
+  });
+
+  test("takes the type of its arguments from `run`", () => {
+    const typed = defineTool({
+      name: "typed",
+      description: "",
+      parameters: {},
+      questions: { sure },
+      run: async ({ what }: { readonly what: string }, { ask }) => {
+        expectTypeOf(what).toEqualTypeOf<string>();
+        return ask.sure();
+      },
+    });
+    expectTypeOf(typed.name).toEqualTypeOf<"typed">();
+  });
+});
+
+function definePay(hasSteps: boolean) {
+  return defineTool({
+    name: "pay",
+    description: "",
+    parameters: {},
+    hasSteps,
+    run: (_args, { once }) => once("pay", () => "paid"),
+  });
+}
+
+async function runStep(_name: string, step: () => unknown) {
+  return step() as Json;
+}
+
+describe("a tool that runs steps", () => {
+  test("says so, and runs them in a conversation", async () => {
+    const pay = definePay(true);
+    expect([pay.hasSteps, await pay.execute({ ...call({}), runStep })]).toEqual([
+      true,
+      { type: "success", content: "paid" },
+    ]);
+  });
+
+  test("does not run them without a conversation", async () => {
+    expect(await definePay(true).execute(call({}))).toMatchObject({
+      type: "error",
+      message: expect.stringContaining("not part of a conversation"),
+    });
+  });
+
+  test("does not run them if it does not say so, wherever it runs", async () => {
+    expect(await definePay(false).execute({ ...call({}), runStep })).toMatchObject({
+      type: "error",
+      message: 'The step "pay" was not run: pay does not declare that it runs steps.',
+    });
+  });
+});
+
 describe("an answer to a question with a binding", () => {
   const asking = defineTool<{ readonly state: string }>({
     name: "asking",

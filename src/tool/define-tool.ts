@@ -11,20 +11,22 @@ import {
   type JsonObject,
   messageOf,
   randomKey,
-  shapeOf,
-  stringField,
 } from "../util/index.ts";
-import { answerFits } from "./answer.ts";
+import {
+  type Ask,
+  type AskAll,
+  assertDeclared,
+  createAsk,
+  type DeclaredAsk,
+  type DeclaredQuestions,
+  explainUndeclared,
+  handled,
+} from "./ask.ts";
 import type { CallCheck } from "./call-check.ts";
 import type { ContentBlock } from "./content.ts";
 import { type Outcome, parseContent } from "./outcome.ts";
-import type { AnswerTo, InquirySource, Question } from "./question.ts";
-import {
-  assertReuseFields,
-  findDuplicate,
-  parseInquiryQuestion,
-  questionToWire,
-} from "./question-codec.ts";
+import type { InquirySource, Question } from "./question.ts";
+import { questionToWire } from "./question-codec.ts";
 import {
   isStandardSchema,
   type StandardSchema,
@@ -40,6 +42,10 @@ export interface Tool<Name extends string = string> {
   readonly parameters: JsonObject;
   /** Safe to run twice: if jp stops during a call, it runs the call again without asking. */
   readonly isIdempotent?: boolean;
+  /** By id, all questions that it asks, as far as they are known before a call. Absent if it does not declare them. */
+  readonly questions?: DeclaredQuestions;
+  /** It runs steps with `once`, so it needs a conversation. */
+  readonly hasSteps?: boolean;
   /** Who asks its questions; by default the tool itself. */
   inquirySource(name: string): InquirySource;
   /** The caller has checked the arguments. Never throws: an exception becomes an error outcome. */
@@ -73,19 +79,21 @@ export interface ToolCall {
   readonly runStep?: RunStep;
   /** See `ToolContext`. */
   readonly isShared?: boolean;
+  /** Called for each question that the tool asks, also for one that has an answer. If it throws, `ask` does. */
+  readonly onAsk?: (question: Question) => void;
 }
 
 /** Returns the result of the step as JSON, undefined if there is none. */
 export type RunStep = (name: string, step: () => unknown) => Promise<Json | undefined>;
 
-/** The second argument of `run`. */
-export interface ToolContext {
+/** The second argument of `run`. A tool that declares no questions may ask any. */
+export interface ToolContext<Questions extends DeclaredQuestions = never> {
   /** The id that the model gave the call: the same in every attempt. Absent outside of a conversation. */
   readonly toolCallId?: string;
   /** Aborted when the call is cancelled. Pass it to everything that waits. */
   readonly signal: AbortSignal;
-  readonly ask: Ask;
-  readonly askAll: AskAll;
+  readonly ask: [Questions] extends [never] ? Ask : DeclaredAsk<Questions>;
+  readonly askAll: AskAll<[Questions] extends [never] ? string : keyof Questions & string>;
   readonly once: Once;
   /**
    * Unique per call, and the same in every attempt of the call: after each answer, after a crash in another process, and
@@ -119,18 +127,6 @@ export type ToolCheck =
   /** jp asks a person. */
   | { readonly type: "unknown" };
 
-/** Returns the answer if there is one. Otherwise the call ends here and runs again once there is. */
-export type Ask = <Asked extends Question>(question: Asked) => Promise<AnswerTo<Asked>>;
-
-/**
- * Asks several questions as one form, and returns the answers under the same keys. Questions that have
- * an answer are not asked again. The ids, not the keys, identify the questions in config and record.
- * Two questions with the same id are an error.
- */
-export type AskAll = <Questions extends Readonly<Record<string, Question>>>(
-  questions: Questions,
-) => Promise<{ readonly [Key in keyof Questions]: AnswerTo<Questions[Key]> }>;
-
 /**
  * Runs a step that must not run twice, such as a payment, and returns its result. Once the step is finished, its result
  * is on record, and later attempts of the same call return it without running the step. If the process ends during the
@@ -142,7 +138,7 @@ export type AskAll = <Questions extends Readonly<Record<string, Question>>>(
  * - A result that is not JSON (`step_not_json`) or too large for the limit of the call (`step_too_large`) is an error in
  *   this attempt and all later ones. The step does not run again.
  * - A name can be used for one step only: a second use in the same attempt throws `step_repeated`.
- * - Throws `once_unavailable` outside of a conversation: see `serveTool` and `toAiTool`.
+ * - Throws `steps_undeclared` in a tool without `hasSteps`, and `once_unavailable` outside of a conversation: see `serveTool`.
  */
 export type Once = <Result extends Json | undefined | void>(
   name: string,
@@ -150,13 +146,30 @@ export type Once = <Result extends Json | undefined | void>(
 ) => Promise<Result>;
 
 /** The argument of `defineTool`. */
-export interface ToolDefinition<Arguments, Name extends string = string> {
+export interface ToolDefinition<
+  Arguments,
+  Name extends string = string,
+  Questions extends DeclaredQuestions = never,
+> {
   readonly name: Name;
   readonly description: string;
   /** A JSON Schema, or a schema of zod, valibot, arktype or another library with Standard Schema. */
   readonly parameters: JsonObject | StandardSchema<Arguments>;
+  /**
+   * All questions that it asks, by id: `questions: { sure: booleanQuestion("sure", "Deploy?") }` makes `ask.sure()`. Config
+   * can then name no others, so that a typo in an id does not drop what config says about a question.
+   */
+  readonly questions?: Questions & { readonly [Id in keyof Questions]: { readonly id: Id } };
+  /**
+   * It runs steps with `once`. They need a conversation, so whatever cannot give it one refuses the tool before it asks
+   * anything: see `toAiTool`.
+   */
+  readonly hasSteps?: boolean;
   /** Returns text, typed content, or any other value to be sent as JSON. */
-  run(args: Arguments, context: ToolContext): Promise<Json | ToolContent> | Json | ToolContent;
+  run(
+    args: Arguments,
+    context: ToolContext<Questions>,
+  ): Promise<Json | ToolContent> | Json | ToolContent;
   /** Safe to run twice: if jp stops during a call, it runs the call again without asking. */
   readonly isIdempotent?: boolean;
   /**
@@ -184,41 +197,60 @@ export interface QuestionBlock {
   readonly question: Question;
 }
 
-/** Creates a tool. With a schema of zod, valibot or a similar library, `run` gets typed arguments. */
-export function defineTool<Arguments = JsonObject, const Name extends string = string>(
-  definition: ToolDefinition<Arguments, Name>,
-): Tool<Name> {
+/**
+ * Creates a tool. With a schema of zod, valibot or a similar library, `run` gets typed arguments. Throws `invalid_question`
+ * for a declared question that could not be asked.
+ */
+export function defineTool<
+  Arguments = JsonObject,
+  const Name extends string = string,
+  const Questions extends DeclaredQuestions = never,
+>(definition: ToolDefinition<Arguments, Name, Questions>): Tool<Name> {
   const { name, description, parameters, isIdempotent, inquirySource } = definition;
+  const { questions, hasSteps } = definition;
+  if (questions !== undefined) assertDeclared(name, questions);
   return {
     name,
     description,
     parameters: isStandardSchema(parameters) ? toJsonSchema(parameters) : parameters,
     ...(isIdempotent !== undefined && { isIdempotent }),
+    ...(questions !== undefined && { questions }),
+    ...(hasSteps !== undefined && { hasSteps }),
     inquirySource: inquirySource ?? ((tool) => ({ source: "tool", name: tool })),
     execute: (call) => execute(definition, call),
     ...(definition.check !== undefined && { checkCall: (call) => checkCall(definition, call) }),
   };
 }
 
-async function execute<Arguments>(
-  definition: ToolDefinition<Arguments>,
+async function execute<Arguments, Questions extends DeclaredQuestions>(
+  definition: ToolDefinition<Arguments, string, Questions>,
   call: ToolCall,
 ): Promise<Outcome> {
+  const { name, questions: declared } = definition;
   // A `catch` in the tool may swallow the rejection of `ask`; the questions still count.
   let asked: readonly Question[] = [];
-  const context = createContext(call, (questions) => {
+  const asking = createAsk(call, declared ?? {}, (questions) => {
     if (asked.length === 0) asked = questions;
   });
-  const outcome = await run(definition, call.arguments, context);
-  const [question, ...more] = asked;
+  const context = createContext(call, asking, findRunStep(definition, call));
+  // `createAsk` has added the declared questions to `ask`.
+  const outcome = await run(definition, call.arguments, context as ToolContext<Questions>);
+  const [question, ...more] = asked.length === 0 ? questionsIn(outcome) : asked;
   if (question === undefined) return outcome;
+  const problem = declared && explainUndeclared(name, [question, ...more], declared);
+  if (problem !== undefined)
+    return { type: "error", message: problem, trace: [], transient: false };
   return { type: "needs_input", question, ...(more.length > 0 && { more }) };
 }
 
-async function run<Arguments>(
-  definition: ToolDefinition<Arguments>,
+function questionsIn(outcome: Outcome): readonly Question[] {
+  return outcome.type === "needs_input" ? [outcome.question, ...(outcome.more ?? [])] : [];
+}
+
+async function run<Arguments, Questions extends DeclaredQuestions>(
+  definition: ToolDefinition<Arguments, string, Questions>,
   value: JsonObject,
-  context: ToolContext,
+  context: ToolContext<Questions>,
 ): Promise<Outcome> {
   try {
     // A copy: the next attempt gets the arguments of the call, whatever this one does to its own.
@@ -231,7 +263,7 @@ async function run<Arguments>(
 }
 
 async function checkCall<Arguments>(
-  definition: ToolDefinition<Arguments>,
+  definition: Pick<ToolDefinition<Arguments>, "parameters" | "check">,
   call: CallToCheck,
 ): Promise<CallCheck> {
   const { toolCallId, signal, onProgress, idempotencyKey } = call;
@@ -284,7 +316,7 @@ function blockToWire(block: Json): Json {
 
 /** A library's schema may also apply defaults and transformations. */
 async function parseArguments<Arguments>(
-  { parameters }: ToolDefinition<Arguments>,
+  { parameters }: Pick<ToolDefinition<Arguments>, "parameters">,
   value: JsonObject,
 ): Promise<Arguments> {
   if (!isStandardSchema(parameters)) return value as Arguments; // Checked before the call.
@@ -295,23 +327,11 @@ async function parseArguments<Arguments>(
 
 function createContext(
   call: ToolCall,
-  onAsked: (questions: readonly Question[]) => void,
+  { ask, askAll }: ReturnType<typeof createAsk>,
+  runStep: RunStep,
 ): ToolContext {
-  const { toolCallId, answers, notes = {}, bindings = {}, signal, onProgress, isShared } = call;
+  const { toolCallId, notes = {}, signal, onProgress, isShared } = call;
   let idempotencyKey: string | undefined;
-  const askAll = async (questions: Readonly<Record<string, Question>>) => {
-    const asked = Object.values(questions);
-    const duplicate = findDuplicate(asked.map(({ id }) => id));
-    if (duplicate !== undefined)
-      throw new Error(`askAll: two questions have the id "${duplicate}"`);
-    const open = asked.filter((question) => !isAnswered(question, { answers, bindings }));
-    if (open.length > 0) {
-      for (const question of open) assertQuestion(question);
-      onAsked(open);
-      throw new Error(`waiting for an answer to "${open.map(({ id }) => id).join('", "')}"`);
-    }
-    return Object.fromEntries(Object.entries(questions).map(([key, { id }]) => [key, answers[id]]));
-  };
   return {
     ...(toolCallId !== undefined && { toolCallId }),
     ...(isShared !== undefined && { isShared }),
@@ -322,11 +342,20 @@ function createContext(
       idempotencyKey ??= call.idempotencyKey ?? randomKey();
       return idempotencyKey;
     },
-    once: ((name, step) => handled((call.runStep ?? refuseStep)(name, step))) as Once,
-    // `isAnswered` has checked the types of the answers.
-    askAll: ((questions) => handled(askAll(questions))) as AskAll,
-    ask: ((question: Question) =>
-      handled(askAll({ question }).then((given) => given["question"]))) as Ask,
+    once: ((name, step) => handled(runStep(name, step))) as Once,
+    askAll,
+    ask,
+  };
+}
+
+function findRunStep(
+  { name: tool, hasSteps = false }: Pick<Tool, "name" | "hasSteps">,
+  { runStep = refuseStep }: ToolCall,
+): RunStep {
+  if (hasSteps) return runStep;
+  return async (name) => {
+    const message = `The step ${JSON.stringify(name)} was not run: ${tool} does not declare that it runs steps.`;
+    throw new JpError("steps_undeclared", message, { hint: "Set `hasSteps: true` in defineTool." });
   };
 }
 
@@ -339,36 +368,6 @@ async function refuseStep(name: string): Promise<never> {
       hint: "Run the tool in a conversation of jp, or pass `idempotencyKey` to the service and do not use `once`.",
     },
   );
-}
-
-/** A tool may ask twice before it waits for the first answer. Node would end the program for the second rejection. */
-function handled<Value>(asked: Promise<Value>): Promise<Value> {
-  asked.catch(() => undefined);
-  return asked;
-}
-
-/** Throws for a question that a tool without types has made, and that could be neither recorded nor shown. */
-function assertQuestion(question: Question): void {
-  try {
-    const shape = shapeOf(questionToWire(question));
-    stringField(shape, "id");
-    parseInquiryQuestion(shape);
-    assertReuseFields(question);
-  } catch (error) {
-    const message = `the question "${question.id}" cannot be asked: ${messageOf(error)}`;
-    throw new Error(message, { cause: error });
-  }
-}
-
-/** An answer that was given to something else does not count, except a no: it changes nothing. */
-function isAnswered(
-  { id, answerType, binding }: Question,
-  { answers, bindings }: Required<Pick<ToolCall, "answers" | "bindings">>,
-): boolean {
-  const answer = Object.hasOwn(answers, id) ? answers[id] : undefined;
-  if (answer === undefined || !answerFits(answerType, answer)) return false;
-  if (binding === undefined || (answerType.type === "boolean" && answer === false)) return true;
-  return Object.hasOwn(bindings, id) && bindings[id] === binding;
 }
 
 const MAX_CAUSES = 10;

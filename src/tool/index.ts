@@ -8,9 +8,8 @@ export {
   reusePolicyToJson,
   selectToJson,
 } from "./question-codec.ts";
+export type { Ask, AskAll, DeclaredAsk, DeclaredQuestions, QuestionChanges } from "./ask.ts";
 export {
-  type Ask,
-  type AskAll,
   type CallToCheck,
   type CheckContext,
   type Tool,
@@ -72,6 +71,12 @@ export {
   textOfBlocks,
   type UnknownBlock,
 } from "./content.ts";
+export {
+  type Capabilities,
+  capabilitiesOf,
+  coversCapabilities,
+  type GrantLimits,
+} from "./capabilities.ts";
 export { type Confinement, type ToolOrigin, type ToolSource, type UndoForecast } from "./source.ts";
 export {
   type CallCheck,

@@ -94,7 +94,8 @@ function isList(named: Addressee | readonly Addressee[]): named is readonly Addr
 declare const answer: unique symbol;
 
 /** A question whose type of answer the compiler knows. `textQuestion` and the like create them. */
-export interface TypedQuestion<Answer> extends Question {
+export interface TypedQuestion<Answer, Id extends string = string> extends Question {
+  readonly id: Id;
   /** Never set: it only carries the type. */
   readonly [answer]?: Answer;
 }
@@ -151,29 +152,29 @@ export interface QuestionOptions<Default extends Json = Json> {
 }
 
 /** Asks for yes or no. */
-export function booleanQuestion(
-  id: string,
+export function booleanQuestion<const Id extends string>(
+  id: Id,
   text: string,
   options?: QuestionOptions<boolean>,
-): TypedQuestion<boolean> {
+): TypedQuestion<boolean, Id> {
   return createQuestion({ id, text, answerType: { type: "boolean" }, ...options });
 }
 
 /** Asks for a line of text. */
-export function textQuestion(
-  id: string,
+export function textQuestion<const Id extends string>(
+  id: Id,
   text: string,
   options?: QuestionOptions<string>,
-): TypedQuestion<string> {
+): TypedQuestion<string, Id> {
   return createQuestion({ id, text, answerType: { type: "text" }, ...options });
 }
 
 /** Asks for text that is never shown, recorded, or sent to a model. */
-export function secretQuestion(
-  id: string,
+export function secretQuestion<const Id extends string>(
+  id: Id,
   text: string,
   options?: QuestionOptions<string>,
-): TypedQuestion<string> {
+): TypedQuestion<string, Id> {
   return createQuestion({ id, text, answerType: { type: "secret" }, ...options });
 }
 
@@ -204,11 +205,12 @@ export function selectQuestion<
   const Option extends string,
   Other extends boolean = false,
   Multiple extends boolean = false,
+  const Id extends string = string,
 >(
-  id: string,
+  id: Id,
   text: string,
   options: SelectQuestionOptions<Option, Other, Multiple>,
-): TypedQuestion<ChoiceAnswer<Option, Other, Multiple>> {
+): TypedQuestion<ChoiceAnswer<Option, Other, Multiple>, Id> {
   const { options: choices, allowsOther, isMultiple, ...rest } = options;
   const answerType: SelectType = {
     type: "select",
@@ -219,9 +221,12 @@ export function selectQuestion<
   return createQuestion({ id, text, answerType, ...rest });
 }
 
-type QuestionFields = Pick<Question, "id" | "text" | "answerType"> & QuestionOptions;
+type QuestionFields<Id> = Pick<Question, "text" | "answerType"> &
+  QuestionOptions & { readonly id: Id };
 
-function createQuestion(fields: QuestionFields): Question {
+function createQuestion<Id extends string>(
+  fields: QuestionFields<Id>,
+): Question & { readonly id: Id } {
   const { exclusive = false, persistence = "turn" } = fields;
   return { ...fields, exclusive, persistence };
 }

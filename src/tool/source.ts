@@ -52,6 +52,8 @@ export interface ToolSource {
   readonly confined?: Json;
   /** Where it runs, relative to the workspace; `.` is the workspace itself. Absent if it runs in no folder. */
   readonly folder?: string;
+  /** Files outside the workspace that its arguments name, by real path. Part of the arguments, so no part of the digest. */
+  readonly outside?: readonly string[];
   /**
    * Set if program and files are named as on any other machine: by their path relative to the workspace, or outside of it by the last
    * part of their path, and by their content.

@@ -97,7 +97,7 @@ function summaryOf(turn: ToolTurn, results: unknown) {
   };
 }
 
-const USER = { kind: "user", channel: "scripted" };
+const USER = { kind: "user", channel: "scripted", auth: "program" };
 
 describe("a call of ask_user", () => {
   test("asks the user, and returns the answer to the model", async () => {

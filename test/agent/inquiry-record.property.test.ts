@@ -1,5 +1,6 @@
 /** Any sequence of calls, questions, answers and interruptions leaves a consistent record. */
 import { setImmediate } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { TurnState } from "../../src/agent/index.ts";
@@ -143,8 +144,8 @@ function differences(turn: StoryTurn): readonly string[] {
   );
   return requests.flatMap((request) =>
     Object.keys(TOOLS).flatMap((tool) => {
-      const known = (state: TurnState) => JSON.stringify(state.find(tool, request) ?? null);
-      return known(live) === known(rebuilt) ? [] : [`${tool}: ${known(live)} ${known(rebuilt)}`];
+      const [known, read] = [live.find(tool, request), rebuilt.find(tool, request)];
+      return isDeepStrictEqual(known, read) ? [] : [`${tool}: ${JSON.stringify([known, read])}`];
     }),
   );
 }

@@ -280,7 +280,7 @@ test("local and builtin tools can ask exclusive questions that are never remembe
   };
   const ends = (end: unknown) => Object.fromEntries(calls.map(({ id }) => [`${id}.q.1`, end]));
   expect([await outcomesWith("user"), await outcomesWith("assistant")]).toEqual([
-    ends({ kind: "user", channel: "scripted" }),
+    ends({ kind: "user", channel: "scripted", auth: "program" }),
     ends("assistant_routing_denied"),
   ]);
 });
@@ -305,7 +305,7 @@ test("a question without `exclusive` and `persistence` is handled as before", as
     asked: [old],
     recorded: [recorded, recorded, recorded],
     deciders: expect.arrayContaining([
-      ["a.q.1", { kind: "user", channel: "scripted", scope: "turn" }],
+      ["a.q.1", { kind: "user", channel: "scripted", auth: "program", scope: "turn" }],
       ["b.q.1", { kind: "remembered", from: "a.q.1" }],
       ["c.q.1", { kind: "assistant", model: "test/scripted" }],
     ]) as unknown,

@@ -164,7 +164,7 @@ function filesBelow(folder: string): string[] {
 const calls = [toolCall("a", "login"), toolCall("b", "process"), toolCall("c", "inquiring")];
 
 describe.each<[string, JsonObject, string, object]>([
-  ["typed by a person", {}, CANARY, { kind: "user", channel: "scripted" }],
+  ["typed by a person", {}, CANARY, { kind: "user", channel: "scripted", auth: "program" }],
   [
     "from the config",
     { questions: { key: { answer: CANARY, prompt_label: "The vault" } } },

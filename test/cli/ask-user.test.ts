@@ -51,7 +51,7 @@ const answered = (id: string, fields: JsonObject): JsonObject => ({
   outcome: "answered",
   id: `call_1_1.${id}.1`,
   ...fields,
-  answered_by: { kind: "user", channel: "terminal" },
+  answered_by: { kind: "user", channel: "terminal", auth: "os_user" },
 });
 const cancelled = (id: string): JsonObject => ({
   outcome: "cancelled",

@@ -278,6 +278,31 @@ describe("the config", () => {
   });
 });
 
+test("warns about settings for questions that a builtin tool does not ask", async () => {
+  const project = await projectWith(
+    [
+      "[conversation.tools.fs_delete_file.questions.delet_file]",
+      'target = { user = "lead" }',
+      "[conversation.tools.fs_read_file.questions.sure]",
+      "answer = true",
+      "[conversation.tools.ask_user.questions.answer]",
+      'prompt_label = "jp"',
+      "[conversation.tools.ask]",
+      'source = "builtin.ask_user"',
+      "questions.anwser.answer = 1",
+    ].join("\n"),
+  );
+  const { of } = await examine(project);
+  const messages = of("config").map(({ message }) =>
+    message.replace(/^.*config\.toml: conversation\.tools\./, ""),
+  );
+  expect(messages).toEqual([
+    "fs_delete_file.questions.delet_file: unknown question; did you mean delete_file?",
+    "fs_read_file.questions.sure: unknown question; fs_read_file asks no questions",
+    "ask.questions.anwser: unknown question; did you mean answer?",
+  ]);
+});
+
 describe("the model", () => {
   const KEYED = 'assistant.model.id = "openrouter/scripted"';
 
@@ -437,6 +462,48 @@ describe("MCP servers", () => {
           hint: "To wait longer: jp doctor --timeout 60",
         },
       ],
+    ]);
+  });
+});
+
+/** As the check of the config reports it. */
+function warns(tool: string, what: string, hint?: string): Finding {
+  return {
+    check: "config",
+    state: "warning",
+    message: `conversation.tools.${tool}: ${what}`,
+    ...(hint !== undefined && { hint }),
+  };
+}
+
+describe("decisions for people", () => {
+  const ROLE = 'target = { role = "finance" }';
+  const CONFIG = [
+    `[conversation.tools.pay]\nsource = "local"\ncommand = "true"\n${ROLE}\n`,
+    '[conversation.tools.sign]\nsource = "local"\ncommand = "true"\n',
+    'target = { user = "ada", proof = "signed" }\n',
+    '[conversation.tools.ask]\nsource = "local"\ncommand = "true"\ntarget = { user = "ada" }\n',
+  ].join("\n");
+  const add = "To add yourself: jp serve people add NAME --roles ROLE --os-user USER";
+  const alone = "To decide alone: jp config set --in user people.owner_alone true";
+  const key = "Then add a key:  jp serve people key add NAME --new";
+  const WAITS = "some decisions wait, because they take people and none are known";
+
+  test("are reported while no people are known, with both ways out", async () => {
+    const project = await projectWith(CONFIG);
+    expect((await examine(project)).of("config")).toEqual([
+      warns("pay", WAITS, `${add}\n${alone}`),
+      warns("sign", WAITS, `${add}\n${key}`),
+    ]);
+    await project.jp("config", "set", "--in", "user", "people.owner_alone", "true");
+    expect((await examine(project)).of("config")).toEqual([warns("sign", WAITS, `${add}\n${key}`)]);
+  });
+
+  test("are reported if no one has the role", async () => {
+    const project = await projectWith(CONFIG);
+    await project.jp("serve", "people", "add", "ada", "--roles", "ops");
+    expect((await examine(project)).of("config")).toEqual([
+      warns("pay", "no one has the role finance"),
     ]);
   });
 });

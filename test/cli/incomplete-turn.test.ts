@@ -201,11 +201,11 @@ describe("what waits", () => {
           tool: "fetch",
           text: "Show the model the result of fetch?",
         },
-      ].map((row) =>
+      ].map(({ text, ...row }) =>
         expect.objectContaining({
           ...row,
           conversation,
-          answer_type: boolean,
+          question: expect.objectContaining({ text, answer_type: boolean }),
           asked_at: expect.stringMatching(/^\d{4}-\d\d-\d\d /),
         }),
       ),
@@ -238,7 +238,7 @@ describe("what waits", () => {
 });
 
 describe("an answer from the command line", () => {
-  const CLI = { kind: "user", channel: "cli" };
+  const CLI = { kind: "user", channel: "cli", auth: "os_user" };
   const LEVELS = { type: "select", options: [{ value: "low" }, { value: 2 }] };
 
   const OPTIONS = ["    - low", "    - 2"];
@@ -634,7 +634,9 @@ describe("an incomplete turn on a terminal", () => {
 
   test("is shown with all that it permits, now and later, if it is someone else's", async () => {
     counters("T-WORK-15");
-    const scope = { decided_by: { kind: "user", channel: "terminal", scope: "turn" } };
+    const scope = {
+      decided_by: { kind: "user", channel: "terminal", auth: "os_user", scope: "turn" },
+    };
     const project = queryProject({ tools: [CAREFUL], config: 'assistant.model.id = "llamacpp/x"' });
     const { id } = project.place({
       second: 0,

@@ -44,15 +44,16 @@ describe("the list of questions", () => {
   test("as JSON has every recorded field", async () => {
     const project = new Project();
     const release = placeRelease(project);
+    const place = { workspace: project.root, conversation: release.id, title: "Release 1.2" };
     expect(jsonLines(await project.jp("inquiry", "ls", "--format", "json"))).toEqual([
       {
-        conversation: release.id,
+        ...place,
         turn: 1,
         id: "call_1:run:1",
         kind: "permission",
         tool: "fs_modify_file",
         tool_call_id: "call_1",
-        source: { source: "assistant" },
+        label: "fs_modify_file",
         arguments: { path: "package.json", line: 3 },
         question: {
           text: "Run fs_modify_file?",
@@ -63,13 +64,12 @@ describe("the list of questions", () => {
         },
         acts: true,
         outcome: "approved",
-        decision: "approved",
-        answered_by: { kind: "user", channel: "terminal" },
+        answered_by: { kind: "user", channel: "terminal", auth: "os_user" },
         asked_at: time(3),
         answered_at: time(3),
       },
       {
-        conversation: release.id,
+        ...place,
         turn: 1,
         id: "call_1.apply_changes.1",
         kind: "question",
@@ -78,6 +78,7 @@ describe("the list of questions", () => {
         acts: false,
         tool_call_id: "call_1",
         question_id: "apply_changes",
+        label: "fs_modify_file",
         source: { source: "tool", name: "fs_modify_file" },
         question: {
           text: "Apply this change?",
@@ -87,12 +88,12 @@ describe("the list of questions", () => {
         },
         outcome: "answered",
         answer: true,
-        answered_by: { kind: "user", channel: "terminal" },
+        answered_by: { kind: "user", channel: "terminal", auth: "os_user" },
         asked_at: time(4),
         answered_at: time(5),
       },
       {
-        conversation: release.id,
+        ...place,
         turn: 2,
         id: "call_2.otp.1",
         kind: "question",
@@ -101,15 +102,16 @@ describe("the list of questions", () => {
         acts: false,
         tool_call_id: "call_2",
         question_id: "otp",
+        label: "npm_publish",
         source: { source: "tool", name: "npm_publish" },
         question: { text: "One-time password", answer_type: { type: "secret" } },
         outcome: "redacted",
-        answered_by: { kind: "user", channel: "terminal" },
+        answered_by: { kind: "user", channel: "terminal", auth: "os_user" },
         asked_at: time(14),
         answered_at: time(15),
       },
       {
-        conversation: release.id,
+        ...place,
         turn: 2,
         id: "call_2.announce.1",
         kind: "question",
@@ -118,6 +120,7 @@ describe("the list of questions", () => {
         acts: false,
         tool_call_id: "call_2",
         question_id: "announce",
+        label: "assistant",
         source: { source: "assistant" },
         question: {
           text: "Announce it where?",
@@ -140,11 +143,14 @@ describe("the list of questions", () => {
     const project = new Project();
     const legacy = placeLegacy(project);
     const common = {
+      workspace: project.root,
       conversation: legacy.id,
+      title: "Segfault in iter_mut",
       turn: 1,
       id: "fs_modify_file_0.apply_changes",
       kind: "question",
       tool: "fs_modify_file",
+      label: "fs_modify_file",
       acts: false,
       source: { source: "tool", name: "fs_modify_file" },
       question: {
@@ -377,7 +383,7 @@ describe("decisions about calls", () => {
 
 describe("a filter", () => {
   const deciders = {
-    "by-user": { kind: "user", channel: "terminal" },
+    "by-user": { kind: "user", channel: "terminal", auth: "os_user" },
     "by-assistant": { kind: "assistant", model: "ollama/qwen3" },
     "by-config": { kind: "config", key: "a.b.answer" },
     "by-remembered": { kind: "remembered", from: "by-user" },
@@ -574,11 +580,14 @@ describe("one question in full", () => {
     const words = ["a.b", "--conversation", "two", "--format", "json"];
     expect(jsonLines(await project.jp("inquiry", "show", ...words))).toEqual([
       {
+        workspace: project.root,
         conversation: two.id,
+        title: "Two",
         turn: 1,
         id: "a.b",
         kind: "question",
         tool: "a_tool",
+        label: "a_tool",
         acts: false,
         source: { source: "tool", name: "a_tool" },
         question: { text: "Go on?", answer_type: { type: "boolean" } },

@@ -13,6 +13,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { isRunning, until } from "../mcp/support.ts";
 import { PseudoTerminal } from "../support/pseudo-terminal.ts";
+import { base64, call, permission, time } from "./records.ts";
 import { placeRelease } from "./samples.ts";
 import { Screen } from "./screen.ts";
 import { JP, jsonLines, lines, Project } from "./support.ts";
@@ -57,7 +58,7 @@ async function overHttp(screen: Screen, client: Client, token?: string): Promise
   await client.connect(transport);
 }
 
-async function call(client: Client, name: string, args: Record<string, unknown>) {
+async function callTool(client: Client, name: string, args: Record<string, unknown>) {
   const { content, isError } = await client.callTool({ name, arguments: args });
   const [first] = content;
   return { text: first?.type === "text" ? first.text : "", isError: isError ?? false };
@@ -75,7 +76,7 @@ async function inquiries(project: Project): Promise<readonly unknown[]> {
 const ANSWERED = {
   outcome: "answered",
   answer: true,
-  by: { kind: "user", channel: "mcp:tester" },
+  by: { kind: "user", channel: "mcp:tester", auth: "client" },
 };
 const accept: Elicited = () => ({ action: "accept", content: { answer: true } });
 
@@ -85,8 +86,8 @@ describe.each(ERAS)("over stdio, with a client %s", (_, era) => {
     const client = createClient(accept, era);
     await overStdio(project, client);
     const { tools } = await client.listTools();
-    const result = await call(client, "ask_user", SURE);
-    const listed = await call(client, "list_inquiries", {});
+    const result = await callTool(client, "ask_user", SURE);
+    const listed = await callTool(client, "list_inquiries", {});
     const printed = await project.jp("inquiry", "ls", "--format", "json");
     const shown = await project.jp("conversation", "print", "newest");
     expect({
@@ -108,7 +109,7 @@ describe.each(ERAS)("over stdio, with a client %s", (_, era) => {
     const project = new Project();
     const client = createClient(undefined, era);
     await overStdio(project, client);
-    const { isError } = await call(client, "ask_user", SURE);
+    const { isError } = await callTool(client, "ask_user", SURE);
     expect([isError, await inquiries(project)]).toEqual([
       true,
       [{ outcome: "cancelled", reason: "no_prompt_backend" }],
@@ -125,7 +126,7 @@ describe.each(ERAS)("over stdio, with a client %s", (_, era) => {
     const transport = await overStdio(project, client);
     const { pid } = transport;
     // The client's user never answers.
-    void call(client, "ask_user", SURE).catch(() => undefined);
+    void callTool(client, "ask_user", SURE).catch(() => undefined);
     await opened.promise;
     await client.close();
     await until(() => pid !== null && !isRunning(pid));
@@ -193,10 +194,10 @@ test("list_inquiries takes the filters of the command line", async () => {
   await overStdio(project, client);
   const filter = { conversation: [id], outcome: ["answered"], by: ["user"] };
   const [listed, limited, wrong, nowhere] = await Promise.all([
-    call(client, "list_inquiries", filter),
-    call(client, "list_inquiries", { limit: 1 }),
-    call(client, "list_inquiries", { outcome: ["lost"] }),
-    call(client, "list_inquiries", { conversation: ["nothing of that name"] }),
+    callTool(client, "list_inquiries", filter),
+    callTool(client, "list_inquiries", { limit: 1 }),
+    callTool(client, "list_inquiries", { outcome: ["lost"] }),
+    callTool(client, "list_inquiries", { conversation: ["nothing of that name"] }),
   ]);
   const flags = ["--conversation", id, "--outcome", "answered", "--by", "user"];
   const printed = await project.jp("inquiry", "ls", "--format", "json", ...flags);
@@ -216,6 +217,35 @@ test("list_inquiries takes the filters of the command line", async () => {
   });
 });
 
+test("list_inquiries leaves out what tools returned: the user may have kept it from models", async () => {
+  const project = new Project();
+  const delivery = { tool_call_id: "call_1", tool: "fetch", action: "deliver" };
+  const result = { content: base64("one"), is_error: false };
+  const other = { content: base64("two"), is_error: false };
+  project.place({
+    second: 0,
+    config: {},
+    events: [
+      call(1, "call_1", "fetch"),
+      {
+        timestamp: time(2),
+        type: "permission_request",
+        id: "d",
+        ...delivery,
+        result,
+      },
+      permission(3, "call_1", { id: "d", ...delivery, decision: "edited", result: other }),
+    ],
+  });
+  const [row] = jsonLines(await project.jp("inquiry", "ls", "--format", "json"));
+  const { result: shown, edited_content: edited, ...rest } = row as Record<string, unknown>;
+  expect([shown, edited]).toEqual([{ content: "one", is_error: false }, "two"]);
+  const client = createClient();
+  await overStdio(project, client);
+  const { text: listed } = await callTool(client, "list_inquiries", {});
+  expect(JSON.parse(listed)).toEqual(rest);
+});
+
 test("a disabled tool is not offered", async () => {
   const project = new Project();
   const config = "[conversation.tools.ask_user]\nenable = false\n";
@@ -232,7 +262,7 @@ describe("over HTTP", () => {
     const screen = new Screen(project, ["mcp", "serve", "--http"]);
     const client = createClient(undefined, era);
     await overHttp(screen, client);
-    const result = call(client, "ask_user", SURE);
+    const result = callTool(client, "ask_user", SURE);
     await screen.until("Assistant of tester");
     await screen.until("Sure?");
     screen.type("y");
@@ -241,7 +271,7 @@ describe("over HTTP", () => {
     const { status } = await screen.end();
     expect([status, await inquiries(project)]).toEqual([
       0,
-      [{ ...ANSWERED, by: { kind: "user", channel: "terminal" } }],
+      [{ ...ANSWERED, by: { kind: "user", channel: "terminal", auth: "os_user" } }],
     ]);
   });
 
@@ -252,7 +282,7 @@ describe("over HTTP", () => {
     });
     const client = createClient(accept, era);
     await overHttp(screen, client, "0123456789abcdef");
-    expect((await call(client, "ask_user", SURE)).text).toBe(YES);
+    expect((await callTool(client, "ask_user", SURE)).text).toBe(YES);
     expect([screen.bytes.includes("Sure?"), screen.bytes.includes("0123456789abcdef")]).toEqual([
       false,
       false,
@@ -265,7 +295,7 @@ describe("over HTTP", () => {
     const screen = new Screen(project, ["mcp", "serve", "--http", "--non-interactive"]);
     const client = createClient();
     await overHttp(screen, client);
-    const { isError } = await call(client, "ask_user", SURE);
+    const { isError } = await callTool(client, "ask_user", SURE);
     expect([isError, screen.bytes.includes("Sure?")]).toEqual([true, false]);
   });
 
@@ -279,7 +309,7 @@ describe("over HTTP", () => {
     }, MODERN);
     await overHttp(screen, client);
     // The client's user never answers.
-    void call(client, "ask_user", SURE).catch(() => undefined);
+    void callTool(client, "ask_user", SURE).catch(() => undefined);
     await opened.promise;
     screen.type("\u0003");
     const { status } = await screen.end();

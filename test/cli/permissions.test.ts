@@ -1,6 +1,24 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
+import {
+  ChainBuilder,
+  ChainedEntries,
+  chainLineToText,
+  type ConversationId,
+  parseChainLine,
+  StreamEntry,
+} from "../../src/conversation/index.ts";
+import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
 import { ModelServer } from "./model-server.ts";
 import { entriesOf, query, queryProject, recordsOf } from "./query-project.ts";
@@ -54,6 +72,7 @@ test("a rule that is saved at a prompt lets later turns go on without asking, un
   expect(listed).toMatchObject({
     tool: "fs_create_file",
     rule,
+    limits: { folder: "." },
     scope: { code: "folder", parts: ["src/new"] },
     until: "always",
     expired: false,
@@ -99,6 +118,45 @@ test("a rule for the turn covers the other calls of it, is not saved, and is the
   ]);
   expect(existsSync(path.join(project.data, "permissions"))).toBe(false);
   expect((await project.jp("conversation", "verify")).stdout).toContain("1 turn, all as recorded.");
+});
+
+/** As earlier versions wrote them, for `shell_run` in a workspace. */
+function saveUnlimited(project: Project, ...rules: readonly object[]): void {
+  const folder = path.join(project.data, "permissions");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const saved = rules.map((rule, index) => ({
+    id: `0000000${index}`,
+    tool: "shell_run",
+    rule,
+    kind: "command",
+    source: "[]",
+    created: "2026-01-01 00:00:00.0",
+    until: "always",
+    inquiry: "",
+  }));
+  const name = `${createHash("sha256").update(project.root).digest("hex")}.json`;
+  const text = JSON.stringify({ workspace: project.root, rules: saved, removed: [] });
+  writeFileSync(path.join(folder, name), text, { mode: 0o600 });
+}
+
+test("a rule of an earlier version, which names no folder, is marked in the list", async () => {
+  const project = new Project();
+  const allowing = { mode: "unattended", arg: "/command", prefix: "npm test" };
+  const asking = { mode: "ask", arg: "/command", const: "npm publish" };
+  saveUnlimited(project, allowing, asking);
+  const { stdout, stderr } = await project.jp("permissions", "ls");
+  expect([stdout, stderr]).toEqual([
+    lines(
+      "ID        TOOL       FOR                                                  UNTIL   USED",
+      "00000000  shell_run  * commands that begin with npm test, in any folder   always  never",
+      "00000001  shell_run  asking about the command npm publish, in any folder  always  never",
+    ),
+    expect.stringContaining("* Saved by an earlier version of jp") as string,
+  ]);
+  const [first, second] = jsonLines(await project.jp("permissions", "ls", "--format", "json"));
+  expect(first).toMatchObject({ unlimited: true });
+  expect(first).not.toHaveProperty("limits");
+  expect(second).not.toHaveProperty("unlimited");
 });
 
 test("without saved permissions, nothing is created or listed, and nothing can be removed", async () => {
@@ -153,30 +211,30 @@ async function decidedProject(): Promise<Project> {
   return project;
 }
 
-test("rules are proposed from what a person has decided, saved, and replayed", async () => {
+test("rules are proposed from what a person has decided, saved, and tried on it", async () => {
   const project = await decidedProject();
   const proposed = await project.jp("permissions", "propose", "--format", "json");
   expect(jsonLines(proposed)).toMatchObject([
     { tool: "fs_create_file", rule: { mode: "ask", glob: "**/.env*" }, refusals: 1 },
     { tool: "fs_create_file", rule: { mode: "unattended", prefix: "src/new" }, prompts: 6 },
   ]);
-  expect(await project.jp("permissions", "replay")).toEqual(
+  expect(await project.jp("permissions", "try")).toEqual(
     noticed(lines("0 of your 7 decisions would have been made without asking you.")),
   );
   const file = path.join(project.root, "rules.jsonl");
   writeFileSync(file, proposed.stdout);
-  const replayed = await project.jp("permissions", "replay", "--rules", file, "-F", "json");
-  const changes = jsonLines(replayed).map((line) => {
+  const tried = await project.jp("permissions", "try", "--rules", file, "-F", "json");
+  const changes = jsonLines(tried).map((line) => {
     const { about, before, after } = line as Record<string, string>;
     return `${about}: ${before}, ${after}`;
   });
-  expect([replayed.status, changes.toSorted()]).toEqual([
+  expect([tried.status, changes.toSorted()]).toEqual([
     0,
     ["a", "b", "c", "d", "e", "f"].map((name) => `src/new/${name}.ts: approved, run`),
   ]);
 
   writeFileSync(file, proposed.stdout.split("\n").slice(1).join("\n"));
-  const broken = await project.jp("permissions", "replay", "--rules", file);
+  const broken = await project.jp("permissions", "try", "--rules", file);
   expect([broken.status, broken.stdout.split("\n").slice(0, 3)]).toEqual([
     1,
     [
@@ -205,22 +263,123 @@ test("rules are proposed from what a person has decided, saved, and replayed", a
   );
 });
 
-test("what a clone brings along is neither proposed from nor replayed", async () => {
-  counters("T-WORK-26");
-  const project = await decidedProject();
-  const clone = queryProject({ config: CONFIG });
+/** Approves the creation of these files in one turn, which waits for `jp inquiry answer`. */
+async function approve(project: Project, names: readonly string[], ...words: readonly string[]) {
+  const calls = names.map((name) => {
+    return { name: "fs_create_file", arguments: { path: name, content: "x\n" } };
+  });
+  await using server = await ModelServer.start([{ text: "", calls }, "Done."]);
+  queryProject({ project, server, config: DEFERRING });
+  expect((await query(project, [...words, "create them"])).status).toBe(4);
+  const pending = await project.jp("inquiry", "ls", "--pending", "--format", "json");
+  for (const { id } of jsonLines(pending) as readonly { readonly id: string }[]) {
+    await project.jp("inquiry", "answer", id, "yes");
+  }
+  expect((await query(project, [...words, "--continue-turn"])).status).toBe(0);
+}
+
+const DEFERRING = `${CONFIG}detached = "defer"\n`;
+
+function filesIn(folder: string): readonly string[] {
+  return ["a", "b", "c", "d", "e", "f", "g", "h"].map((name) => `${folder}/${name}.ts`);
+}
+
+/** A clone of a workspace in which someone else has approved eight files. */
+async function cloneOfAnother(): Promise<{ readonly clone: Project; readonly id: string }> {
+  const other = new Project();
+  await approve(other, filesIn("src/theirs"));
+  const clone = new Project();
   cpSync(
-    path.join(project.root, ".jp", "conversations"),
+    path.join(other.root, ".jp", "conversations"),
     path.join(clone.root, ".jp", "conversations"),
     { recursive: true },
   );
-  const warning =
-    "warning: 1 conversation is left out: you have not used it in a terminal, so the decisions may not be yours.";
-  const none = noticed(lines(warning, "You have not decided about any calls here yet."));
+  const [{ id } = { id: "" }] = recordsOf(clone);
+  return { clone, id };
+}
+
+async function sendMessage(project: Project, id: string): Promise<void> {
+  await using server = await ModelServer.start(["Hello."]);
+  queryProject({ project, server, config: DEFERRING });
+  expect((await query(project, ["--id", id, "hi"])).status).toBe(0);
+}
+
+const EIGHT_LEFT_OUT =
+  "warning: 8 decisions in 1 conversation are left out: nothing in your data folder shows that you made them here.";
+
+test("what others have decided in a clone is neither proposed from nor tried, also after a message of yours", async () => {
+  counters("T-WORK-26");
+  const { clone, id } = await cloneOfAnother();
+  await sendMessage(clone, id);
+  const none = noticed(lines(EIGHT_LEFT_OUT, "You have not decided about any calls here yet."));
   expect([
     await clone.jp("permissions", "propose", "--save"),
-    await clone.jp("permissions", "replay"),
+    await clone.jp("permissions", "try"),
   ]).toEqual([none, none]);
+  await approve(clone, filesIn("src/yours"), "--id", id);
+  const proposed = await clone.jp("permissions", "propose", "--format", "json");
+  expect(jsonLines(proposed)).toMatchObject([{ rule: { prefix: "src/yours" }, prompts: 8 }]);
+  expect(proposed.stderr).toBe(lines(EIGHT_LEFT_OUT));
+});
+
+/** Adds their turn once more, as if you had decided at a terminal, with links that fit the chain. */
+function forgeTurn({ root }: Project): void {
+  const conversations = path.join(root, ".jp", "conversations");
+  const [name = ""] = readdirSync(conversations);
+  const [record, chain] = ["events.json", "decisions.jsonl"].map((file) =>
+    path.join(conversations, name, file),
+  ) as [string, string];
+  const elements = JSON.parse(readFileSync(record, "utf8")) as readonly JsonObject[];
+  const [start = 0, end] = elements.flatMap(({ type }, at) => (type === "turn_start" ? [at] : []));
+  const forged = elements.slice(start, end).map((element) => {
+    const by = { kind: "user", channel: "terminal", auth: "os_user" };
+    return "answered_by" in element ? { ...element, answered_by: by } : element;
+  });
+  writeFileSync(record, JSON.stringify([...elements, ...forged]));
+  const last = parseChainLine(readFileSync(chain, "utf8").trimEnd().split("\n").at(-1) ?? "");
+  const builder = new ChainBuilder(name as ConversationId, [last]);
+  const picked = new ChainedEntries().pick(forged.map((each) => StreamEntry.fromJson(each)));
+  for (const entry of picked) appendFileSync(chain, chainLineToText(builder.event(entry, "salt")));
+}
+
+test("a forged chain in a clone counts for nothing, whether it comes before or after what you decide", async () => {
+  counters("T-WORK-26");
+  const { clone, id } = await cloneOfAnother();
+  forgeTurn(clone);
+  await sendMessage(clone, id);
+  await approve(clone, filesIn("src/yours"), "--id", id);
+  forgeTurn(clone);
+  await sendMessage(clone, id);
+  const proposed = await clone.jp("permissions", "propose", "--format", "json");
+  expect(jsonLines(proposed)).toMatchObject([{ rule: { prefix: "src/yours" }, prompts: 8 }]);
+  expect(proposed.stderr).toContain("24 decisions in 1 conversation are left out");
+});
+
+test("a decision of yours does not count for another call that someone has put in its place", async () => {
+  counters("T-WORK-26");
+  const project = new Project();
+  await approve(project, filesIn("src/yours"));
+  const [{ folder } = { folder: "" }] = recordsOf(project);
+  const record = path.join(folder, "events.json");
+  writeFileSync(record, readFileSync(record, "utf8").replaceAll('"src/yours/', '"src/theirs/'));
+  const { stdout, stderr } = await project.jp("permissions", "propose", "--save");
+  expect([stdout, stderr]).toEqual([
+    "",
+    lines(EIGHT_LEFT_OUT, "You have not decided about any calls here yet."),
+  ]);
+});
+
+test("a decision of yours counts once, though a fork has a copy of it", async () => {
+  const project = new Project();
+  await approve(project, filesIn("src/yours"));
+  await project.jp("conversation", "fork");
+  const { stderr } = await project.jp("permissions", "propose");
+  expect(stderr).toBe(
+    lines(
+      "From 8 decisions of yours in 1 conversation: 1 rule would have spared 8 prompts.",
+      "To save them all: jp permissions propose --save",
+    ),
+  );
 });
 
 test("a file of rules that cannot be used is an error of usage", async () => {
@@ -228,12 +387,12 @@ test("a file of rules that cannot be used is an error of usage", async () => {
   const file = path.join(project.root, "rules.jsonl");
   const run = async (text: string) => {
     writeFileSync(file, text);
-    return project.jp("permissions", "replay", "--rules", file);
+    return project.jp("permissions", "try", "--rules", file);
   };
   const results = [
     await run("{}\n"),
     await run('{"tool":"x","rule":{"mode":"\u001b[31m"}}\n'),
-    await project.jp("permissions", "replay", "--rules", "none.jsonl"),
+    await project.jp("permissions", "try", "--rules", "none.jsonl"),
     await project.jp("permissions", "propose", "--from", "soon"),
   ];
   expect(results.map(({ status }) => status)).toEqual([2, 2, 2, 2]);
@@ -258,4 +417,12 @@ test("jp tool check says whom a call is for, and which rule decides", async () =
     "Decided by: conversation.tools.fs_create_file.policy.run[0] (user)",
   ]);
   expect(other.stdout).toMatch(/^This call runs without asking\./);
+});
+
+test("jp tool check warns about a question that the tool does not ask", async () => {
+  const project = new Project();
+  const setting = "conversation.tools.fs_create_file.questions.creat_file.target=assistant";
+  const words = ["tool", "check", "fs_create_file", "-a", "content=x", "-a", "path=a"];
+  const { stderr } = await project.jp(...words, "--cfg", setting);
+  expect(stderr).toContain("unknown question; did you mean create_file?");
 });

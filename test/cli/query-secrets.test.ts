@@ -67,7 +67,11 @@ describe("a secret", () => {
       false,
     ]);
     expect(outcomesIn(recordOf(project))).toEqual([
-      { outcome: "redacted", answer: null, answered_by: { kind: "user", channel: "terminal" } },
+      {
+        outcome: "redacted",
+        answer: null,
+        answered_by: { kind: "user", channel: "terminal", auth: "os_user" },
+      },
     ]);
   });
 
@@ -95,7 +99,11 @@ describe("a secret", () => {
       (bytes + given.bytes).includes(CANARY),
     ]).toEqual([[`got ${CANARY.length} characters`], [], false]);
     expect(outcomesIn(recordOf(project))).toEqual([
-      { outcome: "redacted", answer: null, answered_by: { kind: "user", channel: "cli" } },
+      {
+        outcome: "redacted",
+        answer: null,
+        answered_by: { kind: "user", channel: "cli", auth: "os_user" },
+      },
     ]);
   });
 
@@ -119,7 +127,11 @@ describe("a secret", () => {
       [],
     ]);
     expect(outcomesIn(recordOf(project))).toEqual([
-      { outcome: "redacted", answer: null, answered_by: { kind: "user", channel: "terminal" } },
+      {
+        outcome: "redacted",
+        answer: null,
+        answered_by: { kind: "user", channel: "terminal", auth: "os_user" },
+      },
     ]);
   });
 });

@@ -17,7 +17,7 @@ import {
   without,
 } from "./query-project.ts";
 import { Screen } from "./screen.ts";
-import { JP, type Project } from "./support.ts";
+import { JP, jsonLines, type Project } from "./support.ts";
 
 const GO_ON = { id: "q", text: "Go on?", answer_type: { type: "boolean" } } as const;
 
@@ -230,7 +230,7 @@ describe("permission", () => {
     settings: 'parameters.name = { type = "string" }',
   };
   const CALL: Reply = { calls: [{ name: "greet", arguments: { name: "Ada" } }] };
-  const USER = { kind: "user", channel: "terminal" };
+  const USER = { kind: "user", channel: "terminal", auth: "os_user" };
 
   /** Types the keys, each when the screen matches the pattern before it. */
   async function decide(
@@ -353,11 +353,10 @@ describe("permission", () => {
       'It ran with these arguments:\n\n```json\n{\n  "name": "Bob"\n}',
     );
     expect(shown.stdout).toMatch(/^Ran with +\{"name":"Bob"\} \(edited by user \(terminal\)\)$/m);
-    const rows = listed.stdout
-      .trim()
-      .split("\n")
-      .map((row) => JSON.parse(row) as JsonObject);
-    expect(rows.at(-1)).toMatchObject({ edited_arguments: { name: "Bob" } });
+    expect(jsonLines(listed)).toMatchObject([
+      { kind: "permission", arguments: { name: "Ada" }, edited_arguments: { name: "Bob" } },
+      { kind: "question", arguments: { name: "Bob" } },
+    ]);
   });
 
   test.each([
@@ -389,7 +388,10 @@ function outcomes(record: QueryRecord): readonly JsonObject[] {
 }
 
 describe("a question in the middle of a turn", () => {
-  const ANSWERED = { outcome: "answered", answered_by: { kind: "user", channel: "terminal" } };
+  const ANSWERED = {
+    outcome: "answered",
+    answered_by: { kind: "user", channel: "terminal", auth: "os_user" },
+  };
 
   test.each([
     { type: { type: "boolean" }, keys: "n\r", answer: false },
@@ -427,7 +429,7 @@ describe("a question in the middle of a turn", () => {
       "  ? asker asks: Go on? → yes (you said so earlier in this turn)",
     ]);
     expect(outcomes(recordOf(project)).map(({ answered_by: by }) => by)).toEqual([
-      { kind: "user", channel: "terminal", scope: "turn" },
+      { kind: "user", channel: "terminal", auth: "os_user", scope: "turn" },
       { kind: "remembered", from: "call_1_1.q.1" },
     ]);
   });

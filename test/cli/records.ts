@@ -88,7 +88,7 @@ export function permission(second: number, callId: string, fields: JsonObject = 
     tool_call_id: callId,
     tool: "a_tool",
     decision: "approved",
-    decided_by: { kind: "user", channel: "terminal" },
+    decided_by: { kind: "user", channel: "terminal", auth: "os_user" },
     ...fields,
   };
 }
@@ -97,6 +97,6 @@ export function configDelta(second: number, delta: JsonObject = {}): JsonObject 
   return { type: "config_delta", timestamp: time(second), delta };
 }
 
-function base64(text: string): string {
+export function base64(text: string): string {
   return Buffer.from(text).toString("base64");
 }

@@ -38,7 +38,7 @@ export function placeRelease(project: Project): PlacedConversation {
       answer(5, "call_1.apply_changes.1", {
         outcome: "answered",
         answer: true,
-        answered_by: { kind: "user", channel: "terminal" },
+        answered_by: { kind: "user", channel: "terminal", auth: "os_user" },
       }),
       result(6, "call_1", "Changed one line."),
       message(7, "The version is 1.2.0."),
@@ -57,7 +57,7 @@ export function placeRelease(project: Project): PlacedConversation {
       }),
       answer(15, "call_2.otp.1", {
         outcome: "redacted",
-        answered_by: { kind: "user", channel: "terminal" },
+        answered_by: { kind: "user", channel: "terminal", auth: "os_user" },
       }),
       question(16, "call_2.announce.1", {
         source: { source: "assistant" },

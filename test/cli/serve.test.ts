@@ -16,6 +16,7 @@ import type { ConversationId } from "../../src/conversation/index.ts";
 import { createKey, publicKeyOf, signText } from "../../src/desk/page/page-key.ts";
 import { TLS } from "../../src/desk/served.fixture.ts";
 import { proofText } from "../../src/desk/wire.ts";
+import { hashOf, openPeople } from "../../src/people/index.ts";
 import { openStore, openWorkspace } from "../../src/storage/index.ts";
 import { WAITING } from "../../src/storage/open-question.fixture.ts";
 import { type JsonObject, systemClock } from "../../src/util/index.ts";
@@ -147,18 +148,20 @@ describe("with --run", () => {
     expect(malformed.status).toBe(400);
     expect({
       stranger: stranger.status,
+      build: stranger.headers.get("jp-build"),
       text: item.question.text,
       answered,
       status,
       response,
     }).toEqual({
       stranger: 401,
+      build: expect.stringMatching(/^[0-9a-f]{8}$/) as string,
       text: "Sure?",
       answered: { status: 200, body: { type: "recorded" } },
       status: 0,
       response: expect.objectContaining({
         answer: true,
-        answered_by: { kind: "user", channel: "desk", name: "ada" },
+        answered_by: { kind: "user", channel: "desk", name: "ada", auth: "token" },
       }),
     });
     expect(await stderr).toContain(`${item.conversation}: Continuing the turn.\n`);
@@ -678,13 +681,14 @@ describe("jp serve people", () => {
         "They enter it on the page; programs send it as Authorization: Bearer TOKEN.",
       ),
     });
+    const id = expect.stringMatching(/^p_[0-9a-f]{32}$/) as unknown;
     expect([listed, left, removed, jsonLines(json)]).toEqual([
       printed(lines("ada (see, answer, approve)", "bob (see)")),
       printed(lines("bob (see)")),
       { status: 0, stdout: "", stderr: lines("Removed ada. Their token no longer works.") },
       [
-        { name: "ada", rights: ["see", "answer", "approve"], roles: [] },
-        { name: "bob", rights: ["see"], roles: [] },
+        { id, name: "ada", rights: ["see", "answer", "approve"], roles: [] },
+        { id, name: "bob", rights: ["see"], roles: [] },
       ],
     ]);
     expect(stored).not.toContain(bob.stdout.trimEnd());
@@ -710,6 +714,112 @@ describe("jp serve people", () => {
     writeFileSync(path.join(project.root, ".jp", "config.toml"), '[user]\nname = "olga"\n');
     const { stderr } = await project.jp("serve", "people", "add", name);
     expect(stderr).toContain("warning: olga is your own name");
+  });
+
+  test("token prints another token for the same person", async () => {
+    const project = new Project({ isBare: true });
+    const before = await addPerson(project, "ada");
+    const renewed = await project.jp("serve", "people", "token", "ada");
+    const people = openPeople(project.data);
+    const found = await people.findByHash(hashOf(renewed.stdout.trimEnd()));
+    expect([found?.name, await people.findByHash(hashOf(before)), renewed.stderr]).toEqual([
+      "ada",
+      undefined,
+      lines(
+        "Another token for ada, which jp will not show again:",
+        "The one before no longer works, and their sessions have ended.",
+      ),
+    ]);
+    expect((await project.jp("serve", "people", "token", "bob")).status).toBe(1);
+  });
+
+  test("link prints a link for one person, and needs the address of the page", async () => {
+    const project = new Project({ isBare: true });
+    const link = (...words: readonly string[]) => project.jp("serve", "people", "link", ...words);
+    await addPerson(project, "ada");
+    const local = "http://jp-1.localhost:8080";
+    const { stdout, stderr } = await link("ada", "--origin", local);
+    const [, code = ""] = stdout.trimEnd().split(`${local}/#passkey=`);
+    const people = openPeople(project.data);
+    const [ada] = await people.list();
+    expect([await people.hasLink(ada?.id ?? "", hashOf(code)), stderr]).toEqual([
+      true,
+      lines(
+        "With this link, ada adds a passkey. It works once, for 24 hours:",
+        "They open it and log in with their own token.",
+      ),
+    ]);
+    const failed = [
+      await link("ada"),
+      await link("ada", "--origin", "http://desk.example"),
+      await link("bob", "--origin", local),
+    ];
+    expect(failed.map(({ status }) => status)).toEqual([2, 2, 1]);
+  });
+
+  test("confirm says what was confirmed, and ls, set and log say where an account comes from", async () => {
+    counters("T-PEOPLE-8");
+    const project = new Project({ isBare: true });
+    const run = (...words: readonly string[]) => project.jp("serve", "people", ...words);
+    await addPerson(project, "ada", "--rights", "see,administer");
+    const people = openPeople(project.data);
+    const [ada] = await people.list();
+    await people.as({ channel: "desk", id: ada?.id ?? "", name: "ada" }).add("bob", ["see"]);
+    const listed = await run("ls");
+    const changed = await run("set", "bob", "--roles", "finance");
+    const confirmed = [await run("confirm", "Bob"), await run("confirm", "bob")];
+    expect([listed.stdout, changed.stderr, ...confirmed.map(({ stderr }) => stderr)]).toEqual([
+      lines("ada (see, administer)", "bob (see; added at the desk by ada; not confirmed)"),
+      lines(
+        "Changed bob (see; roles: finance; added at the desk by ada; not confirmed).",
+        "warning: They were added at the desk, and do not count until you confirm them: jp serve people confirm bob",
+      ),
+      lines("Confirmed bob (see; roles: finance; added at the desk by ada)."),
+      lines("bob counts already."),
+    ]);
+    const by = userInfo().username;
+    const log = (await run("log")).stdout.replaceAll(/^.{19}|p_[0-9a-f]{32}/gm, "-");
+    expect(log).toBe(
+      lines(
+        `- ada (-): added on the command line by ${by} (see, administer)`,
+        "- bob (-): added at the desk by ada (see)",
+        `- bob (-): changed on the command line by ${by} (roles: finance)`,
+        `- bob (-): confirmed on the command line by ${by}`,
+      ),
+    );
+    expect(jsonLines(await run("log", "--format", "json"))).toMatchObject([
+      { what: "person_added", by: { channel: "cli", os_user: by } },
+      { what: "person_added", by: { channel: "desk", person_id: ada?.id, name: "ada" } },
+      { what: "person_changed", roles: ["finance"] },
+      { what: "person_confirmed" },
+    ]);
+  });
+
+  test("key add and key rm tell of it through the channels of notify", async () => {
+    counters("T-SIGN-5");
+    const project = new Project();
+    const [file, folder] = ["told.jsonl", ".config/jp"].map((name) =>
+      path.join(project.home, name),
+    ) as [string, string];
+    const keep = `fs.appendFileSync(${JSON.stringify(file)}, fs.readFileSync(0))`;
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(
+      path.join(folder, "config.toml"),
+      lines(
+        "[notify.command]",
+        `program = ${JSON.stringify(process.execPath)}`,
+        `args = ["-e", ${JSON.stringify(keep)}]`,
+      ),
+    );
+    await addPerson(project, "ada");
+    const added = await project.jp("serve", "people", "key", "add", "ada", "--new");
+    const [, id = ""] = /signs with (\S+),/.exec(added.stderr) ?? [];
+    await project.jp("serve", "people", "key", "rm", "ada", id);
+    const told = readFileSync(file, "utf8").trimEnd().split("\n");
+    expect(told.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { type: "people.key_changed", data: { what: "key_added", name: "ada", key: id } },
+      { type: "people.key_changed", data: { what: "key_removed", name: "ada", key: id } },
+    ]);
   });
 
   test("completion offers the names of people", async () => {

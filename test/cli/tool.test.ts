@@ -176,6 +176,26 @@ describe("jp tool run", () => {
     ]);
   });
 
+  test("says that the tool asks what config does not name, if config names something else", async () => {
+    const project = asking('{"type":"text"}', ',"default":"x"');
+    const settings = ["questions.que.answer=1", "detached=defaults"];
+    const flags = settings.flatMap((words) => ["--cfg", `conversation.tools.asker.${words}`]);
+    const { stdout, stderr } = await project.jp(
+      "tool",
+      "run",
+      "asker",
+      "--non-interactive",
+      ...flags,
+    );
+    expect([stdout, stderr]).toEqual([
+      'got "x"\n',
+      lines(
+        'asker asks "q", which conversation.tools.asker.questions does not name. It names "que", which asker has ' +
+          'not asked. If that is right, add the table conversation.tools.asker.questions."q".',
+      ),
+    ]);
+  });
+
   test("lets a tool ask several different questions", async () => {
     const script = `
 const { answers } = JSON.parse(require("fs").readFileSync(0, "utf8")).tool;

@@ -31,7 +31,7 @@ function events(): JsonObject[] {
     answer(3, "call_1.answer.1", {
       outcome: "answered",
       answer: "in the paper",
-      answered_by: { kind: "user", channel: "cli", name: "Mia" },
+      answered_by: { kind: "user", channel: "cli", auth: "os_user", name: "Mia" },
     }),
     { ...turnStart(3), type: "attempt_start", tool_call_id: "call_1" },
     result(3, "call_1", '{"answer_type":"text","answer":"in the paper"}'),

@@ -177,19 +177,20 @@ describe("a question for one person", () => {
   test("is answered by that person alone, by the name in the config", async () => {
     const project = new Project();
     await place(project, { for: "ada" });
-    const refusal = "jp: a.q.1: only ada can answer this.";
+    const refusal = ['a_tool asks ada "Go on?"', "jp: a.q.1: only ada can answer this."];
     expect(await project.jp("inquiry", "answer", "a.q.1", "yes")).toEqual({
       status: 1,
       stdout: "",
-      stderr: lines(refusal, "If that is you: jp config set --in user user.name ada"),
+      stderr: lines(...refusal, "If that is you: jp config set --in user user.name ada"),
     });
     const answerAs = (name: string) => project.jpWith({ JP_CFG_USER_NAME: name }, ...ANSWER, "yes");
-    expect((await answerAs("sam")).stderr).toBe(lines(refusal, "You are sam (user.name)."));
+    const hint = "You are sam (user.name). If that is you: jp config set --in user user.name ada";
+    expect((await answerAs("sam")).stderr).toBe(lines(...refusal, hint));
     expect((await answerAs("Ada")).stderr).toBe(
       lines('a_tool asks ada "Go on?"', "Answered a.q.1: yes."),
     );
     expect(entriesOf(recordOf(project), "inquiry_response")).toMatchObject([
-      { answered_by: { kind: "user", channel: "cli", name: "Ada" } },
+      { answered_by: { kind: "user", channel: "cli", auth: "os_user", name: "Ada" } },
     ]);
   });
 
@@ -200,6 +201,35 @@ describe("a question for one person", () => {
       lines('a_tool asks ada "Go on?"', "Cancelled a.q.1."),
     );
   });
+
+  test("can be answered with no by whoever uses the machine", async () => {
+    const project = new Project();
+    await place(project, { for: "ada" });
+    expect((await project.jp(...ANSWER, "no")).stderr).toBe(
+      lines('a_tool asks ada "Go on?"', "Answered a.q.1: no."),
+    );
+  });
+});
+
+test("a question for a role waits while no people are known, unless the user decides alone", async () => {
+  counters("T-PEOPLE-1");
+  const project = new Project();
+  await place(project, { forAny: [{ role: "finance" }] });
+  expect(await project.jp("inquiry", "answer", "a.q.1", "yes")).toEqual({
+    status: 1,
+    stdout: "",
+    stderr: lines(
+      'a_tool asks someone with the role finance "Go on?"',
+      "jp: a.q.1: only someone with the role finance can answer this, and no people are known.",
+      "To add yourself: jp serve people add NAME --roles ROLE --os-user USER",
+      "To decide alone: jp config set --in user people.owner_alone true",
+    ),
+  });
+  await project.jp("config", "set", "--in", "user", "people.owner_alone", "true");
+  expect((await project.jp("inquiry", "answer", "a.q.1", "yes")).status).toBe(0);
+  expect(entriesOf(recordOf(project), "inquiry_response")).toMatchObject([
+    { answered_by: { kind: "user", channel: "cli", auth: "owner" } },
+  ]);
 });
 
 test("a question for a role is answered by whoever has it, whatever name the config has", async () => {
@@ -541,7 +571,7 @@ describe("an answer to a permission", () => {
       ["To edit the arguments first, continue the turn:", `  jp query --continue-turn --id ${id}`],
     ]);
     expect(entriesOf(recordOf(project), "permission_decision")).toMatchObject([
-      { decision: "approved", decided_by: { kind: "user", channel: "cli" } },
+      { decision: "approved", decided_by: { kind: "user", channel: "cli", auth: "os_user" } },
     ]);
     expect(digestsIn(project)).toEqual([DIGEST]);
   });

@@ -142,7 +142,7 @@ export const rfd082Source: readonly Requirement[] = [
     state: "met",
     deviation:
       "A form of an MCP server may ask for a secret if the user sets `allow_secrets` for that " +
-      "server, because some servers cannot be used without one. Otherwise it is declined.",
+      "server, because some servers cannot be used without one. Otherwise it is refused.",
   },
   {
     id: "082/secret/default-copied-as-it-is",

@@ -53,6 +53,8 @@ async function open() {
   return { project, desk, context, page, authenticator, answers, conversation };
 }
 
+type Opened = Pick<Awaited<ReturnType<typeof open>>, "project" | "desk" | "page">;
+
 /** As a phone or a computer has it. */
 class Authenticator {
   readonly #session: CDPSession;
@@ -63,12 +65,15 @@ class Authenticator {
     this.#id = id;
   }
 
-  static async start(session: CDPSession): Promise<Authenticator> {
+  static async start(
+    session: CDPSession,
+    transport: "internal" | "usb" = "internal",
+  ): Promise<Authenticator> {
     await session.send("WebAuthn.enable");
     const { authenticatorId } = await session.send("WebAuthn.addVirtualAuthenticator", {
       options: {
         protocol: "ctap2",
-        transport: "internal",
+        transport,
         hasUserVerification: true,
         isUserVerified: true,
         automaticPresenceSimulation: true,
@@ -84,12 +89,22 @@ class Authenticator {
   }
 }
 
-async function addPasskey(page: Page): Promise<void> {
-  await page.locator(".account").click();
-  await page.getByRole("button", { name: "Passkeys" }).click();
+/** With a link from the command line, as the first one takes it. */
+async function addPasskey({ project, desk, page }: Opened): Promise<void> {
+  const words = ["link", "ada", "--origin", desk.pageUrl];
+  const { stdout } = await project.jp("serve", "people", ...words);
+  const back = page.url();
+  await page.evaluate((link) => location.assign(link), stdout.trimEnd());
+  await page.getByText("Your link lets you add or replace one passkey.").waitFor();
   await page.getByRole("button", { name: "Add a passkey" }).click();
   await page.getByRole("button", { name: /^Remove the passkey/ }).waitFor();
   await page.getByRole("button", { name: "Close" }).click();
+  await page.evaluate((address) => location.assign(address), back);
+}
+
+async function openPasskeys(page: Page): Promise<void> {
+  await page.locator(".account").click();
+  await page.getByRole("button", { name: "Passkeys" }).click();
 }
 
 const yes = (page: Page) => page.locator("[data-key=y]");
@@ -136,8 +151,9 @@ async function send(desk: DeskProcess, { authorization, url, body }: Sent) {
 }
 
 test("an approval with a passkey is one click and one gesture, and has the person's signature on record", async () => {
-  const { page, answers } = await open();
-  await addPasskey(page);
+  const opened = await open();
+  const { page, answers } = opened;
+  await addPasskey(opened);
   await page.getByText("A yes is signed with your passkey.").waitFor();
   await yes(page).click();
   await page.getByText("Answer sent.").waitFor();
@@ -157,8 +173,9 @@ test("an approval without a passkey says where to add one, and a no needs none",
 });
 
 test("an approval is not sent if the person cancels the gesture", async () => {
-  const { page, answers } = await open();
-  await addPasskey(page);
+  const opened = await open();
+  const { page, answers } = opened;
+  await addPasskey(opened);
   await page.evaluate(() => {
     // As browsers say it.
     const cancelled = new DOMException("The operation is not allowed.", "NotAllowedError");
@@ -171,8 +188,9 @@ test("an approval is not sent if the person cancels the gesture", async () => {
 
 test("an approval is not sent if the passkey does not recognize the person", async () => {
   counters("T-SIGN-4");
-  const { page, authenticator, answers } = await open();
-  await addPasskey(page);
+  const opened = await open();
+  const { page, authenticator, answers } = opened;
+  await addPasskey(opened);
   await authenticator.verify(false);
   await yes(page).click();
   await page.getByText("Not signed: it was cancelled, or took too long.").waitFor();
@@ -184,8 +202,9 @@ test("an approval is not sent if the passkey does not recognize the person", asy
 
 test("a signature is refused if it was used before, is of another answer, or is changed", async () => {
   counters("T-SIGN-2");
-  const { page, desk, answers } = await open();
-  await addPasskey(page);
+  const opened = await open();
+  const { page, desk, answers } = opened;
+  await addPasskey(opened);
   const first = await catchAnswer(page);
   expect([
     await send(desk, signedWith(first, { sig: "AAAA" })),
@@ -200,8 +219,9 @@ test("a signature is refused if it was used before, is of another answer, or is 
 
 test("a signature is refused that a page of another origin has got", async () => {
   counters("T-SIGN-4");
-  const { page, desk, answers, context } = await open();
-  await addPasskey(page);
+  const opened = await open();
+  const { page, desk, answers, context } = opened;
+  await addPasskey(opened);
   const answer = await catchAnswer(page);
   const { signature } = answer.body;
   const client = Buffer.from(signature.client_data, "base64url").toString("utf8");
@@ -226,8 +246,9 @@ test("a signature is refused that a page of another origin has got", async () =>
 
 test("a signature is refused without user verification, whatever the browser says", async () => {
   counters("T-SIGN-4");
-  const { page, answers, authenticator } = await open();
-  await addPasskey(page);
+  const opened = await open();
+  const { page, answers, authenticator } = opened;
+  await addPasskey(opened);
   // A page that does not ask for it.
   await page.evaluate(() => {
     const { credentials } = navigator;
@@ -243,7 +264,7 @@ test("a signature is refused without user verification, whatever the browser say
   });
   await authenticator.verify(false);
   await yes(page).click();
-  await page.getByText("This signature is not of this answer").waitFor();
+  await page.getByText("This signature is of something else").waitFor();
   expect(await answers()).toEqual([]);
 });
 
@@ -252,10 +273,63 @@ test("a passkey is added only by the person themself, with their own token", asy
   const { project, desk, context } = await open();
   const page = await openPage(context, desk.login);
   await Authenticator.start(await context.newCDPSession(page));
-  await page.locator(".account").click();
-  await page.getByRole("button", { name: "Passkeys" }).click();
+  await openPasskeys(page);
   await page.getByRole("button", { name: "Add a passkey" }).click();
   await page.getByText("log in with your own token").waitFor();
   const listed = await project.jp("serve", "people", "key", "ls", "--format", "json");
   expect(listed.stdout).toBe("");
+});
+
+test("a link that is opened without a login asks for the token, and then adds the passkey", async () => {
+  const { project, desk } = await open();
+  const token = (await project.jp("serve", "people", "token", "ada")).stdout.trimEnd();
+  const words = ["link", "ada", "--origin", desk.pageUrl];
+  const { stdout } = await project.jp("serve", "people", ...words);
+  const context = await openContext();
+  const page = await context.newPage();
+  await Authenticator.start(await context.newCDPSession(page));
+  await page.goto(stdout.trimEnd());
+  await page.getByText("Log in with your own token to add a passkey.").waitFor();
+  expect(page.url()).not.toContain("jpl_");
+  await page.getByLabel("Your personal token").fill(token);
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByRole("button", { name: "Add a passkey" }).click();
+  await page.getByRole("button", { name: /^Remove the passkey/ }).waitFor();
+  const listed = await project.jp("serve", "people", "key", "ls", "--format", "json");
+  expect(listed.stdout).toContain('"person":"ada"');
+});
+
+test("another passkey is signed by the one that is there, and so is removing it", async () => {
+  counters("T-SIGN-5");
+  const opened = await open();
+  const { page, project, context } = opened;
+  await addPasskey(opened);
+  await openPasskeys(page);
+  // One authenticator makes only one passkey for a person. The first one can still sign.
+  await Authenticator.start(await context.newCDPSession(page), "usb");
+  const buttons = (name: string) => page.getByRole("button", { name: new RegExp(`^${name} the`) });
+  await page.getByRole("button", { name: "Add a passkey" }).click();
+  await expect.poll(() => buttons("Remove").count()).toBe(2);
+  await buttons("Remove").first().click();
+  await expect.poll(() => buttons("Remove").count()).toBe(1);
+  const log = (await project.jp("serve", "people", "log", "--format", "json")).stdout;
+  const whats = log.split("\n").flatMap((line) => /"what":"(key_\w+)"/.exec(line)?.[1] ?? []);
+  expect(whats).toEqual(["key_added", "key_added", "key_removed"]);
+});
+
+test("a change of keys is shown at the next login in each browser, until it is dismissed there", async () => {
+  counters("T-SIGN-5");
+  const opened = await open();
+  const { page, desk, project } = opened;
+  await addPasskey(opened);
+  const heading = "The keys that you sign with have changed";
+  await page.reload();
+  await page.getByText("allowed by a link").waitFor();
+  await page.getByRole("button", { name: "Dismiss" }).click();
+  await page.reload();
+  await page.getByText("Live").waitFor();
+  expect(await page.getByText(heading).count()).toBe(0);
+  const token = (await project.jp("serve", "people", "token", "ada")).stdout.trimEnd();
+  const other = await openPage(await openContext(), desk.pageUrl, token);
+  await other.getByText(heading).waitFor();
 });

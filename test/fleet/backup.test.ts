@@ -63,7 +63,7 @@ test("what waits in a backup is there on another server, and goes on at a worker
     return (await next.database.query({ text })).length;
   };
   const future = [await countFuture()];
-  expect(await migrateStore(next.url)).toMatchObject({ from: 1, to: 1, hasQueue: true });
+  expect(await migrateStore(next.url)).toMatchObject({ from: 2, to: 2, hasQueue: true });
   future.push(await countFuture());
   expect(future).toEqual([2, 0]);
 

@@ -293,7 +293,9 @@ test("people are changed by the login of a desk, known to all logins of the tena
   await desk.sessions.use("k", { now: 2, before: 1 });
   expect(await desk.sessions.find("k")).toEqual({ ...session, usedAt: 2 });
   for (const { people, sessions } of others) {
-    expect(await people.list()).toEqual([{ name: "ada", rights: ["see"], roles: ["finance"] }]);
+    expect(await people.list()).toMatchObject([
+      { name: "ada", rights: ["see"], roles: ["finance"] },
+    ]);
     expect([
       await codeOf(people.add("eve", ["administer"])),
       await codeOf(people.change("ada", { roles: [] })),
@@ -308,6 +310,18 @@ test("people are changed by the login of a desk, known to all logins of the tena
     await tryIn(evil, "delete from jp.people returning key"),
     await tryIn(evil, "delete from jp.desk_sessions returning key"),
   ]).toEqual([0, 0, 0]);
+  // What was changed, and which ids were given, no desk can change.
+  expect([
+    await desk.people.readLog(),
+    await evil.people.readLog(),
+    await tryIn(desk, "delete from jp.people_log returning key"),
+    await tryIn(desk, "update jp.people_log set what = '' returning key"),
+  ]).toMatchObject([
+    [{ what: "person_added" }, { what: "person_changed" }],
+    [],
+    "store_denied",
+    "store_denied",
+  ]);
 });
 
 test("a worker of a fleet continues the turns of each tenant", async () => {

@@ -218,6 +218,7 @@ test("a deploy that adds a step while a question waits finishes the turn with it
   const newTool = defineTool({
     name: "pay",
     description: "Checks the account, and pays.",
+    hasSteps: true,
     parameters: { type: "object", properties: { account: { type: "string" } } },
     async run(_args, { ask, once }) {
       await once("check", async () => done.push("checked"));

@@ -3,21 +3,33 @@
 import * as fc from "fast-check";
 import { expect } from "vitest";
 import { verify as verifyAlone } from "../../examples/evidence-verifier/verify.ts";
-import { anyEvidence, SIGNER } from "../../src/proof/evidence.fixture.ts";
+import { anyDecided, keysOf } from "../../src/proof/decided.fixture.ts";
+import { anyEvidence, evidenceOf, SIGNER } from "../../src/proof/evidence.fixture.ts";
 import { signLine } from "../../src/proof/dsse.ts";
 import { generateSigner } from "../../src/proof/machine-key.ts";
 import { verifyEvidence } from "../../src/proof/index.ts";
 import { fuzz } from "./fuzz.ts";
 
-/** What each of the two verifiers says. */
-async function problemsOf(text: string, expectedKey: string | undefined = SIGNER.key.id) {
+/** What each of the two verifiers says: which problems there are, and what comes of judging. */
+async function verdictsOn(text: string, expectedKey: string | undefined = SIGNER.key.id) {
   const bytes = Buffer.from(text, "latin1");
-  const { problems } = await verifyEvidence(
-    [bytes],
-    expectedKey === undefined ? {} : { expectedKey },
-  );
+  const options = expectedKey === undefined ? {} : { expectedKey };
+  const { problems, counts } = await verifyEvidence([bytes], options);
   const codes = problems.map(({ code }) => code).toSorted();
-  return [codes, verifyAlone(bytes, expectedKey).problems] as const;
+  const { rulings = {} } = problems.find(({ code }) => code === "terms_not_met") ?? {};
+  const { judged, ownerStoodIn } = counts;
+  const notJudged = Object.fromEntries(counts.notJudged);
+  const alone = verifyAlone(bytes, expectedKey);
+  return [
+    { problems: codes, unmet: rulings, notJudged, judged, ownerStoodIn },
+    {
+      problems: alone.problems,
+      unmet: alone.unmet,
+      notJudged: alone.notJudged,
+      judged: alone.judged,
+      ownerStoodIn: alone.ownerStoodIn,
+    },
+  ] as const;
 }
 
 interface Changed {
@@ -170,12 +182,23 @@ function changedMember(text: string, number: Draw["number"]): string {
 }
 
 fuzz(
-  "every export is verified by jp and by the verifier without any code of jp",
+  "every export is whole for jp and for the verifier without any code of jp, and both judge it alike",
   100,
   fc.asyncProperty(anyEvidence, fc.boolean(), async (make, isExpected) => {
     const { lines } = await make();
-    const problems = await problemsOf(joined(lines), isExpected ? SIGNER.key.id : undefined);
-    expect(problems).toEqual([[], []]);
+    const [own, other] = await verdictsOn(joined(lines), isExpected ? SIGNER.key.id : undefined);
+    expect(other).toEqual(own);
+    expect(own.problems.filter((code) => code !== "terms_not_met")).toEqual([]);
+  }),
+);
+
+fuzz(
+  "both verifiers judge decisions alike, whoever has made them and in whatever order",
+  500,
+  fc.asyncProperty(anyDecided, fc.boolean(), async (kept, hasContent) => {
+    const { lines } = await evidenceOf([kept], { hasContent, keys: keysOf() });
+    const [own, other] = await verdictsOn(joined(lines));
+    expect(other).toEqual(own);
   }),
 );
 
@@ -199,7 +222,7 @@ for (const [kind, mutate] of Object.entries(MUTATIONS)) {
           let used = 0;
           const number = (limit: number) => (drawn[used++ % drawn.length] ?? 0) % limit;
           const { text, reasons } = mutate(lines, other, { number });
-          const [codes, others] = await problemsOf(text);
+          const [{ problems: codes }, { problems: others }] = await verdictsOn(text);
           const isOne = expect.arrayContaining([expect.toBeOneOf([...reasons])]) as unknown;
           expect([codes, others]).toEqual([isOne, isOne]);
           // Of a first line that was changed, they look at different parts before its signature.

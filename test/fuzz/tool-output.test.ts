@@ -83,7 +83,7 @@ const document: fc.Arbitrary<unknown> = fc.oneof(
     question: wireQuestion,
     more: fc.option(fc.array(wireQuestion, { maxLength: 3 }), { nil: undefined }),
     source: fc.constant({ source: "user" }),
-    answered_by: fc.constant({ kind: "user", channel: "terminal" }),
+    answered_by: fc.constant({ kind: "user", channel: "terminal", auth: "os_user" }),
     inquiry_id: fc.constant("call_1.a.1"),
     tool_call_id: fc.constant("call_1"),
     closed: fc.constant({ aborted: true }),

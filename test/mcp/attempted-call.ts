@@ -42,6 +42,7 @@ export class AttemptedCall {
       call: this.#token,
       arguments: this.#arguments,
       answers: { ...this.#answers },
+      personAnswers: Object.keys(this.#answers),
       secretAnswers: this.#secretAnswers,
       notes: {},
       ...(state !== undefined && { state }),

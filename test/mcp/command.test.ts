@@ -84,7 +84,7 @@ test("`jp tool run` explains why a form was refused", async () => {
   expect([status, stderr]).toEqual([
     1,
     expect.stringContaining(
-      'it asked for a secret ("password") in a form, which was declined.',
+      'it asked for a secret ("password") in a form, which was refused.',
     ) as string,
   ]);
 });

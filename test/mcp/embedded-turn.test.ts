@@ -6,6 +6,7 @@ import {
   defineTool,
   eventsOf,
   type SharedMcpServers,
+  type ToolConfigs,
   MemoryConversationStore,
   openMcpServers,
   resumeTurn,
@@ -103,7 +104,7 @@ describe("the tools of an MCP server", () => {
     expect(log()).not.toContain("waiting");
   });
 
-  test.each([{ echo: { run: "unattended" } }, { "*": { run: "unattended" } }])(
+  test.each<ToolConfigs>([{ echo: { run: "unattended" } }, { "*": { run: "unattended" } }])(
     "take the config of tools: %j",
     async (toolConfig) => {
       const { servers: mcpServers } = inProcessServer("newer");
@@ -167,7 +168,7 @@ describe("two tools with the same name", () => {
 
 test("config for an unknown tool is an error once the servers have listed theirs", async () => {
   const { servers: mcpServers } = inProcessServer("newer");
-  const toolConfig = { ehco: { run: "unattended" } };
+  const toolConfig = { ehco: { run: "unattended" } } as const;
   await expect(land({ mcpServers, toolConfig })).rejects.toMatchObject({
     code: "unknown_tool",
     message: "Unknown tool: ehco in toolConfig",
@@ -178,7 +179,7 @@ test("config for an unknown tool is an error once the servers have listed theirs
 test.each(["__proto__", "constructor", "prototype"])(
   "config for a tool or server named %s is an error, not ignored",
   async (name) => {
-    const toolConfig = Object.fromEntries([[name, { run: "ask" }]]);
+    const toolConfig = Object.fromEntries([[name, { run: "ask" } as const]]);
     const mcpServers = Object.fromEntries([[name, { command: "moon" }]]);
     for (const options of [{ toolConfig }, { mcpServers }]) {
       await expect(land(options)).rejects.toMatchObject({
@@ -203,7 +204,7 @@ describe("a server that is unavailable", () => {
     const conversation = await openConversation();
     const model = new ScriptedModel({ replies: ["Done."] });
     const mcpServers = { moon: { url, optional: true } };
-    const toolConfig = { echo: { run: "unattended" } };
+    const toolConfig = { echo: { run: "unattended" } } as const;
     const updates: TurnUpdate[] = [];
     const options = { conversation, model, mcpServers, toolConfig, tools: [deploy] };
     for await (const update of streamTurn(options, "Land.")) updates.push(update);
@@ -244,7 +245,7 @@ const deploy = defineTool({
 });
 
 describe.each(GENERATIONS)("a server's question (%s protocol)", (generation) => {
-  const toolConfig = { ask: { run: "unattended" } };
+  const toolConfig = { ask: { run: "unattended" } } as const;
 
   test("reaches the prompter, and the record says who asked and who answered", async () => {
     const { servers: mcpServers } = inProcessServer(generation);
@@ -263,20 +264,20 @@ describe.each(GENERATIONS)("a server's question (%s protocol)", (generation) => 
       expect.objectContaining({ source: { source: "tool", name: "ask" } }),
     );
     expect(events).toContainEqual(
-      expect.objectContaining({ answeredBy: { kind: "user", channel: "web" } }),
+      expect.objectContaining({ answeredBy: { kind: "user", channel: "web", auth: "program" } }),
     );
   });
 
   test("is answered by the config of its tool", async () => {
     const { servers: mcpServers } = inProcessServer(generation);
-    const ask = { run: "unattended", questions: { name: { answer: "Io" } } };
+    const ask = { run: "unattended", questions: { name: { answer: "Io" } } } as const;
     const options = { mcpServers, toolConfig: { ask }, replies: replies(["ask"]) };
     expect((await land(options)).lines).toContain('call_1.name.1 answered: "Io"');
   });
 });
 
 test("a server's question can be answered later, on another connection", async () => {
-  const toolConfig = { ask: { run: "unattended" } };
+  const toolConfig = { ask: { run: "unattended" } } as const;
   const { conversation, type } = await land({
     mcpServers: inProcessServer("newer").servers,
     prompter: new ScriptedPrompter({ answers: [LATER] }),
@@ -297,13 +298,13 @@ test("a server's question can be answered later, on another connection", async (
 });
 
 describe("a question outside of a call", () => {
-  const toolConfig = { "*": { run: "unattended" } };
-  const DECLINED = 'answered {"action":"decline"}';
+  const toolConfig = { "*": { run: "unattended" } } as const;
+  const CANCELLED = 'answered {"action":"cancel"}';
 
   test("is refused and recorded", async () => {
     const { servers: mcpServers, log } = inProcessServer("older");
     const [calls = ""] = replies(["ask_later"]);
-    const wait = { type: "wait", until: untilLogged(log, DECLINED) } as const;
+    const wait = { type: "wait", until: untilLogged(log, CANCELLED) } as const;
     const end = { type: "text", text: "Done." } as const;
     const { lines } = await land({ mcpServers, toolConfig, replies: [calls, [wait, end]] });
     expect(lines.slice(-3)).toEqual([
@@ -319,7 +320,7 @@ describe("a question outside of a call", () => {
     const { servers: mcpServers, log } = inProcessServer("older", {
       context: { onUnscopedQuestion: (question) => void onUnscopedQuestion(question) },
     });
-    const answered = untilLogged(log, DECLINED);
+    const answered = untilLogged(log, CANCELLED);
     const ended = [
       { type: "wait", until: answered },
       { type: "text", text: "Done." },
@@ -370,7 +371,7 @@ describe("ask_user", () => {
       { answer: "today" },
     ];
     const prompter = new ScriptedPrompter({ answers }, "web");
-    const options = { askUser: true, prompter, toolConfig: { "*": { run: "ask" } } };
+    const options = { askUser: true, prompter, toolConfig: { "*": { run: "ask" } } } as const;
     const { lines, events } = await land({ ...options, replies: replies(["ask_user", form]) });
     expect(prompter.forms.map(({ fields }) => fields.map(({ label }) => label))).toEqual([
       ["Assistant", "Assistant"],
@@ -398,7 +399,7 @@ describe("ask_user", () => {
 });
 
 describe("a server given as config", () => {
-  const toolConfig = { "*": { run: "unattended" } };
+  const toolConfig = { "*": { run: "unattended" } } as const;
 
   test.each([
     ["done", replies(["pid"])],
@@ -444,7 +445,7 @@ describe("a server given as config", () => {
 describe("a set of servers that turns share", () => {
   test("stays open, and its servers start once", async () => {
     const { servers: mcpServers, log, get } = inProcessServer("newer");
-    const toolConfig = { "*": { run: "unattended" } };
+    const toolConfig = { "*": { run: "unattended" } } as const;
     const first = await land({ mcpServers, toolConfig, replies: ECHO });
     const second = await land({ mcpServers, toolConfig, replies: ECHO });
     expect([first, second].map(({ lines }) => lines.at(-2))).toEqual([
@@ -467,7 +468,7 @@ describe("a set of servers that turns share", () => {
 
   test("has an error as the result of a call during which its server ends, and the turn goes on", async () => {
     await using mcpServers = openMcpServers(program().mcpServers, { variables: process.env });
-    const toolConfig = { "*": { run: "unattended" } };
+    const toolConfig = { "*": { run: "unattended" } } as const;
     const { lines } = await land({ mcpServers, toolConfig, replies: replies(["crash"]) });
     expect(lines.slice(-2)).toEqual([
       expect.stringMatching(/^call_1 fails: The MCP server "moon" exited while it ran "crash": /),
@@ -477,7 +478,7 @@ describe("a set of servers that turns share", () => {
 
   test("restarts in the next turn a server that has crashed too often", async () => {
     await using mcpServers = openMcpServers(program().mcpServers, { variables: process.env });
-    const options = { mcpServers, toolConfig: { "*": { run: "unattended" } } };
+    const options = { mcpServers, toolConfig: { "*": { run: "unattended" } } } as const;
     const crash = [...replies(["crash"]).slice(0, 1), ...replies(["crash"])];
     await land({ ...options, replies: crash });
     expect((await land({ ...options, replies: ECHO })).lines).toContain("call_1 gives: moon");

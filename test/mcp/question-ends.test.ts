@@ -22,20 +22,14 @@ import {
 const ACCEPTED = [{ moon: { action: "accept", content: { name: "Io" } } }];
 
 describe("a call without an answer (older protocol)", () => {
-  test.each([
-    ["cancelled", "cancel"],
-    ["refused", "decline"],
-  ] as const)(
-    "is cancelled: if the question was %s, the server gets %s",
-    async (reason, action) => {
-      const { servers, log } = inProcessServer("older");
-      const asked = await (await begin(servers, "ask_and_wait")).ask();
-      asked.onUnanswered?.(reason);
-      await until(() => log().includes("cancelled"));
-      await until(() => log().some((line) => line.startsWith("answered")));
-      expect(log()).toContain(`answered {"action":"${action}"}`);
-    },
-  );
+  test("is cancelled, and so is the question", async () => {
+    const { servers, log } = inProcessServer("older");
+    const asked = await (await begin(servers, "ask_and_wait")).ask();
+    asked.onUnanswered?.();
+    const lines = ['answered {"action":"cancel"}', "cancelled"];
+    await untilLogged(log, ...lines);
+    expect(log()).toEqual(expect.arrayContaining(lines));
+  });
 
   test("is cancelled on abort, and a later answer is not used", async () => {
     const { servers, get, log } = inProcessServer("older");
@@ -62,7 +56,7 @@ describe("a call without an answer (older protocol)", () => {
 test("a call without an answer is not repeated (newer protocol)", async () => {
   const { servers, get, log } = inProcessServer("newer");
   const asked = await (await begin(servers, "ask")).ask();
-  asked.onUnanswered?.("refused");
+  asked.onUnanswered?.();
   expect((await call(await get(), "generation")).content).toBe("newer");
   expect(log().filter((line) => line.startsWith("answered"))).toEqual([]);
 });
@@ -143,10 +137,10 @@ describe.each(GENERATIONS)("the time limit of a call (%s protocol)", (generation
 });
 
 describe("a question outside of a call", () => {
-  test("is declined and reported", async () => {
+  test("is cancelled and reported", async () => {
     const { server, unscoped } = withUnscoped();
     expect((await call(await server.get(), "ask_later")).content).toBe("later");
-    await until(() => server.log().includes('answered {"action":"decline"}'));
+    await until(() => server.log().includes('answered {"action":"cancel"}'));
     expect(unscoped).toMatchObject([{ server: "test", message: "Which moon?" }]);
   });
 
@@ -165,12 +159,12 @@ describe("a question outside of a call", () => {
     expect(unscoped).toEqual([]);
   });
 
-  test("is declined if each of several calls may have asked it", async () => {
+  test("is cancelled if each of several calls may have asked it", async () => {
     const { server, unscoped } = withUnscoped();
     const two = [await begin(server.servers, "ask"), await begin(server.servers, "ask")];
     const ends = await Promise.all(two.map((attempted) => attempted.enter()));
-    const declined = [{ moon: { action: "decline" } }];
-    expect(ends.map(answersOf)).toEqual([declined, declined]);
+    const cancelled = [{ moon: { action: "cancel" } }];
+    expect(ends.map(answersOf)).toEqual([cancelled, cancelled]);
     expect(unscoped.map(({ tool }) => tool)).toEqual([undefined, undefined]);
   });
 
@@ -199,7 +193,7 @@ describe("a question outside of a call", () => {
     const form = { message: "Well?", requestedSchema: { type: "object" } };
     const asked = await new AttemptedCall(executor, { rounds: [{ a: form, b: form }] }).ask();
     await untilLogged(server.log, "asked a", "asked b");
-    asked.onUnanswered?.("cancelled");
+    asked.onUnanswered?.();
     await until(() => server.log().filter((line) => line.startsWith("answered")).length === 2);
     expect(unscoped.map(({ tool, message }) => [tool, message])).toEqual([["my_tool", "Well?"]]);
   });
@@ -257,14 +251,14 @@ describe("a secret", () => {
     },
   );
 
-  test("is declined if the server may not ask for it, and the call is cancelled", async () => {
+  test("is refused if the server may not ask for it, and the call is cancelled", async () => {
     verifies("082/secret/mcp-tool-cannot-declare-it");
     const { servers, log } = inProcessServer("older");
     const { executor } = await createTool(servers, { source: "mcp.test.ask" });
     const asked = await new AttemptedCall(executor, { rounds }).ask();
     expect(asked.refusal?.content).toContain('for a secret ("apiKey") in a form');
-    asked.onUnanswered?.("refused");
-    await until(() => log().includes('answered {"action":"decline"}'));
+    asked.onUnanswered?.();
+    await until(() => log().includes('answered {"action":"cancel"}'));
   });
 });
 

@@ -74,7 +74,7 @@ describe.each(GENERATIONS)("a form of a server (%s protocol)", (generation) => {
     );
     expect(
       turn.recorded("inquiry_response").map((event) => "answeredBy" in event && event.answeredBy),
-    ).toEqual(requests.map(() => ({ kind: "user", channel: "scripted" })));
+    ).toEqual(requests.map(() => ({ kind: "user", channel: "scripted", auth: "program" })));
     expect(requests[0]).toMatchObject({
       toolCallId: "call_1",
       questionId: "sea",

@@ -42,7 +42,7 @@ describe.each(["older", "newer", "http"])("a question of a server (%s)", (mode) 
 
   test("is attributed to the tool, by its name in the config", async () => {
     const asked = await begin({ moon: MOON }).ask();
-    asked.onUnanswered?.("refused");
+    asked.onUnanswered?.();
     expect({ question: asked.question, source: asked.source }).toEqual({
       question: {
         id: "name",
@@ -187,7 +187,7 @@ describe.each(["older", "newer", "http"])("a question of a server (%s)", (mode) 
     counters("T-SEC-3");
     const call = begin({ a: form("Sign in.", { user: {}, pass: { format: "password" } }) });
     const asked = await call.ask();
-    asked.onUnanswered?.("refused");
+    asked.onUnanswered?.();
     expect(questionsOf(asked).map(({ id, answerType }) => [id, answerType.type])).toEqual([
       ["user", "text"],
       ["pass", "secret"],
@@ -196,7 +196,7 @@ describe.each(["older", "newer", "http"])("a question of a server (%s)", (mode) 
       reason: "no_prompt_backend",
       content:
         'The MCP server "test" did not run "ask": it asked for a secret ("pass") in a form, ' +
-        "which was declined. Do not retry this tool call in this turn. " +
+        "which was refused. Do not retry this tool call in this turn. " +
         "The user can allow it with providers.mcp.test.allow_secrets = true.",
     });
   });
@@ -208,7 +208,7 @@ describe.each(["older", "newer", "http"])("a question of a server (%s)", (mode) 
     ["no message", { requestedSchema: { type: "object" } }],
   ])("is refused if jp cannot ask it, and the model gets the reason: %s", async (_, params) => {
     const asked = await begin({ a: params }).ask();
-    asked.onUnanswered?.("refused");
+    asked.onUnanswered?.();
     expect(asked.refusal?.content).toContain("something invalid");
     expect(questionsOf(asked).map(({ text }) => text)).toEqual(["An invalid question."]);
   });

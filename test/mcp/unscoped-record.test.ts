@@ -21,7 +21,7 @@ import { call, inProcessServer, until, untilLogged } from "./support.ts";
 test("a question outside of a call is recorded as asked by the server", async () => {
   const scene = await start("ask_later");
   const { events } = await scene.run(() => [
-    { type: "wait", until: untilLogged(scene.log, 'answered {"action":"decline"}') },
+    { type: "wait", until: untilLogged(scene.log, 'answered {"action":"cancel"}') },
     { type: "text", text: "Done." },
   ]);
   expect(transcript(events)).toEqual([
@@ -75,7 +75,7 @@ test("questions whose call is unknown are recorded as asked by the server", asyn
   const scene = await start("ask");
   const two = ["call_1", "call_2"].map((id) => ({ type: "tool_call" as const, id, name: "land" }));
   const { events } = await scene.run(() => "Done.", two);
-  const declined = 'gives: [{"moon":{"action":"decline"}}]';
+  const cancelled = 'gives: [{"moon":{"action":"cancel"}}]';
   expect(transcript(events).toSorted()).toEqual(
     [
       "turn",
@@ -90,8 +90,8 @@ test("questions whose call is unknown are recorded as asked by the server", asyn
       "mcp.test.name.2 asks: name",
       'mcp.test.name.1 cancelled: "no_prompt_backend"',
       'mcp.test.name.2 cancelled: "no_prompt_backend"',
-      `call_1 ${declined}`,
-      `call_2 ${declined}`,
+      `call_1 ${cancelled}`,
+      `call_2 ${cancelled}`,
       "message: Done.",
     ].toSorted(),
   );
@@ -100,7 +100,7 @@ test("questions whose call is unknown are recorded as asked by the server", asyn
 test("a question between two turns is refused and not recorded", async () => {
   const scene = await start("ask_later");
   const { events } = await scene.run(() => "Done.");
-  await untilLogged(scene.log, 'answered {"action":"decline"}');
+  await untilLogged(scene.log, 'answered {"action":"cancel"}');
   await call(await scene.get(), "pid"); // Anything that follows has happened by then.
   expect([scene.unscoped.map(({ message }) => message), scene.recorded()]).toEqual([
     ["Which moon?"],

@@ -32,7 +32,7 @@ export type * as ToolEntry from "jp-ts/tool";
 
 type Others = Pick<TurnOptions, "conversation" | "model">;
 
-const ASK = { run: "ask" };
+const ASK = { run: "ask" } as const;
 const deploy = defineTool({
   name: "deploy",
   description: "Deploys.",
@@ -59,6 +59,10 @@ export async function configureTools(others: Others, some: readonly Tool[]): Pro
   await resumeTurn(others.conversation, { ...others, tools: [deploy], toolConfig: { undo: ASK } });
   // @ts-expect-error
   streamTurn({ ...others, tools: [deploy], toolConfig: { undo: ASK } }, "Hi.");
+  // @ts-expect-error A role is a name.
+  await runTurn({ ...others, tools, toolConfig: { deploy: { target: { role: 5 } } } }, "Hi.");
+  // @ts-expect-error A key is misspelled.
+  await runTurn({ ...others, tools, toolConfig: { deploy: { target: { quorm: 2 } } } }, "Hi.");
   // @ts-expect-error The name of an option is misspelled.
   await runTurn({ ...others, tols: [deploy] }, "Hi.");
 
@@ -102,6 +106,36 @@ export const questions = [
   // @ts-expect-error
   selectQuestion("some", "Some?", { options: ["a", "b"], isMultiple: true, default: ["c"] }),
 ];
+
+export const asking = defineTool({
+  name: "asking",
+  description: "Asks.",
+  parameters: { type: "object" },
+  questions: {
+    sure: booleanQuestion("sure", "Sure?"),
+    level: selectQuestion("level", "How bad?", { options: ["low", "high"] }),
+  },
+  async run(_args, { ask }) {
+    const isSure: boolean = await ask.sure({ context: "All of it.", default: true });
+    const level: "low" | "high" = await ask.level();
+    // @ts-expect-error The id of a question is misspelled.
+    await ask.sur();
+    // @ts-expect-error
+    await ask(booleanQuestion("sur", "Sure?"));
+    // @ts-expect-error The default does not fit.
+    await ask.level({ default: "medium" });
+    return `${isSure} ${level}`;
+  },
+});
+
+export const misnamed = defineTool({
+  name: "misnamed",
+  description: "Asks.",
+  parameters: { type: "object" },
+  // @ts-expect-error The key is not the id.
+  questions: { isSure: booleanQuestion("sure", "Sure?") },
+  run: () => "Done.",
+});
 
 export async function answerAll(options: DeskClientOptions): Promise<readonly string[]> {
   const client = new DeskClient({ ...options, fetch });

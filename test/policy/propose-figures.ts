@@ -92,8 +92,9 @@ async function judgeBy(
     await Promise.all(
       [...tools].map(async ([name, { argumentKinds: kinds = {} }]) => {
         const own = proposed.filter(({ tool }) => tool === name);
-        const placed = own.map(({ rule }, index) => ({
+        const placed = own.map(({ rule, scope: { limits: { options } = {} } }, index) => ({
           ...rule,
+          ...(options !== undefined && { options }),
           place: { from: "saved" as const, key: String(index), layer: "" },
         }));
         return [name, await compileRules(placed, { root, kinds })] as const;

@@ -111,7 +111,7 @@ test("a secret typed in another process than the one that asks appears nowhere e
     hasSecret(JSON.stringify(server.requests)),
   ]).toEqual([[0, 0], [NOWHERE], false, [], false]);
   expect(JSON.stringify(recordOf(project))).toContain(
-    '"answer":null,"answered_by":{"kind":"user","channel":"cli"}',
+    '"answer":null,"answered_by":{"kind":"user","channel":"cli","auth":"os_user"}',
   );
 });
 

@@ -97,6 +97,15 @@ const saved: Area = {
         "What is proposed follows from the call alone, never from words of the model, and is never the whole workspace. Enter alone " +
         "chooses nothing.",
     },
+    {
+      id: "T-SAVED-6",
+      threat:
+        "After a yes for the turn, or with a saved rule, a model runs the same tool with a network, without a sandbox, in another " +
+        "folder, on files elsewhere, or a command with an option that the person has not seen.",
+      defence:
+        "Such a yes covers what was shown of how the call runs, and folders below. A rule for the first words of a command covers only " +
+        "the options that were shown. A call with a network is asked about each time.",
+    },
   ],
 };
 
@@ -755,8 +764,9 @@ const workspace: Area = {
       threat:
         "Its conversations say that the user has approved many calls, so that `jp permissions propose` offers rules for them.",
       defence:
-        "Only conversations in the user's data folder, or that a terminal of the user has used, count. Which those are is in the data " +
-        "folder. A rule is saved only if the user says so.",
+        "Only decisions count whose links this machine has added to the chain, made at a terminal or with the owner's link of the desk. " +
+        "Which links those are is in the user's data folder, with the digest of the last one, so that neither a forged record nor a forged " +
+        "chain adds to them. Each counts once, and only for the call that was decided about. A rule is saved only if the user says so.",
     },
   ],
 };
@@ -1180,7 +1190,8 @@ const desk: Area = {
         "a page sends to another server on the port is worthless at the desk. While it runs, the " +
         "desk holds the port on 127.0.0.1 and ::1. A page that is loaded from such a server has " +
         "the origin of the desk, though: it can use the key if it is still open, or has left a " +
-        "service worker, when the desk is back on that port. The files of people and sessions have only hashes. jp does not use one that belongs to " +
+        "service worker, when the desk is back on that port. An open page reloads by itself when the server names another build, so it can also be " +
+        "loaded from such a server without anyone's doing, unless the desk is served over HTTPS. The files of people and sessions have only hashes. jp does not use one that belongs to " +
         "someone else, that others can read or write, or that is damaged. A session counts only " +
         "for the origin and the workspace that it was started for.",
     },
@@ -1226,8 +1237,8 @@ const people: Area = {
         "name that is that of the role or looks like another, or as one of several people who use the same account.",
       defence:
         "What is for a role takes a person of the people file, or of the database. On a terminal that is the only one " +
-        "whose OS user runs jp, and at the desk the one whose token it is. Names and roles are never " +
-        "compared with each other, and none is added that looks like another.",
+        "whose OS user runs jp, and at the desk the one whose token it is. While there are none, it waits. Names and roles are " +
+        "never compared with each other, and none is added that looks like another.",
     },
     {
       id: "T-PEOPLE-2",
@@ -1250,7 +1261,8 @@ const people: Area = {
       id: "T-PEOPLE-4",
       threat: "A workspace says that someone else decides, or that anyone does.",
       defence:
-        "A `target` of a question, a tool or a rule in a workspace's files is a claim, unless the user's config says the same.",
+        "A `target` of a question, a tool or a rule in a workspace's files is a claim, unless the user's config says the same. " +
+        "Only the user's own config can set `people.owner_alone`.",
     },
     {
       id: "T-PEOPLE-5",
@@ -1271,8 +1283,38 @@ const people: Area = {
         "Each tenant has its own people. No one gets in by rows that jp cannot read, or on what a desk has known for more than " +
         "five seconds. Changes run one after the other, each with all checks. The owner of a desk is never in the " +
         "database. But whoever can write to the tables of people and sessions can add a person, a right, a role or a key, log in " +
-        "as anyone but an owner, or remove everyone, so that whoever uses a machine decides alone. And whoever controls the accounts " +
+        "as anyone but an owner, or remove everyone: then what takes people waits. And whoever controls the accounts " +
         "of a machine is, on its terminals, each person whose OS user has that name.",
+    },
+    {
+      id: "T-TERMS-1",
+      threat:
+        "A yes outlives its terms: it was given before a role, a name, several people, someone else than who asked, or a " +
+        "signature was required, or by someone who has left or lost the role since; or a process that does not know the " +
+        "people uses it.",
+      defence:
+        "The terms are recorded when a request is opened, and every answer is judged against them, wherever it arrives. Before a " +
+        "decision is used, the same judge holds it, with its votes and signatures, against the people known then and " +
+        "against the terms with which it would be opened then. One that fails is void, and asked again. A process that cannot " +
+        "know the people neither uses it nor makes it void.",
+    },
+    {
+      id: "T-PEOPLE-7",
+      threat:
+        "Someone is removed, another account gets the same name, and decides what was meant for the first one.",
+      defence:
+        "Each person has an ID that is never given again, and the IDs of those who were removed are kept. Requests, answers and " +
+        "votes record IDs beside names. What someone who is away has handed to a person who is removed is handed to no one.",
+    },
+    {
+      id: "T-PEOPLE-8",
+      threat:
+        "An administrator at the desk adds accounts, or has an account of theirs add them, and outvotes the people who have to decide.",
+      defence:
+        "An account that was made at the desk decides nothing that names people, and administers nothing, until the command line confirms it, or " +
+        "an administrator does who did not make it, and neither made its maker nor was made by them. It does not count for requests from before. " +
+        "Roles are given on the command line only. Two independent administrators who work together can do it, and so can whoever " +
+        "has the command line; `jp serve people log` shows it.",
     },
   ],
 };
@@ -1417,6 +1459,17 @@ const proof: Area = {
         "The key is in a file that only its owner may read. A file that others may read or write, or that is a link, is refused.",
     },
     {
+      id: "T-PROOF-7",
+      threat:
+        "Whoever has the machine's key forges decisions in the record and builds chain and export anew: votes that count twice, " +
+        "other people, lower terms, missing signatures, edits that no one has signed.",
+      defence:
+        "Links hold what a decision takes and who said what, and both verifiers judge every decision again. They name each that " +
+        "does not meet its terms, and count those that they could not judge and those that the owner of the machine made in the " +
+        "place of people. A chain that was rewritten as a whole, with weaker terms or other people who would have been allowed " +
+        "to decide, only an anchor from before shows, or the signatures of the people.",
+    },
+    {
       id: "T-ANCHOR-1",
       threat:
         "The owner of a machine rewrites decisions and signs them again, or puts an anchor of something else into an export.",
@@ -1484,6 +1537,17 @@ const signatures: Area = {
       defence:
         "People add passkeys for themselves only, logged in with their own token. The desk checks the origin, the name it is " +
         "for, that the passkey has verified the person, and its counter.",
+    },
+    {
+      id: "T-SIGN-5",
+      threat:
+        "Someone with a stolen token or session adds a passkey of their own beside the person's, replaces or removes one, or uses " +
+        "a link that was meant for another person, was used, or is old.",
+      defence:
+        "A change of passkeys at the desk takes a signature by a passkey of the same person, over the new key, the person and a nonce that " +
+        "counts once, in the same session, for two minutes. The first one, also at another address or after a loss, takes a link from the " +
+        "command line, which works once, for 24 hours, for one person who is logged in. A change ends their other sessions, is logged " +
+        "and announced, and the page shows it at the next login. Whoever has both the token and the link, or the passkey itself, can do it.",
     },
   ],
 };

@@ -216,6 +216,7 @@ describe.each(ERAS)("a client %s", (_, era) => {
 
   test("that cannot show forms has its questions asked at the terminal, with its name", async () => {
     const person = new ScriptedPrompter({ answers: [{ answer: false }] });
+    person.auth = "os_user";
     const served = await Served.start({ person });
     const client = await served.connect({ era, name: "a\u001B[2Jgent\n" });
     const told = await ask(client, SURE);
@@ -223,7 +224,9 @@ describe.each(ERAS)("a client %s", (_, era) => {
     expect([told, person.questions.map(({ label }) => label), first?.[1].at(-3)]).toEqual([
       { text: '{"answer_type":"boolean","answer":false}' },
       ["Assistant of a␛[2Jgent"],
-      expect.objectContaining({ answeredBy: { kind: "user", channel: person.channel } }),
+      expect.objectContaining({
+        answeredBy: { kind: "user", channel: person.channel, auth: "os_user" },
+      }),
     ]);
   });
 

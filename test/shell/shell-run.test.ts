@@ -308,6 +308,22 @@ describe("the description of a call", () => {
     expect(changedParts(before, await sourceOf(place, { command }))).toContain(part);
   });
 
+  test("has the folder relative to the workspace, also if the workspace is a link", async () => {
+    const place = shellScene();
+    mkdirSync(path.join(place.root, "sub"));
+    const link = path.join(place.outside, "link");
+    symlinkSync(place.root, link);
+    const folders = [place.root, link].flatMap((root) =>
+      [".", "sub"].map((folder) => ({ root, folder })),
+    );
+    const found = await Promise.all(
+      folders.map(async ({ root, folder }) => {
+        return (await sourceOf({ ...place, root }, { command: "ls", folder })).folder;
+      }),
+    );
+    expect(found).toEqual([".", "sub", ".", "sub"]);
+  });
+
   test("does not fail on lines that make no sense, or folders that do not exist", async () => {
     const place = shellScene(UNCONFINED);
     const sources = await Promise.all(

@@ -286,7 +286,7 @@ test.each([
   await expect.poll(() => readdirSync(folder)).toEqual([`${name}.refused.json`]);
   expect([offered, readFileSync(path.join(folder, `${name}.refused.json`), "utf8")]).toEqual([
     [],
-    expect.stringContaining('{"reason":"it cannot be read: '),
+    expect.stringContaining('{"code":"unreadable","reason":"it cannot be read: '),
   ]);
 });
 

@@ -20,7 +20,7 @@ import {
 import { counters } from "../security/threats.ts";
 import { ChildProgram } from "../support/child-program.ts";
 
-const ANSWERED_BY = { kind: "user", channel: "cli", name: "Ana" } as const;
+const ANSWERED_BY = { kind: "user", channel: "cli", auth: "os_user", name: "Ana" } as const;
 const REDACTED = closed("a.q.1", { outcome: "redacted", answeredBy: ANSWERED_BY });
 
 interface Placed {

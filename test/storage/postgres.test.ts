@@ -21,7 +21,10 @@ import { exportEvidence, verifyEvidence } from "../../src/proof/index.ts";
 import { generateSigner } from "../../src/proof/machine-key.ts";
 import { systemClock } from "../../src/util/index.ts";
 import { compareCreation, copyStore } from "../../src/storage/index.ts";
-import { temporaryWorkspace } from "../../src/storage/temporary-workspace.fixture.ts";
+import {
+  temporaryFolder,
+  temporaryWorkspace,
+} from "../../src/storage/temporary-workspace.fixture.ts";
 import { emptyDatabase, migratedDatabase, PostgresServer } from "../support/postgres.ts";
 
 /** A store, and the same one as another process would have it open. */
@@ -54,6 +57,29 @@ async function openStores() {
   };
   return { store, other, expire, select, change };
 }
+
+test("an answer that comes through the database is not noted as given on this machine", async () => {
+  const url = await migratedDatabase();
+  const options = { url, workspace: crypto.randomUUID(), pid: process.pid };
+  const root = temporaryFolder();
+  const headsFile = path.join(root, "heads.jsonl");
+  const here = new PostgresStore({ ...options, headsFile, root });
+  const elsewhere = new PostgresStore(options);
+  onTestFinished(async () => {
+    for (const each of [here, elsewhere]) await each.close();
+  });
+  await using writer = await here.create({});
+  await writer.append(...WAITING);
+  using _ = writer.onAnswer(async ({ event }) => {
+    await writer.append(event);
+    return { type: "recorded" };
+  });
+  await elsewhere.answer(writer.id, answerBy("Bo"));
+  await writer.append(...REST.slice(1));
+  await writer.release();
+  const [noted] = readFileSync(headsFile, "utf8").trim().split("\n");
+  expect(JSON.parse(noted ?? "")).toMatchObject({ folder: root, from: 1, length: 4, except: [2] });
+});
 
 test("a writer that was gone for too long is taken over, and writes nothing more", async () => {
   const { store, other, expire } = await openStores();

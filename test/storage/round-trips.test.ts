@@ -1,7 +1,12 @@
 /** A store in which every step of an answer is a round trip, as in a database, behaves like any other. */
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import type { AnswerEvent, ConversationId, OfferedAnswer } from "../../src/conversation/index.ts";
+import type {
+  AnswerEvent,
+  AnswerProblem,
+  ConversationId,
+  OfferedAnswer,
+} from "../../src/conversation/index.ts";
 import { answerBy, WAITING } from "../../src/storage/open-question.fixture.ts";
 import {
   type AnswerListener,
@@ -23,7 +28,7 @@ interface Row {
   readonly conversation: ConversationId;
   readonly offered: OfferedAnswer;
   state: "offered" | "claimed" | "refused";
-  reason: string;
+  refusal?: AnswerProblem;
 }
 
 /** The table of offers. Each statement is atomic, and takes time before and after. */
@@ -45,7 +50,7 @@ class OfferTable {
   }
 
   async offer(conversation: ConversationId, offered: OfferedAnswer): Promise<Offer> {
-    const row: Row = { conversation, offered, state: "offered", reason: "" };
+    const row: Row = { conversation, offered, state: "offered" };
     await this.run(() => this.rows.add(row));
     let next = Promise.withResolvers<void>();
     const listening = this.listen(() => next.resolve());
@@ -56,7 +61,7 @@ class OfferTable {
         await next.promise;
         next = Promise.withResolvers();
       },
-      findRefusal: async () => this.run(() => (row.state === "refused" ? row.reason : undefined)),
+      findRefusal: async () => this.run(() => (row.state === "refused" ? row.refusal : undefined)),
       withdraw,
       discard: async () => void (await this.run(remove)),
       [Symbol.asyncDispose]: async () => {
@@ -76,7 +81,7 @@ class OfferTable {
       if (!isClaimed) return;
       const result = await listener(row.offered).catch(() => undefined);
       await this.run(() => {
-        if (result?.type === "refused") [row.state, row.reason] = ["refused", result.reason];
+        if (result?.type === "refused") [row.state, row.refusal] = ["refused", result];
         else if (result === undefined) row.state = "offered";
         else this.rows.delete(row);
       });

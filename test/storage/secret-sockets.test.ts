@@ -32,6 +32,7 @@ const REDACTED = closed("a.q.1", { outcome: "redacted", answeredBy: ANSWERED_BY 
 const RECORDED = { type: "recorded" } as const;
 const NOT_ASKED = {
   type: "refused",
+  code: "secret_not_asked",
   reason: "the secret is not being asked for right now; continue the turn and answer it there",
 };
 
@@ -130,13 +131,19 @@ test("either of two questions that wait at once can be answered first", async ()
   ]);
 });
 
+const UNREADABLE = JSON.stringify({
+  type: "refused",
+  code: "unreadable",
+  reason: "the process that runs the turn cannot read it",
+});
+
 test.each([
-  ["no JSON", "{\n", ['{"type":"refused","reason":"it cannot be read"}']],
-  ["no answer", '{"secret":"s3cret"}\n', ['{"type":"refused","reason":"it cannot be read"}']],
+  ["no JSON", "{\n", [UNREADABLE]],
+  ["no answer", '{"secret":"s3cret"}\n', [UNREADABLE]],
   [
     "no secret",
     `${JSON.stringify({ event: StreamEntry.fromEvent(REDACTED).raw })}\n`,
-    ['{"type":"refused","reason":"it cannot be read"}'],
+    [UNREADABLE],
   ],
   ["a line that is too long", `{"secret":"${"x".repeat(70_000)}"}\n`, []],
 ])("a connection with %s is closed, and the listener is not told", async (_, text, reply) => {
@@ -148,7 +155,10 @@ test.each([
 test("a secret that is too long is not sent", async () => {
   const { answer, offered } = await waiting();
   const refused = await answer("x".repeat(70_000));
-  expect([refused, offered]).toEqual([{ type: "refused", reason: "it is too long" }, []]);
+  expect([refused, offered]).toEqual([
+    { type: "refused", code: "too_long", reason: "it is too long" },
+    [],
+  ]);
   expect(await answer("x".repeat(60_000))).toEqual(RECORDED);
 });
 
@@ -162,6 +172,7 @@ test("a store that cannot pass on secrets refuses them, and no one is offered an
   const options = { event: REDACTED, secret: new SecretAnswer("s3cret") };
   expect(await answerPending(target, writer.id, options)).toEqual({
     type: "refused",
+    code: "secret_elsewhere",
     reason: "a secret can only be answered where the turn runs",
   });
 });

@@ -1,5 +1,4 @@
 /** Renders api/, the public surface of the built library. Run it as a program to write the files. */
-import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
@@ -13,6 +12,7 @@ import {
   withoutInlineImports,
 } from "./declarations.ts";
 import { ROOT } from "./documents.ts";
+import { formatText } from "./format-text.ts";
 
 export interface ApiReport {
   /** Relative to the root. */
@@ -56,7 +56,10 @@ function renderReport(
     .filter((one) => !shown.has(keyOf(one)) && !isConfigSchema(one))
     .toSorted(byKey);
   for (const one of internals) owners.set(keyOf(one), "");
-  return format([title, NOTE, ...sections, INTERNALS, toBlock(internals.map(codeOf))].join("\n\n"));
+  return formatText(
+    "api/report.md",
+    [title, NOTE, ...sections, INTERNALS, toBlock(internals.map(codeOf))].join("\n\n"),
+  );
 }
 
 /** A name that several entry points export is shown under the first. The others refer to it. */
@@ -90,18 +93,6 @@ function isConfigSchema({ code }: Declaration): boolean {
 
 function byKey(a: Declaration, b: Declaration): number {
   return keyOf(a) < keyOf(b) ? -1 : 1;
-}
-
-/** Like all our files, so that a diff reads well. */
-function format(markdown: string): string {
-  const program = path.join(ROOT, "node_modules", ".bin", "oxfmt");
-  const { stdout, stderr, status } = spawnSync(program, ["--stdin-filepath", "api/report.md"], {
-    cwd: ROOT,
-    input: markdown,
-    encoding: "utf8",
-  });
-  if (status !== 0) throw new Error(`oxfmt failed: ${stderr}`);
-  return stdout;
 }
 
 if (process.argv[1] === import.meta.filename) {

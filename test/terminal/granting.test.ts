@@ -118,6 +118,78 @@ describe("the key s at a prompt", () => {
   });
 });
 
+const LIMITS = { confinement: "sandbox", folder: "src", options: ["--stat"] } as const;
+const DIFF: ProposedGrant = {
+  rule: { mode: "unattended", arg: "/command", prefix: "git diff" },
+  code: "command_prefix",
+  parts: ["git diff"],
+  limits: LIMITS,
+};
+/** A command in a folder, in the sandbox. */
+const COMMAND = {
+  kind: "permission",
+  tool: "shell_run",
+  origin: { type: "builtin", confinement: "sandbox" },
+  folder: "src",
+  arguments: { command: "git diff --stat", folder: "src" },
+  grants: [DIFF],
+} as const;
+
+describe("at the prompt for a command, on 80 columns", () => {
+  test("the key a says how the calls run that it covers", async () => {
+    counters("T-SAVED-6");
+    const screen = new PromptScreen(task({ request: COMMAND }), { columns: 80 });
+    await screen.answer(["Tab say why", ""]);
+    const { lines } = screen;
+    screen.type("a");
+    expect(await screen.result()).toMatchObject({ answer: true, isRemembered: true });
+    expect(lines.slice(-3)).toEqual([
+      "  y yes",
+      "  a yes to all shell_run calls this turn, in the sandbox without a network, in",
+      "  src/ and below · s always… · n no · Tab say why · ? more",
+    ]);
+  });
+
+  test("the key s names the folder, and the only options that a rule for first words allows", async () => {
+    counters("T-SAVED-6");
+    const screen = new PromptScreen(task({ request: COMMAND }), { columns: 80 });
+    await screen.answer(["Tab say why", "s"], [WHICH, ""]);
+    const which = screen.lines.slice(-5, -2);
+    await screen.answer([WHICH, "1\r"], ["For how long?", ""]);
+    const howLong = screen.lines.slice(-7, -5);
+    screen.type("4\r");
+    expect(await screen.result()).toEqual(granted(DIFF, "always"));
+    expect([which, howLong]).toEqual([
+      [
+        `? ${WHICH}`,
+        "❯ commands that begin with git diff, in src/ and below, with no options but",
+        "  --stat",
+      ],
+      [
+        "? Without asking for commands that begin with git diff, in src/ and below,",
+        "with no options but --stat. For how long?",
+      ],
+    ]);
+  });
+});
+
+test("in plain text, the prompt for a command says the same", async () => {
+  const screen = new PromptProcess({ ...task({ request: COMMAND }), isPlain: true }, WIDE);
+  const scope =
+    "all shell_run calls this turn, in the sandbox without a network, in src/ and below";
+  const rule = "commands that begin with git diff, in src/ and below, with no options but --stat";
+  const typed = [
+    [`a (yes to ${scope})`, "s\r"],
+    [`1. ${rule}`, "1\r"],
+    [`Without asking for ${rule}.`, "4\r"],
+  ] as const;
+  for (const [shown, keys] of typed) {
+    await screen.untilLineAsked(shown);
+    screen.type(keys);
+  }
+  expect(await screen.result()).toEqual(granted(DIFF, "always"));
+});
+
 test("in plain text, s asks with numbered lines", async () => {
   const screen = new PromptProcess({ ...task(), isPlain: true }, WIDE);
   const typed = [

@@ -425,7 +425,10 @@ describe("a permission prompt names the source of the tool", () => {
     const request = { kind: "permission", tool: "sh", origin, folder: "sub" } as const;
     const screen = new PromptScreen({ method: "ask", request });
     const lines = await shown(screen, "? more");
-    expect(lines.slice(0, -1)).toEqual(expected);
+    expect(lines.slice(0, -2)).toEqual(expected);
+    expect(lines.at(-2)).toBe(
+      "  y yes · a yes to all sh calls this turn, in sub/ and below · n no",
+    );
   });
 });
 

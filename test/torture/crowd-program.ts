@@ -14,7 +14,7 @@ import {
   type ConversationEvent,
   type ConversationId,
   type InquiryId,
-  judgeAnswer,
+  judgeOffered,
   lastTurnOf,
   type OfferedAnswer,
 } from "../../src/conversation/index.ts";
@@ -59,7 +59,7 @@ async function write(): Promise<CrowdReport> {
     const asking = writer;
     let earlier: Promise<unknown> = Promise.resolve();
     const take = async (offered: OfferedAnswer): Promise<AnswerResult> => {
-      const judged = judgeAnswer(lastTurnOf(asking.stream.entries), offered, true);
+      const judged = judgeOffered(lastTurnOf(asking.stream.entries), offered, true);
       if (judged.type !== "fits") return judged;
       await asking.append(offered.event);
       resolve();

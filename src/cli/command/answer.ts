@@ -2,14 +2,17 @@
 import { type Prompter, type PromptRequest, settleOverdue, signingOf } from "../../agent/index.ts";
 import { resolveTools, rungsOf, type ToolSettings } from "../../config/index.ts";
 import {
+  type AnswerEvent,
   askerAbout,
   deciderOf,
   describeDecider,
   type Directory,
-  explainPerson,
-  identify,
+  explainRefusal,
   isForKnown,
+  noPeopleHint,
+  type RefusalCode,
   type ReplyOrCancel,
+  STRANGER_CODES,
   timestampToMilliseconds,
   whomOf,
   type VoteCount,
@@ -27,6 +30,7 @@ import {
 } from "../../render/index.ts";
 import {
   answerInquiry,
+  findAnswerable,
   findPendingIn,
   loadRecordingParts,
   type PendingDecision,
@@ -38,7 +42,7 @@ import { assertNever, JpError, findJson, isJpError, type Json } from "../../util
 import { type CommandContext, warn } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus, INTERRUPTED, usageError, WAITING } from "../exit-status.ts";
-import { directoryOf } from "../directory.ts";
+import { directoryOf, type PersonHere, whyNotHere } from "../directory.ts";
 import { findQuietPrompter } from "../prompter.ts";
 import { trustedConfig } from "../trust.ts";
 import { findElsewhere } from "./pending.ts";
@@ -77,8 +81,10 @@ export async function answerFromCommandLine({
     );
   }
   const { config } = await trustedConfig(context, {});
-  const directory = await directoryOf(context);
-  if (options.cancel !== true) assertForUser(row, config.user?.name, directory);
+  const directory = await directoryOf(context, config);
+  const who = { userName: config.user?.name, directory };
+  // What is given on the command line is judged as it is: whoever uses the machine can always say no.
+  if (options.cancel !== true && words.length === 0) assertForUser(row, who);
   const prompter = findQuietPrompter(context, config, {});
   const isContinued = options.continue === true;
   // Without a terminal, whatever else waits goes on waiting.
@@ -88,18 +94,22 @@ export async function answerFromCommandLine({
     requireTerminal(prompter, row);
     return continueTurn(context, { id, ...asked });
   }
-  const reply = await findReply(row, { ...options, words, prompter }, context);
+  const reply = await findReply(row, { ...options, words, prompter }, { ...context, directory });
   if (reply === undefined) {
     context.output.notice(`${oneLine(row.id)} is still waiting.`);
     throw new ExitStatus(WAITING);
   }
-  const answering = { ...context, userName: config.user?.name, directory, keepsOpen: isContinued };
+  const answering = { ...context, ...who, keepsOpen: isContinued };
   const result = await offerReply(row, reply, answering);
   if (result.type === "counted") {
     context.output.notice(`Counted for ${oneLine(row.id)}: ${others(result)}.`);
     return;
   }
-  if (result.type !== "recorded") throw await notRecordedError(row, result, context);
+  if (result.type !== "recorded") {
+    const error = await notRecordedError(row, result, context);
+    const isStranger = result.type === "refused" && STRANGER_CODES.has(result.code);
+    throw isStranger ? strangerError(row, result.code, who) : error;
+  }
   context.output.notice(describeReply(row, reply));
   if (!isContinued) return;
   await using opened = result.conversation;
@@ -142,22 +152,32 @@ function describeReply({ id, question }: PendingDecision, reply: ReplyOrCancel):
 }
 
 /** Before the person is asked: the answer would be refused. Throws `invalid_answer`. */
-function assertForUser(
-  row: PendingDecision,
-  userName: string | undefined,
-  directory: Directory,
-): void {
-  const by = identify(row, { channel: "cli", name: userName, auth: "os_user" }, directory);
-  const reason = explainPerson(row, by);
-  if (reason === undefined) return;
-  throw new JpError("invalid_answer", `${oneLine(`${row.id}: ${reason}`)}.`, {
-    hint: isForKnown(row) ? describeHere(directory) : describeUser(row, userName),
+function assertForUser(row: PendingDecision, here: PersonHere): void {
+  const code = whyNotHere(row, here);
+  if (code !== undefined) throw strangerError(row, code, here);
+}
+
+function strangerError(row: PendingDecision, code: RefusalCode, here: PersonHere): JpError {
+  const reason = explainRefusal(code, row);
+  return new JpError("invalid_answer", `${oneLine(`${row.id}: ${reason}`)}.`, {
+    hint: hintFor(code, row, here),
   });
 }
 
+function hintFor(
+  code: RefusalCode,
+  row: PendingDecision,
+  { userName, directory }: PersonHere,
+): string {
+  if (code === "no_people") return noPeopleHint(row);
+  const isByName = !isForKnown(row) && directory.list().length === 0;
+  return isByName ? describeUser(row, userName) : describeHere(directory);
+}
+
 function describeUser({ for: person }: PendingDecision, userName: string | undefined): string {
-  if (userName !== undefined) return `You are ${oneLine(userName)} (user.name).`;
-  return `If that is you: jp config set --in user user.name ${shellWord(oneLine(person ?? "NAME"))}`;
+  const named = shellWord(oneLine(person ?? "NAME"));
+  const wayOut = `If that is you: jp config set --in user user.name ${named}`;
+  return userName === undefined ? wayOut : `You are ${oneLine(userName)} (user.name). ${wayOut}`;
 }
 
 /** A name in the config proves nothing here. */
@@ -174,11 +194,28 @@ async function findHere(wanted: string, context: CommandContext): Promise<Pendin
     return await findPendingIn(context.workspace.conversations, wanted, onProblem);
   } catch (error) {
     if (!isJpError(error) || error.code !== "inquiry_not_found") throw error;
+    const late = await findLate(wanted, context);
+    if (late !== undefined) throw answeredError(wanted, late);
     const elsewhere = await findElsewhere(wanted, "answer", context);
     throw new JpError(error.code, error.message, {
       hint: elsewhere ?? "To list what is waiting: jp inquiry ls --pending",
     });
   }
+}
+
+/** What has answered it, if the whole id says in which conversation that was. */
+async function findLate(wanted: string, context: CommandContext): Promise<AnswerEvent | undefined> {
+  const found = await findAnswerable(context.workspace.conversations, wanted).catch(
+    () => undefined, // It is not there, as was just found.
+  );
+  return found !== undefined && "type" in found ? found.event : undefined;
+}
+
+/** Someone was faster. */
+function answeredError(id: string, event: AnswerEvent): JpError {
+  const decider = deciderOf(event);
+  const by = decider === undefined ? "" : ` by ${oneLine(describeDecider(decider))}`;
+  return new JpError("already_answered", `${oneLine(id)} was already answered${by}.`);
 }
 
 /** Says what becomes of it: it is too late for any answer. */
@@ -278,11 +315,8 @@ async function notRecordedError(
 ): Promise<JpError> {
   const id = oneLine(row.id);
   switch (result.type) {
-    case "taken": {
-      const decider = deciderOf(result.event);
-      const by = decider === undefined ? "" : ` by ${oneLine(describeDecider(decider))}`;
-      return new JpError("already_answered", `${id} was already answered${by}.`);
-    }
+    case "taken":
+      return answeredError(row.id, result.event);
     case "repeated":
       return new JpError("already_counted", `You have already answered ${id}: ${others(result)}.`);
     case "overdue":
@@ -317,7 +351,7 @@ interface GivenFlags extends AnswerFlags {
 async function findReply(
   row: PendingDecision,
   { cancel = false, words, note, prompter }: GivenFlags,
-  context: CommandContext,
+  context: CommandContext & { readonly directory: Directory },
 ): Promise<ReplyOrCancel | undefined> {
   const noted = note === undefined ? {} : { note };
   if (cancel || words.length > 0) {
@@ -360,10 +394,9 @@ function printDecision(row: PendingDecision, { output }: CommandContext): void {
 async function askUntilAnswered(
   row: PendingDecision,
   prompter: Prompter,
-  context: CommandContext,
+  context: CommandContext & { readonly directory: Directory },
 ): Promise<ReplyOrCancel | undefined> {
-  const { clock, workspace } = context;
-  const directory = await directoryOf(context);
+  const { clock, workspace, directory } = context;
   const done = new AbortController();
   const elsewhere = new AbortController();
   const watching = untilAnswered(workspace.conversations, row, { clock, signal: done.signal }).then(
@@ -480,13 +513,13 @@ function toPrompt(row: PendingDecision, { signal, directory }: Shown): PromptReq
     digest: row.digest ?? "",
     question,
   };
+  const canRemember = row.takes?.turn !== undefined;
   switch (kind) {
     case "question": {
-      const canRemember = question.persistence === "turn" && question.answerType.type !== "secret";
       return { ...base, kind, questionId: asked?.questionId ?? row.id, canRemember };
     }
     case "permission":
-      return { ...base, kind, canRemember: true, isEditing: false };
+      return { ...base, kind, canRemember, isEditing: false };
     case "delivery": {
       const { content = "", isError = false } =
         (request?.type === "permission_request" ? request.result : undefined) ?? {};

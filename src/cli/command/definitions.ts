@@ -113,7 +113,8 @@ Outcomes:
   unanswered   its turn went on, or ended, without an answer
   void         no longer counts, because what was decided has changed since
 
---format json prints one object per line, with every recorded field.`;
+--format json prints one object per line, with the same fields as the desk's
+API. What is pending has no outcome, and what is void has the field void.`;
 
 const ANSWER_HELP = `
 jp prints what you are answering: the question, and the tool with its source,

@@ -155,7 +155,7 @@ function decisionItem(
   const given =
     decision === "approved"
       ? { decision: "approve" }
-      : { decision: "deny", ...(isRun && reason !== undefined && { reason }) };
+      : { decision: "deny", ...(reason !== undefined && { reason }) };
   const match = { tool, arguments: args };
   return [{ section: isRun ? "permissions" : "deliveries", match, given }];
 }

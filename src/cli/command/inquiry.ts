@@ -9,11 +9,14 @@ import {
   inquiriesIn,
   isForSome,
   isPassedOn,
+  type StreamEntry,
   timestampToMilliseconds,
   TurnCounter,
 } from "../../conversation/index.ts";
 import {
   callText,
+  type DecisionJson,
+  decisionToJson,
   describeChanged,
   describeVotes,
   describeEnd,
@@ -25,7 +28,6 @@ import {
   type InquiryRow,
   type InquiryState,
   inquiryState,
-  inquiryToJson,
   jsonLine,
   matchesInquiryFilter,
   neutralize,
@@ -36,7 +38,7 @@ import {
   wrapCode,
   wrapProse,
 } from "../../render/index.ts";
-import { listPending } from "../../runtime/index.ts";
+import { isOpen, listPending } from "../../runtime/index.ts";
 import type { Output } from "../../terminal/index.ts";
 import type { InquirySource, SelectOption } from "../../tool/index.ts";
 import { JpError, loadModule } from "../../util/index.ts";
@@ -61,13 +63,14 @@ export async function listInquiries(call: Call<ListInquiryFlags>): Promise<void>
   if (options.all === true) throw usageError("--all requires --pending.");
   if (options.mine === true) throw usageError("--mine requires --pending.");
   const { output } = context;
+  const toJson = createToJson(context);
   let count = 0;
   let conversation: string | undefined;
   for await (const row of readInquiries(options, context)) {
     if (!matchesInquiryFilter(row, options)) continue;
     count += 1;
     if (options.format === "json") {
-      output.print(jsonLine(inquiryToJson(row)));
+      output.print(jsonLine(await toJson(row)));
       continue;
     }
     if (row.conversation !== conversation) output.print(output.paint("bold", row.conversation));
@@ -78,6 +81,17 @@ export async function listInquiries(call: Call<ListInquiryFlags>): Promise<void>
   const { outcome, by, kind } = options;
   const isFiltered = [outcome, by, kind, options.conversation].some(Boolean);
   output.notice(isFiltered ? "No matching questions." : "No questions yet.");
+}
+
+/** As `jp inquiry ls --pending` prints those that wait. */
+export function createToJson({
+  workspace,
+}: CommandContext): (row: InquiryRow) => Promise<DecisionJson> {
+  const { root, conversations } = workspace;
+  return async (row) => {
+    const isLive = row.isPending === true && (await isOpen(conversations, row.conversation));
+    return decisionToJson(row, { ...row, workspace: root, isLive });
+  };
 }
 
 const STYLES: Readonly<Record<InquiryState, StyleName>> = {
@@ -130,9 +144,10 @@ export async function showInquiry({ args, options, context }: Call<InquiryFlags>
   const [wanted = ""] = args;
   const { output } = context;
   const rows = await findRows(wanted, options, context);
+  const toJson = createToJson(context);
   for (const [index, row] of rows.entries()) {
     if (options.format === "json") {
-      output.print(jsonLine(inquiryToJson(row)));
+      output.print(jsonLine(await toJson(row)));
     } else {
       if (index > 0) output.print("");
       printInquiry(row, context);
@@ -322,16 +337,26 @@ export async function* readInquiries(
   { conversation }: InquiryFlags,
   context: CommandContext,
 ): AsyncGenerator<InquiryRow> {
-  const { workspace, output } = context;
+  const { workspace } = context;
   const summaries =
     conversation === undefined
       ? await workspace.conversations.list({ which: "all" })
       : await resolveTargets(context, conversation);
-  for (const { id } of summaries.toSorted((left, right) => (left.id < right.id ? -1 : 1))) {
-    const onUnreadable = ({ message }: Error) =>
-      warn(`${id}: cannot read an inquiry: ${message}`, output);
-    for await (const inquiry of inquiriesIn(readEntries(id, context), onUnreadable)) {
-      yield { conversation: id, ...inquiry };
-    }
+  const sorted = summaries.toSorted((left, right) => (left.id < right.id ? -1 : 1));
+  for (const { id, metadata } of sorted) {
+    yield* readInquiriesOf({ id, title: metadata?.title }, readEntries(id, context), context);
+  }
+}
+
+/** The decisions of one conversation, whose entries are given. */
+export async function* readInquiriesOf(
+  { id, title }: { readonly id: ConversationId; readonly title?: string | undefined },
+  pieces: AsyncIterable<readonly StreamEntry[]>,
+  { output }: Pick<CommandContext, "output">,
+): AsyncGenerator<InquiryRow> {
+  const onUnreadable = ({ message }: Error) =>
+    warn(`${id}: cannot read an inquiry: ${message}`, output);
+  for await (const inquiry of inquiriesIn(pieces, onUnreadable)) {
+    yield { conversation: id, title, ...inquiry };
   }
 }

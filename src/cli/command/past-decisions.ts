@@ -2,18 +2,22 @@
 import {
   type AnswerEvent,
   deciderOf,
-  timestampToMilliseconds,
+  isMadeIn,
+  isMadeWith,
   isPortable,
+  timestampToMilliseconds,
   toolIdentity,
 } from "../../conversation/index.ts";
 import { checkArguments } from "../../executor/index.ts";
 import { type CallOfTool, identityOfCall, type Verdict } from "../../policy/index.ts";
 import { findTool, type Tools } from "../../runtime/index.ts";
+import { readOwnRuns } from "../../storage/index.ts";
 import { messageOf } from "../../util/index.ts";
 import type { InquiryRow } from "../../render/index.ts";
 import type { CommandContext } from "../context.ts";
-import { parseTime } from "../conversations.ts";
-import { readInquiries } from "./inquiry.ts";
+import { parseTime, readEntries } from "../conversations.ts";
+import { readInquiriesOf } from "./inquiry.ts";
+import { OwnDecisions } from "./own-decisions.ts";
 
 export interface RecordFlags {
   readonly from?: string;
@@ -32,16 +36,33 @@ export interface DecidedCall {
 }
 
 /** What was read, and what could not be used. */
-export interface ReadDecisions {
-  readonly conversations: Set<string>;
-  count: number;
-  /** Conversations that no terminal of this user has used. */
-  foreign: number;
+export class ReadDecisions {
+  readonly own = new DecisionCount();
+  /** Decisions that may be someone else's. */
+  readonly foreign = new DecisionCount();
   /** Tools that are not available, and why. */
-  readonly missing: Map<string, string>;
+  readonly missing = new Map<string, string>();
 }
 
-/** In the order of time within a conversation, the oldest conversation first. Notes in `read` what it comes across. */
+/** How many decisions, in how many conversations. */
+class DecisionCount {
+  readonly #conversations = new Set<string>();
+  decisions = 0;
+
+  get conversations(): number {
+    return this.#conversations.size;
+  }
+
+  add({ conversation }: InquiryRow): void {
+    this.decisions += 1;
+    this.#conversations.add(conversation);
+  }
+}
+
+/**
+ * The user's own decisions, in the order of time within a conversation, the oldest conversation first. Notes in `read` what it
+ * comes across.
+ */
 export async function* readDecisions(
   { from = "8w", until }: RecordFlags,
   { context, tools, read }: { context: CommandContext; tools: Tools; read: ReadDecisions },
@@ -49,24 +70,45 @@ export async function* readDecisions(
   const now = context.clock.now();
   const start = parseTime(from, now).getTime();
   const end = until === undefined ? Number.POSITIVE_INFINITY : parseTime(until, now).getTime();
-  const conversation = await findOwn(context, start, read);
-  if (conversation.length === 0) return;
   const opened = new Map<string, Promise<CallOfTool["tool"] | undefined>>();
   const open = (name: string) => {
     const known = opened.get(name) ?? openTool(name, tools, read);
     opened.set(name, known);
     return known;
   };
-  for await (const row of readInquiries({ conversation }, context)) {
+  for await (const { row, isOwn } of readRows(start, context)) {
     const isApproved = findAnswer(row);
     const time = timestampToMilliseconds(row.askedAt);
-    if (isApproved === undefined || time < start || time >= end) continue;
-    const decided = await toDecided(row, isApproved, open);
-    if (decided === undefined) continue;
-    read.count += 1;
-    read.conversations.add(row.conversation);
+    if (isApproved === undefined || time < start || time >= end || isCopied(row)) continue;
+    const decided = (await isOwn()) ? await toDecided(row, isApproved, open) : "foreign";
+    if (decided === "foreign") read.foreign.add(row);
+    if (decided === "foreign" || decided === undefined) continue;
+    read.own.add(row);
     yield decided;
   }
+}
+
+/** Every decision on record, and whether it is the user's own. Conversations that end before the start are left out. */
+async function* readRows(start: number, context: CommandContext) {
+  const { workspace, environment } = context;
+  const all = await workspace.conversations.list({ which: "all" });
+  const recent = all.filter(
+    ({ lastEventAt }) => lastEventAt === undefined || timestampToMilliseconds(lastEventAt) >= start,
+  );
+  const runs = readOwnRuns(environment, workspace.root);
+  for (const { id } of recent.toSorted((left, right) => (left.id < right.id ? -1 : 1))) {
+    const own = new OwnDecisions(id, runs.get(id) ?? [], context);
+    const entries = own.reading(readEntries(id, context));
+    for await (const row of readInquiriesOf({ id }, entries, context)) {
+      yield { row, isOwn: () => own.take(row) };
+    }
+  }
+}
+
+/** Decisions that a fork has copied count in the original. */
+function isCopied({ request, conversation, toolCallId = "", tool = "" }: InquiryRow): boolean {
+  const { subject } = request ?? {};
+  return subject !== undefined && !isMadeIn(subject, { conversation, toolCallId, tool });
 }
 
 /** What would have happened without a prompt. Undefined if the person would have been asked all the same. */
@@ -79,22 +121,6 @@ export function outcomeOf(
   const id = request?.type === "inquiry_request" ? request.questionId : undefined;
   const isAnswered = id === undefined || answers?.includes(id) === true;
   return mode === "unattended" && isAnswered ? "run" : undefined;
-}
-
-/** A clone may bring conversations with decisions that this user has never made. It cannot bring the list of those that they used. */
-async function findOwn(
-  { workspace }: CommandContext,
-  start: number,
-  read: ReadDecisions,
-): Promise<readonly string[]> {
-  const visited = await workspace.session.visited();
-  const all = await workspace.conversations.list({ which: "all" });
-  const recent = all.filter(
-    ({ lastEventAt }) => lastEventAt === undefined || timestampToMilliseconds(lastEventAt) >= start,
-  );
-  const own = recent.filter(({ id, place }) => place === "local" || visited.has(id));
-  read.foreign = recent.length - own.length;
-  return own.map(({ id }) => id);
 }
 
 /** Whether a person has approved a call, or refused it as it was. Undefined if they have not decided. */
@@ -140,22 +166,26 @@ async function openTool(
 /** For a server that does not start. */
 const TIMEOUT_MS = 60_000;
 
+/** Undefined if the tool is gone, or no longer takes these arguments. `foreign` if the record has another call than was decided about. */
 async function toDecided(
   row: InquiryRow,
   isApproved: boolean,
   open: (name: string) => Promise<CallOfTool["tool"] | undefined>,
-): Promise<DecidedCall | undefined> {
-  const { tool: name, arguments: args, request } = row;
+): Promise<DecidedCall | "foreign" | undefined> {
+  const { tool: name, arguments: args, request: { subject, origin } = {} } = row;
   if (name === undefined || args === undefined) return undefined;
+  if (subject === undefined) return "foreign";
   const tool = await open(name);
   if (tool === undefined) return undefined;
   const checked = await checkArguments(tool.description, args);
   if (!checked.ok) return undefined;
+  // The record of a question has the model's arguments; the decision was about these with defaults.
+  const isSame = [args, checked.arguments].some((each) => isMadeWith(subject, each));
+  if (!isSame) return "foreign";
   const call = { tool, arguments: checked.arguments };
   const identity = await identityOfCall(call);
-  const { subject, origin } = request ?? {};
-  const before = subject && toolIdentity(subject, origin);
-  const isShared = subject !== undefined && isPortable(subject);
+  const before = toolIdentity(subject, origin);
+  const isShared = isPortable(subject);
   const now = isShared ? await identityOfCall(call, { isShared }) : identity;
   return { row, call, isApproved, identity, isSameTool: before === now };
 }

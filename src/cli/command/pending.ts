@@ -2,25 +2,22 @@
 import { realpathSync } from "node:fs";
 import {
   type ConversationId,
-  identify,
   isForSome,
-  mayDecide,
   type Timestamp,
   timestampToMilliseconds,
 } from "../../conversation/index.ts";
 import {
+  decisionToJson,
   describePending,
   describeSubject,
   describeVotes,
   jsonLine,
   oneLine,
-  type PendingRow,
-  pendingToJson,
   relativeTime,
   shellWord,
   wrapCode,
 } from "../../render/index.ts";
-import { listPending } from "../../runtime/index.ts";
+import { listPending, type PendingDecision } from "../../runtime/index.ts";
 import {
   type ConversationStore,
   knownWorkspaces,
@@ -32,7 +29,7 @@ import { isJpError, messageOf } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import { resolveTargets } from "../conversations.ts";
 import type { Call } from "../define.ts";
-import { directoryOf } from "../directory.ts";
+import { directoryOf, whyNotHere } from "../directory.ts";
 import { ExitStatus } from "../exit-status.ts";
 import { findWorkspace } from "../load-config.ts";
 import { trustedConfig } from "../trust.ts";
@@ -43,6 +40,11 @@ export interface ListPendingFlags {
   /** Only what the person at this terminal may decide. */
   readonly mine?: boolean;
   readonly format?: "text" | "json";
+}
+
+/** Something that waits for a person, and where. */
+interface PendingRow extends PendingDecision {
+  readonly workspace: string;
 }
 
 export async function printPending({ options, context }: Call<ListPendingFlags>): Promise<void> {
@@ -64,11 +66,7 @@ export async function printPending({ options, context }: Call<ListPendingFlags>)
     (row) => isWanted(row.conversation) && (options.mine !== true || isMine(row)),
   );
   if (options.format === "json") {
-    for (const row of shown) {
-      output.print(
-        jsonLine({ ...pendingToJson(row), ...(isForSome(row) && { mine: isMine(row) }) }),
-      );
-    }
+    for (const row of shown) output.print(jsonLine(decisionToJson(row, row)));
   } else {
     for (const row of shown) {
       for (const line of pendingLines(row, context, isMine(row))) output.print(line);
@@ -86,9 +84,8 @@ async function createIsMine(
 ): Promise<(row: PendingRow) => boolean> {
   if (!rows.some(isForSome)) return () => true;
   const { config } = await trustedConfig(context, {});
-  const directory = await directoryOf(context);
-  const claimant = { channel: "cli", name: config.user?.name, auth: "os_user" } as const;
-  return (row) => mayDecide(row, identify(row, claimant, directory));
+  const here = { userName: config.user?.name, directory: await directoryOf(context, config) };
+  return (row) => whyNotHere(row, here) === undefined;
 }
 
 type OnProblem = (problem: string, conversation?: ConversationId) => void;

@@ -10,6 +10,7 @@ import {
   relativeTime,
   renderTable,
   verbatim,
+  wrapProse,
 } from "../../render/index.ts";
 import { timestampToMilliseconds } from "../../conversation/index.ts";
 import { userDataFolder } from "../../storage/index.ts";
@@ -51,7 +52,7 @@ export async function listPermissions({
   const rows = listed.map(({ rule, workspace }): Cell[] => [
     { text: oneLine(rule.id), style: "cyan" },
     { text: oneLine(rule.tool) },
-    { text: describeRule(rule) },
+    { text: `${isUnlimited(rule) ? UNLIMITED_MARK : ""}${describeRule(rule)}` },
     rule.isExpired
       ? { text: "expired", style: "yellow" }
       : { text: describeUntil(rule.until, now).replace(/^until /, ""), style: "dim" },
@@ -60,7 +61,13 @@ export async function listPermissions({
   ]);
   const { paint, lineWidth: width } = output;
   for (const line of renderTable({ columns, rows, paint, width })) output.print(line);
+  if (!listed.some(({ rule }) => isUnlimited(rule))) return;
+  const note = `${UNLIMITED_MARK}Saved by an earlier version of jp: counts in any folder and with any options. To limit one, remove it, and save it again at a prompt.`;
+  for (const row of wrapProse(note, output.noticeWidth)) output.notice(row);
 }
+
+/** Begins the text, which may be cut at its end. */
+const UNLIMITED_MARK = "* ";
 
 export interface RemovePermissionsFlags {
   readonly expired?: boolean;
@@ -152,6 +159,11 @@ function placeOf(context: CommandContext) {
   return { root, clock, dataFolder: userDataFolder(environment), onWarning };
 }
 
+/** An older version has saved it: it lets calls run in any folder and with any options. */
+function isUnlimited({ rule, limits }: ListedRule): boolean {
+  return rule.mode !== "ask" && limits === undefined;
+}
+
 function usedText({ lastUsed }: ListedRule, now: Date): string {
   if (lastUsed === undefined) return "never";
   return relativeTime(timestampToMilliseconds(lastUsed), now.getTime());
@@ -159,11 +171,14 @@ function usedText({ lastUsed }: ListedRule, now: Date): string {
 
 function toJson({ workspace, rule: listed }: Permission): JsonObject {
   const { id, tool, rule, scope, created, until, by, lastUsed, inquiry, isExpired } = listed;
+  const { limits, ...calls } = scope;
   return {
     id,
     tool,
     rule: rule as unknown as JsonObject, // As it was granted: JSON.
-    scope: { ...scope },
+    ...(limits !== undefined && { limits: { ...limits } }),
+    ...(isUnlimited(listed) && { unlimited: true }),
+    scope: { ...calls },
     created,
     until,
     expired: isExpired,

@@ -13,7 +13,7 @@ import { trustedConfig, warnWithheld } from "../trust.ts";
 import {
   type DecidedCall,
   outcomeOf,
-  type ReadDecisions,
+  ReadDecisions,
   readDecisions,
   type RecordFlags,
 } from "./past-decisions.ts";
@@ -30,12 +30,7 @@ export async function proposePermissions({ options, context }: Call<ProposeFlags
   const { config } = trusted;
   const machine = machineOf(context);
   await using tools = openTools(machine, config);
-  const read: ReadDecisions = {
-    conversations: new Set(),
-    count: 0,
-    foreign: 0,
-    missing: new Map(),
-  };
+  const read = new ReadDecisions();
   const asksUnsandboxed = resolveShell(config).unsandboxed !== "unattended";
   const decided = readDecisions(options, { context, tools, read });
   const decisions = toPast(decided, { tools, asksUnsandboxed });
@@ -56,7 +51,11 @@ export async function proposePermissions({ options, context }: Call<ProposeFlags
     return;
   }
   const saved = await tools.saved?.load();
-  const rules = chosen.map(({ rule, example }) => ({ rule, call: example }));
+  const rules = chosen.map(({ rule, scope, example }) => ({
+    rule,
+    limits: scope.limits,
+    call: example,
+  }));
   const count = rules.length === 0 ? 0 : ((await saved?.adopt(rules)) ?? 0);
   output.notice(
     count === 0
@@ -82,7 +81,7 @@ async function* toPast(
     const { confinement, network = false } = origin.type === "builtin" ? origin : {};
     if (isApproved) {
       const isAsked = asksUnsandboxed && confinement === "none";
-      const isDecided = outcomeOf(each, await tools.policy.judge(call)) !== undefined;
+      const isDecided = outcomeOf(each, await tools.policy.verdictOf(call)) !== undefined;
       if (!isSameTool || isAsked || isDecided) continue;
     }
     yield { call, isApproved, identity, isOnlyExact: network };
@@ -92,19 +91,22 @@ async function* toPast(
 /** What the numbers leave out. */
 export function warnAboutLeftOut({ missing, foreign }: ReadDecisions, { output }: CommandContext) {
   for (const [tool, reason] of missing) warn(`${tool} is left out: ${reason}`, output);
-  if (foreign === 0) return;
-  const [those, them] =
-    foreign === 1 ? ["1 conversation is", "it"] : [`${foreign} conversations are`, "them"];
-  const why = `you have not used ${them} in a terminal, so the decisions may not be yours.`;
-  warn(`${those} left out: ${why}`, output);
+  const { decisions, conversations } = foreign;
+  if (decisions === 0) return;
+  const where = conversations === 1 ? "1 conversation" : `${conversations} conversations`;
+  const why = "nothing in your data folder shows that you made";
+  const text =
+    decisions === 1
+      ? `1 decision is left out: ${why} it here.`
+      : `${decisions} decisions in ${where} are left out: ${why} them here.`;
+  warn(text, output);
 }
 
 function show(
   proposed: readonly ProposedRule[],
-  { count, conversations }: ReadDecisions,
+  { own: { decisions: count, conversations: size } }: ReadDecisions,
   { output }: CommandContext,
 ): void {
-  const { size } = conversations;
   const decisions = count === 1 ? "1 decision" : `${count} decisions`;
   const from = `${decisions} of yours in ${size === 1 ? "1 conversation" : `${size} conversations`}`;
   if (proposed.length === 0) {
@@ -183,10 +185,12 @@ async function choose(
 }
 
 function toJson({ tool, rule, scope, count, calls }: ProposedRule): JsonObject {
+  const { limits, ...covered } = scope;
   return {
     tool,
     rule: rule as unknown as JsonObject, // Filled in from the record: JSON.
-    scope: { ...scope },
+    ...(limits !== undefined && { limits: { ...limits } }),
+    scope: { ...covered },
     [rule.mode === "ask" ? "refusals" : "prompts"]: count,
     calls: calls.map((each) => ({ ...each })),
   };

@@ -327,6 +327,17 @@ const proof = v.pipe(
   behaviour({ isMachineSpecific: true }),
 );
 
+/** Only the user's own config may set it: it lets whoever uses the machine decide what is for others. */
+const people = v.pipe(
+  group({
+    owner_alone: described(
+      "while no people are known, let whoever uses this machine decide what takes a role or several people",
+      v.boolean(),
+    ),
+  }),
+  behaviour({ isMachineSpecific: true }),
+);
+
 /** Only the user's own config may set it: whoever reads along could take conversations elsewhere. */
 const storage = v.pipe(
   group({
@@ -419,6 +430,7 @@ export const configSchema = group({
   shell,
   undo,
   proof,
+  people,
   storage,
 });
 

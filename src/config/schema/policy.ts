@@ -61,6 +61,8 @@ export const MATCHERS = [
 /** A rule, and where it stands. */
 export interface Rule extends RuleConfig {
   readonly place: RulePlace;
+  /** Set if a person has granted it for the first words of a command: the only options that may follow. */
+  readonly options?: readonly string[];
 }
 
 export interface RulePlace {

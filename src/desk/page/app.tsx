@@ -9,12 +9,14 @@ import { Conversations } from "./conversations.tsx";
 import { Inbox } from "./inbox.tsx";
 import { keyOf } from "./item.ts";
 import { Login } from "./login.tsx";
+import { AccountNotices } from "./account-notices.tsx";
 import type { PageSession } from "./page-session.ts";
 import { Line, messageOf, Notice, Title } from "./parts.tsx";
 import { Passkeys } from "./passkeys.tsx";
+import { People } from "./people.tsx";
 import { Phone } from "./phone.tsx";
 import { InquiryView } from "./question.tsx";
-import { isOneTime, loginCode, parseRoute, type Route } from "./route.ts";
+import { isOneTime, loginCode, parseRoute, passkeyCode, type Route } from "./route.ts";
 import { DeskProvider, useSession } from "./session.ts";
 import { Shortcuts } from "./shortcuts.tsx";
 
@@ -26,6 +28,7 @@ type Entry =
 /** Logs in with the code of the address, if it has one, else with the key of an earlier login. */
 export function App({ session }: { readonly session: PageSession }): VNode {
   const [entry, setEntry] = useState<Entry>({ type: "starting" });
+  const [link, setLink] = useState<string>();
   const enter = useCallback(
     async (login?: string) => {
       try {
@@ -44,16 +47,20 @@ export function App({ session }: { readonly session: PageSession }): VNode {
   );
   useEffect(() => {
     const start = () => {
+      const taken = takePasskeyCode();
+      if (taken !== undefined) setLink(taken);
       const code = takeLoginCode();
       if (code !== undefined) void enter(code);
     };
-    const code = takeLoginCode();
-    void enter(code);
+    setLink(takePasskeyCode());
+    void enter(takeLoginCode());
     window.addEventListener("hashchange", start);
     return () => window.removeEventListener("hashchange", start);
   }, [enter]);
   if (entry.type === "starting") return <p class="starting">Loading …</p>;
-  if (entry.type === "out") return <Login problem={entry.problem} onLogin={enter} />;
+  if (entry.type === "out") {
+    return <Login problem={entry.problem} hasLink={link !== undefined} onLogin={enter} />;
+  }
   const logOut = async () => {
     await session.leave();
     setEntry({ type: "out" });
@@ -62,6 +69,8 @@ export function App({ session }: { readonly session: PageSession }): VNode {
     <LoggedIn
       session={session}
       me={entry.me}
+      link={link}
+      onLinkUsed={() => setLink(undefined)}
       onLoggedOut={onLoggedOut}
       onLogOut={() => void logOut()}
     />
@@ -75,6 +84,13 @@ function takeLoginCode(): string | undefined {
   return code !== undefined && isOneTime(code) ? code : undefined;
 }
 
+/** The same for a link that lets a person add a passkey. */
+function takePasskeyCode(): string | undefined {
+  const code = passkeyCode(location.hash);
+  if (code !== undefined) history.replaceState(null, "", "#/");
+  return code;
+}
+
 function loginProblem(error: unknown): string {
   if (error instanceof DeskError && (error.status === 401 || error.status === 403)) {
     return "This login is invalid, expired or already used.";
@@ -82,14 +98,20 @@ function loginProblem(error: unknown): string {
   return messageOf(error);
 }
 
-interface LoggedInProps {
+interface LoggedInProps extends LinkProps {
   readonly session: PageSession;
   readonly me: DeskUser;
   readonly onLoggedOut: () => void;
   readonly onLogOut: () => void;
 }
 
-function LoggedIn({ onLogOut, ...options }: LoggedInProps): VNode {
+interface LinkProps {
+  /** The code of a link that lets them add a passkey. */
+  readonly link: string | undefined;
+  readonly onLinkUsed: () => void;
+}
+
+function LoggedIn({ onLogOut, link, onLinkUsed, ...options }: LoggedInProps): VNode {
   const { me } = options;
   const { message, say } = useMessage();
   const desk = useSession({ ...options, say });
@@ -108,7 +130,9 @@ function LoggedIn({ onLogOut, ...options }: LoggedInProps): VNode {
         <Navigation view={route.view} count={count} />
         <ConnectionState connection={desk.connection} />
         <Account
-          name={me.name}
+          me={me}
+          link={link}
+          onLinkUsed={onLinkUsed}
           onLogOut={() => {
             desk.drafts.clear();
             onLogOut();
@@ -122,6 +146,7 @@ function LoggedIn({ onLogOut, ...options }: LoggedInProps): VNode {
             {message}
           </p>
         </div>
+        <AccountNotices me={me} />
         <Guarded key={JSON.stringify(route)}>
           <View route={route} />
         </Guarded>
@@ -155,53 +180,61 @@ function Back({ view }: { readonly view: Route["view"] }): VNode | null {
 
 /** Who is logged in, and what concerns them and not a view. */
 function Account({
-  name,
+  me,
+  link,
+  onLinkUsed,
   onLogOut,
-}: {
-  readonly name: string;
+}: LinkProps & {
+  readonly me: DeskUser;
   readonly onLogOut: () => void;
 }): VNode {
   const shortcuts = useRef<HTMLDialogElement>(null);
   const [openings, setOpenings] = useState(0);
   const [passkeys, setPasskeys] = useState(0);
+  const [people, setPeople] = useState(0);
+  useEffect(() => {
+    if (link !== undefined) setPasskeys((count) => count + 1);
+  }, [link]);
   return (
     <>
       <button type="button" class="quiet account" popovertarget="account">
-        <Line text={name} />
+        <Line text={me.name} />
       </button>
       <div id="account" popover="auto" role="group" aria-label="Account">
-        <button
-          type="button"
-          class="quiet"
-          aria-haspopup="dialog"
-          onClick={() => setOpenings((count) => count + 1)}
-        >
+        <DialogButton onOpen={() => setOpenings((count) => count + 1)}>
           Open on your phone
-        </button>
-        <button
-          type="button"
-          class="quiet"
-          aria-haspopup="dialog"
-          onClick={() => setPasskeys((count) => count + 1)}
-        >
-          Passkeys
-        </button>
-        <button
-          type="button"
-          class="quiet"
-          aria-haspopup="dialog"
-          onClick={() => shortcuts.current?.showModal()}
-        >
+        </DialogButton>
+        <DialogButton onOpen={() => setPasskeys((count) => count + 1)}>Passkeys</DialogButton>
+        {me.rights.includes("administer") && (
+          <DialogButton onOpen={() => setPeople((count) => count + 1)}>People</DialogButton>
+        )}
+        <DialogButton onOpen={() => shortcuts.current?.showModal()}>
           Keyboard shortcuts
-        </button>
+        </DialogButton>
         <button type="button" class="quiet" onClick={onLogOut}>
           Log out
         </button>
       </div>
       <Phone openings={openings} />
-      <Passkeys openings={passkeys} />
+      <Passkeys openings={passkeys} link={link} onLinkUsed={onLinkUsed} />
+      <People openings={people} />
       <Shortcuts dialog={shortcuts} />
     </>
+  );
+}
+
+/** An entry of the account menu that opens a dialog. */
+function DialogButton({
+  onOpen,
+  children,
+}: {
+  readonly onOpen: () => void;
+  readonly children: ComponentChildren;
+}): VNode {
+  return (
+    <button type="button" class="quiet" aria-haspopup="dialog" onClick={onOpen}>
+      {children}
+    </button>
   );
 }
 
@@ -307,7 +340,8 @@ function useRoute(): Route {
   const [route, setRoute] = useState(() => parseRoute(location.hash));
   useEffect(() => {
     const onChange = () => {
-      if (loginCode(location.hash) === undefined) setRoute(parseRoute(location.hash));
+      const isCode = (loginCode(location.hash) ?? passkeyCode(location.hash)) !== undefined;
+      if (!isCode) setRoute(parseRoute(location.hash));
     };
     window.addEventListener("hashchange", onChange);
     return () => window.removeEventListener("hashchange", onChange);

@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../util/index.ts";
 import type { DecisionJson } from "../wire.ts";
 import {
-  canRemember,
   describeDraft,
   type Draft,
   DraftStore,
@@ -42,9 +41,9 @@ type Fields = JsonObject & Partial<Pick<DecisionJson, "kind" | "for" | "acts" | 
 
 /** As the API gives it. */
 function item(fields: Fields): Item {
-  const { kind = "question", for: person, acts = false, asked_at = ASKED.asked_at } = fields;
+  const { kind = "question", acts = false, asked_at = ASKED.asked_at } = fields;
   const { for_any } = fields;
-  const { content, is_error: isError, is_live: isLive, ...question } = fields;
+  const { content, is_error: isError, is_live: isLive, for: person, takes, ...question } = fields;
   const found = readItem({
     ...ASKED,
     kind,
@@ -54,6 +53,7 @@ function item(fields: Fields): Item {
     ...(person !== undefined && { for: person }),
     // As the test gives it.
     ...(for_any !== undefined && { for_any: for_any as NonNullable<DecisionJson["for_any"]> }),
+    ...(takes !== undefined && { takes: takes as NonNullable<DecisionJson["takes"]> }),
     ...(isLive === true && { is_live: true }),
     ...(typeof content === "string" && { result: { content, is_error: isError === true } }),
   });
@@ -111,11 +111,23 @@ describe("the answer that is sent", () => {
     expect(replyTo(fields, draft)).toEqual(expected);
   });
 
-  test("has a note only where one is allowed", () => {
-    const draft = { truth: true, note: " why " };
-    expect(replyTo({ note: true }, draft)).toEqual({ answer: true, note: "why" });
-    expect(replyTo({}, draft)).toEqual({ answer: true });
-    expect(replyTo({ kind: "permission" }, draft)).toEqual({ answer: true, note: "why" });
+  test("has a note only where the request takes one, or if it is a no", () => {
+    const yes = { truth: true, note: " why " };
+    const no = { truth: false, note: " why " };
+    const permission = { kind: "permission", takes: { note: "any" } } as const;
+    expect([
+      replyTo({ note: true }, yes),
+      replyTo(permission, yes),
+      replyTo({}, yes),
+      replyTo({ kind: "permission" }, yes),
+      replyTo({}, no),
+    ]).toEqual([
+      { answer: true, note: "why" },
+      { answer: true, note: "why" },
+      { answer: true },
+      { answer: true },
+      { answer: false, note: "why" },
+    ]);
   });
 
   test("has a note that is the next message only if it is the reason of a no", () => {
@@ -133,14 +145,14 @@ describe("the answer that is sent", () => {
     ]);
   });
 
-  test("is remembered only where that is possible", () => {
+  test("is remembered only where the request offers that", () => {
     const draft = { truth: true, isRemembered: true };
-    expect(replyTo({}, draft)).toEqual({ answer: true, isRemembered: true });
-    expect(replyTo({ persistence: "none" }, draft)).toEqual({ answer: true });
-    const permission = { kind: "permission", persistence: "none" } as const;
-    expect(replyTo(permission, draft)).toEqual({ answer: true, isRemembered: true });
-    expect(canRemember(item({ answer_type: { type: "secret" } }))).toBe(false);
-    expect(canRemember(item({ kind: "delivery" }))).toBe(false);
+    const remembered = { answer: true, isRemembered: true };
+    expect(replyTo({ takes: { turn: { code: "question" } } }, draft)).toEqual(remembered);
+    const permission = { kind: "permission", takes: { turn: { code: "calls" } } } as const;
+    expect(replyTo(permission, draft)).toEqual(remembered);
+    expect(replyTo({ takes: { note: "any" } }, draft)).toEqual({ answer: true });
+    expect(replyTo({ kind: "permission" }, draft)).toEqual({ answer: true });
   });
 
   test("has the edited result of a delivery, if it was edited and is shown", () => {
@@ -166,7 +178,7 @@ test("a secret is never in the review, and can be given only to a process that w
 });
 
 test("the review has the answer, the note and how long it holds", () => {
-  const asked = item({ note: true });
+  const asked = item({ takes: { turn: { code: "question" }, note: "any" } });
   const draft = { ...newDraft(asked), truth: true, note: "why", isRemembered: true };
   expect(describeDraft(asked, draft)).toBe("yes; note: why; for the rest of this turn");
 });
@@ -303,12 +315,12 @@ describe("who may answer", () => {
     [
       "no one but the person it is for",
       { for: "ben" },
-      "You can read this, but only ben can answer it.",
+      "You can read this, but only ben can answer this.",
     ],
     [
       "no one else, if it is for a role",
       { for_any: [{ role: "finance" }] },
-      "You can read this, but only someone with the role finance can answer it.",
+      "You can read this, but only someone with the role finance can answer this.",
     ],
     ["those who have one of its roles", { for_any: [{ user: "ben" }, { role: "ops" }] }, undefined],
     [
@@ -324,5 +336,14 @@ describe("who may answer", () => {
   ])("%s", (_title, fields, reason) => {
     const known = { name: "ada", roles: ["ops"] };
     expect(whyNot(item(fields), { name: "ada", rights: ["see", "answer"], known })).toBe(reason);
+  });
+
+  test("no one decides for a role while no people are known, unless the owner decides alone", () => {
+    const asked = item({ for_any: [{ role: "finance" }] });
+    const owner = { name: "ada", rights: ["see", "answer"], no_people: true } as const;
+    const reason =
+      /only someone with the role finance can answer this, and no people are known\. .*jp serve people add .*people\.owner_alone true/u;
+    expect(whyNot(asked, owner)).toMatch(reason);
+    expect(whyNot(asked, { ...owner, owner_alone: true })).toBeUndefined();
   });
 });

@@ -1,17 +1,22 @@
 /** What a person has typed and chosen so far, and the answer that it makes. Pure: the fields draw it. */
 import {
+  describeWaysOut,
   describeWhom,
+  explainRefusal,
+  findStranger,
+  findTimestamp,
   type ForWhom,
   identify,
   isForSome,
-  mayDecide,
+  type KnownPerson,
   parseTerms,
   type Reply,
+  takesNote,
 } from "../../conversation/index.ts";
 import { describeOptions, verbatimProse } from "../../render/index.ts";
 import { explainMisfit, type SelectType } from "../../tool/index.ts";
 import { isJsonObject, type Json } from "../../util/index.ts";
-import type { DeskUser, Right } from "../wire.ts";
+import type { DeskUser, KnownJson, Right } from "../wire.ts";
 import { drawing, type Item } from "./item.ts";
 
 /** The state of the fields of one question. Fields of other types than the question's stay empty. */
@@ -68,7 +73,7 @@ export function toReply(item: Item, draft: Draft): DraftResult {
   if (answer === undefined) return { type: "incomplete", problem: MISSING[answerType.type] };
   const misfit = explainMisfit(answerType, answer);
   if (misfit !== undefined) return { type: "incomplete", problem: `Invalid answer: ${misfit}.` };
-  const note = allowsNote(item) ? draft.note.trim() : "";
+  const note = allowsNote(item, draft) ? draft.note.trim() : "";
   const isEdited =
     item.kind === "delivery" &&
     answer === true &&
@@ -150,23 +155,24 @@ function describeValue(item: Item, { truth, chosen, isOther, other, text }: Draf
   }
 }
 
-/** A denied permission or delivery may have a reason, which is its note. */
-export function allowsNote({ kind, question, acts }: Item): boolean {
-  if (kind !== "question") return kind !== "in_doubt";
-  return question.allowsNote === true || (acts && question.answerType.type === "boolean");
+/** Whether the answer so far takes a note. A no always does, so that the field is there before anything is chosen. */
+export function allowsNote(item: Item, draft: Draft): boolean {
+  const { question, kind, takes } = item;
+  const answer = answerOf(item, draft) ?? false;
+  const isNegative = kind === "in_doubt" ? answer === "skip" : answer === false;
+  const hasNo = question.answerType.type === "boolean" || kind === "in_doubt";
+  return takesNote({ takes, question }, hasNo && isNegative);
 }
 
 /** Whether the note may be the next message: it says what to do instead. */
 export function canRedirect(item: Item, { truth, note }: Draft): boolean {
   const isNo = item.question.answerType.type === "boolean" && truth === false;
-  return isNo && allowsNote(item) && note.trim() !== "";
+  return isNo && note.trim() !== "";
 }
 
 /** Whether the answer may hold for the rest of the turn. */
-export function canRemember({ kind, question }: Item): boolean {
-  if (kind === "permission") return true;
-  const isSecret = question.answerType.type === "secret";
-  return kind === "question" && !isSecret && question.persistence === "turn";
+export function canRemember({ takes }: Item): boolean {
+  return takes?.turn !== undefined;
 }
 
 /** Whether it can be answered here. A secret reaches only a process that waits for it. */
@@ -181,26 +187,43 @@ export function whyNot(item: Item, me: Me) {
   if (!rights.includes(right)) {
     return `You can read this. To answer it, you need the right “${right}”.`;
   }
-  if (isMine(item, me)) return undefined;
-  return `You can read this, but only ${verbatimProse(describeWhom(whomOfItem(item)))} can answer it.`;
+  const stranger = strangerIn(item, me);
+  if (stranger === undefined) return undefined;
+  const whom = whomOfItem(item);
+  const wayOut = stranger === "no_people" ? ` ${describeWaysOut(whom)}` : "";
+  return `You can read this, but ${verbatimProse(explainRefusal(stranger, whom))}.${wayOut}`;
 }
 
-type Me = Pick<DeskUser, "name" | "rights" | "known" | "decides_all">;
+type Me = Pick<DeskUser, "name" | "rights" | "known" | "no_people" | "owner_alone">;
 
 /** Whether the person is one of those whom it is for, whatever their rights. */
-export function isMine(item: Item, { name, known, decides_all: decidesAll }: Me): boolean {
-  const whom = whomOfItem(item);
-  // Anyone else, so that there are people.
-  const person = known && { ...known, standsInFor: known.stands_in_for };
-  const people = decidesAll === true ? [] : [person ?? { name: "", roles: [] }];
-  const directory = { list: () => people, findHere: () => person };
-  const claimant = { channel: "desk", name: known?.name ?? name, auth: "token" } as const;
-  const named = mayDecide(whom, { name });
-  return named || mayDecide(whom, identify(whom, claimant, directory));
+export function isMine(item: Item, me: Me): boolean {
+  return strangerIn(item, me) === undefined;
 }
 
-function whomOfItem({ for: person, for_any: forAny, terms }: Item): ForWhom {
-  return { for: person, forAny, ...(terms !== undefined && { terms: parseTerms(terms) }) };
+/** As the server would judge it, from what it says of who is calling. */
+function strangerIn(item: Item, { name, known, no_people: hasNone, owner_alone: alone }: Me) {
+  const whom = { ...whomOfItem(item), askedAt: findTimestamp(item.asked_at) };
+  const person = known && toKnown(known);
+  // Someone else, so that there are people.
+  const list = hasNone === true ? [] : [person ?? { name: "", roles: [] }];
+  const people = { list, here: person, ownerAlone: alone === true };
+  const auth = known?.is_owner === true || hasNone === true ? "os_user" : "token";
+  const claimant = { channel: "desk", name: known?.name ?? name, auth } as const;
+  return findStranger(whom, identify(whom, claimant, people), people);
+}
+
+function toKnown({ stands_in_for: standsInFor, confirmed, ...rest }: KnownJson): KnownPerson {
+  return {
+    ...rest,
+    standsInFor,
+    confirmed: confirmed === false ? false : findTimestamp(confirmed),
+  };
+}
+
+function whomOfItem({ for: person, for_any: forAny, terms, person_ids: personIds }: Item): ForWhom {
+  const parsed = terms !== undefined && { terms: parseTerms(terms) };
+  return { for: person, forAny, personIds, ...parsed };
 }
 
 /** Undefined if anyone may decide. */

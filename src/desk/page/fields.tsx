@@ -47,7 +47,7 @@ export function AnswerFields(props: FieldProps): VNode {
 export function ExtraFields({ item, name, draft, onDraft }: FieldProps): VNode {
   return (
     <>
-      {allowsNote(item) && (
+      {allowsNote(item, draft) && (
         <Area
           id={`${name}-note`}
           label={item.kind === "question" ? "Note (optional)" : "Reason (optional)"}
@@ -79,7 +79,7 @@ export function ExtraFields({ item, name, draft, onDraft }: FieldProps): VNode {
           />
           <span>
             {item.kind === "permission"
-              ? "Apply to every call of this tool in this turn"
+              ? "Apply to calls of this tool in this turn that can do no more"
               : "Remember this answer for the rest of the turn"}
             {item.question.rememberAs !== undefined && (
               <>

@@ -85,8 +85,7 @@ export function AnswerForm({ items, heading, onLate }: AnswerFormProps): VNode {
 
 /** Said before someone approves. */
 function SigningHint({ items }: Pick<AnswerFormProps, "items">): VNode | null {
-  const { me } = useDesk();
-  if (!items.some((item) => isSigned(item, me))) return null;
+  if (!items.some(isSigned)) return null;
   return <p class="hint">A yes is signed with your passkey.</p>;
 }
 
@@ -267,7 +266,7 @@ async function sendAll(
     if (result.type === "incomplete") continue;
     const { answer, ...extras } = result.reply;
     try {
-      const signature = isSigned(item, me)
+      const signature = isSigned(item)
         ? await signAnswer(client, { item, answer, ...extras })
         : undefined;
       const outcome = await client.answer(item, answer, {

@@ -1,5 +1,10 @@
 /** A decision as the page works with it: the JSON of the API, with its question parsed. */
-import { findTimestamp, timestampToMilliseconds } from "../../conversation/index.ts";
+import {
+  findTimestamp,
+  type InquiryOutcome,
+  timestampToMilliseconds,
+  withEscalation,
+} from "../../conversation/index.ts";
 import { verbatim, verbatimProse } from "../../render/index.ts";
 import { type InquiryQuestion, parseInquiryQuestion } from "../../tool/index.ts";
 import { isJsonObject, type Json, type JsonObject, shapeOf } from "../../util/index.ts";
@@ -9,17 +14,33 @@ import type { DeciderJson, DecisionJson, InquiryAddress, OutcomeJson } from "../
 export interface Item extends Omit<DecisionJson, "question"> {
   /** The same for the same decision, also after it was made. */
   readonly key: string;
+  /** With what a model said about it, if one was asked first. */
   readonly question: InquiryQuestion;
 }
 
 /** Undefined if the question is of a type that this version of the page does not know. */
 export function readItem(json: DecisionJson): Item | undefined {
   try {
-    const question = parseInquiryQuestion(shapeOf({ ...json.question }));
+    const asked = parseInquiryQuestion(shapeOf({ ...json.question }));
+    const question = withEscalation(asked, json.escalation && toOutcome(json.escalation));
     return { ...json, key: keyOf(json), question };
   } catch {
     return undefined;
   }
+}
+
+function toOutcome({ outcome, answer = null, reason = "", ...more }: OutcomeJson): InquiryOutcome {
+  const { answer_reason: answerReason, problem, answered_by: { model } = {} } = more;
+  if (outcome !== "answered") {
+    const code = reason === "timed_out" ? reason : { unknown: reason };
+    return { outcome: "cancelled", reason: code, ...(problem !== undefined && { problem }) };
+  }
+  return {
+    outcome,
+    answer,
+    ...(answerReason !== undefined && { answerReason }),
+    ...(model !== undefined && { answeredBy: { kind: "assistant", model } }),
+  };
 }
 
 /** Identifies a decision among those of all workspaces. */

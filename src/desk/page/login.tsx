@@ -5,10 +5,12 @@ import { Notice, Title } from "./parts.tsx";
 
 interface LoginProps {
   readonly problem?: string | undefined;
+  /** Whether the page was opened with a link that lets a person add a passkey. */
+  readonly hasLink: boolean;
   readonly onLogin: (token: string) => Promise<void>;
 }
 
-export function Login({ problem, onLogin }: LoginProps): VNode {
+export function Login({ problem, hasLink, onLogin }: LoginProps): VNode {
   const [token, setToken] = useState("");
   const [isBusy, setIsBusy] = useState(false);
   const submit = async (event: Event) => {
@@ -23,6 +25,7 @@ export function Login({ problem, onLogin }: LoginProps): VNode {
     <main class="login" id="content">
       <Title>jp desk</Title>
       {problem !== undefined && <Notice>{problem}</Notice>}
+      {hasLink && <p>Log in with your own token to add a passkey.</p>}
       <form onSubmit={(event) => void submit(event)}>
         <label for="token">Your personal token</label>
         <input

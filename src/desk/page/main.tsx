@@ -6,6 +6,7 @@
  */
 import { render } from "preact";
 import { App } from "./app.tsx";
+import { watchBuild } from "./build.ts";
 import { browserKeys } from "./page-key.ts";
 import { PageSession } from "./page-session.ts";
 import { pageClock } from "./session.ts";
@@ -14,9 +15,14 @@ import { rememberWrapping } from "./wrapping.ts";
 const root = document.querySelector("#app");
 if (root !== null) {
   const url = new URL(".", location.href).href;
+  const build = document.querySelector<HTMLMetaElement>('meta[name="jp-build"]');
   const session = new PageSession({
     url,
-    fetch: fetch.bind(window),
+    fetch: watchBuild(fetch.bind(window), {
+      own: build?.content,
+      storage: sessionStorage,
+      reload: () => location.reload(),
+    }),
     clock: pageClock,
     keys: browserKeys,
   });

@@ -1,12 +1,11 @@
-/** Passkeys in the browser: adding one, and signing an answer with one. One gesture each. */
+/** Passkeys in the browser: adding and removing one, and signing an answer with one. One gesture each, and one more to allow a change. */
 import type { Json } from "../../util/index.ts";
-import type { AnswerExtras, AnswerSignature, DeskClient } from "../client.ts";
-import type { DeskUser } from "../wire.ts";
+import type { AnswerExtras, AnswerSignature, DeskClient, SigningJson } from "../client.ts";
 import type { Item } from "./item.ts";
 
 /** Whether a yes to it has to be signed. The server checks it too. */
-export function isSigned({ terms }: Item, me: Pick<DeskUser, "decides_all">): boolean {
-  return terms?.proof === "signed" && me.decides_all !== true;
+export function isSigned({ terms }: Item): boolean {
+  return terms?.proof === "signed";
 }
 
 /** Undefined if it needs none. Throws what the server refuses with, and an `Error` if the person does not sign. */
@@ -15,7 +14,11 @@ export async function signAnswer(
   { item, answer, content }: { readonly item: Item; readonly answer: Json } & AnswerExtras,
 ): Promise<AnswerSignature | undefined> {
   if (answer === false || (item.kind === "in_doubt" && answer === "skip")) return undefined;
-  const { nonce, challenge, rp_id, credentials } = await client.signing(item, answer, content);
+  return sign(await client.signing(item, answer, content));
+}
+
+async function sign(request: SigningJson): Promise<AnswerSignature> {
+  const { nonce, challenge, rp_id, credentials } = request;
   const publicKey: PublicKeyCredentialRequestOptions = {
     challenge: toBytes(challenge),
     rpId: rp_id,
@@ -38,9 +41,19 @@ export async function signAnswer(
   };
 }
 
+interface AddOptions {
+  /** The code of a link, which allows it in place of another passkey. */
+  readonly link?: string | undefined;
+  /** The id of a passkey that is removed at the same time. */
+  readonly replaces?: string;
+}
+
 /** Throws as `signAnswer` does. */
-export async function addPasskey(client: DeskClient): Promise<void> {
-  const { challenge, rp_id, name, known } = await client.startPasskey();
+export async function addPasskey(
+  client: DeskClient,
+  { link, replaces }: AddOptions,
+): Promise<void> {
+  const { challenge, rp_id, name, known } = await client.startPasskey(link);
   const publicKey: PublicKeyCredentialCreationOptions = {
     challenge: toBytes(challenge),
     rp: { id: rp_id, name: "jp desk" },
@@ -52,13 +65,20 @@ export async function addPasskey(client: DeskClient): Promise<void> {
   };
   const credential = await ask(() => navigator.credentials.create({ publicKey }));
   const response = credential.response as AuthenticatorAttestationResponse; // Those of `create` have one.
-  await client.addPasskey({
+  const toSign = await client.addPasskey({
     challenge,
     id: credential.id,
     client_data: toText(response.clientDataJSON),
     attestation: toText(response.attestationObject),
     transports: response.getTransports(),
+    ...(replaces !== undefined && { replaces }),
   });
+  if (toSign !== undefined) await client.signPasskeyChange(await sign(toSign));
+}
+
+/** Throws as `signAnswer` does. */
+export async function removePasskey(client: DeskClient, id: string): Promise<void> {
+  await client.signPasskeyChange(await sign(await client.removePasskey(id)));
 }
 
 /** Browsers do not say which it was. */

@@ -35,6 +35,12 @@ export function loginCode(fragment: string): string | undefined {
   return code === undefined ? undefined : decode(code);
 }
 
+/** The code of a link that lets a person add a passkey. Undefined if the fragment is no such link. */
+export function passkeyCode(fragment: string): string | undefined {
+  const code = /^#\/?passkey=(.+)$/.exec(fragment)?.[1];
+  return code === undefined ? undefined : decode(code);
+}
+
 /** The address that logs in another browser. */
 export function loginLink(page: string, code: string): string {
   const url = new URL(page);

@@ -6,6 +6,7 @@ import {
   isOther,
   type Outcome,
   type Question,
+  textQuestion,
   type ToolCall,
 } from "../../tool/index.ts";
 import type { Json, JsonObject } from "../../util/index.ts";
@@ -107,6 +108,10 @@ const askUser: Tool = {
   description: DESCRIPTION,
   parameters: toParametersSchema(PARAMETERS),
   isIdempotent: true,
+  // Only their ids are known before a call.
+  questions: Object.fromEntries(
+    ["answer", ...MORE_IDS].map((id) => [id, textQuestion(id, "A question of the assistant.")]),
+  ),
   inquirySource: () => ({ source: "assistant" }),
   execute: async (call) => ask(call),
 };

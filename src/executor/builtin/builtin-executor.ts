@@ -35,6 +35,14 @@ export interface ShippedTool {
   readonly describeCall?: (args: JsonObject, options: DescribeOptions) => Promise<CallSource>;
 }
 
+/** The ids of all questions that it asks. A tool of jp that declares none asks none; one of a program may ask any. */
+export function declaredIds({
+  tool: { questions },
+  isOwn,
+}: Pick<ShippedTool, "tool" | "isOwn">): readonly string[] | undefined {
+  return questions === undefined && isOwn === true ? undefined : Object.keys(questions ?? {});
+}
+
 /** What a call would run, and how it is confined, if it runs a command. */
 export type CallSource = Omit<ToolSource, "origin" | "identity"> & Confinement;
 

@@ -57,7 +57,7 @@ interface AskedRound {
 }
 
 /** Cancels calls whose caller neither continues nor gives up. */
-const abandoned = new FinalizationRegistry<ServerCall>((call) => call.cancel("cancel"));
+const abandoned = new FinalizationRegistry<ServerCall>((call) => call.cancel());
 
 export function createMcpExecutor(options: McpExecutorOptions): Executor {
   const { server, tool, name, timeoutMs, caller } = options;
@@ -84,7 +84,7 @@ export function createMcpExecutor(options: McpExecutorOptions): Executor {
         return await runAttempt(options, state, request);
       } catch (error) {
         if (request.signal.aborted) return { type: "cancelled" };
-        state.call.cancel("cancel"); // A bug in jp.
+        state.call.cancel(); // A bug in jp.
         if (isNotLoaded(error)) throw error;
         return { type: "error", content: messageOf(error) };
       }
@@ -199,14 +199,14 @@ function toNeedsInput(
     question,
     ...(more.length > 0 && { more }),
     source: sourceOf(name),
-    onUnanswered: (reason) => call.cancel(reason === "cancelled" ? "cancel" : "decline"),
+    onUnanswered: () => call.cancel(),
   };
 }
 
 function toRefusal(server: McpServer, tool: RemoteTool, { reason, key }: Refusal): QuestionRefusal {
   const content =
     `The MCP server "${server.name}" did not run "${tool.name}": it asked ${reason}, which was ` +
-    "declined. Do not retry this tool call in this turn.";
+    "refused. Do not retry this tool call in this turn.";
   const hint =
     key === undefined
       ? ""

@@ -60,7 +60,7 @@ export interface RoundRules {
 const BY_CONFIG = { model: "config", isCutOff: false };
 
 type ParsedRequest = Elicitation | { readonly type: "sampling"; readonly prompt: ModelPrompt };
-type Given = Pick<AttemptRequest, "answers" | "replies">;
+type Given = Pick<AttemptRequest, "answers" | "personAnswers" | "replies">;
 /** Questions whose answers were not valid. */
 type Again = { readonly again: readonly Question[] };
 
@@ -191,8 +191,12 @@ async function fill(request: RoundRequest, given: Given): Promise<InputResponse 
   switch (request.type) {
     case "form":
       return fillForm(request, given);
-    case "consent":
-      return given.answers[request.question.id] === true ? request.accepted : { action: "decline" };
+    case "consent": {
+      const { id } = request.question;
+      if (given.answers[id] === true) return request.accepted;
+      // Only a person declines. A no from config says nothing about what a person wants.
+      return { action: given.personAnswers?.includes(id) === true ? "decline" : "cancel" };
+    }
     case "sampling": {
       const { id } = request.question;
       const { model, isCutOff } = given.replies?.[id] ?? BY_CONFIG;

@@ -1,5 +1,6 @@
 import {
   appendFileSync,
+  cpSync,
   existsSync,
   readdirSync,
   readFileSync,
@@ -12,8 +13,9 @@ import {
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { type ChainLine, commitTo, hashLink, parseChainLine } from "../../conversation/index.ts";
-import { answered, attemptStart, inquiry } from "../../conversation/events.fixture.ts";
+import { answered, attemptStart, inquiry, permission } from "../../conversation/events.fixture.ts";
 import { answerBy, REST, WAITING } from "../open-question.fixture.ts";
+import { readOwnRuns } from "./read-chain.ts";
 import { type TemporaryWorkspace, temporaryWorkspace } from "../temporary-workspace.fixture.ts";
 
 function chainIn({ live }: TemporaryWorkspace): string {
@@ -158,6 +160,19 @@ describe("the chain of a conversation", () => {
     ]);
   });
 
+  test("has the choices of answers, however many links of the turn are between", async () => {
+    const workspace = temporaryWorkspace();
+    const long = { ...permission("b"), tool: "t".repeat(1000) };
+    {
+      await using writer = await workspace.conversations.create({});
+      await writer.append(...WAITING, ...Array.from({ length: 300 }, () => long));
+    }
+    await goOn(workspace);
+    const links = linesOf(workspace).map(({ link }) => link.json);
+    expect(statSync(chainIn(workspace)).size).toBeGreaterThan(256 * 1024);
+    expect(links.find(({ type }) => type === "inquiry_response")).toHaveProperty("choice");
+  });
+
   test("that cannot be written does not keep the record from being written", async () => {
     const workspace = await waiting();
     rmSync(chainIn(workspace));
@@ -222,10 +237,39 @@ describe("the log of heads", () => {
     await workspace.conversations.remove(id);
     const of = { conversation: id, workspace: workspace.root };
     expect(headsIn(workspace)).toEqual([
-      { ...of, length: 2, head: hashLink(first.link) },
-      { ...of, length: 4, head: hashLink(last.link) },
+      { ...of, from: 1, length: 2, head: hashLink(first.link) },
+      { ...of, from: 2, length: 4, head: hashLink(last.link) },
       { ...of, length: 4, head: hashLink(last.link), removed: true },
     ]);
+  });
+
+  test("counts only links added here, not those that came with the record or were rebuilt from it", async () => {
+    const clones = [await waiting(), await waiting()].map((original) => {
+      const clone = temporaryWorkspace();
+      cpSync(original.live, clone.live, { recursive: true });
+      return clone;
+    });
+    const [whole, unchained] = clones as [TemporaryWorkspace, TemporaryWorkspace];
+    rmSync(chainIn(unchained));
+    for (const clone of clones) await goOn(clone);
+    const added = clones.map(({ environment, root }) =>
+      [...readOwnRuns(environment, root).values()].flat(),
+    );
+    expect(kindsOf(whole).slice(2)).toEqual(["inquiry_response", "tool_call_response"]);
+    expect(kindsOf(unchained).slice(3)).toEqual(["inquiry_response", "tool_call_response"]);
+    expect(added).toMatchObject([[{ from: 2, length: 4 }], [{ from: 3, length: 5 }]]);
+  });
+
+  test("has the links added for one folder, and not those for a clone of it with the same data folder", async () => {
+    const workspace = await waiting();
+    const clone = temporaryWorkspace({ data: workspace.data });
+    cpSync(workspace.live, clone.live, { recursive: true });
+    await goOn(clone);
+    const { environment } = workspace;
+    const lengths = [workspace, clone].map(({ root }) =>
+      [...readOwnRuns(environment, root).values()].flat().map(({ length }) => length),
+    );
+    expect(lengths).toEqual([[2], [4]]);
   });
 
   test("is not written to by whoever decides nothing", async () => {

@@ -10,14 +10,15 @@ import {
   chainLineToText,
   type ConversationId,
   hashLink,
+  type OwnRun,
   type StreamEntry,
 } from "../../conversation/index.ts";
 import { systemErrorCode } from "../../util/index.ts";
-import { ChainGrowth, type ChainHead, type ChainTail, findChainLine } from "../chain-growth.ts";
+import { ChainGrowth, type ChainTail, findChainLine } from "../chain-growth.ts";
 import { CHAIN } from "./conversation-folders.ts";
 import { openRecord, openToAppend } from "./safe-open.ts";
 
-/** More than the links of any turn that a process can have left half-written. */
+/** The links of most turns. */
 const TAIL_BYTES = 256 * 1024;
 
 /** Appends to the chain of a conversation that its caller has locked. */
@@ -68,7 +69,7 @@ export class ChainFile {
   }
 
   #open(before: readonly StreamEntry[]): ChainGrowth {
-    const tail = readTail(this.#file);
+    const tail = readTail(this.#file, before.length);
     const last = tail.lines.at(-1)?.link;
     this.#noted = last === undefined ? "" : hashLink(last);
     return new ChainGrowth(this.#id, tail, before);
@@ -100,27 +101,36 @@ export function noteRemoved(
   noteHead(log, { id, workspace, ...head });
 }
 
-/** What the chain of a conversation has grown to, or had when it was removed. */
-export interface HeadToNote extends ChainHead {
+/** What the chain of a conversation has grown to, or had when the conversation was removed. */
+export interface HeadToNote extends Omit<OwnRun, "from"> {
   readonly id: ConversationId;
   readonly workspace: string | undefined;
+  /** See `NotedHead`. */
+  readonly folder?: string | undefined;
+  /** Absent if nothing was added. */
+  readonly from?: number;
   readonly isRemoved?: boolean;
 }
 
 /** Adds a line to the log of heads. Throws system errors. */
-export function noteHead(
-  log: string,
-  { id, workspace, head, length, isRemoved }: HeadToNote,
-): void {
-  const of = { conversation: id, ...(workspace !== undefined && { workspace }) };
-  const line = { ...of, length, head, ...(isRemoved === true && { removed: true }) };
+export function noteHead(log: string, { id, isRemoved = false, ...noted }: HeadToNote): void {
+  const { workspace, folder, from, length, head, except } = noted;
+  const of = { conversation: id, workspace, folder };
+  const line = { ...of, from, length, head, except, removed: isRemoved || undefined };
   appendText(log, `${JSON.stringify(line)}\n`, { mode: OWNER_FILE });
 }
 
-/** Only the end of a long chain. */
-function readTail(file: string): ChainTail {
-  const text = findEnd(file);
-  if (text === undefined) return { lines: [], isTorn: false };
+/** Only the end of a long chain: `count` lines, or more. */
+function readTail(file: string, count = 1): ChainTail {
+  const end = findEnd(file, TAIL_BYTES);
+  if (end === undefined) return { lines: [], isTorn: false };
+  const tail = parseTail(end.text);
+  return end.isAll || tail.lines.length >= count
+    ? tail
+    : parseTail(findEnd(file, Number.POSITIVE_INFINITY)?.text ?? "");
+}
+
+function parseTail(text: string): ChainTail {
   const lines: ChainLine[] = [];
   let isTorn = !text.endsWith("\n") && text !== "";
   for (const line of text.split("\n")) {
@@ -136,7 +146,10 @@ function readTail(file: string): ChainTail {
   return { lines, isTorn };
 }
 
-function findEnd(file: string): string | undefined {
+function findEnd(
+  file: string,
+  maxBytes: number,
+): { readonly text: string; readonly isAll: boolean } | undefined {
   let descriptor: number;
   try {
     descriptor = openRecord(file);
@@ -146,9 +159,9 @@ function findEnd(file: string): string | undefined {
   }
   try {
     const { size } = fstatSync(descriptor);
-    const bytes = Buffer.alloc(Math.min(size, TAIL_BYTES));
+    const bytes = Buffer.alloc(Math.min(size, maxBytes));
     const length = readSync(descriptor, bytes, 0, bytes.length, size - bytes.length);
-    return bytes.toString("utf8", 0, length);
+    return { text: bytes.toString("utf8", 0, length), isAll: bytes.length === size };
   } finally {
     closeSync(descriptor);
   }

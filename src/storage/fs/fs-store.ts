@@ -74,7 +74,7 @@ import { fileIdCreatedAt, fileIdCreation, folderName, isFileId } from "./file-id
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
 import { FsConversationWriter, type FsWriterParts, loadChainFile } from "./fs-writer.ts";
 import { findLastTurns, findRecordEnd } from "./last-turns.ts";
-import { Offers } from "./offers.ts";
+import { FileOffers } from "./offers.ts";
 import {
   findOwnTurn,
   findWorkspaceOfTurn,
@@ -490,7 +490,7 @@ export class FsConversationStore implements ConversationStore, PortableStore {
   }
 
   async #offer(id: ConversationId, offered: OfferedAnswer): Promise<Offer> {
-    return new Offers(await this.context.ensurePlace(id)).place(offered);
+    return new FileOffers(await this.context.ensurePlace(id)).place(offered);
   }
 
   async #deliver(

@@ -19,7 +19,7 @@ import { renameFolder } from "./durable.ts";
 import { EventFile, type LoadedEvents, type OpenedEvents, type OpenFile } from "./event-file.ts";
 import { loadSecretSockets } from "./load-secret-sockets.ts";
 import type { ConversationLock } from "./lock.ts";
-import { Offers } from "./offers.ts";
+import { FileOffers } from "./offers.ts";
 import { findCopy, TurnMarker, turnToText } from "./open-turns.ts";
 import { keepRecent } from "./recent-records.ts";
 import { RecordStream } from "./record-stream.ts";
@@ -202,7 +202,7 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
 
   onAnswer(listener: AnswerListener): Disposable {
     this.assertHeld();
-    const listening = new Offers(this.#place).listen(async (offered) => {
+    const listening = new FileOffers(this.#place).listen(async (offered) => {
       // Others can read a question before it is synced, and may have answered it by then.
       await this.#lastAppend;
       return listener(offered);

@@ -26,6 +26,7 @@ import {
   type AnswerProblem,
   type ConversationId,
   type OfferedAnswer,
+  refuse,
 } from "../../conversation/index.ts";
 import { messageOf, parseJson, systemErrorCode } from "../../util/index.ts";
 import type { Offer } from "../answering.ts";
@@ -56,7 +57,7 @@ const LOCK_POLL_MS = 50;
 const MAX_UNREAD_MS = 60_000;
 
 /** The offers for one conversation. */
-export class Offers {
+export class FileOffers {
   readonly #folder: string;
   readonly #id: ConversationId;
   readonly #workspace: string | undefined;
@@ -69,7 +70,7 @@ export class Offers {
 
   /** Throws `write_failed`. */
   place(offered: OfferedAnswer): Offer {
-    const offer = new PlacedOffer(this.#folder, `${this.#id}.${crypto.randomUUID()}`);
+    const offer = new OfferFiles(this.#folder, `${this.#id}.${crypto.randomUUID()}`);
     try {
       makePrivateFolder(this.#folder);
       const json = offeredToJson(offered, this.#workspace);
@@ -91,7 +92,7 @@ export class Offers {
         const key = name.replace(/\.\w+\.json$/, "");
         if (seen.has(key)) continue;
         seen.add(key);
-        void handle(new PlacedOffer(this.#folder, key), this.#workspace, listener);
+        void handle(new OfferFiles(this.#folder, key), this.#workspace, listener);
       }
     };
     makePrivateFolder(this.#folder);
@@ -118,11 +119,11 @@ export class Offers {
 
 /** An offer, for the process that made it. */
 class WatchedOffer implements Offer {
-  readonly #offer: PlacedOffer;
+  readonly #offer: OfferFiles;
   readonly #watching: Disposable;
   #changed = Promise.withResolvers<void>();
 
-  constructor(folder: string, offer: PlacedOffer) {
+  constructor(folder: string, offer: OfferFiles) {
     this.#offer = offer;
     this.#watching = watchFolder(folder, () => this.#changed.resolve(), { pollMs: LOCK_POLL_MS });
   }
@@ -132,7 +133,7 @@ class WatchedOffer implements Offer {
     this.#changed = Promise.withResolvers();
   }
 
-  async findRefusal(): Promise<string | AnswerProblem | undefined> {
+  async findRefusal(): Promise<AnswerProblem | undefined> {
     return this.#offer.findRefusal();
   }
 
@@ -152,7 +153,7 @@ class WatchedOffer implements Offer {
 }
 
 /** The files of an offer. */
-class PlacedOffer {
+class OfferFiles {
   readonly #folder: string;
   readonly #name: string;
 
@@ -190,7 +191,7 @@ class PlacedOffer {
     remove(this.file("claimed"));
   }
 
-  findRefusal(): string | AnswerProblem | undefined {
+  findRefusal(): AnswerProblem | undefined {
     try {
       return parseRefusal(parseJson(readRegularFile(this.file("refused")).toString("utf8")));
     } catch {
@@ -201,7 +202,7 @@ class PlacedOffer {
 
 /** Never throws: whoever offered it finds out from the record, or once the lock is free. */
 async function handle(
-  offer: PlacedOffer,
+  offer: OfferFiles,
   workspace: string | undefined,
   listener: AnswerListener,
 ): Promise<void> {
@@ -219,11 +220,11 @@ async function handle(
   }
 }
 
-function readOrRefuse(offer: PlacedOffer): ReceivedOffer | undefined {
+function readOrRefuse(offer: OfferFiles): ReceivedOffer | undefined {
   try {
     return offer.read();
   } catch (error) {
-    offer.refuse({ type: "refused", reason: `it cannot be read: ${messageOf(error)}` });
+    offer.refuse(refuse({ code: "unreadable", problem: `it cannot be read: ${messageOf(error)}` }));
     return undefined;
   }
 }

@@ -1,9 +1,10 @@
 /** Reads the chain of a conversation's decisions, and the log of heads, for export and reports. `chain-file.ts` writes them. */
-import { closeSync, readSync } from "node:fs";
+import { closeSync, readSync, realpathSync } from "node:fs";
 import path from "node:path";
-import { type ChainLine, parseChainLine } from "../../conversation/index.ts";
+import { type ChainLine, type OwnRun, parseChainLine } from "../../conversation/index.ts";
 import { LineReader } from "../../process/index.ts";
 import {
+  arrayField,
   integerField,
   messageOf,
   optionalBoolean,
@@ -31,13 +32,14 @@ export function* readChain(folder: string): Generator<readonly (ChainLine | Chai
 }
 
 /** What the chain of a conversation had grown to. A line of the log of heads. */
-export interface NotedHead {
+export interface NotedHead extends Omit<OwnRun, "from"> {
   readonly conversation: string;
-  readonly length: number;
-  /** The digest of the last link. */
-  readonly head: string;
-  /** The real path of the workspace then. */
+  /** The real path of the workspace then, or its name in a database. */
   readonly workspace?: string;
+  /** The real path of the workspace, if its conversations are in a database. */
+  readonly folder?: string;
+  /** Absent if this machine has added no links, or an older version of jp has. */
+  readonly from?: number;
   /** The conversation was then removed. */
   readonly isRemoved: boolean;
 }
@@ -48,15 +50,38 @@ export function readHeads(environment: UserEnvironment): readonly NotedHead[] {
   return [...readLines(file)].flat().flatMap(({ text }) => findHead(text) ?? []);
 }
 
+/**
+ * The links that this machine has added to chains for one folder, by conversation. Those for another folder are left out: a clone
+ * may have the same conversations, and other files under the same names. Throws `read_failed`.
+ */
+export function readOwnRuns(
+  environment: UserEnvironment,
+  root: string,
+): ReadonlyMap<string, readonly OwnRun[]> {
+  const real = realpathSync(root);
+  const runs = readHeads(environment).flatMap(({ from, ...head }) => {
+    const isHere = (head.folder ?? head.workspace) === real;
+    return isHere && from !== undefined ? [{ ...head, from }] : [];
+  });
+  return Map.groupBy(runs, ({ conversation }) => conversation);
+}
+
 function findHead(text: string): NotedHead | undefined {
   try {
     const shape = shapeOf(parseJson(text));
-    const workspace = optionalString(shape, "workspace");
+    const [workspace, folder] = [
+      optionalString(shape, "workspace"),
+      optionalString(shape, "folder"),
+    ];
+    const { from, except } = shape.value;
     return {
       conversation: stringField(shape, "conversation"),
       length: integerField(shape, "length"),
       head: stringField(shape, "head"),
       ...(workspace !== undefined && { workspace }),
+      ...(folder !== undefined && { folder }),
+      ...(from !== undefined && { from: integerField(shape, "from") }),
+      ...(except !== undefined && { except: arrayField(shape, "except").map(Number) }),
       isRemoved: optionalBoolean(shape, "removed") === true,
     };
   } catch {

@@ -27,11 +27,17 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { type ConversationId, SecretAnswer } from "../../conversation/index.ts";
+import { type ConversationId, refuse, SecretAnswer } from "../../conversation/index.ts";
 import { findJson, isJsonObject, type JsonObject, parseJson } from "../../util/index.ts";
 import type { SecretDelivery, SecretOffer } from "../answering.ts";
 import type { AnswerListener, AnswerResult } from "../port.ts";
-import { offeredToJson, parseOffered, type ReceivedOffer, refusalOf } from "../offered.ts";
+import {
+  offeredToJson,
+  parseOffered,
+  parseRefusal,
+  type ReceivedOffer,
+  refusalOf,
+} from "../offered.ts";
 import { readRegularFile } from "./safe-open.ts";
 import type { PrivatePlace } from "./user-data.ts";
 
@@ -83,8 +89,7 @@ export class SecretSockets {
     const { answer, note } = offered.secret.reveal();
     const json = offeredToJson(offered, this.#workspace);
     const line = JSON.stringify({ ...json, secret: answer, note });
-    if (Buffer.byteLength(line) >= MAX_LINE_BYTES)
-      return { type: "refused", reason: "it is too long" };
+    if (Buffer.byteLength(line) >= MAX_LINE_BYTES) return refuse({ code: "too_long" });
     for (const file of this.#addresses()) {
       const found = findSocket(file);
       if (found === undefined) continue;
@@ -184,12 +189,12 @@ async function decide(
   listener: AnswerListener,
 ): Promise<JsonObject> {
   const received = findOffer(line);
-  if (received === undefined) return { type: "refused", reason: "it cannot be read" };
+  if (received === undefined) return { ...refuse({ code: "unreadable" }) };
   const refusal = refusalOf(received, here);
   if (refusal !== undefined) return { ...refusal };
   const { offered } = received;
   const result: AnswerResult | undefined = await listener(offered).catch(() => undefined);
-  if (result?.type === "refused") return { type: "refused", reason: result.reason };
+  if (result?.type === "refused") return { ...result };
   return { type: result?.type === "recorded" ? "recorded" : "undecided" };
 }
 
@@ -239,10 +244,9 @@ async function send(
 function toSecretDelivery(line: string | undefined): SecretDelivery {
   const reply = line === undefined ? undefined : findJson(line);
   if (!isJsonObject(reply)) return { type: "undecided", wasSent: true };
-  const { type, reason, workspace } = reply;
+  const { type } = reply;
   if (type === "recorded") return { type };
-  if (type === "refused" && typeof reason === "string") return { type, reason };
-  if (type === "other_workspace" && typeof workspace === "string") return { type, workspace };
+  if (type === "refused" || type === "other_workspace") return parseRefusal(reply);
   return { type: "undecided", wasSent: false };
 }
 

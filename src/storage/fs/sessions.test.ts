@@ -121,23 +121,6 @@ test("without a session there is no history, and activating fails", async () => 
   });
 });
 
-test("what any terminal session has visited is known to all of them, and unreadable files have nothing", async () => {
-  const folder = temporaryFolder();
-  const sessionOf = (id: string) =>
-    new FsSessionStore({
-      session: { id, source: { type: "env", key: "JP_SESSION" } },
-      findUserFolder: () => folder,
-      ensureUserFolder: () => Promise.resolve(folder),
-      clock: new FakeClock(START),
-    });
-  const before = await sessionOf("one").visited();
-  await sessionOf("one").activate(FIRST);
-  await sessionOf("two").activate(SECOND);
-  writeFileSync(path.join(folder, "sessions", "three.json"), "{");
-  const after = await sessionOf("four").visited();
-  expect([[...before], [...after].toSorted()]).toEqual([[], [FIRST, SECOND].toSorted()]);
-});
-
 test("a session that cannot be written is an error", async () => {
   const { session, userFolder } = temporaryWorkspace();
   mkdirSync(userFolder, { recursive: true });

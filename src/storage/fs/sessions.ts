@@ -1,5 +1,5 @@
 /** Terminal sessions: which one this process belongs to, and the conversations used in it. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { type ConversationId } from "../../conversation/index.ts";
 import { type Clock, isJsonArray, isJsonObject, type Json } from "../../util/index.ts";
@@ -35,14 +35,6 @@ export class FsSessionStore implements SessionStore {
     return readVisits(await sessionFile(folder, session)).map((visit) => visit.id);
   }
 
-  async visited(): Promise<ReadonlySet<ConversationId>> {
-    const folder = this.#options.findUserFolder();
-    if (folder === undefined) return new Set();
-    const sessions = path.join(folder, SESSIONS);
-    const visits = namesIn(sessions).flatMap((name) => readVisits(path.join(sessions, name)));
-    return new Set(visits.map(({ id }) => id));
-  }
-
   async activate(id: ConversationId): Promise<void> {
     const { session, ensureUserFolder, clock } = this.#options;
     if (session === undefined) throw noSessionError();
@@ -65,15 +57,6 @@ const SESSIONS = "sessions";
 
 async function sessionFile(userFolder: string, session: SessionId): Promise<string> {
   return path.join(userFolder, SESSIONS, `${await sessionKey(session)}.json`);
-}
-
-/** None if there is no such folder. */
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder).filter((name) => name.endsWith(".json"));
-  } catch {
-    return [];
-  }
 }
 
 /** An unreadable file counts as an empty history. */

@@ -158,6 +158,7 @@ function openDatabase(
     pid,
     ensurePrivateFolder: user.ensure,
     headsFile: headsFileIn(user.data),
+    root,
   });
 }
 

@@ -1,5 +1,10 @@
 /** Answers that one process offers to the one that has the conversation open, as rows. See `Offer`. */
-import type { AnswerProblem, ConversationId, OfferedAnswer } from "../../conversation/index.ts";
+import {
+  type AnswerProblem,
+  type ConversationId,
+  type OfferedAnswer,
+  refuse,
+} from "../../conversation/index.ts";
 import { messageOf, parseJson } from "../../util/index.ts";
 import type { Offer } from "../answering.ts";
 import { offeredToJson, parseOffered, parseRefusal, refusalToJson } from "../offered.ts";
@@ -22,7 +27,7 @@ interface OfferRow {
   readonly offered: string;
 }
 
-export class Offers {
+export class TableOffers {
   readonly #database: Database;
   readonly #listening: Listening;
   readonly #place: OfferPlace;
@@ -36,7 +41,7 @@ export class Offers {
   async place(offered: OfferedAnswer): Promise<Offer> {
     const { id, key, workspace } = this.#place;
     await this.#removeUnread();
-    const offer = new PlacedOffer(this.#database, this.#listening, id);
+    const offer = new TableOffer(this.#database, this.#listening, id);
     await this.#database.query({
       text: `with placed as (
           insert into jp.offers (key, conversation, tenant, offered)
@@ -95,9 +100,9 @@ export class Offers {
       // Whoever opens the conversation next may be able to decide.
       await this.#settle(key, "update jp.offers set state = 'offered' where key = $1 returning 1");
     } else if (result.type === "refused" || result.type === "other_workspace") {
-      const refuse =
+      const query =
         "update jp.offers set state = 'refused', refusal = $4 where key = $1 returning 1";
-      await this.#settle(key, refuse, JSON.stringify(refusalToJson(result)));
+      await this.#settle(key, query, JSON.stringify(refusalToJson(result)));
     } else {
       await this.#settle(key, "delete from jp.offers where key = $1 returning 1");
     }
@@ -121,7 +126,7 @@ export class Offers {
   }
 }
 
-class PlacedOffer implements Offer {
+class TableOffer implements Offer {
   readonly key = crypto.randomUUID();
   readonly #database: Database;
   readonly #waiting: Disposable;
@@ -138,7 +143,7 @@ class PlacedOffer implements Offer {
     this.#changed = Promise.withResolvers();
   }
 
-  async findRefusal(): Promise<string | AnswerProblem | undefined> {
+  async findRefusal(): Promise<AnswerProblem | undefined> {
     const [row] = await this.#database.query<{ readonly refusal: string | null }>({
       text: "select refusal from jp.offers where key = $1 and state = 'refused'",
       values: [this.key],
@@ -173,6 +178,6 @@ async function decide(text: string, listener: AnswerListener): Promise<AnswerRes
     const { offered } = parseOffered(parseJson(text));
     return await listener(offered).catch(() => undefined);
   } catch (error) {
-    return { type: "refused", reason: `it cannot be read: ${messageOf(error)}` };
+    return refuse({ code: "unreadable", problem: `it cannot be read: ${messageOf(error)}` });
   }
 }

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { monotonicMs, systemErrorCode } from "../../util/index.ts";
-import type { PeopleTable, PersonRow } from "../workspace-port.ts";
+import type { PeopleChange, PeopleLogRow, PeopleTable, PersonRow } from "../workspace-port.ts";
 import { CHANNEL, type ChannelListener, type Connections } from "./channel.ts";
 import type { Queries } from "./database.ts";
 import { assertVersion } from "./schema.ts";
@@ -80,6 +80,18 @@ export class PeopleRows implements PeopleTable {
     return done;
   }
 
+  async readLog(personId?: string): Promise<readonly string[]> {
+    const { database } = this.#connections;
+    const rows = await this.#explain(
+      database.query<{ readonly entry: string }>({
+        text: `select entry from jp.people_log
+          where tenant = $1 and person_id = coalesce($2, person_id) order by key`,
+        values: [this.#tenant, personId ?? null],
+      }),
+    );
+    return rows.map(({ entry }) => entry);
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
@@ -89,7 +101,7 @@ export class PeopleRows implements PeopleTable {
   }
 
   async #change(change: Change): Promise<void> {
-    let written: readonly PersonRow[] | undefined;
+    let changed: PeopleChange | undefined;
     await this.#explain(
       this.#connections.database.transaction(async (queries, isRepeated) => {
         await queries.query({
@@ -98,12 +110,12 @@ export class PeopleRows implements PeopleTable {
         });
         const before = await this.#select(queries);
         // The first time was committed, and only the word of it was lost.
-        if (isRepeated && written !== undefined && isSame(before, written)) return;
-        written = change(before);
-        if (written !== undefined) await this.#write(queries, written);
+        if (isRepeated && changed !== undefined && isSame(before, changed.people)) return;
+        changed = change(before, await this.#selectRemoved(queries));
+        if (changed !== undefined) await this.#write(queries, changed);
       }),
     );
-    if (written !== undefined) await this.load();
+    if (changed !== undefined) await this.load();
   }
 
   async #loadNext(): Promise<void> {
@@ -152,7 +164,15 @@ export class PeopleRows implements PeopleTable {
     });
   }
 
-  async #write(queries: Queries, people: readonly PersonRow[]): Promise<void> {
+  async #selectRemoved(queries: Queries): Promise<ReadonlySet<string>> {
+    const rows = await queries.query<{ readonly person_id: string }>({
+      text: "select person_id from jp.people_log where tenant = $1 and what = 'person_removed'",
+      values: [this.#tenant],
+    });
+    return new Set(rows.map((row) => row.person_id));
+  }
+
+  async #write(queries: Queries, { people, entry }: PeopleChange): Promise<void> {
     const names = people.map(({ name }) => name);
     await queries.query({
       text: "delete from jp.people where tenant = $1 and name <> all($2::text[])",
@@ -165,7 +185,15 @@ export class PeopleRows implements PeopleTable {
         on conflict (tenant, name) do update set person = excluded.person where p.person <> excluded.person`,
       values: [this.#tenant, names, people.map(({ person }) => person)],
     });
+    if (entry !== undefined) await this.#log(queries, entry);
     await queries.query({ text: `select pg_notify('${CHANNEL}', $1)`, values: [this.#notice] });
+  }
+
+  async #log(queries: Queries, { personId, what, entry }: PeopleLogRow): Promise<void> {
+    await queries.query({
+      text: "insert into jp.people_log (tenant, person_id, what, entry) values ($1, $2, $3, $4)",
+      values: [this.#tenant, personId, what, entry],
+    });
   }
 
   /** Throws `store_not_migrated`, `store_too_new` if that is why it fails. So the usual way takes one statement. */

@@ -2,6 +2,7 @@
  * Stores conversations in PostgreSQL, for programs and teams with more than one machine. Every process with a connection may
  * read, answer and write; leases with growing epochs see to it that one writes at a time. Times are those of the server.
  */
+import { realpathSync } from "node:fs";
 import {
   type AnswerEvent,
   ChainBuilder,
@@ -15,6 +16,7 @@ import {
   hashLink,
   lastTurnOf,
   type OfferedAnswer,
+  type OwnRun,
   StreamEntry,
   type Timestamp,
   timestampFromDate,
@@ -22,7 +24,8 @@ import {
 } from "../../conversation/index.ts";
 import { type Clock, loadModule, systemClock } from "../../util/index.ts";
 import { answerPending, planAnswer, type SecretOffer } from "../answering.ts";
-import { type ChainHead, findChainLine } from "../chain-growth.ts";
+import { findChainLine } from "../chain-growth.ts";
+import type { HeadToNote } from "../fs/chain-file.ts";
 import { lineOrProblem } from "../fs/read-chain.ts";
 import type {
   AnswerOptions,
@@ -87,7 +90,7 @@ import { type Database, type Queries, SERVER_MS } from "./database.ts";
 import { holderOf, isOfThisProcess, LEASE_SECONDS, Leases, newOwner } from "./leases.ts";
 import { grownSql, isBusySql } from "./limits.ts";
 import { Listening, notifySql } from "./listening.ts";
-import { Offers } from "./offers.ts";
+import { TableOffers } from "./offers.ts";
 import {
   appendRows,
   bytesOf,
@@ -251,10 +254,10 @@ export class PostgresStore implements ConversationStore, PortableStore {
     event: AnswerEvent,
     options: AnswerOptions = {},
   ): Promise<AnswerResult> {
-    const { askedAt, signal, secret, keepsOpen = false } = options;
+    const { askedAt, directory, signal, secret, keepsOpen = false } = options;
     signal?.throwIfAborted();
     if (!keepsOpen && secret === undefined) {
-      const offered = { event, ...(askedAt !== undefined && { askedAt }) };
+      const offered = { event, directory, ...(askedAt !== undefined && { askedAt }) };
       const result = await this.#answerClosed(id, offered);
       if (result !== undefined) return result;
     }
@@ -269,7 +272,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
         const { key } = await this.#getRow(id);
         const { key: workspace } = await this.#ensureWorkspace();
         const place = { key, id, workspace };
-        return new Offers(this.#database, this.#listening, place).place(offered);
+        return new TableOffers(this.#database, this.#listening, place).place(offered);
       },
       ...(this.#options.ensurePrivateFolder !== undefined && {
         deliver: async (_id: ConversationId, offered: SecretOffer, aborted?: AbortSignal) =>
@@ -306,7 +309,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
         return this.#database.transaction((queries) => this.#answerRow(queries, place, without));
       });
     // Not before it is committed: a head that no chain has would look like one that was cut off.
-    if (answered?.end !== undefined) await this.#noteHead(id, answered.end);
+    if (answered?.end !== undefined) await this.#noteHead({ id, ...answered.end });
     return answered?.result;
   }
 
@@ -314,7 +317,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     queries: Queries,
     { workspace, id }: { readonly workspace: string | null; readonly id: ConversationId },
     { offered, isRepeated, isSilent = false }: GivenAnswer,
-  ): Promise<{ readonly result: AnswerResult; readonly end?: ChainHead | undefined } | undefined> {
+  ): Promise<{ readonly result: AnswerResult; readonly end?: OwnRun | undefined } | undefined> {
     const [row] = await queries.query<ConversationRow>({
       name: "jp_answer",
       text: `select ${COLUMNS} from jp.conversations c where c.workspace = $1 and c.id = $2 for update`,
@@ -585,7 +588,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     const last = await this.#lastLink(id);
     await this.#change(id, "delete from jp.conversations c where");
     if (last === undefined) return;
-    await this.#noteHead(id, { head: hashLink(last), length: last.seq + 1 }, true);
+    await this.#noteHead({ id, head: hashLink(last), length: last.seq + 1, isRemoved: true });
   }
 
   async #lastLink(id: ConversationId): Promise<ChainLink | undefined> {
@@ -737,7 +740,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
       },
       signer: this.#signer,
       wakeUps: this.#wakeUps,
-      noteHead: (end) => this.#noteHead(idOf(row), end),
+      noteHead: (end) => this.#noteHead({ id: idOf(row), ...end }),
       ...(this.#options.ensurePrivateFolder !== undefined && {
         openSecrets: () => this.#secrets(idOf(row)),
       }),
@@ -747,12 +750,13 @@ export class PostgresStore implements ConversationStore, PortableStore {
   }
 
   /** Never throws: the chain has it. Only one that is cut off later would not show. */
-  async #noteHead(id: ConversationId, end: ChainHead, isRemoved = false): Promise<void> {
-    const { headsFile } = this.#options;
+  async #noteHead(noted: Omit<HeadToNote, "workspace" | "folder">): Promise<void> {
+    const { headsFile, root } = this.#options;
     if (headsFile === undefined) return;
     try {
       const { noteHead } = await loadModule(() => import("../fs/chain-file.ts"));
-      noteHead(headsFile, { id, workspace: this.#name, ...end, isRemoved });
+      const folder = root === undefined ? undefined : realpathSync(root);
+      noteHead(headsFile, { ...noted, workspace: this.#name, folder });
     } catch {
       // See above.
     }

@@ -9,13 +9,14 @@ import {
   type ConversationStream,
   findTimestamp,
   hasLinks,
+  type OwnRun,
   parseMetadata,
   StreamEntry,
 } from "../../conversation/index.ts";
 import { type Clock, parseJson } from "../../util/index.ts";
 import { metadataFile } from "../fs/conversation-files.ts";
 import { EVENTS } from "../fs/conversation-folders.ts";
-import { ChainGrowth, type ChainHead, findChainLine } from "../chain-growth.ts";
+import { ChainGrowth, findChainLine } from "../chain-growth.ts";
 import type { SecretSockets } from "../fs/secret-sockets.ts";
 import type { AnswerListener, ConversationWriter, LeftTurn, MetadataChange } from "../port.ts";
 import { Releasable } from "../release-listeners.ts";
@@ -24,7 +25,7 @@ import { type Database, type Queries, SERVER_MS } from "./database.ts";
 import type { Leases } from "./leases.ts";
 import { grownSql } from "./limits.ts";
 import { type Listening, notifySql } from "./listening.ts";
-import { Offers } from "./offers.ts";
+import { TableOffers } from "./offers.ts";
 import { isLimitError } from "./refusals.ts";
 import type { TurnSignature, TurnSigner } from "./turn-keys.ts";
 import type { LastTurn, StoredEntry, TurnState } from "./turn-state.ts";
@@ -54,7 +55,7 @@ export interface WriterParts {
   /** Absent if no one can pass secrets on. */
   readonly openSecrets?: () => Promise<Pick<SecretSockets, "listen">>;
   /** Told what the chain has grown to. Never throws. */
-  readonly noteHead?: (end: ChainHead) => Promise<void>;
+  readonly noteHead?: (end: OwnRun) => Promise<void>;
   readonly wakeUps: WakeUps;
   readonly clock: Clock;
   readonly stream: ConversationStream;
@@ -93,7 +94,7 @@ export function growthOf(
   };
 }
 
-/** More links than a turn that a process has left can have. */
+/** How many links are read at least. A turn that has more entries takes more. */
 const TAIL = 500;
 
 /** The chain of a conversation that no one else can write to now. `before`: the turn that its record ends with. */
@@ -105,7 +106,7 @@ export async function openChain(
   const rows = await queries.query<{ readonly line: string }>({
     name: "jp_chain",
     text: "select line from jp.chain where conversation = $1 order by seq desc limit $2",
-    values: [key, TAIL],
+    values: [key, Math.max(TAIL, before.length)],
   });
   const lines = rows.toReversed().flatMap(({ line }) => findChainLine(line) ?? []);
   return new ChainGrowth(id, { lines, isTorn: false }, before);
@@ -261,6 +262,8 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
   #isReleased = false;
   /** Once something was decided. */
   #chain: ChainGrowth | undefined;
+  /** The decisions that others have answered through the database, which may be on other machines. */
+  readonly #offered = new Set<unknown>();
   #left: LeftTurn = {};
   /** Why nothing more can be written. */
   #failure: StorageError | undefined;
@@ -360,7 +363,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     const before = lastTurnEntries(this.#entries);
     if (this.#chain === undefined && !hasLinks(entries) && !hasLinks(before)) return [];
     this.#chain ??= await openChain(database, row, before);
-    return this.#chain.add(entries);
+    return this.#chain.add(entries, ({ raw }) => this.#offered.has(raw["id"]));
   }
 
   /** The connection may have been lost after the server had written them. */
@@ -447,7 +450,10 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
   onAnswer(listener: AnswerListener): Disposable {
     this.assertHeld();
     const { database, listening, row } = this.#parts;
-    const taking = new Offers(database, listening, row).listen(listener);
+    const taking = new TableOffers(database, listening, row).listen((offered) => {
+      this.#offered.add(offered.event.id);
+      return listener(offered);
+    });
     this.#listeners.add(taking);
     return taking;
   }

@@ -29,6 +29,7 @@ grant select, insert, delete on jp.turn_starts to jp_writer;
 
 -- The desk, and those who manage people: whoever can write here says who may decide.
 grant insert, update, delete on jp.people to jp_desk;
+grant select, insert on jp.people_log to jp_desk;
 grant select, insert, update, delete on jp.desk_sessions to jp_desk;
 
 -- The queue of pg-boss, if jp store migrate has made it.

@@ -181,6 +181,20 @@ const MIGRATIONS: readonly string[] = [
   ${TENANT_TABLES.map(separate).join("")}
   ${LIMIT_FUNCTIONS}
   `,
+  `
+  -- Changes to people. Rows are kept, so that the id of someone who was removed is never given to anyone else.
+  create table jp.people_log (
+    key bigint generated always as identity primary key,
+    tenant text not null,
+    person_id text not null,
+    -- A code, such as person_removed.
+    what text not null,
+    -- JSON.
+    entry text not null
+  );
+  create index on jp.people_log (tenant, person_id);
+  ${separate("people_log")}
+  `,
 ];
 
 /** The version of the tables that this version of jp reads and writes. */

@@ -18,6 +18,8 @@ export interface PostgresStoreOptions {
   readonly ensurePrivateFolder?: () => Promise<string>;
   /** The log of what the chains of decisions have grown to. */
   readonly headsFile?: string;
+  /** The workspace that is decided about, if it is a folder on this machine. For the log of heads. */
+  readonly root?: string;
 }
 
 /** A name that may not exist yet. */

@@ -38,6 +38,7 @@ const REDACTED: InquiryResponse = {
   outcome: "redacted",
   ...(ANA.answeredBy && { answeredBy: ANA.answeredBy }),
 };
+const REFUSED = { type: "refused", code: "misfit", reason: "not now" } as const;
 const RECORDED = { type: "recorded" } as const;
 const CHANGED = { type: "changed" } as const;
 
@@ -99,8 +100,12 @@ export const ANSWERS: StoreCases = {
   }) => {
     const id = await place(store, ...WAITING_FOR_SEVERAL);
     const answers = upTo(12).map((number) => answerBy(`Person ${number % 4}`));
+    const people = upTo(4).map((number) => ({ name: `Person ${number % 4}`, roles: [] }));
+    const directory = { list: () => people, findHere: () => undefined };
     const results = await Promise.all(
-      answers.map((answer, index) => (index % 2 === 0 ? store : other).answer(id, answer)),
+      answers.map((answer, index) =>
+        (index % 2 === 0 ? store : other).answer(id, answer, { directory }),
+      ),
     );
     const said = (await eventsIn(other, id)).slice(WAITING_FOR_SEVERAL.length);
     assert.deepEqual(
@@ -228,13 +233,12 @@ export const ANSWERS: StoreCases = {
     const offered: unknown[] = [];
     writer.onAnswer(async (offer): Promise<AnswerResult> => {
       offered.push(offer);
-      if (offered.length === 1) return { type: "refused", reason: "not now" };
+      if (offered.length === 1) return REFUSED;
       await writer.append(offer.event);
       return RECORDED;
     });
     const askedAt = CREATED_AT;
-    const refused = { type: "refused", reason: "not now" };
-    assert.deepEqual(await other.answer(writer.id, ANA, { askedAt }), refused);
+    assert.deepEqual(await other.answer(writer.id, ANA, { askedAt }), REFUSED);
     assert.deepEqual(await other.answer(writer.id, BEN), RECORDED);
     assert.deepEqual(offered, [{ event: ANA, askedAt }, { event: BEN }]);
   },
@@ -250,7 +254,7 @@ export const ANSWERS: StoreCases = {
 
   "an answer is not offered to one who has stopped listening": async (opened) => {
     const writer = await openWaiting(opened);
-    const stopped = writer.onAnswer(async () => ({ type: "refused", reason: "not now" }));
+    const stopped = writer.onAnswer(async () => REFUSED);
     stopped[Symbol.dispose]();
     const { promise, resolve } = Promise.withResolvers<void>();
     const result = opened.other.answer(writer.id, ANA, { onWait: () => resolve() });
@@ -300,12 +304,12 @@ export const ANSWERS: StoreCases = {
     const waits: AnswerWait[] = [];
     const onWait = (wait: AnswerWait) => {
       waits.push(wait);
-      if (wait.type === "claimed") decided.resolve({ type: "refused", reason: "not now" });
+      if (wait.type === "claimed") decided.resolve(REFUSED);
     };
     const result = opened.other.answer(writer.id, ANA, { signal: abort.signal, onWait });
     await taken.promise;
     abort.abort();
-    assert.deepEqual(await result, { type: "refused", reason: "not now" });
+    assert.deepEqual(await result, REFUSED);
     assert.deepEqual(
       waits.map(({ type, holder }) => [type, holder !== ""]),
       [
@@ -334,7 +338,7 @@ export const ANSWERS: StoreCases = {
       const offered: OfferedAnswer[] = [];
       const listening = await writer.onSecret?.(async (offer): Promise<AnswerResult> => {
         offered.push(offer);
-        if (offered.length === 1) return { type: "refused", reason: "not now" };
+        if (offered.length === 1) return REFUSED;
         await writer.append(offer.event);
         return RECORDED;
       });
@@ -345,11 +349,7 @@ export const ANSWERS: StoreCases = {
         await other.answer(writer.id, REDACTED, options),
         await other.answer(writer.id, REDACTED, options),
       ];
-      assert.deepEqual(results, [
-        { type: "refused", reason: "not now" },
-        RECORDED,
-        { type: "taken", event: REDACTED },
-      ]);
+      assert.deepEqual(results, [REFUSED, RECORDED, { type: "taken", event: REDACTED }]);
       assert.deepEqual(
         offered.map(({ event, secret, askedAt }) => [event, secret?.reveal(), askedAt]),
         [1, 2].map(() => [REDACTED, { answer: "s3cret" }, CREATED_AT]),

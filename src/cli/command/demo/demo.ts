@@ -405,6 +405,7 @@ function createLeavingPrompter(inner: Prompter): Prompter {
   let left: PromptResult | undefined;
   return {
     channel: inner.channel,
+    ...(inner.auth !== undefined && { auth: inner.auth }),
     canAsk: () => inner.canAsk(),
     ask: async (request) => {
       const { inquiryId } = request;

@@ -186,7 +186,7 @@ export const TOUR: readonly TourStep[] = [
 /** Long enough for all to have asked before the first is done. */
 const DEPLOYING_MS = 400;
 
-const deploy = defineTool<{ readonly region: string }>({
+const deploy = defineTool({
   name: "deploy",
   description: "Deploy to a region.",
   parameters: {
@@ -194,9 +194,11 @@ const deploy = defineTool<{ readonly region: string }>({
     properties: { region: { type: "string" } },
     required: ["region"],
   },
-  run: async ({ region }, { ask, signal }) => {
-    const rememberAs = "all deployments this turn";
-    const isSure = await ask(booleanQuestion("sure", `Deploy to ${region}?`, { rememberAs }));
+  questions: {
+    sure: booleanQuestion("sure", "Deploy it?", { rememberAs: "all deployments this turn" }),
+  },
+  run: async ({ region }: { readonly region: string }, { ask, signal }) => {
+    const isSure = await ask.sure({ text: `Deploy to ${region}?` });
     if (isSure) await setTimeout(DEPLOYING_MS, undefined, { signal });
     return isSure ? `deployed to ${region}` : `did not deploy to ${region}`;
   },
@@ -206,9 +208,9 @@ const sign = defineTool({
   name: "sign",
   description: "Sign the release.",
   parameters: { type: "object" },
+  questions: { passphrase: secretQuestion("passphrase", "Passphrase for the signing key?") },
   run: async (_args, { ask }) => {
-    const passphrase = await ask(secretQuestion("passphrase", "Passphrase for the signing key?"));
-    const { length } = passphrase;
+    const { length } = await ask.passphrase();
     return `signed, with a passphrase of ${length} ${length === 1 ? "character" : "characters"}`;
   },
 });
@@ -224,8 +226,9 @@ const publish = defineTool({
   name: "publish",
   description: "Publish the release.",
   parameters: { type: "object" },
+  questions: { publish: booleanQuestion("publish", "Publish weather 1.2.0?") },
   run: async (_args, { ask }) => {
-    const isSure = await ask(booleanQuestion("publish", "Publish weather 1.2.0?"));
+    const isSure = await ask.publish();
     return isSure ? "published weather 1.2.0" : "did not publish weather 1.2.0";
   },
 });

@@ -17,7 +17,15 @@ import {
   rungsOf,
   type ToolSettings,
 } from "../../../config/index.ts";
-import { type Directory, identify, isSameName, mayDecide } from "../../../conversation/index.ts";
+import {
+  type Directory,
+  findStranger,
+  identify,
+  isForSigners,
+  isSameName,
+  noPeopleHint,
+  peopleFor,
+} from "../../../conversation/index.ts";
 import { whomOfTarget } from "../../../agent/index.ts";
 import { pathToText, isJpError } from "../../../util/index.ts";
 import type { McpServers } from "../../../mcp/index.ts";
@@ -52,27 +60,24 @@ export interface CheckedConfig {
 }
 
 export async function checkConfig(context: CommandContext): Promise<CheckedConfig> {
-  const check = "config";
   const places = configPlaces(context);
   try {
     const { layers, warnings } = await loadLayers({ places, ...shippedConfig() });
     const unusable = findUnusable(foldLayers(layers)).map(
       ({ path: keys, message }) => `${pathToText(keys)}: ${message}`,
     );
-    const unheld = await findUnheldRoles(foldLayers(layers), context);
-    const findings = [...warnings, ...unusable, ...unheld].map((message): Finding => ({
-      check,
-      state: "warning",
-      message,
-    }));
+    const findings = [
+      ...[...warnings, ...unusable].map(warning),
+      ...(await findUndecidable(foldLayers(layers), context)),
+    ];
     if (findings.length > 0) return { findings, layers };
     const files = existingConfigFiles(places);
     const message = files.length === 0 ? "no file; using defaults" : files.join(", ");
-    return { findings: [{ check, state: "ok", message }], layers };
+    return { findings: [{ check: CHECK, state: "ok", message }], layers };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const findings = error.problems.map((message): Finding => ({
-      check,
+      check: CHECK,
       state: "problem",
       message,
     }));
@@ -80,49 +85,89 @@ export async function checkConfig(context: CommandContext): Promise<CheckedConfi
   }
 }
 
-/** What is for a role that no one has, or for more people than there are, waits forever. Without people, the owner decides. */
-async function findUnheldRoles(
+const CHECK = "config";
+
+function warning(message: string): Finding {
+  return { check: CHECK, state: "warning", message };
+}
+
+/** Decisions that would wait forever: for a role that no one has, for more people than there are, or while no people are known. */
+async function findUndecidable(
   config: PartialConfig,
   context: CommandContext,
-): Promise<readonly string[]> {
+): Promise<readonly Finding[]> {
   let directory: Directory;
   let people: ReturnType<Directory["list"]>;
   try {
-    directory = await directoryOf(context);
+    directory = await directoryOf(context, config);
     people = directory.list();
   } catch (error) {
     if (!isJpError(error)) throw error;
-    return [error.message];
+    return [findingFromError(CHECK, error, "warning")];
   }
-  if (people.length === 0) return findUnusedPeople(context);
+  const tools = [...resolveTools(config).values()];
+  if (people.length === 0) {
+    return [...(await findUnusedPeople(context)), ...findWithoutPeople(tools, directory)];
+  }
   const held = people.flatMap(({ roles }) => roles);
-  return [...resolveTools(config).values()].flatMap(({ name, target, questions, policy }) => {
-    const rules = [...policy.run, ...policy.result].map((rule) => rule.target);
-    const asked = [...questions.values()].map((question) => question.target);
-    const rungs = [target, ...rules, ...asked].flatMap((each) => rungsOf(each ?? {}));
-    const named = rungs.flatMap(({ any = [] }) => any);
+  return tools.flatMap((tool) => {
+    const targets = targetsOf(tool);
+    const named = targets.flatMap(rungsOf).flatMap(({ any = [] }) => any);
     const roles = named.flatMap((each) => ("role" in each ? [each.role] : []));
     const unheld = roles.filter((role) => !held.some((each) => isSameName(each, role)));
-    const key = pathToText(["conversation", "tools", name]);
-    const few = [target, ...rules, ...asked].flatMap((each) =>
-      each === undefined ? [] : findTooFew(each, directory),
-    );
+    const few = targets.flatMap((target) => findTooFew(target, directory));
     const findings = [...unheld.map((role) => `no one has the role ${oneLine(role)}`), ...few];
-    return [...new Set(findings)].map((finding) => `${key}: ${finding}`);
+    return [...new Set(findings)].map((finding) => warning(`${keyOf(tool)}: ${finding}`));
   });
 }
 
-/** With a database, those in the file of this machine do not count, and what is for a role is not kept for them. */
+/** Everyone whom config names for a tool's calls, results and questions. */
+function targetsOf({ target, questions, policy }: ToolSettings): readonly PeopleTarget[] {
+  const rules = [...policy.run, ...policy.result].map((rule) => rule.target);
+  const asked = [...questions.values()].map((question) => question.target);
+  return [target, ...rules, ...asked].filter((each) => each !== undefined);
+}
+
+function keyOf({ name }: ToolSettings): string {
+  return pathToText(["conversation", "tools", name]);
+}
+
+/** A role, a quorum, `not_by` or a signature takes people who are known. */
+function findWithoutPeople(
+  tools: readonly ToolSettings[],
+  directory: Directory,
+): readonly Finding[] {
+  return tools.flatMap((tool) => {
+    const named = targetsOf(tool)
+      .flatMap(rungsOf)
+      .map((rung) => whomOfTarget(rung));
+    const waiting = named.filter((whom) => {
+      const people = peopleFor(whom, directory);
+      const owner = identify(whom, { channel: "cli", auth: "os_user" }, people);
+      return findStranger(whom, owner, people) === "no_people";
+    });
+    if (waiting.length === 0) return [];
+    // Whoever decides alone does not sign for others.
+    const stuck = waiting.find((whom) => !isForSigners(whom)) ?? waiting[0] ?? {};
+    const hint = noPeopleHint(stuck);
+    const message = `${keyOf(tool)}: some decisions wait, because they take people and none are known`;
+    return [{ ...warning(message), hint }];
+  });
+}
+
+/** With a database, those in the file of this machine do not count. */
 async function findUnusedPeople({
   database,
   environment,
-}: CommandContext): Promise<readonly string[]> {
+}: CommandContext): Promise<readonly Finding[]> {
   if (database === undefined) return [];
   const unused = await openPeople(userDataFolder(environment)).list();
   if (unused.length === 0) return [];
   return [
-    "the people of this machine do not count with a database, which has none: whoever uses a machine decides alone. " +
-      "To add them there: jp serve people add NAME",
+    {
+      ...warning("the people of this machine do not count with a database, which has none"),
+      hint: "To add them there: jp serve people add NAME",
+    },
   ];
 }
 
@@ -130,9 +175,10 @@ function findTooFew(target: PeopleTarget, directory: Directory): readonly string
   const { quorum = 1 } = target.terms ?? {};
   if (quorum === 1) return [];
   const whom = { ...whomOfTarget(target), terms: { quorum } };
+  const people = peopleFor(whom, directory);
   const able = directory.list().filter(({ name }) => {
     const claimant = { channel: "desk", name, auth: "token" } as const;
-    return mayDecide(whom, identify(whom, claimant, directory));
+    return findStranger(whom, identify(whom, claimant, people), people) === undefined;
   });
   return able.length >= quorum ? [] : [`${quorum} people have to decide, and ${able.length} can`];
 }

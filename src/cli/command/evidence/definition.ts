@@ -44,6 +44,7 @@ function defineVerify(group: Command): void {
     .option("--key <key>", "Key that must have signed it: its ID, or a public key in a PEM file")
     .option("--tsa-cert <file>", "Certificates of the authorities that time stamps must come from")
     .option("--git <folder>", "Clone of the repository that must have the anchors")
+    .option("--strict", "Fail if the owner of the machine stood in for people")
     .addOption(formatOption("text", "json"))
     .addHelpText(
       "after",
@@ -51,6 +52,9 @@ function defineVerify(group: Command): void {
 Without --key, anyone could have made the file: jp says that it is self-signed.
 Get the ID of the key from its owner, in another way than the file: see
 \`jp evidence key\`. If something is wrong, the exit status is 1.
+
+jp judges every decision again, by its terms on record and the people that its
+links name. It lists what it could not judge.
 
 Without --tsa-cert, jp checks the signature of a time stamp, but not whose it
 is. Without --git, it does not look for the commit of an anchor.`,

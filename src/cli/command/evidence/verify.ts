@@ -2,9 +2,12 @@
 import { createReadStream, readFileSync } from "node:fs";
 import path from "node:path";
 import {
+  type EvidenceProblem,
+  JUDGED_CODES,
   keyIdOfPem,
   openClone,
   parseCertificates,
+  type UnmetCode,
   type Verification,
   type VerifiedAnchor,
   verifyEvidence,
@@ -15,7 +18,14 @@ import { JpError, systemErrorCode } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, usageError } from "../../exit-status.ts";
-import { counted, describeFindings, describeGaps, PROBLEMS } from "./wording.ts";
+import {
+  counted,
+  describeFindings,
+  describeGaps,
+  describeNotJudged,
+  describeRuling,
+  PROBLEMS,
+} from "./wording.ts";
 
 export interface VerifyFlags {
   readonly key?: string;
@@ -23,6 +33,7 @@ export interface VerifyFlags {
   readonly tsaCert?: string;
   /** A folder. */
   readonly git?: string;
+  readonly strict?: boolean;
   readonly format?: "text" | "json";
 }
 
@@ -33,6 +44,7 @@ export async function verifyFile({ args, options, context }: Call<VerifyFlags>):
   const verification = await verifyIn(name, context, {
     ...(expectedKey && { expectedKey }),
     ...expectations,
+    isStrict: options.strict === true,
   });
   const isExpected = expectedKey !== undefined;
   if (options.format === "json") {
@@ -118,12 +130,12 @@ function printWrapped(line: string, { output }: CommandContext): void {
 function describe(verification: Verification, isExpected: boolean): readonly string[] {
   const { problems } = verification;
   if (problems.length > 0) {
+    const isWhole = problems.every(({ code }) => JUDGED_CODES.has(code));
     return [
-      "Not verified. It proves nothing.",
-      ...problems.map(({ code, line, count }) => {
-        const others = count > 1 ? `, and ${counted(count - 1, "other")}` : "";
-        return `- line ${line}${others}: ${PROBLEMS[code]} (${code})`;
-      }),
+      isWhole
+        ? "Not verified. The file is whole, but not every decision in it meets its terms."
+        : "Not verified. It proves nothing.",
+      ...problems.flatMap(describeProblem),
     ];
   }
   const { header, keyId = "", counts } = verification;
@@ -143,14 +155,30 @@ function describe(verification: Verification, isExpected: boolean): readonly str
   ];
 }
 
+function describeProblem({ code, line, count, rulings = {} }: EvidenceProblem): readonly string[] {
+  const others = count > 1 ? `, and ${counted(count - 1, "other")}` : "";
+  const codes = Object.entries(rulings) as readonly (readonly [UnmetCode, number])[];
+  return [
+    `- line ${line}${others}: ${PROBLEMS[code]} (${code})`,
+    ...codes.map(
+      ([ruling, ruled]) => `- ${counted(ruled, "decision")}: ${describeRuling(ruling)} (${ruling})`,
+    ),
+  ];
+}
+
 function proven({ counts }: Verification): readonly string[] {
-  const { contents, signed, unchecked } = counts;
+  const { contents, signed, unchecked, judged } = counts;
   return [
     "- Whoever has this key has signed these statements. Since then, none was changed, left out, added or moved.",
     "- The links of each conversation make a chain: each has the digest of the one before.",
     contents > 0
       ? `- ${counted(contents, "event")} with contents: as the chain has committed to them.`
       : "- Contents are not in it. An event that someone shows you later, with its salt, can be compared with its link.",
+    ...(judged > 0
+      ? [
+          `- ${counted(judged, "decision")}: judged again. The people named in the links were those it took.`,
+        ]
+      : []),
     ...(signed > 0
       ? [
           `- ${counted(signed, "approval")}: signed with a key of the person named. Whose key it is, the export says.`,
@@ -213,7 +241,14 @@ function unproven({ anchors }: Verification, isExpected: boolean): readonly stri
 
 /** What the export itself says is missing. */
 function known({ counts }: Verification): readonly string[] {
-  const { gaps, rebuilt, findings, unknown } = counts;
+  const { gaps, rebuilt, findings, unknown, ownerStoodIn, notJudged } = counts;
+  const stoodIn = counted(ownerStoodIn, "decision");
+  const judgedLines = [
+    ...(ownerStoodIn > 0
+      ? [`${stoodIn}: the owner of the machine stood in for people (owner_stood_in)`]
+      : []),
+    ...describeNotJudged(notJudged),
+  ];
   const lines = [
     ...describeGaps(gaps),
     ...(rebuilt > 0 ? [`links rebuilt from the record: ${rebuilt}`] : []),
@@ -222,14 +257,19 @@ function known({ counts }: Verification): readonly string[] {
       ? [`of a kind that this version does not know, and did not check: ${unknown}`]
       : []),
   ];
-  return lines.length === 0
-    ? []
-    : ["", "Reported in the export:", ...lines.map((line) => `- ${line}`)];
+  return [
+    ...section("Not judged, or decided by the owner alone:", judgedLines),
+    ...section("Reported in the export:", lines),
+  ];
+}
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : ["", title, ...lines.map((line) => `- ${line}`)];
 }
 
 function verificationToJson(verification: Verification, isExpected: boolean) {
   const { problems, keyId, header, counts, anchors } = verification;
-  const { gaps, findings, ...rest } = counts;
+  const { gaps, findings, ownerStoodIn, notJudged, ...rest } = counts;
   return {
     verified: problems.length === 0,
     problems,
@@ -241,6 +281,8 @@ function verificationToJson(verification: Verification, isExpected: boolean) {
       filters: header.filters,
     }),
     ...rest,
+    owner_stood_in: ownerStoodIn,
+    not_judged: Object.fromEntries(notJudged),
     gaps: Object.fromEntries(gaps),
     findings: Object.fromEntries(findings),
     anchors: anchors.map(anchorToJson),

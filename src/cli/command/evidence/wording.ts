@@ -1,5 +1,11 @@
 /** What `jp evidence` says of codes. */
-import type { EvidenceProblemCode, FindingCode } from "../../../proof/index.ts";
+import { explainRefusal, isRefusalCode } from "../../../conversation/index.ts";
+import type {
+  EvidenceProblemCode,
+  FindingCode,
+  NotJudgedReason,
+  UnmetCode,
+} from "../../../proof/index.ts";
 import { oneLine } from "../../../render/index.ts";
 
 export function counted(count: number, noun: string): string {
@@ -31,8 +37,46 @@ export const PROBLEMS: Readonly<Record<EvidenceProblemCode, string>> = {
   untrusted_timestamp: "the time stamp is not from an authority that you trust",
   commit_missing: "the git repository does not have the anchor",
   bad_approval_signature: "the approver's signature is not of this decision, or not of their key",
-  unsigned_approval: "approved without the signature that it needed",
+  link_mismatch: "a link says something else than its event",
+  terms_not_met: "decided without meeting its terms",
+  owner_stood_in: "the owner of the machine stood in for people",
 };
+
+/** Continues "line 4: decided without meeting its terms:". */
+const RULINGS: Readonly<Partial<Record<UnmetCode, string>>> = {
+  decides: "a vote where one person decides alone",
+  counts: "too few people said the same",
+  repeated: "the same person was counted before",
+  changed: "what was decided is not what was shown",
+  overdue: "after the deadline",
+  not_pending: "nothing was waiting for it",
+  not_a_person: "a person has to decide it",
+  wrong_person: "not someone it was for",
+};
+
+export function describeRuling(code: UnmetCode): string {
+  return RULINGS[code] ?? (isRefusalCode(code) ? explainRefusal(code) : code);
+}
+
+const NOT_JUDGED: Readonly<Record<NotJudgedReason, string>> = {
+  version_1: "links of version 1, which do not hold all that it takes",
+  newer_version: "links of a newer version",
+  unknown_terms: "terms of a newer version",
+  request_missing: "what was asked is missing from the chain",
+  rules_in_force: "decided by a rule or a model, and the rules of then are not in the export",
+  answer_missing: "it depends on an answer, and the export has no contents",
+  signature_missing: "it depends on a signature whose key or event is gone",
+  unreadable_link: "links that jp cannot read",
+};
+
+/** One line per reason. */
+export function describeNotJudged(
+  reasons: ReadonlyMap<NotJudgedReason, number>,
+): readonly string[] {
+  return [...reasons].map(
+    ([reason, count]) => `${counted(count, "decision")}: ${NOT_JUDGED[reason]} (${reason})`,
+  );
+}
 
 const FINDINGS: Readonly<Record<FindingCode, string>> = {
   unreadable_line: "unreadable lines in the chain",

@@ -1,6 +1,6 @@
 /** `jp mcp serve`: an MCP server for other agents. Standard output carries only the protocol. */
 import { randomBytes } from "node:crypto";
-import { inquiryToJson, matchesInquiryFilter } from "../../../render/index.ts";
+import { matchesInquiryFilter } from "../../../render/index.ts";
 import { loadRecordingParts, openTools } from "../../../runtime/index.ts";
 import {
   type InquiryFilter,
@@ -16,7 +16,7 @@ import { type ConfigFlags, machineOf } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags, noTerminal } from "../../prompter.ts";
 import { configForNewConversation } from "../../remembered-config.ts";
 import { warnWithheld, trustedConfig } from "../../trust.ts";
-import { readInquiries } from "../inquiry.ts";
+import { createToJson, readInquiries } from "../inquiry.ts";
 
 export interface ServeFlags extends ConfigFlags, InteractionFlags {
   readonly http?: boolean;
@@ -107,10 +107,11 @@ async function* readMatching(
 ): AsyncGenerator<JsonObject> {
   const { conversation } = filter;
   const wanted = conversation === undefined ? {} : { conversation };
+  const toJson = createToJson(context);
   for await (const row of readInquiries(wanted, context)) {
     if (!matchesInquiryFilter(row, filter)) continue;
     // The user may have decided that no model sees a result, and the client is one.
-    const { content: _result, edited_content: _edited, ...json } = inquiryToJson(row);
+    const { result: _result, edited_content: _edited, ...json } = await toJson(row);
     yield json;
   }
 }

@@ -14,7 +14,7 @@ import { directoryOf } from "../../directory.ts";
 import { ExitStatus, INTERRUPTED, WAITING } from "../../exit-status.ts";
 import { activate } from "./conversation.ts";
 import type { ReadyTurn } from "./prepare.ts";
-import { printPending } from "./start.ts";
+import { reportPending } from "./start.ts";
 import type { ViewFlags } from "./view-settings.ts";
 
 /** Records the message. A worker takes the turn up once the conversation is released. */
@@ -32,7 +32,7 @@ export async function enqueue(
     {
       ...(queue !== undefined && { queue }),
       discardsPending: true, // The user was asked about it.
-      directory: await directoryOf(context),
+      directory: await directoryOf(context, trusted.config),
       clock: conversation.clock ?? context.clock,
     },
   );
@@ -45,10 +45,10 @@ export async function enqueue(
 /** Shows what the turn records until it ends or waits for someone. Throws `ExitStatus` unless it has succeeded. */
 export async function follow(
   context: CommandContext,
-  id: ConversationId,
-  { format }: Pick<ViewFlags, "format">,
+  { conversation: { id }, trusted: { config }, prepared }: ReadyTurn,
 ): Promise<void> {
   const { output, workspace } = context;
+  const { format } = prepared.request.view ?? {};
   const { conversations } = workspace;
   using stop = untilSignal(context);
   using changes = new Changes(conversations, id);
@@ -65,7 +65,8 @@ export async function follow(
     const progress = readTurnProgress(events);
     if (progress.next === "done") return;
     const isWaiting = summary?.openTurn?.type === "waiting_for_input";
-    if (isWaiting && printPending(stream, context).length > 0) throw new ExitStatus(WAITING);
+    const pending = isWaiting ? await reportPending(stream, context, config) : [];
+    if (pending.length > 0) throw new ExitStatus(WAITING);
   }
   output.notice(`No longer following. The turn goes on: jp conversation print ${id}`);
   throw new ExitStatus(INTERRUPTED);

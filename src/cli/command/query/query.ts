@@ -45,7 +45,13 @@ import {
   type TurnRequest,
 } from "./prepare.ts";
 import { reportDenials, reportNoMessage, reportTurnEnd } from "./report.ts";
-import { announceReplay, isIncomplete, openCalls, printPending, type StartFlags } from "./start.ts";
+import {
+  announceReplay,
+  isIncomplete,
+  openCalls,
+  reportPending,
+  type StartFlags,
+} from "./start.ts";
 import { generateTitle } from "./title.ts";
 import { TurnKeys } from "./turn-keys.ts";
 import { UnsentText } from "./unsent-text.ts";
@@ -115,7 +121,7 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
   const { enqueue, follow } = await loadModule(() => import("./enqueue.ts"));
   await enqueue(context, turn, options);
   await turn.conversation.release();
-  if (options.follow === true) await follow(context, turn.conversation.id, request.view ?? {});
+  if (options.follow === true) await follow(context, turn);
 }
 
 /** The incomplete turn of a conversation, and what may be asked. */
@@ -277,7 +283,7 @@ export async function send(context: CommandContext, turn: ReadyTurn): Promise<Tu
   await title?.save();
   if (request.answers !== undefined) checkAnswers(request.answers, end, conversation);
   if (schemaOf(turn) !== undefined) assertData(end);
-  if (end.type === "waiting") printPending(conversation.stream, context);
+  if (end.type === "waiting") await reportPending(conversation.stream, context, config);
   reportTurnEnd(end, isIncomplete(conversation.stream), context);
   reportDenials(denials, context);
   return end.type;
@@ -322,7 +328,7 @@ async function run(context: CommandContext, ready: ReadyTurn): Promise<EndedTurn
   sayMode(context, config, request);
   const { instructions } = loaded.trusted;
   const edits = watchEdits(context, { instructions, tools, conversation });
-  const offers = new Offers(context, ready, view);
+  const offers = new OfferedTools(context, ready, view);
   const turn = await assembleTurn(context, ready, { view, unsent, edits, offers });
   const signals = watchSignals(turn, view, { context, unsent });
   // The prompt of a session has loaded what it needs. A query is sent first.
@@ -360,7 +366,7 @@ interface TurnParts {
   readonly view: TurnView;
   readonly unsent: UnsentText;
   readonly edits: Observer;
-  readonly offers: Offers;
+  readonly offers: OfferedTools;
 }
 
 async function assembleTurn(
@@ -396,7 +402,7 @@ async function assembleTurn(
     ...(answers !== undefined && { answers }),
     allowsForeignTurn: true, // The user was asked about it.
     prompter: offers.besides(withScreen(person ?? noTerminal, view, onlyCall)),
-    directory: await directoryOf(context),
+    directory: await directoryOf(context, config),
     ...(canAsk && {
       menu: menuWithScreen(menuFor(person, config, { context, unsent, conversation }), view),
     }),
@@ -407,7 +413,7 @@ async function assembleTurn(
 }
 
 /** The tools of a turn, of which the user may turn on more when a model calls them. */
-class Offers {
+class OfferedTools {
   readonly #context: CommandContext;
   readonly #ready: ReadyTurn;
   readonly #view: TurnView;

@@ -1,5 +1,6 @@
 /** How a turn of `jp query` starts: new, replacing the last one, or continuing one that another process left incomplete. */
 import { closeTurn, type TurnMessage } from "../../../agent/index.ts";
+import type { PartialConfig } from "../../../config/index.ts";
 import {
   type CallProgress,
   type ChatRequest,
@@ -9,7 +10,9 @@ import {
   endOf,
   findRequest,
   type InquiryId,
+  isForKnown,
   lastTurnOf,
+  noPeopleHint,
   type PendingItem,
   pendingOf,
   readTurnProgress,
@@ -33,6 +36,7 @@ import type { TerminalPrompter } from "../../../terminal/index.ts";
 import { booleanQuestion } from "../../../tool/index.ts";
 import { JpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
+import { directoryOf, whyNotHere } from "../../directory.ts";
 import { usageError } from "../../exit-status.ts";
 
 /** The flags that say how to handle the last turn. */
@@ -292,6 +296,25 @@ export function printPending(
     for (const line of [`Waiting: ${what}`, ...below]) output.notice(line);
     const command = `jp inquiry answer ${shellWord(item.id)}`;
     for (const row of wrapCommand(command, output.noticeWidth)) output.notice(row);
+  }
+  return pending;
+}
+
+/** Prints the same, and if it takes people and none are known, how it can be decided all the same. */
+export async function reportPending(
+  stream: ConversationStream,
+  context: CommandContext,
+  config: PartialConfig,
+): Promise<readonly PendingItem[]> {
+  const { output } = context;
+  const pending = printPending(stream, context);
+  if (!pending.some(isForKnown)) return pending;
+  const here = { userName: config.user?.name, directory: await directoryOf(context, config) };
+  const stuck = pending.filter((item) => whyNotHere(item, here) === "no_people");
+  if (stuck.length > 0) output.notice("This takes people whom jp knows, and there are none.");
+  const lines = stuck.flatMap((item) => noPeopleHint(item).split("\n"));
+  for (const line of new Set(lines)) {
+    for (const row of wrapCommand(line, output.noticeWidth)) output.notice(row);
   }
   return pending;
 }

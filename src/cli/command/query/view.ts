@@ -56,9 +56,10 @@ export function createJsonView(output: Output): TurnView {
 
 /** A prompter that owns the screen while it asks, about any call or only about this one. */
 export function withScreen(prompter: Prompter, view: TurnView, onlyCall?: string): Prompter {
-  const { channel, unavailableBecause, showsForms, showsPermissions } = prompter;
+  const { channel, auth, unavailableBecause, showsForms, showsPermissions } = prompter;
   return {
     channel,
+    ...(auth !== undefined && { auth }),
     ...(unavailableBecause !== undefined && { unavailableBecause }),
     ...(showsForms !== undefined && { showsForms }),
     ...(showsPermissions !== undefined && { showsPermissions }),

@@ -64,7 +64,7 @@ the name. The rights:
   see         read conversations, and what is waiting
   answer      answer questions
   approve     allow or deny tool calls and deliveries
-  administer  add and remove people, through the API
+  administer  add and remove people, through the API, and confirm accounts
 
 What config says is for a role, only those who have it decide. On a terminal,
 they are known by the OS user that runs jp, and on the page by their token.`,
@@ -103,11 +103,50 @@ one approve what the absent person has asked for.`,
     .command("rm <person>")
     .description("Remove a person; their token stops working")
     .action(command(async () => (await import("./people.ts")).removePerson));
+  defineAccounts(group);
   defineKeys(
     group
       .command("key")
       .description("Add, list and remove the keys with which people sign what has to be signed"),
   );
+}
+
+function defineAccounts(group: Command): void {
+  group
+    .command("token <person>")
+    .description("Give a person another token; the one before stops working")
+    .action(command(async () => (await import("./accounts.ts")).renewToken));
+  group
+    .command("link <person>")
+    .description("Print a link with which they add a passkey on the page, once, within 24 hours")
+    // Not `requiredOption`: it is also one of `jp serve`, which takes it first.
+    .option("--origin <url>", "Address of the page, as they open it (required)")
+    .addHelpText(
+      "after",
+      `
+The first passkey takes such a link, and so does one for another address, or
+after a loss. Further ones are allowed by a passkey that is there. They open the
+link and log in with their own token. Send it in another way than the token: with
+both, anyone can sign as them. Another link replaces it.`,
+    )
+    .action(command(async () => (await import("./accounts.ts")).createLink));
+  group
+    .command("confirm <person>")
+    .description("Confirm an account that was added at the desk, so that it counts")
+    .addHelpText(
+      "after",
+      `
+An account that an administrator adds at the desk decides nothing that is for
+certain people or takes several of them, until it is confirmed: here, or at the desk by
+an administrator who did not add it, and neither added whoever did nor was added by
+them. Accounts from the command line count at once.`,
+    )
+    .action(command(async () => (await import("./accounts.ts")).confirmPerson));
+  group
+    .command("log")
+    .description("Show what was changed about people, by whom and from where, oldest first")
+    .addOption(formatOption("text", "json"))
+    .action(command(async () => (await import("./accounts.ts")).showLog));
 }
 
 function defineKeys(group: Command): void {
@@ -130,7 +169,8 @@ counts only with the signature of a key of whoever says yes. On a terminal, jp
 signs with the first key of the person whose OS user runs it. \`ssh-add -l\` lists
 the fingerprints of the SSH agent, such as SHA256:47DEQpj8HBSa….
 
-Passkeys are added on the page of \`jp serve\`, by the person themself.`,
+Passkeys are added on the page of \`jp serve\`, by the person themself: see
+\`jp serve people link\`. Each change of keys ends the person's sessions at the desk.`,
     )
     .action(command(async () => (await import("./keys.ts")).addKey));
   group

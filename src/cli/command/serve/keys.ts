@@ -1,13 +1,23 @@
 /** `jp serve people key`: the keys with which people sign what has to be signed. */
 import path from "node:path";
-import { fingerprintOf, loadAgent, makeKeyFile, readKeyFile } from "../../../people/index.ts";
+import { resolveNotify } from "../../../config/index.ts";
+import { announceOnce } from "../../../notify/index.ts";
+import {
+  fingerprintOf,
+  isKeyChange,
+  loadAgent,
+  makeKeyFile,
+  type PeopleLogEntry,
+  readKeyFile,
+} from "../../../people/index.ts";
 import { jsonLine, oneLine, shellWord } from "../../../render/index.ts";
 import { userDataFolder } from "../../../storage/index.ts";
 import { JpError } from "../../../util/index.ts";
-import type { CommandContext } from "../../context.ts";
+import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { peopleOf } from "../../directory.ts";
 import { usageError } from "../../exit-status.ts";
+import { trustedConfig } from "../../trust.ts";
 import { notFoundError } from "./people.ts";
 
 interface KeyFlags {
@@ -24,8 +34,9 @@ export async function addKey({
   context,
 }: Call<KeyFlags>): Promise<void> {
   const people = await peopleOf(context);
-  const isKnown = (await people.list()).some((person) => person.name === name);
-  if (!isKnown) throw notFoundError(name);
+  const person = (await people.list()).find((each) => each.name === name);
+  if (person === undefined) throw notFoundError(name);
+  const notify = await findNotify(context);
   const { publicKey, file } = await findKey(options, context);
   const id = fingerprintOf(publicKey);
   const added = context.clock.now().toISOString();
@@ -33,6 +44,7 @@ export async function addKey({
   await people.addKey(name, { type: "ed25519", ...key, ...(file !== undefined && { file }) });
   const where = file === undefined ? "the SSH agent" : oneLine(file);
   context.output.notice(`${oneLine(name)} signs with ${id}, from ${where}.`);
+  await notify?.(await people.readLog(person.id));
 }
 
 interface FoundKey {
@@ -101,6 +113,7 @@ export async function removeKey({
   const people = await peopleOf(context);
   const person = (await people.list()).find((each) => each.name === name);
   if (person === undefined) throw notFoundError(name);
+  const notify = await findNotify(context);
   if (!(await people.removeKey(name, id))) {
     throw new JpError("key_not_found", `${oneLine(name)} has no key ${oneLine(id)}.`, {
       hint: "To list them: jp serve people key ls",
@@ -111,4 +124,23 @@ export async function removeKey({
   if (removed?.type === "ed25519" && removed.file !== undefined) {
     context.output.notice(`Its file is still there: ${shellWord(oneLine(removed.file))}`);
   }
+  await notify?.(await people.readLog(person.id));
+}
+
+/** Tells of the last change of someone's keys, as the desk does. Undefined if no notifications are configured. */
+async function findNotify(context: CommandContext) {
+  const { output, clock, environment, cwd, host } = context;
+  const settings = resolveNotify((await trustedConfig(context, {})).config);
+  if (settings === undefined) return undefined;
+  return async (log: readonly PeopleLogEntry[]) => {
+    const change = log.findLast(isKeyChange);
+    if (change === undefined) return;
+    const stop = new AbortController();
+    using _ = host.onSignal(["SIGINT", "SIGTERM"], () => stop.abort(new Error("Interrupted.")));
+    const { variables } = environment;
+    const machine = { clock, variables, cwd, signal: stop.signal };
+    for (const { channel, problem } of await announceOnce(change, settings, machine)) {
+      if (problem !== undefined) warn(`Cannot notify by ${channel}: ${problem}`, output);
+    }
+  };
 }

@@ -1,14 +1,16 @@
 /** `jp serve people`: who may use the desk, and who has which roles. */
 import { findSeconds, type PartialConfig } from "../../../config/index.ts";
 import {
+  confirmationOf,
   DEFAULT_RIGHTS,
+  isConfirmed,
   looksLike,
   type Person,
   type PersonSettings,
   type Right,
   RIGHTS,
 } from "../../../people/index.ts";
-import { jsonLine, oneLine } from "../../../render/index.ts";
+import { jsonLine, oneLine, shellWord } from "../../../render/index.ts";
 import { JpError } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
@@ -64,8 +66,16 @@ export async function changePerson({
   }
   const people = await peopleOf(context);
   if (!(await people.change(name, settings))) throw notFoundError(name);
-  const changed = (await people.list()).find((person) => looksLike(person.name, name));
-  if (changed !== undefined) context.output.notice(`Changed ${describe(changed)}.`);
+  const all = await people.list();
+  const changed = all.find((person) => looksLike(person.name, name));
+  if (changed === undefined) return;
+  context.output.notice(`Changed ${describe(changed, all)}.`);
+  if (isConfirmed(changed)) return;
+  const command = `jp serve people confirm ${shellWord(changed.name)}`;
+  warn(
+    `They were added at the desk, and do not count until you confirm them: ${command}`,
+    context.output,
+  );
 }
 
 interface AwayFlags {
@@ -139,22 +149,27 @@ export async function listPeople({
   const { output } = context;
   const people = await (await peopleOf(context)).list();
   if (format === "json") {
-    for (const { name, rights, roles = [], osUser, away } of people) {
+    for (const person of people) {
+      const { id, name, rights, roles = [], osUser, away, madeBy } = person;
       const absence = away && { to: away.to, until: away.until.toISOString() };
+      const confirmed = confirmationOf(person);
       output.print(
         jsonLine({
+          id,
           name,
           rights,
           roles,
           ...(osUser !== undefined && { os_user: osUser }),
           ...(absence !== undefined && { away: absence }),
+          ...(madeBy !== undefined && { made_by: madeBy }),
+          ...(confirmed !== undefined && { confirmed }),
         }),
       );
     }
     return;
   }
   if (people.length === 0) output.notice("No people yet. To add one: jp serve people add NAME");
-  for (const person of people) output.print(describe(person));
+  for (const person of people) output.print(describe(person, people));
 }
 
 /** Throws `person_not_found`. */
@@ -170,12 +185,21 @@ export function notFoundError(name: string): JpError {
   });
 }
 
-function describe({ name, rights, roles = [], osUser = "", away }: Person): string {
+/** Their name, with everything that says what they may do. */
+export function describe(person: Person, people: readonly Person[] = []): string {
+  const { name, rights, roles = [], osUser = "", away, madeBy } = person;
   const facts = [
     rights.join(", "),
     ...(roles.length > 0 ? [`roles: ${roles.join(", ")}`] : []),
     ...(osUser === "" ? [] : [`OS user: ${osUser}`]),
     ...(away === undefined ? [] : [`away until ${localTime(away.until)}: ${away.to} decides`]),
+    ...(madeBy === undefined ? [] : [`added at the desk by ${nameOf(madeBy[0], people)}`]),
+    ...(isConfirmed(person) ? [] : ["not confirmed"]),
   ];
   return oneLine(`${name} (${facts.join("; ")})`);
+}
+
+/** Those who were removed are known by their id only. */
+function nameOf(id = "someone", people: readonly Person[]): string {
+  return people.find((person) => person.id === id)?.name ?? id;
 }

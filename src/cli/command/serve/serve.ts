@@ -22,6 +22,7 @@ import {
   type Sessions,
 } from "../../../desk/index.ts";
 import { createNotifier, type NotifierOptions } from "../../../notify/index.ts";
+import type { PeopleLogEntry } from "../../../people/index.ts";
 import { jsonLine, oneLine } from "../../../render/index.ts";
 import { loadRecordingParts } from "../../../runtime/index.ts";
 import { makeFolder, userDataFolder } from "../../../storage/index.ts";
@@ -33,6 +34,7 @@ import { usageError } from "../../exit-status.ts";
 import { wantsPlainText } from "../../host.ts";
 import { trustedConfig, warnWithheld } from "../../trust.ts";
 import { type Everywhere, findCheckout, type FoundWorkspace, openEverywhere } from "../pending.ts";
+import { isLocalName, parseOrigin } from "./origin.ts";
 import { findOwner } from "./people.ts";
 import { TurnRunner } from "./run-turns.ts";
 
@@ -63,7 +65,7 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
   using stop = untilSignal(context);
   using outputGone = untilOutputGone(context);
   await using runner = options.run === true ? new TurnRunner(context) : undefined;
-  const directory = await directoryOf(context);
+  const directory = await directoryOf(context, trusted.config);
   await using desk = await createDesk(workspaces, {
     clock,
     directory,
@@ -74,6 +76,7 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
       resumesAnswered: true,
     }),
   });
+  let announce: Notifying["announce"] | undefined; // It needs the address, which is known later.
   const service = await serveDesk({
     ...address,
     desk,
@@ -88,11 +91,13 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
     clock,
     onProblem,
     audit: await openAudit(userDataFolder(context.environment), onProblem),
+    onKeyChange: (change) => announce?.(change),
   });
-  await using _ = startNotifying(desk, {
+  await using notifying = startNotifying(desk, {
     settings: resolveNotify(trusted.config),
     machine: { clock, onProblem, origin: service.url, cwd: context.cwd, ...context.environment },
   });
+  announce = notifying.announce;
   void loadRecordingParts(); // An answer may take days to come.
   const stopped = AbortSignal.any([stop.signal, outputGone.signal]);
   await printLinks(service, { options, context }, { workspaces, stopped });
@@ -132,26 +137,29 @@ function resumeWith(runner: TurnRunner, workspaces: readonly FoundWorkspace[]): 
   };
 }
 
-interface Notifying {
+interface NotifyingOptions {
   /** Undefined if the user wants no notifications. */
   readonly settings: NotifySettings | undefined;
   readonly machine: NotifierOptions;
 }
 
+interface Notifying extends AsyncDisposable {
+  /** Tells of a change of someone's keys. */
+  readonly announce: (change: PeopleLogEntry) => void;
+}
+
 /** Tells people about what waits from now on. */
-function startNotifying(desk: Desk, { settings, machine }: Notifying): AsyncDisposable {
-  if (settings === undefined) return { [Symbol.asyncDispose]: async () => undefined };
+function startNotifying(desk: Desk, { settings, machine }: NotifyingOptions): Notifying {
+  if (settings === undefined) {
+    return { announce: () => undefined, [Symbol.asyncDispose]: async () => undefined };
+  }
   const notifier = createNotifier(settings, machine);
   const subscription = desk.subscribe((event) => {
-    if (event.type === "pending") {
-      const { workspace, conversation, id, kind, tool, question, asked_at, title } = event.data;
-      const named = title === undefined ? {} : { title };
-      const { text } = question;
-      notifier.notify([{ workspace, conversation, id, kind, tool, text, asked_at, ...named }]);
-    }
+    if (event.type === "pending") notifier.notify([event.data]);
     if (event.type === "answered") notifier.withdraw(event.data);
   });
   return {
+    announce: (change) => notifier.announce(change),
     [Symbol.asyncDispose]: async () => {
       subscription[Symbol.dispose]();
       await notifier.close();
@@ -310,18 +318,6 @@ function readPem(file: string, cwd: string): string {
   }
 }
 
-/** A proxy speaks HTTPS; a tunnel to this machine's own address need not. */
-function parseOrigin(text: string): string {
-  const url = URL.parse(text);
-  if (url === null || `${url.origin}/` !== url.href) {
-    throw usageError(`--origin ${text} is not an address such as https://desk.example.`);
-  }
-  const isFine =
-    url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname));
-  if (!isFine) throw usageError(`--origin ${text} must begin with https://`);
-  return url.origin;
-}
-
 function isWildcard(host: string): boolean {
   return ["", "0.0.0.0", "::"].includes(host);
 }
@@ -381,9 +377,4 @@ async function findQrPrinter(
     output.write(`${rows.join("\n")}\n`);
     if (isLocal) output.notice("Only this machine can open the link, unless you tunnel its port.");
   };
-}
-
-/** Whether the name leads every machine to itself. */
-function isLocalName(name: string): boolean {
-  return isLoopback(name) || name.endsWith(".localhost");
 }

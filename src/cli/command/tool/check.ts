@@ -31,7 +31,7 @@ export async function checkTool({ args, options, context }: Call<CheckToolFlags>
   await assertArguments(tool, given);
   const checked = await checkArguments(tool.description, given);
   const call = { tool, arguments: checked.ok ? checked.arguments : given };
-  const verdict = await tools.policy.judge(call);
+  const verdict = await tools.policy.verdictOf(call);
   if (options.format === "json") {
     context.output.print(jsonLine({ tool: name, arguments: call.arguments, ...verdict }));
     return;

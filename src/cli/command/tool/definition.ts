@@ -34,17 +34,17 @@ path, and never in its files. A rule counts until it expires, and as long as
 the program behind the tool stays as it is.`;
 
 const PROPOSE_HELP = `
-Reads what you have decided in this workspace: not what rules, config or models
-have, and only in conversations that you have used in a terminal. Proposes the
-fewest and narrowest rules that would have answered what you always answered the
-same way, each with the calls it covers. None is for calls that destroy
+Reads what you have decided in this workspace, on this machine: not what rules,
+config, models or other people have, and not what came with a clone. Proposes
+the fewest and narrowest rules that would have answered what you always answered
+the same way, each with the calls it covers. None is for calls that destroy
 something. What you refused once is still asked about: a rule that would let it
 run is not proposed, or follows one that asks.
 
 On a terminal, jp asks which to save. Saved rules count for this workspace at
 its path: see jp permissions ls and rm.`;
 
-const REPLAY_HELP = `
+const TRY_HELP = `
 Evaluates the rules of your config and the saved ones on each call that you have
 decided about, and lists what would have been different. Runs nothing. A file
 has one JSON object per line, as jp permissions propose and ls print them with
@@ -73,11 +73,11 @@ export function definePermissions(group: Command): void {
     .option("--save", "Save them all, without asking")
     .addHelpText("after", PROPOSE_HELP)
     .action(command(async () => (await import("../propose-permissions.ts")).proposePermissions));
-  withRecord(group.command("replay"))
-    .description("Say what rules would have changed about your past decisions")
-    .option("--rules <file>", "Evaluate the rules in this file, not the saved ones")
-    .addHelpText("after", REPLAY_HELP)
-    .action(command(async () => (await import("../replay-permissions.ts")).replayPermissions));
+  withRecord(group.command("try"))
+    .description("Try rules on your past decisions")
+    .option("--rules <file>", "Try the rules in this file, not the saved ones")
+    .addHelpText("after", TRY_HELP)
+    .action(command(async () => (await import("../try-permissions.ts")).tryPermissions));
 }
 
 function withRecord(definition: Command): Command {

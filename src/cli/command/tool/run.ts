@@ -83,14 +83,15 @@ async function callOnce({ args: words, options, context, signal }: ToolRun): Pro
     },
     prompter: findPrompter(context, config, { ...options, sendsWords: false }) ?? noTerminal,
     ...(config.user?.name !== undefined && { userName: config.user.name }),
-    directory: await directoryOf(context),
+    directory: await directoryOf(context, config),
     journal,
     state,
     limits: resolveLimits(config),
     clock: context.clock,
     observer: {
       observe: (update) => {
-        if (update.type === "tool_progress") context.output.notice(neutralize(update.message));
+        const isShown = update.type === "tool_progress" || update.type === "notice";
+        if (isShown) context.output.notice(neutralize(update.message));
       },
     },
     signal,

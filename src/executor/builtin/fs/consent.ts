@@ -3,7 +3,13 @@
  * perhaps in another process: if the file or the change is different by then, it asks again.
  */
 import path from "node:path";
-import { booleanQuestion, type QuestionOptions, type ToolContext } from "../../../tool/index.ts";
+import {
+  booleanQuestion,
+  type QuestionChanges,
+  type QuestionOptions,
+  type ToolContext,
+  type TypedQuestion,
+} from "../../../tool/index.ts";
 import { canonicalJson, type Json, sha256 } from "../../../util/index.ts";
 import { type FileTarget, formatPath } from "../../../files/index.ts";
 
@@ -18,32 +24,40 @@ interface ConsentChange {
   readonly after: Buffer | undefined;
 }
 
+/** Declares a question about a change. Exclusive: the model that wants the change may not approve it, unless config allows that. */
+export function consentQuestion<const Id extends string>(
+  id: Id,
+  text: string,
+  options: Pick<QuestionOptions<boolean>, "default" | "persistence" | "rememberAs">,
+) {
+  return booleanQuestion(id, text, { ...options, exclusive: true, allowsNote: true });
+}
+
 interface ConsentRequest {
   /** One answer covers all of them, and none without the others. */
   readonly changes: readonly ConsentChange[];
-  readonly question: Omit<QuestionOptions<boolean>, "exclusive" | "allowsNote" | "binding"> & {
-    readonly id: string;
-    readonly text: string;
-  };
+  /** The question about these changes, and what shows them. */
+  readonly text: string;
+  readonly context: string;
 }
+
+/** Asks a question that `consentQuestion` has declared. */
+type AskConsent = (changes: QuestionChanges<TypedQuestion<boolean>>) => Promise<boolean>;
 
 /** False if the answer is no. */
 export async function askConsent(
-  context: ToolContext,
-  { changes, question }: ConsentRequest,
+  ask: AskConsent,
+  { isShared = false }: Pick<ToolContext, "isShared">,
+  { changes, text, context }: ConsentRequest,
 ): Promise<boolean> {
-  const { id, text, ...options } = question;
   const binding = bindingOf(
     changes.map(({ target, before, after }) => [
-      context.isShared === true ? target.realDisplayPath : fileOf(target),
+      isShared ? target.realDisplayPath : fileOf(target),
       digestOf(before),
       digestOf(after),
     ]),
   );
-  // Exclusive: the model that wants the change may not approve it, unless config allows that.
-  return context.ask(
-    booleanQuestion(id, text, { ...options, exclusive: true, allowsNote: true, binding }),
-  );
+  return ask({ text, context, binding });
 }
 
 /** The real path, which is how a binding names a file, unless other machines have to name it alike. */
@@ -80,6 +94,6 @@ function digestOf(content: Buffer | Json | undefined): Json {
 }
 
 /** Adds what the user said about the change, for the model: why they declined it, for example. */
-export function withNote(result: string, { notes }: ToolContext): string {
+export function withNote(result: string, { notes }: Pick<ToolContext, "notes">): string {
   return [result, ...Object.values(notes).map((note) => `The user's note: ${note}`)].join(" ");
 }

@@ -1,7 +1,7 @@
 /** `fs_create_file`: creates or overwrites a file, after showing you the content or a diff. */
 import { defineTool, type ToolCall, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
-import { ALL_EDITS, askConsent, withNote } from "./consent.ts";
+import { ALL_EDITS, askConsent, consentQuestion, withNote } from "./consent.ts";
 import { FileError, parseText, toBody, toBytes, resolveTarget } from "../../../files/index.ts";
 import { type FileSnapshot, findSnapshot, saveFiles } from "./save-file.ts";
 import { unifiedDiff } from "./unified-diff.ts";
@@ -41,7 +41,7 @@ export function createCreateFileTool({ root, changes }: WritingToolOptions): Shi
 type CreateFileOptions = WritingToolOptions & Pick<ToolCall, "answers">;
 
 function defineCreateFile(options: CreateFileOptions) {
-  return defineTool<CreateFileArguments>({
+  return defineTool({
     name: NAME,
     description: DESCRIPTION,
     parameters: {
@@ -53,24 +53,31 @@ function defineCreateFile(options: CreateFileOptions) {
       required: ["path", "content"],
       additionalProperties: false,
     },
-    run: async (args, context) => withNote(await createFile(options, args, context), context),
+    questions: QUESTIONS,
+    run: async (args: CreateFileArguments, context) =>
+      withNote(await createFile(options, args, context), context),
   });
 }
 
-const CREATE = {
-  verb: "create",
-  question: { id: "create_file", default: true, rememberAs: ALL_EDITS },
-} as const;
-const OVERWRITE = {
-  verb: "overwrite",
+const QUESTIONS = {
+  create_file: consentQuestion("create_file", "Create the file?", {
+    default: true,
+    rememberAs: ALL_EDITS,
+  }),
   // The old content is lost, so a yes covers this file only.
-  question: { id: "overwrite_file", default: false, persistence: "none" },
-} as const;
+  overwrite_file: consentQuestion("overwrite_file", "Overwrite the file?", {
+    default: false,
+    persistence: "none",
+  }),
+};
+
+const CREATE = { verb: "create", id: "create_file" } as const;
+const OVERWRITE = { verb: "overwrite", id: "overwrite_file" } as const;
 
 async function createFile(
   { root, changes, answers }: CreateFileOptions,
   { path, content }: CreateFileArguments,
-  context: ToolContext,
+  context: ToolContext<typeof QUESTIONS>,
 ): Promise<string> {
   if (!content.isWellFormed()) throw new FileError("The content is not valid Unicode text.");
   const target = await resolveTarget(root, path);
@@ -81,17 +88,14 @@ async function createFile(
     return `${displayPath} already has this content. Nothing was changed.`;
   }
   // A no stands, even if the file has appeared or gone since, and the question is now the other one.
-  const declined = [CREATE, OVERWRITE].find(({ question: { id } }) => answers[id] === false);
-  const { verb, question } = declined ?? (before === undefined ? CREATE : OVERWRITE);
+  const declined = [CREATE, OVERWRITE].find(({ id }) => answers[id] === false);
+  const { verb, id } = declined ?? (before === undefined ? CREATE : OVERWRITE);
   const isAgreed =
     declined === undefined &&
-    (await askConsent(context, {
+    (await askConsent(context.ask[id], context, {
       changes: [{ target, before: before?.bytes, after: bytes }],
-      question: {
-        ...question,
-        text: `${before === undefined ? "Create" : "Overwrite"} ${questionPath}?`,
-        context: preview,
-      },
+      text: `${before === undefined ? "Create" : "Overwrite"} ${questionPath}?`,
+      context: preview,
     }));
   if (!isAgreed) return `The user declined to ${verb} ${displayPath}. Nothing was changed.`;
   await saveFiles([{ target, bytes, before }], context.signal, changes);

@@ -3,7 +3,7 @@ import type { BigIntStats } from "node:fs";
 import { lstat, unlink } from "node:fs/promises";
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
-import { askConsent, withNote } from "./consent.ts";
+import { askConsent, consentQuestion, withNote } from "./consent.ts";
 import type { WritingToolOptions } from "./create-file-tool.ts";
 import {
   fileChangedError,
@@ -35,8 +35,16 @@ const DESCRIPTION =
   "Fails if the path does not exist, is a folder or a symbolic link, is outside the workspace or " +
   "protected (.git, .jp), or if the file changed in the meantime; nothing is deleted then.";
 
+const QUESTIONS = {
+  // The content is lost, so a yes covers this file only.
+  delete_file: consentQuestion("delete_file", "Delete the file?", {
+    default: false,
+    persistence: "none",
+  }),
+};
+
 export function createDeleteFileTool(options: WritingToolOptions): ShippedTool {
-  const tool = defineTool<DeleteFileArguments>({
+  const tool = defineTool({
     name: NAME,
     description: DESCRIPTION,
     parameters: {
@@ -47,7 +55,9 @@ export function createDeleteFileTool(options: WritingToolOptions): ShippedTool {
       required: ["path"],
       additionalProperties: false,
     },
-    run: async (args, context) => withNote(await deleteFile(options, args, context), context),
+    questions: QUESTIONS,
+    run: async (args: DeleteFileArguments, context) =>
+      withNote(await deleteFile(options, args, context), context),
   });
   return {
     tool,
@@ -60,28 +70,22 @@ export function createDeleteFileTool(options: WritingToolOptions): ShippedTool {
 async function deleteFile(
   { root, changes }: WritingToolOptions,
   { path }: DeleteFileArguments,
-  context: ToolContext,
+  context: ToolContext<typeof QUESTIONS>,
 ): Promise<string> {
   const target = await resolveTarget(root, path);
   const { displayPath, questionPath } = target;
   const { stats: before, identity, bytes } = await examineFile(target, context);
-  const isAgreed = await askConsent(context, {
+  const isAgreed = await askConsent(context.ask.delete_file, context, {
     changes: [{ target, before: identity, after: undefined }],
-    question: {
-      id: "delete_file",
-      text: `Delete ${questionPath}?`,
-      // Not the content, which would be kept in the conversation.
-      context: [
-        ...countLines(bytes),
-        `${before.size} bytes`,
-        `last changed ${before.mtime.toISOString()}.`,
-      ]
-        .join(", ")
-        .concat(before.size > MAX_KEPT_FILE_BYTES ? " Too large to undo." : ""),
-      default: false,
-      // The content is lost, so a yes covers this file only.
-      persistence: "none",
-    },
+    text: `Delete ${questionPath}?`,
+    // Not the content, which would be kept in the conversation.
+    context: [
+      ...countLines(bytes),
+      `${before.size} bytes`,
+      `last changed ${before.mtime.toISOString()}.`,
+    ]
+      .join(", ")
+      .concat(before.size > MAX_KEPT_FILE_BYTES ? " Too large to undo." : ""),
   });
   if (!isAgreed) return `The user declined to delete ${displayPath}. Nothing was changed.`;
   const kept = await keepBefore(changes, target, undefined);

@@ -2,10 +2,11 @@
 import path from "node:path";
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
-import { ALL_EDITS, askConsent, fileOf, withNote } from "./consent.ts";
+import { askConsent, fileOf, withNote } from "./consent.ts";
 import type { WritingToolOptions } from "./create-file-tool.ts";
 import { FileError, type FileTarget, resolveTarget } from "../../../files/index.ts";
 import {
+  APPLY_CHANGES,
   describeReplacements,
   type Pattern,
   PATTERN_PARAMETERS,
@@ -68,11 +69,13 @@ const PARAMETERS = {
 } as const;
 
 export function createEditTool(options: WritingToolOptions): ShippedTool {
-  const tool = defineTool<EditArguments>({
+  const tool = defineTool({
     name: "fs_edit",
     description: DESCRIPTION,
     parameters: PARAMETERS,
-    run: async (args, context) => withNote(await editFiles(options, args, context), context),
+    questions: APPLY_CHANGES,
+    run: async (args: EditArguments, context) =>
+      withNote(await editFiles(options, args, context), context),
   });
   return {
     tool,
@@ -88,23 +91,18 @@ export function createEditTool(options: WritingToolOptions): ShippedTool {
 async function editFiles(
   { root, changes }: WritingToolOptions,
   { files }: EditArguments,
-  context: ToolContext,
+  context: ToolContext<typeof APPLY_CHANGES>,
 ): Promise<string> {
   const edits = await planEdits(root, files);
   const names = edits.map(({ target }) => target.questionPath);
-  const isAgreed = await askConsent(context, {
+  const isAgreed = await askConsent(context.ask.apply_changes, context, {
     changes: edits.map(({ target, bytes, before }) => ({
       target,
       before: before?.bytes,
       after: bytes,
     })),
-    question: {
-      id: "apply_changes",
-      text: `Apply these changes to ${listNames(names)}?`,
-      context: edits.map(({ diff }) => diff).join(""),
-      default: true,
-      rememberAs: ALL_EDITS,
-    },
+    text: `Apply these changes to ${listNames(names)}?`,
+    context: edits.map(({ diff }) => diff).join(""),
   });
   if (!isAgreed) return "The user declined the changes. Nothing was changed.";
   await saveFiles(edits, context.signal, changes);

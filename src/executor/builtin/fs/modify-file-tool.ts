@@ -1,7 +1,7 @@
 /** `fs_modify_file`: replaces exact pieces of text in a file, after showing you a diff. */
 import { defineTool, type ToolContext } from "../../../tool/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
-import { ALL_EDITS, askConsent, withNote } from "./consent.ts";
+import { ALL_EDITS, askConsent, consentQuestion, withNote } from "./consent.ts";
 import type { WritingToolOptions } from "./create-file-tool.ts";
 import {
   FileError,
@@ -66,12 +66,22 @@ const PARAMETERS = {
   additionalProperties: false,
 } as const;
 
+/** The question of a tool that changes files. */
+export const APPLY_CHANGES = {
+  apply_changes: consentQuestion("apply_changes", "Apply these changes?", {
+    default: true,
+    rememberAs: ALL_EDITS,
+  }),
+};
+
 export function createModifyFileTool(options: WritingToolOptions): ShippedTool {
-  const tool = defineTool<ModifyFileArguments>({
+  const tool = defineTool({
     name: NAME,
     description: DESCRIPTION,
     parameters: PARAMETERS,
-    run: async (args, context) => withNote(await modifyFile(options, args, context), context),
+    questions: APPLY_CHANGES,
+    run: async (args: ModifyFileArguments, context) =>
+      withNote(await modifyFile(options, args, context), context),
   });
   return {
     tool,
@@ -84,20 +94,15 @@ export function createModifyFileTool(options: WritingToolOptions): ShippedTool {
 async function modifyFile(
   { root, changes }: WritingToolOptions,
   { path, patterns }: ModifyFileArguments,
-  context: ToolContext,
+  context: ToolContext<typeof APPLY_CHANGES>,
 ): Promise<string> {
   const target = await resolveTarget(root, path);
   const { displayPath, questionPath } = target;
   const { before, bytes, body, text, replacements } = await planPatterns(target, patterns);
-  const isAgreed = await askConsent(context, {
+  const isAgreed = await askConsent(context.ask.apply_changes, context, {
     changes: [{ target, before: before.bytes, after: bytes }],
-    question: {
-      id: "apply_changes",
-      text: `Apply these changes to ${questionPath}?`,
-      context: await unifiedDiff({ path: displayPath, before: body, after: text }),
-      default: true,
-      rememberAs: ALL_EDITS,
-    },
+    text: `Apply these changes to ${questionPath}?`,
+    context: await unifiedDiff({ path: displayPath, before: body, after: text }),
   });
   if (!isAgreed) return `The user declined the changes to ${displayPath}. Nothing was changed.`;
   await saveFiles([{ target, bytes, before }], context.signal, changes);

@@ -168,13 +168,14 @@ export async function describeShellCall(
   const { command = "", folder = "." } = args as Partial<Record<keyof ShellRunArguments, string>>;
   const shell = findCommandShell();
   // If the workspace is a link, its name differs from machine to machine.
-  const root = isShared ? toRealPath(place.root) : place.root;
+  const realRoot = toRealPath(place.root);
+  const root = isShared ? realRoot : place.root;
   const [confinement, undo, cwd] = await Promise.all([
     findConfinement(args, place),
     foreseeUndo(place),
     resolvePath(place.root, folder).then(
       ({ realPath }) => realPath,
-      () => root,
+      () => realRoot,
     ),
   ]);
   const files = new SourceFiles({ root, folder: cwd, isShared });
@@ -195,7 +196,7 @@ export async function describeShellCall(
     ...(confinement.confined !== undefined && { confined: confinement.confined }),
     program: [(await files.describe(shell)) ?? { missing: shell }, ...programs],
     ...(named.length > 0 && { file: named }),
-    folder: path.relative(root, cwd) || ".",
+    folder: path.relative(realRoot, cwd) || ".",
     ...(isShared && { isPortable: true }),
   };
 }

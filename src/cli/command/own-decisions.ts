@@ -1,0 +1,80 @@
+/** Whether a decision on record is the user's own: made by them, on this machine, for this folder, about what the record says now. */
+import {
+  authenticationOf,
+  type ChainLine,
+  type ConversationEvent,
+  type ConversationId,
+  deciderOf,
+  isDecisive,
+  OwnLinks,
+  type OwnRun,
+  type StreamEntry,
+} from "../../conversation/index.ts";
+import type { InquiryRow } from "../../render/index.ts";
+import { isJpError, type JsonObject } from "../../util/index.ts";
+import { type CommandContext, warn } from "../context.ts";
+
+type RecordContext = Pick<CommandContext, "workspace" | "output">;
+
+/** Those of one conversation. */
+export class OwnDecisions {
+  readonly #id: ConversationId;
+  readonly #runs: readonly OwnRun[];
+  readonly #context: RecordContext;
+  /** The JSON of each event, which its link commits to. */
+  readonly #raw = new WeakMap<ConversationEvent, JsonObject>();
+  #links: Promise<OwnLinks> | undefined;
+
+  constructor(id: ConversationId, runs: readonly OwnRun[], context: RecordContext) {
+    this.#id = id;
+    this.#runs = runs;
+    this.#context = context;
+  }
+
+  /** Passes on the entries of the record, which have to be read before what they decide is looked up. */
+  async *reading(
+    pieces: AsyncIterable<readonly StreamEntry[]>,
+  ): AsyncGenerator<readonly StreamEntry[]> {
+    for await (const entries of pieces) {
+      for (const entry of entries) {
+        const event = isDecisive(entry.eventType) ? entry.event : undefined;
+        if (event !== undefined) this.#raw.set(event, entry.raw);
+      }
+      yield entries;
+    }
+  }
+
+  /** Once for each decision. */
+  async take({ request, response }: InquiryRow): Promise<boolean> {
+    if (request === undefined || response === undefined || !isByOwner(response)) return false;
+    const [asked, answered] = [this.#raw.get(request), this.#raw.get(response)];
+    if (this.#runs.length === 0 || asked === undefined || answered === undefined) return false;
+    this.#links ??= this.#readLinks();
+    return (await this.#links).take(asked, answered);
+  }
+
+  async #readLinks(): Promise<OwnLinks> {
+    const { workspace, output } = this.#context;
+    const lines: ChainLine[] = [];
+    try {
+      for await (const read of workspace.conversations.readChain?.(this.#id) ?? []) {
+        if ("link" in read) lines.push(read);
+      }
+    } catch (error) {
+      if (!isJpError(error) || error.code !== "read_failed") throw error;
+      warn(error.message, output);
+    }
+    return new OwnLinks(lines, this.#runs);
+  }
+}
+
+/** Where jp itself asks. What other programs answer for a person, they may have answered by themselves. */
+const OWN_CHANNELS: ReadonlySet<string> = new Set(["terminal", "cli", "desk"]);
+/** Of whoever uses this machine, also with the link that the desk prints for them. */
+const OWN_AUTHENTICATIONS: ReadonlySet<string> = new Set(["os_user", "owner"]);
+
+function isByOwner(response: NonNullable<InquiryRow["response"]>): boolean {
+  const by = deciderOf(response);
+  if (by?.kind !== "user" || !OWN_CHANNELS.has(by.channel)) return false;
+  return OWN_AUTHENTICATIONS.has(authenticationOf(by));
+}

@@ -1,0 +1,116 @@
+/** Why a reply does not count: the codes, which programs read, and words for the person who gave it, which may change. */
+import { describeWhom, type ForWhom, isForSigners } from "./whom.ts";
+
+/** Why a reply does not count. The decision stays as it is. */
+export type RefusalCode =
+  /** The answer does not fit its type. */
+  | "misfit"
+  /** "For this turn" is not offered. */
+  | "not_remembered"
+  /** Only a no takes a note. */
+  | "no_note"
+  /** No rule can be granted with this answer. */
+  | "no_grant"
+  /** Arguments are checked where the tool runs, and can only be edited there. */
+  | "not_editable"
+  /** Only an edited result has a text. */
+  | "no_result"
+  /** A secret has to reach the process that asks, and no record. */
+  | "secret_elsewhere"
+  | "secret_of_several"
+  | "not_secret"
+  /** The secret is not being asked for right now. */
+  | "secret_not_asked"
+  /** The secret does not fit through the way that it takes. */
+  | "too_long"
+  /** Another process could not read the answer. */
+  | "unreadable"
+  /** No model, setting or file answers from elsewhere. */
+  | "not_a_person"
+  /** It is not for whoever answers, as far as jp knows who that is. */
+  | "wrong_person"
+  /** Their account was made at the desk, and not confirmed before this was asked. */
+  | "unconfirmed"
+  /** Whoever started the turn cannot decide it. */
+  | "asker"
+  /** It is not known who started the turn. */
+  | "asker_unknown"
+  /** It takes people who are known, and none are. */
+  | "no_people"
+  /** It takes people who are known, and this process cannot know them. */
+  | "directory_missing"
+  /** A newer version asks for more than this one knows. */
+  | "unknown_terms"
+  /** It is for no one, and can only be cancelled. */
+  | "no_one"
+  | "unsigned"
+  /** The signature is of something else, or not by a key of the person. */
+  | "wrong_signature";
+
+/** Codes that are about who answers, not about what they say: someone else may still say the same. */
+export const STRANGER_CODES: ReadonlySet<string> = new Set([
+  "wrong_person",
+  "unconfirmed",
+  "asker",
+  "asker_unknown",
+  "no_people",
+  "unknown_terms",
+  "no_one",
+] satisfies readonly RefusalCode[]);
+
+/** Whether it is a code that this version knows. */
+export function isRefusalCode(code: unknown): code is RefusalCode {
+  return typeof code === "string" && Object.hasOwn(TEXTS, code);
+}
+
+/** A clause that follows a colon. Never quotes the answer. */
+export function explainRefusal(code: RefusalCode, whom: ForWhom = {}): string {
+  const text = TEXTS[code];
+  return typeof text === "string" ? text : text(whom);
+}
+
+const ADD_YOURSELF = "jp serve people add NAME --roles ROLE --os-user USER";
+const ADD_KEY = "jp serve people key add NAME --new";
+const DECIDE_ALONE = "jp config set --in user people.owner_alone true";
+
+/** What the person at this machine can do where no people are known, one to a line. No one signs in the place of others. */
+export function noPeopleHint(whom: ForWhom): string {
+  return isForSigners(whom)
+    ? `To add yourself: ${ADD_YOURSELF}\nThen add a key:  ${ADD_KEY}`
+    : `To add yourself: ${ADD_YOURSELF}\nTo decide alone: ${DECIDE_ALONE}`;
+}
+
+/** The same for someone who may be elsewhere. */
+export function describeWaysOut(whom: ForWhom): string {
+  const other = isForSigners(whom)
+    ? `with a key (${ADD_KEY})`
+    : `or decide alone (${DECIDE_ALONE})`;
+  return `Whoever uses the machine can add themselves (${ADD_YOURSELF}), ${other}.`;
+}
+
+const TEXTS: Readonly<Record<RefusalCode, string | ((whom: ForWhom) => string)>> = {
+  misfit: "the answer does not fit the question",
+  not_remembered: "this answer cannot be remembered",
+  no_note: "this answer takes no note",
+  no_grant: "no rule can be granted with this answer",
+  not_editable: "arguments can only be edited where the tool runs",
+  no_result: "only an edited result has a text",
+  secret_elsewhere: "a secret can only be answered where the turn runs",
+  secret_of_several: "a secret cannot be given by several people",
+  not_secret: "this question does not ask for a secret",
+  secret_not_asked:
+    "the secret is not being asked for right now; continue the turn and answer it there",
+  too_long: "it is too long",
+  unreadable: "the process that runs the turn cannot read it",
+  not_a_person: "only a person can answer this from elsewhere",
+  wrong_person: (whom) => `only ${describeWhom(whom)} can answer this`,
+  unconfirmed: "your account was not confirmed when this was asked",
+  asker: "whoever started the turn cannot decide this",
+  asker_unknown: "it is not known who started the turn, and whoever did cannot decide this",
+  no_people: (whom) => `only ${describeWhom(whom)} can answer this, and no people are known`,
+  directory_missing: "it takes people who are known, and they are not known here",
+  unknown_terms: "a newer version of jp has asked this, and has to decide it",
+  no_one: "no one can answer this, it can only be cancelled",
+  unsigned: "this has to be signed",
+  wrong_signature: "the signature is not of this answer",
+};

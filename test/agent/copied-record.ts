@@ -1,0 +1,22 @@
+/** A record that a test has made in memory, as the files of a workspace for the command. */
+import type { ConversationId } from "../../src/conversation/index.ts";
+import { type ConversationStore, openWorkspace } from "../../src/storage/index.ts";
+import { systemClock } from "../../src/util/index.ts";
+import type { Project } from "../cli/support.ts";
+
+export function conversationsOf({ root, home, variables }: Project): ConversationStore {
+  const environment = { variables, home, platform: process.platform };
+  const options = { from: root, environment, clock: systemClock, pid: process.pid };
+  return openWorkspace(options).conversations;
+}
+
+/** Returns the id of the copy. */
+export async function copyRecord(
+  from: Pick<ConversationStore, "load">,
+  to: Pick<ConversationStore, "create">,
+  conversation: ConversationId,
+): Promise<ConversationId> {
+  const { stream } = await from.load(conversation);
+  await using copy = await to.create({ entries: stream.entries, isOwnTurn: true });
+  return copy.id;
+}
