@@ -121,6 +121,27 @@ const partsOfWebauthn = {
   },
 };
 
+/**
+ * Of marked, only its lexer is used. The instance of all its parts that it makes when it is loaded would keep the rest:
+ * it is left out, so that each class goes which nothing imports.
+ */
+const lexerOfMarked = {
+  name: "lexer-of-marked",
+  transform: {
+    filter: { id: /[\\/]marked[\\/]lib[\\/]marked\.esm\.js$/ },
+    handler(code) {
+      const instance =
+        /var (\w+)=new \w+;function (\w+)\(\w+,\w+\)\{return \1\.parse\(.*?(?=export\{)/s;
+      const found = instance.exec(code);
+      const [, lexer] = /(\w+) as Lexer\b/.exec(code) ?? [];
+      const [, tokenizer] = /(\w+) as Tokenizer\b/.exec(code) ?? [];
+      if (found === null || !lexer || !tokenizer) throw new Error("marked has another end now.");
+      const used = `export{${lexer} as Lexer,${tokenizer} as Tokenizer};`;
+      return { code: code.slice(0, found.index) + used, map: null }; // Only the end has changed.
+    },
+  },
+};
+
 const PROVIDER_MODULE =
   /[\\/](?:node_modules[\\/](?:@ai-sdk|@openrouter|ollama)|src[\\/]provider)[\\/]/;
 const LIGHT_STREAMS = path.resolve("src/provider/light-streams.ts");
@@ -397,7 +418,7 @@ async function bundle(
   const source = {
     input,
     platform: "node",
-    plugins: [...plugins, standIns, partsOfWebauthn],
+    plugins: [...plugins, standIns, partsOfWebauthn, lexerOfMarked],
     preserveEntrySignatures: "allow-extension",
     external: [/^@koromix\/koffi-/, "@opentelemetry/api", "pg", "pg-boss"],
     transform: {
@@ -506,7 +527,7 @@ async function bundlePage(dir) {
       platform: "browser",
       tsconfig: `${source}/tsconfig.json`,
       transform: { target: "es2024" },
-      plugins: [unusedNode],
+      plugins: [unusedNode, lexerOfMarked],
     },
     {
       dir,
