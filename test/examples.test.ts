@@ -211,6 +211,13 @@ describe("the examples", () => {
     );
   });
 
+  test("include a payment that two people of a role allow, and the one who asked for it does not", async () => {
+    const said = ["Ada: asker", "Sam: wrong_person", "Ben: counted", "Ben: repeated"];
+    expect(await run("two-approvers.ts")).toEqual(
+      printed(lines("The turn: waiting", ...said, "Eve: recorded", "The tool: Paid 900.")),
+    );
+  });
+
   test("include two turns that share an MCP server", async () => {
     expect(await run("mcp-servers.ts")).toEqual(
       printed(

@@ -31,8 +31,11 @@ interface Person {
   readonly away: Map<string, Set<string>>;
 }
 
-/** One way to read what an export does not show. */
+/** An answer, or a vote before it, with one way to read what an export does not show. */
 interface Reading extends Known {
+  readonly asked: Asked;
+  /** The answer that is judged. */
+  readonly final: Json;
   readonly isRefused: boolean;
   readonly isOpenGood: boolean;
 }
@@ -144,10 +147,11 @@ export class Terms {
   #doubt(call: unknown): Asked | undefined {
     const { request, start, shown } = this.#calls.get(text(call)) ?? {};
     if (start === undefined) return undefined;
-    // oxlint-disable-next-line no-shadow -- the same thing, in a smaller scope
-    const { for: person, for_any, terms, person_ids } = (request ?? start) as Json;
+    const whom = (request ?? start) as Json;
     const { version } = start as Json;
-    return { version, call, action: "rerun", for: person, for_any, terms, person_ids, shown };
+    const { for: person, for_any, person_ids } = whom;
+    const all = { for: person, for_any, terms: whom["terms"], person_ids };
+    return { version, call, action: "rerun", ...all, shown };
   }
 }
 
@@ -189,15 +193,14 @@ function judgeUnasked(said: Json, asked: Asked, given: Json | undefined): Result
   if (kind === "remembered" && given !== undefined && by(given)["kind"] === "user") {
     const link = { ...said, by: by(given), version: given["version"], signature: undefined };
     const none = { signatureOf: () => undefined, isNo: () => false };
-    const reading = { ...none, isRefused: false, isOpenGood: true };
+    const alone = { asked: { ...asked, votes: [] }, final: link };
+    const reading = { ...none, ...alone, isRefused: false, isOpenGood: true };
     if (!isReadableAnswer(link, asked)) return ["not_judged", "unreadable_link"];
     const people = peopleOf(asked, [link]);
     const code =
       findStranger(link, asked, people) ??
-      findUnsigned(link, asked, reading) ??
-      (count(link, { ...asked, votes: [] }, people, reading) === undefined
-        ? undefined
-        : "wrong_person");
+      findUnsigned(link, reading) ??
+      (count(link, people, reading) === undefined ? undefined : "wrong_person");
     return code === undefined ? ["met"] : ["unmet", code];
   }
   if (asked["terms"] != null) return ["unmet", "not_a_person"];
@@ -227,22 +230,22 @@ function judgeUser(said: Json, asked: Asked, known: Known): Result {
 function read(said: Json, asked: Asked, known: Known): readonly string[] {
   const all = [said, ...(asked.votes ?? [])];
   if (!all.every((each) => isReadableAnswer(each, asked))) return ["unreadable"];
-  // oxlint-disable-next-line no-shadow -- the same thing, in a smaller scope
-  const isNo = asked["action"] === undefined ? known.isNo(Number(said["seq"])) : false;
-  const noes = isNo === undefined && canBeNo(asked) ? [false, true] : [isNo === true];
+  const refused = asked["action"] === undefined ? known.isNo(Number(said["seq"])) : false;
+  const noes = refused === undefined && canBeNo(asked) ? [false, true] : [refused === true];
   const isOpen = all.some(({ seq }) => /open|lost/.test(known.signatureOf(Number(seq)) ?? ""));
   return noes.flatMap((isRefused) =>
     (isOpen ? [true, false] : [true]).map((isOpenGood) =>
-      ruleOn(said, asked, { ...known, isRefused, isOpenGood }),
+      ruleOn({ ...known, asked, final: said, isRefused, isOpenGood }),
     ),
   );
 }
 
 /** The code of the first rule that it does not meet, or `decides`. */
-function ruleOn(said: Json, asked: Asked, reading: Reading): string {
+function ruleOn(reading: Reading): string {
+  const { asked, final: said } = reading;
   const { at, decided, decision } = said;
   const { deadline, shown, action } = asked;
-  const isRefusal = isNo(said, said, asked, reading);
+  const isRefusal = isNo(said, reading);
   const isOld = versionOf(said) === 1 || versionOf(asked) === 1;
   if (!isOld && typeof deadline === "string" && !(timeOf(at) < timeOf(deadline))) return "overdue";
   const isEdit = action === "run" && decision === "edited";
@@ -254,9 +257,7 @@ function ruleOn(said: Json, asked: Asked, reading: Reading): string {
   if (stranger !== undefined && !isOwnNo) return stranger;
   const misfit = findMisfit(said, asked, isRefusal);
   if (misfit !== undefined || isOwnNo) return misfit ?? "decides";
-  return (
-    findUnsigned(said, asked, reading) ?? count(said, asked, people, reading, said) ?? "decides"
-  );
+  return findUnsigned(said, reading) ?? count(said, people, reading) ?? "decides";
 }
 
 function findStranger(said: Json, asked: Asked, people: readonly Person[]): string | undefined {
@@ -323,15 +324,8 @@ function findMisfit(said: Json, asked: Asked, isRefusal: boolean): string | unde
   return type === "secret" && quorumOf(asked) > 1 ? "secret_of_several" : undefined;
 }
 
-/** `final`: the answer that is judged. */
-// oxlint-disable-next-line max-params -- the parts of one rule
-function findUnsigned(
-  said: Json,
-  asked: Asked,
-  reading: Reading,
-  final = said,
-): string | undefined {
-  if (terms(asked)["proof"] === undefined || isNo(said, final, asked, reading)) return undefined;
+function findUnsigned(said: Json, reading: Reading): string | undefined {
+  if (terms(reading.asked)["proof"] === undefined || isNo(said, reading)) return undefined;
   const state = reading.signatureOf(Number(said["seq"]));
   if (state === undefined) return said["signature"] === undefined ? "unsigned" : "wrong_signature";
   return state === "good" || (state !== "bad" && reading.isOpenGood)
@@ -340,20 +334,14 @@ function findUnsigned(
 }
 
 /** Undefined if there are enough. */
-// oxlint-disable-next-line max-params -- the parts of one rule
-function count(
-  said: Json,
-  asked: Asked,
-  people: readonly Person[],
-  reading: Reading,
-  final = said,
-): string | undefined {
+function count(said: Json, people: readonly Person[], reading: Reading): string | undefined {
+  const { asked } = reading;
   const quorum = quorumOf(asked);
   if (quorum === 1 || authOf(said) === "owner") return undefined;
-  if (isNo(said, final, asked, reading) && terms(asked)["refusal"] !== "counts") return undefined;
+  if (isNo(said, reading) && terms(asked)["refusal"] !== "counts") return undefined;
   const standing = new Map<unknown, Json>();
   for (const vote of asked.votes ?? []) {
-    const isUnsigned = findUnsigned(vote, asked, reading, final) !== undefined;
+    const isUnsigned = findUnsigned(vote, reading) !== undefined;
     const voter = voterOf(vote, people);
     if (voter === undefined || isUnsigned || findStranger(vote, asked, people)) continue;
     standing.delete(voter);
@@ -381,8 +369,7 @@ function choiceOf(link: Json): string | undefined {
 }
 
 /** Whether it is a no, if the answer that is judged is read in this way. */
-// oxlint-disable-next-line max-params -- the parts of one rule
-function isNo(link: Json, final: Json, asked: Asked, { isRefused }: Reading): boolean {
+function isNo(link: Json, { asked, final, isRefused }: Reading): boolean {
   if (link["decision"] === "denied") return true;
   if (asked["action"] !== undefined || link["decision"] !== "answered") return false;
   return canBeNo(asked) && (choiceOf(link) === choiceOf(final)) === isRefused;
@@ -487,8 +474,7 @@ function isTurn(turn: unknown): boolean {
 }
 
 function isReadable({ for: person, for_any: any, deadline, action }: Asked): boolean {
-  // oxlint-disable-next-line typescript/no-base-to-string -- a code in a link
-  const isAction = action === undefined || /^(?:run|deliver|rerun)$/.test(String(action));
+  const isAction = action === undefined || /^(?:run|deliver|rerun)$/.test(text(action));
   const isTime = deadline == null || !Number.isNaN(timeOf(deadline));
   return (
     isAction &&

@@ -25,9 +25,11 @@ import {
   type DecisionSubject,
   type DecisionVote,
   type EventType,
+  type InquiryRequest,
   type InquiryResponse,
   isDecisive,
   type PermissionDecision,
+  type PermissionRequestEvent,
   type RecordedSignature,
 } from "./event.ts";
 import { whomToJson } from "./whom.ts";
@@ -235,28 +237,51 @@ export function linkContentOf({ event, raw }: StreamEntry, keys: ChoiceKeys): Js
 
 type Summary = Readonly<Record<string, Json | undefined>>;
 
-// oxlint-disable-next-line max-lines-per-function -- one case for each type of event
 function summarize(event: ConversationEvent, keys: ChoiceKeys): Summary {
   switch (event.type) {
     case "permission_request":
+    case "inquiry_request":
+      return summarizeRequest(event);
+    case "permission_decision":
+    case "inquiry_response":
+    case "decision_vote":
+      return { ...summarizeAnswer(event), ...answerToJson(event, keys) };
+    case "inquiry_escalation":
       return {
         id: event.id,
-        call: event.toolCallId,
-        tool: event.tool,
-        action: event.action,
-        ...termsToJson(event),
+        decision: event.outcome,
+        ...(event.outcome !== "cancelled" && byToJson(event.answeredBy)),
+        deadline: event.deadline,
       };
-    case "inquiry_request": {
-      const { answerType, allowsNote } = event.question;
-      return {
-        id: event.id,
-        call: event.toolCallId,
-        question: event.questionId,
-        ...termsToJson(event),
-        answer_type: answerType.type,
-        ...(allowsNote === true && { allows_note: true }),
-      };
-    }
+    case "decision_void":
+      return { id: event.id, changed: event.changed };
+    case "attempt_start":
+      return { call: event.toolCallId, ...whomToJson(event) };
+    case "tool_call_response":
+      return { call: event.id, failed: event.isError };
+    default:
+      return {};
+  }
+}
+
+function summarizeRequest(event: PermissionRequestEvent | InquiryRequest): Summary {
+  if (event.type === "permission_request") {
+    const { id, toolCallId: call, tool, action } = event;
+    return { id, call, tool, action, ...termsToJson(event) };
+  }
+  const { answerType, allowsNote } = event.question;
+  return {
+    id: event.id,
+    call: event.toolCallId,
+    question: event.questionId,
+    ...termsToJson(event),
+    answer_type: answerType.type,
+    ...(allowsNote === true && { allows_note: true }),
+  };
+}
+
+function summarizeAnswer(event: Answer): Summary {
+  switch (event.type) {
     case "permission_decision":
       return {
         id: event.id,
@@ -268,7 +293,6 @@ function summarize(event: ConversationEvent, keys: ChoiceKeys): Summary {
         by: deciderJson(event.decidedBy),
         ...(event.result !== undefined && { result: true }),
         ...(event.reason !== undefined && { note: true }),
-        ...answerToJson(event, keys),
       };
     case "inquiry_response":
       return {
@@ -276,14 +300,6 @@ function summarize(event: ConversationEvent, keys: ChoiceKeys): Summary {
         decision: event.outcome,
         ...(event.outcome !== "cancelled" && byToJson(event.answeredBy)),
         ...(event.outcome === "answered" && event.note !== undefined && { note: true }),
-        ...answerToJson(event, keys),
-      };
-    case "inquiry_escalation":
-      return {
-        id: event.id,
-        decision: event.outcome,
-        ...(event.outcome !== "cancelled" && byToJson(event.answeredBy)),
-        deadline: event.deadline,
       };
     case "decision_vote":
       return {
@@ -292,16 +308,9 @@ function summarize(event: ConversationEvent, keys: ChoiceKeys): Summary {
         decision: event.decision ?? "answered",
         by: deciderJson(event.by),
         ...(event.result !== undefined && { result: true }),
-        ...answerToJson(event, keys),
       };
-    case "decision_void":
-      return { id: event.id, changed: event.changed };
-    case "attempt_start":
-      return { call: event.toolCallId, ...whomToJson(event) };
-    case "tool_call_response":
-      return { call: event.id, failed: event.isError };
     default:
-      return {};
+      return event satisfies never;
   }
 }
 

@@ -66,9 +66,8 @@ export class ApprovalCheck {
   /** Undefined if the link at this position has none. */
   find(seq: number): CheckedSignature | undefined {
     const { link, askedAt } = this.#decisions.get(seq) ?? {};
-    // oxlint-disable-next-line no-shadow -- the same thing, in a smaller scope
-    const isClaimed = link !== undefined && (versionOf(link) === 1 || "signature" in link.json);
-    if (!isClaimed) return undefined;
+    const mayHaveOne = link !== undefined && (versionOf(link) === 1 || "signature" in link.json);
+    if (!mayHaveOne) return undefined;
     const checked = this.#checked.get(seq);
     if (checked !== undefined || !(this.#isRecordLost || this.#lost.has(seq))) return checked;
     const isLate = askedAt === undefined || toTime(askedAt) <= toTime(link.json["at"]);

@@ -22,7 +22,7 @@ import {
   type Ruling,
   timestampToMilliseconds,
 } from "../conversation/index.ts";
-import type { Json, JsonObject } from "../util/index.ts";
+import type { JsonObject } from "../util/index.ts";
 import {
   byOf,
   choiceOf,
@@ -212,7 +212,8 @@ function rule(
     const by = byOf(link);
     if (by?.kind !== "user") return undefined;
     const { signature, isGood } = signatureOf(link, supposed);
-    const reading = { by, signature, answer: answerIn(link, said, supposed.isNo, decision) };
+    const isRefused = canBeNo(decision) && isSameChoice(link, said) === supposed.isNo;
+    const reading = { by, signature, answer: isRefused ? false : undefined };
     const event =
       link === said ? toAnswer(link, decision, reading) : toVote(link, decision, reading);
     if (event !== undefined && isGood) signed.add(event);
@@ -245,16 +246,9 @@ function questionOf({ action, answerType, allowsNote }: LinkedDecision, event: A
   return { answerType: { type }, allowsNote } as const;
 }
 
-/** Those who have chosen the same have said the same, whatever that is. Undefined for what `choice` says. */
-// oxlint-disable-next-line max-params -- the parts of one rule
-function answerIn(
-  link: LinkedEvent,
-  said: LinkedEvent,
-  isNo: boolean,
-  decision: LinkedDecision,
-): Json | undefined {
-  const isSame = choiceOf(link) === choiceOf(said);
-  return canBeNo(decision) && isSame === isNo ? false : undefined;
+/** Those who have chosen the same have said the same, whatever that is. */
+function isSameChoice(left: LinkedEvent, right: LinkedEvent): boolean {
+  return choiceOf(left) === choiceOf(right);
 }
 
 function signatureOf(

@@ -8,7 +8,7 @@ import {
   versionOf,
 } from "../conversation/index.ts";
 import { canonicalJson, type JsonObject } from "../util/index.ts";
-import { type Content, findObject } from "./statement.ts";
+import { type Content, findObject, findText } from "./statement.ts";
 
 /** What decisions are judged by. Whatever else a link says, a newer version may read otherwise. */
 const JUDGED = [
@@ -69,9 +69,8 @@ export class LinkComparison {
   }
 }
 
-function aboutOf({ json: { id, call } }: ChainLink): readonly string[] {
-  // oxlint-disable-next-line typescript/no-base-to-string -- a code in a link
-  return [`id ${String(id)}`, `call ${String(call)}`];
+function aboutOf({ json }: ChainLink): readonly string[] {
+  return [`id ${findText(json, "id")}`, `call ${findText(json, "call")}`];
 }
 
 /** What a newer version has recorded may mean more to whoever made the link. A choice needs the salt of what was asked. */

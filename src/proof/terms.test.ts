@@ -70,10 +70,9 @@ async function judgedOf(kept: Kept, { hasContent = false, isStrict = false }: Sh
   const bytes = Buffer.from(lines.join(""));
   const { problems, counts } = await verifyEvidence([bytes], { isStrict });
   const { rulings = {} } = problems.find(({ code }) => code === "terms_not_met") ?? {};
-  // oxlint-disable-next-line no-shadow -- the same thing, in a smaller scope
-  const notJudged = Object.fromEntries(counts.notJudged);
   const { judged, ownerStoodIn } = counts;
-  const found = { unmet: rulings, notJudged, judged, ownerStoodIn };
+  const open = Object.fromEntries(counts.notJudged);
+  const found = { unmet: rulings, notJudged: open, judged, ownerStoodIn };
   const codes = problems.map(({ code }) => code).toSorted();
   expect(verifyAlone(bytes, undefined, isStrict)).toMatchObject({ problems: codes, ...found });
   return { ...found, problems: codes };

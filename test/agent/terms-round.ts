@@ -166,35 +166,59 @@ function isPaid({ events }: TermsReport): boolean {
   return events.some(({ type, content }) => type === "tool_call_response" && content === "paid");
 }
 
-type Fields = Readonly<Record<string, any>>; // oxlint-disable-line typescript/no-explicit-any -- read as a stranger would
+/** What someone who does not know the judge reads of an event. */
+interface Recorded {
+  readonly type: string;
+  readonly id?: string;
+  readonly for?: string;
+  readonly forAny?: readonly (string | Named)[];
+  readonly personIds?: Readonly<Record<string, string>>;
+  readonly terms?: { readonly quorum?: number; readonly notBy?: string; readonly isSigned?: true };
+  readonly answer?: unknown;
+  readonly decision?: string;
+  readonly by?: Voter;
+  readonly decidedBy?: Voter;
+  readonly answeredBy?: Voter;
+  readonly signature?: unknown;
+}
 
-/** Reads the record as someone would who does not know the judge. */
+interface Named {
+  readonly user?: string;
+  readonly role?: string;
+}
+
+interface Voter {
+  readonly name?: string;
+  readonly personId?: string;
+}
+
+/** Whether the record shows that who said yes was enough, by the terms on record and by those of now. */
 function assertAllowed({ events }: TermsReport, world: TermsWorld, kind: TermsKind): void {
-  const all = events as readonly Fields[];
+  const all = events as readonly unknown[] as readonly Recorded[];
   const voided = new Set(all.filter(({ type }) => type === "decision_void").map(({ id }) => id));
   const requestType = kind === "question" ? "inquiry_request" : "permission_request";
   const request = all.findLast(({ type, id }) => type === requestType && !voided.has(id));
   if (request === undefined) return; // Config asks no one by now.
   const said = all.filter(
     ({ type, id }) =>
-      id === request["id"] &&
+      id === request.id &&
       (type === "decision_vote" || type === "permission_decision" || type === "inquiry_response"),
   );
-  const yes = said.filter((each) => each["answer"] === true || each["decision"] === "approved");
+  const yes = said.filter((each) => each.answer === true || each.decision === "approved");
   const voices = yes.map((each) => ({
-    by: (each["by"] ?? each["decidedBy"] ?? each["answeredBy"]) as Fields,
-    isSigned: each["signature"] !== undefined,
+    by: each.by ?? each.decidedBy ?? each.answeredBy ?? {},
+    isSigned: each.signature !== undefined,
   }));
   if (voices.length === 0) throw new Error("no one has said yes");
   const { terms: recorded = {} } = request;
   const onRecord: Demand = {
-    user: request["for"],
-    any: request["forAny"],
+    user: request.for,
+    any: request.forAny,
     quorum: recorded.quorum,
     notBy: recorded.notBy !== undefined,
     isSigned: recorded.isSigned === true,
-    isUnder: request["terms"] !== undefined,
-    ids: request["personIds"] ?? {},
+    isUnder: request.terms !== undefined,
+    ids: request.personIds ?? {},
   };
   const now = world.target ?? {};
   const inForce: Demand = {
@@ -220,7 +244,7 @@ function assertAllowed({ events }: TermsReport, world: TermsWorld, kind: TermsKi
 
 interface Demand {
   readonly user: string | undefined;
-  readonly any: readonly (string | Fields)[] | undefined;
+  readonly any: readonly (string | Named)[] | undefined;
   readonly quorum: number | undefined;
   readonly notBy: boolean;
   readonly isSigned: boolean;
@@ -230,7 +254,7 @@ interface Demand {
 
 function isMet(
   { user, any, quorum = 1, notBy, isSigned, isUnder, ids }: Demand,
-  voices: readonly { readonly by: Fields; readonly isSigned: boolean }[],
+  voices: readonly { readonly by: Voter; readonly isSigned: boolean }[],
   { people: known, hasDirectory }: TermsWorld,
 ): boolean {
   const hasRoles = any?.some((each) => typeof each === "object" && "role" in each) === true;
@@ -238,11 +262,11 @@ function isMet(
   const isBare = !hasRoles && !isUnder && Object.keys(ids).length === 0;
   if (isBare && (known.length === 0 || !hasDirectory)) {
     const names = user === undefined ? (any ?? []) : [user];
-    return voices.some(({ by }) => names.some((each) => nameOf(each) === by["name"]));
+    return voices.some(({ by }) => names.some((each) => nameOf(each) === by.name));
   }
   if (!hasDirectory || known.length === 0) return false;
   const good = voices.filter((voice) => {
-    const someone = known.find(({ id }) => id === voice.by["personId"]);
+    const someone = known.find(({ id }) => id === voice.by.personId);
     if (someone === undefined) return false;
     if (notBy && someone.name === ASKER) return false;
     if (isSigned && !(voice.isSigned && someone.hasKey)) return false;
@@ -250,13 +274,16 @@ function isMet(
     const named = user === undefined ? (any ?? []) : [user];
     return named.some((each) => {
       const name = nameOf(each);
-      if (name === undefined) return someone.roles.includes((each as Fields)["role"]);
+      if (typeof each === "object" && each.role !== undefined) {
+        return someone.roles.includes(each.role);
+      }
+      if (name === undefined) return false;
       return name === someone.name && (ids[name] ?? someone.id) === someone.id;
     });
   });
-  return new Set(good.map(({ by }) => by["personId"])).size >= quorum;
+  return new Set(good.map(({ by }) => by.personId)).size >= quorum;
 }
 
-function nameOf(each: string | Fields): string | undefined {
-  return typeof each === "string" ? each : (each["user"] as string | undefined);
+function nameOf(each: string | Named): string | undefined {
+  return typeof each === "string" ? each : each.user;
 }

@@ -532,8 +532,7 @@ export const UNDETECTABLE: Readonly<Record<string, Undetectable>> = {
       const forAny = [{ role: "release" }, ...(request.forAny ?? [])];
       return {
         ...story,
-        // oxlint-disable-next-line typescript/no-unnecessary-type-assertion -- made up here
-        request: { ...request, forAny, terms } as Request,
+        request: { ...request, forAny, terms },
         answer: answeredBy(story.answer, by),
       };
     },
