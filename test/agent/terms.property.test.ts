@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { temporaryWorkspace } from "../../src/storage/temporary-workspace.fixture.ts";
 import { FakeClock, MemoryConversationStore } from "../../src/testing/index.ts";
 import { counters } from "../security/threats.ts";
-import { EVERY_STORE } from "../storage/every-store.ts";
+import { EVERY_STORE, type OpenedStore } from "../storage/every-store.ts";
 import { ChildProgram } from "../support/child-program.ts";
 import {
   type TermsKind,
@@ -73,10 +73,12 @@ test(
   async () => {
     counters("T-TERMS-1");
     const postgres = EVERY_STORE.find(({ name }) => name === "PostgreSQL");
+    let last: OpenedStore | undefined;
     const played = play(10 * TIMES, async (kind) => {
-      const opened = await postgres?.create();
-      if (opened === undefined) throw new Error("there is no such store");
-      const { store, other = store, clock } = opened;
+      await last?.close?.(); // The server takes only so many connections.
+      last = await postgres?.create();
+      if (last === undefined) throw new Error("there is no such store");
+      const { store, other = store, clock } = last;
       return [termsProcess(kind, { store, clock }), termsProcess(kind, { store: other, clock })];
     });
     await expect(played).resolves.toBeDefined();

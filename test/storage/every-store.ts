@@ -20,6 +20,8 @@ export interface OpenedStore {
   /** The same, as another process has it open, where that is possible. */
   readonly other?: ConversationStore;
   readonly clock: FakeClock;
+  /** For a test that opens many. Otherwise the end of the test closes it. */
+  readonly close?: () => Promise<void>;
 }
 
 export const EVERY_STORE: readonly {
@@ -62,11 +64,12 @@ export const EVERY_STORE: readonly {
         ensurePrivateFolder: async () => folder,
       };
       const [store, other] = [new PostgresStore(options), new PostgresStore(options)];
-      onTestFinished(async () => {
+      const close = async () => {
         await store.close();
         await other.close();
-      });
-      return { store, other, clock };
+      };
+      onTestFinished(close);
+      return { store, other, clock, close };
     },
   },
 ];

@@ -24,7 +24,6 @@ import type { TurnContext } from "../context.ts";
 import { directoryMissing } from "../directory-missing.ts";
 import { declineOf, type GivenAnswer, withDeclines } from "../given-answers.ts";
 import { explainGrant, findGrantable, type Grantable } from "../grants.ts";
-import { verdictOf } from "../verdict-of.ts";
 import { findNext } from "../ladder.ts";
 import {
   cancelledText,
@@ -45,6 +44,7 @@ import type { OpenPrompt } from "../prompt-queue.ts";
 import { personOf, promptRequest } from "../prompts.ts";
 import { type Route, routeOf, withConfiguredExclusive } from "../route.ts";
 import { promptCause, stopCause, type StopCause } from "../stop-cause.ts";
+import { verdictOf } from "../verdict-of.ts";
 import { kindOf } from "./kinds.ts";
 import { openCall, type OpenDecision, openQuestions } from "./open.ts";
 import {
