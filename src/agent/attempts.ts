@@ -359,12 +359,11 @@ function staleAnswer(
   if (used === "counts" && (!isBound || response.digest === subject.digest)) return [];
   const changed = used === "counts" ? changesSince(request.subject, subject) : [used];
   const replaces = replacedBy({ request, response }, changed, false);
+  if (used === "counts") return [{ request, replaces }];
   // It is asked again under the terms in force.
   const { whom: _, ...others } = replaces;
   const isThere = peopleAt(target, rung) !== undefined;
-  return [
-    { request, replaces: used === "terms" ? { ...others, rung: isThere ? rung : 0 } : replaces },
-  ];
+  return [{ request, replaces: { ...others, rung: isThere ? rung : 0 } }];
 }
 
 function isConfigured(by: Decider | undefined): boolean {

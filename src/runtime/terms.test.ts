@@ -140,6 +140,17 @@ describe.each(KINDS)("a yes (%s)", (kind) => {
     expect([end.type, voidsIn(end.events)]).toEqual(["waiting", [["person"]]]);
   });
 
+  test("is asked again under the terms in force once its person has left", async () => {
+    counters("T-TERMS-1");
+    const anyone = stricter({ any: ["sam", ROLE] });
+    const ran = await answered(kind, { before: anyone, name: "ada" });
+    ran.directory.people = [BO, SAM];
+    const end = await ran.again(stricter(ROLE));
+    const said = [await ran.say("sam"), await ran.say("bo")];
+    expect([voidsIn(end.events), said]).toEqual([[["person"]], ["refused", "recorded"]]);
+    expect((await ran.again(stricter(ROLE))).type).toBe("done");
+  });
+
   test("is neither used nor void where no one can know who decided", async () => {
     counters("T-TERMS-1");
     const ran = await answered(kind, { before: stricter(ROLE), name: "ada" });
