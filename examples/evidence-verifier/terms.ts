@@ -227,15 +227,17 @@ function judgeUser(said: Json, asked: Asked, known: Known): Result {
 }
 
 /** What comes of it in each way to read it. */
-function read(said: Json, asked: Asked, known: Known): readonly string[] {
-  const all = [said, ...(asked.votes ?? [])];
+function read(link: Json, asked: Asked, known: Known): readonly string[] {
+  const said = agreeing(link, link, asked);
+  const votes = (asked.votes ?? []).map((vote) => agreeing(vote, said, asked));
+  const all = [said, ...votes];
   if (!all.every((each) => isReadableAnswer(each, asked))) return ["unreadable"];
   const refused = asked["action"] === undefined ? known.isNo(Number(said["seq"])) : false;
   const noes = refused === undefined && canBeNo(asked) ? [false, true] : [refused === true];
   const isOpen = all.some(({ seq }) => /open|lost/.test(known.signatureOf(Number(seq)) ?? ""));
   return noes.flatMap((isRefused) =>
     (isOpen ? [true, false] : [true]).map((isOpenGood) =>
-      ruleOn({ ...known, asked, final: said, isRefused, isOpenGood }),
+      ruleOn({ ...known, asked: { ...asked, votes }, final: said, isRefused, isOpenGood }),
     ),
   );
 }
@@ -362,10 +364,17 @@ function isSame(left: Json, right: Json): boolean {
   return one === other;
 }
 
-/** Of a result or an answer. Links of version 1 have none; one of version 2 that lacks it is like no other. */
+/** Of a result or an answer. One that lacks it is like no other. */
 function choiceOf(link: Json): string | undefined {
   if (link["result"] !== true && link["decision"] !== "answered") return undefined;
-  return str(link["choice"]) ?? (versionOf(link) === 1 ? "" : String(link["seq"]));
+  return str(link["choice"]) ?? String(link["seq"]);
+}
+
+/** Links of version 1 have neither `choice` nor `result`: as if they agreed with the answer that is judged. */
+function agreeing(link: Json, said: Json, { action = "run" }: Asked): Json {
+  if (versionOf(link) > 1) return link;
+  const hasResult = action !== "run" && link["decision"] === "edited";
+  return { ...link, choice: str(said["choice"]) ?? "", ...(hasResult && { result: true }) };
 }
 
 /** Whether it is a no, if the answer that is judged is read in this way. */

@@ -24,6 +24,7 @@ import {
 } from "../conversation/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import {
+  agreeing,
   byOf,
   choiceOf,
   findDecision,
@@ -206,9 +207,10 @@ function rule(
   decision: LinkedDecision,
   supposed: Supposed & { readonly known: LinkKnowledge },
 ): UnmetCode | undefined {
-  const [said] = saying;
+  const said = agreeing(saying[0], saying[0], decision);
+  const links = [said, ...saying.slice(1).map((link) => agreeing(link, said, decision))];
   const signed = new Set<AnswerEvent | DecisionVote>();
-  const read = saying.map((link) => {
+  const read = links.map((link) => {
     const by = byOf(link);
     if (by?.kind !== "user") return undefined;
     const { signature, isGood } = signatureOf(link, supposed);

@@ -168,9 +168,21 @@ function resultOf(said: LinkedEvent): Pick<DecisionVote, "result"> {
   return { result: { content: choiceOf(said), isError: false } };
 }
 
-/** Links of version 1 do not say it, as if all had said the same. One that should say it and does not is like no other. */
-export function choiceOf({ json, version, seq }: LinkedEvent): string {
-  return findText(json, "choice") ?? (version === 1 ? "" : `${seq}`);
+/** One that should say it and does not is like no other. */
+export function choiceOf({ json, seq }: LinkedEvent): string {
+  return findText(json, "choice") ?? `${seq}`;
+}
+
+/** Links of version 1 say neither what was chosen nor that there is a result: as if they agreed with the answer that is judged. */
+export function agreeing(
+  link: LinkedEvent,
+  { json: said }: LinkedEvent,
+  { action = "run" }: LinkedDecision,
+): LinkedEvent {
+  if (link.version > 1) return link;
+  const hasResult = action !== "run" && link.json["decision"] === "edited";
+  const choice = findText(said, "choice") ?? "";
+  return { ...link, json: { ...link.json, choice, ...(hasResult && { result: true }) } };
 }
 
 /** As much of the people as their answers say, the latest first: of two with one name, only the later was known at the end. */

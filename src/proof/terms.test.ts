@@ -127,23 +127,8 @@ describe("a decision that takes two people", () => {
   test("does not if what they were shown, or chose, is not the same", async () => {
     const other = vote(by("ada"), { digest: "d2" });
     expect(await judge([ASKED, other, approved(by("bo"))])).toEqual(unmet("changed"));
-    const question = { ...inquiry("a.q.1", { answerType: { type: "text" } }), ...TWO, ...SUBJECT };
-    const say = (chosen: Json, last: Json): readonly ConversationEvent[] => [
-      question,
-      {
-        type: "decision_vote",
-        timestamp: at(1),
-        id: question.id,
-        by: by("ada"),
-        answer: chosen,
-        digest: "d1",
-      },
-      answer(by("bo"), last),
-    ];
-    expect([await judge(say("red", "red")), await judge(say("red", "blue"))]).toEqual([
-      MET,
-      unmet("counts"),
-    ]);
+    const [same, different] = [answeredByTwo("red", "red"), answeredByTwo("red", "blue")];
+    expect([await judge(same), await judge(different)]).toEqual([MET, unmet("counts")]);
   });
 
   test("is not judged if it was made void before anything came of it", async () => {
@@ -181,6 +166,24 @@ function answer(who: UserDecider, value: Json): AnswerEvent {
   const said = { outcome: "answered", answer: value, answeredBy: who } as const;
   return { type: "inquiry_response", timestamp: at(2), id, digest: "d1", ...said };
 }
+
+function answeredByTwo(chosen: Json, last: Json): readonly ConversationEvent[] {
+  const question = { ...inquiry("a.q.1", { answerType: { type: "text" } }), ...TWO, ...SUBJECT };
+  const { id } = question;
+  const said = { timestamp: at(1), by: by("ada"), answer: chosen, digest: "d1" };
+  return [question, { type: "decision_vote", id, ...said }, answer(by("bo"), last)];
+}
+
+/** Both give the model another result. */
+function editedByTwo(): readonly ConversationEvent[] {
+  const asked = { ...permissionRequest("a", "deliver"), ...TWO, ...SUBJECT };
+  const { id, action } = asked;
+  const edited = { id, decision: "edited", result: { content: "x", isError: false } } as const;
+  return [asked, vote(by("ada"), edited), approved(by("bo"), { ...edited, action })];
+}
+
+/** Links before the last one, where someone votes and someone decides: the start, the request and the vote. */
+const BEFORE_LAST = 3;
 
 describe("an answer", () => {
   test("that nothing waits for does not count, unless links are missing before it", async () => {
@@ -310,6 +313,18 @@ describe("a chain of version 1", () => {
     const asked = { ...ASKED, terms: { isSigned: true } } as const;
     const found = await judgedOf(oldChain([asked, signed(approved(by("bo")))]));
     expect(found).toEqual(notJudged("version_1"));
+  });
+
+  test.each<[string, readonly ConversationEvent[]]>([
+    ["an answer", answeredByTwo("red", "red")],
+    ["a result", editedByTwo()],
+  ])("has votes that are completed in version 1 or 2: %s", async (_name, events) => {
+    const chains = [oldChain(events), oldChain(events, BEFORE_LAST)];
+    const found = await Promise.all(chains.map((kept) => judgedOf(kept)));
+    expect(found).toEqual([notJudged("version_1"), notJudged("version_1")]);
+    const alone = events.filter(({ type }) => type !== "decision_vote");
+    const shown = { hasContent: true }; // An answer may be a no.
+    expect(await judgedOf(oldChain(alone, BEFORE_LAST - 1), shown)).toEqual(unmet("counts"));
   });
 
   test("may go on with links of version 2, and not the other way round", async () => {
