@@ -233,6 +233,13 @@ describe("a decision for a role", () => {
     expect([use(unsigned), use({ ...unsigned, signature })]).toEqual(["person", "counts"]);
   });
 
+  test("does not let a yes without `auth` be used where people are named, whoever is known", () => {
+    const named = { for: "ada" };
+    const uses = [useUnproven({}, {}), useUnproven(named, named), useUnproven({}, named)];
+    expect(uses).toEqual(["counts", "person", "terms"]);
+    expect(useUnproven(named, named, true)).toBe("counts");
+  });
+
   test("refuses a yes that grants a rule", () => {
     const grant = { rule: { arg: "/amount" }, until: "turn" } as const;
     const rule = (fields: Partial<JudgedDecision>) =>
@@ -241,6 +248,17 @@ describe("a decision for a role", () => {
     expect([...named, {}].map(rule)).toEqual(["no_grant", "no_grant", "no_grant", "decides"]);
   });
 });
+
+/** Ada has said yes, as earlier versions recorded it. No people are known. */
+function useUnproven(asked: Named, inForce: Named, isReplay = false) {
+  const directory = { list: () => [], findHere: () => undefined, isReplay };
+  const decidedBy = { kind: "user", channel: "terminal", name: "ada" } as const;
+  const event = { ...permission("c"), decidedBy };
+  const using = { turn: () => [], directory, inForce };
+  return judgeUse({ kind: "permission", ...asked }, event, using);
+}
+
+type Named = { readonly for?: string };
 
 test("an answer to a question that was asked anew does not count, although the old request has none", () => {
   const subject = subjectOf("shown");

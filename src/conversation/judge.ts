@@ -439,6 +439,9 @@ export function judgeUse(
   const said = saidBy(event, turn);
   const by = deciderOf(said);
   if (by?.kind !== "user") return isDecidedUnasked(by, onRecord, inForce) ? "counts" : "terms";
+  // Earlier versions took a bare name from anyone, even a client's form, and recorded no `auth` with it.
+  const isBareName = by.auth === undefined && directory?.isReplay !== true;
+  if (isBareName) return isForSome(onRecord) ? "person" : "terms";
   const { kind, timestamp: askedAt } = request;
   const id = request.id ?? event.id ?? ("" as InquiryId); // Of one that was never asked: it has no votes.
   const isVoted = [onRecord, inForce].some((whom) => quorumOf(whom) > 1);
