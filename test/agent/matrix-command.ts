@@ -1,7 +1,7 @@
 /** `jp inquiry answer`, as a surface on which people decide. */
 import { userInfo } from "node:os";
 import { eventsOf, explainRefusal, type RefusalCode } from "../../src/conversation/index.ts";
-import { openPeople } from "../../src/people/index.ts";
+import { openDirectory, openPeople } from "../../src/people/index.ts";
 import { Project } from "../cli/support.ts";
 import type { Finished } from "../support/command-host.ts";
 import { conversationsOf, copyRecord } from "./copied-record.ts";
@@ -42,7 +42,9 @@ export const commandSurface: Surface = {
       const words = ["inquiry", "answer", `${id}/${item.id}`, ...wordsOf(scene)];
       const finished = await project.jpWith({ JP_CFG_USER_NAME: "ada" }, ...words);
       const after = await conversations.load(id);
-      return { code: codeOf(finished, scene), events: [...eventsOf(after.stream.entries)] };
+      const events = [...eventsOf(after.stream.entries)];
+      const elsewhere = { store: conversations, directory: openDirectory(project.data) };
+      return { code: codeOf(finished, scene), events, elsewhere };
     };
   },
 };

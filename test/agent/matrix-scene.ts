@@ -19,6 +19,7 @@ import {
   runTurn,
 } from "../../src/runtime/index.ts";
 import { KnownPeople } from "../../src/runtime/people.fixture.ts";
+import type { ConversationStore } from "../../src/storage/index.ts";
 import { FakeClock, MemoryConversationStore, ScriptedModel } from "../../src/testing/index.ts";
 import {
   booleanQuestion,
@@ -146,7 +147,7 @@ export interface Scene {
   readonly reply: ReplyName;
   readonly said: ReplyOrCancel;
   readonly item: PendingDecision;
-  readonly store: MemoryConversationStore;
+  readonly store: ConversationStore;
   readonly clock: FakeClock;
   readonly directory: KnownPeople;
   /** What another process continues the turn with. */
@@ -197,7 +198,8 @@ export function isForRole(reply: ReplyName): boolean {
   return targetOf("permission", reply) !== undefined;
 }
 
-function partsOf(kind: Kind, reply: ReplyName, clock: FakeClock) {
+/** What another process continues the turn with. */
+export function partsOf(kind: Kind, reply: ReplyName, clock: FakeClock) {
   const question = QUESTIONS[kind];
   const pay = defineTool({
     name: "pay",
@@ -218,14 +220,24 @@ const CALL = { type: "tool_call", id: "call_1", name: "pay", arguments: { amount
 export async function openScene(kind: Kind, reply: ReplyName): Promise<Scene> {
   const clock = new FakeClock();
   const parts = partsOf(kind, reply, clock);
-  const { store, id } = await leave(kind, parts);
+  const { store } = await leave(kind, parts);
+  const scene = await sceneIn(store, { kind, reply, parts });
+  const { item, directory } = scene;
+  const first = firstReply(kind, reply);
+  if (first === undefined) return scene;
+  await answerInquiry(store, item, { ...first, clock, directory });
+  return { ...scene, before: await eventsIn(scene) };
+}
+
+/** The only decision that waits in the store. */
+export async function sceneIn(
+  store: ConversationStore,
+  { kind, reply, parts }: Pick<Scene, "kind" | "reply" | "parts">,
+): Promise<Scene> {
   const [item] = await listPending(store);
   if (item === undefined) throw new Error(`nothing waits: ${kind}, ${reply}`);
-  const { directory } = parts;
-  const first = firstReply(kind, reply);
-  if (first !== undefined) await answerInquiry(store, item, { ...first, clock, directory });
-  const { stream } = await store.load(id);
-  const before = [...eventsOf(stream.entries)];
+  const { clock, directory } = parts;
+  const before = await eventsIn({ store, item });
   return { kind, reply, said: replyOf(kind, reply), item, store, clock, directory, parts, before };
 }
 

@@ -1,7 +1,8 @@
 /** What a surface is: how it is driven, what cannot be said there, and how the record says what has become of a reply. */
 import type { Prompter } from "../../src/agent/index.ts";
-import type { ConversationEvent } from "../../src/conversation/index.ts";
+import type { ConversationEvent, Directory } from "../../src/conversation/index.ts";
 import { type ResumeOptions, resumeTurn } from "../../src/runtime/index.ts";
+import type { ConversationStore } from "../../src/storage/index.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import {
@@ -42,6 +43,8 @@ export function each(answer: Answer): Pick<Surface, "open"> {
 export interface Answered {
   readonly code: string;
   readonly events: readonly ConversationEvent[];
+  /** Where the turn goes on, if the surface has a store and people of its own. */
+  readonly elsewhere?: { readonly store: ConversationStore; readonly directory: Directory };
 }
 
 export const QUESTIONS: readonly Kind[] = [

@@ -1,35 +1,10 @@
 /** Every surface × every kind of decision × every reply: what becomes of a reply is the same wherever it is given. */
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
-import { commandSurface } from "./matrix-command.ts";
-import { apiSurface, pageSurface } from "./matrix-desk.ts";
-import { answerAndResumeSurface, answerInquirySurface, workerSurface } from "./matrix-program.ts";
-import {
-  type Kind,
-  KINDS,
-  openScene,
-  recordedIn,
-  REPLIES,
-  type ReplyName,
-} from "./matrix-scene.ts";
-import type { Exception, Surface } from "./matrix-surface.ts";
-import { type Cell, TABLE } from "./matrix-table.ts";
-import { drawnSurface, plainSurface } from "./matrix-terminal.ts";
-import { fileSurface, mcpSurface, prompterSurface } from "./matrix-turn.ts";
-
-const SURFACES: readonly Surface[] = [
-  drawnSurface,
-  plainSurface,
-  commandSurface,
-  apiSurface,
-  pageSurface,
-  mcpSurface,
-  prompterSurface,
-  answerInquirySurface,
-  answerAndResumeSurface,
-  fileSurface,
-  workerSurface,
-];
+import { KINDS, openScene, recordedIn, REPLIES, type ReplyName } from "./matrix-scene.ts";
+import type { Exception } from "./matrix-surface.ts";
+import { cellOf, expectedOf, findException, SURFACES } from "./matrix-surfaces.ts";
+import { TABLE } from "./matrix-table.ts";
 
 /** More terminals in one process would look like a leak. */
 const AT_ONCE = 8;
@@ -53,24 +28,6 @@ describe.each(SURFACES)("a reply by $name", (surface) => {
     expect(found).toEqual(Object.fromEntries(expected));
   });
 });
-
-function expectedOf(surface: Surface, kind: Kind, reply: ReplyName): Cell {
-  const { code, recorded } = cellOf(surface, kind, reply);
-  if (recorded === undefined) return { code };
-  const by = recorded.outcome === "cancelled" ? {} : { by: surface.by(kind, reply) };
-  return { code, recorded: { ...recorded, ...by } };
-}
-
-/** The cell of the table, unless the surface has another one. */
-function cellOf(surface: Surface, kind: Kind, reply: ReplyName): Cell {
-  const usual = TABLE[kind][reply];
-  const { cell = usual } = findException(surface, kind, reply) ?? {};
-  return typeof cell === "function" ? cell(kind) : cell;
-}
-
-function findException({ exceptions }: Surface, kind: Kind, reply: ReplyName) {
-  return exceptions.find(({ kinds, replies }) => kinds.includes(kind) && replies.includes(reply));
-}
 
 test("the table has no empty cells, and every exception of a surface is one", () => {
   const cells = SURFACES.flatMap((surface) =>
