@@ -3,7 +3,6 @@ import core from "highlight.js/lib/core";
 import bash from "highlight.js/lib/languages/bash";
 import go from "highlight.js/lib/languages/go";
 import ini from "highlight.js/lib/languages/ini";
-import javascript from "highlight.js/lib/languages/javascript";
 import json from "highlight.js/lib/languages/json";
 import python from "highlight.js/lib/languages/python";
 import rust from "highlight.js/lib/languages/rust";
@@ -23,7 +22,7 @@ const LANGUAGES = {
   bash,
   go,
   ini,
-  javascript,
+  javascript: typescript, // It reads both, and each grammar brings all of the other along.
   json,
   python,
   rust,
@@ -37,6 +36,7 @@ const highlighter = core.newInstance();
 for (const [name, language] of Object.entries(LANGUAGES)) {
   highlighter.registerLanguage(name, language);
 }
+highlighter.registerAliases(["js", "jsx", "mjs", "cjs"], { languageName: "javascript" });
 
 /** Undefined if the language is not known. */
 export function highlight(code: string, language: string): readonly Piece[] | undefined {
