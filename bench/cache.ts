@@ -1,19 +1,19 @@
 /** `--cache`: replays a turn with questions against a real server, and shows what it reads again. */
 import process from "node:process";
-import { mergeConfig, parseConfigOrThrow, resolveAssistant } from "../src/config/index.ts";
-import { DEFAULTS } from "../src/config/defaults.ts";
-import { streamOf } from "../src/conversation/events.fixture.ts";
+import { mergeConfig, parseConfigOrThrow, resolveAssistant } from "../src/settings/config/index.ts";
+import { DEFAULTS } from "../src/settings/config/defaults.ts";
+import { streamOf } from "../src/record/conversation/events.fixture.ts";
 import {
   type ConversationEvent,
   type InquiryId,
   intoParts,
   timestampFromDate,
   type ToolCallRequest,
-} from "../src/conversation/index.ts";
-import { createInquiryBackend } from "../src/answer-model/index.ts";
-import { collectReply, type Model, type ToolSchema, type Usage } from "../src/provider/index.ts";
-import { openProviders } from "../src/runtime/index.ts";
-import { booleanQuestion } from "../src/tool/index.ts";
+} from "../src/record/conversation/index.ts";
+import { createInquiryBackend } from "../src/core/answer-model/index.ts";
+import { collectReply, type Model, type ToolSchema, type Usage } from "../src/reach/provider/index.ts";
+import { openProviders } from "../src/assemble/index.ts";
+import { booleanQuestion } from "../src/record/tool/index.ts";
 import { systemClock } from "../src/util/index.ts";
 import type { Table } from "./table.ts";
 

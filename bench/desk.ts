@@ -8,7 +8,7 @@ import { get, type IncomingMessage } from "node:http";
 import path from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ConversationWriter } from "../src/storage/index.ts";
+import type { ConversationWriter } from "../src/stores/index.ts";
 import { DeskProcess } from "../test/desk/support.ts";
 import { questionTurn, writeEvents } from "./data.ts";
 import { type Bench, formatMb, formatMs, JP, type Result, run } from "./measure.ts";

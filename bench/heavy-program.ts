@@ -2,24 +2,24 @@
  * Runs one heavy scenario in its own process, while keys are typed in it:
  * `node bench/heavy-program.ts <scenario> <size> <folder>`. Prints the measurements as JSON.
  */
-import { DEFAULT_LIMITS } from "../src/config/index.ts";
+import { DEFAULT_LIMITS } from "../src/settings/config/index.ts";
 import path from "node:path";
-import { parseConfigOrThrow, resolveAssistant } from "../src/config/index.ts";
+import { parseConfigOrThrow, resolveAssistant } from "../src/settings/config/index.ts";
 import {
   createTextFinder,
   eventsOf,
   type InquiryId,
   parseConversationId,
   turnsOf,
-} from "../src/conversation/index.ts";
-import { createInquiryBackend } from "../src/answer-model/index.ts";
-import { renderMarkdown } from "../src/render/index.ts";
+} from "../src/record/conversation/index.ts";
+import { createInquiryBackend } from "../src/core/answer-model/index.ts";
+import { renderMarkdown } from "../src/surfaces/render/index.ts";
 import { ScriptedModel } from "../src/testing/index.ts";
-import { booleanQuestion } from "../src/tool/index.ts";
+import { booleanQuestion } from "../src/record/tool/index.ts";
 import { systemClock } from "../src/util/index.ts";
-import { streamOf, toolCall } from "../src/conversation/events.fixture.ts";
-import { questioner } from "../src/agent/questioner.fixture.ts";
-import { ToolTurn } from "../src/agent/tool-turn.fixture.ts";
+import { streamOf, toolCall } from "../src/record/conversation/events.fixture.ts";
+import { questioner } from "../src/core/agent/questioner.fixture.ts";
+import { ToolTurn } from "../src/core/agent/tool-turn.fixture.ts";
 import { event } from "./data.ts";
 import { type Stalls, whileTyping } from "./typing.ts";
 import { openBenchWorkspace } from "./workspace.ts";

@@ -1,16 +1,16 @@
 /** Compares many concurrent questions to the inquiry model with the slowest of them alone. */
 import { setTimeout } from "node:timers/promises";
-import { parseConfigOrThrow, resolveAssistant } from "../src/config/index.ts";
-import type { InquiryId } from "../src/conversation/index.ts";
+import { parseConfigOrThrow, resolveAssistant } from "../src/settings/config/index.ts";
+import type { InquiryId } from "../src/record/conversation/index.ts";
 import {
   createInquiryBackend,
   type InquiryBackend,
   type InquiryCall,
-} from "../src/answer-model/index.ts";
+} from "../src/core/answer-model/index.ts";
 import { ScriptedModel } from "../src/testing/index.ts";
-import { booleanQuestion } from "../src/tool/index.ts";
+import { booleanQuestion } from "../src/record/tool/index.ts";
 import { systemClock } from "../src/util/index.ts";
-import { streamOf } from "../src/conversation/events.fixture.ts";
+import { streamOf } from "../src/record/conversation/events.fixture.ts";
 import { event } from "./data.ts";
 import { against, type Bench, type Result, takeTurns, timeOf } from "./measure.ts";
 import { sized } from "./small.ts";

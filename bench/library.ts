@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
-import type { ConversationEvent, Timestamp } from "../src/conversation/index.ts";
+import type { ConversationEvent, Timestamp } from "../src/record/conversation/index.ts";
 import { writeEvents } from "./data.ts";
 import { type Bench, formatMs, type Result, run, takeTurns } from "./measure.ts";
 import { sized } from "./small.ts";

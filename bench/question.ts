@@ -5,12 +5,12 @@
 import { statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
-import { parseConversationId } from "../src/conversation/index.ts";
-import { booleanQuestion } from "../src/tool/index.ts";
-import { toolCall } from "../src/conversation/events.fixture.ts";
-import { questioner } from "../src/agent/questioner.fixture.ts";
-import { ToolTurn } from "../src/agent/tool-turn.fixture.ts";
-import { ChainFile } from "../src/storage/fs/chain-file.ts";
+import { parseConversationId } from "../src/record/conversation/index.ts";
+import { booleanQuestion } from "../src/record/tool/index.ts";
+import { toolCall } from "../src/record/conversation/events.fixture.ts";
+import { questioner } from "../src/core/agent/questioner.fixture.ts";
+import { ToolTurn } from "../src/core/agent/tool-turn.fixture.ts";
+import { ChainFile } from "../src/stores/fs/chain-file.ts";
 import { writeRecord } from "./data.ts";
 import {
   against,

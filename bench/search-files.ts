@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
-import { createFileTools } from "../src/executor/index.ts";
-import { findProgram } from "../src/process/index.ts";
+import { createFileTools } from "../src/reach/executor/index.ts";
+import { findProgram } from "../src/reach/process/index.ts";
 import type { JsonObject } from "../src/util/index.ts";
 import { against, type Bench, type Result, run, takeTurns, timeOf } from "./measure.ts";
 import { sized } from "./small.ts";

@@ -3,12 +3,12 @@
  * long a key takes to appear.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { plain } from "../src/render/index.ts";
-import { decodeInput } from "../src/terminal/key.ts";
-import { ShownWidget } from "../src/terminal/show-widget.ts";
-import type { Terminal } from "../src/terminal/terminal.ts";
-import { bufferOf } from "../src/terminal/text-buffer.ts";
-import { textEntry } from "../src/terminal/text-entry.ts";
+import { plain } from "../src/surfaces/render/index.ts";
+import { decodeInput } from "../src/surfaces/terminal/key.ts";
+import { ShownWidget } from "../src/surfaces/terminal/show-widget.ts";
+import type { Terminal } from "../src/surfaces/terminal/terminal.ts";
+import { bufferOf } from "../src/surfaces/terminal/text-buffer.ts";
+import { textEntry } from "../src/surfaces/terminal/text-entry.ts";
 import { systemClock } from "../src/util/index.ts";
 
 /** In milliseconds. */

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
-import { openWorkspace, type Workspace } from "../src/storage/index.ts";
+import { openWorkspace, type Workspace } from "../src/stores/index.ts";
 import { systemClock } from "../src/util/index.ts";
 import { writeRecord } from "./data.ts";
 

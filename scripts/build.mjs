@@ -37,7 +37,7 @@ const ENTRIES = Object.values(manifest.exports).flatMap(({ types }) =>
   types === undefined ? [] : [types.replace(/^\.\/dist\/lib\/(.*)\.d\.ts$/, "$1")],
 );
 const MINIJINJA_WASM = "node_modules/minijinja-js/dist/web/minijinja_js_bg.wasm";
-/** Its data is in `src/config/price-table.ts`. */
+/** Its data is in `src/settings/config/price-table.ts`. */
 const PRICES = "node_modules/@pydantic/genai-prices/dist/index.js";
 
 const [OLDEST_MAJOR, OLDEST_MINOR] = manifest.engines.node.match(/\d+/g).map(Number);
@@ -144,7 +144,7 @@ const lexerOfMarked = {
 
 const PROVIDER_MODULE =
   /[\\/](?:node_modules[\\/](?:@ai-sdk|@openrouter|ollama)|src[\\/]provider)[\\/]/;
-const LIGHT_STREAMS = path.resolve("src/provider/light-streams.ts");
+const LIGHT_STREAMS = path.resolve("src/reach/provider/light-streams.ts");
 /** The copy of a shared module that the packages of providers get. */
 const LIGHT = "?light";
 
@@ -218,26 +218,26 @@ const unusedNode = {
 const COMMAND_GROUPS = {
   start: ["src/cli/run.ts"],
   // Its first prompt needs little. What others need as well is part of `start`.
-  session: ["src/cli/command/session/session.ts", "src/terminal/drawn-dialogue.ts"],
+  session: ["src/cli/command/session/session.ts", "src/surfaces/terminal/drawn-dialogue.ts"],
   base: [
     "src/cli/program.ts",
     "src/cli/context.ts",
     "src/cli/labels.ts",
-    "src/config/duration.ts",
-    "src/conversation/projection.ts",
+    "src/settings/config/duration.ts",
+    "src/record/conversation/projection.ts",
     "src/cli/conversations.ts",
-    "src/render/relative-time.ts",
+    "src/surfaces/render/relative-time.ts",
   ],
   inquiry: ["src/cli/command/definitions.ts", "src/cli/command/inquiry.ts"],
   list: ["src/cli/command/conversation/definition.ts", "src/cli/command/conversation/ls.ts"],
   query: [
     "src/cli/command/query/definition.ts",
     "src/cli/command/query/query.ts",
-    "src/agent/window.ts",
+    "src/core/agent/window.ts",
     "node_modules/smol-toml/dist/index.js",
   ],
   // With what `LATER` has of the same name.
-  running: ["src/executor/local/local-tools.ts", "src/process/process-group.ts"],
+  running: ["src/reach/executor/local/local-tools.ts", "src/reach/process/process-group.ts"],
 };
 
 /** What is needed at once, whatever the command. */
@@ -250,60 +250,60 @@ const FIRST_GROUPS = new Set(["start", "session"]);
 const LATER = {
   answering: [
     "src/cli/editor",
-    "src/conversation/judge",
-    "src/conversation/subject",
-    "src/storage/answering",
+    "src/record/conversation/judge",
+    "src/record/conversation/subject",
+    "src/stores/answering",
   ],
-  mcp: ["src/executor/mcp/", "src/mcp/"],
+  mcp: ["src/reach/executor/mcp/", "src/reach/mcp/"],
   running: [
-    "src/executor/builtin/fs/consent",
-    "src/executor/builtin/fs/line-search",
-    "src/executor/builtin/fs/save-file",
-    "src/executor/builtin/fs/unified-diff",
-    "src/executor/file-identity",
-    "src/executor/local/",
-    "src/files/",
-    "src/json-schema/",
-    "src/process/",
+    "src/reach/executor/builtin/fs/consent",
+    "src/reach/executor/builtin/fs/line-search",
+    "src/reach/executor/builtin/fs/save-file",
+    "src/reach/executor/builtin/fs/unified-diff",
+    "src/reach/executor/file-identity",
+    "src/reach/executor/local/",
+    "src/reach/files/",
+    "src/record/json-schema/",
+    "src/reach/process/",
   ],
   show: [
     "src/cli/command/query/reasoning-lines",
     "src/cli/command/query/report",
-    "src/render/call-lines",
-    "src/render/decision-rows",
-    "src/render/files",
-    "src/render/inquiry",
-    "src/render/origin",
-    "src/render/summary",
-    "src/render/usage",
+    "src/surfaces/render/call-lines",
+    "src/surfaces/render/decision-rows",
+    "src/surfaces/render/files",
+    "src/surfaces/render/inquiry",
+    "src/surfaces/render/origin",
+    "src/surfaces/render/summary",
+    "src/surfaces/render/usage",
   ],
   rarely: [
-    "src/agent/ask-model",
-    "src/agent/compact",
-    "src/agent/data",
-    "src/agent/model-texts",
-    "src/agent/summary",
-    "src/answer-model/",
+    "src/core/agent/ask-model",
+    "src/core/agent/compact",
+    "src/core/agent/data",
+    "src/core/agent/model-texts",
+    "src/core/agent/summary",
+    "src/core/answer-model/",
     "src/cli/compact-rules",
     "src/cli/detect-models",
-    "src/conversation/compaction",
-    "src/provider/collect-reply",
-    "src/provider/from-language-model",
-    "src/provider/to-provider-error",
-    "src/provider/warm-up",
-    "src/runtime/answers-file",
-    "src/storage/memory-store",
-    "src/trust/describe-claim",
+    "src/record/conversation/compaction",
+    "src/reach/provider/collect-reply",
+    "src/reach/provider/from-language-model",
+    "src/reach/provider/to-provider-error",
+    "src/reach/provider/warm-up",
+    "src/assemble/answers-file",
+    "src/stores/memory-store",
+    "src/settings/trust/describe-claim",
   ],
 };
 /** Used before a request, unlike what is beside them. */
 const NOT_LATER = [
-  "src/agent/compaction-setup",
-  "src/answer-model/lazy-backend",
-  "src/json-schema/provider-schema",
-  "src/mcp/mcp-error",
-  "src/mcp/mcp-servers",
-  "src/mcp/own-servers",
+  "src/core/agent/compaction-setup",
+  "src/core/answer-model/lazy-backend",
+  "src/record/json-schema/provider-schema",
+  "src/reach/mcp/mcp-error",
+  "src/reach/mcp/mcp-servers",
+  "src/reach/mcp/own-servers",
 ];
 
 /** Before the name of a file: an entry that exports what the file does. */
@@ -324,18 +324,18 @@ const entries = {
  * entry would export what others need of it.
  */
 const LIBRARY_GROUPS = {
-  base: ["src/tool/index.ts", "src/util/clock.ts"],
+  base: ["src/record/tool/index.ts", "src/util/clock.ts"],
   core: ["src/index.ts"],
-  "serve-tool": ["src/serve-tool/index.ts"],
-  client: ["src/desk/client.ts"],
-  store: ["src/storage/fs/open-store.ts"],
-  turn: ["src/runtime/own-turn.ts"],
-  calls: ["src/agent/calls.ts"],
-  request: ["src/agent/window.ts", "src/provider/reply.ts"],
-  decisions: ["src/agent/decide/form.ts"],
-  storage: ["src/storage/index.ts"],
+  "serve-tool": ["src/surfaces/serve-tool/index.ts"],
+  client: ["src/surfaces/desk/client.ts"],
+  store: ["src/stores/fs/open-store.ts"],
+  turn: ["src/assemble/own-turn.ts"],
+  calls: ["src/core/agent/calls.ts"],
+  request: ["src/core/agent/window.ts", "src/reach/provider/reply.ts"],
+  decisions: ["src/core/agent/decide/form.ts"],
+  storage: ["src/stores/index.ts"],
   testing: ["src/testing/index.ts"],
-  "ai-sdk": ["src/ai-sdk/index.ts"],
+  "ai-sdk": ["src/surfaces/ai-sdk/index.ts"],
 };
 
 /** The command loads parts of the library later than the library's own users do. A busy machine makes plugins slow. */
@@ -360,7 +360,7 @@ try {
         later: LATER,
         plugins: [separateZod, lightStreams, commandBuiltins, lazyStringWidth, plainExports],
         // `Headers` of Node loads its `fetch`, which the command does not use for providers.
-        inject: { Headers: [path.resolve("src/provider/http-headers.ts"), "HttpHeaders"] },
+        inject: { Headers: [path.resolve("src/reach/provider/http-headers.ts"), "HttpHeaders"] },
       },
     ),
     bundle(Object.fromEntries(ENTRIES.map((entry) => [entry, `${ENTRY}src/${entry}.ts`])), {
@@ -520,7 +520,7 @@ function loadedWith(entry, chunks) {
 
 /** The page of the desk. Its names have hashes, so that browsers may keep the files. Returns what is in it. */
 async function bundlePage(dir) {
-  const source = "src/desk/page";
+  const source = "src/surfaces/desk/page";
   const output = await generate(
     {
       input: { app: `${source}/main.tsx` },

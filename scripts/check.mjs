@@ -15,7 +15,7 @@ const steps = [
   ["format", "oxfmt", "--check"],
   ["lint", "oxlint", "--type-aware"],
   ["types", "tsc", "--noEmit"],
-  ["types of the page", "tsc", "--noEmit", "--project", "src/desk/page"],
+  ["types of the page", "tsc", "--noEmit", "--project", "src/surfaces/desk/page"],
   ["unused code", "knip"],
   ["duplicate code", "jscpd", "src"],
   ["packing", "npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", folder],

@@ -32,8 +32,8 @@ export type {
   Done,
   InvalidData,
   TurnMessage,
-} from "./agent/index.ts";
-export type { InquiryUpdate } from "./answer-model/index.ts";
+} from "./core/agent/index.ts";
+export type { InquiryUpdate } from "./core/answer-model/index.ts";
 export {
   AttachmentError,
   type AttachmentErrorCode,
@@ -42,7 +42,7 @@ export {
   type LoadAttachmentsOptions,
   type MentioningText,
   type NamingPlace,
-} from "./attachment/index.ts";
+} from "./reach/attachment/index.ts";
 export {
   type McpServerSettings,
   type CallLimits,
@@ -61,7 +61,7 @@ export {
   type TargetConfig,
   type TokenPrice,
   type ToolConfig,
-} from "./config/index.ts";
+} from "./settings/config/index.ts";
 export {
   type AnswerEvent,
   type AnswerProblem,
@@ -167,7 +167,7 @@ export {
   type TurnStart,
   type Usage,
   userView,
-} from "./conversation/index.ts";
+} from "./record/conversation/index.ts";
 export {
   McpError,
   type McpErrorCode,
@@ -184,7 +184,7 @@ export {
   type SharedMcpServers,
   type UnscopedQuestion,
   type Variables,
-} from "./mcp/index.ts";
+} from "./reach/mcp/index.ts";
 export {
   type CachePolicy,
   createProviders,
@@ -216,7 +216,7 @@ export {
   type StreamLimits,
   type ToolChoice,
   type ToolSchema,
-} from "./provider/index.ts";
+} from "./reach/provider/index.ts";
 export {
   type DeciderJson,
   type DecisionJson,
@@ -237,7 +237,7 @@ export {
   type VerbatimOptions,
   type VoteJson,
   type PendingAsQuestion,
-} from "./render/index.ts";
+} from "./surfaces/render/index.ts";
 export {
   answerAndResume,
   enqueueTurn,
@@ -282,7 +282,7 @@ export {
   type UsagePeriod,
   type UsageSource,
   type UsageTotal,
-} from "./runtime/index.ts";
+} from "./assemble/index.ts";
 export {
   type AnswerListener,
   type AnswerOptions,
@@ -315,7 +315,7 @@ export {
   type RecordProblem,
   StorageError,
   type StorageErrorCode,
-} from "./storage/index.ts";
+} from "./stores/index.ts";
 export {
   type Addressee,
   type Annotations,
@@ -374,7 +374,7 @@ export {
   type UndoForecast,
   type TypedQuestion,
   type UnknownBlock,
-} from "./tool/index.ts";
+} from "./record/tool/index.ts";
 export {
   type Clock,
   JpError,
@@ -385,4 +385,4 @@ export {
   ShapeError,
   systemClock,
 } from "./util/index.ts";
-export type { CheckedGrant, ProposedGrant } from "./policy/index.ts";
+export type { CheckedGrant, ProposedGrant } from "./core/policy/index.ts";

@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { createAskUser, createDescribeTools, createFileTools } from "../src/executor/index.ts";
+import { createAskUser, createDescribeTools, createFileTools } from "../src/reach/executor/index.ts";
 import { verifies } from "./conformance/manifest.ts";
 import { readDocument } from "./support/documents.ts";
-import { temporaryFolder } from "../src/storage/temporary-workspace.fixture.ts";
+import { temporaryFolder } from "../src/stores/temporary-workspace.fixture.ts";
 
 /** Each folder of src, and the folders it may import from. */
 const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
@@ -180,10 +180,10 @@ const BARE_IMPORT =
   /(?<!(?:loadModule|loaderOf)\(\(\) => |command\( ?async \(\) => \(await |loadDefinition: async \(\) => \(await )\bimport\((?!"node:)/;
 /** Files that load parts without `loadModule`, and why they may. */
 const BARE_IMPORTS: Readonly<Record<string, string>> = {
-  "src/render/highlight.ts": "Code is shown without colours if the highlighter is gone.",
-  "src/storage/postgres/database.ts":
+  "src/surfaces/render/highlight.ts": "Code is shown without colours if the highlighter is gone.",
+  "src/stores/postgres/database.ts":
     "The driver is not a part of jp, and whoever lacks it is told so.",
-  "src/storage/postgres/wake-ups.ts":
+  "src/stores/postgres/wake-ups.ts":
     "The queue is not a part of jp, and whoever lacks it is told so, or goes without.",
 };
 
@@ -259,7 +259,7 @@ describe("imports", () => {
   });
 
   test("of the desk's page are types of the desk, its client, and what runs in a browser", () => {
-    const page = "src/desk/page/";
+    const page = "src/surfaces/desk/page/";
     const imports = sources
       .filter(({ name }) => posix(name).startsWith(page))
       .flatMap(({ text }) => [...text.matchAll(/^import ([^;]*?)from "([^"]+)";$/gm)])
@@ -287,7 +287,7 @@ describe("imports", () => {
 
 test("parts of jp are loaded by loadModule, which tells a part that is gone from everything else that fails", () => {
   const loadedBare = sources
-    .filter(({ name }) => !posix(name).startsWith("src/desk/page/")) // In a browser, the server answers.
+    .filter(({ name }) => !posix(name).startsWith("src/surfaces/desk/page/")) // In a browser, the server answers.
     .filter(({ text }) => BARE_IMPORT.test(text.replaceAll(/\s+/g, " ")))
     .map(({ name }) => posix(name));
   expect(loadedBare.toSorted()).toEqual(Object.keys(BARE_IMPORTS));
@@ -358,14 +358,14 @@ test("the turn loop handles no inquiry events and asks no inquiry model", () => 
     .filter(({ text }) => /inquiry_(request|response)|\.inquire\(/.test(text))
     .map(({ name }) => posix(name));
   expect(found.toSorted()).toEqual([
-    "src/agent/ask-model.ts",
-    "src/agent/closing.ts",
-    "src/agent/decide/decide.ts",
-    "src/agent/decide/kinds.ts",
-    "src/agent/decide/settle.ts",
-    "src/agent/memory.ts",
-    "src/agent/prompts.ts",
-    "src/agent/unnamed-questions.ts",
+    "src/core/agent/ask-model.ts",
+    "src/core/agent/closing.ts",
+    "src/core/agent/decide/decide.ts",
+    "src/core/agent/decide/kinds.ts",
+    "src/core/agent/decide/settle.ts",
+    "src/core/agent/memory.ts",
+    "src/core/agent/prompts.ts",
+    "src/core/agent/unnamed-questions.ts",
   ]);
 });
 
@@ -377,11 +377,11 @@ test("only the executors decide who asks a question, and one function who asks a
     .filter(({ text }) => /\bsource: "(tool|assistant|user|other)"/.test(text))
     .map(({ name }) => posix(name));
   expect(deciding.toSorted()).toEqual([
-    "src/conversation/decision.ts",
-    "src/executor/builtin/ask-user.ts",
-    "src/executor/local/local-executor.ts",
-    "src/executor/mcp/mcp-executor.ts",
-    "src/tool/define-tool.ts",
+    "src/record/conversation/decision.ts",
+    "src/reach/executor/builtin/ask-user.ts",
+    "src/reach/executor/local/local-executor.ts",
+    "src/reach/executor/mcp/mcp-executor.ts",
+    "src/record/tool/define-tool.ts",
   ]);
 });
 

@@ -2,50 +2,50 @@
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { configSchema } from "../src/config/schema/config-schema.ts";
-import { findBehaviour } from "../src/config/schema/node.ts";
-import { unwrap, writtenTables } from "../src/config/schema-node.ts";
+import { configSchema } from "../src/settings/config/schema/config-schema.ts";
+import { findBehaviour } from "../src/settings/config/schema/node.ts";
+import { unwrap, writtenTables } from "../src/settings/config/schema-node.ts";
 import { ROOT } from "./support/documents.ts";
 import type { GenericSchema } from "valibot";
 
 /** Where keys are read, by the longest beginning of their path. `x` stands for any name. */
 const READERS: Readonly<Record<string, string>> = {
-  inherit: "src/config/layers.ts",
-  extends: "src/config/load-config.ts",
-  config_load_paths: "src/config/load-config.ts",
-  assistant: "src/config/assistant-settings.ts",
+  inherit: "src/settings/config/layers.ts",
+  extends: "src/settings/config/load-config.ts",
+  config_load_paths: "src/settings/config/load-config.ts",
+  assistant: "src/settings/config/assistant-settings.ts",
   "conversation.title": "src/cli/command/query/title.ts",
-  "conversation.tools": "src/config/tool-settings.ts",
-  "conversation.attachments": "src/config/attachments.ts",
-  "conversation.compaction": "src/config/compaction-settings.ts",
-  usage: "src/config/usage-settings.ts",
-  "conversation.inquiry.schema": "src/runtime/inquiry-models.ts",
-  "conversation.inquiry.max_parallel": "src/runtime/inquiry-models.ts",
-  "conversation.inquiry.assistant": "src/config/assistant-settings.ts",
-  "conversation.limits": "src/config/tool-settings.ts",
-  "conversation.surroundings": "src/runtime/surroundings.ts",
+  "conversation.tools": "src/settings/config/tool-settings.ts",
+  "conversation.attachments": "src/settings/config/attachments.ts",
+  "conversation.compaction": "src/settings/config/compaction-settings.ts",
+  usage: "src/settings/config/usage-settings.ts",
+  "conversation.inquiry.schema": "src/assemble/inquiry-models.ts",
+  "conversation.inquiry.max_parallel": "src/assemble/inquiry-models.ts",
+  "conversation.inquiry.assistant": "src/settings/config/assistant-settings.ts",
+  "conversation.limits": "src/settings/config/tool-settings.ts",
+  "conversation.surroundings": "src/assemble/surroundings.ts",
   "conversation.start_local": "src/cli/command/query/conversation.ts",
   "conversation.default_id": "src/cli/command/query/conversation.ts",
-  "conversation.max_cycles": "src/runtime/configured-turn.ts",
+  "conversation.max_cycles": "src/assemble/configured-turn.ts",
   style: "src/cli/command/query/view-settings.ts",
   "style.lock_wait": "src/cli/command/query/conversation.ts",
   "style.prompt": "src/cli/host.ts",
   "style.notification": "src/cli/prompter.ts",
   editor: "src/cli/editor.ts",
   interrupt: "src/cli/command/query/interrupt.ts",
-  user: "src/runtime/configured-turn.ts",
-  "providers.llm": "src/runtime/providers.ts",
-  "providers.llm.aliases": "src/config/assistant-settings.ts",
-  "providers.llm.anthropic.chain_on_max_tokens": "src/runtime/configured-turn.ts",
-  "providers.mcp": "src/config/mcp-settings.ts",
-  notify: "src/config/notify-settings.ts",
-  shell: "src/config/shell-settings.ts",
-  undo: "src/runtime/changes.ts",
-  proof: "src/config/anchor-settings.ts",
+  user: "src/assemble/configured-turn.ts",
+  "providers.llm": "src/assemble/providers.ts",
+  "providers.llm.aliases": "src/settings/config/assistant-settings.ts",
+  "providers.llm.anthropic.chain_on_max_tokens": "src/assemble/configured-turn.ts",
+  "providers.mcp": "src/settings/config/mcp-settings.ts",
+  notify: "src/settings/config/notify-settings.ts",
+  shell: "src/settings/config/shell-settings.ts",
+  undo: "src/assemble/changes.ts",
+  proof: "src/settings/config/anchor-settings.ts",
   people: "src/cli/directory.ts",
   storage: "src/cli/load-database.ts",
-  web: "src/runtime/tools.ts",
-  "conversation.mode": "src/runtime/tools.ts",
+  web: "src/assemble/tools.ts",
+  "conversation.mode": "src/assemble/tools.ts",
 };
 
 /** Keys that are passed on whole, so that the code does not name them. */

@@ -4,7 +4,7 @@ import path from "node:path";
 import { Validator } from "@cfworker/json-schema";
 import { parse } from "smol-toml";
 import { describe, expect, test } from "vitest";
-import { parseConfig } from "../src/config/index.ts";
+import { parseConfig } from "../src/settings/config/index.ts";
 import type { Json, JsonObject } from "../src/util/index.ts";
 import { Project } from "./cli/support.ts";
 import { CONFIG_SCHEMA, renderConfigSchema } from "./support/config-schema.ts";

@@ -16,20 +16,20 @@ import {
   toolCall,
   toolStep,
   turnStart,
-} from "../src/conversation/events.fixture.ts";
+} from "../src/record/conversation/events.fixture.ts";
 import {
   type ConversationEvent,
   type DecisionVote,
   InquiryLog,
   type InquiryId,
   type PermissionDecision,
-} from "../src/conversation/index.ts";
-import { API_PATH, OPERATIONS } from "../src/desk/api.ts";
-import { createDesk, type Desk, type DeskEvent } from "../src/desk/index.ts";
-import { renderOpenApi } from "../src/desk/openapi.ts";
+} from "../src/record/conversation/index.ts";
+import { API_PATH, OPERATIONS } from "../src/surfaces/desk/api.ts";
+import { createDesk, type Desk, type DeskEvent } from "../src/surfaces/desk/index.ts";
+import { renderOpenApi } from "../src/surfaces/desk/openapi.ts";
 import { type DecisionJson, decisionToJson, listPending } from "../src/index.ts";
-import { composeMessage } from "../src/notify/message.ts";
-import { type ConversationStore, openWorkspace } from "../src/storage/index.ts";
+import { composeMessage } from "../src/surfaces/notify/message.ts";
+import { type ConversationStore, openWorkspace } from "../src/stores/index.ts";
 import { isJsonArray, isJsonObject, type Json, systemClock } from "../src/util/index.ts";
 import { jsonLines, Project } from "./cli/support.ts";
 

@@ -10,12 +10,12 @@ import {
 import path from "node:path";
 import { parse } from "smol-toml";
 import { describe, expect, test } from "vitest";
-import { DEFAULTS } from "../src/config/defaults.ts";
-import { parseConfig, splitWords } from "../src/config/index.ts";
-import { parseEvent } from "../src/conversation/index.ts";
-import { PROVIDER_NAMES } from "../src/provider/index.ts";
-import { AnswersFile } from "../src/runtime/index.ts";
-import { temporaryFolder } from "../src/storage/temporary-workspace.fixture.ts";
+import { DEFAULTS } from "../src/settings/config/defaults.ts";
+import { parseConfig, splitWords } from "../src/settings/config/index.ts";
+import { parseEvent } from "../src/record/conversation/index.ts";
+import { PROVIDER_NAMES } from "../src/reach/provider/index.ts";
+import { AnswersFile } from "../src/assemble/index.ts";
+import { temporaryFolder } from "../src/stores/temporary-workspace.fixture.ts";
 import { isJsonObject } from "../src/util/index.ts";
 import { ModelServer } from "./cli/model-server.ts";
 import { query } from "./cli/query-project.ts";

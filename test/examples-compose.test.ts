@@ -3,7 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { load, YAML11_SCHEMA } from "js-yaml";
 import { describe, expect, test } from "vitest";
-import { DEFAULTS } from "../src/config/defaults.ts";
+import { DEFAULTS } from "../src/settings/config/defaults.ts";
 import { findMistake } from "./support/command-lines.ts";
 import { ROOT } from "./support/documents.ts";
 

@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { PROVIDER_NAMES } from "../src/provider/index.ts";
+import { PROVIDER_NAMES } from "../src/reach/provider/index.ts";
 import { Project } from "./cli/support.ts";
 import type { WireReply } from "./provider/wire.ts";
 import { AllProviders } from "./support/all-providers.ts";

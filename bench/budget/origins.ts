@@ -15,7 +15,7 @@ const NO_MAP = '{ "version": 3, "sources": [], "mappings": "" }';
 /** A built file. */
 export class BuiltFile {
   readonly bytes: number;
-  /** As in `src/agent/turn.ts`, and the names of packages. */
+  /** As in `src/core/agent/turn.ts`, and the names of packages. */
   readonly modules: readonly string[];
   readonly #map: SourceMap;
   readonly #folder: string;
@@ -64,7 +64,7 @@ export function builtFileOf(url: string): string | undefined {
   return file.startsWith(`${DIST}/`) ? file : undefined;
 }
 
-/** The folder of one of our modules, as in `src/agent`, or the package. */
+/** The folder of one of our modules, as in `src/core/agent`, or the package. */
 export function groupOf(module: string): string {
   return module.startsWith("src/") ? module.split("/").slice(0, 2).join("/") : module;
 }

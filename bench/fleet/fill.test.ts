@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
-import { createDesk } from "../../src/desk/index.ts";
-import { openStore } from "../../src/storage/index.ts";
+import { createDesk } from "../../src/surfaces/desk/index.ts";
+import { openStore } from "../../src/stores/index.ts";
 import { migratedDatabase } from "../../test/support/postgres.ts";
 import { fillPending } from "./fill.ts";
 

@@ -1,10 +1,10 @@
 /** Fills a store in PostgreSQL with turns that wait for a permission: many, without running each of them. */
 import process from "node:process";
-import { runTurn } from "../../src/runtime/index.ts";
-import { Database } from "../../src/storage/postgres/database.ts";
-import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
+import { runTurn } from "../../src/assemble/index.ts";
+import { Database } from "../../src/stores/postgres/database.ts";
+import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
 import { ScriptedModel, ScriptedPrompter } from "../../src/testing/index.ts";
-import { defineTool } from "../../src/tool/index.ts";
+import { defineTool } from "../../src/record/tool/index.ts";
 
 /** Where they are put. */
 export interface FilledWorkspace {

@@ -6,8 +6,8 @@ import path from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { migrateStore } from "../../src/index.ts";
-import { Database } from "../../src/storage/postgres/database.ts";
-import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
+import { Database } from "../../src/stores/postgres/database.ts";
+import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
 import { PostgresServer } from "../../test/support/postgres.ts";
 
 /** As a server has them that keeps what it has confirmed. */

@@ -1,24 +1,24 @@
 /** Attachments of the commands: names from the command line and from messages, and their content for a turn. */
-import type { AttachmentError, LoadAttachmentsOptions, NamingPlace } from "../attachment/index.ts";
+import type { AttachmentError, LoadAttachmentsOptions, NamingPlace } from "../reach/attachment/index.ts";
 import {
   type AssistantSettings,
   namesSecretFile,
   type PartialConfig,
   resolveAttachments,
   withAttachments,
-} from "../config/index.ts";
-import type { Attachment, MessageFile } from "../conversation/index.ts";
-import type { McpServers } from "../mcp/index.ts";
-import type { Model } from "../provider/index.ts";
-import { createStatusLine } from "../terminal/index.ts";
-import type { TrustedConfig } from "../trust/index.ts";
+} from "../settings/config/index.ts";
+import type { Attachment, MessageFile } from "../record/conversation/index.ts";
+import type { McpServers } from "../reach/mcp/index.ts";
+import type { Model } from "../reach/provider/index.ts";
+import { createStatusLine } from "../surfaces/terminal/index.ts";
+import type { TrustedConfig } from "../settings/trust/index.ts";
 import { loadModule } from "../util/index.ts";
 import { type CommandContext, warn } from "./context.ts";
 import { machineOf } from "./load-config.ts";
 import { wantsPlainText } from "./host.ts";
 
 /** Loaded when something is attached: most commands attach nothing. Throws `module_not_loaded`. */
-export const attachmentCode = () => loadModule(() => import("../attachment/index.ts"));
+export const attachmentCode = () => loadModule(() => import("../reach/attachment/index.ts"));
 
 /** The attachments of a message. */
 export interface NamedAttachments {

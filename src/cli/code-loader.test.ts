@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
+import { temporaryFolder } from "../stores/temporary-workspace.fixture.ts";
 import { createCodeLoader } from "./code-loader.ts";
 
 class Bundle {

@@ -1,14 +1,14 @@
 /** The compaction rules that the command line means: by flags, or as one word such as `r+t:..-3`. */
-import type { Observer } from "../agent/index.ts";
+import type { Observer } from "../core/agent/index.ts";
 import {
   type CompactionRuleSettings,
   parseTurnBound,
   TOOL_CALL_MODES,
   toRule,
-} from "../config/index.ts";
-import type { TurnBound } from "../conversation/index.ts";
-import { oneLine } from "../render/index.ts";
-import type { Output } from "../terminal/index.ts";
+} from "../settings/config/index.ts";
+import type { TurnBound } from "../record/conversation/index.ts";
+import { oneLine } from "../surfaces/render/index.ts";
+import type { Output } from "../surfaces/terminal/index.ts";
 import { usageError } from "./exit-status.ts";
 
 export interface CompactFlag {

@@ -1,6 +1,6 @@
 /** The context of a command: its output, workspace, clock and environment. */
 import path from "node:path";
-import { oneLine, wrapProse } from "../render/index.ts";
+import { oneLine, wrapProse } from "../surfaces/render/index.ts";
 import {
   type DatabaseOptions,
   openWorkspace,
@@ -8,8 +8,8 @@ import {
   type Tenant,
   type UserEnvironment,
   type Workspace,
-} from "../storage/index.ts";
-import { createOutput, type Output } from "../terminal/index.ts";
+} from "../stores/index.ts";
+import { createOutput, type Output } from "../surfaces/terminal/index.ts";
 import { type Clock, loadModule, systemClock } from "../util/index.ts";
 import { INTERRUPTED } from "./exit-status.ts";
 import type { Host } from "./host.ts";

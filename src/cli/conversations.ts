@@ -1,5 +1,5 @@
 /** Which conversation, and which turns of it, the words on the command line mean; and reading them. */
-import { findSeconds } from "../config/index.ts";
+import { findSeconds } from "../settings/config/index.ts";
 import {
   compareTimestamps,
   type ConversationId,
@@ -7,15 +7,15 @@ import {
   type Timestamp,
   timestampToMilliseconds,
   TurnCounter,
-} from "../conversation/index.ts";
-import { oneLine } from "../render/index.ts";
+} from "../record/conversation/index.ts";
+import { oneLine } from "../surfaces/render/index.ts";
 import {
   conversationNotFoundError,
   fileIdCreatedAt,
   findFileId,
   type WorkspaceSummary,
   type Workspace,
-} from "../storage/index.ts";
+} from "../stores/index.ts";
 import { JpError, isJpError } from "../util/index.ts";
 import { type CommandContext, warn, warnAboutProblems } from "./context.ts";
 import { TARGET_KEYWORDS, type TargetKeyword } from "./define.ts";

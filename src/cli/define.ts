@@ -1,6 +1,6 @@
 /** Shared by command definitions: loading and running a command, and common options. */
 import { Command, InvalidArgumentError, Option } from "commander";
-import type { ToolDirective } from "../config/index.ts";
+import type { ToolDirective } from "../settings/config/index.ts";
 import { loadModule } from "../util/index.ts";
 import type { CommandContext, GlobalOptions } from "./context.ts";
 import type { Host } from "./host.ts";

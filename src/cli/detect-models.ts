@@ -1,12 +1,12 @@
 /** Finds models that can be used right away: on local servers, or with an API key that is set. */
 import { machineOf } from "./load-config.ts";
-import type { PartialConfig } from "../config/index.ts";
-import type { ProviderName, Providers } from "../provider/index.ts";
-import { oneLine, wrapProse } from "../render/index.ts";
+import type { PartialConfig } from "../settings/config/index.ts";
+import type { ProviderName, Providers } from "../reach/provider/index.ts";
+import { oneLine, wrapProse } from "../surfaces/render/index.ts";
 import { isDeepEqual, isJpError, JpError } from "../util/index.ts";
 import type { CommandContext } from "./context.ts";
 import { rememberedConfig } from "./remembered-config.ts";
-import { openProviders } from "../runtime/index.ts";
+import { openProviders } from "../assemble/index.ts";
 
 /**
  * For a user who has configured no model: the first one found, with a notice that says which. Throws

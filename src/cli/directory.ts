@@ -1,5 +1,5 @@
 /** Who there is, and who has which roles: for the desk, and for everything that lets the person at this terminal decide. */
-import type { PartialConfig } from "../config/index.ts";
+import type { PartialConfig } from "../settings/config/index.ts";
 import {
   type Directory,
   findStranger,
@@ -8,9 +8,9 @@ import {
   type PendingItem,
   type RefusalCode,
   withOwnerAlone,
-} from "../conversation/index.ts";
-import { createSigner, openDirectory, openPeople, type People } from "../people/index.ts";
-import { userDataFolder } from "../storage/index.ts";
+} from "../record/conversation/index.ts";
+import { createSigner, openDirectory, openPeople, type People } from "../settings/people/index.ts";
+import { userDataFolder } from "../stores/index.ts";
 import type { CommandContext } from "./context.ts";
 
 type PeopleContext = Pick<CommandContext, "environment" | "findTenant">;

@@ -3,9 +3,9 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { PartialConfig } from "../config/index.ts";
-import { findProgram, quoteCommand, quoteWord, withoutRelativeFolders } from "../process/index.ts";
-import { leaveTerminal } from "../terminal/index.ts";
+import type { PartialConfig } from "../settings/config/index.ts";
+import { findProgram, quoteCommand, quoteWord, withoutRelativeFolders } from "../reach/process/index.ts";
+import { leaveTerminal } from "../surfaces/terminal/index.ts";
 import { JpError } from "../util/index.ts";
 import type { Host } from "./host.ts";
 

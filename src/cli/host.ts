@@ -5,9 +5,9 @@
 import { fstatSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
 import type { WriteStream } from "node:tty";
-import type { PartialConfig } from "../config/index.ts";
-import type { UserEnvironment } from "../storage/index.ts";
-import type { OutputStream, TerminalDevice } from "../terminal/index.ts";
+import type { PartialConfig } from "../settings/config/index.ts";
+import type { UserEnvironment } from "../stores/index.ts";
+import type { OutputStream, TerminalDevice } from "../surfaces/terminal/index.ts";
 
 type HostSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 

@@ -1,6 +1,6 @@
 /** Labels of conversations: how they are written on the command line, stored and matched. */
 import { InvalidArgumentError, Option } from "commander";
-import type { ConversationMetadata } from "../conversation/index.ts";
+import type { ConversationMetadata } from "../record/conversation/index.ts";
 
 export interface Label {
   readonly key: string;

@@ -9,10 +9,10 @@ import {
   loadLayers,
   type PartialConfig,
   type ToolDirective,
-} from "../config/index.ts";
+} from "../settings/config/index.ts";
 import { pathToText, isJpError } from "../util/index.ts";
-import { type Machine, shippedConfig } from "../runtime/index.ts";
-import { type Conversation, userDataFolder, type Workspace } from "../storage/index.ts";
+import { type Machine, shippedConfig } from "../assemble/index.ts";
+import { type Conversation, userDataFolder, type Workspace } from "../stores/index.ts";
 import { type CommandContext, warn, warnOnce } from "./context.ts";
 import { resolveTarget } from "./conversations.ts";
 import { rememberedConfig } from "./remembered-config.ts";

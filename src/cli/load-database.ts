@@ -1,5 +1,5 @@
 /** The database that the user's own config describes, and the key of this machine. */
-import { foldLayers, loadLayers } from "../config/index.ts";
+import { foldLayers, loadLayers } from "../settings/config/index.ts";
 import { ensureMachineKey } from "../proof/index.ts";
 import {
   type DatabaseOptions,
@@ -8,7 +8,7 @@ import {
   type Tenant,
   userDataFolder,
   type UserEnvironment,
-} from "../storage/index.ts";
+} from "../stores/index.ts";
 import type { Host } from "./host.ts";
 import { userConfigFolder } from "./user-config-folder.ts";
 

@@ -8,13 +8,13 @@ import {
   resolveTools,
   type ToolDirective,
   valueAt,
-} from "../config/index.ts";
-import type { InquiryId } from "../conversation/index.ts";
-import { oneLine, wrapProse } from "../render/index.ts";
-import { shippedConfig } from "../runtime/index.ts";
-import type { TerminalPrompter } from "../terminal/index.ts";
-import { selectQuestion } from "../tool/index.ts";
-import type { TrustedConfig } from "../trust/index.ts";
+} from "../settings/config/index.ts";
+import type { InquiryId } from "../record/conversation/index.ts";
+import { oneLine, wrapProse } from "../surfaces/render/index.ts";
+import { shippedConfig } from "../assemble/index.ts";
+import type { TerminalPrompter } from "../surfaces/terminal/index.ts";
+import { selectQuestion } from "../record/tool/index.ts";
+import type { TrustedConfig } from "../settings/trust/index.ts";
 import type { CommandContext } from "./context.ts";
 import { editConfigFile } from "./command/config.ts";
 import {

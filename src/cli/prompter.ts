@@ -1,8 +1,8 @@
 /** The terminal prompter that a command asks through, configured as the user wants it. */
 import path from "node:path";
-import { noPrompter, type Prompter } from "../agent/index.ts";
-import { mergeConfig, type PartialConfig } from "../config/index.ts";
-import { type EditText, NO_TERMINAL, TerminalPrompter } from "../terminal/index.ts";
+import { noPrompter, type Prompter } from "../core/agent/index.ts";
+import { mergeConfig, type PartialConfig } from "../settings/config/index.ts";
+import { type EditText, NO_TERMINAL, TerminalPrompter } from "../surfaces/terminal/index.ts";
 import type { CommandContext } from "./context.ts";
 import { type EditorSettings, editText, findEditor } from "./editor.ts";
 import { type Host, wantsPlainText } from "./host.ts";

@@ -4,11 +4,11 @@ import {
   type PartialConfig,
   recordConfig,
   type RecordedConfig,
-} from "../config/index.ts";
-import { type ConversationStream, StreamEntry, timestampFromDate } from "../conversation/index.ts";
-import type { CreateOptions } from "../storage/index.ts";
+} from "../settings/config/index.ts";
+import { type ConversationStream, StreamEntry, timestampFromDate } from "../record/conversation/index.ts";
+import type { CreateOptions } from "../stores/index.ts";
 import type { Clock } from "../util/index.ts";
-import { shippedConfig } from "../runtime/index.ts";
+import { shippedConfig } from "../assemble/index.ts";
 
 /** Throws `read_failed` and `record_damaged`, if the record is not read yet. */
 export async function rememberedConfig(stream: ConversationStream): Promise<PartialConfig> {

@@ -1,7 +1,7 @@
 /** Tells the user of an error, and which exit status it means. */
 import type { CommanderError } from "commander";
-import { neutralize, wrapProse } from "../render/index.ts";
-import { columnsOf } from "../terminal/index.ts";
+import { neutralize, wrapProse } from "../surfaces/render/index.ts";
+import { columnsOf } from "../surfaces/terminal/index.ts";
 import { adviceOf, isJpError, type JpError } from "../util/index.ts";
 import { ExitStatus } from "./exit-status.ts";
 import type { Host } from "./host.ts";

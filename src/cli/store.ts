@@ -1,7 +1,7 @@
 /** Which store a command works on: files, unless a flag, a variable or the user's own config names a database. */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import type { DatabaseOptions, UserEnvironment } from "../storage/index.ts";
+import type { DatabaseOptions, UserEnvironment } from "../stores/index.ts";
 import { loadModule } from "../util/index.ts";
 import { usageError } from "./exit-status.ts";
 import { userConfigFolder } from "./user-config-folder.ts";

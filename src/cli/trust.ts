@@ -5,11 +5,11 @@ import {
   loadLayers,
   type PartialConfig,
   ungroup,
-} from "../config/index.ts";
-import type { InquiryId } from "../conversation/index.ts";
-import { findInstructions, type InstructionFile, shippedConfig } from "../runtime/index.ts";
-import { type ConversationWriter, userDataFolder, type Workspace } from "../storage/index.ts";
-import type { TerminalPrompter } from "../terminal/index.ts";
+} from "../settings/config/index.ts";
+import type { InquiryId } from "../record/conversation/index.ts";
+import { findInstructions, type InstructionFile, shippedConfig } from "../assemble/index.ts";
+import { type ConversationWriter, userDataFolder, type Workspace } from "../stores/index.ts";
+import type { TerminalPrompter } from "../surfaces/terminal/index.ts";
 import {
   describeWithheld,
   resolveTrustedConfig,
@@ -17,7 +17,7 @@ import {
   type TrustedConfig,
   type TrustRequest,
   WorkspaceTrust,
-} from "../trust/index.ts";
+} from "../settings/trust/index.ts";
 import { type CommandContext, warnOnce } from "./context.ts";
 import type { Host } from "./host.ts";
 import { type ConfigFlags, configPlaces, findWorkspace, loadConfig } from "./load-config.ts";

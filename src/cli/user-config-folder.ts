@@ -1,6 +1,6 @@
 /** Where the user's own config is. */
 import path from "node:path";
-import type { UserEnvironment } from "../storage/index.ts";
+import type { UserEnvironment } from "../stores/index.ts";
 
 export function userConfigFolder({ variables, home, platform }: UserEnvironment): string {
   const own = variables["JP_GLOBAL_CONFIG_DIR"];

@@ -1,7 +1,7 @@
 /** The anchors of this user, in a file of the data folder, and how another one is made. */
 import { rmSync, statSync } from "node:fs";
 import path from "node:path";
-import type { AnchorSettings } from "../config/index.ts";
+import type { AnchorSettings } from "../settings/config/index.ts";
 import {
   headsFileIn,
   makeFolder,
@@ -12,7 +12,7 @@ import {
   type UserEnvironment,
   userDataFolder,
   writeDurably,
-} from "../storage/index.ts";
+} from "../stores/index.ts";
 import {
   type Clock,
   isJpError,

@@ -2,7 +2,7 @@
  * What is anchored outside of this machine: a document with the digests of heads that the log has noted since the anchor
  * before, and the digest of that one. A digest shows nothing of its head, so that an export can show some and keep others.
  */
-import type { NotedHead } from "../storage/index.ts";
+import type { NotedHead } from "../stores/index.ts";
 import {
   arrayField,
   canonicalJson,

@@ -12,8 +12,8 @@ import {
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import type { AnchorSettings } from "../config/index.ts";
-import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
+import type { AnchorSettings } from "../settings/config/index.ts";
+import { temporaryFolder } from "../stores/temporary-workspace.fixture.ts";
 import { FakeClock } from "../testing/index.ts";
 import { isJpError, messageOf, sha256 } from "../util/index.ts";
 import { digestOfDocument, digestOfHead, documentToText } from "./anchor.ts";

@@ -10,14 +10,14 @@ import {
   toolCall,
   toolResult,
   turnStart,
-} from "../conversation/events.fixture.ts";
+} from "../record/conversation/events.fixture.ts";
 import {
   type AnswerEvent,
   type ConversationEvent,
   type InquiryId,
   StreamEntry,
   type Timestamp,
-} from "../conversation/index.ts";
+} from "../record/conversation/index.ts";
 import { canonicalJson, type JsonObject, sha256 } from "../util/index.ts";
 import { signLine } from "./dsse.ts";
 import { chainOf, evidenceOf, ID, SIGNER } from "./evidence.fixture.ts";

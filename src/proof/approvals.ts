@@ -15,8 +15,8 @@ import {
   StreamEntry,
   timestampToMilliseconds,
   versionOf,
-} from "../conversation/index.ts";
-import { hasSigned, type PublicPart, publicPartToJson } from "../people/index.ts";
+} from "../record/conversation/index.ts";
+import { hasSigned, type PublicPart, publicPartToJson } from "../settings/people/index.ts";
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 import {
   type Approval,

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { buffer } from "node:stream/consumers";
 import { beforeEach, onTestFinished } from "vitest";
-import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
+import { temporaryFolder } from "../stores/temporary-workspace.fixture.ts";
 
 const isSkipped = !hasOpenssl() && process.env["JP_REQUIRE_OPENSSL"] !== "1";
 

@@ -12,7 +12,7 @@ import {
   toolCall,
   toolResult,
   turnStart,
-} from "../conversation/events.fixture.ts";
+} from "../record/conversation/events.fixture.ts";
 import type {
   AnswerEvent,
   ConversationEvent,
@@ -26,7 +26,7 @@ import type {
   StreamEntry,
   Terms,
   ToolResult,
-} from "../conversation/index.ts";
+} from "../record/conversation/index.ts";
 import type { Json } from "../util/index.ts";
 import { chainOf, ID, type Kept } from "./evidence.fixture.ts";
 import type { ExportOptions } from "./export.ts";

@@ -11,7 +11,7 @@ import {
   toolCall,
   toolResult,
   turnStart,
-} from "../conversation/events.fixture.ts";
+} from "../record/conversation/events.fixture.ts";
 import {
   ChainBuilder,
   ChainedEntries,
@@ -20,9 +20,9 @@ import {
   hashLink,
   parseConversationId,
   StreamEntry,
-} from "../conversation/index.ts";
+} from "../record/conversation/index.ts";
 import { FakeClock } from "../testing/index.ts";
-import type { ChainProblem, NotedHead } from "../storage/index.ts";
+import type { ChainProblem, NotedHead } from "../stores/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import type { Signer } from "./dsse.ts";
 import { type Anchor, type AnchorProof, digestOfDocument, digestOfHead } from "./anchor.ts";

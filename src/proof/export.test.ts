@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ChainBuilder, type ChainLine, hashLink, StreamEntry } from "../conversation/index.ts";
-import { StorageError } from "../storage/index.ts";
+import { ChainBuilder, type ChainLine, hashLink, StreamEntry } from "../record/conversation/index.ts";
+import { StorageError } from "../stores/index.ts";
 import { FakeClock } from "../testing/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import { chainOf, ENTRIES, evidenceOf, ID, type Kept, SIGNER } from "./evidence.fixture.ts";

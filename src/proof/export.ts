@@ -15,8 +15,8 @@ import {
   isSameName,
   signatureToJson,
   type StreamEntry,
-} from "../conversation/index.ts";
-import type { ConversationStore, NotedHead } from "../storage/index.ts";
+} from "../record/conversation/index.ts";
+import type { ConversationStore, NotedHead } from "../stores/index.ts";
 import { type Clock, isJpError, isJsonObject, type JsonObject, randomKey } from "../util/index.ts";
 import { type Anchor, digestOfHead } from "./anchor.ts";
 import { digestOf, type Signer, signLine } from "./dsse.ts";

@@ -11,8 +11,8 @@ import {
   runGit,
   runProcess,
   SAFE_GIT_WORDS,
-} from "../process/index.ts";
-import { oneLine } from "../render/index.ts";
+} from "../reach/process/index.ts";
+import { oneLine } from "../surfaces/render/index.ts";
 import {
   canonicalJson,
   findJson,

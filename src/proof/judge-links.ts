@@ -21,7 +21,7 @@ import {
   type RecordedSignature,
   type Ruling,
   timestampToMilliseconds,
-} from "../conversation/index.ts";
+} from "../record/conversation/index.ts";
 import type { JsonObject } from "../util/index.ts";
 import {
   agreeing,

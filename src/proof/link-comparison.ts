@@ -6,7 +6,7 @@ import {
   linkContentOf,
   StreamEntry,
   versionOf,
-} from "../conversation/index.ts";
+} from "../record/conversation/index.ts";
 import { canonicalJson, type JsonObject } from "../util/index.ts";
 import { type Content, findObject, findText } from "./statement.ts";
 

@@ -23,7 +23,7 @@ import {
   type PermissionDecision,
   type RecordedSignature,
   type UserDecider,
-} from "../conversation/index.ts";
+} from "../record/conversation/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { ShapeError, shapeOf } from "../util/index.ts";
 import type { LinkedEvent, LinkedRequest } from "./linked-decisions.ts";

@@ -2,7 +2,7 @@
  * Reads the decisions out of a chain: for each answer what it answers, with the votes before it. What was made void before
  * anything came of it does not count, and is left out.
  */
-import { type ChainLink, versionOf } from "../conversation/index.ts";
+import { type ChainLink, versionOf } from "../record/conversation/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { findText } from "./statement.ts";
 

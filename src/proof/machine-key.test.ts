@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { temporaryFolder } from "../storage/temporary-workspace.fixture.ts";
+import { temporaryFolder } from "../stores/temporary-workspace.fixture.ts";
 import { ensureMachineKey, keyIdOfPem, machineKeyFile, publicKeyToPem } from "./machine-key.ts";
 
 function userEnvironment() {

@@ -1,7 +1,7 @@
 /** The Ed25519 key with which this machine signs exports, in a file of the user's data folder. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from "node:crypto";
 import path from "node:path";
-import { PrivateFile, type UserEnvironment, userDataFolder } from "../storage/index.ts";
+import { PrivateFile, type UserEnvironment, userDataFolder } from "../stores/index.ts";
 import { JpError, messageOf } from "../util/index.ts";
 import { type PublicKey, publicKeyOf, type Signer } from "./dsse.ts";
 

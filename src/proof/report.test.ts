@@ -11,8 +11,8 @@ import {
   toolCall,
   toolResult,
   turnStart,
-} from "../conversation/events.fixture.ts";
-import type { ConversationEvent } from "../conversation/index.ts";
+} from "../record/conversation/events.fixture.ts";
+import type { ConversationEvent } from "../record/conversation/index.ts";
 import { chainOf, ID } from "./evidence.fixture.ts";
 import {
   type DecisionRow,

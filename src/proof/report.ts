@@ -2,8 +2,8 @@
  * The sheet that an auditor asks for: a sample of decisions, and for each who decided, how jp knows that, what they were
  * shown, under which policy, when, and what came of it. Made from the links of chains, which have no contents.
  */
-import { type ChainLink, hashLink } from "../conversation/index.ts";
-import { oneLine } from "../render/index.ts";
+import { type ChainLink, hashLink } from "../record/conversation/index.ts";
+import { oneLine } from "../surfaces/render/index.ts";
 import { isJsonArray, isJsonObject, type JsonObject, sha256 } from "../util/index.ts";
 import { findObject, findText } from "./statement.ts";
 

@@ -8,8 +8,8 @@ import {
   newNonce,
   timestampToMilliseconds,
   toSignOf,
-} from "../conversation/index.ts";
-import { fingerprintOf, type PublicPart } from "../people/index.ts";
+} from "../record/conversation/index.ts";
+import { fingerprintOf, type PublicPart } from "../settings/people/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
 /** A key, and how it signs what someone says. */

@@ -1,10 +1,10 @@
 /** What an export says: in-toto statements, version 1, with predicates of jp. `docs/proof.md` describes them. */
-import { type ChainLink, parseLink } from "../conversation/index.ts";
+import { type ChainLink, parseLink } from "../record/conversation/index.ts";
 import {
   parsePublicPart,
   type PublicPart,
   publicPartToJson as keyToJson,
-} from "../people/index.ts";
+} from "../settings/people/index.ts";
 import {
   arrayField,
   booleanField,

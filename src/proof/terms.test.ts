@@ -8,7 +8,7 @@ import {
   permission,
   permissionRequest,
   toolResult,
-} from "../conversation/events.fixture.ts";
+} from "../record/conversation/events.fixture.ts";
 import {
   type AnswerEvent,
   type ChainLine,
@@ -18,7 +18,7 @@ import {
   type InquiryId,
   type PermissionDecision,
   parseLink,
-} from "../conversation/index.ts";
+} from "../record/conversation/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { keptOf, keysOf, signed, type UserDecider } from "./decided.fixture.ts";
 import { evidenceOf, type Kept } from "./evidence.fixture.ts";

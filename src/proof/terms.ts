@@ -1,5 +1,5 @@
 /** Judges every decision of an export again, conversation by conversation, and counts what comes of it. */
-import type { ChainLink } from "../conversation/index.ts";
+import type { ChainLink } from "../record/conversation/index.ts";
 import type { ApprovalCheck } from "./approvals.ts";
 import { judgeLinked, type NotJudgedReason, type UnmetCode } from "./judge-links.ts";
 import { LinkedDecisions } from "./linked-decisions.ts";

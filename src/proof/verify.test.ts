@@ -6,7 +6,7 @@ import {
   type ChainLine,
   hashLink,
   parseConversationId,
-} from "../conversation/index.ts";
+} from "../record/conversation/index.ts";
 import { counters } from "../../test/security/threats.ts";
 import { sha256 } from "../util/index.ts";
 import { digestOfDocument, documentToText } from "./anchor.ts";

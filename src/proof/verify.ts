@@ -3,7 +3,7 @@
  * order, and that the links in them make chains. Says nothing about who has the key.
  */
 import { createHash } from "node:crypto";
-import { type ChainLink, commitTo, hashLink, versionOf } from "../conversation/index.ts";
+import { type ChainLink, commitTo, hashLink, versionOf } from "../record/conversation/index.ts";
 import { canonicalJson } from "../util/index.ts";
 import { ApprovalCheck } from "./approvals.ts";
 import {

@@ -1,4 +1,4 @@
-export { MemoryConversationStore } from "../storage/index.ts";
+export { MemoryConversationStore } from "../stores/index.ts";
 export { FakeClock } from "./fake-clock.ts";
 export { ScriptedInquiryBackend, type ScriptedAnswers } from "./scripted-inquiry-backend.ts";
 export {

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { verifies } from "../../test/conformance/manifest.ts";
-import { streamOf } from "../conversation/events.fixture.ts";
-import type { InquiryId } from "../conversation/index.ts";
-import type { InquiryCall } from "../answer-model/index.ts";
-import { booleanQuestion } from "../tool/index.ts";
+import { streamOf } from "../record/conversation/events.fixture.ts";
+import type { InquiryId } from "../record/conversation/index.ts";
+import type { InquiryCall } from "../core/answer-model/index.ts";
+import { booleanQuestion } from "../record/tool/index.ts";
 import { ScriptedInquiryBackend } from "./scripted-inquiry-backend.ts";
 
 test("answers are found by inquiry id, including `false`", async () => {

@@ -1,5 +1,5 @@
 /** An inquiry backend that replays scripted answers and keeps the calls it got. */
-import type { InquiryAnswer, InquiryBackend, InquiryCall } from "../answer-model/index.ts";
+import type { InquiryAnswer, InquiryBackend, InquiryCall } from "../core/answer-model/index.ts";
 import { abortable, type Json } from "../util/index.ts";
 
 /** Answers by inquiry id, or a function of the call. They are not checked against the question. */

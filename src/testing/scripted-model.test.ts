@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ModelEvent, ModelRequest } from "../provider/index.ts";
+import type { ModelEvent, ModelRequest } from "../reach/provider/index.ts";
 import { ScriptedModel, type ScriptedReply } from "./scripted-model.ts";
 
 const END = { type: "response_end", reason: "stop", usage: {} } as const;

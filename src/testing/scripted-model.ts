@@ -6,7 +6,7 @@ import {
   type ModelProperties,
   type ModelRequest,
   type Usage,
-} from "../provider/index.ts";
+} from "../reach/provider/index.ts";
 import { abortable, assertNever, type Json, type JsonObject } from "../util/index.ts";
 
 /** A text, or a list of steps. */

@@ -6,9 +6,9 @@ import type {
   FormRequest,
   PermissionRequest,
   QuestionRequest,
-} from "../agent/index.ts";
-import { type ConversationId, type InquiryId, questionAbout } from "../conversation/index.ts";
-import { secretQuestion, textQuestion } from "../tool/index.ts";
+} from "../core/agent/index.ts";
+import { type ConversationId, type InquiryId, questionAbout } from "../record/conversation/index.ts";
+import { secretQuestion, textQuestion } from "../record/tool/index.ts";
 import { holdPrompt, type ScriptedAnswer, ScriptedPrompter } from "./scripted-prompter.ts";
 
 function base(id: string, signal = new AbortController().signal) {

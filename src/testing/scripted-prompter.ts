@@ -15,8 +15,8 @@ import type {
   PromptRequest,
   PromptResult,
   QuestionRequest,
-} from "../agent/index.ts";
-import type { InquiryId } from "../conversation/index.ts";
+} from "../core/agent/index.ts";
+import type { InquiryId } from "../record/conversation/index.ts";
 import { abortable, assertNever, type JsonObject } from "../util/index.ts";
 
 /** An answer, a cancelled question, one that is left for later, or one that no one answers. */

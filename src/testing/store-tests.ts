@@ -1,5 +1,5 @@
 /** Tests of a store of conversations, for any test runner. */
-import type { ConversationStore } from "../storage/index.ts";
+import type { ConversationStore } from "../stores/index.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { ANSWERS } from "./store/answers.ts";
 import { CONVERSATIONS } from "./store/conversations.ts";

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { anyText } from "../conversation/events.fixture.ts";
+import { anyText } from "../record/conversation/events.fixture.ts";
 import { base64Size, bytesToBase64, decodeBase64, encodeBase64 } from "./utf8.ts";
 
 test("text is encoded as UTF-8 in the standard alphabet, with padding", () => {

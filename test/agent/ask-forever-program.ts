@@ -4,13 +4,13 @@
  */
 import { writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
-import { parseConversationId } from "../../src/conversation/index.ts";
-import { openWorkspace } from "../../src/storage/index.ts";
-import { booleanQuestion, defineTool, secretQuestion, textQuestion } from "../../src/tool/index.ts";
+import { parseConversationId } from "../../src/record/conversation/index.ts";
+import { openWorkspace } from "../../src/stores/index.ts";
+import { booleanQuestion, defineTool, secretQuestion, textQuestion } from "../../src/record/tool/index.ts";
 import { systemClock } from "../../src/util/index.ts";
-import { toolCall } from "../../src/conversation/events.fixture.ts";
-import { questioner } from "../../src/agent/questioner.fixture.ts";
-import { ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
+import { toolCall } from "../../src/record/conversation/events.fixture.ts";
+import { questioner } from "../../src/core/agent/questioner.fixture.ts";
+import { ToolTurn } from "../../src/core/agent/tool-turn.fixture.ts";
 
 const [root = "", data = "", id = ""] = process.argv.slice(2);
 const { conversations } = openWorkspace({

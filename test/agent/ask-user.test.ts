@@ -1,7 +1,7 @@
 /** The `ask_user` tool, with its default config and with the user's. */
 import { describe, expect, test } from "vitest";
-import type { CallableTool, Toolbox } from "../../src/agent/index.ts";
-import { shippedConfig } from "../../src/runtime/shipped-tools.ts";
+import type { CallableTool, Toolbox } from "../../src/core/agent/index.ts";
+import { shippedConfig } from "../../src/assemble/shipped-tools.ts";
 import {
   applyDirectives,
   mergeConfig,
@@ -10,14 +10,14 @@ import {
   resolveTools,
   type ToolDirective,
   type ToolSettings,
-} from "../../src/config/index.ts";
-import { createAskUser, createTool } from "../../src/executor/index.ts";
-import { McpServers } from "../../src/mcp/index.ts";
+} from "../../src/settings/config/index.ts";
+import { createAskUser, createTool } from "../../src/reach/executor/index.ts";
+import { McpServers } from "../../src/reach/mcp/index.ts";
 import type { Json, JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
-import { toolCall } from "../../src/conversation/events.fixture.ts";
-import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
-import { ToolTurn, type ToolTurnOptions } from "../../src/agent/tool-turn.fixture.ts";
+import { toolCall } from "../../src/record/conversation/events.fixture.ts";
+import { problemsOf } from "../../src/record/conversation/record-rules.fixture.ts";
+import { ToolTurn, type ToolTurnOptions } from "../../src/core/agent/tool-turn.fixture.ts";
 
 const SELECT = { question: "Which?", answer_type: "select", options: ["backup", "abort"] };
 const SURE = { question: "Sure?", answer_type: "boolean" };

@@ -1,10 +1,10 @@
 /** A record that a test has made elsewhere, as the files of a workspace for the command. */
-import type { ConversationId } from "../../src/conversation/index.ts";
+import type { ConversationId } from "../../src/record/conversation/index.ts";
 import {
   type ConversationStore,
   openWorkspace,
   type PortableStore,
-} from "../../src/storage/index.ts";
+} from "../../src/stores/index.ts";
 import { systemClock } from "../../src/util/index.ts";
 import type { Project } from "../cli/support.ts";
 

@@ -1,16 +1,16 @@
 /** If a write to the record fails, at any event, nothing may continue and nothing may hang. */
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { TurnUpdate } from "../../src/agent/index.ts";
-import { until } from "../../src/agent/model-turn.fixture.ts";
-import { questioner } from "../../src/agent/questioner.fixture.ts";
-import { settingsOf, ToolTurn, type ToolTurnOptions } from "../../src/agent/tool-turn.fixture.ts";
-import { losing, SlowTool, WRITE_FAILED } from "../../src/agent/turn-tools.fixture.ts";
-import { toolCall } from "../../src/conversation/events.fixture.ts";
-import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
-import { createLocalExecutor } from "../../src/executor/index.ts";
-import { failureOf } from "../../src/storage/record-elements.fixture.ts";
-import { booleanQuestion, secretQuestion } from "../../src/tool/index.ts";
+import type { TurnUpdate } from "../../src/core/agent/index.ts";
+import { until } from "../../src/core/agent/model-turn.fixture.ts";
+import { questioner } from "../../src/core/agent/questioner.fixture.ts";
+import { settingsOf, ToolTurn, type ToolTurnOptions } from "../../src/core/agent/tool-turn.fixture.ts";
+import { losing, SlowTool, WRITE_FAILED } from "../../src/core/agent/turn-tools.fixture.ts";
+import { toolCall } from "../../src/record/conversation/events.fixture.ts";
+import { problemsOf } from "../../src/record/conversation/record-rules.fixture.ts";
+import { createLocalExecutor } from "../../src/reach/executor/index.ts";
+import { failureOf } from "../../src/stores/record-elements.fixture.ts";
+import { booleanQuestion, secretQuestion } from "../../src/record/tool/index.ts";
 import { isAlive } from "../../src/util/is-alive.fixture.ts";
 
 /** A call of each kind. Together they record every kind of event. */

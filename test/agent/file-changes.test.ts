@@ -2,13 +2,13 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { createFileTools } from "../../src/executor/index.ts";
+import { createFileTools } from "../../src/reach/executor/index.ts";
 import type { ScriptedAnswers } from "../../src/testing/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
-import { toolCall } from "../../src/conversation/events.fixture.ts";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
-import { ToolTurn, type ToolTurnOptions } from "../../src/agent/tool-turn.fixture.ts";
+import { toolCall } from "../../src/record/conversation/events.fixture.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
+import { ToolTurn, type ToolTurnOptions } from "../../src/core/agent/tool-turn.fixture.ts";
 
 interface Scene extends Pick<ToolTurnOptions, "script" | "isInteractive"> {
   /** Of the questions of every file tool. */

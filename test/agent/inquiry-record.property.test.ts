@@ -3,13 +3,13 @@ import { setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { TurnState } from "../../src/agent/index.ts";
-import type { ConversationEvent, InquiryRequest } from "../../src/conversation/index.ts";
+import { TurnState } from "../../src/core/agent/index.ts";
+import type { ConversationEvent, InquiryRequest } from "../../src/record/conversation/index.ts";
 import type { Json } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
-import { toolCall } from "../../src/conversation/events.fixture.ts";
+import { toolCall } from "../../src/record/conversation/events.fixture.ts";
 import { anyStory, type Cycle, type Disturbance, type Story } from "../support/any-story.ts";
-import { problemsOf, turnsIn } from "../../src/conversation/record-rules.fixture.ts";
+import { problemsOf, turnsIn } from "../../src/record/conversation/record-rules.fixture.ts";
 import { StoryTurn, TOOLS } from "../support/story-turn.ts";
 
 test("each question ends once, in its turn, by an allowed decider, and each call has one response", async () => {

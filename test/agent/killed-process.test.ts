@@ -7,13 +7,13 @@ import {
   type ConversationId,
   eventsOf,
   sanitize,
-} from "../../src/conversation/index.ts";
+} from "../../src/record/conversation/index.ts";
 import { ChildProgram } from "../support/child-program.ts";
-import { problemsOf, turnsIn } from "../../src/conversation/record-rules.fixture.ts";
+import { problemsOf, turnsIn } from "../../src/record/conversation/record-rules.fixture.ts";
 import {
   type TemporaryWorkspace,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 
 const ROUNDS = 3;
 const RECORDS = 2;

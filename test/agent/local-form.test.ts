@@ -1,10 +1,10 @@
 /** A local tool, as a real process, that asks several questions at once. */
 import { describe, expect, test } from "vitest";
-import { createLocalExecutor } from "../../src/executor/index.ts";
-import type { InquiryId } from "../../src/conversation/index.ts";
-import { FormPrompter, type FormReaction } from "../../src/agent/asked-together.fixture.ts";
-import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
-import { settingsOf, ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
+import { createLocalExecutor } from "../../src/reach/executor/index.ts";
+import type { InquiryId } from "../../src/record/conversation/index.ts";
+import { FormPrompter, type FormReaction } from "../../src/core/agent/asked-together.fixture.ts";
+import { problemsOf } from "../../src/record/conversation/record-rules.fixture.ts";
+import { settingsOf, ToolTurn } from "../../src/core/agent/tool-turn.fixture.ts";
 
 const QUESTION = { id: "env", text: "Where?", answer_type: { type: "select", options: ["dev"] } };
 const MORE = [

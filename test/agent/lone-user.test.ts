@@ -1,26 +1,26 @@
 /** Someone who works alone, and has added no people: what they can decide, and what jp tells them where they cannot. */
 import { describe, expect, test } from "vitest";
-import { type Directory, eventsOf, isAnswer } from "../../src/conversation/index.ts";
-import { createDesk } from "../../src/desk/index.ts";
-import { whyNot } from "../../src/desk/page/draft.ts";
-import { readItem } from "../../src/desk/page/item.ts";
-import { ServedDesk } from "../../src/desk/served.fixture.ts";
-import type { DecisionJson, DeskUser, Page } from "../../src/desk/wire.ts";
-import type { Person } from "../../src/people/index.ts";
+import { type Directory, eventsOf, isAnswer } from "../../src/record/conversation/index.ts";
+import { createDesk } from "../../src/surfaces/desk/index.ts";
+import { whyNot } from "../../src/surfaces/desk/page/draft.ts";
+import { readItem } from "../../src/surfaces/desk/page/item.ts";
+import { ServedDesk } from "../../src/surfaces/desk/served.fixture.ts";
+import type { DecisionJson, DeskUser, Page } from "../../src/surfaces/desk/wire.ts";
+import type { Person } from "../../src/settings/people/index.ts";
 import {
   answerInquiry,
   type DecisionAnswer,
   listPending,
   runTurn,
   type TurnOptions,
-} from "../../src/runtime/index.ts";
+} from "../../src/assemble/index.ts";
 import {
   FakeClock,
   MemoryConversationStore,
   ScriptedModel,
   ScriptedPrompter,
 } from "../../src/testing/index.ts";
-import { defineTool } from "../../src/tool/index.ts";
+import { defineTool } from "../../src/record/tool/index.ts";
 import { isJpError, isJsonObject, type JsonObject } from "../../src/util/index.ts";
 import { ModelServer } from "../cli/model-server.ts";
 import { queryProject } from "../cli/query-project.ts";

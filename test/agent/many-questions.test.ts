@@ -1,14 +1,14 @@
 /** Many tools ask at once and get answers from all sources. No answer goes to the wrong question. */
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { DEFAULT_LIMITS } from "../../src/config/index.ts";
-import type { ToolCallRequest } from "../../src/conversation/index.ts";
-import { defineTool, textQuestion } from "../../src/tool/index.ts";
+import { DEFAULT_LIMITS } from "../../src/settings/config/index.ts";
+import type { ToolCallRequest } from "../../src/record/conversation/index.ts";
+import { defineTool, textQuestion } from "../../src/record/tool/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
-import { toolCall } from "../../src/conversation/events.fixture.ts";
-import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
-import { ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
+import { toolCall } from "../../src/record/conversation/events.fixture.ts";
+import { problemsOf } from "../../src/record/conversation/record-rules.fixture.ts";
+import { ToolTurn } from "../../src/core/agent/tool-turn.fixture.ts";
 
 /** Each call asks for its own word. They differ in who answers. */
 const KINDS = ["person", "model", "config", "remembered"] as const;

@@ -1,7 +1,7 @@
 /** `jp inquiry answer`, as a surface on which people decide. */
 import { userInfo } from "node:os";
-import { eventsOf, explainRefusal, type RefusalCode } from "../../src/conversation/index.ts";
-import { openDirectory, openPeople } from "../../src/people/index.ts";
+import { eventsOf, explainRefusal, type RefusalCode } from "../../src/record/conversation/index.ts";
+import { openDirectory, openPeople } from "../../src/settings/people/index.ts";
 import { Project } from "../cli/support.ts";
 import type { Finished } from "../support/command-host.ts";
 import { conversationsOf, copyRecord } from "./copied-record.ts";

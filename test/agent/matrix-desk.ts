@@ -1,12 +1,12 @@
 /** The desk's API and the logic of its page, as surfaces on which people decide. */
-import { DeskClient, DeskError } from "../../src/desk/client.ts";
-import { createDesk } from "../../src/desk/index.ts";
-import { type Draft, isMine, newDraft, toReply } from "../../src/desk/page/draft.ts";
-import { type Item, readItem } from "../../src/desk/page/item.ts";
-import { bearer, ServedDesk } from "../../src/desk/served.fixture.ts";
-import type { DeskUser } from "../../src/desk/wire.ts";
-import { STRANGER_CODES } from "../../src/conversation/index.ts";
-import { KnownPeople } from "../../src/runtime/people.fixture.ts";
+import { DeskClient, DeskError } from "../../src/surfaces/desk/client.ts";
+import { createDesk } from "../../src/surfaces/desk/index.ts";
+import { type Draft, isMine, newDraft, toReply } from "../../src/surfaces/desk/page/draft.ts";
+import { type Item, readItem } from "../../src/surfaces/desk/page/item.ts";
+import { bearer, ServedDesk } from "../../src/surfaces/desk/served.fixture.ts";
+import type { DeskUser } from "../../src/surfaces/desk/wire.ts";
+import { STRANGER_CODES } from "../../src/record/conversation/index.ts";
+import { KnownPeople } from "../../src/assemble/people.fixture.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../src/util/index.ts";
 import { eventsIn, OTHER_DIGEST, PEOPLE, type Scene, TOO_LONG_MS } from "./matrix-scene.ts";

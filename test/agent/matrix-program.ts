@@ -1,12 +1,12 @@
 /** Programs that answer what waits, and workers that take up what was answered. */
-import { eventsOf, readTurnProgress, readyAt } from "../../src/conversation/index.ts";
+import { eventsOf, readTurnProgress, readyAt } from "../../src/record/conversation/index.ts";
 import {
   answerAndResume,
   answerInquiry,
   type DecisionAnswer,
   runWorker,
-} from "../../src/runtime/index.ts";
-import type { ConversationStore } from "../../src/storage/index.ts";
+} from "../../src/assemble/index.ts";
+import type { ConversationStore } from "../../src/stores/index.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
 import { eventsIn, OTHER_DIGEST, type Scene, TOO_LONG_MS } from "./matrix-scene.ts";
 import { each, NOT_EDITABLE, type Surface, user, whileLive } from "./matrix-surface.ts";

@@ -10,16 +10,16 @@ import {
   type KnownPerson,
   type Reply,
   type ReplyOrCancel,
-} from "../../src/conversation/index.ts";
+} from "../../src/record/conversation/index.ts";
 import {
   answerInquiry,
   listPending,
   type PendingDecision,
   resumeTurn,
   runTurn,
-} from "../../src/runtime/index.ts";
-import { KnownPeople } from "../../src/runtime/people.fixture.ts";
-import type { ConversationStore } from "../../src/storage/index.ts";
+} from "../../src/assemble/index.ts";
+import { KnownPeople } from "../../src/assemble/people.fixture.ts";
+import type { ConversationStore } from "../../src/stores/index.ts";
 import { FakeClock, MemoryConversationStore, ScriptedModel } from "../../src/testing/index.ts";
 import {
   booleanQuestion,
@@ -28,7 +28,7 @@ import {
   secretQuestion,
   selectQuestion,
   textQuestion,
-} from "../../src/tool/index.ts";
+} from "../../src/record/tool/index.ts";
 import type { Json, JsonObject } from "../../src/util/index.ts";
 
 /** Every kind of decision, and every type of answer. */

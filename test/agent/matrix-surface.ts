@@ -1,8 +1,8 @@
 /** What a surface is: how it is driven, what cannot be said there, and how the record says what has become of a reply. */
-import type { Prompter } from "../../src/agent/index.ts";
-import type { ConversationEvent, Directory } from "../../src/conversation/index.ts";
-import { type ResumeOptions, resumeTurn } from "../../src/runtime/index.ts";
-import type { ConversationStore } from "../../src/storage/index.ts";
+import type { Prompter } from "../../src/core/agent/index.ts";
+import type { ConversationEvent, Directory } from "../../src/record/conversation/index.ts";
+import { type ResumeOptions, resumeTurn } from "../../src/assemble/index.ts";
+import type { ConversationStore } from "../../src/stores/index.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import {

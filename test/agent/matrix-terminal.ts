@@ -1,5 +1,5 @@
 /** The terminal, drawn and in plain lines, as surfaces on which people decide. */
-import { TerminalPrompter } from "../../src/terminal/index.ts";
+import { TerminalPrompter } from "../../src/surfaces/terminal/index.ts";
 import { VirtualTerminal } from "../support/virtual-terminal.ts";
 import {
   EDITED_ARGUMENTS,

@@ -1,10 +1,10 @@
 /** Where a turn asks by itself: a program's prompter, the form of an MCP client, and a file of answers. */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import type { Prompter, PromptResult } from "../../src/agent/index.ts";
-import { AnswersFile } from "../../src/runtime/index.ts";
-import { createElicitationPrompter, type Form } from "../../src/serve-mcp/elicitation.ts";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import type { Prompter, PromptResult } from "../../src/core/agent/index.ts";
+import { AnswersFile } from "../../src/assemble/index.ts";
+import { createElicitationPrompter, type Form } from "../../src/surfaces/serve-mcp/elicitation.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 import { isJpError, type JsonObject } from "../../src/util/index.ts";
 import {
   eventsIn,

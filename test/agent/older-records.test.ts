@@ -3,9 +3,9 @@
  * for again. The lines are as that version wrote them.
  */
 import { describe, expect, test } from "vitest";
-import { eventsOf, parseEvent } from "../../src/conversation/index.ts";
-import { transcript } from "../../src/conversation/transcript.fixture.ts";
-import { resumeTurn } from "../../src/runtime/index.ts";
+import { eventsOf, parseEvent } from "../../src/record/conversation/index.ts";
+import { transcript } from "../../src/record/conversation/transcript.fixture.ts";
+import { resumeTurn } from "../../src/assemble/index.ts";
 import {
   FakeClock,
   MemoryConversationStore,
@@ -13,7 +13,7 @@ import {
   ScriptedModel,
   ScriptedPrompter,
 } from "../../src/testing/index.ts";
-import { booleanQuestion, defineTool } from "../../src/tool/index.ts";
+import { booleanQuestion, defineTool } from "../../src/record/tool/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 
 const CALLED = [

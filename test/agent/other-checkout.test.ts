@@ -12,13 +12,13 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { copyStore } from "../../src/storage/index.ts";
-import { publicKeyText } from "../../src/storage/postgres/turn-keys.ts";
+import { copyStore } from "../../src/stores/index.ts";
+import { publicKeyText } from "../../src/stores/postgres/turn-keys.ts";
 import {
   temporaryFolder,
   type TemporaryWorkspace,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
 import { migratedDatabase } from "../support/postgres.ts";

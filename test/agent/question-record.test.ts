@@ -1,10 +1,10 @@
 /** What is recorded about a question besides its end, and which answers a turn remembers. */
 import { describe, expect, test, vi } from "vitest";
-import { prompterThat, questioner, StubbornTool } from "../../src/agent/questioner.fixture.ts";
-import { settingsOf, ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
-import { toolCall } from "../../src/conversation/events.fixture.ts";
-import { eventToJson } from "../../src/conversation/index.ts";
-import { createLocalExecutor } from "../../src/executor/index.ts";
+import { prompterThat, questioner, StubbornTool } from "../../src/core/agent/questioner.fixture.ts";
+import { settingsOf, ToolTurn } from "../../src/core/agent/tool-turn.fixture.ts";
+import { toolCall } from "../../src/record/conversation/events.fixture.ts";
+import { eventToJson } from "../../src/record/conversation/index.ts";
+import { createLocalExecutor } from "../../src/reach/executor/index.ts";
 import {
   booleanQuestion,
   type InquirySource,
@@ -14,7 +14,7 @@ import {
   secretQuestion,
   selectQuestion,
   textQuestion,
-} from "../../src/tool/index.ts";
+} from "../../src/record/tool/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { counters } from "../security/threats.ts";
 

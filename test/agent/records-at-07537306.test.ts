@@ -1,9 +1,9 @@
 /** Records of an earlier version, continued by this one: whatever waited can be answered, and what was decided is judged as any other. */
 import { describe, expect, test } from "vitest";
-import type { KnownPerson } from "../../src/conversation/index.ts";
-import { transcript } from "../../src/conversation/transcript.fixture.ts";
-import { answerInquiry, listPending } from "../../src/runtime/index.ts";
-import { KnownPeople } from "../../src/runtime/people.fixture.ts";
+import type { KnownPerson } from "../../src/record/conversation/index.ts";
+import { transcript } from "../../src/record/conversation/transcript.fixture.ts";
+import { answerInquiry, listPending } from "../../src/assemble/index.ts";
+import { KnownPeople } from "../../src/assemble/people.fixture.ts";
 import type { Json, JsonObject } from "../../src/util/index.ts";
 import {
   type Kind,

@@ -5,21 +5,21 @@
  */
 import { cpSync, readdirSync } from "node:fs";
 import path from "node:path";
-import { configProblems } from "../../src/config/original-config.fixture.ts";
+import { configProblems } from "../../src/settings/config/original-config.fixture.ts";
 import {
   type ConversationId,
   eventsOf,
   parseChainLine,
   parseConversationId,
   versionOf,
-} from "../../src/conversation/index.ts";
-import { savedByOriginal } from "../../src/conversation/original-record.fixture.ts";
-import { transcript } from "../../src/conversation/transcript.fixture.ts";
+} from "../../src/record/conversation/index.ts";
+import { savedByOriginal } from "../../src/record/conversation/original-record.fixture.ts";
+import { transcript } from "../../src/record/conversation/transcript.fixture.ts";
 import { evidenceOf } from "../../src/proof/evidence.fixture.ts";
 import { verifyEvidence } from "../../src/proof/index.ts";
-import { resumeTurn, type ResumeOptions } from "../../src/runtime/index.ts";
-import { type ConversationStore, openStore, type PortableStore } from "../../src/storage/index.ts";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { resumeTurn, type ResumeOptions } from "../../src/assemble/index.ts";
+import { type ConversationStore, openStore, type PortableStore } from "../../src/stores/index.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 import { FakeClock, ScriptedModel } from "../../src/testing/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { isPortable } from "./copied-record.ts";

@@ -1,23 +1,23 @@
 /** A turn that is cut off anywhere, and continued by another process, ends as it would have ended. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ModelTurn } from "../../src/agent/model-turn.fixture.ts";
-import { OUTCOME_UNKNOWN, SKIPPED_IN_DOUBT } from "../../src/agent/model-texts.ts";
-import type { NamedExecutor } from "../../src/agent/tool-turn.fixture.ts";
+import { ModelTurn } from "../../src/core/agent/model-turn.fixture.ts";
+import { OUTCOME_UNKNOWN, SKIPPED_IN_DOUBT } from "../../src/core/agent/model-texts.ts";
+import type { NamedExecutor } from "../../src/core/agent/tool-turn.fixture.ts";
 import {
   type ConversationEvent,
   type InquiryRequest,
   readTurnProgress,
   type ToolCallResponse,
-} from "../../src/conversation/index.ts";
-import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
+} from "../../src/record/conversation/index.ts";
+import { problemsOf } from "../../src/record/conversation/record-rules.fixture.ts";
 import { FakeClock, MemoryConversationStore, type ScriptedStep } from "../../src/testing/index.ts";
 import {
   booleanQuestion,
   type Question,
   secretQuestion,
   textQuestion,
-} from "../../src/tool/index.ts";
+} from "../../src/record/tool/index.ts";
 import type { Json, JsonObject } from "../../src/util/index.ts";
 
 const QUESTIONS: readonly Question[] = [

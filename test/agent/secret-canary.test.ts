@@ -5,21 +5,21 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test, onTestFinished } from "vitest";
-import type { TurnUpdate } from "../../src/agent/index.ts";
-import { createLocalExecutor } from "../../src/executor/index.ts";
-import type { InquiryCall } from "../../src/answer-model/index.ts";
-import { booleanQuestion, defineTool, secretQuestion, textQuestion } from "../../src/tool/index.ts";
+import type { TurnUpdate } from "../../src/core/agent/index.ts";
+import { createLocalExecutor } from "../../src/reach/executor/index.ts";
+import type { InquiryCall } from "../../src/core/answer-model/index.ts";
+import { booleanQuestion, defineTool, secretQuestion, textQuestion } from "../../src/record/tool/index.ts";
 import type { Json, JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
-import { toolCall } from "../../src/conversation/events.fixture.ts";
-import { losing, WRITE_FAILED } from "../../src/agent/turn-tools.fixture.ts";
-import { questioner } from "../../src/agent/questioner.fixture.ts";
-import { failureOf } from "../../src/storage/record-elements.fixture.ts";
+import { toolCall } from "../../src/record/conversation/events.fixture.ts";
+import { losing, WRITE_FAILED } from "../../src/core/agent/turn-tools.fixture.ts";
+import { questioner } from "../../src/core/agent/questioner.fixture.ts";
+import { failureOf } from "../../src/stores/record-elements.fixture.ts";
 import {
   type TemporaryWorkspace,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
-import { type NamedExecutor, settingsOf, ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
+import { type NamedExecutor, settingsOf, ToolTurn } from "../../src/core/agent/tool-turn.fixture.ts";
 import { counters } from "../security/threats.ts";
 
 const CANARY = "canary-7f3b9c-do-not-sing";

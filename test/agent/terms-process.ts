@@ -6,17 +6,17 @@ import {
   hashToSign,
   isSameName,
   type ToSign,
-} from "../../src/conversation/index.ts";
+} from "../../src/record/conversation/index.ts";
 import {
   answerInquiry,
   listPending,
   resumeTurn,
   runTurn,
   type TurnOptions,
-} from "../../src/runtime/index.ts";
-import type { ConversationStore } from "../../src/storage/index.ts";
+} from "../../src/assemble/index.ts";
+import type { ConversationStore } from "../../src/stores/index.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
-import { booleanQuestion, defineTool } from "../../src/tool/index.ts";
+import { booleanQuestion, defineTool } from "../../src/record/tool/index.ts";
 import { isJpError, type Clock, type JsonObject } from "../../src/util/index.ts";
 
 export type TermsKind = "permission" | "question" | "delivery";

@@ -1,7 +1,7 @@
 /** Takes steps of a turn in a workspace, one a line, and writes a report of each: see `terms.property.test.ts`. */
 import { pid, platform, stdin, stdout } from "node:process";
 import { createInterface } from "node:readline";
-import { openWorkspace } from "../../src/storage/index.ts";
+import { openWorkspace } from "../../src/stores/index.ts";
 import { systemClock as clock } from "../../src/util/index.ts";
 import { type Said, type TermsKind, termsProcess, type TermsWorld } from "./terms-process.ts";
 

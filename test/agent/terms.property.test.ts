@@ -1,7 +1,7 @@
 /** Nothing runs that the terms on record and those in force do not both allow, whatever changes in between. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { temporaryWorkspace } from "../../src/storage/temporary-workspace.fixture.ts";
+import { temporaryWorkspace } from "../../src/stores/temporary-workspace.fixture.ts";
 import { FakeClock, MemoryConversationStore } from "../../src/testing/index.ts";
 import { counters } from "../security/threats.ts";
 import { EVERY_STORE, type OpenedStore } from "../storage/every-store.ts";

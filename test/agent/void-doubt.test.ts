@@ -1,7 +1,7 @@
 /** Doubts that someone answers before a process has found them. */
 import { expect, test } from "vitest";
-import { settingsOf } from "../../src/agent/tool-turn.fixture.ts";
-import type { CallableTool } from "../../src/agent/index.ts";
+import { settingsOf } from "../../src/core/agent/tool-turn.fixture.ts";
+import type { CallableTool } from "../../src/core/agent/index.ts";
 import { Scene, sceneWorkspace } from "./void-scene.ts";
 
 interface Deploying {

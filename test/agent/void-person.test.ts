@@ -1,8 +1,8 @@
 /** Who is asked again about something that a person has decided. */
 import { expect, test } from "vitest";
-import { settingsOf } from "../../src/agent/tool-turn.fixture.ts";
-import type { CallableTool } from "../../src/agent/index.ts";
-import { booleanQuestion } from "../../src/tool/index.ts";
+import { settingsOf } from "../../src/core/agent/tool-turn.fixture.ts";
+import type { CallableTool } from "../../src/core/agent/index.ts";
+import { booleanQuestion } from "../../src/record/tool/index.ts";
 import { Scene, sceneWorkspace } from "./void-scene.ts";
 
 test("a question for the model that a person has answered is asked of a person again if it changes", async () => {

@@ -1,8 +1,8 @@
 /** A turn that is cut off anywhere, while its tools change, runs nothing on a decision about something else. */
 import * as fc from "fast-check";
 import { assert, expect, test } from "vitest";
-import type { CallableTool, Toolbox } from "../../src/agent/index.ts";
-import { settingsOf } from "../../src/agent/tool-turn.fixture.ts";
+import type { CallableTool, Toolbox } from "../../src/core/agent/index.ts";
+import { settingsOf } from "../../src/core/agent/tool-turn.fixture.ts";
 import {
   type ConversationEvent,
   type ConversationId,
@@ -10,10 +10,10 @@ import {
   isAnswer,
   type InquiryRequest,
   type PermissionRequestEvent,
-} from "../../src/conversation/index.ts";
-import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
-import { answerInquiry, createTurn, listPending } from "../../src/runtime/index.ts";
-import type { ConversationWriter } from "../../src/storage/index.ts";
+} from "../../src/record/conversation/index.ts";
+import { problemsOf } from "../../src/record/conversation/record-rules.fixture.ts";
+import { answerInquiry, createTurn, listPending } from "../../src/assemble/index.ts";
+import type { ConversationWriter } from "../../src/stores/index.ts";
 import {
   FakeClock,
   MemoryConversationStore,
@@ -27,7 +27,7 @@ import {
   type Question,
   secretQuestion,
   textQuestion,
-} from "../../src/tool/index.ts";
+} from "../../src/record/tool/index.ts";
 import { canonicalJson, type Json, sha256 } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
 

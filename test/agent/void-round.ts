@@ -2,7 +2,7 @@
 import path from "node:path";
 import * as fc from "fast-check";
 import { assert } from "vitest";
-import type { PendingDecision } from "../../src/runtime/index.ts";
+import type { PendingDecision } from "../../src/assemble/index.ts";
 import { bundlePrograms } from "../support/bundle-programs.ts";
 import { Scene, sceneWorkspace } from "./void-scene.ts";
 import { type Change, type ToolKind, type World, WORLDS } from "./void-worlds.ts";

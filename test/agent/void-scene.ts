@@ -4,16 +4,16 @@ import {
   type PendingDecision,
   answerInquiry,
   listPending,
-} from "../../src/runtime/index.ts";
+} from "../../src/assemble/index.ts";
 import {
   type ConversationEvent,
   type ConversationId,
   eventsOf,
-} from "../../src/conversation/index.ts";
+} from "../../src/record/conversation/index.ts";
 import {
   type TemporaryWorkspace,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
 import { type JsonObject, systemClock } from "../../src/util/index.ts";
 

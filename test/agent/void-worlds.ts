@@ -13,10 +13,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
-import { mergeConfig, parseConfigOrThrow } from "../../src/config/index.ts";
-import type { ConversationEvent, ConversationId } from "../../src/conversation/index.ts";
-import { createOwnToolbox, openTools, shippedConfig } from "../../src/runtime/index.ts";
-import { booleanQuestion, defineTool, type Tool } from "../../src/tool/index.ts";
+import { mergeConfig, parseConfigOrThrow } from "../../src/settings/config/index.ts";
+import type { ConversationEvent, ConversationId } from "../../src/record/conversation/index.ts";
+import { createOwnToolbox, openTools, shippedConfig } from "../../src/assemble/index.ts";
+import { booleanQuestion, defineTool, type Tool } from "../../src/record/tool/index.ts";
 import { type JsonObject, systemClock } from "../../src/util/index.ts";
 import type { OpenedTools, SceneOptions } from "./void-scene.ts";
 

@@ -1,21 +1,21 @@
 /** A decision counts for what was shown: anything else that would run is asked about again. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { settingsOf } from "../../src/agent/tool-turn.fixture.ts";
-import type { CallableTool, Toolbox } from "../../src/agent/index.ts";
+import { settingsOf } from "../../src/core/agent/tool-turn.fixture.ts";
+import type { CallableTool, Toolbox } from "../../src/core/agent/index.ts";
 import {
   type ConversationEvent,
   type DecisionKind,
   eventsOf,
-} from "../../src/conversation/index.ts";
+} from "../../src/record/conversation/index.ts";
 import {
   answerInquiry,
   createTurn,
   listPending,
   type PendingDecision,
-} from "../../src/runtime/index.ts";
+} from "../../src/assemble/index.ts";
 import { FakeClock, MemoryConversationStore, ScriptedModel } from "../../src/testing/index.ts";
-import { booleanQuestion, type ToolSource } from "../../src/tool/index.ts";
+import { booleanQuestion, type ToolSource } from "../../src/record/tool/index.ts";
 import { counters } from "../security/threats.ts";
 
 /** `JP_FUZZ_TIMES` multiplies it. 10,000 rounds take a minute and a half. */

@@ -1,14 +1,14 @@
 /** On a slow disk, each step waits until what it depends on is written. */
 import { describe, expect, test, vi } from "vitest";
-import type { Journal } from "../../src/agent/index.ts";
-import type { ConversationEvent } from "../../src/conversation/index.ts";
-import { booleanQuestion, type Question } from "../../src/tool/index.ts";
+import type { Journal } from "../../src/core/agent/index.ts";
+import type { ConversationEvent } from "../../src/record/conversation/index.ts";
+import { booleanQuestion, type Question } from "../../src/record/tool/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
-import { toolCall } from "../../src/conversation/events.fixture.ts";
-import { settle } from "../../src/agent/model-turn.fixture.ts";
-import { questioner } from "../../src/agent/questioner.fixture.ts";
-import { ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
+import { toolCall } from "../../src/record/conversation/events.fixture.ts";
+import { settle } from "../../src/core/agent/model-turn.fixture.ts";
+import { questioner } from "../../src/core/agent/questioner.fixture.ts";
+import { ToolTurn } from "../../src/core/agent/tool-turn.fixture.ts";
 
 interface Way {
   readonly question?: Question;

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/util/index.ts";
-import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
-import { laidOut } from "../../src/storage/record-elements.fixture.ts";
+import { snapshotOf } from "../../src/stores/temporary-workspace.fixture.ts";
+import { laidOut } from "../../src/stores/record-elements.fixture.ts";
 import { configDelta, request, time, turnStart } from "./records.ts";
 import { placeLegacy, placeRelease } from "./samples.ts";
 import {

@@ -2,17 +2,17 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
+import { snapshotOf } from "../../src/stores/temporary-workspace.fixture.ts";
 import { PseudoTerminal } from "../support/pseudo-terminal.ts";
 import {
   attemptStart,
   inquiry,
   permissionRequest,
   toolCall,
-} from "../../src/conversation/events.fixture.ts";
-import type { ConversationEvent } from "../../src/conversation/index.ts";
-import { openWorkspace } from "../../src/storage/index.ts";
-import { WAITING } from "../../src/storage/open-question.fixture.ts";
+} from "../../src/record/conversation/events.fixture.ts";
+import type { ConversationEvent } from "../../src/record/conversation/index.ts";
+import { openWorkspace } from "../../src/stores/index.ts";
+import { WAITING } from "../../src/stores/open-question.fixture.ts";
 import { systemClock } from "../../src/util/index.ts";
 import { placeRelease } from "./samples.ts";
 import { JP, lines, Project } from "./support.ts";

@@ -1,8 +1,8 @@
 import { readFileSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
-import { laidOut } from "../../src/storage/record-elements.fixture.ts";
+import { snapshotOf } from "../../src/stores/temporary-workspace.fixture.ts";
+import { laidOut } from "../../src/stores/record-elements.fixture.ts";
 import { runCommand } from "../support/command-host.ts";
 import { ModelServer } from "./model-server.ts";
 import { kindsOf, query, queryProject, recordOf } from "./query-project.ts";

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { findSandboxProblem } from "../../src/shell/index.ts";
-import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
+import { findSandboxProblem } from "../../src/reach/shell/index.ts";
+import { snapshotOf } from "../../src/stores/temporary-workspace.fixture.ts";
 import { runCommand } from "../support/command-host.ts";
 import { Screen, ScreenProcess } from "./screen.ts";
 import { Project } from "./support.ts";

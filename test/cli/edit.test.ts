@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import type { ConversationId } from "../../src/conversation/index.ts";
-import { openWorkspace } from "../../src/storage/index.ts";
+import type { ConversationId } from "../../src/record/conversation/index.ts";
+import { openWorkspace } from "../../src/stores/index.ts";
 import { systemClock } from "../../src/util/index.ts";
-import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
-import { laidOut } from "../../src/storage/record-elements.fixture.ts";
+import { snapshotOf } from "../../src/stores/temporary-workspace.fixture.ts";
+import { laidOut } from "../../src/stores/record-elements.fixture.ts";
 import { request, time } from "./records.ts";
 import { placeLegacy } from "./samples.ts";
 import { lines, type Placed, type PlacedConversation, Project } from "./support.ts";

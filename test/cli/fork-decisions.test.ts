@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { answerInquiry } from "../../src/runtime/index.ts";
-import { openWorkspace } from "../../src/storage/index.ts";
+import { answerInquiry } from "../../src/assemble/index.ts";
+import { openWorkspace } from "../../src/stores/index.ts";
 import { systemClock } from "../../src/util/index.ts";
 import { ModelServer, type Reply } from "./model-server.ts";
 import { entriesOf, query, queryProject, recordsOf, type ScriptedTool } from "./query-project.ts";

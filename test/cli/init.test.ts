@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
+import { snapshotOf } from "../../src/stores/temporary-workspace.fixture.ts";
 import { counters } from "../security/threats.ts";
 import { resultsIn } from "./calling-model.ts";
 import { ModelServer } from "./model-server.ts";

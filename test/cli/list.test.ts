@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { verifies } from "../conformance/manifest.ts";
 import { request, time } from "./records.ts";
 import { placeLegacy, placeRelease } from "./samples.ts";
-import { WAITING } from "../../src/storage/open-question.fixture.ts";
-import { openWorkspace } from "../../src/storage/index.ts";
+import { WAITING } from "../../src/stores/open-question.fixture.ts";
+import { openWorkspace } from "../../src/stores/index.ts";
 import { systemClock } from "../../src/util/index.ts";
 import { type Finished, jsonLines, lines, type Placed, printed, Project } from "./support.ts";
 

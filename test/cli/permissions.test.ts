@@ -17,7 +17,7 @@ import {
   type ConversationId,
   parseChainLine,
   StreamEntry,
-} from "../../src/conversation/index.ts";
+} from "../../src/record/conversation/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
 import { ModelServer } from "./model-server.ts";

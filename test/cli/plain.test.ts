@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { findSandboxProblem } from "../../src/shell/index.ts";
+import { findSandboxProblem } from "../../src/reach/shell/index.ts";
 import { ModelServer } from "./model-server.ts";
 import { queryProject } from "./query-project.ts";
 import { Screen, ScreenProcess } from "./screen.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { DEFAULT_SYSTEM_PROMPT } from "../../src/config/default-system-prompt.ts";
+import { DEFAULT_SYSTEM_PROMPT } from "../../src/settings/config/default-system-prompt.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { counters } from "../security/threats.ts";

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:f
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../../src/util/index.ts";
-import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
+import { snapshotOf } from "../../src/stores/temporary-workspace.fixture.ts";
 import { CaptureServer } from "../provider/capture-server.ts";
 import { WIRE } from "../provider/wire.ts";
 import { calling, resultsIn } from "./calling-model.ts";

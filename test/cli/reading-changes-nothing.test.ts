@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
+import { snapshotOf } from "../../src/stores/temporary-workspace.fixture.ts";
 import { request } from "./records.ts";
 import { placeLegacy, placeRelease } from "./samples.ts";
 import { Project } from "./support.ts";

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
-import { openWorkspace } from "../../src/storage/index.ts";
-import { WAITING } from "../../src/storage/open-question.fixture.ts";
+import { openWorkspace } from "../../src/stores/index.ts";
+import { WAITING } from "../../src/stores/open-question.fixture.ts";
 import { systemClock } from "../../src/util/index.ts";
 import type { TerminalScreen } from "../support/terminal-screen.ts";
 import { ModelServer, type Reply } from "./model-server.ts";

@@ -7,12 +7,12 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import type { JsonObject } from "../../src/util/index.ts";
 import { type Finished, runCommand } from "../support/command-host.ts";
-import { laidOut } from "../../src/storage/record-elements.fixture.ts";
+import { laidOut } from "../../src/stores/record-elements.fixture.ts";
 import {
   placeConversation,
   diskFolder,
   temporaryFolder,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 import { digits, time } from "./records.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { DEFAULT_SYSTEM_PROMPT } from "../../src/config/default-system-prompt.ts";
-import { changeBinding } from "../../src/executor/index.ts";
+import { DEFAULT_SYSTEM_PROMPT } from "../../src/settings/config/default-system-prompt.ts";
+import { changeBinding } from "../../src/reach/executor/index.ts";
 import { type JsonObject, sha256 } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
 import { ModelServer, systemText } from "./model-server.ts";

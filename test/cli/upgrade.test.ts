@@ -2,7 +2,7 @@
 import { cpSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 import { PseudoTerminal } from "../support/pseudo-terminal.ts";
 import { ModelServer } from "./model-server.ts";
 import { entriesOf, query, queryProject, recordOf, type ScriptedTool } from "./query-project.ts";

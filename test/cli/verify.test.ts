@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { snapshotOf } from "../../src/storage/temporary-workspace.fixture.ts";
+import { snapshotOf } from "../../src/stores/temporary-workspace.fixture.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
 import {

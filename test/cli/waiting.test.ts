@@ -16,7 +16,7 @@ import {
   inquiry,
   permissionRequest,
   toolCall,
-} from "../../src/conversation/events.fixture.ts";
+} from "../../src/record/conversation/events.fixture.ts";
 import {
   type ConversationEvent,
   type InquiryId,
@@ -24,9 +24,9 @@ import {
   type SubjectDigest,
   type Terms,
   timestampFromDate,
-} from "../../src/conversation/index.ts";
-import { openWorkspace } from "../../src/storage/index.ts";
-import { answerBy, WAITING } from "../../src/storage/open-question.fixture.ts";
+} from "../../src/record/conversation/index.ts";
+import { openWorkspace } from "../../src/stores/index.ts";
+import { answerBy, WAITING } from "../../src/stores/open-question.fixture.ts";
 import { type JsonObject, systemClock } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
 import { type Finished, runCommand } from "../support/command-host.ts";

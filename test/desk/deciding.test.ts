@@ -8,15 +8,15 @@ import {
   permissionRequest,
   toolCall,
   turnStart,
-} from "../../src/conversation/events.fixture.ts";
+} from "../../src/record/conversation/events.fixture.ts";
 import {
   type ConversationEvent,
   type ConversationId,
   eventsOf,
   isAnswer,
-} from "../../src/conversation/index.ts";
-import type { ConversationStore } from "../../src/storage/index.ts";
-import type { InquiryQuestion } from "../../src/tool/index.ts";
+} from "../../src/record/conversation/index.ts";
+import type { ConversationStore } from "../../src/stores/index.ts";
+import type { InquiryQuestion } from "../../src/record/tool/index.ts";
 import { Project } from "../cli/support.ts";
 import { counters } from "../security/threats.ts";
 import { fragmentOf, leave, openPage, startDesk, storeOf, useBrowser } from "./support.ts";

@@ -9,9 +9,9 @@ import {
   permissionRequest,
   toolCall,
   turnStart,
-} from "../../src/conversation/events.fixture.ts";
-import type { ConversationEvent } from "../../src/conversation/index.ts";
-import type { InquiryQuestion } from "../../src/tool/index.ts";
+} from "../../src/record/conversation/events.fixture.ts";
+import type { ConversationEvent } from "../../src/record/conversation/index.ts";
+import type { InquiryQuestion } from "../../src/record/tool/index.ts";
 import type { Json } from "../../src/util/index.ts";
 import { Project } from "../cli/support.ts";
 import { counters } from "../security/threats.ts";

@@ -1,6 +1,6 @@
 /** The page of `jp serve` in a real browser. */
 import { expect, test } from "vitest";
-import { answerBy } from "../../src/storage/open-question.fixture.ts";
+import { answerBy } from "../../src/stores/open-question.fixture.ts";
 import { calling } from "../cli/calling-model.ts";
 import { entriesOf, recordOf } from "../cli/query-project.ts";
 import { Project } from "../cli/support.ts";

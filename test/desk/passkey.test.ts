@@ -6,8 +6,8 @@ import {
   permissionRequest,
   toolCall,
   turnStart,
-} from "../../src/conversation/events.fixture.ts";
-import { type ConversationEvent, eventsOf, isAnswer } from "../../src/conversation/index.ts";
+} from "../../src/record/conversation/events.fixture.ts";
+import { type ConversationEvent, eventsOf, isAnswer } from "../../src/record/conversation/index.ts";
 import { Project } from "../cli/support.ts";
 import { counters } from "../security/threats.ts";
 import {

@@ -1,6 +1,6 @@
 /** Accounts that administrators add, on the page. */
 import { expect, test } from "vitest";
-import { openPeople, RIGHTS } from "../../src/people/index.ts";
+import { openPeople, RIGHTS } from "../../src/settings/people/index.ts";
 import { Project } from "../cli/support.ts";
 import { counters } from "../security/threats.ts";
 import { openPage, startDesk, useBrowser } from "./support.ts";

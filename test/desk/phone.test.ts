@@ -8,11 +8,11 @@ import {
   toolCall,
   turnEnd,
   turnStart,
-} from "../../src/conversation/events.fixture.ts";
-import { timestampFromDate } from "../../src/conversation/index.ts";
-import { toQrCode } from "../../src/desk/page/qr-code.ts";
+} from "../../src/record/conversation/events.fixture.ts";
+import { timestampFromDate } from "../../src/record/conversation/index.ts";
+import { toQrCode } from "../../src/surfaces/desk/page/qr-code.ts";
 import type { FakeClock } from "../../src/testing/index.ts";
-import { openWorkspace } from "../../src/storage/index.ts";
+import { openWorkspace } from "../../src/stores/index.ts";
 import { Project } from "../cli/support.ts";
 import { counters } from "../security/threats.ts";
 import { fillShop, type Shop } from "./shop.ts";

@@ -7,12 +7,12 @@ import {
   type ConversationId,
   deciderOf,
   eventsOf,
-} from "../../src/conversation/index.ts";
-import { DeskClient, DeskError } from "../../src/desk/client.ts";
-import { openDirectory } from "../../src/people/index.ts";
-import { answerInquiry, listPending } from "../../src/runtime/index.ts";
-import type { ConversationStore } from "../../src/storage/index.ts";
-import { WAITING } from "../../src/storage/open-question.fixture.ts";
+} from "../../src/record/conversation/index.ts";
+import { DeskClient, DeskError } from "../../src/surfaces/desk/client.ts";
+import { openDirectory } from "../../src/settings/people/index.ts";
+import { answerInquiry, listPending } from "../../src/assemble/index.ts";
+import type { ConversationStore } from "../../src/stores/index.ts";
+import { WAITING } from "../../src/stores/open-question.fixture.ts";
 import { Project } from "../cli/support.ts";
 import { ChildProgram } from "../support/child-program.ts";
 import { fragmentOf, leave, openPage, startDesk, storeOf, useBrowser } from "./support.ts";

@@ -2,8 +2,8 @@
 import { setImmediate } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { parseConversationId } from "../../src/conversation/index.ts";
-import { answerBy } from "../../src/storage/open-question.fixture.ts";
+import { parseConversationId } from "../../src/record/conversation/index.ts";
+import { answerBy } from "../../src/stores/open-question.fixture.ts";
 import { calling } from "../cli/calling-model.ts";
 import { queryProject } from "../cli/query-project.ts";
 import { Screen } from "../cli/screen.ts";

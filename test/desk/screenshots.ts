@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
 import type { Browser } from "playwright-core";
-import { openWorkspace } from "../../src/storage/index.ts";
+import { openWorkspace } from "../../src/stores/index.ts";
 import { ROOT } from "../support/documents.ts";
 import { launchBrowser, openContext, SIZES } from "./browser.ts";
 import { toPalette } from "./palette-png.ts";

@@ -10,15 +10,15 @@ import {
   toolResult,
   turnEnd,
   turnStart,
-} from "../../src/conversation/events.fixture.ts";
+} from "../../src/record/conversation/events.fixture.ts";
 import {
   type ConversationEvent,
   type DecisionSubject,
   timestampFromDate,
-} from "../../src/conversation/index.ts";
-import type { ConversationStore } from "../../src/storage/index.ts";
+} from "../../src/record/conversation/index.ts";
+import type { ConversationStore } from "../../src/stores/index.ts";
 import { FakeClock } from "../../src/testing/index.ts";
-import type { InquiryQuestion, ToolOrigin } from "../../src/tool/index.ts";
+import type { InquiryQuestion, ToolOrigin } from "../../src/record/tool/index.ts";
 import { sha256 } from "../../src/util/index.ts";
 
 /** What the page's clock says. */

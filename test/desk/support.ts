@@ -9,9 +9,9 @@ import {
   type ConversationId,
   eventsOf,
   timestampFromDate,
-} from "../../src/conversation/index.ts";
-import { type ConversationStore, openWorkspace } from "../../src/storage/index.ts";
-import { WAITING } from "../../src/storage/open-question.fixture.ts";
+} from "../../src/record/conversation/index.ts";
+import { type ConversationStore, openWorkspace } from "../../src/stores/index.ts";
+import { WAITING } from "../../src/stores/open-question.fixture.ts";
 import { type Json, type JsonObject, systemClock } from "../../src/util/index.ts";
 import {
   type QueryProjectOptions,

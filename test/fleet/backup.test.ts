@@ -12,8 +12,8 @@ import {
   runTurn,
   runWorker,
 } from "../../src/index.ts";
-import { Database } from "../../src/storage/postgres/database.ts";
-import { writeLimits } from "../../src/storage/postgres/limits.ts";
+import { Database } from "../../src/stores/postgres/database.ts";
+import { writeLimits } from "../../src/stores/postgres/limits.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
 import { PostgresServer } from "../support/postgres.ts";
 import { CALL, payTool } from "./pay-tool.ts";

@@ -1,6 +1,6 @@
 /** `jp worker`, and turns that are left to it. */
 import { expect, onTestFinished, test } from "vitest";
-import { Database } from "../../src/storage/postgres/database.ts";
+import { Database } from "../../src/stores/postgres/database.ts";
 import { ModelServer } from "../cli/model-server.ts";
 import { queryProject } from "../cli/query-project.ts";
 import { jsonLines, lines, type Project } from "../cli/support.ts";

@@ -1,14 +1,14 @@
 /** What a tenant may use of a database that several share. */
 import { expect, onTestFinished, test } from "vitest";
-import { at } from "../../src/conversation/events.fixture.ts";
+import { at } from "../../src/record/conversation/events.fixture.ts";
 import { enqueueTurn, migrateStore, runTurn } from "../../src/index.ts";
-import { copyStore } from "../../src/storage/index.ts";
-import { answerBy, WAITING } from "../../src/storage/open-question.fixture.ts";
-import { Database } from "../../src/storage/postgres/database.ts";
-import { readLimits, type TenantLimits, writeLimits } from "../../src/storage/postgres/limits.ts";
-import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
-import { codeOf, numbered } from "../../src/storage/record-elements.fixture.ts";
-import { temporaryWorkspace } from "../../src/storage/temporary-workspace.fixture.ts";
+import { copyStore } from "../../src/stores/index.ts";
+import { answerBy, WAITING } from "../../src/stores/open-question.fixture.ts";
+import { Database } from "../../src/stores/postgres/database.ts";
+import { readLimits, type TenantLimits, writeLimits } from "../../src/stores/postgres/limits.ts";
+import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
+import { codeOf, numbered } from "../../src/stores/record-elements.fixture.ts";
+import { temporaryWorkspace } from "../../src/stores/temporary-workspace.fixture.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
 import { counters } from "../security/threats.ts";
 import { migratedDatabase } from "../support/postgres.ts";

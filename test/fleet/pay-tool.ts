@@ -1,6 +1,6 @@
 /** A tool that asks before it pays, and the call of it. */
 import { defineTool, type Tool } from "../../src/index.ts";
-import { booleanQuestion } from "../../src/tool/index.ts";
+import { booleanQuestion } from "../../src/record/tool/index.ts";
 
 export const CALL = { type: "tool_call", id: "call_1", name: "pay", arguments: {} } as const;
 

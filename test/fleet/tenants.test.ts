@@ -8,19 +8,19 @@ import {
   runTurn,
   runWorker,
 } from "../../src/index.ts";
-import { openPeople, type People } from "../../src/people/index.ts";
-import { copyStore, type SessionTable } from "../../src/storage/index.ts";
-import { answerBy, REST, WAITING } from "../../src/storage/open-question.fixture.ts";
-import { Database } from "../../src/storage/postgres/database.ts";
-import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
+import { openPeople, type People } from "../../src/settings/people/index.ts";
+import { copyStore, type SessionTable } from "../../src/stores/index.ts";
+import { answerBy, REST, WAITING } from "../../src/stores/open-question.fixture.ts";
+import { Database } from "../../src/stores/postgres/database.ts";
+import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
 import {
   groupRolesScript,
   type RoleKind,
   tenantRoleScript,
-} from "../../src/storage/postgres/roles.ts";
-import { PostgresTenant } from "../../src/storage/postgres/tenant.ts";
-import { codeOf, numbered } from "../../src/storage/record-elements.fixture.ts";
-import { temporaryWorkspace } from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/postgres/roles.ts";
+import { PostgresTenant } from "../../src/stores/postgres/tenant.ts";
+import { codeOf, numbered } from "../../src/stores/record-elements.fixture.ts";
+import { temporaryWorkspace } from "../../src/stores/temporary-workspace.fixture.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
 import { counters } from "../security/threats.ts";
 import { emptyDatabase } from "../support/postgres.ts";

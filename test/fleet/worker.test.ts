@@ -1,8 +1,8 @@
 /** Workers on a real database: they take up turns that others have left. */
 import { generateKeyPairSync } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
-import { at } from "../../src/conversation/events.fixture.ts";
-import { type ConversationId, eventsOf } from "../../src/conversation/index.ts";
+import { at } from "../../src/record/conversation/events.fixture.ts";
+import { type ConversationId, eventsOf } from "../../src/record/conversation/index.ts";
 import {
   answerInquiry,
   defineTool,
@@ -14,11 +14,11 @@ import {
   runWorker,
   type WorkerOptions,
 } from "../../src/index.ts";
-import { Database } from "../../src/storage/postgres/database.ts";
-import type { ModelRequest } from "../../src/provider/index.ts";
-import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
+import { Database } from "../../src/stores/postgres/database.ts";
+import type { ModelRequest } from "../../src/reach/provider/index.ts";
+import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
 import { FakeClock, ScriptedModel } from "../../src/testing/index.ts";
-import { booleanQuestion } from "../../src/tool/index.ts";
+import { booleanQuestion } from "../../src/record/tool/index.ts";
 import { migratedDatabase } from "../support/postgres.ts";
 import { CALL, payTool } from "./pay-tool.ts";
 

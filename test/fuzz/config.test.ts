@@ -16,9 +16,9 @@ import {
   loadLayers,
   parseConfig,
   resolveTools,
-} from "../../src/config/index.ts";
+} from "../../src/settings/config/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../src/util/index.ts";
-import { anyConfig, ofTool, SECRET } from "../../src/config/any-config.fixture.ts";
+import { anyConfig, ofTool, SECRET } from "../../src/settings/config/any-config.fixture.ts";
 import { fuzz } from "./fuzz.ts";
 import { explainGrowth } from "./growth.ts";
 import { changedJson, hostileJson, withDepths } from "./hostile-json.ts";

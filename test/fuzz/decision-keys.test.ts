@@ -2,10 +2,10 @@
 /* oxlint-disable vitest/no-standalone-expect -- `fuzz` makes a test of each property. */
 import * as fc from "fast-check";
 import { expect } from "vitest";
-import { decisionLine, undecided } from "../../src/terminal/decision-line.ts";
-import type { YesNoMenu } from "../../src/terminal/dialogue.ts";
-import { decodeInput, decodeLoneEscape } from "../../src/terminal/key.ts";
-import { ShownWidget } from "../../src/terminal/show-widget.ts";
+import { decisionLine, undecided } from "../../src/surfaces/terminal/decision-line.ts";
+import type { YesNoMenu } from "../../src/surfaces/terminal/dialogue.ts";
+import { decodeInput, decodeLoneEscape } from "../../src/surfaces/terminal/key.ts";
+import { ShownWidget } from "../../src/surfaces/terminal/show-widget.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 import { fuzz } from "./fuzz.ts";

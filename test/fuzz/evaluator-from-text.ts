@@ -2,7 +2,7 @@
  * Rules on arguments a second time, from the words of RFD D25 and what jp says it does otherwise, and from nothing else. It lists
  * what a call has at every pointer of its schema, and then looks the rules up. Knows neither links nor commands.
  */
-import type { RuleConfig, RunMode } from "../../src/config/index.ts";
+import type { RuleConfig, RunMode } from "../../src/settings/config/index.ts";
 import { isDeepEqual, type Json, type JsonObject } from "../../src/util/index.ts";
 
 /** A parameter as a tool declares it. */

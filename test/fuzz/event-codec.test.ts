@@ -12,11 +12,11 @@ import {
   parseEvent,
   parseMetadata,
   StreamEntry,
-} from "../../src/conversation/index.ts";
-import { readEntries } from "../../src/storage/fs/event-reader.ts";
+} from "../../src/record/conversation/index.ts";
+import { readEntries } from "../../src/stores/fs/event-reader.ts";
 import { isJsonObject, type JsonObject, ShapeError } from "../../src/util/index.ts";
-import { anyEvent, at } from "../../src/conversation/events.fixture.ts";
-import { laidOut } from "../../src/storage/record-elements.fixture.ts";
+import { anyEvent, at } from "../../src/record/conversation/events.fixture.ts";
+import { laidOut } from "../../src/stores/record-elements.fixture.ts";
 import { canParse, fuzz, thrownBy } from "./fuzz.ts";
 import { changedJson, hostileJson, withDepths } from "./hostile-json.ts";
 import { damagedText, hostileText } from "./hostile-text.ts";

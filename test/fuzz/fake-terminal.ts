@@ -1,8 +1,8 @@
 /** An in-memory terminal: it delivers the keys that a test sends, and keeps the output. */
 import { styleText } from "node:util";
-import type { Paint } from "../../src/render/index.ts";
-import type { Terminal } from "../../src/terminal/terminal.ts";
-import type { Size } from "../../src/terminal/widget.ts";
+import type { Paint } from "../../src/surfaces/render/index.ts";
+import type { Terminal } from "../../src/surfaces/terminal/terminal.ts";
+import type { Size } from "../../src/surfaces/terminal/widget.ts";
 
 type Events = Parameters<Terminal["listen"]>[0];
 type Sent = Parameters<NonNullable<Events>["onInput"]>[0];

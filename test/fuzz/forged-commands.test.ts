@@ -4,15 +4,15 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { toolCall, turnStart } from "../../src/conversation/events.fixture.ts";
+import { toolCall, turnStart } from "../../src/record/conversation/events.fixture.ts";
 import {
   type ChainLine,
   chainLineToText,
   type ConversationId,
   type StreamEntry,
-} from "../../src/conversation/index.ts";
-import { publicPartToJson } from "../../src/people/index.ts";
-import { type ChainProblem, openWorkspace } from "../../src/storage/index.ts";
+} from "../../src/record/conversation/index.ts";
+import { publicPartToJson } from "../../src/settings/people/index.ts";
+import { type ChainProblem, openWorkspace } from "../../src/stores/index.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 import { type JsonObject, sha256 } from "../../src/util/index.ts";
 import { jsonLines, Project } from "../cli/support.ts";

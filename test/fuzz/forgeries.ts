@@ -8,7 +8,7 @@ import {
   decisionVoid,
   inquiry,
   permissionRequest,
-} from "../../src/conversation/events.fixture.ts";
+} from "../../src/record/conversation/events.fixture.ts";
 import {
   type AnswerEvent,
   ChainBuilder,
@@ -23,7 +23,7 @@ import {
   type PermissionAction,
   StreamEntry,
   type Terms,
-} from "../../src/conversation/index.ts";
+} from "../../src/record/conversation/index.ts";
 import { keptOf, keysOf, KEYS, signed, type UserDecider } from "../../src/proof/decided.fixture.ts";
 import type { Kept } from "../../src/proof/evidence.fixture.ts";
 import type { KeyStatement } from "../../src/proof/statement.ts";

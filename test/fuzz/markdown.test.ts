@@ -3,8 +3,8 @@
 import * as fc from "fast-check";
 import stringWidth from "fast-string-width";
 import { expect, test } from "vitest";
-import { neutralize, type Paint } from "../../src/render/index.ts";
-import { streamMarkdown } from "../../src/render/markdown-stream.fixture.ts";
+import { neutralize, type Paint } from "../../src/surfaces/render/index.ts";
+import { streamMarkdown } from "../../src/surfaces/render/markdown-stream.fixture.ts";
 import { fuzz } from "./fuzz.ts";
 import { explainGrowth } from "./growth.ts";
 import { damagedText, hostilePiece, hostileText, inPieces } from "./hostile-text.ts";

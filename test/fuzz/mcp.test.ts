@@ -3,15 +3,15 @@
 import { Client } from "@modelcontextprotocol/client";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { ParameterConfig } from "../../src/config/index.ts";
-import { toFieldValue } from "../../src/executor/mcp/form-field.ts";
-import { createRound, fillRound, questionsOf } from "../../src/executor/mcp/question-round.ts";
-import { mergeParameters } from "../../src/executor/mcp/remote-description.ts";
-import { checkArguments } from "../../src/json-schema/check-arguments.ts";
-import { type FormField, parseElicitation } from "../../src/mcp/index.ts";
-import { toInputRequests } from "../../src/mcp/pending-calls.ts";
-import { listTools, toCallResult } from "../../src/mcp/remote-tool.ts";
-import { type AnswerType, explainMisfit } from "../../src/tool/index.ts";
+import type { ParameterConfig } from "../../src/settings/config/index.ts";
+import { toFieldValue } from "../../src/reach/executor/mcp/form-field.ts";
+import { createRound, fillRound, questionsOf } from "../../src/reach/executor/mcp/question-round.ts";
+import { mergeParameters } from "../../src/reach/executor/mcp/remote-description.ts";
+import { checkArguments } from "../../src/record/json-schema/check-arguments.ts";
+import { type FormField, parseElicitation } from "../../src/reach/mcp/index.ts";
+import { toInputRequests } from "../../src/reach/mcp/pending-calls.ts";
+import { listTools, toCallResult } from "../../src/reach/mcp/remote-tool.ts";
+import { type AnswerType, explainMisfit } from "../../src/record/tool/index.ts";
 import {
   isJpError,
   isJsonObject,

@@ -12,8 +12,8 @@ import {
 import path from "node:path";
 import * as fc from "fast-check";
 import { afterAll, expect } from "vitest";
-import type { Rule } from "../../src/config/index.ts";
-import { compileRules, evaluateRules } from "../../src/policy/evaluate.ts";
+import type { Rule } from "../../src/settings/config/index.ts";
+import { compileRules, evaluateRules } from "../../src/core/policy/evaluate.ts";
 import { systemErrorCode } from "../../src/util/index.ts";
 import { fuzz } from "./fuzz.ts";
 import { scratchFolder } from "./scratch-folder.ts";

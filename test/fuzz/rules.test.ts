@@ -2,13 +2,13 @@ import { mkdirSync, realpathSync } from "node:fs";
 import path from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { foldLayers, type Layer, resolveTools, type RuleConfig } from "../../src/config/index.ts";
-import { readConfig } from "../../src/config/any-config.fixture.ts";
-import { placeRules } from "../../src/config/place-rules.ts";
-import { findPaths } from "../../src/executor/parameters-schema.ts";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { foldLayers, type Layer, resolveTools, type RuleConfig } from "../../src/settings/config/index.ts";
+import { readConfig } from "../../src/settings/config/any-config.fixture.ts";
+import { placeRules } from "../../src/settings/config/place-rules.ts";
+import { findPaths } from "../../src/reach/executor/parameters-schema.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 import type { Json, JsonObject } from "../../src/util/index.ts";
-import { compileRules, evaluateRules } from "../../src/policy/evaluate.ts";
+import { compileRules, evaluateRules } from "../../src/core/policy/evaluate.ts";
 import {
   decideByText,
   type ObjectParameter,

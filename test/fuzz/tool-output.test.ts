@@ -2,24 +2,24 @@
 /* oxlint-disable vitest/no-standalone-expect -- `fuzz` makes a test of each property. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { anyQuestion } from "../../src/conversation/events.fixture.ts";
+import { anyQuestion } from "../../src/record/conversation/events.fixture.ts";
 import {
   eventToJson,
   type InquiryId,
   type InquiryRequest,
   parseEvent,
   type Timestamp,
-} from "../../src/conversation/index.ts";
-import { toAttemptResult } from "../../src/executor/local/local-executor.ts";
-import type { AttemptResult } from "../../src/executor/port.ts";
-import { CappedOutput, type ProcessEnd, type ProcessRequest } from "../../src/process/index.ts";
+} from "../../src/record/conversation/index.ts";
+import { toAttemptResult } from "../../src/reach/executor/local/local-executor.ts";
+import type { AttemptResult } from "../../src/reach/executor/port.ts";
+import { CappedOutput, type ProcessEnd, type ProcessRequest } from "../../src/reach/process/index.ts";
 import {
   explainMisfit,
   parseOutcome,
   type Question,
   questionToWire,
   withoutOther,
-} from "../../src/tool/index.ts";
+} from "../../src/record/tool/index.ts";
 import { ShapeError } from "../../src/util/index.ts";
 import { fuzz, thrownBy } from "./fuzz.ts";
 import { explainGrowth } from "./growth.ts";

@@ -3,11 +3,11 @@
 import { Readable, Writable } from "node:stream";
 import * as fc from "fast-check";
 import { expect } from "vitest";
-import type { TerminalDevice } from "../../src/terminal/controlling-terminal.ts";
-import { decodeInput } from "../../src/terminal/key.ts";
-import { KeptTerminal } from "../../src/terminal/kept-terminal.ts";
-import { openTerminal, type Terminal } from "../../src/terminal/terminal.ts";
-import { TurnKeyboard } from "../../src/terminal/turn-keyboard.ts";
+import type { TerminalDevice } from "../../src/surfaces/terminal/controlling-terminal.ts";
+import { decodeInput } from "../../src/surfaces/terminal/key.ts";
+import { KeptTerminal } from "../../src/surfaces/terminal/kept-terminal.ts";
+import { openTerminal, type Terminal } from "../../src/surfaces/terminal/terminal.ts";
+import { TurnKeyboard } from "../../src/surfaces/terminal/turn-keyboard.ts";
 import { fuzz } from "./fuzz.ts";
 
 class FakeInput extends Readable {

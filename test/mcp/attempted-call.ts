@@ -1,14 +1,14 @@
 /** A call of a tool with one attempt after the other, as the coordinator runs it. */
-import { type PartialToolConfig, resolveTools, type ToolSettings } from "../../src/config/index.ts";
+import { type PartialToolConfig, resolveTools, type ToolSettings } from "../../src/settings/config/index.ts";
 import type {
   AttemptResult,
   Executor,
   NeedsInput,
   RunnableTool,
-} from "../../src/executor/index.ts";
-import { createMcpTool } from "../../src/executor/mcp/create-mcp-tool.ts";
-import type { McpServers } from "../../src/mcp/index.ts";
-import type { Question } from "../../src/tool/index.ts";
+} from "../../src/reach/executor/index.ts";
+import { createMcpTool } from "../../src/reach/executor/mcp/create-mcp-tool.ts";
+import type { McpServers } from "../../src/reach/mcp/index.ts";
+import type { Question } from "../../src/record/tool/index.ts";
 import type { Json, JsonObject } from "../../src/util/index.ts";
 import { never } from "./support.ts";
 

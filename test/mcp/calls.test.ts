@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { McpServer, McpServers } from "../../src/mcp/index.ts";
+import type { McpServer, McpServers } from "../../src/reach/mcp/index.ts";
 import { counters } from "../security/threats.ts";
 import { ScriptedTransport } from "./scripted-server.ts";
 import {

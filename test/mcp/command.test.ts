@@ -9,7 +9,7 @@ import { ModelServer } from "../cli/model-server.ts";
 import { entriesOf, query, queryProject, recordOf, without } from "../cli/query-project.ts";
 import { JP } from "../cli/support.ts";
 import { counters } from "../security/threats.ts";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 import { isRunning, NODE_COMPILE_CACHE, TEST_PROGRAM } from "./support.ts";
 
 /** Longer than the server takes to ask. */

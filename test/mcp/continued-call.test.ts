@@ -1,11 +1,11 @@
 /** Calls that a process has left at a question of their server, and another process takes up. */
 import { describe, expect, test } from "vitest";
-import { closeTurn, lastTurn, type Prompter, type Toolbox } from "../../src/agent/index.ts";
-import { toolboxOf } from "../../src/agent/tool-turn.fixture.ts";
-import { type ConversationEvent, eventsOf } from "../../src/conversation/index.ts";
-import { transcript } from "../../src/conversation/transcript.fixture.ts";
-import { createTurn } from "../../src/runtime/index.ts";
-import type { ConversationWriter } from "../../src/storage/index.ts";
+import { closeTurn, lastTurn, type Prompter, type Toolbox } from "../../src/core/agent/index.ts";
+import { toolboxOf } from "../../src/core/agent/tool-turn.fixture.ts";
+import { type ConversationEvent, eventsOf } from "../../src/record/conversation/index.ts";
+import { transcript } from "../../src/record/conversation/transcript.fixture.ts";
+import { createTurn } from "../../src/assemble/index.ts";
+import type { ConversationWriter } from "../../src/stores/index.ts";
 import {
   FakeClock,
   MemoryConversationStore,

@@ -15,8 +15,8 @@ import {
   type TurnOptions,
   type TurnUpdate,
 } from "../../src/index.ts";
-import { transcript } from "../../src/conversation/transcript.fixture.ts";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { transcript } from "../../src/record/conversation/transcript.fixture.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 import {
   FakeClock,
   holdPrompt,

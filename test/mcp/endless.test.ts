@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { AttemptResult } from "../../src/executor/index.ts";
-import type { McpServers, UnscopedQuestion } from "../../src/mcp/index.ts";
+import type { AttemptResult } from "../../src/reach/executor/index.ts";
+import type { McpServers, UnscopedQuestion } from "../../src/reach/mcp/index.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";

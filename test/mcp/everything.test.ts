@@ -1,8 +1,8 @@
 /** The reference server of the protocol, over both transports. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { McpServerSettings } from "../../src/config/index.ts";
-import type { AttemptResult } from "../../src/executor/index.ts";
-import type { McpServer, McpServers } from "../../src/mcp/index.ts";
+import type { McpServerSettings } from "../../src/settings/config/index.ts";
+import type { AttemptResult } from "../../src/reach/executor/index.ts";
+import type { McpServer, McpServers } from "../../src/reach/mcp/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { AttemptedCall, createTool, questionsOf } from "./attempted-call.ts";
 import { type HttpProgram, startEverything } from "./http-programs.ts";

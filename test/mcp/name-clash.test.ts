@@ -1,7 +1,7 @@
 /** Servers that offer all of their tools, and tools of the same name among them. */
 import { expect, test } from "vitest";
-import { parseConfigOrThrow } from "../../src/config/index.ts";
-import { openTools, switchServerTools } from "../../src/runtime/index.ts";
+import { parseConfigOrThrow } from "../../src/settings/config/index.ts";
+import { openTools, switchServerTools } from "../../src/assemble/index.ts";
 import { type JsonObject, systemClock } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
 import { ScriptedTransport } from "./scripted-server.ts";

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
-import type { UnscopedQuestion } from "../../src/mcp/index.ts";
+import type { UnscopedQuestion } from "../../src/reach/mcp/index.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { AttemptedCall, answersOf, createTool, questionsOf } from "./attempted-call.ts";

@@ -9,12 +9,12 @@ import {
   type ScriptedAnswer,
   type ScriptedForm,
 } from "../../src/testing/index.ts";
-import type { FormRequest, PromptRequest } from "../../src/agent/index.ts";
+import type { FormRequest, PromptRequest } from "../../src/core/agent/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
-import { toolCall } from "../../src/conversation/events.fixture.ts";
-import { ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
-import { transcript } from "../../src/conversation/transcript.fixture.ts";
+import { toolCall } from "../../src/record/conversation/events.fixture.ts";
+import { ToolTurn } from "../../src/core/agent/tool-turn.fixture.ts";
+import { transcript } from "../../src/record/conversation/transcript.fixture.ts";
 import { createTool } from "./attempted-call.ts";
 import { type Generation, GENERATIONS, inProcessServer, untilLogged } from "./support.ts";
 

@@ -1,7 +1,7 @@
 /** Questions of servers during a call, in both generations of the protocol. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Executor } from "../../src/executor/index.ts";
-import type { McpServers } from "../../src/mcp/index.ts";
+import type { Executor } from "../../src/reach/executor/index.ts";
+import type { McpServers } from "../../src/reach/mcp/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { AttemptedCall, answersOf, createTool, questionsOf } from "./attempted-call.ts";
 import {

@@ -1,6 +1,6 @@
 /** The response to a server whose form is not filled in: `decline` for a person's no, `cancel` in all other cases. */
 import { describe, expect, test } from "vitest";
-import { transcript } from "../../src/conversation/transcript.fixture.ts";
+import { transcript } from "../../src/record/conversation/transcript.fixture.ts";
 import {
   type KnownCancellationReason,
   MemoryConversationStore,

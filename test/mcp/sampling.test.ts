@@ -5,16 +5,16 @@ import {
   DEFAULT_LIMITS,
   parseConfigOrThrow,
   resolveInquiryAssistant,
-} from "../../src/config/index.ts";
-import type { ToolCallResponse } from "../../src/conversation/index.ts";
-import { createInquiryBackend } from "../../src/answer-model/index.ts";
-import { ProviderError } from "../../src/provider/index.ts";
+} from "../../src/settings/config/index.ts";
+import type { ToolCallResponse } from "../../src/record/conversation/index.ts";
+import { createInquiryBackend } from "../../src/core/answer-model/index.ts";
+import { ProviderError } from "../../src/reach/provider/index.ts";
 import { FakeClock, ScriptedModel, type ScriptedReply } from "../../src/testing/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
-import { chatRequest, toolCall } from "../../src/conversation/events.fixture.ts";
-import { ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
-import { transcript } from "../../src/conversation/transcript.fixture.ts";
+import { chatRequest, toolCall } from "../../src/record/conversation/events.fixture.ts";
+import { ToolTurn } from "../../src/core/agent/tool-turn.fixture.ts";
+import { transcript } from "../../src/record/conversation/transcript.fixture.ts";
 import { createTool } from "./attempted-call.ts";
 import { startEverything } from "./http-programs.ts";
 import {

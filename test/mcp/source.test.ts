@@ -1,9 +1,9 @@
 /** The source of an MCP tool: what a person permits, and what makes it another tool. */
 import { describe, expect, test } from "vitest";
-import type { McpServerSettings } from "../../src/config/index.ts";
-import { changedParts } from "../../src/executor/changed-parts.fixture.ts";
-import type { RunnableTool } from "../../src/executor/index.ts";
-import type { ServerLink } from "../../src/mcp/index.ts";
+import type { McpServerSettings } from "../../src/settings/config/index.ts";
+import { changedParts } from "../../src/reach/executor/changed-parts.fixture.ts";
+import type { RunnableTool } from "../../src/reach/executor/index.ts";
+import type { ServerLink } from "../../src/reach/mcp/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
 import { createTool } from "./attempted-call.ts";

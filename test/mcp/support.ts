@@ -5,7 +5,7 @@ import { setImmediate, setTimeout as delay } from "node:timers/promises";
 import { InMemoryTransport } from "@modelcontextprotocol/client";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { inject, onTestFinished } from "vitest";
-import type { McpServerSettings } from "../../src/config/index.ts";
+import type { McpServerSettings } from "../../src/settings/config/index.ts";
 import {
   type CallResult,
   type McpContext,
@@ -14,9 +14,9 @@ import {
   McpServers,
   type ServerLink,
   type Variables,
-} from "../../src/mcp/index.ts";
+} from "../../src/reach/mcp/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 import { createTestServer, type TestServerOptions } from "./test-server-tools.ts";
 
 type StdioSettings = Extract<McpServerSettings, { type: "stdio" }>;

@@ -1,8 +1,8 @@
 /** MCP tools, from their config to calls on their server. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createMcpTool } from "../../src/executor/mcp/create-mcp-tool.ts";
-import type { AttemptRequest, Executor } from "../../src/executor/index.ts";
-import type { McpServers } from "../../src/mcp/index.ts";
+import { createMcpTool } from "../../src/reach/executor/mcp/create-mcp-tool.ts";
+import type { AttemptRequest, Executor } from "../../src/reach/executor/index.ts";
+import type { McpServers } from "../../src/reach/mcp/index.ts";
 import { createTool, settingsOf } from "./attempted-call.ts";
 import {
   errorOf,

@@ -1,9 +1,9 @@
 /** Questions outside of a call are refused and recorded. */
 import { expect, test } from "vitest";
-import { Turn } from "../../src/agent/index.ts";
-import { eventsOf } from "../../src/conversation/index.ts";
-import { type RefusedQuestions, toRefusedQuestions } from "../../src/executor/index.ts";
-import type { UnscopedQuestion } from "../../src/mcp/index.ts";
+import { Turn } from "../../src/core/agent/index.ts";
+import { eventsOf } from "../../src/record/conversation/index.ts";
+import { type RefusedQuestions, toRefusedQuestions } from "../../src/reach/executor/index.ts";
+import type { UnscopedQuestion } from "../../src/reach/mcp/index.ts";
 import {
   FakeClock,
   MemoryConversationStore,
@@ -12,9 +12,9 @@ import {
   ScriptedPrompter,
   type ScriptedStep,
 } from "../../src/testing/index.ts";
-import { REQUEST_LIMITS } from "../../src/agent/model-turn.fixture.ts";
-import { toolboxOf } from "../../src/agent/tool-turn.fixture.ts";
-import { transcript } from "../../src/conversation/transcript.fixture.ts";
+import { REQUEST_LIMITS } from "../../src/core/agent/model-turn.fixture.ts";
+import { toolboxOf } from "../../src/core/agent/tool-turn.fixture.ts";
+import { transcript } from "../../src/record/conversation/transcript.fixture.ts";
 import { createTool } from "./attempted-call.ts";
 import { call, inProcessServer, until, untilLogged } from "./support.ts";
 

@@ -12,7 +12,7 @@ import { rm } from "node:fs/promises";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { PROVIDER_NAMES } from "../../src/provider/index.ts";
+import { PROVIDER_NAMES } from "../../src/reach/provider/index.ts";
 import { Project } from "../cli/support.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { AllProviders } from "../support/all-providers.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { findSandboxProblem } from "../../src/shell/index.ts";
+import { findSandboxProblem } from "../../src/reach/shell/index.ts";
 import { ROOT } from "../support/documents.ts";
 import { framesOf } from "./frame.ts";
 import { makePicture, PICTURE } from "./picture.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 import { PEOPLE } from "./histories.ts";
 import { measure } from "./propose-figures.ts";
 

@@ -3,8 +3,8 @@
  * and each week has a focus; people have habits of their own, which no rule has to be able to express. Some slip now and then, one
  * changes their mind, one follows no habit. It knows nothing of how rules are proposed.
  */
-import { callOf, type ToolOptions } from "../../src/policy/call-of-tool.fixture.ts";
-import type { CallOfTool } from "../../src/policy/index.ts";
+import { callOf, type ToolOptions } from "../../src/core/policy/call-of-tool.fixture.ts";
+import type { CallOfTool } from "../../src/core/policy/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 
 export interface HistoryEntry {

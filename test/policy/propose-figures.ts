@@ -7,10 +7,10 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
-import { compileRules, evaluateRules } from "../../src/policy/evaluate.ts";
-import { readCommandLine } from "../../src/policy/command-units.ts";
-import { type ProposedRule, proposeRules } from "../../src/policy/propose.ts";
-import { runsCommands } from "../../src/policy/verdict.ts";
+import { compileRules, evaluateRules } from "../../src/core/policy/evaluate.ts";
+import { readCommandLine } from "../../src/core/policy/command-units.ts";
+import { type ProposedRule, proposeRules } from "../../src/core/policy/propose.ts";
+import { runsCommands } from "../../src/core/policy/verdict.ts";
 import { generateHistory, type HistoryEntry, PEOPLE, type Person } from "./histories.ts";
 
 export interface Figures {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { PROVIDER_NAMES } from "../../src/provider/index.ts";
-import { chatRequest } from "../../src/conversation/events.fixture.ts";
+import { PROVIDER_NAMES } from "../../src/reach/provider/index.ts";
+import { chatRequest } from "../../src/record/conversation/events.fixture.ts";
 import { CaptureServer } from "./capture-server.ts";
 import { collect, modelAt, providersAt, requestOf } from "./support.ts";
 import { WIRE } from "./wire.ts";

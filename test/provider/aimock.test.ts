@@ -6,13 +6,13 @@ import {
   toolCall,
   toolResult,
   turnStart,
-} from "../../src/conversation/events.fixture.ts";
+} from "../../src/record/conversation/events.fixture.ts";
 import {
   type Model,
   type ModelEvent,
   PROVIDER_NAMES,
   type ProviderName,
-} from "../../src/provider/index.ts";
+} from "../../src/reach/provider/index.ts";
 import { collect, modelAt, requestOf, type RequestOptions } from "./support.ts";
 
 const mock = new LLMock({ port: 0 });

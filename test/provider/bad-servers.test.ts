@@ -3,14 +3,14 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { describe, expect, test } from "vitest";
-import { eventsOf } from "../../src/conversation/index.ts";
+import { eventsOf } from "../../src/record/conversation/index.ts";
 import { runTurn, type TurnUpdate } from "../../src/index.ts";
 import {
   createHttpFetch,
   PROVIDER_NAMES,
   ProviderError,
   type ProviderName,
-} from "../../src/provider/index.ts";
+} from "../../src/reach/provider/index.ts";
 import { FakeClock, MemoryConversationStore } from "../../src/testing/index.ts";
 import { modelAt } from "./support.ts";
 import { sse, WIRE } from "./wire.ts";

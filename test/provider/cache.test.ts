@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import type { ConversationEvent, InquiryId } from "../../src/conversation/index.ts";
-import { createInquiryBackend, type InquiryBackendOptions } from "../../src/answer-model/index.ts";
+import type { ConversationEvent, InquiryId } from "../../src/record/conversation/index.ts";
+import { createInquiryBackend, type InquiryBackendOptions } from "../../src/core/answer-model/index.ts";
 import {
   type CachePolicy,
   type ModelRequest,
   PROVIDER_NAMES,
   type ProviderName,
-} from "../../src/provider/index.ts";
+} from "../../src/reach/provider/index.ts";
 import { FakeClock } from "../../src/testing/index.ts";
-import { booleanQuestion } from "../../src/tool/index.ts";
+import { booleanQuestion } from "../../src/record/tool/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { counters } from "../security/threats.ts";
@@ -19,7 +19,7 @@ import {
   streamOf,
   toolCall,
   toolResult,
-} from "../../src/conversation/events.fixture.ts";
+} from "../../src/record/conversation/events.fixture.ts";
 import { CaptureServer } from "./capture-server.ts";
 import { bodySentTo, MODELS, providersAt, requestOf } from "./support.ts";
 import { WIRE, type WireReply } from "./wire.ts";

@@ -1,7 +1,7 @@
 /** Replies with calls that are cut anywhere, as the API of each provider streams them. */
 import { expect, test } from "vitest";
-import { eventsOf } from "../../src/conversation/index.ts";
-import { PROVIDER_NAMES, type ProviderName } from "../../src/provider/index.ts";
+import { eventsOf } from "../../src/record/conversation/index.ts";
+import { PROVIDER_NAMES, type ProviderName } from "../../src/reach/provider/index.ts";
 import { defineTool, runTurn, type TurnUpdate } from "../../src/index.ts";
 import { FakeClock, MemoryConversationStore } from "../../src/testing/index.ts";
 import { type Answer, CaptureServer } from "./capture-server.ts";

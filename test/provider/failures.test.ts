@@ -5,8 +5,8 @@ import {
   PROVIDER_NAMES,
   ProviderError,
   type ProviderName,
-} from "../../src/provider/index.ts";
-import { chatRequest } from "../../src/conversation/events.fixture.ts";
+} from "../../src/reach/provider/index.ts";
+import { chatRequest } from "../../src/record/conversation/events.fixture.ts";
 import { type Answer, CaptureServer } from "./capture-server.ts";
 import { collect, KEY, modelAt, MODELS, providersAt, requestOf } from "./support.ts";
 import { WIRE } from "./wire.ts";

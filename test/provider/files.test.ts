@@ -4,10 +4,10 @@ import {
   message,
   toolCall,
   toolResult,
-} from "../../src/conversation/events.fixture.ts";
-import type { RecordedFile } from "../../src/conversation/index.ts";
-import type { ProviderName } from "../../src/provider/index.ts";
-import type { ContentBlock } from "../../src/tool/index.ts";
+} from "../../src/record/conversation/events.fixture.ts";
+import type { RecordedFile } from "../../src/record/conversation/index.ts";
+import type { ProviderName } from "../../src/reach/provider/index.ts";
+import type { ContentBlock } from "../../src/record/tool/index.ts";
 import { CaptureServer } from "./capture-server.ts";
 import { bodySentTo, collect, modelAt, requestOf } from "./support.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
-import type { ConversationEvent } from "../../src/conversation/index.ts";
-import { type ModelEvent, PROVIDER_NAMES, type ProviderName } from "../../src/provider/index.ts";
+import type { ConversationEvent } from "../../src/record/conversation/index.ts";
+import { type ModelEvent, PROVIDER_NAMES, type ProviderName } from "../../src/reach/provider/index.ts";
 import { isJsonObject, type JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import {
@@ -10,7 +10,7 @@ import {
   reasoning,
   toolResult,
   turnStart,
-} from "../../src/conversation/events.fixture.ts";
+} from "../../src/record/conversation/events.fixture.ts";
 import { CaptureServer } from "./capture-server.ts";
 import { bodySentTo, collect, modelAt, requestOf } from "./support.ts";
 import { WIRE } from "./wire.ts";

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import type { ConversationEvent } from "../../src/conversation/index.ts";
-import { PROVIDER_NAMES } from "../../src/provider/index.ts";
+import type { ConversationEvent } from "../../src/record/conversation/index.ts";
+import { PROVIDER_NAMES } from "../../src/reach/provider/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import {
   answered,
@@ -12,7 +12,7 @@ import {
   toolCall,
   toolResult,
   turnStart,
-} from "../../src/conversation/events.fixture.ts";
+} from "../../src/record/conversation/events.fixture.ts";
 import { bodySentTo, requestOf } from "./support.ts";
 
 const CANARY = "canary-that-no-model-may-see";
@@ -59,7 +59,7 @@ test.each(PROVIDER_NAMES)(
   },
 );
 
-const sources = globSync("src/provider/**/*.ts")
+const sources = globSync("src/reach/provider/**/*.ts")
   .filter((file) => !file.endsWith(".test.ts"))
   .map((file) => ({ file, text: readFileSync(file, "utf8") }));
 
@@ -90,7 +90,7 @@ test("only the request builder counts cache points, and the parts of a thread ha
     parts: Object.keys(parts),
     systemParts: parts.systemParts,
   }).toEqual({
-    counting: ["src/provider/cache-points.ts", "src/provider/request.ts"],
+    counting: ["src/reach/provider/cache-points.ts", "src/reach/provider/request.ts"],
     parts: ["systemParts", "events"],
     systemParts: [{ tag: "prompt", text: "Prompt." }],
   });

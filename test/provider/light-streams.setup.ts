@@ -1,10 +1,10 @@
 /** Gives the packages of all providers light streams, as the built command does. */
-import { createHttpFetch } from "../../src/provider/http-fetch.ts";
+import { createHttpFetch } from "../../src/reach/provider/http-fetch.ts";
 import {
   LightReadableStream,
   LightTextDecoderStream,
   LightTransformStream,
-} from "../../src/provider/light-streams.ts";
+} from "../../src/reach/provider/light-streams.ts";
 
 Object.assign(globalThis, {
   ReadableStream: LightReadableStream,

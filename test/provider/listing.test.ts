@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ProviderName } from "../../src/provider/index.ts";
+import type { ProviderName } from "../../src/reach/provider/index.ts";
 import { CaptureServer } from "./capture-server.ts";
 import { KEY, modelAt, providersAt } from "./support.ts";
 

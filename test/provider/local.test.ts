@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type AssistantSettings, resolveAssistant } from "../../src/config/index.ts";
+import { type AssistantSettings, resolveAssistant } from "../../src/settings/config/index.ts";
 import {
   anyDamagedStream,
   chatRequest,
@@ -11,13 +11,13 @@ import {
   toolCall,
   toolResult,
   turnStart,
-} from "../../src/conversation/events.fixture.ts";
-import { type ConversationEvent, eventsOf, type InquiryId } from "../../src/conversation/index.ts";
+} from "../../src/record/conversation/events.fixture.ts";
+import { type ConversationEvent, eventsOf, type InquiryId } from "../../src/record/conversation/index.ts";
 import {
   createInquiryBackend,
   type InquiryAnswer,
   type InquiryCall,
-} from "../../src/answer-model/index.ts";
+} from "../../src/core/answer-model/index.ts";
 import {
   collectReply,
   type CollectedReply,
@@ -30,10 +30,10 @@ import {
   type StreamLimits,
   type Usage,
   watchStream,
-} from "../../src/provider/index.ts";
-import { createOwnToolbox, createTurn, runTurn } from "../../src/runtime/index.ts";
+} from "../../src/reach/provider/index.ts";
+import { createOwnToolbox, createTurn, runTurn } from "../../src/assemble/index.ts";
 import { FakeClock, MemoryConversationStore } from "../../src/testing/index.ts";
-import { booleanQuestion, defineTool } from "../../src/tool/index.ts";
+import { booleanQuestion, defineTool } from "../../src/record/tool/index.ts";
 import { isJsonObject, type JsonObject } from "../../src/util/index.ts";
 import { CaptureServer } from "./capture-server.ts";
 import {

@@ -4,9 +4,9 @@ import {
   type ModelEvent,
   PROVIDER_NAMES,
   type ProviderName,
-} from "../../src/provider/index.ts";
+} from "../../src/reach/provider/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
-import { chatRequest } from "../../src/conversation/events.fixture.ts";
+import { chatRequest } from "../../src/record/conversation/events.fixture.ts";
 import { CaptureServer } from "./capture-server.ts";
 import { collect, modelAt, requestOf } from "./support.ts";
 import { WIRE, type WireReply } from "./wire.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ProviderName, Reasoning } from "../../src/provider/index.ts";
+import type { ProviderName, Reasoning } from "../../src/reach/provider/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import {
@@ -8,7 +8,7 @@ import {
   toolCall,
   toolResult,
   turnStart,
-} from "../../src/conversation/events.fixture.ts";
+} from "../../src/record/conversation/events.fixture.ts";
 import { bodySentTo, requestOf } from "./support.ts";
 
 const documents =

@@ -1,11 +1,11 @@
 /** The six providers, pointed at a test server, and requests to them. */
-import { streamOf } from "../../src/conversation/events.fixture.ts";
+import { streamOf } from "../../src/record/conversation/events.fixture.ts";
 import {
   type Attachment,
   type ConversationEvent,
   intoParts,
   type Section,
-} from "../../src/conversation/index.ts";
+} from "../../src/record/conversation/index.ts";
 import {
   createHttpFetch,
   createProviders,
@@ -17,7 +17,7 @@ import {
   type ProviderName,
   type Providers,
   type ProviderSettings,
-} from "../../src/provider/index.ts";
+} from "../../src/reach/provider/index.ts";
 import { CaptureServer } from "./capture-server.ts";
 
 /** One model of each provider, known to its package. */

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
-import { chatRequest } from "../../src/conversation/events.fixture.ts";
-import { PROVIDER_NAMES } from "../../src/provider/index.ts";
+import { chatRequest } from "../../src/record/conversation/events.fixture.ts";
+import { PROVIDER_NAMES } from "../../src/reach/provider/index.ts";
 import { CaptureServer } from "./capture-server.ts";
 import { collect, MODELS, providersAt, requestOf } from "./support.ts";
 import { WIRE } from "./wire.ts";

@@ -1,5 +1,5 @@
 /** One reply, as the API of each provider streams it. */
-import type { ProviderName } from "../../src/provider/index.ts";
+import type { ProviderName } from "../../src/reach/provider/index.ts";
 import type { Json, JsonObject } from "../../src/util/index.ts";
 
 export interface WireReply {

@@ -16,7 +16,7 @@ import { type QueryOptions, query as runQuery, queryProject } from "../cli/query
 import { configDelta, time } from "../cli/records.ts";
 import { Screen } from "../cli/screen.ts";
 import { type Finished, Project } from "../cli/support.ts";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 import { counters } from "./threats.ts";
 
 /** A user who has not trusted anything yet. */

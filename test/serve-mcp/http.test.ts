@@ -2,7 +2,7 @@
 import { request } from "node:http";
 import { describe, expect, test } from "vitest";
 import { freePort } from "../mcp/http-programs.ts";
-import { serveHttp } from "../../src/serve-mcp/index.ts";
+import { serveHttp } from "../../src/surfaces/serve-mcp/index.ts";
 import { Served, TOKEN } from "./support.ts";
 import { counters } from "../security/threats.ts";
 

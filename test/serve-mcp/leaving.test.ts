@@ -2,7 +2,7 @@
 import { Agent } from "node:http";
 import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { AWAY_MS, PAUSE_TIMEOUT_MS } from "../../src/serve-mcp/client-questions.ts";
+import { AWAY_MS, PAUSE_TIMEOUT_MS } from "../../src/surfaces/serve-mcp/client-questions.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { until } from "../mcp/support.ts";
 import { counters } from "../security/threats.ts";

@@ -1,7 +1,7 @@
 /** Questions of other agents over HTTP, in both generations of the protocol. */
 import { describe, expect, test } from "vitest";
 import { ScriptedPrompter } from "../../src/testing/index.ts";
-import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
+import { problemsOf } from "../../src/record/conversation/record-rules.fixture.ts";
 import { ask, ERAS, type FormRequest, LEGACY, Served } from "./support.ts";
 
 const SURE = { question: "Sure?", answer_type: "boolean" };

@@ -7,16 +7,16 @@ import {
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import { onTestFinished } from "vitest";
-import { noPrompter } from "../../src/agent/index.ts";
-import { mergeConfig, parseConfigOrThrow, resolveTools } from "../../src/config/index.ts";
-import { type ConversationEvent, eventsOf } from "../../src/conversation/index.ts";
-import { createAskUser, createTool } from "../../src/executor/index.ts";
-import { McpServers } from "../../src/mcp/index.ts";
-import { type HttpService, serveHttp, type ServeSetup } from "../../src/serve-mcp/index.ts";
-import { NO_TERMINAL } from "../../src/terminal/index.ts";
+import { noPrompter } from "../../src/core/agent/index.ts";
+import { mergeConfig, parseConfigOrThrow, resolveTools } from "../../src/settings/config/index.ts";
+import { type ConversationEvent, eventsOf } from "../../src/record/conversation/index.ts";
+import { createAskUser, createTool } from "../../src/reach/executor/index.ts";
+import { McpServers } from "../../src/reach/mcp/index.ts";
+import { type HttpService, serveHttp, type ServeSetup } from "../../src/surfaces/serve-mcp/index.ts";
+import { NO_TERMINAL } from "../../src/surfaces/terminal/index.ts";
 import { FakeClock, MemoryConversationStore } from "../../src/testing/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
-import { transcript } from "../../src/conversation/transcript.fixture.ts";
+import { transcript } from "../../src/record/conversation/transcript.fixture.ts";
 
 export const TOKEN = "a token that is hard to guess";
 export const MODERN = { versionNegotiation: { mode: { pin: "2026-07-28" } } } as const;

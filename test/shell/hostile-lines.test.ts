@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type CommandPart, isPrefixOf, parseCommandLine } from "../../src/shell/index.ts";
+import { type CommandPart, isPrefixOf, parseCommandLine } from "../../src/reach/shell/index.ts";
 import { counters } from "../security/threats.ts";
 import { ALLOWED, hostileLines } from "./hostile-lines.ts";
 import { recordedShell, SHELLS } from "./recorded-shell.ts";

@@ -11,8 +11,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
-import { findProgram } from "../../src/process/index.ts";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { findProgram } from "../../src/reach/process/index.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 
 /** Programs that pass a command on; the others only record. */
 const REAL =

@@ -12,7 +12,7 @@ import {
 import { createServer } from "node:net";
 import path from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { findProblemIn } from "../../src/shell/index.ts";
+import { findProblemIn } from "../../src/reach/shell/index.ts";
 import { counters } from "../security/threats.ts";
 import { runIn, scene, type Scene, useSandbox } from "./support.ts";
 
@@ -170,7 +170,7 @@ describe("a command in the sandbox", () => {
     const { run: _run, outside: _outside, ...place } = scene();
     const mark = `87${process.pid}.25`;
     const program = `
-      import { runCommand } from ${JSON.stringify(new URL("../../src/shell/index.ts", import.meta.url))};
+      import { runCommand } from ${JSON.stringify(new URL("../../src/reach/shell/index.ts", import.meta.url))};
       const place = ${JSON.stringify(place)};
       await runCommand({
         line: "echo started; setsid sleep ${mark} & sleep ${mark}", cwd: place.root, variables: process.env, input: "", timeoutMs: 60000,

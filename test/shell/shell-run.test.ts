@@ -11,10 +11,10 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { changedParts } from "../../src/executor/changed-parts.fixture.ts";
-import { createShellRunTool, type ShellPlace } from "../../src/executor/index.ts";
-import { createTool } from "../../src/executor/create-tool.ts";
-import { resolveShell, resolveTools } from "../../src/config/index.ts";
+import { changedParts } from "../../src/reach/executor/changed-parts.fixture.ts";
+import { createShellRunTool, type ShellPlace } from "../../src/reach/executor/index.ts";
+import { createTool } from "../../src/reach/executor/create-tool.ts";
+import { resolveShell, resolveTools } from "../../src/settings/config/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { isAlive } from "../../src/util/is-alive.fixture.ts";
 import { counters } from "../security/threats.ts";
@@ -169,7 +169,7 @@ describe("a command", () => {
     counters("T-SHELL-3");
     const { call: _call, lines: _lines, ...place } = shellScene(UNCONFINED);
     const program = `
-      import { createShellRunTool } from ${JSON.stringify(new URL("../../src/executor/index.ts", import.meta.url))};
+      import { createShellRunTool } from ${JSON.stringify(new URL("../../src/reach/executor/index.ts", import.meta.url))};
       const { tool } = createShellRunTool(${JSON.stringify(place)});
       await tool.execute({ arguments: { command: "sleep 60 & echo $! >pid; wait" }, answers: {}, signal: new AbortController().signal });`;
     const jp = spawn(process.execPath, ["--input-type=module", "--eval", program], {

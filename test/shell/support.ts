@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { beforeEach, expect } from "vitest";
-import { findSandboxProblem, runCommand, type SandboxPlace } from "../../src/shell/index.ts";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { findSandboxProblem, runCommand, type SandboxPlace } from "../../src/reach/shell/index.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 
 const problem = await findSandboxProblem();
 const isSkipped = problem !== undefined && process.env["JP_REQUIRE_SANDBOX"] !== "1";

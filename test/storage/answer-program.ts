@@ -4,10 +4,10 @@
  */
 import { flushCompileCache } from "node:module";
 import { createInterface } from "node:readline";
-import { createJournal, TurnState } from "../../src/agent/index.ts";
-import { parseConversationId } from "../../src/conversation/index.ts";
-import { answerBy } from "../../src/storage/open-question.fixture.ts";
-import { openWorkspace } from "../../src/storage/index.ts";
+import { createJournal, TurnState } from "../../src/core/agent/index.ts";
+import { parseConversationId } from "../../src/record/conversation/index.ts";
+import { answerBy } from "../../src/stores/open-question.fixture.ts";
+import { openWorkspace } from "../../src/stores/index.ts";
 import { systemClock } from "../../src/util/index.ts";
 
 const [root = "", data = "", name = "", url] = process.argv.slice(2);

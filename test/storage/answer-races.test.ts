@@ -7,13 +7,13 @@ import {
   type ConversationId,
   type InquiryResponse,
   eventsOf,
-} from "../../src/conversation/index.ts";
-import { answerBy, WAITING } from "../../src/storage/open-question.fixture.ts";
-import type { AnswerResult } from "../../src/storage/index.ts";
+} from "../../src/record/conversation/index.ts";
+import { answerBy, WAITING } from "../../src/stores/open-question.fixture.ts";
+import type { AnswerResult } from "../../src/stores/index.ts";
 import {
   type TemporaryWorkspace,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 import { ChildProgram } from "../support/child-program.ts";
 import { migratedDatabase } from "../support/postgres.ts";
 

@@ -2,12 +2,12 @@
 import { readFileSync, statSync, utimesSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { chatRequest, message, turnStart } from "../../src/conversation/events.fixture.ts";
-import { eventsOf, StreamEntry } from "../../src/conversation/index.ts";
-import { answerInquiry } from "../../src/runtime/index.ts";
-import { watchFiles } from "../../src/storage/file-access.fixture.ts";
-import { answerBy, WAITING } from "../../src/storage/open-question.fixture.ts";
-import { temporaryWorkspace } from "../../src/storage/temporary-workspace.fixture.ts";
+import { chatRequest, message, turnStart } from "../../src/record/conversation/events.fixture.ts";
+import { eventsOf, StreamEntry } from "../../src/record/conversation/index.ts";
+import { answerInquiry } from "../../src/assemble/index.ts";
+import { watchFiles } from "../../src/stores/file-access.fixture.ts";
+import { answerBy, WAITING } from "../../src/stores/open-question.fixture.ts";
+import { temporaryWorkspace } from "../../src/stores/temporary-workspace.fixture.ts";
 
 /** Reading the last turn starts with a piece of this size. */
 const PIECE = 1 << 16;

@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { configProblems } from "../../src/config/original-config.fixture.ts";
-import { StreamEntry } from "../../src/conversation/index.ts";
-import { fileIdFromNumber } from "../../src/storage/fs/file-id.ts";
-import { EventFile } from "../../src/storage/fs/event-file.ts";
+import { configProblems } from "../../src/settings/config/original-config.fixture.ts";
+import { StreamEntry } from "../../src/record/conversation/index.ts";
+import { fileIdFromNumber } from "../../src/stores/fs/file-id.ts";
+import { EventFile } from "../../src/stores/fs/event-file.ts";
 import {
   anyElement,
   laidOut,
@@ -16,12 +16,12 @@ import {
   loadPlain,
   plainStream,
   UNHEARD,
-} from "../../src/storage/record-elements.fixture.ts";
+} from "../../src/stores/record-elements.fixture.ts";
 import {
   temporaryFolder,
   placeConversation,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
 

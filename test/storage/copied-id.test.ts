@@ -2,12 +2,12 @@
 import { renameSync, rmSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import type { Workspace } from "../../src/storage/index.ts";
-import { codeOf } from "../../src/storage/record-elements.fixture.ts";
+import type { Workspace } from "../../src/stores/index.ts";
+import { codeOf } from "../../src/stores/record-elements.fixture.ts";
 import {
   temporaryFolder,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 import { counters } from "../security/threats.ts";
 
 /** A workspace with a local conversation that is active. */

@@ -11,9 +11,9 @@ import {
   numberedElements,
   loadPlain,
   plainStream,
-} from "../../src/storage/record-elements.fixture.ts";
+} from "../../src/stores/record-elements.fixture.ts";
 import { FailingDisk } from "../support/failing-disk.ts";
-import { temporaryWorkspace } from "../../src/storage/temporary-workspace.fixture.ts";
+import { temporaryWorkspace } from "../../src/stores/temporary-workspace.fixture.ts";
 
 /** Some editors overwrite the file, others replace it. */
 const SAVES = [

@@ -5,13 +5,13 @@ import {
   type ConversationStore,
   MemoryConversationStore,
   openStore,
-} from "../../src/storage/index.ts";
+} from "../../src/stores/index.ts";
 import {
   START,
   temporaryFolder,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
-import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
+import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 import { migratedDatabase } from "../support/postgres.ts";
 

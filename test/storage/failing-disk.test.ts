@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { EventFile } from "../../src/storage/fs/event-file.ts";
+import { EventFile } from "../../src/stores/fs/event-file.ts";
 import {
   codeOf,
   failureOf,
@@ -13,12 +13,12 @@ import {
   loadPlain,
   plainStream,
   UNHEARD,
-} from "../../src/storage/record-elements.fixture.ts";
+} from "../../src/stores/record-elements.fixture.ts";
 import { FailingDisk } from "../support/failing-disk.ts";
 import {
   temporaryFolder,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 
 test("a disk that fills up after any number of bytes leaves the record unchanged", async () => {
   const { disk, writer, file } = await openRecord(2);

@@ -6,8 +6,8 @@ import { closeSync, openSync, rmSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import { parseConversationId } from "../../src/conversation/index.ts";
-import { acquireLock } from "../../src/storage/fs/lock.ts";
+import { parseConversationId } from "../../src/record/conversation/index.ts";
+import { acquireLock } from "../../src/stores/fs/lock.ts";
 import { isJpError } from "../../src/util/index.ts";
 
 const [folder = "", count = ""] = process.argv.slice(2);

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { appendFileSync, readdirSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import type { ConversationEvent } from "../../src/conversation/index.ts";
+import type { ConversationEvent } from "../../src/record/conversation/index.ts";
 import {
   codeOf,
   failureOf,
@@ -12,12 +12,12 @@ import {
   numberedElement,
   numberedElements,
   loadPlain,
-} from "../../src/storage/record-elements.fixture.ts";
+} from "../../src/stores/record-elements.fixture.ts";
 import { canMountDisk, mountDisk, unmountDisk } from "../support/small-disk.ts";
 import {
   temporaryFolder,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 
 const canMount = canMountDisk();
 

@@ -2,7 +2,7 @@
 import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { fileIdFromNumber } from "../../src/storage/fs/file-id.ts";
+import { fileIdFromNumber } from "../../src/stores/fs/file-id.ts";
 import {
   laidOut,
   METADATA_TEXT,
@@ -11,11 +11,11 @@ import {
   numberedElements,
   loadPlain,
   plainStream,
-} from "../../src/storage/record-elements.fixture.ts";
+} from "../../src/stores/record-elements.fixture.ts";
 import {
   placeConversation,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 
 const ID = fileIdFromNumber(17_000_000_000);
 

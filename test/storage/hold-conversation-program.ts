@@ -4,8 +4,8 @@
  */
 import { flushCompileCache } from "node:module";
 import { createInterface } from "node:readline";
-import { parseConversationId } from "../../src/conversation/index.ts";
-import { type ConversationWriter, openWorkspace } from "../../src/storage/index.ts";
+import { parseConversationId } from "../../src/record/conversation/index.ts";
+import { type ConversationWriter, openWorkspace } from "../../src/stores/index.ts";
 import { isJpError, systemClock } from "../../src/util/index.ts";
 
 const [root = "", data = "", id = ""] = process.argv.slice(2);

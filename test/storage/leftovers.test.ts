@@ -3,19 +3,19 @@ import { createHook } from "node:async_hooks";
 import { mkdirSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { fileIdFromNumber } from "../../src/storage/fs/file-id.ts";
-import { acquireLock } from "../../src/storage/fs/lock.ts";
-import { WAITING } from "../../src/storage/open-question.fixture.ts";
+import { fileIdFromNumber } from "../../src/stores/fs/file-id.ts";
+import { acquireLock } from "../../src/stores/fs/lock.ts";
+import { WAITING } from "../../src/stores/open-question.fixture.ts";
 import {
   laidOut,
   METADATA_TEXT,
   numberedElements,
-} from "../../src/storage/record-elements.fixture.ts";
+} from "../../src/stores/record-elements.fixture.ts";
 import {
   placeConversation,
   temporaryFolder,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 
 const EVENTS = laidOut(numberedElements(1));
 const ID = fileIdFromNumber(17_000_000_000);

@@ -11,8 +11,8 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { fileIdFromNumber } from "../../src/storage/fs/file-id.ts";
-import { openWorkspace, type Workspace, writeDurably } from "../../src/storage/index.ts";
+import { fileIdFromNumber } from "../../src/stores/fs/file-id.ts";
+import { openWorkspace, type Workspace, writeDurably } from "../../src/stores/index.ts";
 import { counters } from "../security/threats.ts";
 import {
   codeOf,
@@ -20,12 +20,12 @@ import {
   laidOut,
   METADATA_TEXT,
   numberedElements,
-} from "../../src/storage/record-elements.fixture.ts";
+} from "../../src/stores/record-elements.fixture.ts";
 import {
   placeConversation,
   temporaryFolder,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 
 const ID = fileIdFromNumber(17_000_000_000);
 const OTHER = fileIdFromNumber(17_000_000_001);

@@ -13,14 +13,14 @@ import fs, {
 import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { fileIdFromNumber, fileIdToNumber } from "../../src/storage/fs/file-id.ts";
-import { acquireLock } from "../../src/storage/fs/lock.ts";
+import { fileIdFromNumber, fileIdToNumber } from "../../src/stores/fs/file-id.ts";
+import { acquireLock } from "../../src/stores/fs/lock.ts";
 import { ChildProgram } from "../support/child-program.ts";
-import { codeOf, failureOf, numbered } from "../../src/storage/record-elements.fixture.ts";
+import { codeOf, failureOf, numbered } from "../../src/stores/record-elements.fixture.ts";
 import {
   temporaryFolder,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 
 const hasFlock = process.platform === "linux" && spawnSync("flock", ["--version"]).status === 0;
 

@@ -2,11 +2,11 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { chatRequest, message, turnStart } from "../../src/conversation/events.fixture.ts";
-import { answerInquiry, listPending } from "../../src/runtime/index.ts";
-import { answerBy, REST, WAITING } from "../../src/storage/open-question.fixture.ts";
-import { codeOf } from "../../src/storage/record-elements.fixture.ts";
-import { snapshotOf, temporaryWorkspace } from "../../src/storage/temporary-workspace.fixture.ts";
+import { chatRequest, message, turnStart } from "../../src/record/conversation/events.fixture.ts";
+import { answerInquiry, listPending } from "../../src/assemble/index.ts";
+import { answerBy, REST, WAITING } from "../../src/stores/open-question.fixture.ts";
+import { codeOf } from "../../src/stores/record-elements.fixture.ts";
+import { snapshotOf, temporaryWorkspace } from "../../src/stores/temporary-workspace.fixture.ts";
 
 const QUESTION = "a.q.1";
 const EARLIER = [turnStart(), chatRequest("Earlier"), message("Said.")];

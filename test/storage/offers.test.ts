@@ -21,15 +21,15 @@ import {
   eventsOf,
   type OfferedAnswer,
   StreamEntry,
-} from "../../src/conversation/index.ts";
-import { knownWorkspaces } from "../../src/storage/index.ts";
-import { answerBy, REST, WAITING } from "../../src/storage/open-question.fixture.ts";
-import { laidOut } from "../../src/storage/record-elements.fixture.ts";
+} from "../../src/record/conversation/index.ts";
+import { knownWorkspaces } from "../../src/stores/index.ts";
+import { answerBy, REST, WAITING } from "../../src/stores/open-question.fixture.ts";
+import { laidOut } from "../../src/stores/record-elements.fixture.ts";
 import {
   snapshotOf,
   type TemporaryWorkspace,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 import { counters } from "../security/threats.ts";
 import { yieldToEventLoop } from "../../src/util/index.ts";
 import { FailingDisk } from "../support/failing-disk.ts";

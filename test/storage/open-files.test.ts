@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import process from "node:process";
 import { expect, test } from "vitest";
 import { booleanQuestion, defineTool, openStore, type Prompter, runTurn } from "../../src/index.ts";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
 
 const TURNS = 20;

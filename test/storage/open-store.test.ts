@@ -22,9 +22,9 @@ import {
   openStore,
   resumeTurn,
 } from "../../src/index.ts";
-import { StreamEntry, timestampFromDate } from "../../src/conversation/index.ts";
-import { WAITING } from "../../src/storage/open-question.fixture.ts";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { StreamEntry, timestampFromDate } from "../../src/record/conversation/index.ts";
+import { WAITING } from "../../src/stores/open-question.fixture.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
 import type { Json } from "../../src/util/index.ts";
 import { ChildProgram } from "../support/child-program.ts";

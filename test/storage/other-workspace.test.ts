@@ -2,21 +2,21 @@
 import { cpSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { closed } from "../../src/conversation/events.fixture.ts";
+import { closed } from "../../src/record/conversation/events.fixture.ts";
 import {
   type ConversationEvent,
   type ConversationId,
   eventsOf,
   SecretAnswer,
-} from "../../src/conversation/index.ts";
-import type { Workspace } from "../../src/storage/index.ts";
-import { codeOf } from "../../src/storage/record-elements.fixture.ts";
-import { answerBy, WAITING, WAITING_FOR_SECRET } from "../../src/storage/open-question.fixture.ts";
+} from "../../src/record/conversation/index.ts";
+import type { Workspace } from "../../src/stores/index.ts";
+import { codeOf } from "../../src/stores/record-elements.fixture.ts";
+import { answerBy, WAITING, WAITING_FOR_SECRET } from "../../src/stores/open-question.fixture.ts";
 import {
   temporaryFolder,
   type TemporaryWorkspace,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 import { counters } from "../security/threats.ts";
 import { ChildProgram } from "../support/child-program.ts";
 

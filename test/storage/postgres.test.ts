@@ -5,26 +5,26 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { at } from "../../src/conversation/events.fixture.ts";
-import { type InquiryId, StreamEntry, timestampFromDate } from "../../src/conversation/index.ts";
-import { createDesk } from "../../src/desk/index.ts";
-import type { Person } from "../../src/people/index.ts";
-import { runTurn } from "../../src/runtime/index.ts";
+import { at } from "../../src/record/conversation/events.fixture.ts";
+import { type InquiryId, StreamEntry, timestampFromDate } from "../../src/record/conversation/index.ts";
+import { createDesk } from "../../src/surfaces/desk/index.ts";
+import type { Person } from "../../src/settings/people/index.ts";
+import { runTurn } from "../../src/assemble/index.ts";
 import { FakeClock, ScriptedModel } from "../../src/testing/index.ts";
-import { Database } from "../../src/storage/postgres/database.ts";
-import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
-import { publicKeyText } from "../../src/storage/postgres/turn-keys.ts";
-import { migrate, SCHEMA_VERSION } from "../../src/storage/postgres/schema.ts";
-import { answerBy, REST, WAITING } from "../../src/storage/open-question.fixture.ts";
-import { codeOf, numbered } from "../../src/storage/record-elements.fixture.ts";
+import { Database } from "../../src/stores/postgres/database.ts";
+import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
+import { publicKeyText } from "../../src/stores/postgres/turn-keys.ts";
+import { migrate, SCHEMA_VERSION } from "../../src/stores/postgres/schema.ts";
+import { answerBy, REST, WAITING } from "../../src/stores/open-question.fixture.ts";
+import { codeOf, numbered } from "../../src/stores/record-elements.fixture.ts";
 import { exportEvidence, verifyEvidence } from "../../src/proof/index.ts";
 import { generateSigner } from "../../src/proof/machine-key.ts";
 import { systemClock } from "../../src/util/index.ts";
-import { compareCreation, copyStore } from "../../src/storage/index.ts";
+import { compareCreation, copyStore } from "../../src/stores/index.ts";
 import {
   temporaryFolder,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 import { emptyDatabase, migratedDatabase, PostgresServer } from "../support/postgres.ts";
 
 /** A store, and the same one as another process would have it open. */
@@ -472,7 +472,7 @@ test("what is answered at one desk is told at another, also after their connecti
 });
 
 test("a process goes on after it has closed the connection that listens, although nothing else keeps it running", async () => {
-  const module = new URL("../../src/storage/postgres/channel.ts", import.meta.url);
+  const module = new URL("../../src/stores/postgres/channel.ts", import.meta.url);
   const program = `
     import { openConnections } from ${JSON.stringify(module.href)};
     const { channel } = openConnections(${JSON.stringify(await migratedDatabase())});

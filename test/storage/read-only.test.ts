@@ -2,17 +2,17 @@
 import { lchownSync, chmodSync, lstatSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { fileIdFromNumber } from "../../src/storage/fs/file-id.ts";
+import { fileIdFromNumber } from "../../src/stores/fs/file-id.ts";
 import {
   laidOut,
   METADATA_TEXT,
   numberedElements,
-} from "../../src/storage/record-elements.fixture.ts";
+} from "../../src/stores/record-elements.fixture.ts";
 import {
   placeConversation,
   snapshotOf,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 import { ChildProgram } from "../support/child-program.ts";
 
 const ID = fileIdFromNumber(17_000_000_000);

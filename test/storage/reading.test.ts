@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { fileIdFromNumber } from "../../src/storage/fs/file-id.ts";
-import { openWorkspace } from "../../src/storage/index.ts";
+import { fileIdFromNumber } from "../../src/stores/fs/file-id.ts";
+import { openWorkspace } from "../../src/stores/index.ts";
 import {
   codeOf,
   laidOut,
@@ -12,7 +12,7 @@ import {
   numberedElements,
   loadPlain,
   time,
-} from "../../src/storage/record-elements.fixture.ts";
+} from "../../src/stores/record-elements.fixture.ts";
 import {
   placeConversation,
   type PlacedFiles,
@@ -20,7 +20,7 @@ import {
   START,
   temporaryFolder,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 
 const ID = fileIdFromNumber(17_000_000_000);

@@ -10,7 +10,7 @@ import {
   openStore,
   runTurn,
 } from "../../src/index.ts";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
 
 const pay = defineTool({

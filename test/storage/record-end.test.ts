@@ -11,9 +11,9 @@ import {
   openStore,
   runTurn,
 } from "../../src/index.ts";
-import { failureOf, time } from "../../src/storage/record-elements.fixture.ts";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
-import { StreamEntry } from "../../src/conversation/index.ts";
+import { failureOf, time } from "../../src/stores/record-elements.fixture.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
+import { StreamEntry } from "../../src/record/conversation/index.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
 
 /** Together they are much longer than what is read of the end at once. */

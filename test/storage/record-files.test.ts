@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { fileIdFromNumber } from "../../src/storage/fs/file-id.ts";
-import type { RecordFile } from "../../src/storage/index.ts";
+import { fileIdFromNumber } from "../../src/stores/fs/file-id.ts";
+import type { RecordFile } from "../../src/stores/index.ts";
 import {
   codeOf,
   failureOf,
@@ -12,13 +12,13 @@ import {
   numberedElement,
   numberedElements,
   loadPlain,
-} from "../../src/storage/record-elements.fixture.ts";
+} from "../../src/stores/record-elements.fixture.ts";
 import {
   placeConversation,
   setAge,
   snapshotOf,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 
 const ID = fileIdFromNumber(17_000_000_000);
 const EVENTS = laidOut(numberedElements(1));

@@ -6,8 +6,8 @@ import type {
   AnswerProblem,
   ConversationId,
   OfferedAnswer,
-} from "../../src/conversation/index.ts";
-import { answerBy, WAITING } from "../../src/storage/open-question.fixture.ts";
+} from "../../src/record/conversation/index.ts";
+import { answerBy, WAITING } from "../../src/stores/open-question.fixture.ts";
 import {
   type AnswerListener,
   answerPending,
@@ -16,7 +16,7 @@ import {
   type ConversationWriter,
   MemoryConversationStore,
   type Offer,
-} from "../../src/storage/index.ts";
+} from "../../src/stores/index.ts";
 import { storeTests } from "../../src/testing/index.ts";
 
 /** Others take their turns in between. */

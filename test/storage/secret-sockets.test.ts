@@ -15,15 +15,15 @@ import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { closed } from "../../src/conversation/events.fixture.ts";
-import { SecretAnswer, StreamEntry } from "../../src/conversation/index.ts";
-import { SecretSockets } from "../../src/storage/fs/secret-sockets.ts";
-import { type AnswerListener, answerPending, type AnswerTarget } from "../../src/storage/index.ts";
-import { WAITING_FOR_SECRET } from "../../src/storage/open-question.fixture.ts";
+import { closed } from "../../src/record/conversation/events.fixture.ts";
+import { SecretAnswer, StreamEntry } from "../../src/record/conversation/index.ts";
+import { SecretSockets } from "../../src/stores/fs/secret-sockets.ts";
+import { type AnswerListener, answerPending, type AnswerTarget } from "../../src/stores/index.ts";
+import { WAITING_FOR_SECRET } from "../../src/stores/open-question.fixture.ts";
 import {
   temporaryFolder,
   temporaryWorkspace,
-} from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/temporary-workspace.fixture.ts";
 import { counters } from "../security/threats.ts";
 import { ChildProgram } from "../support/child-program.ts";
 

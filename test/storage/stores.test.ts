@@ -1,15 +1,15 @@
 /** What every store does, and what only the store of a workspace does. */
 import { describe, expect, test } from "vitest";
-import { type ConversationId, StreamEntry } from "../../src/conversation/index.ts";
-import type { WorkspaceCreateOptions, WorkspaceStore } from "../../src/storage/index.ts";
-import { WAITING } from "../../src/storage/open-question.fixture.ts";
+import { type ConversationId, StreamEntry } from "../../src/record/conversation/index.ts";
+import type { WorkspaceCreateOptions, WorkspaceStore } from "../../src/stores/index.ts";
+import { WAITING } from "../../src/stores/open-question.fixture.ts";
 import {
   codeOf,
   loadPlain,
   numbered,
   numberedElement,
-} from "../../src/storage/record-elements.fixture.ts";
-import { temporaryWorkspace } from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/record-elements.fixture.ts";
+import { temporaryWorkspace } from "../../src/stores/temporary-workspace.fixture.ts";
 import { storeTests } from "../../src/testing/index.ts";
 import { EVERY_STORE } from "./every-store.ts";
 

@@ -3,17 +3,17 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { StreamEntry } from "../../src/conversation/index.ts";
-import { EventFile } from "../../src/storage/fs/event-file.ts";
-import { readEntries } from "../../src/storage/fs/event-reader.ts";
+import { StreamEntry } from "../../src/record/conversation/index.ts";
+import { EventFile } from "../../src/stores/fs/event-file.ts";
+import { readEntries } from "../../src/stores/fs/event-reader.ts";
 import {
   anyElement,
   laidOut,
   numberedElement,
   numberedElements,
   UNHEARD,
-} from "../../src/storage/record-elements.fixture.ts";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/stores/record-elements.fixture.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 
 const NEXT = numberedElement(999);

@@ -7,10 +7,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { parseConversationId } from "../../src/conversation/index.ts";
-import { createWorkspaceFolder, openStore, openWorkspace } from "../../src/storage/index.ts";
+import { parseConversationId } from "../../src/record/conversation/index.ts";
+import { createWorkspaceFolder, openStore, openWorkspace } from "../../src/stores/index.ts";
 import { isJpError, systemClock } from "../../src/util/index.ts";
-import { numbered } from "../../src/storage/record-elements.fixture.ts";
+import { numbered } from "../../src/stores/record-elements.fixture.ts";
 
 const NOBODY = 65_534;
 const [root = "", data = "", id = "", ...names] = process.argv.slice(2);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { PROVIDER_NAMES, type ProviderName } from "../../src/provider/index.ts";
+import { PROVIDER_NAMES, type ProviderName } from "../../src/reach/provider/index.ts";
 import { WIRE, type WireReply } from "../provider/wire.ts";
 
 /** `body` is the request as text. */

@@ -6,7 +6,7 @@ import {
   secretQuestion,
   selectQuestion,
   textQuestion,
-} from "../../src/tool/index.ts";
+} from "../../src/record/tool/index.ts";
 
 export interface Story {
   readonly turns: readonly (readonly Cycle[])[];

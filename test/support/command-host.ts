@@ -4,7 +4,7 @@ import { Readable, Writable } from "node:stream";
 import type { WriteStream } from "node:tty";
 import type { Host } from "../../src/cli/host.ts";
 import { run } from "../../src/cli/run.ts";
-import type { TerminalDevice } from "../../src/terminal/index.ts";
+import type { TerminalDevice } from "../../src/surfaces/terminal/index.ts";
 import { ROOT } from "./documents.ts";
 
 export interface HostOptions {

@@ -4,7 +4,7 @@ import path from "node:path";
 import { type Command, CommanderError } from "commander";
 import { createProgram } from "../../src/cli/program.ts";
 import { createHost } from "./command-host.ts";
-import { splitWords } from "../../src/config/index.ts";
+import { splitWords } from "../../src/settings/config/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { ROOT } from "./documents.ts";
 

@@ -2,8 +2,8 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
-import { DEFAULTS } from "../../src/config/defaults.ts";
-import { configJsonSchema, configToJson } from "../../src/config/index.ts";
+import { DEFAULTS } from "../../src/settings/config/defaults.ts";
+import { configJsonSchema, configToJson } from "../../src/settings/config/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../src/util/index.ts";
 import { ROOT } from "./documents.ts";
 

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
-import { configJsonSchema } from "../../src/config/index.ts";
+import { configJsonSchema } from "../../src/settings/config/index.ts";
 import { ROOT } from "./documents.ts";
 
 export const CONFIG_SCHEMA = path.join(ROOT, "schema", "config.schema.json");

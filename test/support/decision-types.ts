@@ -1,13 +1,13 @@
 /**
- * Renders src/render/decision-json-types.ts, the types of a decision's JSON, from the schemas of the desk's API. Run it
+ * Renders src/surfaces/render/decision-json-types.ts, the types of a decision's JSON, from the schemas of the desk's API. Run it
  * as a program to write the file.
  */
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
-import { API_PATH, OPERATIONS } from "../../src/desk/api.ts";
-import { renderOpenApi } from "../../src/desk/openapi.ts";
+import { API_PATH, OPERATIONS } from "../../src/surfaces/desk/api.ts";
+import { renderOpenApi } from "../../src/surfaces/desk/openapi.ts";
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../src/util/index.ts";
 import { ROOT } from "./documents.ts";
 

@@ -23,11 +23,11 @@ traceValues((file, values) => {
   if (contains(data, [ANSWER], MAX_LEVELS)) files.add(file.split(path.sep).join("/"));
 });
 
-const config = await import("../../src/config/index.ts");
-const desks = await import("../../src/desk/index.ts");
-const { openPeople } = await import("../../src/people/index.ts");
-const runtime = await import("../../src/runtime/index.ts");
-const storage = await import("../../src/storage/index.ts");
+const config = await import("../../src/settings/config/index.ts");
+const desks = await import("../../src/surfaces/desk/index.ts");
+const { openPeople } = await import("../../src/settings/people/index.ts");
+const runtime = await import("../../src/assemble/index.ts");
+const storage = await import("../../src/stores/index.ts");
 const testing = await import("../../src/testing/index.ts");
 const { systemClock: clock } = await import("../../src/util/index.ts");
 

@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
-import { API_PATH, OPERATIONS } from "../../src/desk/api.ts";
-import { renderOpenApi } from "../../src/desk/openapi.ts";
+import { API_PATH, OPERATIONS } from "../../src/surfaces/desk/api.ts";
+import { renderOpenApi } from "../../src/surfaces/desk/openapi.ts";
 import { ROOT } from "./documents.ts";
 
 export const DESK_OPENAPI = path.join(ROOT, "schema", "desk.openapi.json");

@@ -1,7 +1,7 @@
 /** A real file whose operations fail on request. */
 import { readFileSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import type { OpenFile } from "../../src/storage/index.ts";
+import type { OpenFile } from "../../src/stores/index.ts";
 
 type Operation = "write" | "truncate" | "datasync" | "close";
 

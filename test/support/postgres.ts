@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import { Database } from "../../src/storage/postgres/database.ts";
-import { migrate } from "../../src/storage/postgres/schema.ts";
+import { Database } from "../../src/stores/postgres/database.ts";
+import { migrate } from "../../src/stores/postgres/schema.ts";
 
 const PROGRAM = path.join(import.meta.dirname, "postgres-program.ts");
 

@@ -1,5 +1,5 @@
 /**
- * Renders src/config/price-table.ts, the prices of common models, from the pinned version of `@pydantic/genai-prices`.
+ * Renders src/settings/config/price-table.ts, the prices of common models, from the pinned version of `@pydantic/genai-prices`.
  * Run it as a program to write the file.
  */
 import { readFileSync, writeFileSync } from "node:fs";

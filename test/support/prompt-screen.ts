@@ -2,11 +2,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { inject } from "vitest";
-import { TerminalPrompter } from "../../src/terminal/index.ts";
+import { TerminalPrompter } from "../../src/surfaces/terminal/index.ts";
 import { systemClock } from "../../src/util/index.ts";
 import { editByTask, type PrompterTask, runPrompterTask } from "./prompter-task.ts";
 import { PseudoTerminal } from "./pseudo-terminal.ts";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 import { VirtualTerminal, type VirtualTerminalOptions } from "./virtual-terminal.ts";
 
 const NO_COLORS = { NO_COLOR: "1" };

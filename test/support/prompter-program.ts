@@ -4,7 +4,7 @@
  */
 import { spawnSync } from "node:child_process";
 import { readdirSync, readlinkSync, writeFileSync } from "node:fs";
-import { TerminalPrompter } from "../../src/terminal/index.ts";
+import { TerminalPrompter } from "../../src/surfaces/terminal/index.ts";
 import { editByTask, type PrompterTask, runPrompterTask } from "./prompter-task.ts";
 
 const [, , words = "", file = ""] = process.argv;

@@ -10,8 +10,8 @@ import type {
   Prompter,
   PromptRequest,
   QuestionRequest,
-} from "../../src/agent/index.ts";
-import { type InquiryId, isActing, questionAbout } from "../../src/conversation/index.ts";
+} from "../../src/core/agent/index.ts";
+import { type InquiryId, isActing, questionAbout } from "../../src/record/conversation/index.ts";
 
 /** A request has more than a test is about. */
 type Shown<Request, Needed extends keyof Request> = Pick<Request, Needed> &

@@ -10,7 +10,7 @@
 import path from "node:path";
 import { argv, env, execPath, pid, platform, stdout } from "node:process";
 import { Readable, Writable } from "node:stream";
-import type { TerminalDevice } from "../../src/terminal/index.ts";
+import type { TerminalDevice } from "../../src/surfaces/terminal/index.ts";
 import { contains, membersOf, traceValues } from "./trace-values.ts";
 
 const QUESTION = "Which of the two environments?";
@@ -35,10 +35,10 @@ function isText(value: unknown): boolean {
   return membersOf(value).every(isText);
 }
 
-const config = await import("../../src/config/index.ts");
-const runtime = await import("../../src/runtime/index.ts");
-const storage = await import("../../src/storage/index.ts");
-const terminal = await import("../../src/terminal/index.ts");
+const config = await import("../../src/settings/config/index.ts");
+const runtime = await import("../../src/assemble/index.ts");
+const storage = await import("../../src/stores/index.ts");
+const terminal = await import("../../src/surfaces/terminal/index.ts");
 const testing = await import("../../src/testing/index.ts");
 const { systemClock: clock } = await import("../../src/util/index.ts");
 

@@ -5,7 +5,7 @@ import { appendFileSync, copyFileSync, existsSync, readFileSync } from "node:fs"
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 
 /** What the chat bot prints. */

@@ -6,8 +6,8 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
 import { migrateStore } from "../../src/index.ts";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
-import { Database } from "../../src/storage/postgres/database.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
+import { Database } from "../../src/stores/postgres/database.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { emptyDatabase } from "./postgres.ts";
 

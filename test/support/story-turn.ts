@@ -10,16 +10,16 @@ import {
   type PromptResult,
   type ToolCycle,
   TurnState,
-} from "../../src/agent/index.ts";
+} from "../../src/core/agent/index.ts";
 import {
   type ConversationEvent,
   type InquiryId,
   readTurnProgress,
   type ToolCallRequest,
-} from "../../src/conversation/index.ts";
-import type { AttemptRequest, AttemptResult } from "../../src/executor/index.ts";
-import type { InquiryAnswer, InquiryCall } from "../../src/answer-model/index.ts";
-import type { InquiryQuestion } from "../../src/tool/index.ts";
+} from "../../src/record/conversation/index.ts";
+import type { AttemptRequest, AttemptResult } from "../../src/reach/executor/index.ts";
+import type { InquiryAnswer, InquiryCall } from "../../src/core/answer-model/index.ts";
+import type { InquiryQuestion } from "../../src/record/tool/index.ts";
 import type { Json, JsonObject } from "../../src/util/index.ts";
 import type {
   DeliveryReaction,
@@ -29,9 +29,9 @@ import type {
   Plan,
   Story,
 } from "./any-story.ts";
-import { turnsIn } from "../../src/conversation/record-rules.fixture.ts";
+import { turnsIn } from "../../src/record/conversation/record-rules.fixture.ts";
 import type { ScriptedDelivery, ScriptedPermission } from "../../src/testing/index.ts";
-import { ToolTurn } from "../../src/agent/tool-turn.fixture.ts";
+import { ToolTurn } from "../../src/core/agent/tool-turn.fixture.ts";
 
 interface StoryTool {
   readonly config: JsonObject;

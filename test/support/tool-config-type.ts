@@ -1,5 +1,5 @@
 /**
- * Renders src/config/tool-config.ts, the type of a program's `toolConfig`, from the schema of tools. Run it as a program to
+ * Renders src/settings/config/tool-config.ts, the type of a program's `toolConfig`, from the schema of tools. Run it as a program to
  * write the file. A type that the compiler infers from the schema would drag the declarations of all schemas along, and
  * have no comments.
  */
@@ -7,9 +7,9 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { type GenericSchema, getDescription, type UnionSchema } from "valibot";
-import { unwrap } from "../../src/config/schema-node.ts";
-import { findBehaviour } from "../../src/config/schema/node.ts";
-import { toolsSchema } from "../../src/config/schema/tool.ts";
+import { unwrap } from "../../src/settings/config/schema-node.ts";
+import { findBehaviour } from "../../src/settings/config/schema/node.ts";
+import { toolsSchema } from "../../src/settings/config/schema/tool.ts";
 import { ROOT } from "./documents.ts";
 import { formatText } from "./format-text.ts";
 

@@ -5,7 +5,7 @@
 import { Readable, Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { WriteStream } from "node:tty";
-import type { TerminalDevice } from "../../src/terminal/index.ts";
+import type { TerminalDevice } from "../../src/surfaces/terminal/index.ts";
 import { type ScreenSize, TerminalScreen } from "./terminal-screen.ts";
 
 const CTRL_C = "\u0003";

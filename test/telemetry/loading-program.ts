@@ -6,13 +6,13 @@
 import { registerHooks } from "node:module";
 import process from "node:process";
 import { setImmediate } from "node:timers/promises";
-import { resumeTurn, runTurn } from "../../src/runtime/index.ts";
+import { resumeTurn, runTurn } from "../../src/assemble/index.ts";
 import {
   MemoryConversationStore,
   ScriptedModel,
   ScriptedPrompter,
 } from "../../src/testing/index.ts";
-import { booleanQuestion, defineTool } from "../../src/tool/index.ts";
+import { booleanQuestion, defineTool } from "../../src/record/tool/index.ts";
 
 const NAME = "@opentelemetry/api";
 let isWanted = false;

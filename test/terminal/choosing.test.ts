@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { InquiryId } from "../../src/conversation/index.ts";
-import { type InquiryQuestion, selectQuestion } from "../../src/tool/index.ts";
+import type { InquiryId } from "../../src/record/conversation/index.ts";
+import { type InquiryQuestion, selectQuestion } from "../../src/record/tool/index.ts";
 import { counters } from "../security/threats.ts";
 import { PromptScreen } from "../support/prompt-screen.ts";
 import type { VirtualTerminalOptions } from "../support/virtual-terminal.ts";

@@ -2,10 +2,10 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import type { PromptResult } from "../../src/agent/index.ts";
-import type { InquiryId } from "../../src/conversation/index.ts";
-import { HOLD_MS } from "../../src/terminal/dialogue.ts";
-import { TerminalPrompter } from "../../src/terminal/index.ts";
+import type { PromptResult } from "../../src/core/agent/index.ts";
+import type { InquiryId } from "../../src/record/conversation/index.ts";
+import { HOLD_MS } from "../../src/surfaces/terminal/dialogue.ts";
+import { TerminalPrompter } from "../../src/surfaces/terminal/index.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 import {
   booleanQuestion,
@@ -13,7 +13,7 @@ import {
   secretQuestion,
   selectQuestion,
   textQuestion,
-} from "../../src/tool/index.ts";
+} from "../../src/record/tool/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { PromptProcess, PromptScreen } from "../support/prompt-screen.ts";
 import type { PrompterTask } from "../support/prompter-task.ts";

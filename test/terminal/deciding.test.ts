@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { InterruptChoice } from "../../src/agent/index.ts";
-import type { ToolOrigin } from "../../src/tool/index.ts";
+import type { InterruptChoice } from "../../src/core/agent/index.ts";
+import type { ToolOrigin } from "../../src/record/tool/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
 import { PromptScreen } from "../support/prompt-screen.ts";

@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import type { InquiryId } from "../../src/conversation/index.ts";
+import type { InquiryId } from "../../src/record/conversation/index.ts";
 import {
   booleanQuestion,
   type InquiryQuestion,
   secretQuestion,
   selectQuestion,
   textQuestion,
-} from "../../src/tool/index.ts";
+} from "../../src/record/tool/index.ts";
 import { PromptProcess, PromptScreen } from "../support/prompt-screen.ts";
 import type { PrompterTask } from "../support/prompter-task.ts";
 import type { VirtualTerminalOptions } from "../support/virtual-terminal.ts";

@@ -1,11 +1,11 @@
 /** Keys and time: a key decides only if nothing follows it, and only at the prompt that it was meant for. */
 import { describe, expect, test } from "vitest";
-import { HOLD_MS, TYPING_PAUSE_MS } from "../../src/terminal/dialogue.ts";
-import { TerminalPrompter } from "../../src/terminal/index.ts";
-import { KeptTerminal } from "../../src/terminal/kept-terminal.ts";
-import type { TerminalPrompterOptions } from "../../src/terminal/terminal-prompter.ts";
+import { HOLD_MS, TYPING_PAUSE_MS } from "../../src/surfaces/terminal/dialogue.ts";
+import { TerminalPrompter } from "../../src/surfaces/terminal/index.ts";
+import { KeptTerminal } from "../../src/surfaces/terminal/kept-terminal.ts";
+import type { TerminalPrompterOptions } from "../../src/surfaces/terminal/terminal-prompter.ts";
 import { FakeClock } from "../../src/testing/index.ts";
-import { booleanQuestion } from "../../src/tool/index.ts";
+import { booleanQuestion } from "../../src/record/tool/index.ts";
 import { type PrompterTask, runPrompterTask, TASK_ID } from "../support/prompter-task.ts";
 import { VirtualTerminal } from "../support/virtual-terminal.ts";
 

@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import type { InquiryId } from "../../src/conversation/index.ts";
+import type { InquiryId } from "../../src/record/conversation/index.ts";
 import {
   booleanQuestion,
   type InquiryQuestion,
   secretQuestion,
   selectQuestion,
   textQuestion,
-} from "../../src/tool/index.ts";
+} from "../../src/record/tool/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { counters } from "../security/threats.ts";
 import { PromptProcess, type PromptProcessOptions } from "../support/prompt-screen.ts";

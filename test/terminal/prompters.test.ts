@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import type { InquiryId } from "../../src/conversation/index.ts";
+import type { InquiryId } from "../../src/record/conversation/index.ts";
 import {
   booleanQuestion,
   type InquiryQuestion,
   secretQuestion,
   selectQuestion,
   textQuestion,
-} from "../../src/tool/index.ts";
+} from "../../src/record/tool/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import type { PrompterTask } from "../support/prompter-task.ts";
 import { type Behaviour, PROMPTERS } from "./every-prompter.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { InquiryId } from "../../src/conversation/index.ts";
+import type { InquiryId } from "../../src/record/conversation/index.ts";
 import {
   type AnswerReusePolicy,
   booleanQuestion,
@@ -7,7 +7,7 @@ import {
   secretQuestion,
   selectQuestion,
   textQuestion,
-} from "../../src/tool/index.ts";
+} from "../../src/record/tool/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { PromptScreen } from "../support/prompt-screen.ts";
 import type { VirtualTerminalOptions } from "../support/virtual-terminal.ts";

@@ -1,6 +1,6 @@
 /** What is decided is what is shown: of values that differ, no two prompts look the same. */
 import { describe, expect, test } from "vitest";
-import type { InquiryId } from "../../src/conversation/index.ts";
+import type { InquiryId } from "../../src/record/conversation/index.ts";
 import {
   booleanQuestion,
   type InquiryQuestion,
@@ -8,7 +8,7 @@ import {
   selectQuestion,
   textQuestion,
   type ToolOrigin,
-} from "../../src/tool/index.ts";
+} from "../../src/record/tool/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
 import { PromptProcess, PromptScreen } from "../support/prompt-screen.ts";

@@ -7,10 +7,10 @@ import {
   isDecisive,
   parseConversationId,
   StreamEntry,
-} from "../../src/conversation/index.ts";
+} from "../../src/record/conversation/index.ts";
 import { exportEvidence, verifyEvidence } from "../../src/proof/index.ts";
 import { generateSigner } from "../../src/proof/machine-key.ts";
-import { openWorkspace } from "../../src/storage/index.ts";
+import { openWorkspace } from "../../src/stores/index.ts";
 import { isJsonObject, type JsonObject, parseJson, systemClock } from "../../src/util/index.ts";
 import type { Workplace } from "./place.ts";
 import { conversationFolders, conversationOf } from "./round.ts";

@@ -6,10 +6,10 @@ import {
   parseConversationId,
   sanitize,
   StreamEntry,
-} from "../../src/conversation/index.ts";
-import { fileIdCreatedAt } from "../../src/storage/index.ts";
+} from "../../src/record/conversation/index.ts";
+import { fileIdCreatedAt } from "../../src/stores/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";
-import { problemsOf } from "../../src/conversation/record-rules.fixture.ts";
+import { problemsOf } from "../../src/record/conversation/record-rules.fixture.ts";
 
 export interface RecordUnderTest {
   readonly conversation: string;

@@ -9,7 +9,7 @@ import {
   toolCall,
   toolResult,
   turnStart,
-} from "../../src/conversation/events.fixture.ts";
+} from "../../src/record/conversation/events.fixture.ts";
 import {
   type ConversationEvent,
   type ConversationId,
@@ -17,13 +17,13 @@ import {
   judgeOffered,
   lastTurnOf,
   type OfferedAnswer,
-} from "../../src/conversation/index.ts";
-import { answerInquiry, listPending } from "../../src/runtime/index.ts";
+} from "../../src/record/conversation/index.ts";
+import { answerInquiry, listPending } from "../../src/assemble/index.ts";
 import {
   type AnswerResult,
   type ConversationWriter,
   openWorkspace,
-} from "../../src/storage/index.ts";
+} from "../../src/stores/index.ts";
 import { isJpError, systemClock } from "../../src/util/index.ts";
 import type { CrowdPlan, CrowdReport } from "./crowd-round.ts";
 import { Random } from "./random.ts";

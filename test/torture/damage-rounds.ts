@@ -5,11 +5,11 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { chatRequest, message, turnStart } from "../../src/conversation/events.fixture.ts";
-import { type ConversationEvent, StreamEntry } from "../../src/conversation/index.ts";
-import { listPending } from "../../src/runtime/index.ts";
-import { WAITING } from "../../src/storage/open-question.fixture.ts";
-import { openWorkspace } from "../../src/storage/index.ts";
+import { chatRequest, message, turnStart } from "../../src/record/conversation/events.fixture.ts";
+import { type ConversationEvent, StreamEntry } from "../../src/record/conversation/index.ts";
+import { listPending } from "../../src/assemble/index.ts";
+import { WAITING } from "../../src/stores/open-question.fixture.ts";
+import { openWorkspace } from "../../src/stores/index.ts";
 import { isJpError, messageOf, systemClock } from "../../src/util/index.ts";
 import { makePlace, type Workplace } from "./place.ts";
 import type { Random } from "./random.ts";

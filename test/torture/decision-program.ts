@@ -4,18 +4,18 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import type { Prompter } from "../../src/agent/index.ts";
-import { parseConfigOrThrow } from "../../src/config/index.ts";
-import { lastTurnOf, parseConversationId, readTurnProgress } from "../../src/conversation/index.ts";
-import type { ModelRequest } from "../../src/provider/index.ts";
+import type { Prompter } from "../../src/core/agent/index.ts";
+import { parseConfigOrThrow } from "../../src/settings/config/index.ts";
+import { lastTurnOf, parseConversationId, readTurnProgress } from "../../src/record/conversation/index.ts";
+import type { ModelRequest } from "../../src/reach/provider/index.ts";
 import {
   answerInquiry,
   createTurn,
   listPending,
   openTools,
   type PendingDecision,
-} from "../../src/runtime/index.ts";
-import { openWorkspace } from "../../src/storage/index.ts";
+} from "../../src/assemble/index.ts";
+import { openWorkspace } from "../../src/stores/index.ts";
 import { ScriptedModel, type ScriptedReply } from "../../src/testing/index.ts";
 import { systemClock } from "../../src/util/index.ts";
 import type { DecisionPlan } from "./plan.ts";

@@ -1,6 +1,6 @@
 /** How the torture programs report to their harness, on file descriptor 3. */
-import { type ConversationEvent, StreamEntry } from "../../src/conversation/index.ts";
-import type { ConversationWriter } from "../../src/storage/index.ts";
+import { type ConversationEvent, StreamEntry } from "../../src/record/conversation/index.ts";
+import type { ConversationWriter } from "../../src/stores/index.ts";
 import { isJpError } from "../../src/util/index.ts";
 import { FaultPoints, writeSync } from "./fault-points.ts";
 import type { Fault, Report } from "./plan.ts";

@@ -2,18 +2,18 @@
  * The turn under torture: parallel tools that ask and get answers from a person, the config and a model,
  * one of them a secret; and local tools and an MCP server that start processes.
  */
-import { type CallableTool, type Toolbox, Turn } from "../../src/agent/index.ts";
+import { type CallableTool, type Toolbox, Turn } from "../../src/core/agent/index.ts";
 import {
   parseConfigOrThrow,
   resolveAssistant,
   resolveMcpServers,
   resolveTools,
-} from "../../src/config/index.ts";
-import { createTool } from "../../src/executor/index.ts";
-import { createInquiryBackend } from "../../src/answer-model/index.ts";
-import { McpServers } from "../../src/mcp/index.ts";
-import type { ModelRequest } from "../../src/provider/index.ts";
-import type { ConversationWriter } from "../../src/storage/index.ts";
+} from "../../src/settings/config/index.ts";
+import { createTool } from "../../src/reach/executor/index.ts";
+import { createInquiryBackend } from "../../src/core/answer-model/index.ts";
+import { McpServers } from "../../src/reach/mcp/index.ts";
+import type { ModelRequest } from "../../src/reach/provider/index.ts";
+import type { ConversationWriter } from "../../src/stores/index.ts";
 import { ScriptedModel, ScriptedPrompter, type ScriptedReply } from "../../src/testing/index.ts";
 import {
   booleanQuestion,
@@ -21,7 +21,7 @@ import {
   defineTool,
   secretQuestion,
   textQuestion,
-} from "../../src/tool/index.ts";
+} from "../../src/record/tool/index.ts";
 import type { Clock, JsonObject } from "../../src/util/index.ts";
 import type { TurnPlan } from "./plan.ts";
 import { SECRET } from "./secret.ts";

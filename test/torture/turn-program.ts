@@ -1,8 +1,8 @@
 /**
  * A program for tests: runs one turn according to its plan, and reports acknowledged events. Argument: the plan, as JSON.
  */
-import { parseConversationId } from "../../src/conversation/index.ts";
-import { openWorkspace } from "../../src/storage/index.ts";
+import { parseConversationId } from "../../src/record/conversation/index.ts";
+import { openWorkspace } from "../../src/stores/index.ts";
 import { type Clock, systemClock } from "../../src/util/index.ts";
 import type { TurnPlan } from "./plan.ts";
 import { acknowledging, runWithFault } from "./reporting.ts";

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, realpathSync, rmSync, symlinkSync, writeFileSync
 import path from "node:path";
 import { expect, test } from "vitest";
 import { counters } from "../security/threats.ts";
-import type { UndoPlan, UndoStep } from "../../src/undo/index.ts";
+import type { UndoPlan, UndoStep } from "../../src/reach/undo/index.ts";
 import { Random } from "../torture/random.ts";
 import { pick, World } from "./world.ts";
 

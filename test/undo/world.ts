@@ -2,8 +2,8 @@
 import { execFileSync } from "node:child_process";
 import { lstatSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { askedTool } from "../../src/executor/builtin/fs/asked-tool.fixture.ts";
-import { createFileTools } from "../../src/executor/index.ts";
+import { askedTool } from "../../src/reach/executor/builtin/fs/asked-tool.fixture.ts";
+import { createFileTools } from "../../src/reach/executor/index.ts";
 import {
   applyUndo,
   type ChangeKeeper,
@@ -12,8 +12,8 @@ import {
   planUndo,
   type UndoPlan,
   UndoStore,
-} from "../../src/undo/index.ts";
-import { temporaryFolder } from "../../src/storage/temporary-workspace.fixture.ts";
+} from "../../src/reach/undo/index.ts";
+import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 import type { JsonObject } from "../../src/util/index.ts";
 import type { Random } from "../torture/random.ts";
 

@@ -1,6 +1,6 @@
 /** `jp inquiry answer`: answers something that waits, on whichever terminal it was asked. */
-import { type Prompter, type PromptRequest, settleOverdue, signingOf } from "../../agent/index.ts";
-import { resolveTools, rungsOf, type ToolSettings } from "../../config/index.ts";
+import { type Prompter, type PromptRequest, settleOverdue, signingOf } from "../../core/agent/index.ts";
+import { resolveTools, rungsOf, type ToolSettings } from "../../settings/config/index.ts";
 import {
   type AnswerEvent,
   askerAbout,
@@ -16,7 +16,7 @@ import {
   timestampToMilliseconds,
   whomOf,
   type VoteCount,
-} from "../../conversation/index.ts";
+} from "../../record/conversation/index.ts";
 import {
   describeAnswer,
   describeOptions,
@@ -27,7 +27,7 @@ import {
   neutralize,
   oneLine,
   shellWord,
-} from "../../render/index.ts";
+} from "../../surfaces/render/index.ts";
 import {
   answerInquiry,
   findAnswerable,
@@ -35,9 +35,9 @@ import {
   loadRecordingParts,
   type PendingDecision,
   untilAnswered,
-} from "../../runtime/index.ts";
-import type { AnswerResult, AnswerWait } from "../../storage/index.ts";
-import { type AnswerType, explainMisfit } from "../../tool/index.ts";
+} from "../../assemble/index.ts";
+import type { AnswerResult, AnswerWait } from "../../stores/index.ts";
+import { type AnswerType, explainMisfit } from "../../record/tool/index.ts";
 import { assertNever, JpError, findJson, isJpError, type Json } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import type { Call } from "../define.ts";

@@ -8,9 +8,9 @@ import {
   resolveAttachments,
   withAttachments,
   withoutAttachments,
-} from "../../config/index.ts";
-import { jsonLine, neutralize, oneLine } from "../../render/index.ts";
-import { openConfiguredServers } from "../../runtime/index.ts";
+} from "../../settings/config/index.ts";
+import { jsonLine, neutralize, oneLine } from "../../surfaces/render/index.ts";
+import { openConfiguredServers } from "../../assemble/index.ts";
 import { formatSize, isJpError, JpError, messageOf } from "../../util/index.ts";
 import { attachmentCode, loadOptions, nameAttachments, namingPlace } from "../attachments.ts";
 import type { CommandContext } from "../context.ts";

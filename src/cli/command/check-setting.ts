@@ -7,9 +7,9 @@ import {
   loadLayers,
   parseConfig,
   type PartialConfig,
-} from "../../config/index.ts";
-import { PROVIDER_NAMES } from "../../provider/index.ts";
-import { shippedConfig } from "../../runtime/index.ts";
+} from "../../settings/config/index.ts";
+import { PROVIDER_NAMES } from "../../reach/provider/index.ts";
+import { shippedConfig } from "../../assemble/index.ts";
 import {
   findClosest,
   isJpError,

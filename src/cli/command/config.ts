@@ -19,10 +19,10 @@ import {
   splitPath,
   valueAt,
   withValue,
-} from "../../config/index.ts";
+} from "../../settings/config/index.ts";
 import { pathToText, JpError, isJsonObject, type Json, loadModule } from "../../util/index.ts";
-import { jsonLine, neutralize } from "../../render/index.ts";
-import { makeFolder, noWorkspaceError, writeDurably } from "../../storage/index.ts";
+import { jsonLine, neutralize } from "../../surfaces/render/index.ts";
+import { makeFolder, noWorkspaceError, writeDurably } from "../../stores/index.ts";
 import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";
 import { usageError } from "../exit-status.ts";

@@ -1,7 +1,7 @@
 /** Options and help of the smaller commands. The commands themselves are loaded when they run. */
 import { Argument, type Command, Option } from "commander";
-import { DECIDERS, DECISION_KINDS } from "../../conversation/index.ts";
-import { INQUIRY_STATES } from "../../render/index.ts";
+import { DECIDERS, DECISION_KINDS } from "../../record/conversation/index.ts";
+import { INQUIRY_STATES } from "../../surfaces/render/index.ts";
 import {
   collect,
   command,

@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { parseToml } from "../../config/index.ts";
+import { parseToml } from "../../settings/config/index.ts";
 import {
   cancellationTag,
   type ConversationEvent,
@@ -14,8 +14,8 @@ import {
   type PermissionDecision,
   type RecordedTurn,
   type ToolCallRequest,
-} from "../../conversation/index.ts";
-import { jsonLine, oneLine } from "../../render/index.ts";
+} from "../../record/conversation/index.ts";
+import { jsonLine, oneLine } from "../../surfaces/render/index.ts";
 import {
   JpError,
   isJsonArray,

@@ -2,7 +2,7 @@
 import { existsSync, lstatSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { Output, TerminalPrompter } from "../../terminal/index.ts";
+import type { Output, TerminalPrompter } from "../../surfaces/terminal/index.ts";
 import {
   configJsonSchema,
   findConfigFile,
@@ -11,12 +11,12 @@ import {
   mergeConfig,
   type PartialConfig,
   resolveAssistant,
-} from "../../config/index.ts";
-import type { InquiryId } from "../../conversation/index.ts";
-import { PROVIDER_NAMES, type ProviderName } from "../../provider/index.ts";
-import { neutralize, wrapProse } from "../../render/index.ts";
-import { createWorkspaceFolder, findWorkspaceRoot } from "../../storage/index.ts";
-import { booleanQuestion, type InquiryQuestion, selectQuestion } from "../../tool/index.ts";
+} from "../../settings/config/index.ts";
+import type { InquiryId } from "../../record/conversation/index.ts";
+import { PROVIDER_NAMES, type ProviderName } from "../../reach/provider/index.ts";
+import { neutralize, wrapProse } from "../../surfaces/render/index.ts";
+import { createWorkspaceFolder, findWorkspaceRoot } from "../../stores/index.ts";
+import { booleanQuestion, type InquiryQuestion, selectQuestion } from "../../record/tool/index.ts";
 import { adviceOf, JpError, isJpError, type Json } from "../../util/index.ts";
 import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";
@@ -25,8 +25,8 @@ import { ExitStatus, INTERRUPTED } from "../exit-status.ts";
 import { FILE_ACCESS, FILE_ACCESS_OPTIONS, type FileAccess } from "../file-access.ts";
 import { configPlaces, SCHEMA_FILE } from "../load-config.ts";
 import { findQuietPrompter, type InteractionFlags } from "../prompter.ts";
-import { shippedConfig } from "../../runtime/index.ts";
-import { findClaims } from "../../trust/index.ts";
+import { shippedConfig } from "../../assemble/index.ts";
+import { findClaims } from "../../settings/trust/index.ts";
 import { workspaceTrust } from "../trust.ts";
 import { checkSandbox } from "./doctor/check-sandbox.ts";
 

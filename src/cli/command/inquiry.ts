@@ -12,7 +12,7 @@ import {
   type StreamEntry,
   timestampToMilliseconds,
   TurnCounter,
-} from "../../conversation/index.ts";
+} from "../../record/conversation/index.ts";
 import {
   callText,
   type DecisionJson,
@@ -37,10 +37,10 @@ import {
   truncate,
   wrapCode,
   wrapProse,
-} from "../../render/index.ts";
-import { isOpen, listPending } from "../../runtime/index.ts";
-import type { Output } from "../../terminal/index.ts";
-import type { InquirySource, SelectOption } from "../../tool/index.ts";
+} from "../../surfaces/render/index.ts";
+import { isOpen, listPending } from "../../assemble/index.ts";
+import type { Output } from "../../surfaces/terminal/index.ts";
+import type { InquirySource, SelectOption } from "../../record/tool/index.ts";
 import { JpError, loadModule } from "../../util/index.ts";
 import { type CommandContext, printFields, warn } from "../context.ts";
 import { readEntries, resolveTargets } from "../conversations.ts";

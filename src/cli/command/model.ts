@@ -1,14 +1,14 @@
 /** `jp model ls`: the models that the providers list. */
-import { parseModelId, type PartialConfig, resolveModelId } from "../../config/index.ts";
-import { isLocalProvider, PROVIDER_NAMES, type Providers } from "../../provider/index.ts";
-import { type Cell, jsonLine, oneLine, renderTable } from "../../render/index.ts";
-import type { Output } from "../../terminal/index.ts";
+import { parseModelId, type PartialConfig, resolveModelId } from "../../settings/config/index.ts";
+import { isLocalProvider, PROVIDER_NAMES, type Providers } from "../../reach/provider/index.ts";
+import { type Cell, jsonLine, oneLine, renderTable } from "../../surfaces/render/index.ts";
+import type { Output } from "../../surfaces/terminal/index.ts";
 import { JpError, isJpError, messageOf } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus } from "../exit-status.ts";
 import { type ConfigFlags, machineOf } from "../load-config.ts";
-import { openProviders } from "../../runtime/index.ts";
+import { openProviders } from "../../assemble/index.ts";
 import { warnWithheld, trustedConfig } from "../trust.ts";
 
 export interface ListModelsFlags extends ConfigFlags {

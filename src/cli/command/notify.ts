@@ -1,6 +1,6 @@
 /** `jp notify test`: sends a test notification through each channel. */
-import { type ChannelSettings, resolveNotify } from "../../config/index.ts";
-import { openChannels, testChannels } from "../../notify/index.ts";
+import { type ChannelSettings, resolveNotify } from "../../settings/config/index.ts";
+import { openChannels, testChannels } from "../../surfaces/notify/index.ts";
 import { JpError } from "../../util/index.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus } from "../exit-status.ts";

@@ -1,10 +1,10 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { at, closed, inquiry, toolCall, turnStart } from "../../conversation/events.fixture.ts";
-import { type Decider, inquiriesIn } from "../../conversation/index.ts";
-import { readOwnRuns } from "../../storage/index.ts";
-import { temporaryWorkspace } from "../../storage/temporary-workspace.fixture.ts";
-import { createOutput } from "../../terminal/index.ts";
+import { at, closed, inquiry, toolCall, turnStart } from "../../record/conversation/events.fixture.ts";
+import { type Decider, inquiriesIn } from "../../record/conversation/index.ts";
+import { readOwnRuns } from "../../stores/index.ts";
+import { temporaryWorkspace } from "../../stores/temporary-workspace.fixture.ts";
+import { createOutput } from "../../surfaces/terminal/index.ts";
 import { readEntries } from "../conversations.ts";
 import { OwnDecisions } from "./own-decisions.ts";
 

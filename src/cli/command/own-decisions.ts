@@ -9,8 +9,8 @@ import {
   OwnLinks,
   type OwnRun,
   type StreamEntry,
-} from "../../conversation/index.ts";
-import type { InquiryRow } from "../../render/index.ts";
+} from "../../record/conversation/index.ts";
+import type { InquiryRow } from "../../surfaces/render/index.ts";
 import { isJpError, type JsonObject } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 

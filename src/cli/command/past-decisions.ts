@@ -7,13 +7,13 @@ import {
   isPortable,
   timestampToMilliseconds,
   toolIdentity,
-} from "../../conversation/index.ts";
-import { checkArguments } from "../../executor/index.ts";
-import { type CallOfTool, identityOfCall, type Verdict } from "../../policy/index.ts";
-import { findTool, type Tools } from "../../runtime/index.ts";
-import { readOwnRuns } from "../../storage/index.ts";
+} from "../../record/conversation/index.ts";
+import { checkArguments } from "../../reach/executor/index.ts";
+import { type CallOfTool, identityOfCall, type Verdict } from "../../core/policy/index.ts";
+import { findTool, type Tools } from "../../assemble/index.ts";
+import { readOwnRuns } from "../../stores/index.ts";
 import { messageOf } from "../../util/index.ts";
-import type { InquiryRow } from "../../render/index.ts";
+import type { InquiryRow } from "../../surfaces/render/index.ts";
 import type { CommandContext } from "../context.ts";
 import { parseTime, readEntries } from "../conversations.ts";
 import { readInquiriesOf } from "./inquiry.ts";

@@ -5,7 +5,7 @@ import {
   isForSome,
   type Timestamp,
   timestampToMilliseconds,
-} from "../../conversation/index.ts";
+} from "../../record/conversation/index.ts";
 import {
   decisionToJson,
   describePending,
@@ -16,15 +16,15 @@ import {
   relativeTime,
   shellWord,
   wrapCode,
-} from "../../render/index.ts";
-import { listPending, type PendingDecision } from "../../runtime/index.ts";
+} from "../../surfaces/render/index.ts";
+import { listPending, type PendingDecision } from "../../assemble/index.ts";
 import {
   type ConversationStore,
   knownWorkspaces,
   openWorkspace,
   type Tenant,
   type Workspace,
-} from "../../storage/index.ts";
+} from "../../stores/index.ts";
 import { isJpError, messageOf } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import { resolveTargets } from "../conversations.ts";

@@ -1,5 +1,5 @@
 /** `jp permissions`: lists and removes the rules that were saved. */
-import { type ListedRule, listAllSavedRules, openSavedRules } from "../../policy/index.ts";
+import { type ListedRule, listAllSavedRules, openSavedRules } from "../../core/policy/index.ts";
 import {
   type Cell,
   describeScope,
@@ -11,9 +11,9 @@ import {
   renderTable,
   verbatim,
   wrapProse,
-} from "../../render/index.ts";
-import { timestampToMilliseconds } from "../../conversation/index.ts";
-import { userDataFolder } from "../../storage/index.ts";
+} from "../../surfaces/render/index.ts";
+import { timestampToMilliseconds } from "../../record/conversation/index.ts";
+import { userDataFolder } from "../../stores/index.ts";
 import { JpError, type JsonObject } from "../../util/index.ts";
 import { confirmDeletion } from "../confirm.ts";
 import { type CommandContext, warn } from "../context.ts";

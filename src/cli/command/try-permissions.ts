@@ -1,7 +1,7 @@
 /** `jp permissions try`: what rules would have changed about the decisions on record. Runs nothing. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { explainRule, findRule } from "../../config/index.ts";
+import { explainRule, findRule } from "../../settings/config/index.ts";
 import {
   createPolicy,
   type LimitedRule,
@@ -9,9 +9,9 @@ import {
   parseLimits,
   type PolicyOptions,
   subjectOfCall,
-} from "../../policy/index.ts";
-import { type Cell, jsonLine, oneLine, renderTable, verbatim } from "../../render/index.ts";
-import { openTools, policyIn } from "../../runtime/index.ts";
+} from "../../core/policy/index.ts";
+import { type Cell, jsonLine, oneLine, renderTable, verbatim } from "../../surfaces/render/index.ts";
+import { openTools, policyIn } from "../../assemble/index.ts";
 import {
   findJson,
   isJsonObject,

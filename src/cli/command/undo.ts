@@ -1,5 +1,5 @@
 /** `jp undo` and `jp diff`: restore what the last turn has changed, and show what a conversation has changed. */
-import { closeTurn } from "../../agent/index.ts";
+import { closeTurn } from "../../core/agent/index.ts";
 import {
   type ConversationEvent,
   type ConversationId,
@@ -13,13 +13,13 @@ import {
   timestampFromDate,
   turnsOf,
   type UndoneFile,
-} from "../../conversation/index.ts";
-import { unifiedDiff } from "../../executor/index.ts";
-import { formatPath, parseText } from "../../files/index.ts";
-import { firstLine, neutralize, oneLine, renderContext, wrapProse } from "../../render/index.ts";
-import type { ConversationWriter } from "../../storage/index.ts";
-import type { TerminalPrompter } from "../../terminal/index.ts";
-import { booleanQuestion } from "../../tool/index.ts";
+} from "../../record/conversation/index.ts";
+import { unifiedDiff } from "../../reach/executor/index.ts";
+import { formatPath, parseText } from "../../reach/files/index.ts";
+import { firstLine, neutralize, oneLine, renderContext, wrapProse } from "../../surfaces/render/index.ts";
+import type { ConversationWriter } from "../../stores/index.ts";
+import type { TerminalPrompter } from "../../surfaces/terminal/index.ts";
+import { booleanQuestion } from "../../record/tool/index.ts";
 import {
   applyUndo,
   compareWithStart,
@@ -31,7 +31,7 @@ import {
   type UndoPlan,
   type UndoStep,
   UndoStore,
-} from "../../undo/index.ts";
+} from "../../reach/undo/index.ts";
 import { formatSize, JpError } from "../../util/index.ts";
 import type { CommandContext } from "../context.ts";
 import { resolveTarget, resolveTargetForReading } from "../conversations.ts";

@@ -1,15 +1,15 @@
 /** `jp usage`: what requests to models have cost. */
-import { type KnownPrices, loadPrices, type PartialConfig } from "../../config/index.ts";
-import { type ConversationId, usageToJson } from "../../conversation/index.ts";
-import { jsonLine, oneLine, renderUsage, wrapProse } from "../../render/index.ts";
+import { type KnownPrices, loadPrices, type PartialConfig } from "../../settings/config/index.ts";
+import { type ConversationId, usageToJson } from "../../record/conversation/index.ts";
+import { jsonLine, oneLine, renderUsage, wrapProse } from "../../surfaces/render/index.ts";
 import {
   readUsage,
   sumTotals,
   type UsageGroup,
   type UsageTotal,
   UsageTotals,
-} from "../../runtime/index.ts";
-import { conversationNotFoundError, type ListOptions } from "../../storage/index.ts";
+} from "../../assemble/index.ts";
+import { conversationNotFoundError, type ListOptions } from "../../stores/index.ts";
 import { messageOf } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import { parseTime, readEntries } from "../conversations.ts";

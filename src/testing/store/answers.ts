@@ -11,8 +11,8 @@ import {
   type OfferedAnswer,
   SecretAnswer,
   type Timestamp,
-} from "../../conversation/index.ts";
-import type { AnswerResult, AnswerWait, ConversationWriter } from "../../storage/index.ts";
+} from "../../record/conversation/index.ts";
+import type { AnswerResult, AnswerWait, ConversationWriter } from "../../stores/index.ts";
 import {
   answerBy,
   codeOf,

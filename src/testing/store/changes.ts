@@ -1,7 +1,7 @@
 /** Watching a store: which changes are reported. */
 import assert from "node:assert/strict";
-import type { ConversationId } from "../../conversation/index.ts";
-import type { ConversationChange, ConversationStore } from "../../storage/index.ts";
+import type { ConversationId } from "../../record/conversation/index.ts";
+import type { ConversationChange, ConversationStore } from "../../stores/index.ts";
 import { place, REST, type StoreCases, WAITING } from "./records.ts";
 
 /** Longer than any change takes to be reported. Only a store that reports nothing waits so long. */

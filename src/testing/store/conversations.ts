@@ -6,8 +6,8 @@ import {
   type ConversationId,
   parseConversationId,
   StreamEntry,
-} from "../../conversation/index.ts";
-import type { ConversationStore, ListOptions } from "../../storage/index.ts";
+} from "../../record/conversation/index.ts";
+import type { ConversationStore, ListOptions } from "../../stores/index.ts";
 import {
   codeOf,
   CREATED_AT,

@@ -1,6 +1,6 @@
 /** Copies of conversations. */
 import assert from "node:assert/strict";
-import { StreamEntry } from "../../conversation/index.ts";
+import { StreamEntry } from "../../record/conversation/index.ts";
 import {
   elementsIn,
   numbered,

@@ -7,9 +7,9 @@ import type {
   InquiryResponse,
   StreamEntry,
   Timestamp,
-} from "../../conversation/index.ts";
-import { eventsOf } from "../../conversation/index.ts";
-import type { ConversationStore, CreateOptions } from "../../storage/index.ts";
+} from "../../record/conversation/index.ts";
+import { eventsOf } from "../../record/conversation/index.ts";
+import type { ConversationStore, CreateOptions } from "../../stores/index.ts";
 import { isJpError, type JsonObject } from "../../util/index.ts";
 import type { FakeClock } from "../fake-clock.ts";
 

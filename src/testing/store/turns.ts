@@ -1,7 +1,7 @@
 /** Incomplete turns: which conversations have one, and in which state. */
 import assert from "node:assert/strict";
-import { type ConversationId, StreamEntry } from "../../conversation/index.ts";
-import type { ConversationStore, ListPendingTurnsOptions } from "../../storage/index.ts";
+import { type ConversationId, StreamEntry } from "../../record/conversation/index.ts";
+import type { ConversationStore, ListPendingTurnsOptions } from "../../stores/index.ts";
 import { place, plain, REST, type StoreCases, WAITING } from "./records.ts";
 
 async function pendingIds(store: ConversationStore): Promise<readonly ConversationId[]> {

@@ -1,7 +1,7 @@
 /** Locking, appending and releasing. */
 import assert from "node:assert/strict";
-import { StreamEntry } from "../../conversation/index.ts";
-import { LockedError } from "../../storage/index.ts";
+import { StreamEntry } from "../../record/conversation/index.ts";
+import { LockedError } from "../../stores/index.ts";
 import {
   codeOf,
   elementsIn,

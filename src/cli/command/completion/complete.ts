@@ -3,7 +3,7 @@
  * per line, each with a tab and its description. Errors are swallowed: they would garble the prompt.
  */
 import type { Command } from "commander";
-import { oneLine, truncate } from "../../../render/index.ts";
+import { oneLine, truncate } from "../../../surfaces/render/index.ts";
 import { loadModule } from "../../../util/index.ts";
 import type { Host } from "../../host.ts";
 import { findPosition, type Position } from "./position.ts";

@@ -10,8 +10,8 @@ import {
   resolveTools,
   splitPath,
   valueAt,
-} from "../../../config/index.ts";
-import { compareTimestamps } from "../../../conversation/index.ts";
+} from "../../../settings/config/index.ts";
+import { compareTimestamps } from "../../../record/conversation/index.ts";
 import {
   isJsonArray,
   isJsonObject,
@@ -30,8 +30,8 @@ import {
   firstLine,
   type InquiryRow,
   matchesInquiryFilter,
-} from "../../../render/index.ts";
-import { findPending, listPending, shippedConfig } from "../../../runtime/index.ts";
+} from "../../../surfaces/render/index.ts";
+import { findPending, listPending, shippedConfig } from "../../../assemble/index.ts";
 import type { Position } from "./position.ts";
 
 /** Something that could be typed next. */

@@ -5,7 +5,7 @@ import {
   parseTurnBound,
   resolveCompaction,
   toRule,
-} from "../../../config/index.ts";
+} from "../../../settings/config/index.ts";
 import {
   type Compaction,
   type CompactionRange,
@@ -19,15 +19,15 @@ import {
   toCompaction,
   type TurnBound,
   turnsOf,
-} from "../../../conversation/index.ts";
-import { jsonLine, wrapProse } from "../../../render/index.ts";
+} from "../../../record/conversation/index.ts";
+import { jsonLine, wrapProse } from "../../../surfaces/render/index.ts";
 import {
   compactConversation,
   configuredSummarizer,
   openProviders,
   planCompaction,
-} from "../../../runtime/index.ts";
-import type { ConversationWriter } from "../../../storage/index.ts";
+} from "../../../assemble/index.ts";
+import type { ConversationWriter } from "../../../stores/index.ts";
 import { isJsonArray, isJsonObject, JpError, type Json, parseJson } from "../../../util/index.ts";
 import {
   type CompactFlag,

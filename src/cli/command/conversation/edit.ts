@@ -4,8 +4,8 @@ import {
   type ConversationMetadata,
   type Timestamp,
   timestampFromDate,
-} from "../../../conversation/index.ts";
-import type { RecordFile } from "../../../storage/index.ts";
+} from "../../../record/conversation/index.ts";
+import type { RecordFile } from "../../../stores/index.ts";
 import { JpError, isJpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";

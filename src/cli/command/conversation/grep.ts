@@ -5,9 +5,9 @@ import {
   type SearchScope,
   type StreamEntry,
   TurnCounter,
-} from "../../../conversation/index.ts";
-import { neutralize, oneLine } from "../../../render/index.ts";
-import type { ConversationSummary, WorkspaceSummary } from "../../../storage/index.ts";
+} from "../../../record/conversation/index.ts";
+import { neutralize, oneLine } from "../../../surfaces/render/index.ts";
+import type { ConversationSummary, WorkspaceSummary } from "../../../stores/index.ts";
 import type { CommandContext } from "../../context.ts";
 import {
   readEntries,

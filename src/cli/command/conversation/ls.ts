@@ -2,7 +2,7 @@
  * `jp conversation ls`. Reads only the metadata and the last event of each conversation, and the last turn of
  * those that may not be complete.
  */
-import { type ConversationId, timestampToMilliseconds } from "../../../conversation/index.ts";
+import { type ConversationId, timestampToMilliseconds } from "../../../record/conversation/index.ts";
 import {
   type Cell,
   jsonLine,
@@ -11,8 +11,8 @@ import {
   renderTable,
   nameState,
   summaryToJson,
-} from "../../../render/index.ts";
-import type { WorkspaceSummary } from "../../../storage/index.ts";
+} from "../../../surfaces/render/index.ts";
+import type { WorkspaceSummary } from "../../../stores/index.ts";
 import { lastActivity, type SelectionFlags, selectionOf } from "../../conversations.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";

@@ -3,11 +3,11 @@ import {
   type ConversationId,
   timestampFromDate,
   TurnCounter,
-} from "../../../conversation/index.ts";
-import { oneLine } from "../../../render/index.ts";
-import type { ConversationSummary } from "../../../storage/index.ts";
+} from "../../../record/conversation/index.ts";
+import { oneLine } from "../../../surfaces/render/index.ts";
+import type { ConversationSummary } from "../../../stores/index.ts";
 import { isJpError } from "../../../util/index.ts";
-import { openProviders } from "../../../runtime/index.ts";
+import { openProviders } from "../../../assemble/index.ts";
 import { type CompactFlag, rulesOf } from "../../compact-rules.ts";
 import { confirmDeletion } from "../../confirm.ts";
 import type { CommandContext } from "../../context.ts";

@@ -10,9 +10,9 @@ import {
   type RecordedTurn,
   turnsOf,
   TurnSplitter,
-} from "../../../conversation/index.ts";
-import { describeIncomplete, jsonLine, renderMarkdown, renderTurn } from "../../../render/index.ts";
-import type { ConversationSummary } from "../../../storage/index.ts";
+} from "../../../record/conversation/index.ts";
+import { describeIncomplete, jsonLine, renderMarkdown, renderTurn } from "../../../surfaces/render/index.ts";
+import type { ConversationSummary } from "../../../stores/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import {
   readEntries,

@@ -1,6 +1,6 @@
 /** `jp conversation show` and `path`: details of a conversation without its content. */
 import { existsSync } from "node:fs";
-import { type KnownPrices, loadPrices, type PartialConfig } from "../../../config/index.ts";
+import { type KnownPrices, loadPrices, type PartialConfig } from "../../../settings/config/index.ts";
 import {
   type Compaction,
   describeCompaction,
@@ -11,7 +11,7 @@ import {
   timestampToMilliseconds,
   TurnCounter,
   usageToJson,
-} from "../../../conversation/index.ts";
+} from "../../../record/conversation/index.ts";
 import {
   describeUsage,
   inquiryState,
@@ -20,9 +20,9 @@ import {
   neutralize,
   relativeTime,
   summaryToJson,
-} from "../../../render/index.ts";
-import { sumTotals, type UsageTotal, UsageTotals } from "../../../runtime/index.ts";
-import type { WorkspaceSummary } from "../../../storage/index.ts";
+} from "../../../surfaces/render/index.ts";
+import { sumTotals, type UsageTotal, UsageTotals } from "../../../assemble/index.ts";
+import type { WorkspaceSummary } from "../../../stores/index.ts";
 import { JpError, type JsonObject } from "../../../util/index.ts";
 import { type CommandContext, printFields } from "../../context.ts";
 import {

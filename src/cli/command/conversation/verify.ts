@@ -1,20 +1,20 @@
 /** `jp conversation verify`: reruns a conversation, and shows the first difference from the record. */
-import { resolveAssistant, resolveLimits, type PartialConfig } from "../../../config/index.ts";
-import type { McpServers } from "../../../mcp/index.ts";
-import { jsonLine, neutralize, oneLine } from "../../../render/index.ts";
+import { resolveAssistant, resolveLimits, type PartialConfig } from "../../../settings/config/index.ts";
+import type { McpServers } from "../../../reach/mcp/index.ts";
+import { jsonLine, neutralize, oneLine } from "../../../surfaces/render/index.ts";
 import {
   configuredInquiryModels,
   openConfiguredServers,
   openProviders,
   openTools,
   switchServerTools,
-} from "../../../runtime/index.ts";
+} from "../../../assemble/index.ts";
 import {
   offlineToolbox,
   replayConversation,
   type ReplayOptions,
   type ReplayResult,
-} from "../../../replay/index.ts";
+} from "../../replay/index.ts";
 import type { JsonObject } from "../../../util/index.ts";
 import { attachToTurn } from "../../attachments.ts";
 import { type CommandContext, warn } from "../../context.ts";

@@ -5,21 +5,21 @@
 import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { Prompter, PromptResult } from "../../../agent/index.ts";
+import type { Prompter, PromptResult } from "../../../core/agent/index.ts";
 import {
   mergeConfig,
   parseConfigOrThrow,
   type PartialConfig,
   resolveTools,
-} from "../../../config/index.ts";
+} from "../../../settings/config/index.ts";
 import {
   type ConversationEvent,
   type ConversationId,
   endOf as recordedEnd,
   lastTurnOf,
-} from "../../../conversation/index.ts";
-import { createAskUser, createFileTools } from "../../../executor/index.ts";
-import { jsonLine, neutralize, oneLine, type StyleName, wrapProse } from "../../../render/index.ts";
+} from "../../../record/conversation/index.ts";
+import { createAskUser, createFileTools } from "../../../reach/executor/index.ts";
+import { jsonLine, neutralize, oneLine, type StyleName, wrapProse } from "../../../surfaces/render/index.ts";
 import {
   configuredChanges,
   createTurn,
@@ -28,10 +28,10 @@ import {
   runTurn,
   shippedConfig,
   type TurnResult,
-} from "../../../runtime/index.ts";
-import { createWorkspaceFolder, openWorkspace } from "../../../storage/index.ts";
-import { createStatusLine, TerminalPrompter } from "../../../terminal/index.ts";
-import type { InquiryQuestion } from "../../../tool/index.ts";
+} from "../../../assemble/index.ts";
+import { createWorkspaceFolder, openWorkspace } from "../../../stores/index.ts";
+import { createStatusLine, TerminalPrompter } from "../../../surfaces/terminal/index.ts";
+import type { InquiryQuestion } from "../../../record/tool/index.ts";
 import { isJpError, isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";

@@ -4,7 +4,7 @@ import {
   foldLayers,
   type Layer,
   resolveAnchor,
-} from "../../../config/index.ts";
+} from "../../../settings/config/index.ts";
 import { anchorState } from "../../../proof/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { type Finding, findingFromError } from "./finding.ts";

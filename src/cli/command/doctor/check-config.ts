@@ -16,7 +16,7 @@ import {
   resolveTools,
   rungsOf,
   type ToolSettings,
-} from "../../../config/index.ts";
+} from "../../../settings/config/index.ts";
 import {
   type Directory,
   findStranger,
@@ -25,19 +25,19 @@ import {
   isSameName,
   noPeopleHint,
   peopleFor,
-} from "../../../conversation/index.ts";
-import { whomOfTarget } from "../../../agent/index.ts";
+} from "../../../record/conversation/index.ts";
+import { whomOfTarget } from "../../../core/agent/index.ts";
 import { pathToText, isJpError } from "../../../util/index.ts";
-import type { McpServers } from "../../../mcp/index.ts";
+import type { McpServers } from "../../../reach/mcp/index.ts";
 import {
   type ModelInfo,
   PROVIDER_NAMES,
   ProviderError,
   type Providers,
-} from "../../../provider/index.ts";
-import { oneLine, shellWord } from "../../../render/index.ts";
-import { openPeople } from "../../../people/index.ts";
-import { userDataFolder, type Workspace } from "../../../storage/index.ts";
+} from "../../../reach/provider/index.ts";
+import { oneLine, shellWord } from "../../../surfaces/render/index.ts";
+import { openPeople } from "../../../settings/people/index.ts";
+import { userDataFolder, type Workspace } from "../../../stores/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { keyVariable, LOCAL_PROVIDERS } from "../../detect-models.ts";
 import { directoryOf } from "../../directory.ts";
@@ -48,8 +48,8 @@ import {
   openTools,
   shippedConfig,
   type Tools,
-} from "../../../runtime/index.ts";
-import { describeWithheld, TRUST_HINT, withoutClaims } from "../../../trust/index.ts";
+} from "../../../assemble/index.ts";
+import { describeWithheld, TRUST_HINT, withoutClaims } from "../../../settings/trust/index.ts";
 import { workspaceTrust } from "../../trust.ts";
 import { type Finding, findingFromError } from "./finding.ts";
 

@@ -1,8 +1,8 @@
 /** Checks of the machine and the workspace: terminal, editor, folders, locks and records. */
 import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import type { PartialConfig } from "../../../config/index.ts";
-import type { StreamEntry } from "../../../conversation/index.ts";
+import type { PartialConfig } from "../../../settings/config/index.ts";
+import type { StreamEntry } from "../../../record/conversation/index.ts";
 import {
   addressOf,
   assertCanLock,
@@ -10,8 +10,8 @@ import {
   type RecordProblem,
   userDataFolder,
   type Workspace,
-} from "../../../storage/index.ts";
-import { columnsOf } from "../../../terminal/index.ts";
+} from "../../../stores/index.ts";
+import { columnsOf } from "../../../surfaces/terminal/index.ts";
 import { isJsonObject, systemErrorCode } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { findEditor, NO_EDITOR_HINT } from "../../editor.ts";

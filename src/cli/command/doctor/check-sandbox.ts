@@ -4,8 +4,8 @@ import {
   findSandboxProblem,
   realPath,
   type SandboxProblem,
-} from "../../../shell/index.ts";
-import type { Workspace } from "../../../storage/index.ts";
+} from "../../../reach/shell/index.ts";
+import type { Workspace } from "../../../stores/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Finding } from "./finding.ts";
 

@@ -1,5 +1,5 @@
 /** `jp doctor`: checks the setup, changes nothing, and suggests fixes. */
-import { foldLayers } from "../../../config/index.ts";
+import { foldLayers } from "../../../settings/config/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";

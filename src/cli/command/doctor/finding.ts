@@ -1,6 +1,6 @@
 /** The result of one check of `jp doctor`, and how it is printed. */
-import { jsonLine, oneLine, type StyleName, wrapWords } from "../../../render/index.ts";
-import type { Output } from "../../../terminal/index.ts";
+import { jsonLine, oneLine, type StyleName, wrapWords } from "../../../surfaces/render/index.ts";
+import type { Output } from "../../../surfaces/terminal/index.ts";
 import { adviceOf, isJpError } from "../../../util/index.ts";
 
 export interface Finding {

@@ -1,6 +1,6 @@
 /** Options and help of `jp evidence`. */
 import { type Command, Option } from "commander";
-import { DECIDERS } from "../../../conversation/index.ts";
+import { DECIDERS } from "../../../record/conversation/index.ts";
 import { collect, command, formatOption, parseCount, repeatableChoice } from "../../define.ts";
 
 /** What auditors take. */

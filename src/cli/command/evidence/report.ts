@@ -1,5 +1,5 @@
 /** `jp evidence report`: a sample of decisions, as a sheet for an audit. */
-import type { Decider } from "../../../conversation/index.ts";
+import type { Decider } from "../../../record/conversation/index.ts";
 import {
   DecisionSheet,
   type DecisionRow,

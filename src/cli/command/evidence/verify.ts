@@ -13,7 +13,7 @@ import {
   verifyEvidence,
   type VerifyOptions,
 } from "../../../proof/index.ts";
-import { jsonLine, oneLine, wrapProse } from "../../../render/index.ts";
+import { jsonLine, oneLine, wrapProse } from "../../../surfaces/render/index.ts";
 import { JpError, systemErrorCode } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";

@@ -1,12 +1,12 @@
 /** What `jp evidence` says of codes. */
-import { explainRefusal, isRefusalCode } from "../../../conversation/index.ts";
+import { explainRefusal, isRefusalCode } from "../../../record/conversation/index.ts";
 import type {
   EvidenceProblemCode,
   FindingCode,
   NotJudgedReason,
   UnmetCode,
 } from "../../../proof/index.ts";
-import { oneLine } from "../../../render/index.ts";
+import { oneLine } from "../../../surfaces/render/index.ts";
 
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;

@@ -1,13 +1,13 @@
 /** `jp mcp serve`: an MCP server for other agents. Standard output carries only the protocol. */
 import { randomBytes } from "node:crypto";
-import { matchesInquiryFilter } from "../../../render/index.ts";
-import { loadRecordingParts, openTools } from "../../../runtime/index.ts";
+import { matchesInquiryFilter } from "../../../surfaces/render/index.ts";
+import { loadRecordingParts, openTools } from "../../../assemble/index.ts";
 import {
   type InquiryFilter,
   serveHttp,
   type ServeSetup,
   serveStdio,
-} from "../../../serve-mcp/index.ts";
+} from "../../../surfaces/serve-mcp/index.ts";
 import { abortable, type JsonObject } from "../../../util/index.ts";
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";

@@ -10,8 +10,8 @@ import {
   resolveMcpServers,
   type McpServerSettings,
   valueAt,
-} from "../../../config/index.ts";
-import { quoteCommand } from "../../../process/index.ts";
+} from "../../../settings/config/index.ts";
+import { quoteCommand } from "../../../reach/process/index.ts";
 import {
   type Cell,
   firstLine,
@@ -19,9 +19,9 @@ import {
   neutralize,
   oneLine,
   renderTable,
-} from "../../../render/index.ts";
-import { openConfiguredServers } from "../../../runtime/index.ts";
-import { findClaims, isClaimWithin, TRUST_HINT } from "../../../trust/index.ts";
+} from "../../../surfaces/render/index.ts";
+import { openConfiguredServers } from "../../../assemble/index.ts";
+import { findClaims, isClaimWithin, TRUST_HINT } from "../../../settings/trust/index.ts";
 import { JpError, type JsonObject, messageOf } from "../../../util/index.ts";
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";

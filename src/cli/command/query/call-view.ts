@@ -1,6 +1,6 @@
 /** Shows the calls of a turn and their questions on standard error. */
-import type { TurnUpdate } from "../../../agent/index.ts";
-import type { ToolSettings, ToolStyle } from "../../../config/index.ts";
+import type { TurnUpdate } from "../../../core/agent/index.ts";
+import type { ToolSettings, ToolStyle } from "../../../settings/config/index.ts";
 import {
   type CallProgress,
   type InquiryId,
@@ -10,7 +10,7 @@ import {
   type PermissionDecision,
   type ToolCallRequest,
   type ToolCallResponse,
-} from "../../../conversation/index.ts";
+} from "../../../record/conversation/index.ts";
 import {
   callEnd,
   type CallEvents,
@@ -30,9 +30,9 @@ import {
   renderPermissionLines,
   renderResultLines,
   wrapCode,
-} from "../../../render/index.ts";
-import type { Output } from "../../../terminal/index.ts";
-import { textOfBlocks } from "../../../tool/index.ts";
+} from "../../../surfaces/render/index.ts";
+import type { Output } from "../../../surfaces/terminal/index.ts";
+import { textOfBlocks } from "../../../record/tool/index.ts";
 
 export interface CallViewOptions {
   readonly output: Output;

@@ -1,8 +1,8 @@
 /** `--compact` of `jp query`, which compacts before the turn, and of `jp conversation fork`. */
-import { type PartialConfig, resolveCompaction } from "../../../config/index.ts";
-import type { Providers } from "../../../provider/index.ts";
-import { compactConversation, configuredSummarizer } from "../../../runtime/index.ts";
-import type { ConversationWriter } from "../../../storage/index.ts";
+import { type PartialConfig, resolveCompaction } from "../../../settings/config/index.ts";
+import type { Providers } from "../../../reach/provider/index.ts";
+import { compactConversation, configuredSummarizer } from "../../../assemble/index.ts";
+import type { ConversationWriter } from "../../../stores/index.ts";
 import { type CompactFlag, noticeSummaries, rulesOf } from "../../compact-rules.ts";
 import { type CommandContext, untilSignal } from "../../context.ts";
 import { ExitStatus, INTERRUPTED } from "../../exit-status.ts";

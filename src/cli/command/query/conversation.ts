@@ -6,16 +6,16 @@ import {
   mergeConfig,
   type PartialConfig,
   resolveModelId,
-} from "../../../config/index.ts";
+} from "../../../settings/config/index.ts";
 import {
   type ConversationId,
   endOf,
   isReplaced,
   lastTurnOf,
   turnsOf,
-} from "../../../conversation/index.ts";
-import { ProviderError } from "../../../provider/index.ts";
-import { oneLine, wrapProse } from "../../../render/index.ts";
+} from "../../../record/conversation/index.ts";
+import { ProviderError } from "../../../reach/provider/index.ts";
+import { oneLine, wrapProse } from "../../../surfaces/render/index.ts";
 import {
   type Conversation,
   type ConversationWriter,
@@ -23,8 +23,8 @@ import {
   type LoadOptions,
   MemoryConversationStore,
   type WorkspaceCreateOptions,
-} from "../../../storage/index.ts";
-import { resolveTrustedConfig, type TrustedConfig } from "../../../trust/index.ts";
+} from "../../../stores/index.ts";
+import { resolveTrustedConfig, type TrustedConfig } from "../../../settings/trust/index.ts";
 import { adviceOf, isJpError } from "../../../util/index.ts";
 import { type CommandContext, warnAboutProblems, warnOnce } from "../../context.ts";
 import { keepTurns, resolveTarget } from "../../conversations.ts";

@@ -5,10 +5,10 @@ import {
   eventToPlainJson,
   lastTurnOf,
   readTurnProgress,
-} from "../../../conversation/index.ts";
-import { jsonLine, neutralize, oneLine } from "../../../render/index.ts";
-import { enqueueTurn } from "../../../runtime/index.ts";
-import type { WorkspaceStore } from "../../../storage/index.ts";
+} from "../../../record/conversation/index.ts";
+import { jsonLine, neutralize, oneLine } from "../../../surfaces/render/index.ts";
+import { enqueueTurn } from "../../../assemble/index.ts";
+import type { WorkspaceStore } from "../../../stores/index.ts";
 import { type CommandContext, untilSignal } from "../../context.ts";
 import { directoryOf } from "../../directory.ts";
 import { ExitStatus, INTERRUPTED, WAITING } from "../../exit-status.ts";

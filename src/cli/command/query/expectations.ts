@@ -1,10 +1,10 @@
 /** Expectations of a run: it takes all answers from `--answers`, and returns data that fits `--schema`. */
 import path from "node:path";
-import { lastTurn, type TurnEnd } from "../../../agent/index.ts";
-import { pendingOf, readTurnProgress } from "../../../conversation/index.ts";
-import { explainSchema } from "../../../executor/index.ts";
-import { AnswersFile } from "../../../runtime/index.ts";
-import type { ConversationWriter } from "../../../storage/index.ts";
+import { lastTurn, type TurnEnd } from "../../../core/agent/index.ts";
+import { pendingOf, readTurnProgress } from "../../../record/conversation/index.ts";
+import { explainSchema } from "../../../reach/executor/index.ts";
+import { AnswersFile } from "../../../assemble/index.ts";
+import type { ConversationWriter } from "../../../stores/index.ts";
 import { findJson, isJsonObject, JpError, type JsonObject } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { usageError } from "../../exit-status.ts";

@@ -1,12 +1,12 @@
 /** Finds the model of a turn, and checks a model name that the user has typed. */
-import type { AssistantSettings } from "../../../config/index.ts";
+import type { AssistantSettings } from "../../../settings/config/index.ts";
 import {
   isLocalProvider,
   type Model,
   type ModelInfo,
   ProviderError,
   type Providers,
-} from "../../../provider/index.ts";
+} from "../../../reach/provider/index.ts";
 import { adviceOf, findClosest } from "../../../util/index.ts";
 
 type ModelName = AssistantSettings["model"];

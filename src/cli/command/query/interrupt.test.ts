@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { InterruptChoice, InterruptRequest } from "../../../agent/index.ts";
-import type { PartialConfig } from "../../../config/index.ts";
-import type { MenuRequest } from "../../../terminal/index.ts";
+import type { InterruptChoice, InterruptRequest } from "../../../core/agent/index.ts";
+import type { PartialConfig } from "../../../settings/config/index.ts";
+import type { MenuRequest } from "../../../surfaces/terminal/index.ts";
 import { FakeClock } from "../../../testing/index.ts";
 import { configuredMenu } from "./interrupt.ts";
 

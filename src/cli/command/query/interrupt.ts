@@ -1,9 +1,9 @@
 /** Handles Ctrl-C and other signals during a turn. For Ctrl-C, `interrupt` in the config chooses the action. */
-import type { InterruptChoice, InterruptRequest, Turn } from "../../../agent/index.ts";
-import type { PartialConfig } from "../../../config/index.ts";
-import { endOf, lastTurnOf } from "../../../conversation/index.ts";
-import type { Conversation } from "../../../storage/index.ts";
-import type { MenuRequest } from "../../../terminal/index.ts";
+import type { InterruptChoice, InterruptRequest, Turn } from "../../../core/agent/index.ts";
+import type { PartialConfig } from "../../../settings/config/index.ts";
+import { endOf, lastTurnOf } from "../../../record/conversation/index.ts";
+import type { Conversation } from "../../../stores/index.ts";
+import type { MenuRequest } from "../../../surfaces/terminal/index.ts";
 import type { Clock } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { editText } from "../../editor.ts";

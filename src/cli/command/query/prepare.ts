@@ -2,7 +2,7 @@
  * Prepares a turn: from what the user wants, the config and the workspace to everything that the turn runs with. Nothing
  * is recorded before the model and the message are known to be usable.
  */
-import type { TurnMessage } from "../../../agent/index.ts";
+import type { TurnMessage } from "../../../core/agent/index.ts";
 import {
   type AssistantSettings,
   mergeConfig,
@@ -10,10 +10,10 @@ import {
   type PartialConfig,
   resolveAssistant,
   type ToolDirective,
-} from "../../../config/index.ts";
-import type { Attachment } from "../../../conversation/index.ts";
-import type { McpServers } from "../../../mcp/index.ts";
-import type { Model, Providers } from "../../../provider/index.ts";
+} from "../../../settings/config/index.ts";
+import type { Attachment } from "../../../record/conversation/index.ts";
+import type { McpServers } from "../../../reach/mcp/index.ts";
+import type { Model, Providers } from "../../../reach/provider/index.ts";
 import {
   type AnswersFile,
   configuredChanges,
@@ -24,11 +24,11 @@ import {
   type SurroundingsSearch,
   switchServerTools,
   type Tools,
-} from "../../../runtime/index.ts";
-import type { Conversation, ConversationWriter } from "../../../storage/index.ts";
-import type { TurnKeyboard } from "../../../terminal/index.ts";
-import type { TrustedConfig } from "../../../trust/index.ts";
-import type { ChangeKeeper } from "../../../undo/index.ts";
+} from "../../../assemble/index.ts";
+import type { Conversation, ConversationWriter } from "../../../stores/index.ts";
+import type { TurnKeyboard } from "../../../surfaces/terminal/index.ts";
+import type { TrustedConfig } from "../../../settings/trust/index.ts";
+import type { ChangeKeeper } from "../../../reach/undo/index.ts";
 import { isJpError, type JsonObject, loadModule } from "../../../util/index.ts";
 import { attachToTurn, withUntrusted } from "../../attachments.ts";
 import type { CommandContext } from "../../context.ts";

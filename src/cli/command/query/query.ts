@@ -6,14 +6,14 @@ import type {
   Toolbox,
   Turn,
   TurnEnd,
-} from "../../../agent/index.ts";
-import type { PartialConfig } from "../../../config/index.ts";
-import { type ConversationEvent, findSchema } from "../../../conversation/index.ts";
-import { oneLine } from "../../../render/index.ts";
-import { createConfiguredTurn, loadTurnParts, openTools } from "../../../runtime/index.ts";
-import type { ConversationWriter } from "../../../storage/index.ts";
-import { wantsContent } from "../../../telemetry/index.ts";
-import type { TerminalPrompter } from "../../../terminal/index.ts";
+} from "../../../core/agent/index.ts";
+import type { PartialConfig } from "../../../settings/config/index.ts";
+import { type ConversationEvent, findSchema } from "../../../record/conversation/index.ts";
+import { oneLine } from "../../../surfaces/render/index.ts";
+import { createConfiguredTurn, loadTurnParts, openTools } from "../../../assemble/index.ts";
+import type { ConversationWriter } from "../../../stores/index.ts";
+import { wantsContent } from "../../../surfaces/telemetry/index.ts";
+import type { TerminalPrompter } from "../../../surfaces/terminal/index.ts";
 import { JpError, loadModule } from "../../../util/index.ts";
 import type { CompactFlag } from "../../compact-rules.ts";
 import { withUntrusted } from "../../attachments.ts";

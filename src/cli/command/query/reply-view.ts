@@ -1,7 +1,7 @@
 /** Streams the reply: text to standard output, reasoning to standard error. */
-import type { TurnUpdate } from "../../../agent/index.ts";
-import { loadMarkdownStream, type MarkdownStream, neutralize } from "../../../render/index.ts";
-import type { Output } from "../../../terminal/index.ts";
+import type { TurnUpdate } from "../../../core/agent/index.ts";
+import { loadMarkdownStream, type MarkdownStream, neutralize } from "../../../surfaces/render/index.ts";
+import type { Output } from "../../../surfaces/terminal/index.ts";
 import { ReasoningLines } from "./reasoning-lines.ts";
 
 export interface ReplyViewOptions {

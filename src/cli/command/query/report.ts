@@ -1,5 +1,5 @@
 /** Reports how a turn of `jp query` has ended, and picks the exit status. */
-import type { DetachedDenial, TurnEnd } from "../../../agent/index.ts";
+import type { DetachedDenial, TurnEnd } from "../../../core/agent/index.ts";
 import { assertNever } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import { DENIED, ExitStatus, INTERRUPTED, WAITING } from "../../exit-status.ts";

@@ -5,10 +5,10 @@ import {
   type ProviderEvent,
   type RecordedFile,
   renderDocument,
-} from "../../../conversation/index.ts";
-import type { Model, ModelEvent, ModelRequest } from "../../../provider/index.ts";
-import { jsonLine, neutralize } from "../../../render/index.ts";
-import { createTurn } from "../../../runtime/index.ts";
+} from "../../../record/conversation/index.ts";
+import type { Model, ModelEvent, ModelRequest } from "../../../reach/provider/index.ts";
+import { jsonLine, neutralize } from "../../../surfaces/render/index.ts";
+import { createTurn } from "../../../assemble/index.ts";
 import { assertNever } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { usageError } from "../../exit-status.ts";

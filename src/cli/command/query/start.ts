@@ -1,6 +1,6 @@
 /** How a turn of `jp query` starts: new, replacing the last one, or continuing one that another process left incomplete. */
-import { closeTurn, type TurnMessage } from "../../../agent/index.ts";
-import type { PartialConfig } from "../../../config/index.ts";
+import { closeTurn, type TurnMessage } from "../../../core/agent/index.ts";
+import type { PartialConfig } from "../../../settings/config/index.ts";
 import {
   type CallProgress,
   type ChatRequest,
@@ -18,7 +18,7 @@ import {
   readTurnProgress,
   type TurnProgress,
   turnsOf,
-} from "../../../conversation/index.ts";
+} from "../../../record/conversation/index.ts";
 import {
   describeCalls,
   describeIncomplete,
@@ -30,10 +30,10 @@ import {
   truncate,
   wrapCommand,
   wrapProse,
-} from "../../../render/index.ts";
-import type { Conversation, ConversationWriter } from "../../../storage/index.ts";
-import type { TerminalPrompter } from "../../../terminal/index.ts";
-import { booleanQuestion } from "../../../tool/index.ts";
+} from "../../../surfaces/render/index.ts";
+import type { Conversation, ConversationWriter } from "../../../stores/index.ts";
+import type { TerminalPrompter } from "../../../surfaces/terminal/index.ts";
+import { booleanQuestion } from "../../../record/tool/index.ts";
 import { JpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { directoryOf, whyNotHere } from "../../directory.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/conformance/manifest.ts";
 import { counters } from "../../../../test/security/threats.ts";
-import type { TurnUpdate } from "../../../agent/index.ts";
-import { parseConfigOrThrow, resolveTools } from "../../../config/index.ts";
+import type { TurnUpdate } from "../../../core/agent/index.ts";
+import { parseConfigOrThrow, resolveTools } from "../../../settings/config/index.ts";
 import {
   answered,
   closed,
@@ -11,11 +11,11 @@ import {
   permissionRequest,
   toolCall,
   toolResult,
-} from "../../../conversation/events.fixture.ts";
-import type { ConversationEvent, Decider, InquiryId } from "../../../conversation/index.ts";
-import type { InquiryUpdate } from "../../../answer-model/index.ts";
-import { ProviderError } from "../../../provider/index.ts";
-import { plain } from "../../../render/index.ts";
+} from "../../../record/conversation/events.fixture.ts";
+import type { ConversationEvent, Decider, InquiryId } from "../../../record/conversation/index.ts";
+import type { InquiryUpdate } from "../../../core/answer-model/index.ts";
+import { ProviderError } from "../../../reach/provider/index.ts";
+import { plain } from "../../../surfaces/render/index.ts";
 import { FakeClock } from "../../../testing/index.ts";
 import type { JsonObject } from "../../../util/index.ts";
 import { TextView, type TextViewOptions } from "./text-view.ts";

@@ -1,5 +1,5 @@
 /** Shows a turn to a person: the reply, the calls, and a status line, in the order they happen. */
-import type { TurnEnd, TurnUpdate } from "../../../agent/index.ts";
+import type { TurnEnd, TurnUpdate } from "../../../core/agent/index.ts";
 import {
   addUsage,
   type CallProgress,
@@ -9,9 +9,9 @@ import {
   describeTurns,
   type InquiryId,
   type Usage,
-} from "../../../conversation/index.ts";
-import { describeUsage, oneLine } from "../../../render/index.ts";
-import type { Pace, StatusLine } from "../../../terminal/index.ts";
+} from "../../../record/conversation/index.ts";
+import { describeUsage, oneLine } from "../../../surfaces/render/index.ts";
+import type { Pace, StatusLine } from "../../../surfaces/terminal/index.ts";
 import { assertNever, type Clock, type Json } from "../../../util/index.ts";
 import { warn } from "../../context.ts";
 import { CallView, type CallViewOptions, percentRead } from "./call-view.ts";

@@ -2,7 +2,7 @@
  * The title of a new conversation: from its first message, or from a model that is asked while the turn runs, as
  * `conversation.title` says. A title is never worth an error or a wait.
  */
-import { type PartialConfig, resolveAssistant } from "../../../config/index.ts";
+import { type PartialConfig, resolveAssistant } from "../../../settings/config/index.ts";
 import {
   findRequest,
   intoParts,
@@ -11,10 +11,10 @@ import {
   StreamEntry,
   timestampFromDate,
   type TokenUsage,
-} from "../../../conversation/index.ts";
-import { collectReply, type Providers } from "../../../provider/index.ts";
-import { firstLine, truncate } from "../../../render/index.ts";
-import type { ConversationWriter } from "../../../storage/index.ts";
+} from "../../../record/conversation/index.ts";
+import { collectReply, type Providers } from "../../../reach/provider/index.ts";
+import { firstLine, truncate } from "../../../surfaces/render/index.ts";
+import type { ConversationWriter } from "../../../stores/index.ts";
 import {
   type Clock,
   findJson,

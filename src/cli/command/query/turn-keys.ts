@@ -1,7 +1,7 @@
 /** The keyboard during a turn: that of a session, or one of its own where the turn is shown on a terminal. */
-import type { Turn } from "../../../agent/index.ts";
-import type { PartialConfig } from "../../../config/index.ts";
-import { openKeyboard, type TurnKeyboard } from "../../../terminal/index.ts";
+import type { Turn } from "../../../core/agent/index.ts";
+import type { PartialConfig } from "../../../settings/config/index.ts";
+import { openKeyboard, type TurnKeyboard } from "../../../surfaces/terminal/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { wantsPlainText } from "../../host.ts";
 import type { TurnRequest } from "./prepare.ts";

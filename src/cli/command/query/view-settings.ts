@@ -1,13 +1,13 @@
 /** How a running turn is shown: what the flags and `style` in the config say. */
-import type { AssistantSettings, PartialConfig } from "../../../config/index.ts";
-import type { Model } from "../../../provider/index.ts";
-import type { Tools } from "../../../runtime/index.ts";
+import type { AssistantSettings, PartialConfig } from "../../../settings/config/index.ts";
+import type { Model } from "../../../reach/provider/index.ts";
+import type { Tools } from "../../../assemble/index.ts";
 import {
   createStatusLine,
   type ShownMode,
   showsHyperlinks,
   type TurnKeyboard,
-} from "../../../terminal/index.ts";
+} from "../../../surfaces/terminal/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { wantsPlainText } from "../../host.ts";
 import type { ReasoningDisplay } from "./reply-view.ts";

@@ -6,14 +6,14 @@ import type {
   Prompter,
   RequestBase,
   TurnEnd,
-} from "../../../agent/index.ts";
+} from "../../../core/agent/index.ts";
 import {
   type CallProgress,
   eventToPlainJson,
   type InquiryId,
-} from "../../../conversation/index.ts";
-import { jsonLine } from "../../../render/index.ts";
-import type { MenuRequest, Output } from "../../../terminal/index.ts";
+} from "../../../record/conversation/index.ts";
+import { jsonLine } from "../../../surfaces/render/index.ts";
+import type { MenuRequest, Output } from "../../../surfaces/terminal/index.ts";
 
 export interface TurnView extends Observer {
   /** Loads what shows replies. Otherwise the first one waits for it. Throws `module_not_loaded`. */

@@ -1,7 +1,7 @@
 /** `jp serve people key`: the keys with which people sign what has to be signed. */
 import path from "node:path";
-import { resolveNotify } from "../../../config/index.ts";
-import { announceOnce } from "../../../notify/index.ts";
+import { resolveNotify } from "../../../settings/config/index.ts";
+import { announceOnce } from "../../../surfaces/notify/index.ts";
 import {
   fingerprintOf,
   isKeyChange,
@@ -9,9 +9,9 @@ import {
   makeKeyFile,
   type PeopleLogEntry,
   readKeyFile,
-} from "../../../people/index.ts";
-import { jsonLine, oneLine, shellWord } from "../../../render/index.ts";
-import { userDataFolder } from "../../../storage/index.ts";
+} from "../../../settings/people/index.ts";
+import { jsonLine, oneLine, shellWord } from "../../../surfaces/render/index.ts";
+import { userDataFolder } from "../../../stores/index.ts";
 import { JpError } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";

@@ -1,5 +1,5 @@
 /** `jp serve people`: who may use the desk, and who has which roles. */
-import { findSeconds, type PartialConfig } from "../../../config/index.ts";
+import { findSeconds, type PartialConfig } from "../../../settings/config/index.ts";
 import {
   confirmationOf,
   DEFAULT_RIGHTS,
@@ -9,8 +9,8 @@ import {
   type PersonSettings,
   type Right,
   RIGHTS,
-} from "../../../people/index.ts";
-import { jsonLine, oneLine, shellWord } from "../../../render/index.ts";
+} from "../../../settings/people/index.ts";
+import { jsonLine, oneLine, shellWord } from "../../../surfaces/render/index.ts";
 import { JpError } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";

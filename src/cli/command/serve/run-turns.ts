@@ -1,7 +1,7 @@
 /** `jp serve --run`: continues turns in processes of their own, one at a time for each conversation. */
-import type { ConversationRef, ResumeResult } from "../../../desk/index.ts";
-import { type ProcessEnd, runProcess } from "../../../process/index.ts";
-import { oneLine, shellWord } from "../../../render/index.ts";
+import type { ConversationRef, ResumeResult } from "../../../surfaces/desk/index.ts";
+import { type ProcessEnd, runProcess } from "../../../reach/process/index.ts";
+import { oneLine, shellWord } from "../../../surfaces/render/index.ts";
 import { messageOf } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import { DENIED, WAITING } from "../../exit-status.ts";

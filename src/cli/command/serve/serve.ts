@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { createSecureContext } from "node:tls";
-import { type NotifySettings, resolveNotify } from "../../../config/index.ts";
+import { type NotifySettings, resolveNotify } from "../../../settings/config/index.ts";
 import {
   createDesk,
   type Desk,
@@ -20,12 +20,12 @@ import {
   type ResumeTurn,
   serveDesk,
   type Sessions,
-} from "../../../desk/index.ts";
-import { createNotifier, type NotifierOptions } from "../../../notify/index.ts";
-import type { PeopleLogEntry } from "../../../people/index.ts";
-import { jsonLine, oneLine } from "../../../render/index.ts";
-import { loadRecordingParts } from "../../../runtime/index.ts";
-import { makeFolder, userDataFolder } from "../../../storage/index.ts";
+} from "../../../surfaces/desk/index.ts";
+import { createNotifier, type NotifierOptions } from "../../../surfaces/notify/index.ts";
+import type { PeopleLogEntry } from "../../../settings/people/index.ts";
+import { jsonLine, oneLine } from "../../../surfaces/render/index.ts";
+import { loadRecordingParts } from "../../../assemble/index.ts";
+import { makeFolder, userDataFolder } from "../../../stores/index.ts";
 import { abortable, isLoopback, JpError, loadModule, messageOf } from "../../../util/index.ts";
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";

@@ -4,14 +4,14 @@ import {
   foldLayers,
   MODE_NAMES,
   resolveAssistant,
-} from "../../../config/index.ts";
-import type { InquiryId } from "../../../conversation/index.ts";
-import { oneLine, wrapProse } from "../../../render/index.ts";
-import { isLocalProvider } from "../../../provider/index.ts";
-import { openProviders } from "../../../runtime/index.ts";
-import type { Candidate } from "../../../terminal/index.ts";
-import { booleanQuestion } from "../../../tool/index.ts";
-import { trustQuestion } from "../../../trust/index.ts";
+} from "../../../settings/config/index.ts";
+import type { InquiryId } from "../../../record/conversation/index.ts";
+import { oneLine, wrapProse } from "../../../surfaces/render/index.ts";
+import { isLocalProvider } from "../../../reach/provider/index.ts";
+import { openProviders } from "../../../assemble/index.ts";
+import type { Candidate } from "../../../surfaces/terminal/index.ts";
+import { booleanQuestion } from "../../../record/tool/index.ts";
+import { trustQuestion } from "../../../settings/trust/index.ts";
 import { adviceOf, findClosest, loadModule, messageOf } from "../../../util/index.ts";
 import { nameAttachments } from "../../attachments.ts";
 import { resolveTarget } from "../../conversations.ts";

@@ -1,7 +1,7 @@
 /** Completes the word at the cursor of a session's prompt: commands and their values, and files. */
 import { type Dirent, readdirSync } from "node:fs";
 import path from "node:path";
-import type { Candidate, Completion, TextBuffer } from "../../../terminal/index.ts";
+import type { Candidate, Completion, TextBuffer } from "../../../surfaces/terminal/index.ts";
 
 export interface CompletedCommand {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** What is above the prompt when a session goes to another conversation: its last turns, up to a screen, and its title. */
-import type { ConversationId, RecordedTurn } from "../../../conversation/index.ts";
-import { renderTurn, textWidth, wrapProse } from "../../../render/index.ts";
-import type { WorkspaceSummary } from "../../../storage/index.ts";
+import type { ConversationId, RecordedTurn } from "../../../record/conversation/index.ts";
+import { renderTurn, textWidth, wrapProse } from "../../../surfaces/render/index.ts";
+import type { WorkspaceSummary } from "../../../stores/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { selectTurns } from "../conversation/print.ts";
 import { describeCurrent } from "./picker.ts";

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { diskFolder } from "../../../storage/temporary-workspace.fixture.ts";
+import { diskFolder } from "../../../stores/temporary-workspace.fixture.ts";
 import { FakeClock } from "../../../testing/index.ts";
 import { FileSearch, matchFiles } from "./file-search.ts";
 

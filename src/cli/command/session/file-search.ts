@@ -3,7 +3,7 @@
  * that typing never waits for a disk.
  */
 import path from "node:path";
-import { namesSecretFile } from "../../../config/index.ts";
+import { namesSecretFile } from "../../../settings/config/index.ts";
 import { type Clock, loadModule } from "../../../util/index.ts";
 
 export interface FileSearchOptions {
@@ -58,7 +58,7 @@ export class FileSearch {
     const { root, folder, clock, signal, onListed } = this.#options;
     const files: string[] = [];
     try {
-      const { resolvePath, walkFiles } = await loadModule(() => import("../../../files/index.ts"));
+      const { resolvePath, walkFiles } = await loadModule(() => import("../../../reach/files/index.ts"));
       const start = await resolvePath(root, ".");
       for await (const { path: found } of walkFiles(start, { signal, onUnreadable: () => {} })) {
         const relative = path.relative(folder, path.join(root, found)).split(path.sep).join("/");

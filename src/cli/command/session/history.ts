@@ -6,7 +6,7 @@ import {
   type UserEnvironment,
   userDataFolder,
   writeDurably,
-} from "../../../storage/index.ts";
+} from "../../../stores/index.ts";
 import { findJson } from "../../../util/index.ts";
 
 const MAX_ENTRIES = 1000;

@@ -1,11 +1,11 @@
 /** The loop of a session: reads a message or a command, runs it, and returns to the prompt. */
-import { type PartialConfig, resolveTools, type ToolDirective } from "../../../config/index.ts";
-import type { ConversationId } from "../../../conversation/index.ts";
-import type { McpServers } from "../../../mcp/index.ts";
-import { ProviderError } from "../../../provider/index.ts";
-import { neutralize, wrapProse } from "../../../render/index.ts";
-import { openConfiguredServers } from "../../../runtime/index.ts";
-import type { WorkspaceSummary } from "../../../storage/index.ts";
+import { type PartialConfig, resolveTools, type ToolDirective } from "../../../settings/config/index.ts";
+import type { ConversationId } from "../../../record/conversation/index.ts";
+import type { McpServers } from "../../../reach/mcp/index.ts";
+import { ProviderError } from "../../../reach/provider/index.ts";
+import { neutralize, wrapProse } from "../../../surfaces/render/index.ts";
+import { openConfiguredServers } from "../../../assemble/index.ts";
+import type { WorkspaceSummary } from "../../../stores/index.ts";
 import {
   type Completion,
   type EnteredMessage,
@@ -17,7 +17,7 @@ import {
   type TerminalPrompter,
   type TextBuffer,
   type TurnKeyboard,
-} from "../../../terminal/index.ts";
+} from "../../../surfaces/terminal/index.ts";
 import { isJpError, loadModule } from "../../../util/index.ts";
 import { type CommandContext, createContext, warn } from "../../context.ts";
 import { type CustomCommands, loadCustomCommands } from "../../custom-commands.ts";

@@ -4,9 +4,9 @@ import {
   type PartialConfig,
   type Prices,
   resolveAssistant,
-} from "../../../config/index.ts";
-import { oneLine } from "../../../render/index.ts";
-import { createStatusLine } from "../../../terminal/index.ts";
+} from "../../../settings/config/index.ts";
+import { oneLine } from "../../../surfaces/render/index.ts";
+import { createStatusLine } from "../../../surfaces/terminal/index.ts";
 import { messageOf } from "../../../util/index.ts";
 import { warn } from "../../context.ts";
 import { trustedConfig } from "../../trust.ts";

@@ -1,8 +1,8 @@
 /** A session, as its commands see and change it. */
-import type { Mode, ToolDirective } from "../../../config/index.ts";
-import type { ConversationId } from "../../../conversation/index.ts";
-import type { WorkspaceSummary } from "../../../storage/index.ts";
-import type { TerminalPrompter } from "../../../terminal/index.ts";
+import type { Mode, ToolDirective } from "../../../settings/config/index.ts";
+import type { ConversationId } from "../../../record/conversation/index.ts";
+import type { WorkspaceSummary } from "../../../stores/index.ts";
+import type { TerminalPrompter } from "../../../surfaces/terminal/index.ts";
 import type { CommandContext, GlobalOptions } from "../../context.ts";
 import type { CustomCommands } from "../../custom-commands.ts";
 import type { ConfigFlags } from "../../load-config.ts";

@@ -5,10 +5,10 @@ import {
   type ConversationId,
   eventsOf,
   timestampToMilliseconds,
-} from "../../../conversation/index.ts";
-import { describeState, oneLine, relativeTime, truncate } from "../../../render/index.ts";
-import type { WorkspaceSummary } from "../../../storage/index.ts";
-import type { TerminalPrompter } from "../../../terminal/index.ts";
+} from "../../../record/conversation/index.ts";
+import { describeState, oneLine, relativeTime, truncate } from "../../../surfaces/render/index.ts";
+import type { WorkspaceSummary } from "../../../stores/index.ts";
+import type { TerminalPrompter } from "../../../surfaces/terminal/index.ts";
 import { isJpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { lastActivity } from "../../conversations.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Mode } from "../../../config/index.ts";
+import type { Mode } from "../../../settings/config/index.ts";
 import { SessionMode } from "./session-mode.ts";
 
 interface Place {

@@ -1,6 +1,6 @@
 /** What runs without asking in a session: as configured, or as the person has chosen with `--mode`, `/allow` or Shift-Tab. */
-import type { Mode, PartialConfig } from "../../../config/index.ts";
-import type { ShownMode } from "../../../terminal/index.ts";
+import type { Mode, PartialConfig } from "../../../settings/config/index.ts";
+import type { ShownMode } from "../../../surfaces/terminal/index.ts";
 
 /** What each lets run. */
 export const MODES: Readonly<Record<Mode, string>> = {

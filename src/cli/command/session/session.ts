@@ -2,13 +2,13 @@
  * `jp` alone on a terminal: an interactive session. The prompt comes first, and everything else is loaded while
  * the user types.
  */
-import type { ConversationId } from "../../../conversation/index.ts";
+import type { ConversationId } from "../../../record/conversation/index.ts";
 import {
   keepTerminal,
   type KeptTerminal,
   type OpenMessage,
   TerminalPrompter,
-} from "../../../terminal/index.ts";
+} from "../../../surfaces/terminal/index.ts";
 import { loadModule } from "../../../util/index.ts";
 import { type Host, wantsPlainText } from "../../host.ts";
 import type { SessionInput } from "./loop.ts";

@@ -1,6 +1,6 @@
 /** `jp store`: the tables of a store in a database, and copies between stores. */
 import { ensureMachineKey } from "../../../proof/index.ts";
-import { jsonLine, oneLine } from "../../../render/index.ts";
+import { jsonLine, oneLine } from "../../../surfaces/render/index.ts";
 import {
   type CopiedStore,
   copyStore,
@@ -12,8 +12,8 @@ import {
   type RoleKind,
   rolesScript,
   setLimits,
-} from "../../../storage/index.ts";
-import { createStatusLine } from "../../../terminal/index.ts";
+} from "../../../stores/index.ts";
+import { createStatusLine } from "../../../surfaces/terminal/index.ts";
 import { JpError } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";

@@ -1,12 +1,12 @@
 /** `jp tool check`: what config, rules and the mode would decide about a call. Runs nothing. */
-import type { Rule } from "../../../config/index.ts";
-import { whomOfTarget } from "../../../agent/index.ts";
-import { describeWhom } from "../../../conversation/index.ts";
-import { checkArguments } from "../../../executor/index.ts";
-import { assertRules, type CallOfTool, matchRules, type Verdict } from "../../../policy/index.ts";
-import { jsonLine, oneLine } from "../../../render/index.ts";
-import { findTool, openTools, type Tools } from "../../../runtime/index.ts";
-import { assertTrusted } from "../../../trust/index.ts";
+import type { Rule } from "../../../settings/config/index.ts";
+import { whomOfTarget } from "../../../core/agent/index.ts";
+import { describeWhom } from "../../../record/conversation/index.ts";
+import { checkArguments } from "../../../reach/executor/index.ts";
+import { assertRules, type CallOfTool, matchRules, type Verdict } from "../../../core/policy/index.ts";
+import { jsonLine, oneLine } from "../../../surfaces/render/index.ts";
+import { findTool, openTools, type Tools } from "../../../assemble/index.ts";
+import { assertTrusted } from "../../../settings/trust/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { type ConfigFlags, machineOf } from "../../load-config.ts";

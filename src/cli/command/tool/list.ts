@@ -5,8 +5,8 @@ import {
   resolveTools,
   type ToolSettings,
   type ToolSource,
-} from "../../../config/index.ts";
-import type { ToolDescription } from "../../../executor/index.ts";
+} from "../../../settings/config/index.ts";
+import type { ToolDescription } from "../../../reach/executor/index.ts";
 import {
   type Cell,
   firstLine,
@@ -14,12 +14,12 @@ import {
   neutralize,
   oneLine,
   renderTable,
-} from "../../../render/index.ts";
-import { findTool, openTools } from "../../../runtime/index.ts";
-import type { Output } from "../../../terminal/index.ts";
+} from "../../../surfaces/render/index.ts";
+import { findTool, openTools } from "../../../assemble/index.ts";
+import type { Output } from "../../../surfaces/terminal/index.ts";
 import type { Call } from "../../define.ts";
 import { type ConfigFlags, effectiveConfig, machineOf } from "../../load-config.ts";
-import { assertTrusted } from "../../../trust/index.ts";
+import { assertTrusted } from "../../../settings/trust/index.ts";
 import { trustedConfig, warnWithheld } from "../../trust.ts";
 
 export interface ListToolsFlags extends ConfigFlags {

@@ -5,8 +5,8 @@ import {
   streamOf,
   toolCall,
   toolResult,
-} from "../../../conversation/events.fixture.ts";
-import { settingsOf } from "../../../agent/tool-turn.fixture.ts";
+} from "../../../record/conversation/events.fixture.ts";
+import { settingsOf } from "../../../core/agent/tool-turn.fixture.ts";
 import { explainNoAnswer } from "./run.ts";
 
 const SETTINGS = settingsOf("x", { source: "local", command: "x" });

@@ -1,6 +1,6 @@
 /** `jp tool run`: calls a tool without a model. Its questions are routed as they are in a turn. */
-import { createJournal, TurnState } from "../../../agent/index.ts";
-import { resolveLimits, type ToolSettings } from "../../../config/index.ts";
+import { createJournal, TurnState } from "../../../core/agent/index.ts";
+import { resolveLimits, type ToolSettings } from "../../../settings/config/index.ts";
 import {
   cancellationTag,
   type ConversationEvent,
@@ -11,12 +11,12 @@ import {
   type InquiryResponse,
   isForSome,
   type ToolCallRequest,
-} from "../../../conversation/index.ts";
-import { checkArguments, type RunnableTool } from "../../../executor/index.ts";
-import { neutralize, oneLine } from "../../../render/index.ts";
-import { findTool, openTools, runToolCall } from "../../../runtime/index.ts";
-import { MemoryConversationStore } from "../../../storage/index.ts";
-import { explainMisfit, withoutOther } from "../../../tool/index.ts";
+} from "../../../record/conversation/index.ts";
+import { checkArguments, type RunnableTool } from "../../../reach/executor/index.ts";
+import { neutralize, oneLine } from "../../../surfaces/render/index.ts";
+import { findTool, openTools, runToolCall } from "../../../assemble/index.ts";
+import { MemoryConversationStore } from "../../../stores/index.ts";
+import { explainMisfit, withoutOther } from "../../../record/tool/index.ts";
 import {
   JpError,
   findJson,
@@ -31,7 +31,7 @@ import { directoryOf } from "../../directory.ts";
 import { DENIED, ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import { type ConfigFlags, machineOf } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags, noTerminal } from "../../prompter.ts";
-import { assertTrusted } from "../../../trust/index.ts";
+import { assertTrusted } from "../../../settings/trust/index.ts";
 import { trustedConfig, warnWithheld } from "../../trust.ts";
 
 export interface RunToolFlags extends ConfigFlags, ArgumentFlags, InteractionFlags {}

@@ -1,5 +1,5 @@
 /** What a worker has done, and what there is to do, in the format of Prometheus. */
-import type { RunningWork, WorkLoad } from "../../../storage/index.ts";
+import type { RunningWork, WorkLoad } from "../../../stores/index.ts";
 import { settlesWithin } from "../../../util/index.ts";
 
 /** Whoever asks does not wait for as long as the worker does. */

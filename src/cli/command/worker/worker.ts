@@ -1,12 +1,12 @@
 /** `jp worker`: runs turns of a database until it is stopped. */
 import { setFlagsFromString } from "node:v8";
-import type { TurnEnd } from "../../../agent/index.ts";
-import { resolveTools } from "../../../config/index.ts";
-import type { ConversationId } from "../../../conversation/index.ts";
-import { oneLine } from "../../../render/index.ts";
-import { type LeftEnd, takeTurns } from "../../../runtime/index.ts";
-import type { ConversationWriter } from "../../../storage/index.ts";
-import { createOutput, type OutputStream } from "../../../terminal/index.ts";
+import type { TurnEnd } from "../../../core/agent/index.ts";
+import { resolveTools } from "../../../settings/config/index.ts";
+import type { ConversationId } from "../../../record/conversation/index.ts";
+import { oneLine } from "../../../surfaces/render/index.ts";
+import { type LeftEnd, takeTurns } from "../../../assemble/index.ts";
+import type { ConversationWriter } from "../../../stores/index.ts";
+import { createOutput, type OutputStream } from "../../../surfaces/terminal/index.ts";
 import { isJpError, loadModule, monotonicMs } from "../../../util/index.ts";
 import { type CommandContext, untilSignal } from "../../context.ts";
 import type { Call } from "../../define.ts";

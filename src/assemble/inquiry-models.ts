@@ -1,0 +1,87 @@
+/** The models that answer tools' questions in a turn. */
+import type { Assistant } from "../core/agent/index.ts";
+import {
+  type AssistantSettings,
+  type PartialConfig,
+  resolveInquiryAssistant,
+} from "../settings/config/index.ts";
+import type { InquiryBackendOptions } from "../core/answer-model/index.ts";
+import type { Model, Providers } from "../reach/provider/index.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/** The model for each question, by what the question's `target` says. */
+export type InquiryModels = Pick<
+  InquiryBackendOptions,
+  "assistant" | "model" | "schemaMode" | "maxParallel"
+>;
+
+/** `conversation.inquiry`, for the turns of the command. */
+export function configuredInquiryModels(
+  config: PartialConfig,
+  providers: Providers,
+): InquiryModels {
+  const { schema = "stable", max_parallel } = config.conversation?.inquiry ?? {};
+  return {
+    assistant: (target) => resolveInquiryAssistant(config, target),
+    model: ({ model: { provider, name } }) => providers.model(provider, name),
+    schemaMode: schema,
+    ...(max_parallel !== undefined && { maxParallel: max_parallel }),
+  };
+}
+
+interface InquiryModelOptions {
+  readonly inquiryModels?: InquiryModels;
+  readonly surroundings?: Surroundings;
+}
+
+/** The models that answer questions: the program's own choice, or `model`. They are told the same about where they are. */
+export function inquiryModelsOf(
+  { inquiryModels, surroundings }: InquiryModelOptions,
+  model: Model,
+  assistant: Assistant,
+): InquiryModels {
+  if (inquiryModels === undefined) return oneModel(model, assistant);
+  return {
+    ...inquiryModels,
+    assistant: (target) => withSurroundings(inquiryModels.assistant(target), surroundings),
+  };
+}
+
+/** The same model for every question. */
+function oneModel(model: Model, assistant: Assistant): InquiryModels {
+  const { systemPrompt, sections, surroundings, parameters, toolChoice, request, cache } =
+    assistant;
+  const [provider = "", ...name] = model.id.split("/");
+  const { reasoning, ...others } = parameters;
+  const settings: AssistantSettings = {
+    name: "assistant",
+    model: { provider, name: name.join("/") },
+    parameters: {
+      ...others,
+      ...(reasoning !== undefined && {
+        reasoning: reasoning.type === "auto" ? { isHidden: false, ...reasoning } : reasoning,
+      }),
+    },
+    ...(systemPrompt !== undefined && { systemPrompt }),
+    sections,
+    ...(surroundings !== undefined && { surroundings }),
+    toolChoice,
+    request,
+    cache,
+  };
+  return { assistant: () => settings, model: async () => model, schemaMode: "stable" };
+}
+
+/** The same assistant, told where it is. */
+export function withSurroundings<Of extends Pick<AssistantSettings, "sections" | "surroundings">>(
+  assistant: Of,
+  surroundings: Surroundings | undefined,
+): Of {
+  if (surroundings === undefined) return assistant;
+  const { sections, text } = surroundings;
+  return {
+    ...assistant,
+    sections: [...assistant.sections, ...sections],
+    ...(text !== undefined && { surroundings: text }),
+  };
+}

@@ -1,0 +1,109 @@
+/** Loads the parts of jp that are needed after a wait for the model, a person or a tool, before it. */
+import { loadCalls, loadForms } from "../core/agent/index.ts";
+import { preloadInquiries } from "../core/answer-model/index.ts";
+import {
+  type AssistantSettings,
+  mergeConfig,
+  type PartialConfig,
+  resolveAssistant,
+  resolveCompaction,
+  resolveInquiryAssistant,
+  resolveTools,
+} from "../settings/config/index.ts";
+import {
+  hasTemplate,
+  loadShellRun,
+  preloadDiff,
+  preloadTemplates,
+  preloadValidator,
+  preloadWeb,
+} from "../reach/executor/index.ts";
+import { preloadPolicy } from "../core/policy/index.ts";
+import type { Providers } from "../reach/provider/index.ts";
+import { assertCanLock, preloadSecrets } from "../stores/index.ts";
+import { loadUndo } from "./changes.ts";
+import { createShippedTools } from "./shipped-tools.ts";
+import { loadImports } from "../util/index.ts";
+
+/**
+ * For a turn. To be called once a request has left, so that the start is not slower for it. An upgrade may replace jp's files
+ * while a turn waits; what is loaded by then still works. Never throws: whatever needs a part that is missing says so.
+ */
+export async function loadTurnParts(config: PartialConfig, providers: Providers): Promise<void> {
+  const written = JSON.stringify(config.conversation?.tools ?? {});
+  const isTemplated = hasTemplate(written);
+  const runsCommands = hasTool(config, "shell_run");
+  await Promise.allSettled([
+    ...modelsOf(config).map(({ provider, name }) => providers.warmUp(provider, name)),
+    loadCalls(),
+    loadForms(),
+    preloadInquiries(),
+    preloadValidator(),
+    preloadDiff(),
+    ...(hasFileTools(config) ? [loadUndo()] : []),
+    loadRecordingParts(),
+    ...(isTemplated ? [preloadTemplates()] : []),
+    ...(hasTool(config, "web_fetch") ? [preloadWeb()] : []),
+    ...(runsCommands ? [loadShellRun()] : []),
+    preloadPolicy({ runsCommands, hasPatterns: /"(?:pattern|glob)":/.test(written) }),
+  ]);
+}
+
+function hasTool(config: PartialConfig, wanted: string): boolean {
+  return [...resolveTools(config).values()].some(
+    ({ name, source, isEnabled }) =>
+      isEnabled && source.type === "builtin" && (source.tool ?? name) === wanted,
+  );
+}
+
+/** Those that change files, whose contents are kept first. */
+function hasFileTools(config: PartialConfig): boolean {
+  const changing = createShippedTools({ root: "", describe: async () => undefined })
+    .filter(({ effect }) => effect !== undefined)
+    .map(({ tool }) => tool.name);
+  const tools = resolveTools(config);
+  return changing.some((name) => tools.get(name)?.isEnabled === true);
+}
+
+/** For whoever records an answer after a wait. Never throws. */
+export async function loadRecordingParts(): Promise<void> {
+  loadImports();
+  await Promise.allSettled([loadLocks(), preloadSecrets()]);
+}
+
+async function loadLocks(): Promise<void> {
+  assertCanLock();
+}
+
+type ModelSettings = AssistantSettings["model"];
+
+/** One model of each provider that a turn may ask: for replies, for answers to questions, for summaries. */
+function modelsOf(config: PartialConfig): readonly ModelSettings[] {
+  const questions = [...resolveTools(config).values()].flatMap((tool) => [
+    ...tool.questions.values(),
+  ]);
+  const targets = questions.flatMap(({ target }) => {
+    if (target.type === "assistant") return [target];
+    const { lastly } = target;
+    return lastly === undefined ? [] : [{ type: "assistant" as const, assistant: lastly }];
+  });
+  const { isAutomatic, rule } = resolveCompaction(config);
+  const summarizer = isAutomatic ? rule.summary?.model : undefined;
+  const models = [
+    () => resolveAssistant(config),
+    ...targets.map((target) => () => resolveInquiryAssistant(config, target)),
+    ...(summarizer === undefined
+      ? []
+      : [() => resolveAssistant(mergeConfig(config, { assistant: { model: summarizer } }))]),
+  ].flatMap(findModel);
+  return [...new Map(models.map((model) => [model.provider, model])).values()];
+}
+
+/** Nothing for settings that do not resolve: whoever asks the model says so. */
+function findModel(resolve: () => AssistantSettings): readonly ModelSettings[] {
+  try {
+    return [resolve().model];
+  } catch {
+    return [];
+  }
+}

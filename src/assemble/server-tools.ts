@@ -1,0 +1,144 @@
+/** The tools that MCP servers offer, for turns that take all of them. */
+import {
+  applyDirectives,
+  mergeConfig,
+  offeringServers,
+  type PartialConfig,
+  type PartialToolConfig,
+  resolveTools,
+  type ToolDirective,
+  type ToolSettings,
+} from "../settings/config/index.ts";
+import type { McpServers } from "../reach/mcp/index.ts";
+import { JpError } from "../util/index.ts";
+
+/** A tool as it is offered: its name, where it comes from, and its config without the program's. */
+export interface OfferedTool {
+  readonly name: string;
+  readonly owner: string;
+  readonly config: PartialToolConfig;
+  /** The server of the tool. */
+  readonly server?: string;
+}
+
+interface ListedServers {
+  readonly servers: McpServers;
+  /** Whether a turn fails without it; none if absent. */
+  readonly isRequired?: (name: string) => boolean;
+  readonly names: readonly string[];
+  readonly onWarning: (message: string) => void;
+}
+
+interface OfferedTools {
+  readonly offered: readonly OfferedTool[];
+  /** Why a server is unavailable that a turn does without. */
+  readonly absent: readonly Error[];
+}
+
+/** All at once. Throws why a required server is unavailable. */
+export async function listServers(
+  { servers, isRequired = () => false, names, onWarning }: ListedServers,
+  signal: AbortSignal,
+): Promise<OfferedTools> {
+  servers.allowRestart();
+  const reached = await Promise.all(
+    names.map(async (name) => ({ name, ...(await servers.get(name, signal, isRequired(name))) })),
+  );
+  const absent: Error[] = [];
+  const offered = reached.flatMap((each): readonly OfferedTool[] => {
+    if (each.type === "absent") {
+      absent.push(each.warning);
+      onWarning(each.warning.message);
+      return [];
+    }
+    const { name: server, tools } = each;
+    const owner = `the MCP server "${server}"`;
+    return tools.map((tool) => {
+      const name = toToolName(each.server.toolPrefix + tool.name);
+      return { name, owner, server, config: { source: `mcp.${server}.${tool.name}` } };
+    });
+  });
+  return { offered, absent };
+}
+
+const MAX_NAME_LENGTH = 64;
+
+/** As all providers accept it. */
+function toToolName(name: string): string {
+  return name.replaceAll(/[^\w-]/g, "_").slice(0, MAX_NAME_LENGTH);
+}
+
+/** Throws `tool_name_clash`: one of two tools would get the calls of the other. The hint is for tools of two owners. */
+export function assertUniqueNames(
+  offered: readonly OfferedTool[],
+  hint: (first: OfferedTool, second: OfferedTool) => string,
+): void {
+  const byName = new Map<string, OfferedTool>();
+  for (const tool of offered) {
+    const { name, owner } = tool;
+    const other = byName.get(name);
+    if (other?.owner === owner) {
+      throw new JpError("tool_name_clash", `Two tools of ${owner} are named ${name}.`);
+    }
+    if (other !== undefined) {
+      const message = `Two tools are named ${name}: one of ${other.owner}, and one of ${owner}.`;
+      throw new JpError("tool_name_clash", message, { hint: hint(other, tool) });
+    }
+    byName.set(name, tool);
+  }
+}
+
+/**
+ * The configured tools, and those of servers that offer all of theirs. A configured tool keeps its name, and stands for
+ * the tool of the server that it names. Throws `tool_name_clash`.
+ */
+export function withServerTools(
+  config: PartialConfig,
+  offered: readonly OfferedTool[],
+): ReadonlyMap<string, ToolSettings> {
+  return resolveTools(addOffered(config, offered));
+}
+
+function addOffered(config: PartialConfig, offered: readonly OfferedTool[]): PartialConfig {
+  const { "*": _defaults, ...tools } = config.conversation?.tools ?? {};
+  const configured = new Set(Object.values(tools).map(({ source }) => source));
+  const added = offered.filter(
+    ({ name, config: { source } }) => tools[name] === undefined && !configured.has(source),
+  );
+  assertUniqueNames(added, ({ name, config: first }, { server, config: second }) => {
+    const sources = `"${first.source}" or "${second.source}"`;
+    return (
+      `Set providers.mcp.${server}.all_tools to a prefix, for example "${server}_". Or choose one: ` +
+      `set conversation.tools.${name}.source to ${sources}.`
+    );
+  });
+  const entries = added.map(({ name, config: own }): [string, PartialToolConfig] => [
+    name,
+    // Nothing else would tell the model the rest of a server's description.
+    { summary: "{{description}}", ...own },
+  ]);
+  return mergeConfig({ conversation: { tools: Object.fromEntries(entries) } }, config);
+}
+
+/**
+ * Applies `-t` and `-T` to the tools that servers offer, which only the servers know. Each tool that this switches on or
+ * off becomes part of the config. Throws `unknown_tool`, `tool_locked`, `tool_name_clash`, and why a server is unavailable.
+ */
+export async function switchServerTools(
+  config: PartialConfig,
+  { directives, servers }: { directives: readonly ToolDirective[]; servers: McpServers },
+): Promise<PartialConfig> {
+  const names = offeringServers(config);
+  if (directives.length === 0 || names.length === 0) return config;
+  const { signal } = new AbortController();
+  // The turn lists them again, and warns.
+  const quietly = { servers, names, onWarning: () => {} };
+  const { offered, absent } = await listServers(quietly, signal);
+  const before = addOffered(config, offered);
+  const after = applyDirectives(before, directives, absent.length > 0);
+  const known = resolveTools(before);
+  const changed = [...resolveTools(after).values()]
+    .filter(({ name, isEnabled }) => known.get(name)?.isEnabled !== isEnabled)
+    .map(({ name }) => [name, after.conversation?.tools?.[name] ?? {}] as const);
+  return mergeConfig(config, { conversation: { tools: Object.fromEntries(changed) } });
+}

@@ -1,0 +1,58 @@
+/** The tools that come with the program. */
+import type { PartialConfig } from "../settings/config/index.ts";
+import {
+  createAskUser,
+  createDescribeTools,
+  createFileTools,
+  createShellRunTool,
+  createTellUser,
+  createWebFetchTool,
+  declaredIds,
+  type FindDescription,
+  type ShellPlace,
+  type ShippedTool,
+} from "../reach/executor/index.ts";
+import type { ChangeKeeper } from "../reach/undo/index.ts";
+
+export interface ShippedToolsOptions {
+  readonly root: string;
+  /** The `PATH`. */
+  readonly searchPath?: string | undefined;
+  readonly describe: FindDescription;
+  /** Those that `web_fetch` may reach at private addresses. */
+  readonly privateHosts?: readonly string[] | undefined;
+  /** Absent where no tool is called. */
+  readonly shell?: ShellPlace;
+  /** Keeps what the tools change. */
+  readonly changes?: ChangeKeeper | undefined;
+}
+
+export function createShippedTools({
+  root,
+  searchPath,
+  describe,
+  privateHosts = [],
+  shell,
+  changes,
+}: ShippedToolsOptions): readonly ShippedTool[] {
+  return [
+    createAskUser(),
+    createTellUser(),
+    createDescribeTools(describe),
+    ...createFileTools({ root, searchPath, changes }),
+    createWebFetchTool({ privateHosts }),
+    createShellRunTool(shell && { ...shell, changes }),
+  ];
+}
+
+/** Their config, over which the user's is merged field by field, which of them need no trust, and what they ask. */
+export function shippedConfig() {
+  const tools = createShippedTools({ root: "", describe: async () => undefined });
+  const entries = tools.map(({ tool, config }) => [tool.name, config] as const);
+  const builtins: PartialConfig = { conversation: { tools: Object.fromEntries(entries) } };
+  const readOnlyTools = tools.flatMap(({ tool, isReadOnly }) => (isReadOnly ? [tool.name] : []));
+  const questionIds = Object.fromEntries(
+    tools.map((shipped) => [shipped.tool.name, declaredIds(shipped) ?? []] as const),
+  );
+  return { builtins, readOnlyTools, questionIds };
+}

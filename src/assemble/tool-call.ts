@@ -1,0 +1,78 @@
+/** One call of one tool outside of a turn, with everything that a turn does around it. */
+import {
+  closeCall,
+  guardPrompter,
+  type Journal,
+  lastTurn,
+  type Prompter,
+  PromptQueue,
+  type Toolbox,
+  ToolCycle,
+  type TurnContext,
+  type TurnState,
+} from "../core/agent/index.ts";
+import {
+  newCall,
+  readTurnProgress,
+  timestampFromDate,
+  type ToolCallRequest,
+  type ToolCallResponse,
+} from "../record/conversation/index.ts";
+import { noInquiryBackend } from "../core/answer-model/index.ts";
+import type { JsonObject } from "../util/index.ts";
+
+export interface ToolCallOptions extends Pick<
+  TurnContext,
+  "clock" | "limits" | "observer" | "userName" | "directory"
+> {
+  readonly id: string;
+  readonly tool: string;
+  readonly arguments: JsonObject;
+  readonly tools: Toolbox;
+  readonly prompter: Prompter;
+  /** Shared with other calls that ask the same person; by default the call has its own. */
+  readonly prompts?: PromptQueue;
+  /** Where the call is recorded. */
+  readonly journal: Journal;
+  /** Shared by the calls of a turn. It collects what was denied because no one could be asked. */
+  readonly state: TurnState;
+  /** Ends the call in good order. */
+  readonly signal: AbortSignal;
+}
+
+/** No model answers its questions. Throws `write_failed`. */
+export async function runToolCall(options: ToolCallOptions): Promise<ToolCallResponse> {
+  const { clock, journal, signal, prompts = new PromptQueue() } = options;
+  const prompter = guardPrompter(options.prompter, clock);
+  const cycle = new ToolCycle({ ...options, prompter, prompts, inquiries: noInquiryBackend });
+  const request: ToolCallRequest = {
+    type: "tool_call_request",
+    timestamp: timestampFromDate(clock.now()),
+    id: options.id,
+    name: options.tool,
+    arguments: options.arguments,
+  };
+  await journal.record(request);
+  const stop = () => cycle.stop("interrupted");
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    cycle.add(newCall(request));
+    const [response] = await cycle.run();
+    return response ?? (await close(options, request));
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** Whoever made the call is gone, and no one else can continue it. */
+async function close(
+  { journal, clock }: ToolCallOptions,
+  request: ToolCallRequest,
+): Promise<ToolCallResponse> {
+  const { calls } = readTurnProgress(lastTurn(journal));
+  const call = calls.find(({ request: { id } }) => id === request.id) ?? newCall(request);
+  const events = closeCall(call, clock, "interrupted");
+  await journal.record(...events);
+  return events[events.length - 1] as ToolCallResponse; // The last one is.
+}

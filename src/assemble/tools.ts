@@ -1,0 +1,355 @@
+/** Tools that are ready to be called, as config declares them. `own-tools.ts` has those of a program. */
+import type { CallableTool, Toolbox } from "../core/agent/index.ts";
+import {
+  ConfigError,
+  offeringServers,
+  type PartialConfig,
+  resolveMcpServers,
+  resolveShell,
+  resolveTools,
+  type ToolSettings,
+} from "../settings/config/index.ts";
+import type { ConversationId } from "../record/conversation/index.ts";
+import {
+  createTool,
+  describeAddress,
+  type FindDescription,
+  type RefusedQuestions,
+  type RunnableTool,
+  type ShellPlace,
+  type ToolParts,
+  toRefusedQuestions,
+} from "../reach/executor/index.ts";
+import { McpError, McpServers, type UnscopedQuestion } from "../reach/mcp/index.ts";
+import {
+  assertRules,
+  createPolicy,
+  findOutsideFiles,
+  openSavedRules,
+  type OpenSavedRules,
+  type Policy,
+  type PolicyOptions,
+} from "../core/policy/index.ts";
+import type { ToolSchema } from "../reach/provider/index.ts";
+import { userDataFolder } from "../stores/index.ts";
+import type { ToolSource } from "../record/tool/index.ts";
+import type { ChangeKeeper } from "../reach/undo/index.ts";
+import { JpError, findClosest, messageOf } from "../util/index.ts";
+import type { Machine } from "./machine.ts";
+import { listServers, withServerTools } from "./server-tools.ts";
+import { createShippedTools } from "./shipped-tools.ts";
+
+/** The MCP servers that config declares. None starts before it is needed. */
+export function openConfiguredServers(machine: Machine, config: PartialConfig): McpServers {
+  const { root, variables, version, onWarning } = machine;
+  return new McpServers(resolveMcpServers(config), {
+    variables,
+    cwd: root,
+    clientInfo: { name: "jp", version },
+    onUnscopedQuestion: (stray) => onWarning(describeUnscoped(stray)),
+  });
+}
+
+/** Servers for a turn. Disposing closes them, unless other turns share them. */
+export interface OpenServers extends AsyncDisposable {
+  readonly servers: McpServers;
+}
+
+/** The configured ones: those that the turns of a session share, as far as their config is the same, or else its own. */
+export async function serversForTurn(
+  machine: Machine,
+  config: PartialConfig,
+  shared?: McpServers,
+): Promise<OpenServers> {
+  if (shared === undefined) {
+    const servers = openConfiguredServers(machine, config);
+    return { servers, [Symbol.asyncDispose]: () => servers.close() };
+  }
+  await shared.configure(resolveMcpServers(config));
+  shared.allowRestart();
+  return { servers: shared, [Symbol.asyncDispose]: async () => undefined };
+}
+
+/** Where commands run, and what is hidden from them. */
+function shellPlace({ root, variables }: Machine, config: PartialConfig): ShellPlace {
+  const home = variables["HOME"] ?? process.getBuiltinModule("node:os").homedir();
+  const dataFolder = userDataFolder({ variables, home, platform: process.platform });
+  return { root, home, dataFolder, variables, settings: resolveShell(config) };
+}
+
+/** The context that tools get, and the connections that they share. */
+export interface OpenToolsOptions {
+  /** Which conversation local tools run for. */
+  readonly conversation?: ConversationId;
+  /** Keeps what shipped tools change. */
+  readonly changes?: ChangeKeeper | undefined;
+  /** Servers that are open already, and stay so. Others are closed with the tools. */
+  readonly servers?: McpServers;
+  /** What runs without asking, if a person may change it during the turn. By default as configured. */
+  readonly mode?: PolicyOptions["mode"];
+}
+
+/** The tools that config declares, ready to be called. */
+export interface Tools extends AsyncDisposable {
+  /** Also of the tools that servers offer, once the toolbox has listed them. */
+  readonly settings: ReadonlyMap<string, ToolSettings>;
+  /** Starts nothing: takes a name that config does not have for a tool of a server that offers all of its tools. */
+  findOffline(name: string): ToolSettings | undefined;
+  /** The source of a server's tool, as far as config has it. Starts nothing. */
+  describeOffline(tool: ToolSettings): ToolSource;
+  /** Throws `unknown_tool`, and why a tool is unavailable. */
+  open(name: string, signal: AbortSignal): Promise<RunnableTool>;
+  /** The enabled ones. */
+  readonly toolbox: Toolbox;
+  /** What config and saved rules decide about their calls. */
+  readonly policy: Policy;
+  /** Absent if nothing can be saved. */
+  readonly saved?: OpenSavedRules;
+}
+
+/** Those that config declares. */
+export function openTools(
+  machine: Machine,
+  config: PartialConfig,
+  { conversation, changes, servers: given, mode }: OpenToolsOptions = {},
+): Tools {
+  const servers = given ?? openConfiguredServers(machine, config);
+  const { root, workspaceId, variables, onWarning } = machine;
+  const saved = savedRulesOn(machine);
+  const settings = resolveTools(config);
+  const { signal: untilDone } = new AbortController();
+  const describe: FindDescription = async (name) => {
+    const tool = await open(name, untilDone).catch(() => undefined);
+    return tool?.description;
+  };
+  const shipped = createShippedTools({ describe, changes, ...shippedOptions(machine, config) });
+  const conversationId = conversation ?? "";
+  const local = { workspaceRoot: root, workspaceId, conversationId, variables };
+  const sources = { shipped, local, servers };
+  const names = offeringServers(config);
+  const warn = warningOnce(onWarning);
+  let listed: ReturnType<typeof listServers> | undefined;
+  let known = settings;
+  const list = async (signal: AbortSignal) => {
+    if (names.length === 0) return { tools: settings, absent: [] };
+    listed ??= listServers({ servers, names, onWarning: warn }, signal); // Once, as for a turn of a program.
+    try {
+      const { offered, absent } = await listed;
+      return { tools: (known = withServerTools(config, offered)), absent };
+    } catch (error) {
+      listed = undefined;
+      throw error;
+    }
+  };
+  const findOffline = (name: string) => settings.get(name) ?? findOffered(name, config);
+  const open = async (name: string, signal: AbortSignal) => {
+    const create = (tool: ToolSettings) => createToolIn(root, tool, { ...sources, signal });
+    if (settings.has(name)) return create(findTool(settings, name));
+    const { tools, absent } = await list(signal);
+    const [unavailable] = absent;
+    if (!tools.has(name) && unavailable !== undefined) throw unavailable;
+    return create(findTool(tools, name));
+  };
+  return {
+    get settings() {
+      return known;
+    },
+    findOffline,
+    describeOffline: (tool) => describeOffline(servers, tool),
+    open,
+    toolbox: createToolbox({ root, sources, list, onWarning: warn, toRefusedQuestions: refuse }),
+    policy: createPolicy({ root, ...policyIn(config, mode), ...saved?.options }),
+    ...(saved !== undefined && { saved }),
+    [Symbol.asyncDispose]: async () => {
+      await saved?.[Symbol.asyncDispose]();
+      if (given === undefined) await servers.close();
+    },
+  };
+}
+
+/** Takes it for a tool of a server that offers all of its tools. */
+function findOffered(name: string, config: PartialConfig): ToolSettings | undefined {
+  const [server] = offeringServers(config);
+  if (server === undefined) return undefined;
+  const tool = { name, owner: server, config: { source: `mcp.${server}.${name}` } };
+  return withServerTools(config, [tool]).get(name);
+}
+
+function savedRulesOn({ dataFolder, root, clock, onWarning }: Machine): OpenSavedRules | undefined {
+  if (dataFolder === undefined) return undefined;
+  return openSavedRules({ dataFolder, root, clock, onWarning: warningOnce(onWarning) });
+}
+
+/** What decides where no rule does. */
+export function policyIn(
+  config: PartialConfig,
+  mode: PolicyOptions["mode"] = () => config.conversation?.mode ?? "ask",
+): Pick<PolicyOptions, "mode" | "allowsUnsandboxed"> {
+  return { mode, allowsUnsandboxed: resolveShell(config).unsandboxed === "unattended" };
+}
+
+function shippedOptions(machine: Machine, config: PartialConfig) {
+  const { root, variables } = machine;
+  return {
+    root,
+    searchPath: variables["PATH"],
+    privateHosts: config.web?.private_hosts,
+    shell: shellPlace(machine, config),
+  };
+}
+
+/** The command loads what this needs when there is such a question. */
+function refuse(stray: UnscopedQuestion): RefusedQuestions {
+  return toRefusedQuestions(stray);
+}
+
+function describeOffline(servers: McpServers, { name, source }: ToolSettings): ToolSource {
+  const server = source.type === "mcp" ? source.server : "";
+  const address = servers.findAddress(server) ?? { type: "http", url: "" };
+  return describeAddress(address, { server, tool: source.tool ?? name });
+}
+
+export function describeUnscoped({ server, tool, message }: UnscopedQuestion): string {
+  const when = tool === undefined ? "outside of a call" : `after its call of ${tool} had ended`;
+  return `${server} asked ${when}, and was refused: ${message}`;
+}
+
+/** Defers every decision that needs a person, whatever the config does in a non-interactive run. */
+export function deferring(toolbox: Toolbox): Toolbox {
+  const detached = { run: "defer", deliver: "defer", tool: "defer" } as const;
+  return {
+    ...toolbox,
+    find: async (name, signal) => {
+      const tool = await toolbox.find(name, signal);
+      return tool && { ...tool, settings: { ...tool.settings, detached } };
+    },
+  };
+}
+
+/** Several tools of a server are missing for the same reason. */
+function warningOnce(onWarning: Machine["onWarning"]): Machine["onWarning"] {
+  const given = new Set<string>();
+  return (message) => {
+    if (given.has(message)) return;
+    given.add(message);
+    onWarning(message);
+  };
+}
+
+/** The tools by name, and why others are not among them. */
+export interface ListedTools {
+  readonly tools: ReadonlyMap<string, ToolSettings>;
+  readonly absent: readonly Error[];
+}
+
+interface ToolboxParts extends Pick<Machine, "onWarning"> {
+  /** The workspace, which rules on paths are about. */
+  readonly root?: string;
+  /** Where the tools come from. */
+  readonly sources: Omit<ToolParts, "signal" | "caller">;
+  /** Once it is known which there are. */
+  readonly list: (signal: AbortSignal) => Promise<ListedTools>;
+  /** Whether a turn fails without this server; none if absent. */
+  readonly isRequired?: (server: string) => boolean;
+  /** Absent if there are no servers. */
+  readonly toRefusedQuestions?: (stray: UnscopedQuestion) => RefusedQuestions;
+}
+
+/** The enabled ones. A turn continues without those of a server that is unavailable, unless it is required. */
+export function createToolbox(toolbox: ToolboxParts): Toolbox {
+  const { sources, root = ".", list, isRequired = () => false, onWarning } = toolbox;
+  const { servers } = sources;
+  const { toRefusedQuestions: toRefused } = toolbox;
+  const caller = {};
+  const parts = { ...sources, caller };
+  const isMissing = ({ source }: ToolSettings, error: unknown) =>
+    source.type === "mcp" &&
+    !isRequired(source.server) &&
+    // Its tools may have changed since a rule about them was written.
+    (error instanceof ConfigError ||
+      // A mistake in the config.
+      (error instanceof McpError && error.code !== "mcp_unknown_server"));
+  return {
+    schemas: async (signal) => {
+      const all = [...(await list(signal)).tools.values()];
+      const opened = all.map(async (tool) => {
+        if (!tool.isEnabled) return [];
+        try {
+          const created = await createTool(tool, { ...parts, signal });
+          await assertRules({ ...created, settings: tool }, root);
+          return [toSchema(created)];
+        } catch (error) {
+          if (!isMissing(tool, error) || signal.aborted) throw error;
+          onWarning(messageOf(error));
+          return [];
+        }
+      });
+      return (await Promise.all(opened)).flat();
+    },
+    find: async (name, signal): Promise<CallableTool | undefined> => {
+      const { tools: all, absent } = await list(signal);
+      const settings = all.get(name);
+      const [unavailable] = absent;
+      // Perhaps it is one of that server's.
+      if (settings === undefined && unavailable !== undefined) throw unavailable;
+      if (settings?.isEnabled !== true) return undefined;
+      const tool = await createToolIn(root, settings, { ...parts, signal });
+      await assertRules({ ...tool, settings }, root);
+      const { isIdempotent = tool.isIdempotent ?? false } = settings;
+      const hasDetails = all.get("describe_tools")?.isEnabled === true;
+      const description = { ...tool.description, hasDetails };
+      return { ...tool, description, isIdempotent, settings };
+    },
+    ...(servers !== undefined &&
+      toRefused !== undefined && {
+        onUnscopedQuestions: (listener) =>
+          servers.onUnscopedQuestion(caller, (stray) => listener(toRefused(stray))),
+      }),
+  };
+}
+
+/** With the files outside the workspace that the arguments of a call name. jp's own file tools open none. Throws as `createTool`. */
+async function createToolIn(
+  root: string,
+  settings: ToolSettings,
+  parts: ToolParts,
+): Promise<RunnableTool> {
+  const tool = await createTool(settings, parts);
+  const hasPaths = Object.values(tool.argumentKinds ?? {}).includes("path");
+  if (settings.source.type === "builtin" || !hasPaths) return tool;
+  return {
+    ...tool,
+    describeSource: async (args, options) => {
+      const source = await tool.describeSource(args, options);
+      return { ...source, outside: await findOutsideFiles({ tool, arguments: args }, root) };
+    },
+  };
+}
+
+/** Throws `unknown_tool`. */
+export function findTool(settings: ReadonlyMap<string, ToolSettings>, name: string): ToolSettings {
+  const found = settings.get(name);
+  if (found === undefined) throw unknownTool([...settings.keys()], name);
+  return found;
+}
+
+/** The hint is for a name that is not similar to any other. */
+export function unknownTool(
+  names: readonly string[],
+  name: string,
+  { where = name, hint }: { readonly where?: string; readonly hint?: string } = {},
+): JpError {
+  const close = findClosest(name, names);
+  const otherwise =
+    hint === undefined ? { commandHint: "`jp tool ls` lists the tools." } : { hint };
+  return new JpError("unknown_tool", `Unknown tool: ${where}`, {
+    ...(close === undefined ? otherwise : { hint: `Did you mean ${close}?` }),
+  });
+}
+
+/** The part of a tool's description that every request includes; `describe_tools` gives the rest. */
+function toSchema({ description }: RunnableTool): ToolSchema {
+  const { name, summary, parameters, isAuxiliary } = description;
+  const auxiliary = isAuxiliary === true && { isAuxiliary };
+  return { name, description: summary, parameters, ...auxiliary };
+}

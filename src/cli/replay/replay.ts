@@ -1,0 +1,440 @@
+/**
+ * Runs the turns of a recorded conversation again, in new ones that are kept in memory, with the answers,
+ * permissions and deliveries of then. It ends where something else happens than is on record.
+ */
+import { closeTurn, lastTurn, type Toolbox, type Turn, type TurnMessage } from "../../core/agent/index.ts";
+import {
+  type AnswerEvent,
+  type CallProgress,
+  canGoOn,
+  type ChatRequest,
+  type ConversationEvent,
+  type ConversationStream,
+  digestCall,
+  type Directory,
+  findAnswerTo,
+  isAnswer,
+  parseConversationId,
+  pendingOf,
+  readTurnProgress,
+  SecretAnswer,
+  type StreamEntry,
+  TurnCounter,
+  turnsOf,
+  whomOf,
+} from "../../record/conversation/index.ts";
+import type { ToolSettings } from "../../settings/config/index.ts";
+import { checkArguments } from "../../reach/executor/index.ts";
+import { type CallOfTool, createPolicy, type Policy } from "../../core/policy/index.ts";
+import { type ConversationWriter, MemoryConversationStore } from "../../stores/index.ts";
+import { type JsonObject, systemClock } from "../../util/index.ts";
+import {
+  observedExecutor,
+  observedModel,
+  recordedCheck,
+  recordedExecutor,
+  recordedInquiries,
+  recordedMenu,
+  recordedModel,
+} from "./recorded-parts.ts";
+import { namedPeople, processesOf, type RecordedProcess } from "./recorded-process.ts";
+import {
+  hasFailed,
+  recordedAnswers,
+  RecordedPrompter,
+  type RecordedPrompterOptions,
+  UNKNOWN_SECRET,
+} from "./recorded-prompter.ts";
+import {
+  modeVerdictThen,
+  recordedGrants,
+  grantedRulesThen,
+  sourceThen,
+  toolThen,
+} from "./recorded-tool.ts";
+import { readTurn } from "./recorded-turn.ts";
+import { ReplayClock, stoppedClock } from "./replay-order.ts";
+import { type Divergence, ReplayScript } from "./replay-script.ts";
+import { createTurn, type CreateTurnOptions, toModel, type Tools } from "../../assemble/index.ts";
+
+type Replaced =
+  | "answers"
+  | "conversation"
+  | "directory"
+  | "menu"
+  | "model"
+  | "policy"
+  | "prompter"
+  | "toolbox"
+  | "toolConfig"
+  | "tools";
+
+/** The record to run again, and with what. The rest is as for any turn. */
+export interface ReplayOptions extends Omit<CreateTurnOptions, Replaced | "signal"> {
+  /** The recorded conversation. It is only read. */
+  readonly stream: ConversationStream;
+  /** Replies anew. If absent, the recorded replies are used, and no model is asked. */
+  readonly model?: CreateTurnOptions["model"];
+  /** The tools with their policy. */
+  readonly toolbox: Toolbox;
+  /** The workspace, which rules on paths are about. */
+  readonly root?: string;
+  /** Tools run for real, with the permissions on record. Otherwise their recorded results are used. */
+  readonly runsTools?: boolean;
+}
+
+export interface ReplayResult {
+  /** How many turns were run. */
+  readonly turns: number;
+  /** Absent if everything was as recorded. */
+  readonly divergence?: Divergence;
+}
+
+/** Throws `ProviderError`, only if there is a live model. */
+export async function replayConversation(options: ReplayOptions): Promise<ReplayResult> {
+  // Loads what it needs: from now on, a check ends within one turn of the event loop.
+  await checkArguments({ name: "", parameters: ANYTHING }, {});
+  const { runsTools = false } = options;
+  const turns = turnsOf(options.stream.entries);
+  const compactions = compactionsByTurn(options);
+  let state: ReplayState = { entries: [], ids: new Map(), delayMs: 0 };
+  for (const { events: recorded, index } of turns) {
+    const events = readTurn(recorded, { runsTools });
+    const request = events.find((event) => event.type === "chat_request");
+    const [first, ...others] = request === undefined ? [] : processesOf(events);
+    if (request === undefined || first === undefined) continue;
+    state = { ...state, entries: [...state.entries, ...(compactions.get(index) ?? [])] };
+    const turn = { number: index + 1, turn: events };
+    let run = await replayProcess(options, { ...turn, process: first, state, request });
+    for (const process of others) {
+      if (run.divergence !== undefined) break;
+      run = await replayProcess(options, { ...turn, process, state: run });
+    }
+    if (run.divergence !== undefined) return { turns: index + 1, divergence: run.divergence };
+    state = { ...run, ids: new Map() };
+  }
+  return { turns: turns.length };
+}
+
+/** By the turn that they come before: what was compacted when it began. Only a live model looks at earlier turns. */
+function compactionsByTurn({
+  stream: { entries },
+  model,
+}: ReplayOptions): ReadonlyMap<number, readonly StreamEntry[]> {
+  if (model === undefined) return new Map();
+  const counter = new TurnCounter();
+  const found = new Map<number, StreamEntry[]>();
+  let next = 0;
+  for (const entry of entries) {
+    const { eventType, content } = entry;
+    if (eventType !== undefined) next = counter.next(eventType) + 1;
+    else if (content.kind === "compaction") found.set(next, [...(found.get(next) ?? []), entry]);
+  }
+  return found;
+}
+
+/** The state in which a process starts. */
+interface ReplayState {
+  readonly entries: readonly StreamEntry[];
+  /** The id on record of each call that has another one now. */
+  readonly ids: ReadonlyMap<string, string>;
+  readonly delayMs: number;
+}
+
+interface ReplayedProcess {
+  /** That of its turn. The first turn is 1. */
+  readonly number: number;
+  readonly turn: readonly ConversationEvent[];
+  readonly process: RecordedProcess;
+  readonly state: ReplayState;
+  /** Set if the process has started the turn. */
+  readonly request?: ChatRequest;
+}
+
+interface Run extends ReplayState {
+  readonly audience: Audience;
+  /** How much of the record has happened again. */
+  readonly progress: number;
+  readonly divergence?: Divergence;
+}
+
+/** Whom a process could ask. */
+type Audience = Pick<RecordedPrompterOptions, "canAsk" | "people" | "asksModel">;
+
+/**
+ * No record says whom a process could ask. So it is run again with the user there and, unless that is as recorded,
+ * with others or no one. The best match counts. Only then is anything live, which may have effects.
+ */
+async function replayProcess(options: ReplayOptions, replayed: ReplayedProcess): Promise<Run> {
+  const { model, runsTools = false, ...others } = options;
+  const [user, ...audiences] = audiencesOf(replayed);
+  let best = await runProcess(others, replayed, user);
+  for (const audience of audiences) {
+    if (best.divergence === undefined) break;
+    const run = await runProcess(others, replayed, audience);
+    if (run.divergence === undefined || run.progress > best.progress) best = run;
+  }
+  return model === undefined && !runsTools ? best : runProcess(options, replayed, best.audience);
+}
+
+/** With more people than this, the replay does not try out who could be asked. */
+const MAX_OTHERS = 3;
+
+/** Everyone whom the process can have asked, the most likely first. */
+function audiencesOf({ turn, process }: ReplayedProcess): readonly [Audience, ...Audience[]] {
+  const { reached, others } = namedPeople(turn, process);
+  const user: Audience = { canAsk: true, people: reached, asksModel: false };
+  const more = others.length > MAX_OTHERS ? [others] : subsetsOf(others).slice(1);
+  const audiences = [
+    ...more.map((people) => ({ ...user, people: [...reached, ...people] })),
+    { ...user, canAsk: false },
+  ];
+  // A prompt and a model that fail leave the same record of a question.
+  const isAmbiguous = process.events.some((event) => isAnswer(event) && hasFailed(event));
+  const withModel = [user, ...audiences].map((each) => ({ ...each, asksModel: true }));
+  return [user, ...audiences, ...(isAmbiguous ? withModel : [])];
+}
+
+/** The empty set first. */
+function subsetsOf(names: readonly string[]): readonly (readonly string[])[] {
+  const [first, ...rest] = names;
+  if (first === undefined) return [[]];
+  return subsetsOf(rest).flatMap((subset) => [subset, [first, ...subset]]);
+}
+
+async function runProcess(
+  options: ReplayOptions,
+  replayed: ReplayedProcess,
+  audience: Audience,
+): Promise<Run> {
+  const { process, state, request } = replayed;
+  const { model, runsTools = false, clock: machine = systemClock } = options;
+  const isLive = model !== undefined || runsTools;
+  const clock = new ReplayClock(isLive ? machine : stoppedClock, state.delayMs);
+  for (const first of process.events.slice(0, 1)) clock.skipTo(first);
+  const { baseConfig } = options.stream;
+  const given = { baseConfig, entries: state.entries, isOwnTurn: true };
+  await using conversation = await new MemoryConversationStore(clock).create(given);
+  if (request !== undefined) {
+    await conversation.append(...closeTurn(lastTurn(conversation), clock, "interrupted"));
+  }
+  const script = new ReplayScript({
+    ...replayed,
+    ids: state.ids,
+    comparesWords: model === undefined,
+    clock,
+    onEnd: () => running.leave(),
+  });
+  const interrupt = () => running.interrupt();
+  const running = createReplay({ ...options, ...audience, clock, conversation, script, interrupt });
+  if (request === undefined) await running.resume();
+  else await running.run(toMessage(request));
+  script.end();
+  for (const answer of process.answers) {
+    await conversation.append(...toPending({ script, conversation, isLive: false }, answer));
+  }
+  const { divergence, ids, progress } = script;
+  return {
+    entries: conversation.stream.entries,
+    ids,
+    delayMs: clock.delayMs,
+    audience,
+    progress,
+    ...(divergence !== undefined && { divergence }),
+  };
+}
+
+/** An answer from the record is to what is asked now, whatever it was about. None if it is not asked. */
+function toPending(
+  { script, conversation, isLive }: Pick<Parts, "script" | "conversation"> & { isLive: boolean },
+  recorded: AnswerEvent,
+): readonly AnswerEvent[] {
+  const event = script.toNow(recorded);
+  const items = pendingOf(readTurnProgress(lastTurn(conversation)), isLive);
+  const item = items.find((each) => findAnswerTo([event], each) !== undefined);
+  if (item === undefined) return [];
+  const { id, digest } = item;
+  if (event.type !== "permission_decision" || event.arguments === undefined) {
+    return [{ ...event, id, ...(digest !== undefined && { digest }) }];
+  }
+  // Edited arguments make a subject of their own.
+  const source = sourceThen(script, script.idOnRecord(item.toolCallId));
+  const { tool, toolCallId, arguments: args } = event;
+  const call = { conversation: REPLAY_ID, toolCallId, tool, source, arguments: args };
+  const subject = digestCall(call, whomOf(item));
+  return [{ ...event, id, digest: subject.digest }];
+}
+
+function toMessage({ type: _type, timestamp: _timestamp, ...message }: ChatRequest): TurnMessage {
+  return { ...message, isChecked: message.isChecked ?? false };
+}
+
+interface Parts extends ReplayOptions, Audience {
+  readonly clock: ReplayClock;
+  readonly conversation: ConversationWriter;
+  readonly script: ReplayScript;
+  readonly interrupt: () => void;
+}
+
+/** The call of each tool that was found. */
+type Lanes = WeakMap<ToolSettings, string>;
+
+function createReplay(parts: Parts): Turn {
+  const lanes: Lanes = new WeakMap();
+  const { stream: _stream, toolbox: _toolbox, runsTools = false, ...others } = parts;
+  const { script, interrupt, inquiryModel, inquiryModels } = parts;
+  const live = parts.model && observedModel(toModel(parts.model), script);
+  return createTurn({
+    ...others,
+    conversation: comparingWriter(parts),
+    model: live ?? recordedModel(script, interrupt),
+    ...(inquiryModel && { inquiryModel: observedModel(toModel(inquiryModel), script) }),
+    ...(inquiryModels && {
+      inquiryModels: {
+        ...inquiryModels,
+        model: async (settings) => observedModel(await inquiryModels.model(settings), script),
+      },
+    }),
+    ...(live === undefined && { inquiries: recordedInquiries(script) }),
+    toolbox: replayToolbox(parts, lanes),
+    policy: replayPolicy(parts, lanes),
+    directory: NO_PEOPLE,
+    prompter: new RecordedPrompter({ ...parts, knowsSecrets: !runsTools }),
+    answers: recordedAnswers({ script, knowsSecrets: !runsTools }),
+    menu: recordedMenu(script),
+    validateData: recordedCheck(script),
+    startsNext: false, // The record has it as a turn of its own.
+    isTraced: false, // Nothing happens that did not happen then.
+  });
+}
+
+/** The same for every process: what was decided in one still counts in the next. */
+const REPLAY_ID = parseConversationId("jp-c0");
+
+/** Compares everything that is to be recorded with the record. */
+function comparingWriter({ conversation, script, runsTools = false }: Parts): ConversationWriter {
+  const secret = { secret: new SecretAnswer(UNKNOWN_SECRET) };
+  return {
+    id: REPLAY_ID,
+    metadata: conversation.metadata,
+    isOwnTurn: true,
+    get stream() {
+      return conversation.stream;
+    },
+    append: (...events) => script.record(events, (taken) => conversation.append(...taken)),
+    appendEntries: (entries) => conversation.appendEntries(entries),
+    updateMetadata: (change) => conversation.updateMetadata(change),
+    onAnswer: (listener) => {
+      script.listener = async ({ event }) => {
+        const isSecret = event.type === "inquiry_response" && event.outcome === "redacted";
+        const [answer = event] = toPending({ script, conversation, isLive: true }, event);
+        return listener({ event: answer, ...(isSecret && !runsTools && secret) });
+      };
+      return { [Symbol.dispose]: () => (script.listener = undefined) };
+    },
+    release: async () => undefined,
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+/** What config says today, with the saved rules and the mode of then. */
+function replayPolicy({ script, root = "." }: Parts, lanes: Lanes): Policy {
+  const laneOf = ({ tool }: CallOfTool) => lanes.get(tool.settings) ?? "";
+  const policy = createPolicy({
+    root,
+    saved: async (call) => grantedRulesThen(script, laneOf(call)),
+  });
+  return {
+    // Reading rules and files takes time, in which nothing else may come first.
+    verdictOf: async (call) =>
+      modeVerdictThen(script, laneOf(call)) ?? script.order.during(policy.verdictOf(call)),
+    resultVerdictOf: (call) => script.order.during(policy.resultVerdictOf(call)),
+    grants: recordedGrants,
+  };
+}
+
+function replayToolbox(
+  { toolbox, model, runsTools = false, ...parts }: Parts,
+  lanes: Lanes,
+): Toolbox {
+  const { script } = parts;
+  const nextCall = callFinder(parts);
+  return {
+    ...toolbox,
+    schemas: async (signal) => (model === undefined ? [] : toolbox.schemas(signal)),
+    find: async (name, signal) => {
+      const call = nextCall(name);
+      const lane = script.idOnRecord(call?.request.id ?? "");
+      // What an earlier process has asked needs no new record, so it is asked again at once.
+      const isAsked = call !== undefined && pendingOf({ calls: [call] }, true).length > 0;
+      await script.untilBegun(lane, isAsked);
+      const found = await script.order.during(toolbox.find(name, signal));
+      if (found === undefined) return undefined;
+      const tool = toolThen(found, lane, { script, runsTools });
+      lanes.set(tool.settings, lane);
+      if (runsTools && !script.isUnstable(lane)) {
+        return { ...tool, executor: observedExecutor(script, lane, tool.executor) };
+      }
+      const executor = recordedExecutor(script, lane, tool);
+      if (tool.description.parameters !== ANYTHING) return { ...tool, executor };
+      const parameters = withDefaults(script.argumentsOf(lane));
+      return { ...tool, executor, description: { ...tool.description, parameters } };
+    },
+  };
+}
+
+/** A toolbox is not told which call it is asked for. Calls are found in their order, and again if they go on. */
+function callFinder({ conversation }: Pick<Parts, "conversation">) {
+  const found = new Map<string, number>();
+  return (name: string): CallProgress | undefined => {
+    const { calls } = readTurnProgress(lastTurn(conversation));
+    const timesFound = (call: CallProgress) => found.get(call.request.id) ?? 0;
+    const [next] = calls
+      .filter((call) => call.request.name === name)
+      .filter((call) => timesFound(call) === 0 || canGoOn(call))
+      .toSorted((left, right) => timesFound(left) - timesFound(right));
+    if (next !== undefined) found.set(next.request.id, timesFound(next) + 1);
+    return next;
+  };
+}
+
+/** The parameters of a tool whose server is not asked. */
+const ANYTHING: JsonObject = { type: "object" };
+
+function withDefaults(args: JsonObject): JsonObject {
+  const properties = Object.entries(args).map(
+    ([name, value]) => [name, { default: value }] as const,
+  );
+  return { ...ANYTHING, properties: Object.fromEntries(properties) };
+}
+
+const NO_PEOPLE: Directory = { list: () => [], findHere: () => undefined, isReplay: true };
+
+/** The enabled tools, without starting a server or a program. None of them can run. */
+export function offlineToolbox({
+  findOffline,
+  describeOffline,
+  open,
+}: Pick<Tools, "findOffline" | "describeOffline" | "open">): Toolbox {
+  return {
+    schemas: async () => [],
+    find: async (name, signal) => {
+      const found = findOffline(name);
+      if (found?.isEnabled !== true) return undefined;
+      const isRemote = found.source.type === "mcp";
+      const unknown = { name, summary: "", parameters: ANYTHING };
+      const describeSource = async () => describeOffline(found);
+      const tool = isRemote ? { description: unknown, describeSource } : await open(name, signal);
+      const { isIdempotent = "isIdempotent" in tool && tool.isIdempotent } = found;
+      // The result of an invalid call says whether the model can ask for more about the tool.
+      const hasDetails = findOffline("describe_tools")?.isEnabled === true;
+      const description = { ...tool.description, hasDetails };
+      const executor = { attempt: cannotRun };
+      return { ...tool, description, executor, isIdempotent, settings: found };
+    },
+  };
+}
+
+async function cannotRun(): Promise<never> {
+  throw new Error("a tool of a replay has no recorded result");
+}

@@ -1,0 +1,82 @@
+/** The budget of one call: answers without a person, decisions that no longer count, and bytes on record. */
+import { type CallLimits, DEFAULT_LIMITS } from "../../settings/config/index.ts";
+import type { ResultContent } from "../../reach/executor/index.ts";
+import { truncateBytes } from "../../util/index.ts";
+import type { TurnContext } from "./context.ts";
+import type { TurnState } from "./memory.ts";
+
+/** The config key of a limit that was reached. */
+export type LimitKey = `conversation.limits.${string}`;
+
+/** The model gets at least this much of a result, however little the budget has left. */
+const MIN_RESULT_BYTES = 1024;
+
+/** After this many decisions about a call that no longer counted, it fails. */
+const MAX_VOIDS = 3;
+
+/** How many automatic answers, void decisions and recorded bytes one call has left. */
+export class CallBudget {
+  readonly #limits: CallLimits;
+  readonly #state: TurnState;
+  #answers = 0;
+  #bytes = 0;
+  #voids: number;
+
+  /** `voids`: how many decisions about the call are void already. */
+  constructor(
+    { limits = DEFAULT_LIMITS, state }: Pick<TurnContext, "limits" | "state">,
+    voids: number,
+  ) {
+    this.#limits = limits;
+    this.#state = state;
+    this.#voids = voids;
+  }
+
+  /** Counts what an earlier process has used. The state of the turn has its answers already. */
+  restore(bytes: number, isAutomatic: boolean): void {
+    this.#bytes += bytes;
+    if (isAutomatic) this.#answers += 1;
+  }
+
+  /** Counts an answer without a person, before it is given. Returns the limit that forbids it. */
+  countAnswer(): LimitKey | undefined {
+    const { automaticAnswersPerCall, automaticAnswersPerTurn } = this.#limits;
+    if (this.#answers >= automaticAnswersPerCall) {
+      return "conversation.limits.automatic_answers_per_call";
+    }
+    if (!this.#state.countAutomaticAnswer(automaticAnswersPerTurn)) {
+      return "conversation.limits.automatic_answers_per_turn";
+    }
+    this.#answers += 1;
+    return undefined;
+  }
+
+  /** Counts decisions that are found void together. Returns whether they may be asked again. */
+  countVoid(): boolean {
+    this.#voids += 1;
+    return this.#voids < MAX_VOIDS;
+  }
+
+  /** Counts what the call is about to add to the record. Returns the limit that forbids it. */
+  countBytes(bytes: number): LimitKey | undefined {
+    if (this.#bytes + bytes > this.#limits.recordBytesPerCall) {
+      return "conversation.limits.record_bytes_per_call";
+    }
+    this.#bytes += bytes;
+    return undefined;
+  }
+
+  /** Answers are counted but never refused: they were asked for. */
+  addAnswer(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  /** Truncates a result to the bytes that are left. */
+  fitResult({ content, blocks }: ResultContent): ResultContent {
+    const left = Math.max(this.#limits.recordBytesPerCall - this.#bytes, MIN_RESULT_BYTES);
+    const text = truncateBytes(content, left);
+    const bytes = Buffer.byteLength(text) + Buffer.byteLength(JSON.stringify(blocks ?? []));
+    // Without its blocks a result still has its text.
+    return { content: text, ...(blocks !== undefined && bytes <= left && { blocks }) };
+  }
+}

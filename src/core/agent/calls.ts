@@ -1,0 +1,597 @@
+/**
+ * The calls of one reply, side by side. Each is found, checked, permitted, run, delivered and recorded, from
+ * wherever the record says that it has come to. The model has finished its reply by then: no one is asked about a call
+ * of a reply that may yet break off.
+ *
+ *   find ─► check ─► permit ─┬─► attempt ◄─► answer questions ─► deliver ─► record
+ *                            └─► skipped, refused ────────────────────────► record
+ *
+ * A call whose process ends, or that waits for a person, has no response: it stays open on the record. One
+ * that has a result goes straight to its delivery, and one that may have run already is permitted anew.
+ */
+import {
+  type CallProgress,
+  type ConversationEvent,
+  digestDelivery,
+  grantOf,
+  type InquiryPair,
+  newCall,
+  type PermissionDecision,
+  type PermissionProgress,
+  readTurnProgress,
+  timestampFromDate,
+  type ToolCallResponse,
+  type ToolResult,
+  wasPermitted,
+} from "../../record/conversation/index.ts";
+import { checkArguments } from "../../reach/executor/index.ts";
+import { INVALID_ARGUMENTS } from "../../reach/provider/index.ts";
+import { isNotLoaded, type JsonObject, messageOf, loaderOf } from "../../util/index.ts";
+import type { Verdict } from "../policy/index.ts";
+import type { AskedCall, AskedDelivery, OpenCall } from "./asked.ts";
+import {
+  attemptCall,
+  type AttemptsResult,
+  type CallResult,
+  type PermittedCall,
+  useOf,
+} from "./attempts.ts";
+import { closeQuestions } from "./closing.ts";
+import type { TurnContext } from "./context.ts";
+import type { CallInDoubt, CheckedCall } from "./doubt.ts";
+import { resultVerdictOf, verdictOf } from "./verdict-of.ts";
+import { loadDecisions, loadGrants } from "./load-decisions.ts";
+import type { Decided } from "./decide/decide.ts";
+import { whomInForce } from "./in-force.ts";
+import { lastTurn } from "./journal.ts";
+import {
+  deniedText,
+  EXECUTION_CANCELLED,
+  OUTCOME_UNKNOWN,
+  ranWithEditedArguments,
+  SKIPPED_FOR_MESSAGE,
+  stoppedWithMessage,
+  toolNotEnabled,
+  toolUnavailable,
+  unreadableArguments,
+} from "./model-texts.ts";
+import type { CallableTool } from "./ports.ts";
+import type { PromptPlace } from "./prompt-queue.ts";
+import { abortBy, stopCause, type StopCause } from "./stop-cause.ts";
+import { CallSteps } from "./steps.ts";
+import { changesSince, voidEvent } from "./subject.ts";
+
+/** The end of a call: a result to record, or nothing yet. */
+type CallEnd = CallResult | undefined;
+
+/** A call whose tool has run, and may be gone by now. */
+interface FinishedCall {
+  readonly finished: ToolResult;
+  readonly tool: CallableTool | CallResult;
+  readonly place: PromptPlace;
+}
+
+/** The calls of one reply, run side by side. */
+export class ToolCycle {
+  readonly #context: TurnContext;
+  readonly #calls: CallProgress[] = [];
+  readonly #stop = new AbortController();
+  #stopMessage: string | Promise<string> = "";
+  #isMessageDelivered = false;
+  /** Aborted and replaced to restart the calls that have not finished. */
+  #round = new AbortController();
+
+  constructor(context: TurnContext) {
+    this.#context = context;
+  }
+
+  get isEmpty(): boolean {
+    return this.#calls.length === 0;
+  }
+
+  /** Whether the message that came with a stop is the result of at least one call. */
+  get isMessageDelivered(): boolean {
+    return this.#isMessageDelivered;
+  }
+
+  /** Takes a recorded call. */
+  add(progress: CallProgress): void {
+    this.#calls.push(progress);
+  }
+
+  /**
+   * Asks for the permissions that the calls need and runs them. Records each response as soon as its call ends. Returns the
+   * responses in the order of the calls; a call that stays open has none. Throws `write_failed` once every call has ended.
+   */
+  async run(): Promise<readonly ToolCallResponse[]> {
+    const nextPlace = this.#context.prompts.startReply();
+    const calls = this.#numbered().map(async (progress) => {
+      using place = nextPlace();
+      try {
+        return await this.#process(progress, place);
+      } catch (error) {
+        this.stop("interrupted"); // The record cannot be written, or jp not be loaded, so nothing may continue.
+        throw error;
+      }
+    });
+    const ends = await Promise.allSettled(calls);
+    return ends.flatMap((end) => {
+      if (end.status === "rejected") throw end.reason;
+      return end.value ?? [];
+    });
+  }
+
+  /**
+   * Stops every call that has not ended. If the user did it, the model sees `message` as their result, which is recorded
+   * once the message is written; otherwise they stay open.
+   */
+  stop(by: StopCause, message: string | Promise<string> = ""): void {
+    if (by === "user") this.#stopMessage = message;
+    abortBy(by, this.#stop);
+  }
+
+  /** Restarts every call that is running. Finished calls keep their results. */
+  restart(): void {
+    const previous = this.#round;
+    this.#round = new AbortController();
+    abortBy("user", previous);
+  }
+
+  /** Calls may share an id. Those that have just been made are the last of the turn. */
+  #numbered(): readonly CallProgress[] {
+    if (this.#calls.every(({ callIndex }) => callIndex !== undefined)) return this.#calls;
+    const left = new Map<string, number>();
+    for (const event of lastTurn(this.#context.journal)) {
+      if (event.type === "tool_call_request") left.set(event.id, (left.get(event.id) ?? 0) + 1);
+    }
+    const numbered = this.#calls.toReversed().map((call) => {
+      const { id } = call.request;
+      const callIndex = call.callIndex ?? Math.max(0, (left.get(id) ?? 0) - 1);
+      left.set(id, callIndex);
+      return { ...call, callIndex };
+    });
+    return numbered.toReversed();
+  }
+
+  async #process(
+    progress: CallProgress,
+    place: PromptPlace,
+  ): Promise<ToolCallResponse | undefined> {
+    const result = await this.#result(progress, place);
+    if (result === undefined) return undefined;
+    const { content, isError, blocks, added, events = [] } = result;
+    const open = this.#closeLeftovers(progress);
+    const response: ToolCallResponse = {
+      type: "tool_call_response",
+      timestamp: timestampFromDate(this.#context.clock.now()),
+      id: progress.request.id,
+      content,
+      isError,
+      ...(blocks !== undefined && { blocks }),
+      ...(added !== undefined && { added }),
+    };
+    await this.#context.journal.record(...open, ...events, response);
+    return response;
+  }
+
+  /** Closes what an earlier process has asked for the call, and what is not asked again. */
+  #closeLeftovers({ request, questions }: CallProgress): readonly ConversationEvent[] {
+    if (questions.every(({ response }) => response !== undefined)) return [];
+    const { journal, clock } = this.#context;
+    const { calls } = readTurnProgress(lastTurn(journal));
+    const call = calls.find(({ request: { id } }) => id === request.id);
+    return call === undefined ? [] : closeQuestions(call, clock, stopCause(this.#stop.signal));
+  }
+
+  async #result(progress: CallProgress, place: PromptPlace): Promise<CallEnd> {
+    const { request, permissions, isInDoubt } = progress;
+    const tool = await this.#find(request.name);
+    if (tool === undefined || this.#stop.signal.aborted) {
+      return this.#stoppedResult(tool !== undefined && "settings" in tool ? tool : undefined);
+    }
+    const { request: delivery = permissions.deliver?.voided } = permissions.deliver ?? {};
+    const finished = delivery?.result;
+    if (finished !== undefined) return this.#deliverFinished(progress, { finished, tool, place });
+    if ("content" in tool) return isInDoubt ? { ...tool, content: OUTCOME_UNKNOWN } : tool;
+    if (request.arguments[INVALID_ARGUMENTS] !== undefined) {
+      return { content: unreadableArguments(request.name), isError: true };
+    }
+    const { signal } = this.#stop;
+    const { id: toolCallId } = request;
+    const asking = this.#asking(signal);
+    const args = request.arguments;
+    let call: OpenCall = { toolCallId, progress, tool, arguments: args, signal, asking, place };
+    const checked = await checkArguments(tool.description, args);
+    if (checked.ok) call = { ...call, arguments: editedBefore(progress) ?? checked.arguments };
+    if (isInDoubt) await this.#closeBoundQuestions(progress);
+    else if (!checked.ok) return { content: checked.message, isError: true };
+    for (;;) {
+      const permission = await permit(this.#context, call);
+      if (permission.type === "refused") return permission;
+      if (permission.type === "pending") return undefined;
+      if (permission.type === "stopped") return this.#skippedOrStopped(call, isInDoubt);
+      if (permission.type === "done") return this.#deliverFound(call, permission);
+      if (!checked.ok) return { content: checked.message, isError: true };
+      if (asking.aborted && call.progress.attempts === 0) return this.#skippedOrStopped(call);
+      const { arguments: permitted, isEdited } = permission;
+      const end = await this.#run({ ...call, ...permission });
+      if (end !== "void") return isEdited ? withEdit(end, permitted) : end;
+      const now = this.#readAgain(call.progress);
+      call = { ...call, progress: now, arguments: editedBefore(now) ?? call.arguments };
+    }
+  }
+
+  /** As it is on record by now. */
+  #readAgain(progress: CallProgress): CallProgress {
+    const { calls } = readTurnProgress(lastTurn(this.#context.journal));
+    const same = calls.filter(({ request: { id } }) => id === progress.request.id);
+    return same.find(({ callIndex }) => callIndex === progress.callIndex) ?? progress;
+  }
+
+  /** Their connection is gone, and with it whoever waited for the answer. */
+  async #closeBoundQuestions({ questions, asked, permissions }: CallProgress): Promise<void> {
+    const { journal, clock } = this.#context;
+    const open: readonly InquiryPair[] = permissions.rerun === undefined ? [] : asked;
+    const bound = questions.filter((pair) => !open.includes(pair));
+    const closed = closeQuestions({ questions: bound }, clock, "interrupted");
+    if (closed.length > 0) await journal.record(...closed);
+  }
+
+  /** Undefined if stopped before it was found. */
+  async #find(name: string): Promise<CallableTool | CallEnd> {
+    try {
+      const tool = await this.#context.tools.find(name, this.#stop.signal);
+      return tool ?? { content: toolNotEnabled(name), isError: true };
+    } catch (error) {
+      if (this.#stop.signal.aborted) return undefined;
+      if (isNotLoaded(error)) throw error; // The call stays open.
+      return { content: toolUnavailable(name, messageOf(error)), isError: true };
+    }
+  }
+
+  async #deliverFound(
+    call: OpenCall,
+    { result, arguments: args, isEdited }: Extract<Permission, { readonly type: "done" }>,
+  ): Promise<CallEnd> {
+    const asked = { ...call, kind: "delivery", arguments: args, result } as const;
+    const end = await this.#settle(await deliver(this.#context, asked), call.tool);
+    return isEdited ? withEdit(end, args) : end;
+  }
+
+  /** The tool has run, whether or not it may now. */
+  async #deliverFinished(
+    progress: CallProgress,
+    { finished, tool, place }: FinishedCall,
+  ): Promise<CallEnd> {
+    const { request, permissions } = progress;
+    const found = "content" in tool ? undefined : tool;
+    const { request: permission, decision } = permissions.run ?? {};
+    const args = decision?.arguments ?? permission?.arguments ?? request.arguments;
+    const { signal } = this.#stop;
+    const delivered = await deliver(this.#context, {
+      kind: "delivery",
+      toolCallId: request.id,
+      progress,
+      tool: found ?? { settings: settingsOfMissing(request.name) },
+      arguments: args,
+      signal,
+      asking: this.#asking(signal),
+      place,
+      result: finished,
+    });
+    const result = await this.#settle(delivered, found);
+    return decision?.decision === "edited" ? withEdit(result, args) : result;
+  }
+
+  async #run(call: PermittedCall): Promise<CallEnd | "void"> {
+    const { tool } = call;
+    const end = await this.#attempt(call);
+    if (end === undefined) return this.#stoppedResult(tool);
+    switch (end.type) {
+      case "result": {
+        const { type: _, ...result } = end;
+        const delivered = await deliver(this.#context, { ...call, kind: "delivery", result });
+        return this.#settle(delivered, tool);
+      }
+      case "void":
+        return "void";
+      case "pending":
+        return undefined;
+      case "unanswered":
+        return this.#stop.signal.aborted ? this.#stoppedResult(tool) : end;
+      default:
+        if (this.#stop.signal.aborted) return this.#stoppedResult(tool);
+        return { content: EXECUTION_CANCELLED, isError: false };
+    }
+  }
+
+  async #settle(
+    delivered: CallResult | "stopped" | "pending",
+    tool: CallableTool | undefined,
+  ): Promise<CallEnd> {
+    if (delivered === "stopped") return this.#stoppedResult(tool);
+    return delivered === "pending" ? undefined : delivered;
+  }
+
+  /** Restarts as often as the user wants. Undefined if stopped before it could start. */
+  async #attempt(call: PermittedCall): Promise<AttemptsResult | undefined> {
+    const { signal: stopped } = this.#stop;
+    const { request, callIndex = 0, steps: finished } = call.progress;
+    using steps = new CallSteps(this.#context, { request, callIndex, steps: finished });
+    let attempt = call;
+    while (!stopped.aborted) {
+      const signal = AbortSignal.any([stopped, this.#round.signal]);
+      const asking = this.#asking(signal);
+      const end = await attemptCall(this.#context, { ...attempt, signal, asking }, steps);
+      const isOver = end.type !== "cancelled" && end.type !== "unanswered";
+      if (isOver || stopped.aborted || !signal.aborted) return end;
+      // Started again from the beginning, with nothing answered. What the user restarts, the user wants to run. It is
+      // the same call, so that its finished steps still count.
+      const progress = newCall(request);
+      attempt = { ...attempt, progress, permission: undefined, events: [] };
+    }
+    return undefined;
+  }
+
+  #asking(signal: AbortSignal): AbortSignal {
+    return AbortSignal.any([signal, this.#context.state.redirected]);
+  }
+
+  /** A call that the user has not decided about, because they said what to do instead. */
+  async #skippedOrStopped({ tool, progress }: OpenCall, isInDoubt = false): Promise<CallEnd> {
+    const { redirection } = this.#context.state;
+    if (this.#stop.signal.aborted || redirection === undefined) return this.#stoppedResult(tool);
+    if (isInDoubt) return { content: OUTCOME_UNKNOWN, isError: true };
+    const { request } = this.#readAgain(progress).permissions.run ?? {};
+    const denied: PermissionDecision = {
+      type: "permission_decision",
+      timestamp: timestampFromDate(this.#context.clock.now()),
+      ...(request !== undefined && { id: request.id }),
+      toolCallId: progress.request.id,
+      tool: tool.settings.name,
+      action: "run",
+      decision: "denied",
+      decidedBy: redirection.by,
+      cause: "redirected",
+    };
+    return { content: SKIPPED_FOR_MESSAGE, isError: false, events: [denied] };
+  }
+
+  /** `tool` is absent if it was not found in time. */
+  async #stoppedResult(tool?: CallableTool): Promise<CallEnd> {
+    if (!this.#stop.signal.aborted && this.#context.state.redirected.aborted) {
+      return { content: SKIPPED_FOR_MESSAGE, isError: false };
+    }
+    if (stopCause(this.#stop.signal) === "interrupted") return undefined;
+    const message = await this.#stopMessage;
+    this.#isMessageDelivered = true;
+    const fallback = tool?.settings.cancellationResponse ?? EXECUTION_CANCELLED;
+    const content = message === "" ? fallback : stoppedWithMessage(message);
+    return { content, isError: false };
+  }
+}
+
+/** Added last, so that the model learns of the edit whatever became of the result. */
+function withEdit(result: CallEnd, args: JsonObject): CallEnd {
+  if (result === undefined) return undefined;
+  const content = ranWithEditedArguments(args, result.content);
+  const { after = 0 } = result.added ?? {};
+  const before = content.length - result.content.length;
+  return { ...result, content, added: { before, after } };
+}
+
+type Permission =
+  | {
+      readonly type: "granted";
+      readonly arguments: JsonObject;
+      /** A person changed the arguments that the model asked for. */
+      readonly isEdited: boolean;
+      readonly permission: PermissionDecision | undefined;
+      /** To be recorded when the call starts. */
+      readonly events: readonly ConversationEvent[];
+    }
+  | ({ readonly type: "refused" } & CallResult)
+  /** It has run already: its tool has found the result. */
+  | {
+      readonly type: "done";
+      readonly result: ToolResult;
+      readonly arguments: JsonObject;
+      readonly isEdited: boolean;
+    }
+  | { readonly type: "pending" }
+  | { readonly type: "stopped" };
+
+/** Whether the call may run, or run again if it may have run already. */
+async function permit(context: TurnContext, call: OpenCall): Promise<Permission> {
+  const { progress, tool } = call;
+  const verdict = await verdictOf(context, call);
+  const isSkipped = verdict.mode === "skip";
+  if (progress.isInDoubt) {
+    if (isSkipped) return refused(OUTCOME_UNKNOWN);
+    return permitAgain(context, { ...call, kind: "in_doubt", verdict });
+  }
+  const { run: _, ...others } = progress.permissions;
+  const run = runOf(progress);
+  const { decision } = run;
+  const isDenied = decision?.decision === "denied";
+  if (decision !== undefined && !isSkipped && (isDenied || isStillPermitted(call, verdict))) {
+    if (grantOf(decision) !== undefined) {
+      // Whoever recorded it may not have come to save it.
+      const { saveGrant } = await loadGrants();
+      await saveGrant(context, { tool, arguments: call.arguments, verdict }, decision);
+    }
+    return toPermission(call, decision);
+  }
+  // What was decided before no longer counts: it is asked again, as the config says now.
+  const permissions = decision === undefined ? { ...others, run } : others;
+  const open = { ...progress, permissions };
+  return fromDecided(
+    call,
+    await decideCall(context, { ...call, progress: open, kind: "permission", verdict }),
+  );
+}
+
+/** Few calls are in doubt. Throws `module_not_loaded`. */
+const loadDoubts = loaderOf(() => import("./doubt.ts"));
+
+/** Whether a call in doubt may run again, or what it has done. */
+async function permitAgain(context: TurnContext, call: CallInDoubt): Promise<Permission> {
+  const { progress, tool, verdict } = call;
+  const { checkCall, decisionOnDoubt } = await loadDoubts();
+  const decision = decisionOnDoubt(context, call);
+  if (decision !== undefined) return toPermission(call, decision);
+  const isPermitted = isStillPermitted(call, verdict);
+  const ran = granted(call, progress.permissions.run?.decision);
+  if (isPermitted && tool.isIdempotent === true) return ran;
+  const checked: CheckedCall = isPermitted
+    ? await checkCall(context, { ...call, arguments: ran.arguments })
+    : { type: "open" };
+  if (checked.type === "stopped") return checked;
+  if (checked.type === "decided") return toPermission(call, checked.decision);
+  const { type: _, ...said } = checked;
+  const { rerun = {}, ...permissions } = progress.permissions;
+  // What its tool has said does not count by now.
+  const open = rerun.decision === undefined ? progress : { ...progress, permissions };
+  return fromDecided(call, await decideCall(context, { ...call, progress: open, ...said }));
+}
+
+/** A call that may have run, and has asked since then, goes on by the decision that let it run again. */
+function runOf({ permissions, permitted, voids }: CallProgress): PermissionProgress {
+  const { run = {} } = permissions;
+  const isDenied = run.decision?.decision === "denied";
+  if (permitted?.action !== "rerun" || isDenied || isAskedAgain(run, permitted)) return run;
+  const madeVoid = voids.findLast(({ id }) => id === permitted.id);
+  return madeVoid === undefined ? { ...run, decision: permitted } : { madeVoid, isForPerson: true };
+}
+
+/** The arguments that one of several people has given the call, who decide about it together. */
+function editedBefore({ permissions: { run = {} } }: CallProgress): JsonObject | undefined {
+  const { isEdited = false, arguments: args } = run.request ?? run.voided ?? {};
+  return isEdited ? args : undefined;
+}
+
+function isAskedAgain({ request }: PermissionProgress, { id }: PermissionDecision): boolean {
+  return request?.replaces !== undefined && request.replaces === id;
+}
+
+function refused(content: string): Permission {
+  return { type: "refused", content, isError: true };
+}
+
+function fromDecided(call: OpenCall, result: Decided): Permission {
+  if (result.type !== "decided") return result;
+  const { event, isRecorded } = result;
+  if (event.type !== "permission_decision") throw new Error("a call has another decision");
+  return toPermission(call, event, isRecorded ? [] : [event]);
+}
+
+/** Whoever decided, and wherever. `events` are to be recorded with what follows. */
+function toPermission(
+  call: OpenCall,
+  decision: PermissionDecision,
+  events: readonly ConversationEvent[] = [],
+): Permission {
+  const { action, result } = decision;
+  if (decision.decision === "denied") {
+    return { type: "refused", ...deniedText(decision), events };
+  }
+  if (action === "rerun" && result !== undefined) {
+    if (decision.decidedBy.kind !== "tool") return { type: "refused", ...result, events };
+    // Whether the model may see it is decided like that of any other result.
+    const { arguments: args, isEdited } = granted(call, call.progress.permissions.run?.decision);
+    return { type: "done", result, arguments: args, isEdited };
+  }
+  return granted(call, decision, events);
+}
+
+function granted(
+  { arguments: args, progress }: OpenCall,
+  permission: PermissionDecision | undefined,
+  events: readonly ConversationEvent[] = [],
+): Extract<Permission, { readonly type: "granted" }> {
+  const { arguments: edited } = permission?.arguments
+    ? permission
+    : (progress.permissions.run?.decision ?? {});
+  const isEdited = edited !== undefined || editedBefore(progress) !== undefined;
+  return { type: "granted", arguments: edited ?? args, isEdited, permission, events };
+}
+
+/** Whether an earlier process was allowed to run the call. What the config allowed, it must still allow. */
+function isStillPermitted({ progress, tool }: OpenCall, { mode }: Verdict): boolean {
+  const { decision } = progress.permissions.run ?? {};
+  if (decision === undefined || !wasPermitted(decision)) return false;
+  const { decidedBy } = decision;
+  if (decidedBy.kind !== "policy") return true;
+  const { name, detached } = tool.settings;
+  const wasDetached = decidedBy.key === `conversation.tools.${name}.detached.run`;
+  return mode === "unattended" || (wasDetached && detached.run === "auto");
+}
+
+/** Without the settings of its tool, a person decides about a result, now or later. */
+function settingsOfMissing(name: string) {
+  const detached = { run: "deny", deliver: "defer", tool: "deny" } as const;
+  return { name, result: "ask" as const, detached };
+}
+
+/** Decides what the model sees of a result. `stopped`: before there was a decision. `pending`: a person decides later. */
+async function deliver(
+  context: TurnContext,
+  delivery: Omit<AskedDelivery, "verdict">,
+): Promise<CallResult | "stopped" | "pending"> {
+  const { progress, result } = delivery;
+  const { request, decision } = progress.permissions.deliver ?? {};
+  const verdict = await resultVerdictOf(context, delivery);
+  const asked = { ...delivery, verdict };
+  const { mode } = verdict;
+  if (decision !== undefined && mode !== "skip") {
+    const changed = staleDelivery(context, asked, decision);
+    if (changed === undefined) return toDelivered(decision, result);
+    // It is asked again.
+    const id = decision.id ?? request?.id;
+    const timestamp = timestampFromDate(context.clock.now());
+    const voids = id === undefined ? [] : [voidEvent({ id, changed }, timestamp)];
+    await context.journal.record(...voids);
+    const [madeVoid] = voids;
+    const permissions = {
+      ...progress.permissions,
+      deliver: madeVoid ? { madeVoid, isForPerson: true } : {},
+    };
+    return deliver(context, { ...asked, progress: { ...progress, permissions } });
+  }
+  // Config that shows every result leaves nothing to record.
+  if (mode === "unattended" && request === undefined) return result;
+  const decided = await decideCall(context, asked);
+  if (decided.type !== "decided") return decided.type;
+  const { event, isRecorded } = decided;
+  if (event.type !== "permission_decision") throw new Error("a result has another decision");
+  return { ...toDelivered(event, result), events: isRecorded ? [] : [event] };
+}
+
+/** Undefined if the decision still counts. Otherwise what has changed since. Throws `directory_missing`. */
+function staleDelivery(
+  context: TurnContext,
+  { toolCallId, progress, result, verdict }: AskedDelivery,
+  decision: PermissionDecision,
+): readonly string[] | undefined {
+  if (decision.decision === "denied" || decision.decidedBy.kind === "policy") return undefined;
+  const { request } = progress.permissions.deliver ?? {};
+  const { mode, target = {} } = verdict;
+  const place = { target, rung: request?.rung };
+  const inForce = mode === "unattended" ? {} : whomInForce(context, place);
+  const used = useOf(context, { ...request, kind: "delivery" }, { event: decision, inForce });
+  if (used !== "counts") return [used];
+  const { conversation } = context.journal;
+  const call = { conversation, toolCallId, tool: progress.request.name };
+  const subject = digestDelivery(call, result, request);
+  // Recorded by an earlier version, or changed since.
+  return decision.digest === subject.digest ? undefined : changesSince(request?.subject, subject);
+}
+
+function toDelivered(decision: PermissionDecision, own: ToolResult): CallResult {
+  return decision.decision === "denied" ? deniedText(decision) : (decision.result ?? own);
+}
+
+async function decideCall(context: TurnContext, asked: AskedCall): Promise<Decided> {
+  const decisions = await loadDecisions();
+  return decisions.decideCall(context, { ...asked, signal: asked.asking });
+}

@@ -1,0 +1,230 @@
+/**
+ * Ends turns and calls that are given up, and questions that cannot be asked, and starts what a person has said to do instead. Has the
+ * errors for turns that cannot start or continue.
+ */
+import {
+  type CallProgress,
+  type ChatRequest,
+  type ConversationEvent,
+  type Directory,
+  endOf,
+  findRequest,
+  type InquiryResponse,
+  lastTurnOf,
+  pendingOf,
+  type PermissionProgress,
+  readTurnProgress,
+  timestampFromDate,
+  type ToolCallResponse,
+  findPerson,
+} from "../../record/conversation/index.ts";
+import type { ConversationWriter } from "../../stores/index.ts";
+import { type Clock, JpError } from "../../util/index.ts";
+import type { Redirection } from "./memory.ts";
+import type { StopCause } from "./stop-cause.ts";
+import {
+  INTERRUPTED_AFTER_ANSWER,
+  INTERRUPTED_AFTER_DELIVERY,
+  INTERRUPTED_AT_DELIVERY,
+  INTERRUPTED_AT_QUESTION,
+  INTERRUPTED_BEFORE_RUN,
+  INTERRUPTED_WHILE_RUNNING,
+  REJECTED_AT_DELIVERY,
+  REJECTED_AT_QUESTION,
+  rejectedBeforeRun,
+} from "./model-texts.ts";
+import type { TurnContext } from "./context.ts";
+
+/** The events that close what a turn has left open, so that it cannot be continued. None if it is complete. */
+export function closeTurn(
+  events: readonly ConversationEvent[],
+  clock: Clock,
+  by: StopCause,
+): readonly ConversationEvent[] {
+  const { next, calls } = readTurnProgress(events);
+  if (next === "done") return [];
+  const timestamp = timestampFromDate(clock.now());
+  return [
+    ...calls.flatMap((call) => closeCall(call, clock, by)),
+    { type: "turn_end", timestamp, reason: "discarded" },
+  ];
+}
+
+/** The same before another turn starts, which may replace this one. Throws `nothing_to_replace`, `incomplete_turn`. */
+export function closeTurnBefore(
+  { replacesTurn = false }: Pick<ChatRequest, "replacesTurn">,
+  events: readonly ConversationEvent[],
+  clock: Clock,
+): readonly ConversationEvent[] {
+  const closing = closeTurn(events, clock, "interrupted");
+  if (!replacesTurn) return closing;
+  if (findRequest(events) === undefined) {
+    throw new JpError("nothing_to_replace", "There is no earlier message to send again.");
+  }
+  if (closing.length === 0) return closing;
+  // Its calls may still do something, which the model would never learn of.
+  throw new JpError("incomplete_turn", "The last turn is incomplete, so it cannot be replaced.", {
+    hint: "Continue it first, or close it.",
+  });
+}
+
+/** The events that close a call and its questions. The last one is its response. */
+export function closeCall(
+  call: CallProgress,
+  clock: Clock,
+  by: StopCause,
+): readonly [...InquiryResponse[], ToolCallResponse] {
+  const timestamp = timestampFromDate(clock.now());
+  const { id } = call.request;
+  return [
+    ...closeQuestions(call, clock, by),
+    { type: "tool_call_response", timestamp, id, content: howFar(call), isError: true },
+  ];
+}
+
+/** A person may have decided something after the process had ended. */
+function howFar({ attempts, isInDoubt, permissions, asked }: CallProgress): string {
+  const { run, deliver } = permissions;
+  if (attempts === 0) {
+    return isRejected(run) ? rejectedBeforeRun(run?.decision?.reason) : INTERRUPTED_BEFORE_RUN;
+  }
+  if (isInDoubt) return INTERRUPTED_WHILE_RUNNING;
+  if (isRejected(deliver)) return REJECTED_AT_DELIVERY;
+  if (deliver !== undefined) {
+    const isApproved = deliver.decision !== undefined && deliver.decision.decision !== "denied";
+    return isApproved ? INTERRUPTED_AFTER_DELIVERY : INTERRUPTED_AT_DELIVERY;
+  }
+  const ends = asked.map(({ response }) => response);
+  if (ends.some((end) => end?.outcome === "cancelled" && end.reason === "user")) {
+    return REJECTED_AT_QUESTION;
+  }
+  const isAnswered = ends.every((end) => end !== undefined && end.outcome !== "cancelled");
+  return isAnswered && ends.length > 0 ? INTERRUPTED_AFTER_ANSWER : INTERRUPTED_AT_QUESTION;
+}
+
+/** By a person: what only the config denies, the user did not reject. */
+function isRejected({ decision }: PermissionProgress = {}): boolean {
+  return decision?.decision === "denied" && decision.decidedBy.kind !== "policy";
+}
+
+/** The ends of what a call has left open. */
+export function closeQuestions(
+  { questions }: Pick<CallProgress, "questions">,
+  clock: Clock,
+  reason: StopCause,
+): readonly InquiryResponse[] {
+  const timestamp = timestampFromDate(clock.now());
+  return questions.flatMap(({ request: { id }, response }): InquiryResponse[] => {
+    if (response !== undefined) return [];
+    return [{ type: "inquiry_response", timestamp, id, outcome: "cancelled", reason }];
+  });
+}
+
+/**
+ * Records questions that belong to no running call. Their executor has refused them already, so each is
+ * recorded together with its end. The returned function stops that and waits for the last write; it
+ * throws `write_failed`.
+ */
+export function recordUnscopedQuestions(context: TurnContext): () => Promise<void> {
+  const { tools, journal, state, clock } = context;
+  const writes: Promise<void>[] = [];
+  const unsubscribe = tools.onUnscopedQuestions?.(({ source, questions, reason }) => {
+    const timestamp = timestampFromDate(clock.now());
+    const requests = questions.map((question) => {
+      const id = state.nextInquiryId(source.name, question.id);
+      const { id: questionId, ...asked } = question;
+      return {
+        type: "inquiry_request" as const,
+        id,
+        timestamp,
+        source,
+        question: asked,
+        questionId,
+      };
+    });
+    const responses = requests.map(({ id }): InquiryResponse => {
+      return { type: "inquiry_response", timestamp, id, outcome: "cancelled", reason };
+    });
+    const write = journal.record(...requests, ...responses);
+    write.catch(() => undefined); // Thrown when recording stops.
+    writes.push(write);
+  });
+  return async () => {
+    unsubscribe?.();
+    await Promise.all(writes);
+  };
+}
+
+export function turnRunningError(id: string): JpError {
+  return new JpError("turn_running", `A turn is already running in conversation ${id}.`, {
+    hint: "Wait until it ends, or use another conversation.",
+  });
+}
+
+function turnWaitingError(id: string): JpError {
+  return new JpError("turn_waiting", `The last turn of conversation ${id} waits for a decision.`, {
+    hint: "Answer what is pending and resume the turn, or discard it.",
+  });
+}
+
+export function foreignTurnError(id: string): JpError {
+  const message = `The last turn of ${id} was started elsewhere, or its record has changed since.`;
+  return new JpError("foreign_turn", message);
+}
+
+/** Throws `turn_waiting`: what waits would be gone. A message that replaces the turn says so itself. */
+export function assertNothingWaits(
+  { id, stream }: Pick<ConversationWriter, "id" | "stream">,
+  { replacesTurn = false }: Pick<ChatRequest, "replacesTurn">,
+): void {
+  if (replacesTurn) return;
+  const pending = pendingOf(readTurnProgress(lastTurnOf(endOf(stream))));
+  if (pending.length > 0) throw turnWaitingError(id);
+}
+
+/** What the record says of a start. */
+export interface Starter {
+  readonly clock: Clock;
+  /** Who has which roles. Where no one is known, the record does not say who has started it. */
+  readonly directory?: Directory | undefined;
+  /** The name of who starts it, as the program says. */
+  readonly startedBy?: string | undefined;
+}
+
+/** Starts the next one with what a person has said in place of a yes. Like the message before, it is answered with data if that was. */
+export function startNext(
+  before: readonly ConversationEvent[],
+  { message: content, by }: Redirection,
+  { clock, ...starter }: Starter,
+): readonly ConversationEvent[] {
+  const timestamp = timestampFromDate(clock.now());
+  const request = findRequest(before);
+  const { schema, isChecked } = request ?? {};
+  const { name: author = request?.author } = by;
+  return [
+    { type: "turn_end", timestamp, reason: "stopped" },
+    { type: "turn_start", timestamp },
+    {
+      type: "chat_request",
+      timestamp,
+      content,
+      ...(schema !== undefined && { schema }),
+      ...(author !== undefined && { author }),
+      ...starterOf(starter, by),
+      ...(isChecked === true && { isChecked }),
+    },
+  ];
+}
+
+/** Whoever says what to do next starts the next turn. */
+export function starterOf(
+  { directory, startedBy }: Omit<Starter, "clock">,
+  by?: Redirection["by"],
+): { readonly startedBy?: string } {
+  const people = directory?.list() ?? [];
+  const here = people.length === 0 ? undefined : directory?.findHere()?.name;
+  // Among people who are known, whoever says what to do instead is one of them.
+  const said = by !== undefined && findPerson(people, by.name) !== undefined ? by.name : undefined;
+  const name = said ?? startedBy ?? here;
+  return name === undefined ? {} : { startedBy: name };
+}

@@ -1,0 +1,63 @@
+/**
+ * When a question stops waiting. The time is on record, so a deadline also passes while no process runs.
+ *
+ * Clocks can be set. A process that waits closes its prompt as soon as the clock says so, or once it has
+ * waited as long as it was to wait when it began, whichever comes first: setting the clock back cannot keep
+ * a prompt open. A process that continues never waits longer than the question was given at first.
+ */
+import { type Timestamp, timestampToMilliseconds } from "../../record/conversation/index.ts";
+import type { Clock } from "../../util/index.ts";
+
+/** The longest time between two looks at the clock, which may have been set, or the machine asleep. */
+const MAX_SLEEP_MS = 30_000;
+
+/** Like every reason to abort, an `AbortError`: providers report any other as a failed request. */
+class TimedOut extends DOMException {
+  constructor() {
+    super("The deadline has passed.", "AbortError");
+  }
+}
+
+/** Whether the signal was aborted by a deadline. */
+export function isTimedOut({ reason }: AbortSignal): boolean {
+  return reason instanceof TimedOut;
+}
+
+/** A running deadline. `stop` it once the question no longer waits. */
+export class Deadline {
+  readonly at: Timestamp;
+  readonly #clock: Clock;
+  readonly #passed = new AbortController();
+  readonly #stopped = new AbortController();
+
+  /** `since`: when the question was asked. */
+  constructor(clock: Clock, at: Timestamp, since: Timestamp) {
+    this.at = at;
+    this.#clock = clock;
+    const end = timestampToMilliseconds(at);
+    const given = end - timestampToMilliseconds(since);
+    const left = Math.min(end - clock.now().getTime(), given);
+    if (left <= 0) this.#passed.abort(new TimedOut());
+    else void this.#watch(end, left).catch(() => undefined); // It throws when stopped.
+  }
+
+  /** Aborted when the time is up. */
+  get signal(): AbortSignal {
+    return this.#passed.signal;
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  async #watch(end: number, milliseconds: number): Promise<void> {
+    let left = milliseconds;
+    for (;;) {
+      const pause = Math.min(left, end - this.#clock.now().getTime(), MAX_SLEEP_MS);
+      if (pause <= 0) break;
+      await this.#clock.sleep(pause, this.#stopped.signal);
+      left -= pause;
+    }
+    this.#passed.abort(new TimedOut());
+  }
+}

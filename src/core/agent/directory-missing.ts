@@ -1,0 +1,12 @@
+/** The error of a turn that needs people who are known, in a program that has not said who they are. */
+import { JpError } from "../../util/index.ts";
+
+export function directoryMissing(): JpError {
+  return new JpError(
+    "directory_missing",
+    "This decision takes people who are known, and the program has not said who they are.",
+    {
+      hint: "Pass `directory`, or `ownerAlone: true` if you decide for everyone. The turn stays open, and can be resumed.",
+    },
+  );
+}

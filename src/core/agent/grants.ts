@@ -1,0 +1,78 @@
+/** What a person adds to a yes: what can be granted, and that it is saved once it is on record. */
+import { type AnswerEvent, deciderOf, grantOf, isDecisionRequest } from "../../record/conversation/index.ts";
+import type { CallOfTool, CheckedGrant, ProposedGrant, Verdict } from "../policy/index.ts";
+import { capabilitiesOf } from "../../record/tool/index.ts";
+import type { JsonObject } from "../../util/index.ts";
+import type { TurnContext } from "./context.ts";
+import { lastTurn } from "./journal.ts";
+import { warnOnce } from "./observer.ts";
+
+/** For a prompt. */
+export interface Grantable {
+  /** Narrowest first; at least one. */
+  readonly proposals: readonly ProposedGrant[];
+  readonly check: (rule: JsonObject) => Promise<CheckedGrant>;
+}
+
+type GrantContext = Pick<TurnContext, "policy" | "journal">;
+
+/** What is decided, as far as that says what can be granted. */
+export interface Granting extends CallOfTool {
+  /** What rules and the mode say of it. */
+  readonly verdict: Verdict;
+  /** Of the tool's own question, if that is what is answered. */
+  readonly questionId?: string;
+}
+
+/** Undefined if only a yes or a no can be said: there is nothing to save it with, or it would be asked each time anyway. */
+export async function findGrantable(
+  { policy }: Pick<TurnContext, "policy">,
+  granting: Granting | undefined,
+): Promise<Grantable | undefined> {
+  if (policy?.grants === undefined || granting === undefined) return undefined;
+  const { grants } = policy;
+  const { verdict, questionId, ...call } = granting;
+  const { mode, needsPerson = false } = verdict;
+  if (questionId === undefined && (mode !== "ask" || needsPerson)) return undefined;
+  const proposals = await grants.propose(call, questionId);
+  if (proposals.length === 0) return undefined;
+  return { proposals, check: (rule) => grants.check(rule, call) };
+}
+
+/** Why a rule cannot be granted. Undefined if it can. */
+export async function explainGrant(
+  grantable: Grantable | undefined,
+  rule: JsonObject,
+): Promise<string | undefined> {
+  if (grantable === undefined) return "nothing can be granted with this answer";
+  const checked = await grantable.check(rule);
+  return "problem" in checked ? checked.problem : undefined;
+}
+
+/** A recorded answer, whoever recorded it. It counts as a yes even if what was added cannot be saved. */
+export async function saveGrant(
+  context: GrantContext,
+  granting: Granting | undefined,
+  event: AnswerEvent,
+): Promise<void> {
+  const { policy, journal } = context;
+  const grant = grantOf(event);
+  const by = deciderOf(event);
+  const isSaved = grant !== undefined && grant.until !== "turn";
+  if (!isSaved || by?.kind !== "user" || event.id === undefined || granting === undefined) return;
+  const grantable = await findGrantable(context, granting);
+  if ((await explainGrant(grantable, grant.rule)) !== undefined) return;
+  const request = lastTurn(journal)
+    .filter(isDecisionRequest)
+    .findLast(({ id }) => id === event.id);
+  if (request === undefined) return;
+  const { tool, arguments: args } = granting;
+  const inquiry = `${journal.conversation}/${event.id}`;
+  // As it was shown: by now it may run elsewhere, or otherwise.
+  const shown = capabilitiesOf(request);
+  try {
+    await policy?.grants?.save({ ...grant, call: { tool, arguments: args }, shown, by, inquiry });
+  } catch (error) {
+    warnOnce("A permission could not be saved")(error);
+  }
+}

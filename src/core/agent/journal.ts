@@ -1,0 +1,68 @@
+/** The record of a turn: what is written to it, and what of it is the turn's own. */
+import {
+  type ConversationEvent,
+  endOf,
+  type EventIds,
+  eventsOf,
+  type IdentifiedEvent,
+  idsOf,
+  lastTurnOf,
+  type Traceparent,
+  withTraceparent,
+} from "../../record/conversation/index.ts";
+import type { ConversationWriter } from "../../stores/index.ts";
+import type { Journal, Observer } from "./ports.ts";
+
+/** The journal of a turn. */
+export interface TurnJournal extends Journal {
+  /** Records the event with the next ones. If none come, nothing has happened, and it is not recorded. */
+  recordWithNext(event: ConversationEvent): void;
+}
+
+/**
+ * Records to a stored conversation, and reports each event once it is on disk. `traceparent`: of the turn as it is now, which
+ * is recorded with what it asks.
+ */
+export function createJournal(
+  conversation: ConversationWriter,
+  observer?: Observer,
+  traceparent?: () => Traceparent | undefined,
+): TurnJournal {
+  let held: readonly ConversationEvent[] = [];
+  return {
+    conversation: conversation.id,
+    ...(conversation.isShared !== undefined && { isShared: conversation.isShared }),
+    get stream() {
+      return conversation.stream;
+    },
+    recordWithNext: (event) => {
+      held = [...held, event];
+    },
+    record: async (...next) => {
+      if (next.length === 0) return;
+      const all = [...held, ...next];
+      held = [];
+      const trace = traceparent?.();
+      const events = trace === undefined ? all : withTraceparent(all, trace);
+      await conversation.append(...events);
+      if (observer === undefined) return;
+      for (const event of events)
+        observer.observe({ type: "event", event, ...about(event, conversation) });
+    },
+  };
+}
+
+/** An answer does not say itself which call it is about. */
+function about(event: ConversationEvent, of: Pick<Journal, "stream">): EventIds {
+  const { type, id, toolCallId, inquiryId }: IdentifiedEvent = event;
+  return idsOf({ type, id, toolCallId, inquiryId }, (decision) => {
+    const turn: readonly IdentifiedEvent[] = lastTurn(of);
+    return turn.find((each) => each.id === decision && each.toolCallId !== undefined)?.toolCallId;
+  });
+}
+
+/** The events of the turn that the record ends with. Those before the first `turn_start` form one too. */
+export function lastTurn({ stream }: Pick<Journal, "stream">): readonly ConversationEvent[] {
+  const turn = lastTurnOf(endOf(stream));
+  return turn.length > 0 ? turn : [...eventsOf(stream.entries)];
+}

@@ -1,0 +1,154 @@
+/**
+ * Opens prompts one at a time, whoever asks. Those of one reply open in the order of its calls: a prompt waits for each
+ * call before its own that may still come to ask first. Those that can be gathered wait for all calls of the reply, and
+ * open together.
+ */
+import { abortable } from "../../util/index.ts";
+import { type GroupMember, PromptGroup } from "./prompt-group.ts";
+import { abortBy } from "./stop-cause.ts";
+
+/** A place on the screen that no other prompt takes before it is disposed of. */
+export interface OpenPrompt extends Disposable {
+  /** Aborted with the signal of whoever asks, and by `cancelOpen`. */
+  readonly signal: AbortSignal;
+  /** Set if others of the same reply have opened with it: it is asked with them. */
+  readonly member: GroupMember | undefined;
+  /** The person has answered. It keeps its place, but `cancelOpen` no longer finds it. */
+  end(): void;
+}
+
+/** The place of a call among those of its reply. Dispose of it when the call ends. */
+export interface PromptPlace extends Disposable {
+  readonly reply: symbol;
+  /** Among the calls of the reply. */
+  readonly rank: number;
+  /** Every call before this one has passed. */
+  readonly isReached: boolean;
+  /** Every call of the reply has passed. */
+  readonly isComplete: boolean;
+  /** The call has asked, or goes on without: those after it need not wait for it any longer. */
+  pass(): void;
+  /** The call asks again in a moment: those that are gathered wait for it until it has passed once more. */
+  retake(): void;
+}
+
+interface Waiting {
+  readonly place: PromptPlace | undefined;
+  readonly isGathered: boolean;
+  readonly begin: () => void;
+  readonly cancelled: AbortController;
+  /** The person has answered. */
+  isEnded: boolean;
+  /** Set once it has opened together with others. */
+  member?: GroupMember;
+}
+
+/** Opens prompts one at a time, first come, first served, but for the calls of one reply. */
+export class PromptQueue {
+  /** First come, first; those of one reply by the rank of their calls. */
+  readonly #waiting: Waiting[] = [];
+  /** One, or several that were gathered. */
+  readonly #open = new Set<Waiting>();
+
+  /** Gives each call of one reply its place. To be called for them in their order. */
+  startReply(): () => PromptPlace {
+    const reply = Symbol("reply");
+    const passed = new Set<number>();
+    let [ranks, reached] = [0, 0];
+    return () => {
+      const rank = ranks;
+      ranks += 1;
+      const pass = () => {
+        passed.add(rank);
+        while (passed.has(reached)) reached += 1; // Never back: whoever was reached stays so.
+        this.#openNext();
+      };
+      return {
+        reply,
+        rank,
+        get isReached() {
+          return rank <= reached;
+        },
+        get isComplete() {
+          return passed.size === ranks;
+        },
+        pass,
+        retake: () => void passed.delete(rank),
+        [Symbol.dispose]: pass,
+      };
+    };
+  }
+
+  /**
+   * Waits for its turn. Undefined if aborted while waiting. A call that asks has passed. `isGathered`: it opens together with
+   * all others of the reply that wait then and are gathered too.
+   */
+  async open(
+    signal: AbortSignal,
+    place?: PromptPlace,
+    { isGathered = false }: { readonly isGathered?: boolean } = {},
+  ): Promise<OpenPrompt | undefined> {
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const cancelled = new AbortController();
+    const waiting: Waiting = { place, isGathered, begin, cancelled, isEnded: false };
+    this.#add(waiting); // First, so that no call after it overtakes this one.
+    if (place === undefined) this.#openNext();
+    else place.pass();
+    await abortable(begun, signal).catch(() => undefined);
+    if (signal.aborted) {
+      this.#remove(waiting);
+      return undefined;
+    }
+    return {
+      signal: AbortSignal.any([signal, cancelled.signal]),
+      member: waiting.member,
+      end: () => {
+        waiting.isEnded = true;
+      },
+      [Symbol.dispose]: () => this.#remove(waiting),
+    };
+  }
+
+  /** Cancels the open prompt on behalf of the user, or all that are open together. Returns false if none is open. */
+  cancelOpen(): boolean {
+    const open = [...this.#open].filter(({ isEnded }) => !isEnded);
+    for (const { cancelled } of open) abortBy("user", cancelled);
+    return open.length > 0;
+  }
+
+  #add(waiting: Waiting): void {
+    const { reply, rank } = waiting.place ?? {};
+    const after = this.#waiting.findIndex(
+      ({ place }) => place !== undefined && place.reply === reply && place.rank > (rank ?? 0),
+    );
+    this.#waiting.splice(after === -1 ? this.#waiting.length : after, 0, waiting);
+  }
+
+  #remove(waiting: Waiting): void {
+    const index = this.#waiting.indexOf(waiting);
+    if (index !== -1) this.#waiting.splice(index, 1);
+    this.#open.delete(waiting);
+    waiting.member?.leave();
+    this.#openNext();
+  }
+
+  #openNext(): void {
+    if (this.#open.size > 0) return;
+    const next = this.#waiting.find(isReady);
+    if (next === undefined) return;
+    const opened = next.isGathered
+      ? this.#waiting.filter((each) => each.isGathered && each.place?.reply === next.place?.reply)
+      : [next];
+    const group = opened.length > 1 ? new PromptGroup() : undefined;
+    for (const each of opened) {
+      this.#waiting.splice(this.#waiting.indexOf(each), 1);
+      this.#open.add(each);
+      if (group !== undefined) each.member = group.join();
+    }
+    for (const { begin } of opened) begin();
+  }
+}
+
+function isReady({ place, isGathered }: Waiting): boolean {
+  return place === undefined || (isGathered ? place.isComplete : place.isReached);
+}

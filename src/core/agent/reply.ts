@@ -1,0 +1,315 @@
+/**
+ * Streams one reply of the model and records it. If the connection breaks, the reply is retried, and
+ * continued after the part that is recorded already.
+ */
+import {
+  type Attachment,
+  type ChatResponse,
+  type ConversationStream,
+  intoParts,
+  isReported,
+  type Section,
+  StreamEntry,
+  type ThreadParts,
+  timestampFromDate,
+  type ToolCallRequest,
+  type Usage,
+} from "../../record/conversation/index.ts";
+import {
+  type CachePolicy,
+  type EndReason,
+  isNews,
+  lengthLimitError,
+  type Model,
+  type ModelEvent,
+  type ModelParameters,
+  type ModelRequest,
+  ProviderError,
+  RetryCounter,
+  type RetryPolicy,
+  type StreamLimits,
+  type ToolChoice,
+  type ToolSchema,
+  watchStream,
+} from "../../reach/provider/index.ts";
+import { assertNever, type Clock, findJson, type JsonObject } from "../../util/index.ts";
+import { CONTINUE_REPLY } from "./model-texts.ts";
+import type { Journal, Observer } from "./ports.ts";
+
+/** The instructions of an assistant, and how its model is asked. */
+export interface Assistant {
+  readonly systemPrompt?: string;
+  readonly sections: readonly Section[];
+  /** Where the model is: see `TurnOptions.surroundings`. */
+  readonly surroundings?: string;
+  readonly parameters: ModelParameters;
+  readonly toolChoice: ToolChoice;
+  readonly cache: CachePolicy;
+  readonly request: RetryPolicy & StreamLimits;
+  /** Continues by itself when a reply reaches its length limit. */
+  readonly isChained?: boolean;
+}
+
+export interface ReplyRequest extends Omit<RecorderOptions, "isStructured"> {
+  readonly model: Model;
+  readonly assistant: Assistant;
+  readonly attachments: readonly Attachment[];
+  readonly tools: readonly ToolSchema[];
+  readonly toolChoice: ToolChoice;
+  readonly signal: AbortSignal;
+  /** The part of the conversation that the model sees, apart from compactions; everything if absent. */
+  readonly view?: (stream: ConversationStream) => ConversationStream;
+  /** After an abort: whether to drop the unfinished text instead of recording it. */
+  readonly isDiscarded: () => boolean;
+}
+
+/** Stops a model that never finishes. */
+const MAX_CONTINUATIONS = 10;
+
+/** Throws `ProviderError` after the last retry, and `write_failed`. */
+export async function streamReply(request: ReplyRequest): Promise<EndReason | "aborted"> {
+  const { assistant, signal, clock, observer } = request;
+  const retries = new RetryCounter(assistant.request);
+  let continuations = 0;
+  for (;;) {
+    const parts = createParts(request);
+    const isStructured = parts.schema !== undefined;
+    const recorder = new ReplyRecorder({ ...request, isStructured });
+    const error = (await streamOnce(request, parts, recorder)) ?? cutCall(request, recorder);
+    // Half of a JSON document is useless.
+    if (signal.aborted ? request.isDiscarded() : isStructured) recorder.discard();
+    await recorder.flush();
+    // A failed write or a bug: retrying does not help.
+    if (error !== undefined && !(error instanceof ProviderError)) throw error;
+    if (signal.aborted) return "aborted";
+    if (recorder.hasCalls) return "tool_calls";
+    // The document was complete before the connection broke.
+    if (recorder.hasStructuredData) return recorder.reason ?? "stop";
+    if (error === undefined) {
+      const { reason = "other" } = recorder;
+      const isContinued = reason === "length" && assistant.isChained === true && !isStructured;
+      if (!isContinued || continuations === MAX_CONTINUATIONS) return reason;
+      continuations += 1;
+      continue;
+    }
+    const retry = retries.next(error);
+    if (retry === undefined) throw error;
+    observer?.observe({ type: "retry_start", ...retry });
+    await clock.sleep(retry.delayMs, signal).catch(() => undefined);
+  }
+}
+
+/** A reply that reached its length limit in the middle of a call counts as broken off. */
+function cutCall({ model }: ReplyRequest, { reason, hasCutCalls }: ReplyRecorder) {
+  return reason === "length" && hasCutCalls ? lengthLimitError(model.id) : undefined;
+}
+
+/** Returns what went wrong, or undefined if the reply ended or was aborted. */
+async function streamOnce(
+  { model, assistant, tools, toolChoice, signal, clock, observer }: ReplyRequest,
+  parts: ThreadParts,
+  recorder: ReplyRecorder,
+): Promise<unknown> {
+  const { parameters, cache, request: limits } = assistant;
+  const observe: ModelRequest["observe"] = (update) => {
+    if (isNews(update)) observer?.observe(update);
+  };
+  const request = { parts, tools, toolChoice, parameters, cache, signal, observe };
+  try {
+    for await (const event of watchStream({ model, request, limits, clock })) {
+      await recorder.add(event);
+    }
+    return undefined;
+  } catch (error) {
+    return signal.aborted && error === signal.reason ? undefined : error;
+  }
+}
+
+/** The last request that was made of a record, which is measured before it is sent. */
+interface MadeParts extends Pick<ReplyRequest, "assistant" | "attachments"> {
+  readonly length: number;
+  readonly parts: ThreadParts;
+}
+
+/** By the entries of the record, which only grow. */
+const lastMade = new WeakMap<readonly StreamEntry[], MadeParts>();
+
+/** The request as the model gets it. Made once as long as nothing is added: a record may have a hundred thousand events. */
+export function createParts(request: ReplyRequest): ThreadParts {
+  const { assistant, attachments, journal, view = (all) => all } = request;
+  const stream = view(journal.stream);
+  const { entries } = stream;
+  const last = lastMade.get(entries);
+  const isSame = last?.assistant === assistant && last.attachments === attachments;
+  if (isSame && last.length === entries.length) return last.parts;
+  const parts = makeParts(request, stream);
+  lastMade.set(entries, { assistant, attachments, length: entries.length, parts });
+  return parts;
+}
+
+function makeParts(request: ReplyRequest, stream: ConversationStream): ThreadParts {
+  const { assistant, attachments, clock } = request;
+  const { systemPrompt, sections, surroundings } = assistant;
+  const thread = {
+    ...(systemPrompt !== undefined && { systemPrompt }),
+    sections,
+    attachments,
+    ...(surroundings !== undefined && { surroundings }),
+    stream,
+  };
+  const parts = intoParts(thread);
+  if (parts.events.at(-1)?.type !== "chat_response") return parts;
+  // Providers expect a request last, so one is added that is not recorded.
+  const timestamp = timestampFromDate(clock.now());
+  const continued = { type: "chat_request", timestamp, content: CONTINUE_REPLY } as const;
+  const entries = [...stream.entries, StreamEntry.fromEvent(continued)];
+  return intoParts({ ...thread, stream: { ...stream, entries } });
+}
+
+interface RecorderOptions {
+  readonly model: Pick<Model, "id">;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly observer?: Observer | undefined;
+  /** The reply should be JSON. */
+  readonly isStructured: boolean;
+  /** Called once the whole reply with the call is recorded. */
+  readonly onCall: (request: ToolCallRequest) => void;
+}
+
+type TextKind = "message" | "reasoning";
+
+/**
+ * Records a reply as it streams in: each text once it is complete, and the calls once the whole reply is. One that breaks
+ * off may lack half of its arguments, and what is to follow: its texts are kept, its calls are not.
+ */
+export class ReplyRecorder {
+  readonly #options: RecorderOptions;
+  #open: { readonly kind: TextKind; text: string } | undefined;
+  /** The calls, and the texts between them, in order. */
+  #held: (ToolCallRequest | ChatResponse)[] = [];
+  #hasCalls = false;
+  #hasCutCalls = false;
+  #hasStructuredData = false;
+  #reason: EndReason | undefined;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+  }
+
+  get hasStructuredData(): boolean {
+    return this.#hasStructuredData;
+  }
+
+  get hasCalls(): boolean {
+    return this.#hasCalls;
+  }
+
+  /** It had calls, and did not end as one with calls does. */
+  get hasCutCalls(): boolean {
+    return this.#hasCutCalls;
+  }
+
+  /** Undefined until the reply ends, and if it breaks off. */
+  get reason(): EndReason | undefined {
+    return this.#reason;
+  }
+
+  async add(event: ModelEvent): Promise<void> {
+    const { observer } = this.#options;
+    switch (event.type) {
+      case "reasoning_delta":
+      case "message_delta":
+        return this.#addText(event.type === "message_delta" ? "message" : "reasoning", event.text);
+      case "reasoning_end":
+        return this.#endText("reasoning", event.metadata);
+      case "message_end":
+        return this.#endText("message", event.metadata);
+      case "tool_call_delta":
+        return undefined;
+      case "tool_call_start":
+        return observer?.observe({ ...event, toolCallId: event.id });
+      case "tool_call_request":
+        await this.#endOpenText();
+        this.#held.push({ ...event, timestamp: timestampFromDate(this.#options.clock.now()) });
+        return undefined;
+      case "response_end":
+        this.#reason = event.reason;
+        await this.#endOpenText();
+        await this.#release(event.reason !== "length" && event.reason !== "refused");
+        await this.#recordUsage(event.usage);
+        return observer?.observe(event);
+      default:
+        return assertNever(event);
+    }
+  }
+
+  /** Records the text of a reply that has ended in any way. */
+  async flush(): Promise<void> {
+    await this.#endOpenText();
+    await this.#release(false);
+  }
+
+  async #endOpenText(): Promise<void> {
+    if (this.#open !== undefined) await this.#endText(this.#open.kind);
+  }
+
+  /** Records what was held back, with or without the calls. */
+  async #release(isWhole: boolean): Promise<void> {
+    const held = this.#held;
+    this.#held = [];
+    const calls = held.filter((event) => event.type === "tool_call_request");
+    const kept = isWhole ? held : held.filter((event) => event.type === "chat_response");
+    if (kept.length > 0) await this.#options.journal.record(...kept);
+    if (calls.length === 0) return;
+    this.#hasCalls = isWhole;
+    this.#hasCutCalls = !isWhole;
+    if (isWhole) for (const call of calls) this.#options.onCall(call);
+  }
+
+  /** Drops an unfinished text. */
+  discard(): void {
+    this.#open = undefined;
+  }
+
+  async #addText(kind: TextKind, text: string): Promise<void> {
+    if (this.#open?.kind !== kind) {
+      await this.#endOpenText();
+      this.#open = { kind, text: "" };
+    }
+    this.#open.text += text;
+    this.#options.observer?.observe({ type: `${kind}_delta`, text });
+  }
+
+  /**
+   * Even without text there may be a signature that the provider wants back. A late end of one kind
+   * leaves an open text of the other kind alone.
+   */
+  async #endText(kind: TextKind, metadata?: JsonObject): Promise<void> {
+    const open = this.#open?.kind === kind ? this.#open : undefined;
+    const text = open?.text ?? "";
+    if (open !== undefined) this.#open = undefined;
+    if (text === "" && metadata === undefined) return;
+    const { journal, clock, isStructured } = this.#options;
+    const data = kind === "message" && isStructured ? findJson(text) : undefined;
+    const content: ChatResponse["content"] =
+      data === undefined ? { type: kind, text } : { type: "structured", data };
+    const response: ChatResponse = {
+      type: "chat_response",
+      timestamp: timestampFromDate(clock.now()),
+      content,
+      ...(metadata !== undefined && { metadata }),
+    };
+    this.#hasStructuredData ||= content.type === "structured";
+    if (this.#held.length > 0) this.#held.push(response);
+    else await journal.record(response);
+  }
+
+  async #recordUsage(usage: Usage): Promise<void> {
+    const { journal, clock, model } = this.#options;
+    if (!isReported(usage)) return;
+    const timestamp = timestampFromDate(clock.now());
+    const { id } = model;
+    await journal.record({ type: "token_usage", timestamp, model: id, purpose: "reply", usage });
+  }
+}

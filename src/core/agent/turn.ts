@@ -1,0 +1,522 @@
+/**
+ * The turn loop: does what the record says is missing, until nothing is. A turn that has just begun and one
+ * that another process has left differ only in their records.
+ *
+ *   request ─► stream the reply ─┬─► no calls: done, if its data fits the schema
+ *                 ▲              └─► run its tools ─┬─► some wait for a person: waiting
+ *                 └────────────── next cycle ◄──────┘
+ */
+import type { CallLimits } from "../../settings/config/index.ts";
+import {
+  type Attachment,
+  canGoOn,
+  type ConversationEvent,
+  type ConversationStream,
+  type Directory,
+  endOf,
+  lastTurnOf,
+  type MessageFile,
+  newCall,
+  readTurnProgress,
+  recordFiles,
+  type StreamEntry,
+  timestampFromDate,
+  type Traceparent,
+  type TurnProgress,
+  type UndoneFile,
+  undoneSince,
+} from "../../record/conversation/index.ts";
+import type { InquiryBackend } from "../answer-model/index.ts";
+import type { Model, ToolChoice, ToolSchema } from "../../reach/provider/index.ts";
+import type { ConversationWriter } from "../../stores/index.ts";
+import { type Clock, isNotLoaded, type JsonObject, loaderOf } from "../../util/index.ts";
+import { CollectedCalls } from "./collected-calls.ts";
+import {
+  assertNothingWaits,
+  closeTurnBefore,
+  foreignTurnError,
+  recordUnscopedQuestions,
+  starterOf,
+  type Starter,
+  startNext,
+  turnRunningError,
+} from "./closing.ts";
+import {
+  causeOf,
+  checkReply,
+  type DataValidator,
+  type Done,
+  type InvalidData,
+  readEnd,
+} from "./data.ts";
+import { canBeContinued, type Interruption, Interrupts } from "./interrupts.ts";
+import { PromptQueue } from "./prompt-queue.ts";
+import {
+  type AnswerSource,
+  type InterruptMenu,
+  type Observer,
+  type Prompter,
+  type Toolbox,
+} from "./ports.ts";
+import type { Assistant } from "./reply.ts";
+import { type DetachedDenial, type Redirection, TurnState } from "./memory.ts";
+import { createJournal, lastTurn, type TurnJournal } from "./journal.ts";
+import type { TurnContext } from "./context.ts";
+import type { Policy } from "../policy/index.ts";
+import type { CompactionSetup } from "./compaction-setup.ts";
+import type { ContextWindow } from "./window.ts";
+
+/** Everything a turn needs. */
+export interface TurnSetup {
+  readonly conversation: ConversationWriter;
+  readonly model: Model;
+  readonly assistant: Assistant;
+  readonly attachments?: readonly Attachment[];
+  readonly tools: Toolbox;
+  readonly prompter: Prompter;
+  /** Answers given beforehand. */
+  readonly answers?: AnswerSource;
+  /** Decides what is not asked. The tools' own settings do if absent. */
+  readonly policy?: Policy;
+  /** Absent in non-interactive runs. */
+  readonly menu?: InterruptMenu;
+  readonly inquiries: InquiryBackend;
+  readonly clock: Clock;
+  /** The maximum number of requests to the model. */
+  readonly maxCycles: number;
+  /** Limits of each call. The default limits apply if absent. */
+  readonly limits?: CallLimits;
+  readonly observer?: Observer;
+  /** The name of the user, recorded with what they decide. */
+  readonly userName?: string;
+  /** Who has which roles. Without it, what takes people who are known cannot be asked. */
+  readonly directory?: Directory;
+  /** The name of who starts the turn, as the program says. */
+  readonly startedBy?: string;
+  /** Continue a turn even if someone else has left it: see `ConversationWriter.isOwnTurn`. */
+  readonly allowsForeignTurn?: boolean;
+  /** Do not start another turn while the last one waits for a person. */
+  readonly protectsPending?: boolean;
+  /** Checks data that fits the JSON Schema, and may convert it. */
+  readonly validateData?: DataValidator;
+  /** The default if absent: see `DEFAULT_COMPACTION`. */
+  readonly compaction?: CompactionSetup;
+  /** Traces the turn. */
+  readonly trace?: TraceTurn;
+  /** Of the turn as it is traced now. It is recorded with what the turn asks. */
+  readonly traceparent?: () => Traceparent | undefined;
+  /** False to end with the turn in which the user says what to do instead. Otherwise the next one follows. */
+  readonly startsNext?: boolean;
+}
+
+/**
+ * Runs a turn whose parts report what they do. `work` gets those parts, and has to be called once. Throws what `work` throws, and
+ * nothing else.
+ */
+export type TraceTurn = (
+  setup: TurnSetup,
+  turn: { readonly isResumed: boolean },
+  work: (traced: TurnSetup) => Promise<TurnEnd>,
+) => Promise<TurnEnd>;
+
+/** The request of the user that starts a turn. */
+export interface TurnMessage {
+  readonly content: string;
+  /** JSON Schema that the final answer must match. */
+  readonly schema?: JsonObject;
+  readonly author?: string;
+  /** Images and other files for the model, at most 20 MB together. They are recorded, and sent with every request. */
+  readonly files?: readonly MessageFile[];
+  /** False if the answer is not checked against the schema: replays do as older versions did. */
+  readonly isChecked?: boolean;
+  /** Models no longer see the turn before, which has to be complete and stays on record. */
+  readonly replacesTurn?: boolean;
+  /** What the user has undone since the message before: read from the record if absent. */
+  readonly undone?: readonly UndoneFile[];
+}
+
+/** How a turn ended. */
+export type TurnEnd =
+  | Done
+  /** The answer does not fit the schema of the message, although the model was told so and asked again. */
+  | InvalidData
+  /** The user stopped it. */
+  | { readonly type: "stopped" }
+  /** The user quit, or a signal or the embedding program ended it. It can be continued. */
+  | { readonly type: "interrupted" }
+  /** It cannot go on without a person. It can be continued once there are answers. */
+  | { readonly type: "waiting" }
+  | { readonly type: "cycle_limit"; readonly cycles: number };
+
+type ReplyEnd = Done | Interruption;
+
+/** The user has said no to something, and what to do instead: that is the next turn. */
+interface Redirected extends Redirection {
+  readonly type: "redirected";
+}
+
+/** The writers on which a turn runs now: two would mix their events. */
+const busy = new WeakSet<ConversationWriter>();
+
+/** The events of a turn before its first request to the model. */
+const UNASKED: ReadonlySet<ConversationEvent["type"]> = new Set(["turn_start", "chat_request"]);
+
+/** One turn. Can be run or resumed once. */
+export class Turn {
+  #setup: TurnSetup;
+  #journal: TurnJournal;
+  readonly #interrupts: Interrupts;
+  readonly #prompts = new PromptQueue();
+  /** Set with the first request: a turn that is resumed may end before. */
+  #window: ContextWindow | undefined;
+  #state: TurnState | undefined;
+  /** The turn was the user's own when it was started or continued. */
+  #isOwn = false;
+
+  constructor(setup: TurnSetup) {
+    this.#setup = setup;
+    this.#journal = createJournal(setup.conversation, setup.observer);
+    this.#interrupts = new Interrupts(this.#prompts, setup.menu);
+  }
+
+  /** Handles Ctrl-C: the user chooses what happens to the current work. */
+  interrupt(): void {
+    this.#interrupts.press();
+  }
+
+  /** Stops the turn without asking, as the user wants, and keeps everything up to here. */
+  stop(): void {
+    this.#interrupts.stop();
+  }
+
+  /** Ends the turn cleanly. Unlike `interrupt`, this is not recorded as the user's decision. */
+  leave(): void {
+    this.#interrupts.interrupt();
+  }
+
+  get isLeaving(): boolean {
+    return this.#interrupts.isLeaving;
+  }
+
+  /** Everything denied so far only because no person could be asked. */
+  get denials(): readonly DetachedDenial[] {
+    return this.#state?.denials ?? [];
+  }
+
+  /**
+   * Starts a turn, and closes what an incomplete one before it has left open. Before it records anything, throws
+   * `turn_running`, `turn_waiting`, `invalid_file`, and `incomplete_turn` or `nothing_to_replace` if the turn before cannot be replaced;
+   * then `ProviderError`, `write_failed`, and `foreign_turn` if another program changes the record meanwhile.
+   */
+  async run(request: TurnMessage): Promise<TurnEnd> {
+    return this.#alone(() => this.#start(request));
+  }
+
+  /** Continues the turn that the record ends with. Throws like `run`. */
+  async resume(): Promise<TurnEnd> {
+    return this.#alone(() => this.#continue());
+  }
+
+  /** Throws `turn_running` if another turn runs on the same writer. */
+  async #alone(work: () => Promise<TurnEnd>): Promise<TurnEnd> {
+    const { conversation } = this.#setup;
+    if (busy.has(conversation)) throw turnRunningError(conversation.id);
+    busy.add(conversation);
+    const ended = Promise.withResolvers<void>();
+    const listening = conversation.onRelease?.(() => {
+      this.leave();
+      return ended.promise;
+    });
+    try {
+      return await work();
+    } finally {
+      busy.delete(conversation);
+      listening?.[Symbol.dispose]();
+      ended.resolve();
+    }
+  }
+
+  async #traced(isResumed: boolean, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
+    const { trace } = this.#setup;
+    if (trace === undefined) return work();
+    return trace(this.#setup, { isResumed }, (traced) => {
+      this.#setup = traced;
+      this.#journal = createJournal(traced.conversation, traced.observer, traced.traceparent);
+      return work();
+    });
+  }
+
+  async #start(message: TurnMessage): Promise<TurnEnd> {
+    const { protectsPending = false } = this.#setup;
+    if (protectsPending) assertNothingWaits(this.#setup.conversation, message);
+    return this.#traced(false, () => this.#begin(message));
+  }
+
+  async #begin(message: TurnMessage): Promise<TurnEnd> {
+    const before = endOf(this.#journal.stream);
+    await this.#journal.record(...startTurn(before, message, this.#setup));
+    this.#isOwn = this.#setup.conversation.isOwnTurn;
+    return this.#advance(new TurnState());
+  }
+
+  async #continue(): Promise<TurnEnd> {
+    const { conversation, clock, allowsForeignTurn = false } = this.#setup;
+    if (this.#progress().next === "done") {
+      return readEnd(lastTurn(this.#journal), this.#setup.validateData);
+    }
+    if (!conversation.isOwnTurn && !allowsForeignTurn) throw foreignTurnError(conversation.id);
+    this.#isOwn = conversation.isOwnTurn;
+    const timestamp = timestampFromDate(clock.now());
+    return this.#traced(true, () => {
+      this.#journal.recordWithNext({ type: "turn_resume", timestamp });
+      const events = lastTurn(this.#journal);
+      return this.#advance(TurnState.fromEvents(events, this.#journal.conversation));
+    });
+  }
+
+  /** Does what the record says is missing, and then what the user has said instead of a yes, which starts another turn. */
+  async #advance(first: TurnState): Promise<TurnEnd> {
+    for (let state = first; ; state = new TurnState(state)) {
+      const end = await this.#advanceTurn(state);
+      if (end.type !== "redirected") return end;
+      if (this.#setup.startsNext === false) {
+        const stopped = { type: "stopped" } as const;
+        await this.#recordEnd(stopped);
+        return stopped;
+      }
+      await this.#journal.record(...startNext(lastTurn(this.#journal), end, this.#setup));
+    }
+  }
+
+  async #advanceTurn(state: TurnState): Promise<TurnEnd | Redirected> {
+    const { conversation } = this.#setup;
+    const context = this.#createContext(state);
+    const { waiting } = context.state;
+    const offers = waiting.listen(conversation, context);
+    const stopRecording = recordUnscopedQuestions(context);
+    try {
+      const end = await this.#runCycles(context);
+      if (end.type !== "redirected") await this.#recordEnd(end);
+      return end;
+    } finally {
+      offers[Symbol.dispose]();
+      waiting.close();
+      await stopRecording();
+    }
+  }
+
+  /** Only where the rest of the record does not show that the turn is over. */
+  async #recordEnd(end: TurnEnd): Promise<void> {
+    if (end.type !== "done" && end.type !== "stopped" && end.type !== "invalid_data") return;
+    if (this.#progress().next === "done") return;
+    const timestamp = timestampFromDate(this.#setup.clock.now());
+    const reason = end.type === "stopped" ? "stopped" : "done";
+    await this.#journal.record({ type: "turn_end", timestamp, reason, ...causeOf(end) });
+  }
+
+  /** Throws `foreign_turn` if another program has changed the record: a tool could permit itself the next call. */
+  #readProgress({ state }: TurnContext): TurnProgress {
+    const { conversation } = this.#setup;
+    if (this.#isOwn && !conversation.isOwnTurn) throw foreignTurnError(conversation.id);
+    state.waiting.forgetAnswered();
+    return this.#progress();
+  }
+
+  #progress(): TurnProgress {
+    return readTurnProgress(lastTurn(this.#journal));
+  }
+
+  async #runCycles(context: TurnContext): Promise<TurnEnd | Redirected> {
+    let progress = this.#readProgress(context);
+    const tools = await this.#openTools().catch(async (error: unknown) => {
+      if (!isNotLoaded(error)) await this.#discardUnasked();
+      throw error;
+    });
+    if ("type" in tools) {
+      if (tools.type === "stop") await this.#dropCalls(openCycle(context, progress), tools);
+      return toTurnEnd(tools);
+    }
+    let toolChoice: ToolChoice = progress.hasCalls ? "auto" : this.#setup.assistant.toolChoice;
+    for (let cycle = 1; cycle <= this.#setup.maxCycles;) {
+      if (progress.next === "done") return { type: "done", reason: "stop" };
+      const { redirection } = context.state;
+      if (redirection !== undefined && progress.next !== "calls") {
+        return { type: "redirected", ...redirection };
+      }
+      const calls = openCycle(context, progress);
+      let reply: ReplyEnd = { type: "done", reason: calls.isEmpty ? "stop" : "tool_calls" };
+      if (progress.next === "request") {
+        this.#setup.observer?.observe({ type: "cycle_start", cycle });
+        cycle += 1;
+        reply = await this.#streamReply(calls, tools, toolChoice);
+      }
+      if (reply.type === "done" && calls.isEmpty) {
+        const end = await this.#checkData(reply);
+        if (end !== undefined) return end;
+        progress = this.#readProgress(context);
+        continue;
+      }
+      const interruption =
+        reply.type === "done" ? await this.#runTools(calls) : await this.#dropCalls(calls, reply);
+      if (interruption !== undefined && interruption.type !== "reply") {
+        return toTurnEnd(interruption);
+      }
+      // The user's message replaces the results of stopped calls; without any, it is a request.
+      const content = interruption?.message ?? "";
+      if (content !== "" && !calls.isMessageDelivered) {
+        const timestamp = timestampFromDate(this.#setup.clock.now());
+        await this.#journal.record({ type: "chat_request", timestamp, content });
+      }
+      if (!calls.isEmpty) toolChoice = "auto"; // A demanded call is demanded only once.
+      progress = this.#readProgress(context);
+      if (progress.next !== "calls") continue;
+      // What others answered meanwhile can go on. The rest has been asked, and waits.
+      const answered = progress.calls.filter(canGoOn);
+      if (answered.length === 0) return { type: "waiting" };
+      progress = { ...progress, calls: answered };
+    }
+    return { type: "cycle_limit", cycles: this.#setup.maxCycles };
+  }
+
+  /** The message has not reached the model, so there is nothing to continue. It stays on record, and can be sent again. */
+  async #discardUnasked(): Promise<void> {
+    const isUnasked = lastTurn(this.#journal).every(({ type }) => UNASKED.has(type));
+    if (!isUnasked) return;
+    const timestamp = timestampFromDate(this.#setup.clock.now());
+    await this.#journal.record({ type: "turn_end", timestamp, reason: "discarded" });
+  }
+
+  /** May start servers, so it can take long enough to be interrupted. */
+  async #openTools(): Promise<readonly ToolSchema[] | Interruption> {
+    const { value, interruption } = await this.#interrupts.during(
+      { choices: ["continue", "stop"] },
+      async ({ signal }) => {
+        try {
+          return await this.#setup.tools.schemas(signal);
+        } catch (error) {
+          if (signal.aborted) return [];
+          throw error;
+        }
+      },
+    );
+    return interruption ?? value;
+  }
+
+  async #streamReply(
+    calls: CollectedCalls,
+    tools: readonly ToolSchema[],
+    toolChoice: ToolChoice,
+  ): Promise<ReplyEnd> {
+    const { value: reason, interruption } = await this.#interrupts.during(
+      { choices: ["continue", "reply", "stop", "discard"], requiresMessage: true },
+      async (work) => {
+        const window = await this.#openWindow();
+        return window.stream({
+          ...this.#setup,
+          journal: this.#journal,
+          attachments: this.#setup.attachments ?? [],
+          tools,
+          toolChoice,
+          signal: work.signal,
+          isDiscarded: () => work.interruption?.type === "discard",
+          onCall: (request) => calls.add(newCall(request)),
+        });
+      },
+    );
+    if (interruption !== undefined) return interruption;
+    return reason === "aborted" ? { type: "stop" } : { type: "done", reason };
+  }
+
+  /** Throws `module_not_loaded`. */
+  async #openWindow(): Promise<ContextWindow> {
+    const { ContextWindow } = await loadWindow();
+    this.#window ??= new ContextWindow({ ...this.#setup, journal: this.#journal });
+    return this.#window;
+  }
+
+  /** The end of the turn, or undefined if its data does not fit and the model has to be asked again. */
+  async #checkData(reply: Done): Promise<TurnEnd | undefined> {
+    const { value: end, interruption } = await this.#interrupts.during(
+      { choices: ["continue", "stop"] },
+      ({ signal }) => checkReply(reply, lastTurn(this.#journal), { ...this.#setup, signal }),
+    );
+    if (interruption !== undefined) return toTurnEnd(interruption);
+    if (end.type !== "chat_request") return end;
+    await this.#journal.record(end);
+    return undefined;
+  }
+
+  async #runTools(calls: CollectedCalls): Promise<Interruption | undefined> {
+    const { interruption } = await this.#interrupts.during(
+      {
+        choices: ["continue", "reply", "stop", "restart"],
+        onInterrupt: (chosen, message) => stopCalls(calls, chosen, message),
+        onRestart: () => calls.restart(),
+      },
+      () => calls.run(),
+    );
+    return interruption;
+  }
+
+  /** Calls that are recorded already need a response, even if none of them runs. */
+  async #dropCalls(calls: CollectedCalls, interruption: Interruption): Promise<Interruption> {
+    stopCalls(calls, interruption, interruption.type === "reply" ? interruption.message : "");
+    await calls.run();
+    return interruption;
+  }
+
+  #createContext(state: TurnState): TurnContext {
+    this.#state = state;
+    const journal = this.#journal;
+    const view = (stream: ConversationStream) => this.#window?.view(stream) ?? stream;
+    return { ...this.#setup, journal, prompts: this.#prompts, state, view, allowsLater: true };
+  }
+}
+
+const loadWindow = loaderOf(() => import("./window.ts"));
+
+/** With the calls that an earlier process has left. */
+function openCycle(context: TurnContext, progress: TurnProgress): CollectedCalls {
+  const cycle = new CollectedCalls(context);
+  for (const call of progress.calls) cycle.add(call);
+  return cycle;
+}
+
+function stopCalls(
+  calls: CollectedCalls,
+  interruption: Interruption,
+  message: string | Promise<string>,
+): void {
+  if (canBeContinued(interruption)) calls.stop("interrupted");
+  else calls.stop("user", message);
+}
+
+function toTurnEnd(interruption: Interruption): TurnEnd {
+  return { type: canBeContinued(interruption) ? "interrupted" : "stopped" };
+}
+
+/** `before` are the entries that the record ends with, with the last turn. Throws `nothing_to_replace`, `incomplete_turn`. */
+export function startTurn(
+  before: readonly StreamEntry[],
+  { files = [], isChecked = true, ...message }: TurnMessage,
+  { clock, ...starter }: Starter,
+): readonly ConversationEvent[] {
+  const recorded = files.length > 0 && { files: recordFiles(files) };
+  const check = isChecked && message.schema !== undefined && { isChecked };
+  const timestamp = timestampFromDate(clock.now());
+  const last = lastTurnOf(before);
+  const { undone = undoneSince(last, message.replacesTurn === true) } = message;
+  return [
+    ...closeTurnBefore(message, last, clock),
+    { type: "turn_start", timestamp },
+    {
+      type: "chat_request",
+      timestamp,
+      ...message,
+      ...starterOf(starter),
+      ...recorded,
+      ...check,
+      ...(undone.length > 0 && { undone }),
+    },
+  ];
+}

@@ -1,0 +1,132 @@
+/** Evaluates rules: the first one that matches a call decides about it. */
+import type { Rule, RunMode, ToolSettings } from "../../settings/config/index.ts";
+import type { ArgumentKinds } from "../../reach/executor/index.ts";
+import type { JsonObject } from "../../util/index.ts";
+import { type ArgumentValue, findValues, type FoundValues } from "./argument-values.ts";
+import type { CommandUnit, ReadCommand } from "./command-units.ts";
+import { type CompiledMatcher, compileMatcher } from "./matcher.ts";
+
+/** A call, as rules see it. */
+export interface CallToRule {
+  readonly tool: Pick<ToolSettings, "name" | "source">;
+  /** With defaults filled in. */
+  readonly arguments: JsonObject;
+  readonly kinds: ArgumentKinds;
+  /** The workspace. */
+  readonly root: string;
+}
+
+/** What rules say of a call. */
+export interface RuleVerdict {
+  readonly mode: RunMode;
+  /** Those that decided: several if a command has several parts. */
+  readonly rules: readonly Rule[];
+  /** Those of the parts that someone is asked about, whichever of them is stricter. */
+  readonly asking: readonly Rule[];
+}
+
+export interface CompiledRule {
+  readonly rule: Rule;
+  readonly matcher: CompiledMatcher | undefined;
+}
+
+/** A rule whose pattern cannot be used lets nothing through, and stops everything that it could be about. */
+export function compileRules(
+  rules: readonly Rule[],
+  { root, kinds }: Pick<CallToRule, "root" | "kinds">,
+): Promise<readonly CompiledRule[]> {
+  return Promise.all(
+    rules.map(async (rule) => {
+      const { arg } = rule;
+      if (arg === undefined) return { rule, matcher: undefined };
+      const argument = { root, isPath: kinds[arg] === "path" };
+      return { rule, matcher: await compileMatcher(rule, argument).catch(() => UNUSABLE) };
+    }),
+  );
+}
+
+const UNUSABLE: CompiledMatcher = { allows: () => false, catches: () => true };
+
+/** Undefined if no rule matches. `readCommand` is needed for a tool that runs command lines. */
+export async function evaluateRules(
+  rules: readonly CompiledRule[],
+  call: CallToRule,
+  readCommand?: ReadCommand,
+): Promise<RuleVerdict | undefined> {
+  const applying = rules.filter(({ rule }) => isForTool(rule, call.tool));
+  const values = new Map<string, FoundValues>();
+  for (const { rule } of applying) {
+    if (rule.arg !== undefined && !values.has(rule.arg))
+      values.set(rule.arg, await findValues(rule.arg, call));
+  }
+  const units = readCommand === undefined ? [undefined] : readCommand(commandOf(call));
+  const verdicts = units.map((unit) => {
+    const found = applying.find((rule) => matches(rule, values, unit))?.rule;
+    return { rule: found, isPart: unit?.isPart ?? true };
+  });
+  const decided = verdicts.flatMap(({ rule }) => (rule === undefined ? [] : [rule]));
+  const mode = STRICTEST_FIRST.find((each) => decided.some((rule) => rule.mode === each));
+  if (mode === undefined) return undefined;
+  // A command runs unasked only if each of its parts may.
+  const isOpen = verdicts.some(({ rule, isPart }) => rule === undefined && isPart);
+  if (mode === "unattended" && isOpen) return undefined;
+  const all = [...new Set(decided)];
+  return {
+    mode,
+    rules: all.filter((rule) => rule.mode === mode),
+    asking: all.filter((rule) => rule.mode === "ask" || rule.mode === "edit"),
+  };
+}
+
+const STRICTEST_FIRST: readonly RunMode[] = ["skip", "edit", "ask", "unattended"];
+
+function commandOf({ kinds, arguments: args }: CallToRule): string {
+  const pointer = Object.keys(kinds).find((each) => kinds[each] === "command") ?? "";
+  const value = args[pointer.slice(1)];
+  return typeof value === "string" ? value : "";
+}
+
+/** Any server can have a tool of any name: by that, only a rule which names the server lets calls run. */
+function isForTool({ tool, server, mode }: Rule, { name, source }: CallToRule["tool"]): boolean {
+  const isByOwnName = source.type === "mcp" && (mode !== "unattended" || server !== undefined);
+  const names = isByOwnName ? [name, source.tool ?? name] : [name];
+  const isTool = tool === undefined || names.some((each) => isNamed(tool, each));
+  if (server === undefined) return isTool;
+  return isTool && source.type === "mcp" && isNamed(server, source.server);
+}
+
+function isNamed(wanted: string, name: string): boolean {
+  const [first = "", ...rest] = wanted.split("*");
+  const last = rest.pop();
+  if (last === undefined) return wanted === name;
+  if (!name.startsWith(first) || !name.slice(first.length).endsWith(last)) return false;
+  let middle = name.slice(first.length, name.length - last.length);
+  for (const piece of rest) {
+    const at = middle.indexOf(piece);
+    if (at === -1) return false;
+    middle = middle.slice(at + piece.length);
+  }
+  return true;
+}
+
+/** A rule that lets a call run has to match every element of a list; of any other, one is enough. */
+function matches(
+  { rule, matcher }: CompiledRule,
+  found: ReadonlyMap<string, FoundValues>,
+  unit: CommandUnit | undefined,
+): boolean {
+  if (rule.arg === undefined || matcher === undefined) return true;
+  const { values = [], isMissing = false } = found.get(rule.arg) ?? {};
+  const isAllowing = rule.mode === "unattended";
+  const test = (value: ArgumentValue) => {
+    if (value.kind === "command" && unit !== undefined) {
+      return unit.matches(rule, isAllowing, (text) => {
+        const form = { kind: "json" as const, exact: [text], possible: [text] };
+        return isAllowing ? matcher.allows(form) : matcher.catches(form);
+      });
+    }
+    return isAllowing ? matcher.allows(value) : matcher.catches(value);
+  };
+  if (!isAllowing) return values.some(test);
+  return values.length > 0 && !isMissing && values.every(test);
+}

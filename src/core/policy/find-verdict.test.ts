@@ -1,0 +1,147 @@
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../stores/temporary-workspace.fixture.ts";
+import { counters } from "../../../test/security/threats.ts";
+import type { ToolSource } from "../../record/tool/index.ts";
+import type { JsonObject } from "../../util/index.ts";
+import { callOf } from "./call-of-tool.fixture.ts";
+import { findRunVerdict } from "./find-verdict.ts";
+import type { PolicyOptions, Verdict } from "./verdict.ts";
+
+const PYTHON = { arg: "/command", prefix: "python", mode: "unattended" };
+const CONFINED: ToolSource = { origin: { type: "builtin", confinement: "sandbox" } };
+const ONLINE: ToolSource = { origin: { type: "builtin", confinement: "sandbox", network: true } };
+const UNCONFINED: ToolSource = { origin: { type: "builtin", confinement: "none" } };
+
+interface Setting extends Omit<PolicyOptions, "root"> {
+  readonly source?: ToolSource;
+  readonly rules?: readonly JsonObject[];
+}
+
+async function verdictOn(args: JsonObject, setting: Setting = {}): Promise<Verdict> {
+  const { source = CONFINED, rules = [PYTHON], ...options } = setting;
+  const call = callOf(args, {
+    name: "shell_run",
+    source,
+    argumentKinds: { "/command": "command", "/stdin": "input" },
+    config: { policy: { run: [...rules] } },
+  });
+  return findRunVerdict(call, { root: temporaryFolder(), ...options });
+}
+
+describe("a rule about a command", () => {
+  test("lets it run in the sandbox, with no input", async () => {
+    expect(await verdictOn({ command: "python a.py" })).toMatchObject({ mode: "unattended" });
+    expect(await verdictOn({ command: "python -", stdin: "" })).toMatchObject({
+      mode: "unattended",
+    });
+  });
+
+  test.each<[string, string, JsonObject, ToolSource]>([
+    ["an input, which may be a program", "input", { stdin: "import os" }, CONFINED],
+    ["a network", "network", {}, ONLINE],
+    ["no sandbox", "unsandboxed", {}, UNCONFINED],
+  ])(
+    "does not let it run with an input, a network or no sandbox: %s",
+    async (_, key, args, source) => {
+      counters("T-SHELL-5");
+      const verdict = await verdictOn({ command: "python -", ...args }, { source });
+      expect(verdict).toMatchObject({ mode: "ask", key: `shell.${key}`, needsPerson: true });
+    },
+  );
+
+  test("with its input lets this exact call run", async () => {
+    const args = { command: "python -", stdin: "print(1)" };
+    const rules = [{ arg: "", const: args, mode: "unattended" }];
+    expect(await verdictOn(args, { rules })).toMatchObject({ mode: "unattended" });
+    expect(await verdictOn({ ...args, stdin: "print(2)" }, { rules })).toMatchObject({
+      mode: "ask",
+    });
+  });
+});
+
+test("what has a network or no sandbox is asked about, also in the mode for the sandbox", async () => {
+  counters("T-MODE-3");
+  for (const source of [ONLINE, UNCONFINED]) {
+    const verdict = await verdictOn(
+      { command: "make" },
+      { rules: [], mode: () => "sandbox", source },
+    );
+    expect(verdict.mode).toBe("ask");
+  }
+});
+
+test("a command with a network is asked about each time, and one without may be allowed for the turn", async () => {
+  counters("T-SAVED-6");
+  const rules = [asking("make")];
+  const verdicts = [
+    await verdictOn({ command: "make" }, { rules: [], source: ONLINE }),
+    await verdictOn({ command: "make" }, { rules: [], source: CONFINED }),
+    await verdictOn({ command: "make" }, { rules, source: ONLINE }),
+  ];
+  expect(verdicts.map(({ mode, isAskedEachTime = false }) => [mode, isAskedEachTime])).toEqual([
+    ["ask", true],
+    ["ask", false],
+    ["ask", true],
+  ]);
+});
+
+test("what runs in the sandbox runs in the mode for it, whatever it reads", async () => {
+  const args = { command: "python -", stdin: "print(1)" };
+  expect(await verdictOn(args, { rules: [], mode: () => "sandbox" })).toEqual({
+    mode: "unattended",
+    key: "mode.sandbox",
+  });
+});
+
+function asking(prefix: string, target?: JsonObject, mode = "ask"): JsonObject {
+  return { arg: "/command", prefix, mode, ...(target !== undefined && { target }) };
+}
+
+function verdictFor(...rules: readonly JsonObject[]): Promise<Verdict> {
+  return verdictOn({ command: "pay 5 && ship 6" }, { rules });
+}
+
+describe("what a rule says is for some people", () => {
+  const place = { from: "saved", key: "s", layer: "saved" } as const;
+  const finance = { role: "finance" };
+
+  test("is not decided by what someone has granted, nor by the mode", async () => {
+    counters("T-PEOPLE-3");
+    const verdict = await verdictOn(
+      { command: "pay 5" },
+      {
+        rules: [asking("pay", finance)],
+        mode: () => "sandbox",
+        saved: async () => [{ mode: "unattended", place }],
+      },
+    );
+    expect(verdict).toMatchObject({ mode: "ask", target: { any: [finance] } });
+  });
+
+  test("needs someone who may decide about every part of the command", async () => {
+    counters("T-PEOPLE-3");
+    const both = { any: ["ada", finance] };
+    expect([
+      await verdictFor(asking("pay", finance), asking("ship", both)),
+      await verdictFor(asking("pay", finance), asking("ship", undefined, "edit")),
+      await verdictFor(asking("pay", finance), asking("ship", { user: "bob" })),
+    ]).toMatchObject([
+      { mode: "ask", target: { any: [finance] } },
+      { mode: "edit", target: { any: [finance] } },
+      { mode: "skip" },
+    ]);
+  });
+
+  test("is passed on to others only if that is so for every part of the command", async () => {
+    counters("T-PEOPLE-3");
+    const ladder = [{ user: "ada", within: "2h" }, finance] as unknown as JsonObject;
+    const other = [{ user: "ada", within: "1h" }, { user: "bob" }] as unknown as JsonObject;
+    const hour = 3600_000;
+    const alone = await verdictFor(asking("pay", ladder), asking("ship", ladder));
+    const both = await verdictFor(asking("pay", ladder), asking("ship", other));
+    expect([alone.target, both.target]).toEqual([
+      { user: "ada", withinMs: 2 * hour, next: [{ any: [finance] }] },
+      { user: "ada", withinMs: hour },
+    ]);
+  });
+});

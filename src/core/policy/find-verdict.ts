@@ -1,0 +1,262 @@
+/** Finds the verdict on a call: skip, plan, saved rules, rules of the config, the mode, the tool's own setting, in this order. */
+import {
+  findRule,
+  type Mode,
+  type PeopleTarget,
+  peopleToJson,
+  type Rule,
+  rungsOf,
+  type ToolSettings,
+} from "../../settings/config/index.ts";
+import type { DecidingRule } from "../../record/conversation/index.ts";
+import type { Addressee, Confinement } from "../../record/tool/index.ts";
+import { isDeepEqual, loadModule } from "../../util/index.ts";
+import { findOptions } from "./grant-limits.ts";
+import { type CallToRule, compileRules, evaluateRules, type RuleVerdict } from "./evaluate.ts";
+import {
+  type CallOfTool,
+  type GrantedRule,
+  MODE_VERDICTS,
+  OWN_QUESTIONS,
+  plainResultVerdict,
+  plainVerdict,
+  type PolicyOptions,
+  runsCommands,
+  type Verdict,
+} from "./verdict.ts";
+
+export async function findRunVerdict(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {
+  const found = await askedVerdict(call, options);
+  // Also for a call that runs unasked: it may be in doubt later.
+  const { target } = call.tool.settings;
+  const verdict = target === undefined ? found : { target, ...found };
+  const isOpen = verdict.mode === "unattended" || verdict.mode === "ask";
+  if (!isOpen || !runsCommands(call.tool)) return verdict;
+  const asked = await confinedVerdict(verdict, call, options);
+  return target === undefined ? asked : { target, ...asked };
+}
+
+/** What a command line may do unasked depends on where it runs. */
+async function confinedVerdict(
+  verdict: Verdict,
+  call: CallOfTool,
+  options: PolicyOptions,
+): Promise<Verdict> {
+  const { confinement, network = false } = await findConfinement(call);
+  if (verdict.mode === "ask") return network ? { ...verdict, isAskedEachTime: true } : verdict;
+  if (confinement === "none" && options.allowsUnsandboxed !== true) {
+    return { mode: "ask", key: "shell.unsandboxed", needsPerson: true };
+  }
+  // A rule about the command says nothing of where it may send what it finds, and of what it reads: `python` runs that.
+  const isExact = verdict.rules?.every(({ rule }) => rule["arg"] === "") ?? false;
+  if (isExact) return verdict;
+  if (network) return askEachTime("shell.network");
+  return verdict.rules !== undefined && hasInput(call) ? askEachTime("shell.input") : verdict;
+}
+
+function askEachTime(key: string): Verdict {
+  return { mode: "ask", key, needsPerson: true, isAskedEachTime: true };
+}
+
+/** For the command to read. */
+export function hasInput({ tool: { argumentKinds = {} }, arguments: args }: CallOfTool): boolean {
+  return Object.entries(argumentKinds).some(([pointer, kind]) => {
+    const value = args[pointer.slice(1)] ?? "";
+    return kind === "input" && value !== "";
+  });
+}
+
+export async function findConfinement({ tool, arguments: args }: CallOfTool): Promise<Confinement> {
+  const { origin } = await tool.describeSource(args);
+  return origin.type === "builtin" ? origin : {};
+}
+
+async function askedVerdict(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {
+  const { settings } = call.tool;
+  const effect = settings.effect ?? call.tool.effect;
+  const { mode: findMode = () => "ask" } = options;
+  const mode = findMode();
+  const byConfig = await evaluate(settings.policy.run, call, options);
+  if (byConfig?.mode === "skip") return fromRules(byConfig, settings);
+  if (settings.run === "skip" && !isByUser(byConfig)) return plainVerdict(settings);
+  if (mode === "plan" && effect !== "reads") {
+    return MODE_VERDICTS.plan;
+  }
+  // What is for some people is not decided by what someone else has granted, nor by the mode.
+  const asked = byConfig === undefined ? plainVerdict(settings) : fromRules(byConfig, settings);
+  if (isForSome(asked) || asked.mode === "skip") return asked;
+  const saved = effect === "destroys" ? [] : await findGranted(call, options);
+  const byRules =
+    saved.length === 0
+      ? byConfig
+      : await evaluate([...saved, ...settings.policy.run], call, options);
+  if (byRules !== undefined) return fromRules(byRules, settings);
+  return (await byMode(mode, call, effect)) ?? plainVerdict(settings);
+}
+
+/** What a person has granted, for this turn or for longer. */
+async function findGranted(
+  call: CallOfTool,
+  { saved, hasSaved = () => true }: PolicyOptions,
+): Promise<readonly Rule[]> {
+  const granted = await Promise.all((call.granted ?? []).map((each) => toRules(each, call)));
+  const forTurn = granted.flat();
+  return saved === undefined || !hasSaved() ? forTurn : [...forTurn, ...(await saved(call))];
+}
+
+async function toRules(
+  { rule, from: key, arguments: args }: GrantedRule,
+  { tool: { argumentKinds = {} } }: CallOfTool,
+): Promise<readonly Rule[]> {
+  const known = findRule(rule);
+  if (known?.mode !== "unattended") return [];
+  const options = await findOptions(known, args === undefined ? [] : [args], argumentKinds);
+  const place = { from: "turn", key, layer: "this turn" } as const;
+  return [{ ...known, ...(options !== undefined && { options }), place }];
+}
+
+export async function findResultVerdict(
+  call: CallOfTool,
+  options: PolicyOptions,
+): Promise<Verdict> {
+  const { settings } = call.tool;
+  const byConfig = await evaluate(settings.policy.result, call, options);
+  const isSkipped = settings.result === "skip" && !isByUser(byConfig);
+  return byConfig === undefined || isSkipped
+    ? plainResultVerdict(settings)
+    : fromRules(byConfig, settings);
+}
+
+/** A rule of the workspace cannot bring back what the user skips: that it asks needs no trust. */
+function isByUser(verdict: RuleVerdict | undefined): boolean {
+  return verdict !== undefined && verdict.rules.every(isOwn);
+}
+
+function isOwn({ place }: Rule): boolean {
+  return place.from !== "workspace";
+}
+
+async function byMode(
+  mode: Mode,
+  call: CallOfTool,
+  effect: CallOfTool["tool"]["effect"],
+): Promise<Verdict | undefined> {
+  if (mode === "edits" && effect === "edits") {
+    return MODE_VERDICTS.edits;
+  }
+  if (mode !== "sandbox" || !runsCommands(call.tool)) return undefined;
+  const { confinement, network = false } = await findConfinement(call);
+  const isHarmless = confinement === "sandbox" && !network;
+  return isHarmless ? MODE_VERDICTS.sandbox : undefined;
+}
+
+export async function evaluate(
+  rules: readonly Rule[],
+  { tool, arguments: args }: CallOfTool,
+  { root }: PolicyOptions,
+): Promise<RuleVerdict | undefined> {
+  if (rules.length === 0) return undefined;
+  const kinds = tool.argumentKinds ?? {};
+  const call: CallToRule = { tool: tool.settings, arguments: args, kinds, root };
+  const units = runsCommands(tool) ? await loadCommandUnits() : undefined;
+  return evaluateRules(await compileRules(rules, call), call, units?.readCommandLine);
+}
+
+function loadCommandUnits() {
+  return loadModule(() => import("./command-units.ts"));
+}
+
+function fromRules(
+  { mode, rules, asking }: RuleVerdict,
+  { target: own }: Pick<ToolSettings, "target">,
+) {
+  const [first] = rules;
+  const answers = OWN_QUESTIONS.concat(namedByAll(rules));
+  const key = first?.place.key ?? "";
+  const target = commonTarget(asking.map((rule) => rule.target ?? own));
+  const verdict: Verdict = {
+    // No one may decide about all parts of the command.
+    mode: target === "none" ? "skip" : mode,
+    key,
+    rules: rules.map(onRecord),
+    // A workspace can let a tool run, but it cannot answer for the user.
+    ...(mode === "unattended" && rules.every(isOwn) && { answers }),
+    ...(mode === "ask" && rules.some(({ arg }) => arg !== undefined) && { isAskedEachTime: true }),
+    ...(typeof target === "object" && { target }),
+  };
+  return verdict;
+}
+
+/** Whether it is asked about, and only some people may decide: at first, or once anyone was too slow. */
+function isForSome({ mode, target = {} }: Verdict): boolean {
+  const isNamed = rungsOf(target).some(({ user, any, terms }) => user ?? any ?? terms);
+  return isNamed && (mode === "ask" || mode === "edit");
+}
+
+/**
+ * Those who may decide for every part, under the terms of all and in the shortest time of any. If the parts differ, no one is
+ * asked after them: each would be passed on to others. Undefined if anyone may.
+ */
+function commonTarget(
+  targets: readonly (PeopleTarget | undefined)[],
+): PeopleTarget | "none" | undefined {
+  const [first, ...others] = targets;
+  if (first !== undefined && others.every((other) => isDeepEqual(first, other))) {
+    return Object.keys(first).length === 0 ? undefined : first;
+  }
+  const common = commonFirst(targets);
+  const times = targets.flatMap((target) => target?.withinMs ?? []);
+  return common === "none" || times.length === 0
+    ? common
+    : { ...common, withinMs: Math.min(...times) };
+}
+
+function commonFirst(
+  targets: readonly (PeopleTarget | undefined)[],
+): PeopleTarget | "none" | undefined {
+  const named = commonPeople(targets);
+  const all = targets.flatMap((target) => target?.terms ?? []);
+  if (named === "none" || all.length === 0) return named;
+  const [quorum] = all.map((terms) => terms.quorum ?? 1).toSorted((left, right) => right - left);
+  // Each quorum has a say of its own in what a no means; one that ends it is enough.
+  const counts = all.every((terms) => terms.quorum === undefined || terms.refusal === "counts");
+  const terms = {
+    ...(quorum !== undefined &&
+      quorum > 1 && { quorum, ...(counts && { refusal: "counts" as const }) }),
+    ...(all.some(({ notBy }) => notBy !== undefined) && { notBy: "asker" as const }),
+    ...(all.some(({ proof }) => proof !== undefined) && { proof: "signed" as const }),
+  };
+  return { ...named, terms };
+}
+
+function commonPeople(
+  targets: readonly (PeopleTarget | undefined)[],
+): PeopleTarget | "none" | undefined {
+  const named = targets.flatMap((target) => {
+    if (target?.user !== undefined) return [[{ user: target.user }]];
+    return target?.any === undefined ? [] : [target.any];
+  });
+  const [first, ...others] = named;
+  if (first === undefined) return undefined;
+  const any = first.filter((each) => others.every((list) => list.some(isSame(each))));
+  const [one, ...more] = any;
+  if (one === undefined) return "none";
+  return more.length === 0 && "user" in one ? one : { any };
+}
+
+function isSame(left: Addressee): (right: Addressee) => boolean {
+  return (right) => JSON.stringify(left) === JSON.stringify(right);
+}
+
+function namedByAll(rules: readonly Rule[]): readonly string[] {
+  const [first, ...others] = rules;
+  return (first?.questions ?? []).filter((id) =>
+    others.every(({ questions = [] }) => questions.includes(id)),
+  );
+}
+
+function onRecord({ place, target, options: _options, ...rule }: Rule): DecidingRule {
+  const written = target === undefined ? rule : { ...rule, target: peopleToJson(target) };
+  const { from, key, file } = place;
+  return { from, key, rule: written, ...(file !== undefined && { file }) };
+}

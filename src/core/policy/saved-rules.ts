@@ -1,0 +1,459 @@
+/**
+ * Stores the rules that a person has granted at a prompt or taken over from proposals, outside the workspace: one file for each, tied to its real path. A clone
+ * elsewhere has none of them, whatever id it brings. They are read again when the file has changed, so that removing one counts at once.
+ */
+import { readdirSync, realpathSync } from "node:fs";
+import path from "node:path";
+import { findRule, type Rule, type RuleConfig } from "../../settings/config/index.ts";
+import {
+  type ConversationId,
+  type DecidingRule,
+  digestCall,
+  findTimestamp,
+  type GrantScope,
+  type Timestamp,
+  timestampFromDate,
+  timestampToMilliseconds,
+  toolIdentity,
+} from "../../record/conversation/index.ts";
+import type { ArgumentKind, DescribeOptions } from "../../reach/executor/index.ts";
+import { PrivateFile, securePrivateFolder, StorageError } from "../../stores/index.ts";
+import { capabilitiesOf, type GrantLimits, type ToolSource } from "../../record/tool/index.ts";
+import {
+  arrayField,
+  canonicalJson,
+  type Clock,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  messageOf,
+  parseJson,
+  sha256,
+  shapeOf,
+  stringField,
+} from "../../util/index.ts";
+import { limitRule, limitsFor, parseLimits } from "./grant-limits.ts";
+import { kindOf } from "./grants.ts";
+import { scopeOf } from "./rule-scope.ts";
+import type { CallOfTool, GrantToSave } from "./verdict.ts";
+
+/** A rule on file. */
+export interface SavedRule {
+  readonly id: string;
+  readonly tool: string;
+  readonly rule: RuleConfig;
+  /** Of the argument that it is about. */
+  readonly kind?: ArgumentKind;
+  /** The most that it lets run. Absent if an older version has saved it, and if it asks. */
+  readonly limits?: GrantLimits;
+  /** Which tool that was: see `toolIdentity`. */
+  readonly source: string;
+  readonly created: Timestamp;
+  readonly until: "always" | Timestamp;
+  /** The name of the person, if they have one. */
+  readonly by?: string;
+  /** The conversation and the inquiry. */
+  readonly inquiry: string;
+  /** To within a day. */
+  readonly lastUsed?: Timestamp;
+}
+
+/** The same, for whoever shows it. */
+export interface ListedRule extends SavedRule {
+  readonly scope: GrantScope;
+  readonly isExpired: boolean;
+}
+
+/** The rules of one workspace. */
+export interface RulesOfWorkspace {
+  /** Its real path. */
+  readonly workspace: string;
+  readonly rules: readonly ListedRule[];
+}
+
+/** A rule, and a call of the tool that it is for. */
+export interface RuleToAdopt {
+  readonly rule: RuleConfig;
+  readonly call: CallOfTool;
+  /** Absent for a rule that asks. */
+  readonly limits?: GrantLimits | undefined;
+}
+
+export interface SavedRulesOptions {
+  /** Of the user, with a file for each workspace. It exists only if something was saved. */
+  readonly folder: string;
+  /** The workspace. */
+  readonly root: string;
+  readonly clock: Clock;
+  /** The file cannot be used. One line; must not throw. */
+  readonly onWarning: (message: string) => void;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const ID_DIGITS = 8;
+/** Of rules that were removed, so that no turn that is continued saves one again. */
+const MAX_REMOVED = 500;
+
+/** Those of one workspace. */
+export class SavedRules {
+  readonly #options: SavedRulesOptions;
+  readonly #used = new Set<string>();
+  #opened: OpenFile | undefined;
+
+  constructor(options: SavedRulesOptions) {
+    this.#options = options;
+  }
+
+  /** Those for the tool that count now, the newest first: the person has said so last. None if the file cannot be used, of which the user is warned once. Never throws. */
+  async find(call: CallOfTool): Promise<readonly Rule[]> {
+    const { name } = call.tool.settings;
+    const now = this.#options.clock.now();
+    const { rules, digest } = this.#read();
+    const known = rules.filter((rule) => rule.tool === name && !isExpired(rule, now));
+    if (known.length === 0) return [];
+    const source = await call.tool.describeSource(call.arguments);
+    const [identity, asked] = [identityIn(call, source), capabilitiesOf(source)];
+    const { file: layer } = this.#open();
+    const place = { from: "saved", layer, ...(digest !== undefined && { file: digest }) } as const;
+    return known
+      .filter((each) => each.source === identity)
+      .toReversed()
+      .flatMap(({ id, rule, limits }) => {
+        const placed: Rule = { ...rule, place: { ...place, key: id } };
+        return limitRule({ rule: placed, limits }, asked) ?? [];
+      });
+  }
+
+  /** All of the workspace, expired ones included, in the order in which they were saved. */
+  list(): RulesOfWorkspace {
+    const { root, clock } = this.#options;
+    const now = clock.now();
+    return {
+      workspace: realRoot(root),
+      rules: this.#read().rules.map((rule) => toListed(rule, now)),
+    };
+  }
+
+  #read(): { readonly rules: readonly SavedRule[]; readonly digest?: string | undefined } {
+    try {
+      const { entries, digest } = this.#open().reader.read();
+      return { rules: entries.flatMap(({ saved }) => saved ?? []), digest };
+    } catch (error) {
+      this.#options.onWarning(messageOf(error)); // The folder belongs to another user, for example.
+      return { rules: [] };
+    }
+  }
+
+  /** Does nothing if the same was saved before, even if it was removed since. Throws `write_failed`. */
+  async save({ rule: written, until, call, shown, by, inquiry }: GrantToSave): Promise<void> {
+    const rule = findRule(written);
+    if (rule === undefined || until === "turn") return;
+    const { name: tool } = call.tool.settings;
+    const kind = kindOf(rule, call.tool.argumentKinds ?? {});
+    const saved: SavedRule = {
+      id: sha256(`${tool}\0${inquiry}`).slice(0, ID_DIGITS),
+      tool,
+      rule,
+      ...(kind !== undefined && { kind }),
+      limits: await limitsFor(rule, call, shown),
+      source: await identityOf(call),
+      created: timestampFromDate(this.#options.clock.now()),
+      until,
+      ...(by.name !== undefined && { by: by.name }),
+      inquiry,
+    };
+    await this.#change(({ entries, removed, ...others }) =>
+      removed.includes(saved.id) || entries.some((entry) => entry.saved?.id === saved.id)
+        ? undefined
+        : { ...others, removed, entries: [...entries, { raw: toJson(saved), saved }] },
+    );
+  }
+
+  /**
+   * Saves proposed rules, for good. One that asks is the newest, and one that lets calls run the oldest: it counts for what no other is
+   * about. Returns how many were not there yet. Throws `write_failed`.
+   */
+  async adopt(proposed: readonly RuleToAdopt[]): Promise<number> {
+    const created = timestampFromDate(this.#options.clock.now());
+    const adopted = await Promise.all(
+      proposed.map(async ({ rule, call, limits }): Promise<SavedRule> => {
+        const { name: tool } = call.tool.settings;
+        const kind = kindOf(rule, call.tool.argumentKinds ?? {});
+        const source = await identityOf(call);
+        const written = canonicalJson(rule as unknown as JsonObject); // As it was proposed: JSON.
+        const limited = limits === undefined ? "" : canonicalJson({ ...limits });
+        return {
+          id: sha256(`${tool}\0${source}\0${written}${limited}`).slice(0, ID_DIGITS),
+          tool,
+          rule,
+          ...(kind !== undefined && { kind }),
+          ...(limits !== undefined && { limits }),
+          source,
+          created,
+          until: "always",
+          inquiry: "",
+        };
+      }),
+    );
+    let count = 0;
+    await this.#change(({ entries, removed, ...others }) => {
+      const added = adopted
+        .filter(({ id }) => !entries.some(({ saved }) => saved?.id === id))
+        .map((saved) => ({ raw: toJson(saved), saved }));
+      const [asking, allowing] = [
+        added.filter(({ saved }) => saved.rule.mode === "ask"),
+        added.filter(({ saved }) => saved.rule.mode !== "ask"),
+      ];
+      count = added.length;
+      const ids = new Set(added.map(({ saved }) => saved.id));
+      return {
+        ...others,
+        entries: [...allowing, ...entries, ...asking],
+        removed: removed.filter((id) => !ids.has(id)),
+      };
+    });
+    return count;
+  }
+
+  /** Returns those that were there. Throws `write_failed`. */
+  async remove(isRemoved: (rule: SavedRule) => boolean): Promise<readonly SavedRule[]> {
+    if (!this.#read().rules.some(isRemoved)) return [];
+    let gone: readonly SavedRule[] = [];
+    await this.#change(({ entries, removed, ...others }) => {
+      gone = entries.flatMap(({ saved }) => (saved && isRemoved(saved) ? [saved] : []));
+      const ids = gone.map(({ id }) => id);
+      return {
+        ...others,
+        entries: entries.filter(({ saved }) => saved === undefined || !ids.includes(saved.id)),
+        removed: [...removed, ...ids].slice(-MAX_REMOVED),
+      };
+    });
+    return gone;
+  }
+
+  /** Written down by `close`. */
+  noteUsed(rules: readonly DecidingRule[]): void {
+    for (const { from, key } of rules) if (from === "saved") this.#used.add(key);
+  }
+
+  /** Writes which rules were used, for each at most once a day. Never throws: nothing depends on it. */
+  async close(): Promise<void> {
+    if (this.#used.size === 0) return;
+    const now = this.#options.clock.now();
+    const isNoted = ({ id, lastUsed }: SavedRule) => {
+      const age =
+        lastUsed === undefined ? DAY_MS : now.getTime() - timestampToMilliseconds(lastUsed);
+      return this.#used.has(id) && age >= DAY_MS;
+    };
+    if (!this.#read().rules.some(isNoted)) return;
+    const lastUsed = timestampFromDate(now);
+    const change = ({ entries, ...others }: Stored): Stored => ({
+      ...others,
+      entries: entries.map((entry) =>
+        entry.saved !== undefined && isNoted(entry.saved)
+          ? {
+              raw: { ...entry.raw, last_used: lastUsed },
+              saved: { ...entry.saved, lastUsed },
+            }
+          : entry,
+      ),
+    });
+    await this.#change(change).catch(() => undefined);
+    this.#used.clear();
+  }
+
+  async #change(change: (stored: Stored) => Stored | undefined): Promise<void> {
+    const { folder, writer } = this.#open();
+    await writer.change(change);
+    securePrivateFolder(folder);
+  }
+
+  /** Throws `read_failed` if the folder belongs to another user. */
+  #open(): OpenFile {
+    const { folder, root, onWarning } = this.#options;
+    securePrivateFolder(folder);
+    this.#opened ??= openFile(folder, realRoot(root), onWarning);
+    return this.#opened;
+  }
+}
+
+/** Those of all workspaces. Never throws. */
+export function listAllSavedRules(
+  options: Omit<SavedRulesOptions, "root">,
+): readonly RulesOfWorkspace[] {
+  const { folder } = options;
+  const now = options.clock.now();
+  let names: readonly string[];
+  try {
+    securePrivateFolder(folder);
+    names = readdirSync(folder).filter((name) => name.endsWith(".json"));
+  } catch {
+    return [];
+  }
+  return names.toSorted().flatMap((name) => {
+    const { entries, workspace } = fileIn(path.join(folder, name), "", options.onWarning).read();
+    const rules = entries.flatMap(({ saved }) => (saved ? [toListed(saved, now)] : []));
+    // A file under another name counts for no workspace.
+    return rules.length > 0 && name === nameOf(workspace) ? [{ workspace, rules }] : [];
+  });
+}
+
+function isExpired({ until }: SavedRule, now: Date): boolean {
+  return until !== "always" && timestampToMilliseconds(until) <= now.getTime();
+}
+
+function toListed(saved: SavedRule, now: Date): ListedRule {
+  const { rule, kind, limits } = saved;
+  return { ...saved, scope: scopeOf(rule, kind, limits), isExpired: isExpired(saved, now) };
+}
+
+/** Of a workspace that is gone, the path that it had. */
+function realRoot(root: string): string {
+  try {
+    return realpathSync(root);
+  } catch {
+    return path.resolve(root);
+  }
+}
+
+/** Which tool it is: see `toolIdentity`. What is saved is for this machine. */
+export async function identityOf(call: CallOfTool, options?: DescribeOptions): Promise<string> {
+  return identityIn(call, await call.tool.describeSource(call.arguments, options));
+}
+
+function identityIn({ tool, arguments: args }: CallOfTool, source: ToolSource): string {
+  const conversation = "" as ConversationId; // Which call it is does not matter here.
+  const call = { conversation, toolCallId: "", tool: tool.settings.name, source, arguments: args };
+  return toolIdentity(digestCall(call), source.origin);
+}
+
+interface OpenFile {
+  readonly folder: string;
+  readonly file: string;
+  readonly reader: PrivateFile<Stored>;
+  readonly writer: PrivateFile<Stored>;
+}
+
+/** What the file has. A rule of a newer version is kept as it is, and does not count. */
+interface Stored {
+  readonly workspace: string;
+  readonly entries: readonly StoredEntry[];
+  readonly removed: readonly string[];
+  /** The SHA-256 of the file that this was read from. */
+  readonly digest?: string;
+}
+
+type StoredEntry =
+  | { readonly raw: JsonObject; readonly saved: SavedRule }
+  | { readonly raw: Json; readonly saved?: undefined };
+
+function openFile(
+  folder: string,
+  root: string,
+  onWarning: SavedRulesOptions["onWarning"],
+): OpenFile {
+  const file = path.join(folder, nameOf(root));
+  const writer = fileIn(file, root, (message) => {
+    throw new StorageError("write_failed", message, { hint: `Correct it, or delete it: ${file}` });
+  });
+  return { folder, file, reader: fileIn(file, root, onWarning), writer };
+}
+
+function nameOf(root: string): string {
+  return `${sha256(root)}.json`;
+}
+
+/** `root`: of the workspace that it has to be of; empty for any. */
+function fileIn(
+  file: string,
+  root: string,
+  onWarning: SavedRulesOptions["onWarning"],
+): PrivateFile<Stored> {
+  const empty: Stored = { workspace: root, entries: [], removed: [] };
+  return new PrivateFile<Stored>(file, {
+    empty,
+    parse: (text) => {
+      const stored = parseStored(text);
+      if (root !== "" && stored.workspace !== root) throw new Error("it is of another workspace");
+      return stored;
+    },
+    format: ({ workspace, entries, removed }) =>
+      `${JSON.stringify({ workspace, rules: entries.map(({ raw }) => raw), removed }, null, 2)}\n`,
+    onInvalid: (_, error) => {
+      onWarning(`The saved permissions in ${file} are not used: ${messageOf(error)}`);
+      return empty;
+    },
+  });
+}
+
+function parseStored(text: string): Stored {
+  const shape = shapeOf(parseJson(text));
+  const { removed } = shape.value;
+  return {
+    workspace: stringField(shape, "workspace"),
+    entries: arrayField(shape, "rules").map(toEntry),
+    removed: Array.isArray(removed) ? removed.filter((id) => typeof id === "string") : [],
+    digest: sha256(text),
+  };
+}
+
+function toEntry(raw: Json): StoredEntry {
+  const saved = findSaved(raw);
+  return isJsonObject(raw) && saved !== undefined ? { raw, saved } : { raw };
+}
+
+const KNOWN_KEYS: ReadonlySet<string> = new Set([
+  "id",
+  "tool",
+  "rule",
+  "kind",
+  "limits",
+  "source",
+  "created",
+  "until",
+  "by",
+  "inquiry",
+  "last_used",
+]);
+
+/** Undefined if anything about it is not known: a newer version may have narrowed it. */
+function findSaved(raw: Json): SavedRule | undefined {
+  if (!isJsonObject(raw) || Object.keys(raw).some((key) => !KNOWN_KEYS.has(key))) return undefined;
+  const { id, tool, kind, source, by, inquiry } = raw;
+  const rule = findRule(raw["rule"]);
+  const created = findTimestamp(raw["created"]);
+  const until = raw["until"] === "always" ? "always" : findTimestamp(raw["until"]);
+  const lastUsed = findTimestamp(raw["last_used"]);
+  if (typeof id !== "string" || typeof tool !== "string" || typeof source !== "string") {
+    return undefined;
+  }
+  const isKnown = rule?.mode === "unattended" || rule?.mode === "ask";
+  const limits = parseLimits(raw["limits"]);
+  if (raw["limits"] !== undefined && limits === undefined) return undefined;
+  if (!isKnown || created === undefined || until === undefined) return undefined;
+  const known = KINDS.find((each) => each === kind);
+  return {
+    id,
+    tool,
+    rule,
+    ...(known !== undefined && { kind: known }),
+    ...(limits !== undefined && { limits }),
+    source,
+    created,
+    until,
+    ...(typeof by === "string" && { by }),
+    inquiry: typeof inquiry === "string" ? inquiry : "",
+    ...(lastUsed !== undefined && { lastUsed }),
+  };
+}
+
+const KINDS = ["path", "command", "input", "url"] as const satisfies readonly ArgumentKind[];
+
+function toJson({ lastUsed, rule, limits, ...saved }: SavedRule): JsonObject {
+  return {
+    ...saved,
+    ...(limits !== undefined && { limits: { ...limits } }),
+    rule: rule as unknown as JsonObject, // As it was granted: JSON.
+    ...(lastUsed !== undefined && { last_used: lastUsed }),
+  };
+}

@@ -1,0 +1,230 @@
+/** Runs one command line for a model, and describes beforehand what that would run. */
+import path from "node:path";
+import { resolvePath } from "../../../files/index.ts";
+import { resolveProgram } from "../../../process/index.ts";
+import {
+  type CommandEnd,
+  findCommandShell,
+  findProblemIn,
+  partsForRefusal,
+  realPath as toRealPath,
+  runCommand,
+  type SandboxPlace,
+  type SandboxProblem,
+  shellVariables,
+} from "../../../shell/index.ts";
+import type { ToolContent, ToolContext, UndoForecast } from "../../../../record/tool/index.ts";
+import type { UnkeptFolderReason } from "../../../undo/index.ts";
+import {
+  assertNever,
+  formatSize,
+  type Json,
+  type JsonObject,
+  messageOf,
+} from "../../../../util/index.ts";
+import type { DescribeOptions } from "../../port.ts";
+import type { CallSource } from "../builtin-executor.ts";
+import { SourceFiles } from "../../source-files.ts";
+import { DEFAULT_TIMEOUT_SECS, type ShellPlace, type ShellRunArguments } from "./shell-place.ts";
+
+/** Of the beginning and of the end, for the model. */
+const SHOWN_BYTES = 8 * 1024;
+const OUTPUT_FOLDER = "shell-output";
+/** A line that names more has more than a person would read. */
+const MAX_DESCRIBED_WORDS = 500;
+
+/** Throws a `FileError` for a folder that is not in the workspace. */
+export async function runShellCall(
+  args: ShellRunArguments,
+  context: ToolContext,
+  place: ShellPlace,
+): Promise<string | ToolContent> {
+  const { command, folder = ".", timeout_secs: seconds = DEFAULT_TIMEOUT_SECS, stdin = "" } = args;
+  const { displayPath, realPath, missing } = await resolvePath(place.root, folder);
+  if (missing.length > 0) return failure(`[Folder ${displayPath} does not exist.]`);
+  const sandbox = sandboxPlace(place);
+  const problem = await findProblemIn(sandbox).catch(toProblem);
+  const kept = await place.changes?.keepFolder(context.signal);
+  const end = await runCommand({
+    line: command,
+    cwd: realPath,
+    variables: variablesOf(place),
+    input: stdin,
+    timeoutMs: seconds * 1000,
+    signal: context.signal,
+    onLine: (line) => showLine(line, context),
+    output: {
+      shownBytes: SHOWN_BYTES,
+      folder: path.join(place.dataFolder, OUTPUT_FOLDER),
+      keptBytes: place.settings.keepOutputBytes,
+    },
+    ...(problem === undefined && { sandbox: { place: sandbox, network: args.network === true } }),
+  });
+  await kept?.done();
+  return toResult(end, { seconds, isSandboxed: problem === undefined, unkept: kept?.reason });
+}
+
+/** How it ran, for the text about its end. */
+interface RunPlace {
+  readonly seconds: number;
+  readonly isSandboxed: boolean;
+  /** Why what it changed cannot be undone. */
+  readonly unkept: UnkeptFolderReason | undefined;
+}
+
+const UNKEPT: Readonly<Record<UnkeptFolderReason, string>> = {
+  not_git: "the workspace is not in a Git work tree",
+  git_failed: "git could not list the files of the workspace",
+  too_large: "the workspace has too many files, or too large ones",
+};
+
+function showLine(line: string, { progress }: ToolContext): void {
+  if (line.trim() !== "") progress(line);
+}
+
+/** In the sandbox, PATH may lead to folders that are hidden there. */
+function variablesOf({ variables, settings }: ShellPlace): ShellPlace["variables"] {
+  return shellVariables(variables, settings.hideEnv);
+}
+
+function sandboxPlace({ root, home, dataFolder, variables, settings }: ShellPlace): SandboxPlace {
+  const xdg = [
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_RUNTIME_DIR",
+    "TMPDIR",
+  ];
+  const folders = [dataFolder, ...xdg.map((name) => variables[name] ?? "")];
+  return {
+    root: toRealPath(root),
+    home: toRealPath(home),
+    hidden: folders.filter((folder) => path.isAbsolute(folder)),
+    readable: settings.readable
+      .map((folder) => folder.replace(/^~(?=$|\/)/, home))
+      .filter((folder) => path.isAbsolute(folder)),
+  };
+}
+
+function toResult(end: CommandEnd, run: RunPlace): string | ToolContent {
+  switch (end.type) {
+    case "cancelled":
+      return failure("[Cancelled.]");
+    case "not_started":
+      return failure(`[The shell could not be started: ${messageOf(end.error)}.]`);
+    case "no_sandbox":
+      return failure(`[There is no sandbox any more (${end.problem.reason}). Nothing was run.]`);
+    case "ended":
+      return toEndText(end, run);
+    default:
+      return assertNever(end);
+  }
+}
+
+function toEndText(
+  { exit, output, removed }: Extract<CommandEnd, { readonly type: "ended" }>,
+  { seconds, isSandboxed, unkept }: RunPlace,
+): string | ToolContent {
+  const isSuccess = "status" in exit && exit.status === 0;
+  const notices = [
+    "timedOut" in exit ? `[Stopped after ${seconds} s.]` : "",
+    "signal" in exit ? `[Ended by ${exit.signal}.]` : "",
+    "status" in exit ? `[Exit status ${exit.status}.]` : "",
+    !isSuccess && isSandboxed
+      ? "[It ran in a sandbox, which hides the user's home, keeps everything but the workspace from being changed, and has no network by default.]"
+      : "",
+    removed.length > 0
+      ? `[Removed what it created under names of jp and Git: ${removed.join(", ")}]`
+      : "",
+    unkept === undefined ? "" : `[What it changed cannot be undone: ${UNKEPT[unkept]}.]`,
+  ].filter((notice) => notice !== "");
+  const text = output.toText(leftOutNotice(output));
+  const shown = output.totalBytes === 0 ? "[No output.]" : text.replace(/\n$/, "");
+  const content = [shown, ...notices].join("\n");
+  return isSuccess ? content : failure(content);
+}
+
+function leftOutNotice(output: Extract<CommandEnd, { readonly type: "ended" }>["output"]): string {
+  const length = `[… left out, of ${formatSize(output.totalBytes)} in all.`;
+  if (output.file === undefined) return `${length}]`;
+  const what = output.isKeptWhole ? "All of it is" : "The beginning of it is";
+  return `${length} ${what} kept for the user in ${output.file}]`;
+}
+
+function failure(text: string): ToolContent {
+  return { content: [{ type: "text", text }], isError: true };
+}
+
+/**
+ * The shell, the programs of all commands on the line, the files that their words name, and how it is confined: if one of these is
+ * another, so is the call. What programs load in turn is out of reach. Never throws.
+ */
+export async function describeShellCall(
+  args: JsonObject,
+  place: ShellPlace,
+  { isShared = false }: DescribeOptions = {},
+): Promise<CallSource> {
+  const { command = "", folder = "." } = args as Partial<Record<keyof ShellRunArguments, string>>;
+  const shell = findCommandShell();
+  // If the workspace is a link, its name differs from machine to machine.
+  const realRoot = toRealPath(place.root);
+  const root = isShared ? realRoot : place.root;
+  const [confinement, undo, cwd] = await Promise.all([
+    findConfinement(args, place),
+    foreseeUndo(place),
+    resolvePath(place.root, folder).then(
+      ({ realPath }) => realPath,
+      () => realRoot,
+    ),
+  ]);
+  const files = new SourceFiles({ root, folder: cwd, isShared });
+  const searchPath = variablesOf(place)["PATH"];
+  const parts = partsForRefusal(command);
+  const names = new Set(parts.flatMap(({ words: [program] }) => program ?? []));
+  const programs: Json[] = [];
+  for (const name of [...names].slice(0, MAX_DESCRIBED_WORDS)) {
+    const found = resolveProgram(name, { cwd, searchPath });
+    const described = found === undefined ? undefined : await files.describe(found);
+    if (described !== undefined) programs.push(described);
+  }
+  const words = [...new Set(parts.flatMap((part) => part.words))].slice(0, MAX_DESCRIBED_WORDS);
+  const named = await files.describeAll(words);
+  return {
+    ...confinement.shown,
+    undo,
+    ...(confinement.confined !== undefined && { confined: confinement.confined }),
+    program: [(await files.describe(shell)) ?? { missing: shell }, ...programs],
+    ...(named.length > 0 && { file: named }),
+    folder: path.relative(realRoot, cwd) || ".",
+    ...(isShared && { isPortable: true }),
+  };
+}
+
+async function foreseeUndo({ changes }: ShellPlace): Promise<UndoForecast> {
+  if (changes === undefined) return "off";
+  return (await changes.checkFolder().catch(() => "git_failed" as const)) ?? "git";
+}
+
+interface FoundConfinement {
+  readonly shown: Pick<CallSource, "confinement" | "network">;
+  readonly confined?: JsonObject;
+}
+
+async function findConfinement(args: JsonObject, place: ShellPlace): Promise<FoundConfinement> {
+  const problem = await findProblemIn(sandboxPlace(place)).catch(toProblem);
+  if (problem !== undefined) {
+    return { shown: { confinement: "none" }, confined: { unconfined: problem.reason } };
+  }
+  const network = args["network"] === true;
+  const { readable } = place.settings;
+  return {
+    shown: { confinement: "sandbox", ...(network && { network }) },
+    ...(readable.length > 0 && { confined: { readable: [...readable] } }),
+  };
+}
+
+/** The workspace cannot be read. */
+function toProblem(error: unknown): SandboxProblem {
+  return { reason: "failed", detail: messageOf(error) };
+}

@@ -1,0 +1,12 @@
+import type { ToolSource } from "../../record/tool/index.ts";
+import { canonicalJson } from "../../util/index.ts";
+
+/** The parts of a source that differ from those of another one. */
+export function changedParts(before: ToolSource, after: ToolSource): readonly string[] {
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)]) as Set<keyof ToolSource>;
+  return [...keys].filter((key) => textOf(before, key) !== textOf(after, key));
+}
+
+function textOf(source: ToolSource, key: keyof ToolSource): string {
+  return canonicalJson(source[key] ?? null);
+}

@@ -1,0 +1,70 @@
+/**
+ * Describes what a local tool would run, as it is right now: its command, the program, and the files that words of the
+ * command name. What those load in turn is out of reach, and so is code in an argument such as that of `sh -c`.
+ */
+import { type CommandConfig, splitWords, type ToolSettings } from "../../../settings/config/index.ts";
+import { quoteCommand, resolveProgram } from "../../process/index.ts";
+import type { ToolSource } from "../../../record/tool/index.ts";
+import type { Json } from "../../../util/index.ts";
+import type { DescribeOptions } from "../port.ts";
+import { SourceFiles } from "../source-files.ts";
+import type { LocalEnvironment } from "./local-executor.ts";
+import { findShell } from "./render-command.ts";
+import { hasTemplate, splitTemplate } from "./template.ts";
+
+type Place = Pick<LocalEnvironment, "workspaceRoot" | "variables">;
+
+/** Reads each file once. Never throws: what cannot be read is described as such. */
+export async function describeLocalSource(
+  { command, subjectIgnore = [] }: Pick<ToolSettings, "command" | "subjectIgnore">,
+  { workspaceRoot, variables }: Place,
+  { isShared = false }: DescribeOptions = {},
+): Promise<ToolSource> {
+  if (command === undefined) return { origin: { type: "local", command: "" }, folder: "." };
+  const files = new SourceFiles({ root: workspaceRoot, ignored: subjectIgnore, isShared });
+  const program = await describeProgram(command, files, { workspaceRoot, variables });
+  const named = await files.describeAll(wordsOf(command));
+  return {
+    origin: { type: "local", command: commandText(command) },
+    identity: { program: command.program, args: [...command.args], shell: command.shell },
+    program,
+    ...(named.length > 0 && { file: named }),
+    folder: ".",
+    ...(isShared && { isPortable: true }),
+  };
+}
+
+/** In shell notation, as someone would type it. */
+function commandText({ program, args, shell }: CommandConfig): string {
+  if (!shell) return quoteCommand([program, ...args]);
+  return [program, ...(args.length === 0 ? [] : [quoteCommand(args)])].join(" ");
+}
+
+async function describeProgram(
+  { program, shell }: CommandConfig,
+  files: SourceFiles,
+  { workspaceRoot: cwd, variables }: Place,
+): Promise<Json> {
+  if (!shell && hasTemplate(program)) return { template: program };
+  const command = shell ? findShell() : program;
+  const found = resolveProgram(command, { cwd, searchPath: variables["PATH"] });
+  if (found === undefined) return { missing: command };
+  const described = files.isIgnored(found) ? files.locate(found) : await files.describe(found);
+  return described ?? { missing: command };
+}
+
+/** Those that name something before the templates are rendered, without the program itself. */
+function wordsOf({ program, args, shell }: CommandConfig): readonly string[] {
+  const plain = args.filter((word) => !hasTemplate(word));
+  return shell ? [...shellWords(program), ...plain] : plain;
+}
+
+/** A character that no path has. */
+const TEMPLATE = "\0";
+const SHELL_WORD = /(?:[^\s'"\\;|&<>()`]|\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*")+/g;
+
+function shellWords(text: string): readonly string[] {
+  const marked = splitTemplate(text).map(({ source }) => (hasTemplate(source) ? TEMPLATE : source));
+  const words = marked.join("").match(SHELL_WORD) ?? [];
+  return words.flatMap((word) => splitWords(word) ?? []).filter((word) => !word.includes(TEMPLATE));
+}

@@ -1,0 +1,84 @@
+/**
+ * The state with which another process can continue a call that its server has left at a question. It is kept in the
+ * record, which may have come with a clone: whatever is read back is checked, and goes to no other server.
+ */
+import { type Asks, ELICITATION, type InputRequest } from "../../mcp/index.ts";
+import {
+  fieldPath,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  messageOf,
+  objectField,
+  optionalBoolean,
+  optionalString,
+  shapeOf,
+  ShapeError,
+  stringField,
+} from "../../../util/index.ts";
+
+/** Whose call it is. */
+export interface CallOwner {
+  /** By its name in the config. */
+  readonly server: string;
+  /** By the server's name for it. */
+  readonly tool: string;
+}
+
+/** The record has it with each question. */
+const MAX_LENGTH = 64 * 1024;
+
+/**
+ * Undefined if the call cannot be continued elsewhere: the server of 2025 that asks waits for the answer on
+ * its connection, a model's prompt is not asked again, and what is too long is not recorded.
+ */
+export function encodeCallState(asks: Asks, { server, tool }: CallOwner): string | undefined {
+  const { requests, isPrerequisite, requestState, closed } = asks;
+  if (closed !== undefined || requests.some(({ method }) => method !== ELICITATION)) {
+    return undefined;
+  }
+  const state: JsonObject = {
+    server,
+    tool,
+    // As it was received: JSON.
+    requests: Object.fromEntries(
+      requests.map(({ key, params }) => [key, (params ?? null) as Json]),
+    ),
+    ...(isPrerequisite && { prerequisite: true }),
+    ...(requestState !== undefined && { request_state: requestState }),
+  };
+  const text = JSON.stringify(state);
+  return text.length > MAX_LENGTH ? undefined : text;
+}
+
+export type DecodedState = Asks | { readonly type: "invalid"; readonly problem: string };
+
+export function decodeCallState(text: string, owner: CallOwner): DecodedState {
+  try {
+    return parse(text, owner);
+  } catch (error) {
+    return { type: "invalid", problem: messageOf(error) };
+  }
+}
+
+/** Throws `SyntaxError` and `ShapeError`. */
+function parse(text: string, owner: CallOwner): Asks {
+  if (text.length > MAX_LENGTH) throw new ShapeError("", `longer than ${MAX_LENGTH} characters`);
+  const shape = shapeOf(JSON.parse(text));
+  for (const key of ["server", "tool"] as const) {
+    if (stringField(shape, key) !== owner[key]) throw new ShapeError(key, "another one");
+  }
+  const { value } = objectField(shape, "requests");
+  const requests = Object.entries(value).map(([key, params]): InputRequest => {
+    if (!isJsonObject(params)) throw new ShapeError(fieldPath(shape, "requests"), "not objects");
+    return { key, method: ELICITATION, params };
+  });
+  if (requests.length === 0) throw new ShapeError("requests", "empty");
+  const requestState = optionalString(shape, "request_state");
+  return {
+    type: "asks",
+    requests,
+    isPrerequisite: optionalBoolean(shape, "prerequisite") ?? false,
+    ...(requestState !== undefined && { requestState }),
+  };
+}

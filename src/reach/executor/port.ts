@@ -1,0 +1,175 @@
+/**
+ * The executor port: one attempt to run one tool. A tool that needs an answer ends its attempt with a
+ * question, and runs again with the same arguments and the answer. The executor says who asks; the
+ * agent decides who answers.
+ */
+import type { ToolEffect } from "../../settings/config/index.ts";
+import type {
+  ContentBlock,
+  InquirySource,
+  ModelPrompt,
+  Question,
+  RunStep,
+  ToolSource,
+} from "../../record/tool/index.ts";
+import type { Json, JsonObject } from "../../util/index.ts";
+
+/** Runs one tool. */
+export interface Executor {
+  /** Never throws. On abort, stops everything the tool started and resolves to `cancelled`. */
+  attempt(request: AttemptRequest): Promise<AttemptResult>;
+  /** Finds out what became of a call that was cut off, without doing its work. Never throws. Absent if the tool cannot. */
+  check?(request: CheckRequest): Promise<CheckResult>;
+}
+
+/** A call that was cut off while it was running, with the arguments that it ran with. */
+export type CheckRequest = Pick<
+  AttemptRequest,
+  "toolCallId" | "arguments" | "signal" | "onProgress" | "idempotencyKey"
+>;
+
+/** What became of the call. `failed` and `timed_out`: the check itself went wrong, so no one knows. */
+export type CheckResult =
+  | ({ readonly type: "done"; readonly isError: boolean } & ResultContent)
+  | { readonly type: "not_done" | "unknown" | "failed" | "timed_out" };
+
+/** One attempt of a call: its arguments and the answers so far. */
+export interface AttemptRequest {
+  /** Identifies the call across its attempts, for executors that keep state between them. */
+  readonly call: object;
+  /** The id that the model gave the call. */
+  readonly toolCallId?: string;
+  /** Validated, with defaults filled in. */
+  readonly arguments: JsonObject;
+  /** The latest answer to each question, by question id. May contain secrets. */
+  readonly answers: Readonly<Record<string, Json>>;
+  /** The ids of the answers that only the tool itself may see. */
+  readonly secretAnswers: readonly string[];
+  /** Notes you added to answers, by question id. */
+  readonly notes: Readonly<Record<string, string>>;
+  /** The bindings of the questions that were answered, by question id. */
+  readonly bindings?: Readonly<Record<string, string>>;
+  /** The ids of the answers that a person gave, and not config, a rule, a default or a model. */
+  readonly personAnswers?: readonly string[];
+  /** How a model answered one of the `prompts`, by question id. */
+  readonly replies?: Readonly<Record<string, ModelReply>>;
+  /** The state that the tool gave with its questions, if another process has asked them. */
+  readonly state?: string;
+  readonly signal: AbortSignal;
+  /** Reports progress, one line at a time; not part of the result. Must not throw. */
+  readonly onProgress?: (message: string) => void;
+  /** Unique per call and the same in every attempt, so that a service can ignore a repeated request. */
+  readonly idempotencyKey?: string;
+  /** Runs a step of a tool in this process, unless an earlier attempt has finished it. */
+  readonly runStep?: RunStep;
+  /** Another machine may run the next attempt: see `ConversationWriter.isShared`. */
+  readonly isShared?: boolean;
+}
+
+/** The result of an attempt. */
+export type AttemptResult =
+  | ({ readonly type: "success" } & ResultContent)
+  | ({ readonly type: "error" } & ResultContent)
+  | NeedsInput
+  | { readonly type: "cancelled" };
+
+/** The content that a tool returned. */
+export interface ResultContent {
+  /** The text for the model. */
+  readonly content: string;
+  /** Set if there is more than text. */
+  readonly blocks?: readonly ContentBlock[];
+}
+
+/** Details of an answer that a model gave. */
+export interface ModelReply {
+  /** `provider/name` */
+  readonly model: string;
+  /** The reply reached its length limit. */
+  readonly isCutOff: boolean;
+}
+
+/** The tool asks questions, and runs again with the answers. */
+export interface NeedsInput {
+  readonly type: "needs_input";
+  readonly question: Question;
+  /** Asked together with `question`, as one form. */
+  readonly more?: readonly Question[];
+  readonly source: InquirySource;
+  /** By question id: questions that go to a model, with this prompt alone, and never to a person. */
+  readonly prompts?: ReadonlyMap<string, ModelPrompt>;
+  /** The state that the tool needs back with the answers, if another process gets them. */
+  readonly state?: string;
+  /** No other process can continue: whoever waits for the answers is bound to this one. */
+  readonly isBound?: boolean;
+  /** Set if the questions may not be asked: they are recorded, and the call ends. */
+  readonly refusal?: QuestionRefusal;
+  /** Aborted when the tool withdraws the questions: it then runs again without the answers. */
+  readonly closed?: AbortSignal;
+  /** Called if there is no answer, and therefore no further attempt. Must not throw. */
+  readonly onUnanswered?: () => void;
+}
+
+/** Why the questions may not be asked. */
+export interface QuestionRefusal {
+  readonly reason: "no_prompt_backend";
+  /** The text for the model. */
+  readonly content: string;
+}
+
+/** Questions that belong to no running call. They are recorded, not asked. */
+export interface RefusedQuestions {
+  readonly source: Extract<InquirySource, { readonly name: string }>;
+  readonly questions: readonly Question[];
+  /** `interrupted`: the call that asked them has ended. */
+  readonly reason: "interrupted" | "no_prompt_backend";
+}
+
+/** Describes a tool to a model. Arguments are checked against its parameters. */
+export interface ToolDescription {
+  readonly name: string;
+  /** Sent with every request. */
+  readonly summary: string;
+  /** `describe_tools` is offered too, and tells the model more when it asks. */
+  readonly hasDetails?: boolean;
+  /** Sent when the model asks for it. */
+  readonly description?: string;
+  readonly examples?: string;
+  /** JSON Schema of an object. */
+  readonly parameters: JsonObject;
+  /** Useless to a model that only has to answer in JSON. */
+  readonly isAuxiliary?: boolean;
+}
+
+/** Whom the description of a source is for. */
+export interface DescribeOptions {
+  /** For other machines too: see `ToolSource.isPortable`. Otherwise for this one alone, where files have real paths. */
+  readonly isShared?: boolean | undefined;
+}
+
+/** A tool that is ready to run. */
+export interface RunnableTool {
+  readonly description: ToolDescription;
+  readonly executor: Executor;
+  /**
+   * Describes where the tool comes from and what a call of it with these arguments would run, as it is right now: reads files
+   * again each time. Never throws: what cannot be read is described as such.
+   */
+  readonly describeSource: (args: JsonObject, options?: DescribeOptions) => Promise<ToolSource>;
+  /** Running it twice does no harm, as far as the tool itself says. The config may say otherwise. */
+  readonly isIdempotent?: boolean;
+  /** All questions that it asks, if it declares them. */
+  readonly questionIds?: readonly string[];
+  /** What it does, as far as jp or the user knows. An MCP server is believed only that it destroys. */
+  readonly effect?: ToolEffect;
+  /** By JSON Pointer, without the indexes of lists: arguments that are more than text to whoever writes rules about them. */
+  readonly argumentKinds?: ArgumentKinds;
+}
+
+/**
+ * `path`: a file or folder, relative to the workspace. `command`: a line for a shell. `input`: what such a line reads, and may
+ * well run. `url`: an address, whose parts can be named.
+ */
+export type ArgumentKind = "path" | "command" | "input" | "url";
+
+export type ArgumentKinds = Readonly<Record<string, ArgumentKind>>;

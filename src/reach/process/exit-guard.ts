@@ -1,0 +1,142 @@
+/**
+ * Process groups, and empty folders, that must not outlive this process, however it ends. On an exit this process
+ * removes them itself. If it is killed, a watchdog does: a small shell that notices the end of its input.
+ */
+import type { Socket } from "node:net";
+import { randomName } from "../../util/index.ts";
+import { findProgram } from "./find-program.ts";
+
+export interface GroupGuard extends Disposable {
+  /** Must be in the environment of the program. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** Must be called as soon as the program was started, or could not be. */
+  track(pid: number | undefined): void;
+}
+
+/** The variable by which the watchdog finds a program whose process id it was not told. */
+const MARK_VARIABLE = "JP_PROCESS_GROUP";
+/** Sent to the watchdog in place of a process id. */
+const RELEASED = "released";
+
+/** Sent to the watchdog in place of a mark. */
+const FOLDER = "folder";
+const FOLDER_GONE = "folder_gone";
+
+/** By the process id of their leaders. */
+const groups = new Set<number>();
+const folders = new Set<string>();
+let sendToWatchdog: ((line: string) => void) | undefined;
+
+/**
+ * For a program that is about to be started with `detached`. Its group is killed when this process
+ * ends, unless the guard is disposed of first.
+ */
+export function guardGroup(): GroupGuard {
+  const send = ensureWatchdog();
+  const mark = `${process.pid}-${randomName()}`;
+  let leader = 0;
+  send(mark);
+  return {
+    variables: { [MARK_VARIABLE]: mark },
+    track: (pid) => {
+      leader = pid ?? 0;
+      if (pid !== undefined) groups.add(pid);
+      send(`${mark} ${pid ?? RELEASED}`);
+    },
+    [Symbol.dispose]: () => {
+      groups.delete(leader);
+      send(`${mark} ${RELEASED}`);
+    },
+  };
+}
+
+/**
+ * For an empty folder that is needed only while a group runs. It is removed when this process ends, if it is still empty, or
+ * when the guard is disposed of.
+ */
+export function guardFolder(folder: string): Disposable {
+  const send = ensureWatchdog();
+  folders.add(folder);
+  const isOneLine = !/[\n\0]|\s$/.test(folder);
+  if (isOneLine) send(`${FOLDER} ${folder}`);
+  return {
+    [Symbol.dispose]: () => {
+      if (!folders.delete(folder)) return;
+      removeIfEmpty(folder);
+      if (isOneLine) send(`${FOLDER_GONE} ${folder}`);
+    },
+  };
+}
+
+function ensureWatchdog(): (line: string) => void {
+  if (sendToWatchdog === undefined) process.on("exit", cleanUp);
+  return (sendToWatchdog ??= startWatchdog());
+}
+
+/** Runs while the process exits, so nothing can be awaited. */
+function cleanUp(): void {
+  for (const pid of groups) {
+    try {
+      process.kill(process.platform === "win32" ? pid : -pid, "SIGKILL");
+    } catch {
+      // The group is empty.
+    }
+  }
+  folders.forEach(removeIfEmpty);
+}
+
+function removeIfEmpty(folder: string): void {
+  const { rmdirSync } = process.getBuiltinModule("node:fs");
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Someone else has filled it, or removed it.
+  }
+}
+
+/**
+ * Reads lines until this process is gone: a mark, then the process id of its group or `released`; or a folder. A
+ * mark without either belongs to a program that was being started. On Linux, the mark in its
+ * environment identifies it: the program holds a copy of the pipe until its environment is in place, so
+ * the input does not end before that.
+ */
+const WATCHDOG = `
+groups=' '
+forget() {
+  case $groups in *" $1:"*) rest=\${groups#*" $1:"}; groups="\${groups%%" $1:"*} \${rest#* }" ;; esac
+}
+while read -r mark pid; do
+  case $mark in
+    ${FOLDER}) set -- "$@" "$pid"; continue ;;
+    ${FOLDER_GONE}) for folder do shift; [ "$folder" = "$pid" ] || set -- "$@" "$folder"; done; continue ;;
+  esac
+  forget "$mark"
+  [ "$pid" = ${RELEASED} ] || groups="$groups$mark:$pid "
+done
+for group in $groups; do
+  leaders=\${group##*:}
+  [ -n "$leaders" ] ||
+    leaders=$(grep -lszxF "${MARK_VARIABLE}=\${group%:*}" /proc/[0-9]*/environ | tr -dc '0-9\\n')
+  for leader in $leaders; do kill -s KILL -- "-$leader"; done
+done
+for folder do rmdir -- "$folder"; done`;
+
+/** Returns a function that sends it a line. POSIX only: elsewhere, only `cleanUp` ends the groups. */
+function startWatchdog(): (line: string) => void {
+  const shell = process.platform === "win32" ? undefined : findProgram("sh");
+  if (shell === undefined) return () => undefined;
+  // Loaded when it is needed: it takes a tenth of Node's own start.
+  const { spawn } = process.getBuiltinModule("node:child_process");
+  const watchdog = spawn(shell, ["-c", WATCHDOG], {
+    stdio: ["pipe", "ignore", "ignore"],
+    cwd: "/", // So that a relative folder in PATH is not one of the workspace.
+    detached: true, // So that Ctrl-C in the terminal does not end it.
+  });
+  watchdog.on("error", () => undefined); // Then, too, only `cleanUp` ends the groups.
+  // Neither it nor the pipe to it keeps this process running.
+  watchdog.unref();
+  const input = watchdog.stdin as Socket; // Which it is; its type does not say so.
+  input.on("error", () => undefined);
+  input.unref();
+  return (line) => void input.write(`${line}\n`);
+}

@@ -1,0 +1,165 @@
+/** The output of a program, within limits: as a whole (`CappedOutput`) or line by line (`LineReader`). */
+import { truncationNotice } from "../../util/index.ts";
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const MAX_TAIL_LINES = 64;
+const MAX_TAIL_LINE_LENGTH = 1000;
+
+/** The beginning of an output, and how many bytes there were in all. */
+export class CappedOutput {
+  readonly #maxBytes: number;
+  #bytes: Buffer = Buffer.alloc(0);
+  #length = 0;
+  #total = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get isTruncated(): boolean {
+    return this.#total > this.#length;
+  }
+
+  /** Copies into one growing buffer: a list of chunks of one byte each would take a hundred times the room. */
+  add(chunk: Buffer): void {
+    this.#total += chunk.length;
+    const kept = chunk.subarray(0, this.#maxBytes - this.#length);
+    const needed = this.#length + kept.length;
+    if (needed > this.#bytes.length) {
+      const size = Math.min(this.#maxBytes, Math.max(needed, this.#bytes.length * 2));
+      const larger = Buffer.alloc(size);
+      this.#bytes.copy(larger, 0, 0, this.#length);
+      this.#bytes = larger;
+    }
+    kept.copy(this.#bytes, this.#length);
+    this.#length = needed;
+  }
+
+  /** Without a notice. Invalid UTF-8 is replaced; a character that the limit cuts in two is left out. */
+  get text(): string {
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    return decoder.decode(this.#bytes.subarray(0, this.#length), { stream: this.isTruncated });
+  }
+
+  /** The same, with a notice at the end if something is missing. */
+  toText(): string {
+    if (!this.isTruncated) return this.text;
+    return this.text + truncationNotice(this.#total - this.#length, this.#total);
+  }
+}
+
+export interface LineReaderOptions {
+  readonly maxBytes: number;
+  readonly onLine: (line: string) => void;
+  /** Called for every chunk of a line that is too long. By default the rest of such a line is dropped. */
+  readonly onTooLong?: () => void;
+  /** Whether a carriage return alone ends a line, too. */
+  readonly splitAtReturn?: boolean;
+}
+
+/** Reports lines as soon as they are complete, from bytes that arrive in chunks. */
+export class LineReader {
+  readonly #options: LineReaderOptions;
+  #line: CappedOutput;
+
+  constructor(options: LineReaderOptions) {
+    this.#options = options;
+    this.#line = new CappedOutput(options.maxBytes);
+  }
+
+  add(chunk: Buffer): void {
+    let start = 0;
+    for (const end of this.#options.splitAtReturn === true ? lineEnds(chunk) : lineFeeds(chunk)) {
+      this.#extend(chunk.subarray(start, end));
+      this.end();
+      start = end + 1;
+    }
+    this.#extend(chunk.subarray(start));
+  }
+
+  /** The line so far. */
+  get unfinished(): string {
+    return this.#line.text;
+  }
+
+  /** Reports the line so far as if it were complete. */
+  end(): void {
+    const line = this.#line.text.replace(/\r$/, "");
+    this.#line = new CappedOutput(this.#options.maxBytes);
+    this.#options.onLine(line);
+  }
+
+  #extend(bytes: Buffer): void {
+    this.#line.add(bytes);
+    if (this.#line.isTruncated) this.#options.onTooLong?.();
+  }
+}
+
+/**
+ * Reads lines for a person: blank ones are skipped and long ones cut. A carriage return ends a line,
+ * too, because that is how programs draw their progress.
+ */
+export function readTextLines(onLine: (line: string) => void, maxLength: number): LineReader {
+  return new LineReader({
+    maxBytes: (maxLength + 1) * 4, // No character takes more than four bytes.
+    splitAtReturn: true,
+    onLine: (line) => {
+      const text = cutLine(line, maxLength);
+      if (text !== "") onLine(text);
+    },
+  });
+}
+
+/** The last lines of an output that nothing else reads. */
+export class LineTail {
+  readonly #lines: string[] = [];
+  readonly #reader = readTextLines((line) => this.#push(line), MAX_TAIL_LINE_LENGTH);
+
+  add(chunk: Buffer): void {
+    this.#reader.add(chunk);
+  }
+
+  /** Adds a line of another output. */
+  addLine(line: string): void {
+    const text = cutLine(line, MAX_TAIL_LINE_LENGTH);
+    if (text !== "") this.#push(text);
+  }
+
+  /** Without blank lines. The last one may be incomplete. */
+  get lines(): readonly string[] {
+    const unfinished = cutLine(this.#reader.unfinished, MAX_TAIL_LINE_LENGTH);
+    const lines = unfinished === "" ? this.#lines : [...this.#lines, unfinished];
+    return lines.slice(-MAX_TAIL_LINES);
+  }
+
+  #push(line: string): void {
+    this.#lines.push(line);
+    if (this.#lines.length > MAX_TAIL_LINES) this.#lines.shift();
+  }
+}
+
+/**
+ * The positions of carriage returns and line feeds. Looks for each of the two by itself, because
+ * `indexOf` passes over a long line at once.
+ */
+export function* lineEnds(chunk: Uint8Array): Generator<number, void, undefined> {
+  let feed = chunk.indexOf(LINE_FEED);
+  let carriageReturn = chunk.indexOf(CARRIAGE_RETURN);
+  while (feed !== -1 || carriageReturn !== -1) {
+    const isFeed = carriageReturn === -1 || (feed !== -1 && feed < carriageReturn);
+    yield isFeed ? feed : carriageReturn;
+    if (isFeed) feed = chunk.indexOf(LINE_FEED, feed + 1);
+    else carriageReturn = chunk.indexOf(CARRIAGE_RETURN, carriageReturn + 1);
+  }
+}
+
+function* lineFeeds(chunk: Uint8Array): Generator<number, void, undefined> {
+  let feed = chunk.indexOf(LINE_FEED);
+  for (; feed !== -1; feed = chunk.indexOf(LINE_FEED, feed + 1)) yield feed;
+}
+
+function cutLine(line: string, maxLength: number): string {
+  const text = line.trimEnd();
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
+}

@@ -1,0 +1,432 @@
+/**
+ * Sends a request to a model of the AI SDK and streams the reply as our events. The SDK's parts may
+ * overlap. Ours do not: each piece ends before the next begins, so that it can be recorded.
+ */
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage,
+} from "@ai-sdk/provider";
+import {
+  abortable,
+  type Clock,
+  findJson,
+  isJsonObject,
+  isTooDeep,
+  type JsonObject,
+} from "../../util/index.ts";
+import type { StreamingModel } from "./definition.ts";
+import { type Dialect, metadataOf } from "./dialect.ts";
+import type { LightReader, Sink } from "./light-streams.ts";
+import {
+  type EndReason,
+  INVALID_ARGUMENTS,
+  type ModelEvent,
+  type ModelRequest,
+  type RequestUpdate,
+  type Usage,
+} from "./port.ts";
+import { brokenOffError, ProviderError } from "./provider-error.ts";
+import { toCallOptions } from "./request.ts";
+import { type Endpoint, toProviderError } from "./to-provider-error.ts";
+
+export interface ReplySource {
+  readonly model: StreamingModel;
+  readonly dialect: Dialect;
+  readonly endpoint: Endpoint;
+  readonly clock: Clock;
+}
+
+/** Throws `ProviderError`, or the signal's reason on abort. */
+export async function* streamReply(
+  { model, dialect, endpoint, clock }: ReplySource,
+  request: ModelRequest,
+): AsyncGenerator<ModelEvent> {
+  const options = toCallOptions(request, dialect);
+  const toError = (error: unknown) =>
+    toProviderError(error, { endpoint, dialect, clock, files: fileNames(request) });
+  const reply = new ReplyReader(dialect, endpoint.id);
+  const onRaw = (value: unknown) => {
+    const progress = isJsonObject(value) && dialect.findProgress?.(value);
+    if (progress) request.observe?.({ type: "prompt_progress", ...progress });
+  };
+  function* take() {
+    for (const event of reply.take()) {
+      request.signal.throwIfAborted(); // Whoever got the one before may have had enough.
+      yield event;
+    }
+  }
+  for await (const parts of readParts({ model, options, signal: request.signal, toError })) {
+    try {
+      for (const part of parts) {
+        if (part.type === "error") throw toError(part.error);
+        if (part.type === "raw") onRaw(part.rawValue);
+        else if (part.type === "response-metadata") request.observe?.(toStart(part));
+        else reply.read(part);
+      }
+    } finally {
+      yield* take(); // Also what came before a failure.
+    }
+  }
+  try {
+    reply.end();
+  } finally {
+    yield* take();
+  }
+}
+
+/** Packages of others may leave out any of it. */
+function toStart({ id, modelId }: Part<"response-metadata">): RequestUpdate {
+  return {
+    type: "response_start",
+    ...(typeof id === "string" && { id }),
+    ...(typeof modelId === "string" && { model: modelId }),
+  };
+}
+
+/** The names of the files that are sent. */
+function fileNames({ parts }: ModelRequest): readonly string[] {
+  const files = parts.events.flatMap((event) =>
+    event.type === "chat_request" ? (event.files ?? []) : [],
+  );
+  return files.flatMap((file) =>
+    file.mediaType.startsWith("text/") ? [] : [file.filename ?? file.mediaType],
+  );
+}
+
+interface PartSource {
+  readonly model: StreamingModel;
+  readonly options: LanguageModelV4CallOptions;
+  readonly signal: AbortSignal;
+  readonly toError: (error: unknown) => ProviderError;
+}
+
+/**
+ * Reads the parts, together if they arrive together. Abort ends the stream at once, even if the model ignores it. Leaving
+ * the loop ends the request.
+ */
+async function* readParts(
+  source: PartSource,
+): AsyncGenerator<readonly LanguageModelV4StreamPart[], void, undefined> {
+  const { model, options, signal, toError } = source;
+  signal.throwIfAborted();
+  // The SDK treats an abort with a custom reason as a failure, so it gets a signal without one.
+  const request = new AbortController();
+  const onAbort = () => request.abort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  const wait = async <Value>(work: PromiseLike<Value>): Promise<Value> => {
+    try {
+      return await abortable(Promise.resolve(work), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw toError(error);
+    }
+  };
+
+  let reader: BatchReader | undefined;
+  let isOver = false;
+  try {
+    const open = async () => {
+      const { stream } = await model.doStream({ ...options, abortSignal: request.signal });
+      return new BatchReader(stream);
+    };
+    reader = await wait(open());
+    for (;;) {
+      const parts = await wait(reader.read());
+      isOver = parts === undefined;
+      if (parts === undefined) return;
+      yield parts;
+    }
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    if (!isOver) request.abort();
+    reader?.cancel();
+  }
+}
+
+/** Nothing more is read until someone takes them. */
+const MAX_BATCH = 4096;
+
+/** Reads a stream in batches: everything that can be read before the event loop goes on. */
+class BatchReader implements Sink<LanguageModelV4StreamPart> {
+  readonly #reader: PartReader;
+  #parts: LanguageModelV4StreamPart[] = [];
+  #isOver = false;
+  #failure: { readonly error: unknown } | undefined;
+  #isScheduled = false;
+  #waiting: PromiseWithResolvers<void> | undefined;
+
+  constructor(stream: ReadableStream<LanguageModelV4StreamPart>) {
+    this.#reader = stream.getReader();
+    this.#resume();
+  }
+
+  get wantsMore(): boolean {
+    return this.#parts.length < MAX_BATCH;
+  }
+
+  /** Undefined at the end. Throws what the stream throws. */
+  async read(): Promise<readonly LanguageModelV4StreamPart[] | undefined> {
+    if (this.#isScheduled || (this.#parts.length === 0 && !this.#isOver)) {
+      this.#waiting = Promise.withResolvers();
+      await this.#waiting.promise;
+    }
+    const parts = this.#parts;
+    this.#parts = [];
+    if (parts.length >= MAX_BATCH && !this.#isOver) this.#resume();
+    if (parts.length > 0) return parts;
+    if (this.#failure !== undefined) throw this.#failure.error;
+    return undefined;
+  }
+
+  cancel(): void {
+    this.#reader.cancel().catch(() => undefined); // It has already failed or ended.
+  }
+
+  chunk(part: LanguageModelV4StreamPart): void {
+    this.#parts.push(part);
+    this.#schedule();
+  }
+
+  close(): void {
+    this.#isOver = true;
+    this.#schedule();
+  }
+
+  error(error: unknown): void {
+    this.#failure = { error };
+    this.close();
+  }
+
+  #resume(): void {
+    if (this.#reader.sendTo === undefined) void this.#readOn();
+    else this.#reader.sendTo(this);
+  }
+
+  /** From a stream of Node, or of anyone else. */
+  async #readOn(): Promise<void> {
+    try {
+      while (this.wantsMore) {
+        const { done, value } = await this.#reader.read();
+        if (done) return this.close();
+        this.chunk(value);
+      }
+    } catch (error) {
+      this.error(error);
+    }
+  }
+
+  /** A tick comes after all promises that are settled already. */
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    process.nextTick(() => {
+      this.#isScheduled = false;
+      this.#waiting?.resolve();
+    });
+  }
+}
+
+/** That of a light stream needs no promise for each part. */
+type PartReader = Pick<ReadableStreamDefaultReader<LanguageModelV4StreamPart>, "read" | "cancel"> &
+  Partial<Pick<LightReader<LanguageModelV4StreamPart>, "sendTo">>;
+
+type Part<Type> = Extract<LanguageModelV4StreamPart, { readonly type: Type }>;
+type BlockKind = "reasoning" | "message";
+
+/** Text or reasoning in progress. */
+interface Block {
+  readonly kind: BlockKind;
+  readonly id: string;
+  hasText: boolean;
+  metadata: JsonObject;
+}
+
+class ReplyReader {
+  readonly #dialect: Dialect;
+  readonly #modelId: string;
+  #events: ModelEvent[] = [];
+  /** The last text. More is added to it as long as no other event follows, and no one has taken it. */
+  #text: { readonly type: `${BlockKind}_delta`; text: string } | undefined;
+  #block: Block | undefined;
+  #hasToolCalls = false;
+  #finish: Part<"finish"> | undefined;
+
+  constructor(dialect: Dialect, modelId: string) {
+    this.#dialect = dialect;
+    this.#modelId = modelId;
+  }
+
+  /** The events since the last call. Pieces of one text are one event. */
+  take(): readonly ModelEvent[] {
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+
+  /** To be called when the stream has ended. Throws if the reply is incomplete. */
+  end(): void {
+    const finish = this.#finish;
+    if (finish === undefined || this.#isBrokenOff(finish)) throw brokenOffError(this.#modelId);
+    this.#closeBlock();
+    const reason = this.#endReason(finish);
+    const cost = this.#dialect.findCost(metadataOf(this.#dialect.key, finish.providerMetadata));
+    this.#events.push({ type: "response_end", reason, usage: toUsage(finish.usage, cost) });
+  }
+
+  /** Ignores kinds of parts that we have no use for. */
+  read(part: LanguageModelV4StreamPart): void {
+    switch (part.type) {
+      case "reasoning-start":
+      case "reasoning-delta":
+        return this.#add("reasoning", part);
+      case "text-start":
+      case "text-delta":
+        return this.#add("message", part);
+      case "reasoning-end":
+      case "text-end":
+        return this.#endBlock(part);
+      case "tool-input-start":
+        if (part.providerExecuted === true) return;
+        this.#closeBlock();
+        this.#events.push({ type: "tool_call_start", id: part.id, name: part.toolName });
+        return;
+      case "tool-input-delta":
+        this.#events.push({ type: "tool_call_delta", id: part.id, text: part.delta });
+        return;
+      case "tool-call":
+        return this.#addToolCall(part);
+      case "finish":
+        this.#finish = part;
+        return;
+      default:
+        return;
+    }
+  }
+
+  #add(kind: BlockKind, part: Part<`${"text" | "reasoning"}-${"start" | "delta"}`>): void {
+    if (this.#block?.kind !== kind || this.#block.id !== part.id) {
+      this.#closeBlock();
+      this.#block = { kind, id: part.id, hasText: false, metadata: {} };
+    }
+    const block = this.#block;
+    this.#addMetadata(block, part);
+    if (!("delta" in part) || typeof part.delta !== "string" || part.delta === "") return;
+    block.hasText = true;
+    const type = `${kind}_delta` as const;
+    const text = this.#text;
+    if (text?.type === type && text === this.#events.at(-1)) text.text += part.delta;
+    else this.#events.push((this.#text = { type, text: part.delta }));
+  }
+
+  /** An end that comes after another piece has begun is too late: its block is already closed. */
+  #endBlock(part: Part<"text-end" | "reasoning-end">): void {
+    const block = this.#block;
+    if (block?.id !== part.id) return;
+    this.#addMetadata(block, part);
+    this.#closeBlock();
+  }
+
+  #addMetadata(block: Block, part: { readonly providerMetadata?: unknown }): void {
+    if (part.providerMetadata === undefined) return;
+    block.metadata = { ...block.metadata, ...this.#metadata(block.kind, part) };
+  }
+
+  #closeBlock(): void {
+    const block = this.#block;
+    this.#block = undefined;
+    if (block === undefined) return;
+    const hasMetadata = Object.keys(block.metadata).length > 0;
+    if (!block.hasText && !hasMetadata) return;
+    this.#events.push({
+      type: `${block.kind}_end`,
+      ...(hasMetadata && { metadata: block.metadata }),
+    });
+  }
+
+  #addToolCall(part: Part<"tool-call">): void {
+    if (part.providerExecuted === true) return;
+    this.#closeBlock();
+    assertToolCall(part, this.#modelId);
+    this.#hasToolCalls = true;
+    const metadata = this.#metadata("tool_call", part);
+    this.#events.push({
+      type: "tool_call_request",
+      id: part.toolCallId,
+      name: part.toolName,
+      arguments: parseToolArguments(part.input),
+      ...(Object.keys(metadata).length > 0 && { metadata }),
+    });
+  }
+
+  #metadata(kind: BlockKind | "tool_call", part: { readonly providerMetadata?: unknown }) {
+    const { key } = this.#dialect;
+    return this.#dialect.toEventMetadata(kind, metadataOf(key, part.providerMetadata));
+  }
+
+  #isBrokenOff(finish: Partial<Part<"finish">>): boolean {
+    const { unified, raw } = finish.finishReason ?? {};
+    if (unified === "interrupted") return true;
+    if (raw !== undefined) return false;
+    // A package makes up the end of a reply that has none, and the arguments of a call that is not complete.
+    const isKnown = unified === "stop" || unified === "tool-calls";
+    return this.#dialect.alwaysSendsFinishReason || (this.#hasToolCalls && !isKnown);
+  }
+
+  #endReason({ finishReason }: Partial<Part<"finish">>): EndReason {
+    const unified = finishReason?.unified;
+    switch (unified) {
+      case "stop":
+      case "length":
+        return unified;
+      case "tool-calls":
+        return "tool_calls";
+      case "content-filter":
+        return "refused";
+      case "error":
+        throw modelError(this.#modelId);
+      default:
+        return this.#hasToolCalls ? "tool_calls" : "other";
+    }
+  }
+}
+
+/** Gemini reports this for a tool call that it failed to write. */
+function modelError(modelId: string): ProviderError {
+  const message = `${modelId}: the model ended its reply with an error.`;
+  return new ProviderError("other", message, { isRetryable: true, hint: "Try again." });
+}
+
+/** A call without an id or a name could be neither recorded nor answered, and the model would make it again. */
+function assertToolCall(part: Partial<Part<"tool-call">>, modelId: string): void {
+  if (typeof part.toolCallId === "string" && typeof part.toolName === "string") return;
+  const message = `${modelId}: the reply has a call without an id or a name.`;
+  throw new ProviderError("other", message, { isRetryable: true });
+}
+
+/** Text, but some packages pass the arguments themselves. */
+function parseToolArguments(input: unknown): JsonObject {
+  const text = typeof input === "string" ? input : (JSON.stringify(input) ?? "");
+  // A call without arguments may come without any text.
+  if (text.trim() === "") return {};
+  const value = findJson(text);
+  // JSON that is nested too deeply cannot be recorded either.
+  return isJsonObject(value) && !isTooDeep(value) ? value : { [INVALID_ARGUMENTS]: text };
+}
+
+/** Packages of others may leave out any of it. */
+type ReportedUsage = {
+  readonly [Key in "inputTokens" | "outputTokens"]?: Partial<LanguageModelV4Usage[Key]>;
+};
+
+function toUsage(usage: ReportedUsage = {}, cost?: number): Usage {
+  const { inputTokens = {}, outputTokens = {} } = usage;
+  return {
+    ...(inputTokens.total !== undefined && { input: inputTokens.total }),
+    ...(inputTokens.cacheRead !== undefined && { cachedInput: inputTokens.cacheRead }),
+    ...(inputTokens.cacheWrite !== undefined && { cacheWrites: inputTokens.cacheWrite }),
+    ...(outputTokens.total !== undefined && { output: outputTokens.total }),
+    ...(outputTokens.reasoning !== undefined && { reasoning: outputTokens.reasoning }),
+    ...(cost !== undefined && { cost }),
+  };
+}

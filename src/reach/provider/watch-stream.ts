@@ -1,0 +1,216 @@
+/**
+ * Streams a reply with limits: on silence, on the time without output, on its size. An abort
+ * takes effect at once even if the model ignores it.
+ */
+import { assertNever, type Clock, MAX_TIMER_MS } from "../../util/index.ts";
+import type { Model, ModelEvent, ModelRequest, RequestUpdate } from "./port.ts";
+import { brokenOffError, ProviderError } from "./provider-error.ts";
+
+/** How long a reply may pause, and how large it may get. */
+export interface StreamLimits {
+  /**
+   * How long nothing at all may arrive, not even a keep-alive. 0 for no limit. Time that the reader
+   * spends on an event does not count.
+   */
+  readonly idleTimeoutMs: number;
+  /**
+   * How long a model may take for the next word of its reply while it reads a prompt or its server sends
+   * keep-alives. Progress on the prompt starts it anew. 0 for no limit.
+   */
+  readonly promptTimeoutMs: number;
+  /** 0 for no limit. */
+  readonly maxResponseBytes: number;
+}
+
+/** A request whose reply has limits. */
+export interface WatchedStream {
+  readonly model: Model;
+  readonly request: ModelRequest;
+  readonly limits: StreamLimits;
+  readonly clock: Clock;
+}
+
+/**
+ * Throws what the model throws, and `ProviderError` of kind `stalled`, `response_too_long`, or `network`
+ * for a reply that breaks off. On abort it throws the signal's reason at once. Leaving the loop ends the
+ * request.
+ */
+export async function* watchStream(
+  watched: WatchedStream,
+): AsyncGenerator<ModelEvent, void, undefined> {
+  const { model, request, limits } = watched;
+  request.signal.throwIfAborted();
+  const stopped = new AbortController();
+  const signal = AbortSignal.any([request.signal, stopped.signal]);
+  using waiter = new EventWaiter(watched);
+  const observe = (update: RequestUpdate) => {
+    waiter.note(update);
+    request.observe?.(update);
+  };
+  const events = model.stream({ ...request, signal, observe })[Symbol.asyncIterator]();
+  let bytes = 0;
+  let last: ModelEvent | undefined;
+  let isOver = false;
+  try {
+    for (;;) {
+      const result = await waiter.wait(events.next());
+      isOver = result.done === true;
+      if (result.done === true) break;
+      bytes += bytesOf(result.value);
+      if (limits.maxResponseBytes > 0 && bytes > limits.maxResponseBytes) {
+        throw responseTooLongError(model, limits.maxResponseBytes);
+      }
+      last = result.value;
+      yield result.value;
+    }
+  } finally {
+    if (!isOver) {
+      stopped.abort();
+      // Not awaited: a model that ignores the abort may never return.
+      events.return?.().catch(() => undefined);
+    }
+  }
+  if (last?.type !== "response_end") throw brokenOffError(model.id);
+}
+
+type Next = IteratorResult<ModelEvent>;
+
+/** A limit on the wait for an event, and how it is reported. */
+interface Deadline {
+  readonly at: number;
+  readonly error: () => ProviderError;
+}
+
+/** Node makes an error with a stack where no reason is given. */
+const OVER = "the stream is over";
+
+/**
+ * Waits for each event, up to the limits. One timer serves the whole stream, because a timer for each of
+ * thousands of events would cost more than the events.
+ */
+class EventWaiter implements Disposable {
+  readonly #watched: WatchedStream;
+  readonly #ended = new AbortController();
+  readonly #onAbort = () => this.#current?.reject(this.#watched.request.signal.reason);
+  #current: PromiseWithResolvers<Next> | undefined;
+  #hasOutput = false;
+  /** When the wait for the current event began, or its prompt last made progress. */
+  #since = 0;
+  /** The same, or when anything last arrived. */
+  #aliveAt = 0;
+  #processed = 0;
+
+  constructor(watched: WatchedStream) {
+    this.#watched = watched;
+    watched.request.signal.addEventListener("abort", this.#onAbort, { once: true });
+    const { idleTimeoutMs, promptTimeoutMs } = watched.limits;
+    if (idleTimeoutMs > 0 || promptTimeoutMs > 0) void this.#watch().catch(() => undefined);
+  }
+
+  /** A server could repeat the same progress forever, so only more of it counts. */
+  note(update: RequestUpdate): void {
+    this.#aliveAt = this.#now();
+    if (update.type === "alive" && update.isReply === true) this.#since = this.#aliveAt;
+    if (update.type !== "prompt_progress" || update.processed <= this.#processed) return;
+    this.#processed = update.processed;
+    this.#since = this.#aliveAt;
+  }
+
+  async wait(event: Promise<Next>): Promise<Next> {
+    const current = Promise.withResolvers<Next>();
+    event.then(current.resolve, current.reject);
+    current.promise.catch(() => undefined); // It may be rejected when no one awaits it any more.
+    this.#watched.request.signal.throwIfAborted();
+    this.#current = current;
+    this.#since = this.#now();
+    this.#aliveAt = this.#since;
+    try {
+      const next = await current.promise;
+      this.#hasOutput = true;
+      return next;
+    } finally {
+      this.#current = undefined;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#watched.request.signal.removeEventListener("abort", this.#onAbort);
+    this.#ended.abort(OVER);
+  }
+
+  /** Runs until the sleep is aborted at the end of the stream. */
+  async #watch(): Promise<void> {
+    const { limits, clock } = this.#watched;
+    const { idleTimeoutMs } = limits;
+    for (;;) {
+      const deadline = this.#deadline();
+      const left = deadline.at - this.#now();
+      if (left <= 0) return this.#current?.reject(deadline.error());
+      // With the first word of the reply, the limit on silence begins.
+      const longest = idleTimeoutMs > 0 ? idleTimeoutMs : MAX_TIMER_MS;
+      await clock.sleep(Math.min(left, longest), this.#ended.signal);
+    }
+  }
+
+  /** The next moment at which the wait could be too long. */
+  #deadline(): Deadline {
+    const { model, limits } = this.#watched;
+    const { idleTimeoutMs, promptTimeoutMs } = limits;
+    const isReading = !this.#hasOutput && model.isLocal === true;
+    const isWaiting = this.#current !== undefined;
+    const [since, aliveAt] = isWaiting ? [this.#since, this.#aliveAt] : [this.#now(), this.#now()];
+    const silence = {
+      at: aliveAt + (isReading || idleTimeoutMs === 0 ? Number.POSITIVE_INFINITY : idleTimeoutMs),
+      error: () => stalledError(model, idleTimeoutMs),
+    };
+    const prompt = {
+      at: since + (promptTimeoutMs === 0 ? Number.POSITIVE_INFINITY : promptTimeoutMs),
+      error: () => noReplyError(model, promptTimeoutMs),
+    };
+    // Whoever lifts the limit on silence wants to wait for a reply, however long it pauses.
+    const isPromptLimited = isReading || idleTimeoutMs > 0;
+    return isPromptLimited && prompt.at < silence.at ? prompt : silence;
+  }
+
+  #now(): number {
+    return this.#watched.clock.now().getTime();
+  }
+}
+
+function bytesOf(event: ModelEvent): number {
+  switch (event.type) {
+    case "reasoning_delta":
+    case "message_delta":
+    case "tool_call_delta":
+      return Buffer.byteLength(event.text);
+    case "tool_call_request":
+      // Counts streamed arguments twice, which is fine for a limit.
+      return Buffer.byteLength(JSON.stringify(event.arguments));
+    case "reasoning_end":
+    case "message_end":
+    case "tool_call_start":
+    case "response_end":
+      return 0;
+    default:
+      return assertNever(event);
+  }
+}
+
+function stalledError(model: Model, milliseconds: number): ProviderError {
+  const message = `${model.id}: nothing received for ${milliseconds / 1000} s.`;
+  const hint = "To wait longer, raise `assistant.request.stream_idle_timeout_secs`.";
+  return new ProviderError("stalled", message, { isRetryable: true, hint });
+}
+
+/** Not retried: it would take as long again. */
+function noReplyError(model: Model, milliseconds: number): ProviderError {
+  const message = `${model.id}: the model wrote nothing for ${milliseconds / 1000} s.`;
+  const hint = "To wait longer, raise `assistant.request.prompt_timeout_secs`.";
+  return new ProviderError("stalled", message, { isRetryable: false, hint });
+}
+
+function responseTooLongError(model: Model, bytes: number): ProviderError {
+  const message = `${model.id}: the reply is larger than ${bytes} bytes.`;
+  const hint = "To allow longer replies, raise `assistant.request.max_response_bytes`.";
+  return new ProviderError("response_too_long", message, { isRetryable: false, hint });
+}

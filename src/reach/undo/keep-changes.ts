@@ -1,0 +1,238 @@
+/** Keeps what the tools of a turn are about to change. The first change of a path in a turn keeps what was there. */
+import path from "node:path";
+import { formatPath, toFileError } from "../files/index.ts";
+import { type Clock, randomName, sha256 } from "../../util/index.ts";
+import { ABSENT, type EntryState } from "./entry-state.ts";
+import type { Journal, JournalLine, PlannedState } from "./journal.ts";
+import {
+  checkFolder,
+  findChanges,
+  type Snapshot,
+  type SnapshotLimits,
+  type SnapshotOptions,
+  snapshotToBytes,
+  takeSnapshot,
+  type UnkeptFolderReason,
+} from "./snapshot.ts";
+import { UndoStore, type UndoPlace } from "./store.ts";
+import { findStats, modeOf, readEntry } from "./work-tree.ts";
+
+/** What tools tell before they change something, so that it can be undone. */
+export interface ChangeKeeper {
+  /**
+   * Before a file is written or deleted. Resolves when what is there is on disk elsewhere. Throws a `FileError` if it
+   * cannot be kept: then nothing may be changed.
+   */
+  keepFile(change: PlannedChange): Promise<KeptFile>;
+  /**
+   * Why what a command changes could not be undone; undefined if it could. For whoever is asked about the command, so it is quick:
+   * that there is too much to keep is known only after the first command.
+   */
+  checkFolder(): Promise<UnkeptFolderReason | undefined>;
+  /**
+   * Before a command runs: keeps all files of the workspace that Git tracks or would add. Throws a `FileError` if they
+   * cannot be written, and the signal's reason.
+   */
+  keepFolder(signal: AbortSignal): Promise<KeptFolder>;
+}
+
+/** A change to one file. */
+export interface PlannedChange {
+  /** Absolute, and free of symbolic links. Folders on the way may be missing. */
+  readonly file: string;
+  /** Its new content; undefined if it is deleted. */
+  readonly after: Buffer | undefined;
+}
+
+export interface KeptFile {
+  /** To be called once the file is changed. Never throws. */
+  done(): Promise<void>;
+}
+
+export interface KeptFolder {
+  /** Set if nothing was kept. */
+  readonly reason?: UnkeptFolderReason;
+  /** To be called once the command has ended, and all that it started. Returns the paths that it has changed. Never throws. */
+  done(): Promise<readonly string[]>;
+}
+
+export interface KeepChangesOptions extends UndoPlace {
+  readonly conversation: string;
+  /** Identifies the turn that runs now within the conversation. */
+  readonly turn: () => string;
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  /** For tests. */
+  readonly snapshotLimits?: SnapshotLimits;
+  readonly clock?: Clock;
+}
+
+export function keepChanges(options: KeepChangesOptions): ChangeKeeper {
+  return new TurnChanges(options);
+}
+
+interface OpenTurn {
+  readonly journal: Journal;
+  /** The paths that have been kept. */
+  readonly kept: Set<string>;
+}
+
+class TurnChanges implements ChangeKeeper {
+  readonly #options: KeepChangesOptions;
+  readonly #store: UndoStore;
+  /** Why nothing was kept before the last command. */
+  #unkept: UnkeptFolderReason | undefined;
+  #open: { readonly turn: string; readonly opened: Promise<OpenTurn> } | undefined;
+
+  constructor(options: KeepChangesOptions) {
+    this.#options = options;
+    this.#store = new UndoStore(options);
+  }
+
+  async keepFile({ file, after }: PlannedChange): Promise<KeptFile> {
+    const { root, contents } = this.#store;
+    const relative = path.relative(root, file).split(path.sep).join("/");
+    try {
+      const { journal, kept } = await this.#openTurn();
+      const folders = foldersOf(relative);
+      const missing = folders.filter((name) => findStats(path.join(root, name)) === undefined);
+      const planned: PlannedState =
+        after === undefined ? { kind: "absent" } : { kind: "file", digest: sha256(after) };
+      const isFirst = !kept.has(relative);
+      const before = isFirst
+        ? await readEntry(root, relative, { contents, isDurable: true })
+        : ABSENT;
+      const lines: JournalLine[] = [
+        ...folders.flatMap((name) => this.#folderLine(name, kept.has(name))),
+        isFirst
+          ? { type: "keep", path: relative, before, planned }
+          : { type: "plan", path: relative, planned },
+      ];
+      await journal.append(lines);
+      for (const name of [...folders, relative]) kept.add(name);
+      return { done: () => this.#noteWritten(journal, [...missing, relative], planned) };
+    } catch (error) {
+      throw toFileError("keep a copy of", formatPath(relative), error);
+    }
+  }
+
+  /** Of a folder that a changed file is in: it may be created now, or be deleted later in the turn. */
+  #folderLine(name: string, isKept: boolean): readonly JournalLine[] {
+    const stats = findStats(path.join(this.#store.root, name));
+    if (stats !== undefined) {
+      if (!stats.isDirectory()) return []; // Then the file cannot be written.
+      const before: EntryState = { kind: "folder", mode: modeOf(stats) };
+      return isKept ? [] : [{ type: "keep", path: name, before }];
+    }
+    const plan = { path: name, planned: { kind: "folder" } } as const;
+    return [isKept ? { type: "plan", ...plan } : { type: "keep", ...plan, before: ABSENT }];
+  }
+
+  async checkFolder(): Promise<UnkeptFolderReason | undefined> {
+    const { variables } = this.#options;
+    return checkFolder({ root: this.#store.root, variables }) ?? this.#unkept;
+  }
+
+  async keepFolder(signal: AbortSignal): Promise<KeptFolder> {
+    try {
+      const open = await this.#openTurn();
+      const { journal } = open;
+      const snapshot = await takeSnapshot(this.#snapshotOptions(signal));
+      this.#unkept = typeof snapshot === "string" ? snapshot : undefined;
+      if (typeof snapshot === "string") {
+        await journal.append([{ type: "unkept", reason: snapshot }]);
+        return { reason: snapshot, done: async () => [] };
+      }
+      const manifest = await this.#store.contents.put(snapshotToBytes(snapshot), {
+        isDurable: true,
+      });
+      const id = randomName();
+      const seq = await journal.append([{ type: "tree", id, manifest }]);
+      return { done: () => this.#noteChanges(open, snapshot, { id, seq }) };
+    } catch (error) {
+      throw toFileError("keep a copy of", "the files of the workspace", error);
+    }
+  }
+
+  /** The plan says the same, except for the mode, if this fails. */
+  async #noteWritten(
+    journal: Journal,
+    names: readonly string[],
+    planned: PlannedState,
+  ): Promise<void> {
+    try {
+      const lines = names.flatMap((name): JournalLine[] => {
+        const stats = findStats(path.join(this.#store.root, name));
+        if (stats === undefined) return [{ type: "wrote", path: name, after: ABSENT }];
+        const mode = modeOf(stats);
+        if (stats.isDirectory()) {
+          return [{ type: "wrote", path: name, after: { kind: "folder", mode } }];
+        }
+        if (planned.kind !== "file" || !stats.isFile()) return [];
+        const { digest } = planned;
+        const after: EntryState = { kind: "file", mode, size: Number(stats.size), digest };
+        return [{ type: "wrote", path: name, after }];
+      });
+      await journal.append(lines, false);
+    } catch {
+      // See above.
+    }
+  }
+
+  /** Without it, an undo asks the user which of the changes since the snapshot are theirs. */
+  async #noteChanges(
+    { journal, kept }: OpenTurn,
+    snapshot: Snapshot,
+    { id, seq }: { readonly id: string; readonly seq: number },
+  ): Promise<readonly string[]> {
+    try {
+      const { signal } = new AbortController();
+      const changes = await findChanges(snapshot, this.#snapshotOptions(signal));
+      const lines = changes.flatMap(({ path: name, before, after }): JournalLine[] => [
+        { type: "keep", path: name, before, seq },
+        { type: "wrote", path: name, after },
+      ]);
+      await journal.append([...lines, { type: "tree_end", id }]);
+      for (const { path: name } of changes) kept.add(name);
+      return changes.map(({ path: name }) => name);
+    } catch {
+      return [];
+    }
+  }
+
+  /** The turn may have changed since: what the user says instead of a yes starts another one. */
+  async #openTurn(): Promise<OpenTurn> {
+    const turn = this.#options.turn();
+    if (this.#open?.turn !== turn) this.#open = { turn, opened: this.#openJournal(turn) };
+    try {
+      return await this.#open.opened;
+    } catch (error) {
+      this.#open = undefined;
+      throw error;
+    }
+  }
+
+  async #openJournal(turn: string): Promise<OpenTurn> {
+    const { journal, lines } = await this.#store.openJournal(this.#options.conversation, turn);
+    const undone = lines.findLastIndex((line) => line?.type === "undo_end");
+    const kept = lines
+      .slice(undone + 1)
+      .flatMap((line) => (line?.type === "keep" ? [line.path] : []));
+    return { journal, kept: new Set(kept) };
+  }
+
+  #snapshotOptions(signal: AbortSignal): SnapshotOptions {
+    const { variables, snapshotLimits: limits, clock } = this.#options;
+    const { root, contents, indexFile } = this.#store;
+    const forTests = {
+      ...(limits !== undefined && { limits }),
+      ...(clock !== undefined && { clock }),
+    };
+    return { root, contents, indexFile, variables, signal, ...forTests };
+  }
+}
+
+/** The folders that a file is in, outermost first. */
+function foldersOf(relative: string): readonly string[] {
+  const names = relative.split("/").slice(0, -1);
+  return names.map((_name, index) => names.slice(0, index + 1).join("/"));
+}

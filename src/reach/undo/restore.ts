@@ -1,0 +1,321 @@
+/**
+ * Puts back what was there before a turn. What it replaces is kept first, and what it is about to do is noted, so that an
+ * undo that was killed can be repeated. Links are never followed.
+ */
+import { chmod, mkdir, rename, rm, rmdir, symlink, unlink } from "node:fs/promises";
+import { constants, readdirSync } from "node:fs";
+import path from "node:path";
+import { type Folder, formatPath, openFolder, toFileError } from "../files/index.ts";
+import { JpError, openHandle, sha256, systemErrorCode } from "../../util/index.ts";
+import { ABSENT, type EntryState, isSameState } from "./entry-state.ts";
+import { isLeft, type KeptPath, type KeptTurn } from "./kept-turn.ts";
+import { findChanges, snapshotFromBytes } from "./snapshot.ts";
+import type { UndoStore } from "./store.ts";
+import { readEntry } from "./work-tree.ts";
+
+/** One path that an undo would change. */
+export interface UndoStep {
+  readonly path: string;
+  /** What comes back. */
+  readonly before: EntryState;
+  /** What is there now. */
+  readonly now: EntryState;
+  /** `changed`: by someone else since. `unknown`: jp was stopped while a command ran, so it cannot tell. */
+  readonly conflict?: "changed" | "unknown";
+}
+
+export interface UndoPlan {
+  readonly turn: KeptTurn;
+  /** Sorted by path. */
+  readonly steps: readonly UndoStep[];
+  /** Paths whose content was not kept: too large, or not readable. */
+  readonly lost: readonly string[];
+}
+
+export interface PlanOptions {
+  readonly variables: Readonly<Record<string, string | undefined>>;
+}
+
+/** Changes nothing in the workspace. Throws system errors, and `kept_content_lost`. */
+export async function planUndo(
+  store: UndoStore,
+  turn: KeptTurn,
+  options: PlanOptions,
+): Promise<UndoPlan> {
+  const paths = new Map(turn.paths);
+  for (const [name, found] of await findUnended(store, turn, options)) {
+    const known = paths.get(name);
+    if (known === undefined || found.seq < known.seq) {
+      paths.set(name, { ...found, left: known?.left ?? [] });
+    }
+  }
+  const steps: UndoStep[] = [];
+  const lost: string[] = [];
+  for (const [name, kept] of [...paths].toSorted(([left], [right]) => (left < right ? -1 : 1))) {
+    const now = await readEntry(store.root, name, { isDurable: false });
+    const { before } = kept;
+    if (isSameState(before, now)) continue;
+    if (before.kind === "unkept") lost.push(name);
+    else if (needsStep(kept, now)) {
+      // Git does not know of empty folders, so it is not known who has made one.
+      const isEmpty = now.kind === "folder" && filesIn(store.root, name).length === 0;
+      const conflict = isEmpty && isLeft(kept, ABSENT) ? undefined : findConflict(kept, now);
+      steps.push({ path: name, before, now, ...(conflict !== undefined && { conflict }) });
+    }
+  }
+  return { turn, steps: withBlocked(store.root, steps.filter(isNeeded)), lost };
+}
+
+/** A folder that is gone comes back only with something in it. */
+function isNeeded({ path: name, before, now }: UndoStep, _: number, all: readonly UndoStep[]) {
+  if (before.kind !== "folder" || now.kind !== "absent") return true;
+  return all.some((other) => other.path.startsWith(`${name}/`) && isThing(other.before));
+}
+
+function isThing({ kind }: EntryState): boolean {
+  return kind === "file" || kind === "link";
+}
+
+/** A folder whose mode others have changed keeps it. */
+function needsStep(kept: KeptPath, now: EntryState): boolean {
+  const isBoth = now.kind === "folder" && kept.before.kind === "folder";
+  return !isBoth || isLeft(kept, now);
+}
+
+function findConflict(kept: KeptPath, now: EntryState): UndoStep["conflict"] {
+  if (isLeft(kept, now)) return undefined;
+  // A new folder may have been filled by others, and is removed only if it is empty.
+  if (now.kind === "folder" && kept.before.kind === "absent") return undefined;
+  // It comes back only for what was in it.
+  if (now.kind === "absent" && kept.before.kind === "folder") return undefined;
+  return kept.left.length === 0 ? "unknown" : "changed";
+}
+
+/** A folder in place of a file can be removed only if everything in it is removed too. */
+function withBlocked(root: string, steps: readonly UndoStep[]): readonly UndoStep[] {
+  const removed = new Set(
+    steps.filter(({ before }) => before.kind === "absent").map((step) => step.path),
+  );
+  return steps.map((step) => {
+    const isReplaced =
+      step.now.kind === "folder" && !["absent", "folder"].includes(step.before.kind);
+    if (!isReplaced || step.conflict !== undefined) return step;
+    const isKept = filesIn(root, step.path).some((name) => !removed.has(name));
+    return isKept ? { ...step, conflict: "changed" } : step;
+  });
+}
+
+/** All but folders. */
+function filesIn(root: string, folder: string): readonly string[] {
+  return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const name = path.posix.join(folder, entry.name);
+    return entry.isDirectory() ? filesIn(root, name) : [name];
+  });
+}
+
+/** What has changed since commands began that did not end. */
+async function findUnended(
+  store: UndoStore,
+  { openTrees }: KeptTurn,
+  { variables }: PlanOptions,
+): Promise<ReadonlyMap<string, KeptPath>> {
+  const found = new Map<string, KeptPath>();
+  const { root, contents, indexFile } = store;
+  const { signal } = new AbortController();
+  for (const { seq, manifest } of openTrees.toReversed()) {
+    const snapshot = snapshotFromBytes(contents.get(manifest));
+    const options = { root, contents, indexFile, variables, signal };
+    for (const { path: name, before } of await findChanges(snapshot, options)) {
+      found.set(name, { before, seq, left: [] });
+    }
+  }
+  return found;
+}
+
+/** What there is to show of a step. Undefined where there is no file. Throws `kept_content_lost`. */
+export interface StepContents {
+  readonly before: Buffer | undefined;
+  readonly now: Buffer | undefined;
+}
+
+export async function readStep(
+  store: UndoStore,
+  { path: name, before, now }: Pick<UndoStep, "path" | "before" | "now">,
+): Promise<StepContents> {
+  return {
+    before: before.kind === "file" ? store.contents.get(before.digest) : undefined,
+    now: now.kind === "file" ? await readCurrent(store.root, name) : undefined,
+  };
+}
+
+async function readCurrent(root: string, name: string): Promise<Buffer> {
+  await using folder = await openFolder(path.join(root, path.posix.dirname(name)));
+  const { O_NOFOLLOW: noFollow = 0, O_NONBLOCK: noBlock = 0 } = FLAGS;
+  const file = folder.entry(path.posix.basename(name));
+  await using handle = await openHandle(file, constants.O_RDONLY | noFollow | noBlock);
+  return await handle.readFile();
+}
+
+/** Undefined on Windows, which the types do not say. */
+const FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;
+
+export interface ApplyOptions {
+  /** Also replaces what someone else has changed since. */
+  readonly isForced?: boolean;
+  /** Called when everything is kept and noted, before the first change. */
+  readonly onStart?: () => Promise<void>;
+}
+
+/**
+ * Throws `undo_conflict` if something has changed since the plan was made, or conflicts and is not forced; `FileError` if
+ * something cannot be put back. The rest may be by then: repeat it.
+ */
+export async function applyUndo(
+  store: UndoStore,
+  { turn, steps }: UndoPlan,
+  { isForced = false, onStart }: ApplyOptions = {},
+): Promise<void> {
+  const replaced = [];
+  for (const { path: name, now, conflict } of steps) {
+    const state = await readEntry(store.root, name, { contents: store.contents, isDurable: true });
+    if (!isSameState(state, now) || (conflict !== undefined && !isForced))
+      throw conflictError(name);
+    replaced.push({ path: name, state });
+  }
+  const contents = new Map(
+    steps.flatMap(({ path: name, before }) =>
+      before.kind === "file" ? [[name, store.contents.get(before.digest)] as const] : [],
+    ),
+  );
+  const journal = store.journalOf(turn);
+  await journal.append([{ type: "undo_start", replaced }]);
+  await onStart?.();
+  await restore(store.root, steps, contents);
+  await journal.append([{ type: "undo_end" }]);
+}
+
+function conflictError(name: string): JpError {
+  return new JpError("undo_conflict", `${formatPath(name)} has changed since. Nothing was undone.`);
+}
+
+async function restore(
+  root: string,
+  steps: readonly UndoStep[],
+  contents: ReadonlyMap<string, Buffer>,
+): Promise<void> {
+  const inOrder = steps.toSorted((left, right) => depthOf(left) - depthOf(right));
+  const run = async (step: UndoStep, action: () => Promise<void>) => {
+    try {
+      await action();
+    } catch (error) {
+      throw toFileError("restore", formatPath(step.path), error);
+    }
+  };
+  // A folder that may not be written to would let nothing in it be restored.
+  for (const step of inOrder) {
+    const { before, now } = step;
+    if (before.kind !== "folder" || now.kind !== "folder") continue;
+    await run(step, () => chmod(path.join(root, step.path), before.mode | 0o700));
+  }
+  for (const step of inOrder.toReversed()) await run(step, () => remove(root, step));
+  for (const step of inOrder) await run(step, () => create(root, step, contents.get(step.path)));
+  for (const step of inOrder.toReversed()) {
+    const { before } = step;
+    if (before.kind !== "folder") continue;
+    await run(step, () => chmod(path.join(root, step.path), before.mode));
+  }
+}
+
+function depthOf({ path: name }: UndoStep): number {
+  return name.split("/").length;
+}
+
+/** What is there now, unless it is replaced in one go. An earlier attempt may have removed it. */
+async function remove(root: string, { path: name, before, now }: UndoStep): Promise<void> {
+  if (now.kind === "absent" || before.kind === now.kind) return;
+  if (isThing(before) && isThing(now)) return;
+  try {
+    await using folder = await openParent(root, name);
+    const entry = folder.entry(path.posix.basename(name));
+    if (now.kind === "folder") await removeEmpty(entry);
+    else await unlink(entry);
+    await folder.sync();
+  } catch (error) {
+    const code = systemErrorCode(error);
+    const isKept = now.kind === "folder" && before.kind === "absent";
+    if (isKept && (code === "ENOTEMPTY" || code === "EEXIST")) return;
+    if (code !== "ENOENT") throw error;
+  }
+}
+
+/** With the empty folders in it, which Git does not know of. */
+async function removeEmpty(folder: string): Promise<void> {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) await removeEmpty(path.join(folder, entry.name));
+  }
+  await rmdir(folder);
+}
+
+async function create(
+  root: string,
+  { path: name, before, now }: UndoStep,
+  content: Buffer | undefined,
+): Promise<void> {
+  if (before.kind === "absent" || isSameState(before, now)) return;
+  await using folder = await openParent(root, name);
+  const entry = folder.entry(path.posix.basename(name));
+  if (before.kind === "folder") {
+    if (now.kind !== "folder") await mkdir(entry, { mode: before.mode | 0o700 }).catch(unlessThere);
+  } else {
+    // Always the same, so that one that was left is replaced.
+    const temporary = folder.entry(`.jp-undo-${sha256(name).slice(0, 16)}.tmp`);
+    try {
+      await rm(temporary, { force: true });
+      if (before.kind === "link") await symlink(before.target, temporary);
+      if (before.kind === "file")
+        await writeFile(temporary, content ?? Buffer.alloc(0), before.mode);
+      await rename(temporary, entry);
+    } finally {
+      await rm(temporary, { force: true }).catch(() => undefined);
+    }
+  }
+  await folder.sync();
+}
+
+async function writeFile(file: string, content: Buffer, mode: number): Promise<void> {
+  await using handle = await openHandle(file, "wx", 0o600);
+  await handle.writeFile(content);
+  await handle.chmod(mode);
+  await handle.sync();
+}
+
+function unlessThere(error: unknown): void {
+  if (systemErrorCode(error) !== "EEXIST") throw error;
+}
+
+function openParent(root: string, name: string): Promise<Folder> {
+  return openFolder(path.join(root, path.posix.dirname(name)));
+}
+
+/** What a conversation has changed since it began: what was at each path first, and what is there now. */
+export async function compareWithStart(
+  store: UndoStore,
+  turns: readonly KeptTurn[],
+  options: PlanOptions,
+): Promise<readonly UndoStep[]> {
+  const first = new Map<string, EntryState>();
+  for (const turn of turns) {
+    for (const [name, { before }] of [
+      ...turn.paths,
+      ...(await findUnended(store, turn, options)),
+    ]) {
+      if (!first.has(name)) first.set(name, before);
+    }
+  }
+  const steps: UndoStep[] = [];
+  for (const [name, before] of [...first].toSorted(([left], [right]) => (left < right ? -1 : 1))) {
+    const now = await readEntry(store.root, name, { isDurable: false });
+    if (!isSameState(before, now)) steps.push({ path: name, before, now });
+  }
+  return steps;
+}

@@ -1,0 +1,171 @@
+/**
+ * The subject of a decision: what is decided, as data. Its digest is recorded with the request and with the answer, so
+ * that a yes counts for what was shown and for nothing else.
+ */
+import type { ToolOrigin, ToolSource } from "../tool/index.ts";
+import {
+  canonicalJson,
+  canonicalObject,
+  type Json,
+  type JsonObject,
+  sha256,
+} from "../../util/index.ts";
+import type { ConversationId } from "./conversation-id.ts";
+import type { InquiryRequest, SubjectDigest, ToolResult } from "./event.ts";
+import { inquiryQuestionToJson } from "./inquiry-codec.ts";
+import { blocksToJson } from "./call-codec.ts";
+import { type ForWhom, isForSome, whomToJson } from "./whom.ts";
+
+/**
+ * How subjects are made of what they describe. Digests of different versions cannot be compared. In the portable version, programs
+ * and files are named as on any other machine: see `ToolSource.isPortable`. In the other one, they have their real paths.
+ */
+const SUBJECT_VERSION = 1;
+const PORTABLE_VERSION = 2;
+
+/** Whether programs and files are named in it as on any other machine. */
+export function isPortable({ version }: SubjectDigest): boolean {
+  return version === PORTABLE_VERSION;
+}
+
+/** A call as it would run right now. */
+export interface CallSubject {
+  readonly conversation: ConversationId;
+  readonly toolCallId: string;
+  readonly tool: string;
+  readonly source: ToolSource;
+  /** Exactly as they will run, with defaults applied. */
+  readonly arguments: JsonObject;
+}
+
+/** For a permission to run the call, and for what to do about a call in doubt: both let the same thing run. */
+export function digestCall(call: CallSubject, whom: ForWhom = {}): SubjectDigest {
+  return digest("call", { ...callParts(call), ...whomPart(whom) }, versionOf(call));
+}
+
+type Asked = Pick<InquiryRequest, "question" | "for" | "forAny" | "terms" | "state">;
+
+/** For a question of the call. Its own fields are those on record. */
+export function digestQuestion(
+  call: CallSubject,
+  { question, state, ...whom }: Asked,
+): SubjectDigest {
+  const { text, context, answer_type, default: suggested } = inquiryQuestionToJson(question);
+  const asked = { text, context, answer_type, default: suggested, ...whomToJson(whom) };
+  // A server's state is what its answer is about.
+  const { binding = state } = question;
+  return digest("question", { ...callParts(call), question: asked, binding }, versionOf(call));
+}
+
+/** For the delivery of a result. The call has run, so nothing of it can change any more. */
+export function digestDelivery(
+  { conversation, toolCallId, tool }: Omit<CallSubject, "source" | "arguments">,
+  { content, isError, blocks }: ToolResult,
+  whom: ForWhom = {},
+): SubjectDigest {
+  const result = { content, is_error: isError, ...blocksToJson({ ...(blocks && { blocks }) }) };
+  const call = { conversation, id: toolCallId, tool };
+  return digest("delivery", { call, result, ...whomPart(whom) });
+}
+
+/** Nothing if anyone may decide, as in older records. */
+function whomPart(whom: ForWhom): Parts {
+  return isForSome(whom) ? { whom: whomToJson(whom) } : {};
+}
+
+/** Whether it was made for a call of this conversation. A fork has the digests of what it is a copy of. */
+export function isMadeIn(
+  { parts }: SubjectDigest,
+  { conversation, toolCallId, tool }: Omit<CallSubject, "source" | "arguments">,
+): boolean {
+  return parts["call"] === partDigest({ conversation, id: toolCallId, tool });
+}
+
+/** Whether it was made for a call with exactly these arguments. */
+export function isMadeWith({ parts }: SubjectDigest, args: JsonObject): boolean {
+  return parts["arguments"] === partDigest(args);
+}
+
+/**
+ * The parts that differ, in alphabetical order. `version` and `digest` stand for all of them: another version has made the
+ * digest, or the Rust original has dropped the parts.
+ */
+export function changedParts(before: SubjectDigest, now: SubjectDigest): readonly string[] {
+  if (before.digest === now.digest) return [];
+  if (before.version !== now.version && before.version !== 0) return ["version"];
+  if (Object.keys(before.parts).length === 0) return ["digest"];
+  const names = new Set([...Object.keys(before.parts), ...Object.keys(now.parts)]);
+  return [...names].filter((name) => before.parts[name] !== now.parts[name]).toSorted();
+}
+
+/** The parts of a subject that say which tool it is. */
+const TOOL_PARTS = ["source", "program", "file", "definition"] as const;
+
+/**
+ * Which tool a subject is about: it is another one once its program, its files or its server's description of it have changed.
+ * What a tool that ships with jp would run is a matter of its arguments, and does not make it another one.
+ */
+export function toolIdentity({ parts }: SubjectDigest, origin: ToolOrigin | undefined): string {
+  const own = origin?.type === "builtin" ? TOOL_PARTS.slice(0, 1) : TOOL_PARTS;
+  return JSON.stringify(own.map((part) => parts[part] ?? ""));
+}
+
+type Parts = Readonly<Record<string, unknown>>;
+
+function callParts({ conversation, toolCallId, tool, source, ...call }: CallSubject): Parts {
+  const { origin, identity, program, file, definition, folder } = source;
+  return {
+    call: { conversation, id: toolCallId, tool },
+    source: { origin: withoutConfinement(origin), identity },
+    confinement: confinementOf(source),
+    program,
+    file,
+    definition,
+    folder,
+    arguments: call.arguments,
+  };
+}
+
+/** How a call is confined differs from call to call of one tool. */
+function withoutConfinement(origin: ToolOrigin): ToolOrigin {
+  return origin.type === "builtin" ? { type: origin.type } : origin;
+}
+
+function confinementOf({ origin, confined }: ToolSource): Json | undefined {
+  if (origin.type !== "builtin" || origin.confinement === undefined) return undefined;
+  const { type: _type, ...shown } = origin;
+  return { ...shown, ...(confined !== undefined && { confined }) };
+}
+
+function versionOf({ source }: CallSubject): number {
+  return source.isPortable === true ? PORTABLE_VERSION : SUBJECT_VERSION;
+}
+
+const PART_DIGITS = 16;
+
+function digest(kind: string, parts: Parts, version = SUBJECT_VERSION): SubjectDigest {
+  const present = Object.entries(parts)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => [name, canonicalJson(value as Json)] as const); // Data all the way down.
+  const subject = canonicalObject([
+    ["version", canonicalJson(version)],
+    ["kind", canonicalJson(kind)],
+    ...present,
+  ]);
+  const shown = present.filter(([name, json]) => name !== "folder" || json !== USUAL_FOLDER);
+  return {
+    digest: sha256(subject),
+    version,
+    parts: Object.fromEntries(shown.map(([name, json]) => [name, partDigestOf(json)])),
+  };
+}
+
+const USUAL_FOLDER = canonicalJson(".");
+
+function partDigest(part: Json): string {
+  return partDigestOf(canonicalJson(part));
+}
+
+function partDigestOf(canonical: string): string {
+  return sha256(canonical).slice(0, PART_DIGITS);
+}

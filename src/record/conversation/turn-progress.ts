@@ -1,0 +1,601 @@
+/**
+ * How far a turn has come, read from its events alone. A turn that runs and one that is continued after
+ * its process has died are continued from the same reading.
+ */
+import type { Addressee } from "../tool/index.ts";
+import type { JsonObject } from "../../util/index.ts";
+import { type CallDecisionKind, type DecisionKind, isActing, whomOf } from "./decision.ts";
+import type {
+  AttemptStart,
+  ConversationEvent,
+  DecisionSubject,
+  DecisionVoid,
+  DecisionVote,
+  EventType,
+  InquiryEscalation,
+  InquiryId,
+  InquiryRequest,
+  InquiryResponse,
+  PermissionAction,
+  PermissionDecision,
+  PermissionRequestEvent,
+  Takes,
+  Terms,
+  ToolCallRequest,
+  ToolStep,
+} from "./event.ts";
+import { deadlineOf } from "./open-question.ts";
+import { type InquiryPair, pairInquiries } from "./turns.ts";
+import { type Timestamp, timestampToMilliseconds } from "./timestamp.ts";
+import { isForSome } from "./whom.ts";
+
+/** The missing parts of a turn. */
+export interface TurnProgress {
+  /**
+   * `request`: the model has to be asked. `calls`: calls are open. `check`: its answer has to be checked
+   * against the schema. `done`: nothing.
+   */
+  readonly next: "request" | "calls" | "check" | "done";
+  /** The calls that have no response yet, in the order in which the model made them. */
+  readonly calls: readonly CallProgress[];
+  /** Whether the model has made a call at all. */
+  readonly hasCalls: boolean;
+  /** Whether the last request to the model has failed, and nothing has happened since. */
+  readonly hasFailed: boolean;
+}
+
+/** How far a call without a response has come. */
+export interface CallProgress {
+  readonly request: ToolCallRequest;
+  /** Which of the turn's calls with the same id, counted from 0. Absent for a call that has just been made. */
+  readonly callIndex?: number;
+  /** The latest question to a person about each action, with the decision. Neither if the decision was made void. */
+  readonly permissions: Readonly<Partial<Record<PermissionAction, PermissionProgress>>>;
+  /** Every question of the call, with its end, except those that were asked again because their answer was made void. */
+  readonly questions: readonly InquiryPair[];
+  /**
+   * The questions that the next attempt needs answers to: those of the last attempt, and those whose answer was made void
+   * and that have not been asked again yet. Once someone has been asked about a doubt, only those asked since.
+   */
+  readonly asked: readonly InquiryPair[];
+  readonly attempts: number;
+  /** The tool was started, and nothing came of it: it may have done its work or not. */
+  readonly isInDoubt: boolean;
+  /**
+   * It is in doubt, and runs again without a question when the turn is continued, unless the config has changed: the tool
+   * was declared safe to run twice, and permitted.
+   */
+  readonly isRerunUnasked: boolean;
+  /** How many decisions there were whether it may run again, made or still open. */
+  readonly doubts: number;
+  /** The decision that let the last attempt run. */
+  readonly permitted?: PermissionDecision;
+  /** Whom decisions about it were for when the last attempt started. */
+  readonly startedFor?: Pick<AttemptStart, "for" | "forAny" | "terms" | "personIds">;
+  /** Every decision about the call that was made void, in order. */
+  readonly voids: readonly DecisionVoid[];
+  /** What people have said who decide about it together, in order. */
+  readonly votes: readonly DecisionVote[];
+  /** The steps that it has finished, in whatever attempt. They are not run again. */
+  readonly steps: readonly ToolStep[];
+}
+
+/** A request to a person about a call, and the decision. */
+export interface PermissionProgress {
+  readonly request?: PermissionRequestEvent;
+  readonly decision?: PermissionDecision;
+  /** Set if a decision no longer counts, and it has not been asked again yet. */
+  readonly madeVoid?: DecisionVoid;
+  /** The request that it was about. */
+  readonly voided?: PermissionRequestEvent;
+  /** A person's decision was made void, so that no policy may make it now. */
+  readonly isForPerson?: boolean;
+}
+
+/** A call that has just been made. */
+export function newCall(request: ToolCallRequest): CallProgress {
+  const nothing = { permissions: {}, questions: [], asked: [], voids: [], votes: [], steps: [] };
+  const state = { attempts: 0, doubts: 0, isInDoubt: false, isRerunUnasked: false };
+  return { request, ...nothing, ...state };
+}
+
+/** Something that waits for a person. */
+export interface PendingItem {
+  readonly kind: DecisionKind;
+  /** Unique among what waits in the turn. */
+  readonly id: InquiryId;
+  readonly tool: string;
+  readonly toolCallId: string;
+  readonly askedAt: Timestamp;
+  /** An answer does not count after this time. */
+  readonly deadline?: Timestamp;
+  /** The name of the only person who may decide. Any person may if this and `forAny` are absent. */
+  readonly for?: string;
+  /** Several, of whom any may decide. */
+  readonly forAny?: readonly Addressee[];
+  readonly terms?: Terms;
+  /** See `DecisionSubject`. */
+  readonly personIds?: Readonly<Record<string, string>>;
+  readonly takes?: Takes;
+  /** Those of the call, for a doubt. */
+  readonly arguments?: JsonObject;
+  /** The digest of what is decided. An answer has to repeat it. Absent in older records, whose answers do not count. */
+  readonly digest?: string;
+  /** A yes makes a tool run or change something: it needs the right to approve. */
+  readonly acts: boolean;
+  /** The parts that have changed since it was asked before. */
+  readonly changed?: readonly string[];
+  /** What others have said so far, if several have to. */
+  readonly votes?: readonly DecisionVote[];
+  /** Absent for a doubt that no one has been asked about yet. */
+  readonly request?: InquiryRequest | PermissionRequestEvent;
+  /** Set if a model was asked first. `withEscalation` adds its words to the question. */
+  readonly escalation?: InquiryEscalation;
+}
+
+/** Where an incomplete turn stands, as lists show it. */
+export type OpenTurnState =
+  /** A person has been asked, about a call of this tool. */
+  | { readonly type: "waiting_for_input"; readonly tool: string }
+  /** A process works on it. */
+  | { readonly type: "running" }
+  /** Calls, a request with their results, the first request of the turn, or a check of the answer are missing. */
+  | { readonly type: "pending_calls" | "pending_follow_up" | "pending_reply" | "pending_check" };
+
+/** Undefined if the turn is complete, or there is none. */
+export function describeOpenTurn(
+  turn: readonly ConversationEvent[],
+  isLive: boolean,
+): OpenTurnState | undefined {
+  if (turn.length === 0) return undefined;
+  const progress = readTurnProgress(turn);
+  if (progress.next === "done") return undefined;
+  // No one has been asked yet about a doubt that has no request.
+  const asked = pendingOf(progress, isLive).find(({ request }) => request !== undefined);
+  if (asked !== undefined) return { type: "waiting_for_input", tool: asked.tool };
+  if (isLive) return { type: "running" };
+  if (progress.next === "calls") return { type: "pending_calls" };
+  if (progress.next === "check") return { type: "pending_check" };
+  return { type: progress.hasCalls ? "pending_follow_up" : "pending_reply" };
+}
+
+/**
+ * Lists what an incomplete turn waits for, in the order of its calls. While the process that runs the turn is
+ * alive, nothing is in doubt that it has not asked about, and questions of its connections can be answered. A call in doubt
+ * that runs again unasked waits for no one.
+ */
+export function pendingOf(
+  { calls }: Pick<TurnProgress, "calls">,
+  isLive = false,
+): readonly PendingItem[] {
+  return calls.flatMap((call) => {
+    const { request, asked, permissions, isInDoubt } = call;
+    const of = { tool: request.name, toolCallId: request.id };
+    const { request: doubt, decision } = permissions.rerun ?? {};
+    if (isInDoubt && decision === undefined && (!isLive || doubt !== undefined)) {
+      return call.isRerunUnasked ? [] : pendingDoubt(call);
+    }
+    const questions = asked.flatMap((pair): PendingItem[] => {
+      if (pair.response !== undefined || pair.madeVoid !== undefined) return [];
+      const { request: own, escalation } = pair;
+      const { id, timestamp: askedAt, subject } = own;
+      const deadline = deadlineOf(pair);
+      const changed = changedSince(call, own);
+      return [
+        {
+          kind: "question",
+          ...of,
+          id,
+          askedAt,
+          request: own,
+          ...(escalation !== undefined && { escalation }),
+          acts: isActing(own),
+          ...(subject !== undefined && { digest: subject.digest }),
+          ...(deadline !== undefined && { deadline }),
+          ...whomOf(own),
+          ...(own.takes !== undefined && { takes: own.takes }),
+          ...(changed !== undefined && { changed }),
+          ...votesFor(call, id),
+        },
+      ];
+    });
+    return [
+      ...pendingPermission("permission", call, permissions.run),
+      ...questions,
+      ...pendingPermission("delivery", call, permissions.deliver),
+    ];
+  });
+}
+
+/**
+ * When a turn that was left can go on, in milliseconds since the epoch: 0 for at once, or when someone has had enough time to
+ * answer. Undefined while all of it waits for people.
+ */
+export function readyAt({ next, calls }: TurnProgress): number | undefined {
+  if (next !== "calls") return 0;
+  const times = calls.flatMap((call) => {
+    const pending = pendingOf({ calls: [call] });
+    if (pending.length === 0) return [0];
+    return pending.flatMap(({ deadline }) =>
+      deadline === undefined ? [] : [timestampToMilliseconds(deadline)],
+    );
+  });
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/** Whether a call that its own process has left open can go on, because someone has decided meanwhile. */
+export function canGoOn(call: CallProgress): boolean {
+  return !call.isRerunUnasked && pendingOf({ calls: [call] }).length === 0;
+}
+
+function votesFor({ votes }: CallProgress, id: InquiryId): Pick<PendingItem, "votes"> {
+  const own = votes.filter((vote) => vote.id === id);
+  return own.length === 0 ? {} : { votes: own };
+}
+
+/** Undefined if it is asked for the first time. */
+export function changedSince(
+  { voids }: Pick<CallProgress, "voids">,
+  { replaces }: DecisionSubject,
+): readonly string[] | undefined {
+  return voids.findLast(({ id }) => id === replaces)?.changed;
+}
+
+function pendingPermission(
+  kind: CallDecisionKind,
+  call: CallProgress,
+  { request, decision }: PermissionProgress = {},
+): readonly PendingItem[] {
+  if (request === undefined || decision !== undefined) return [];
+  const { id, tool, toolCallId, timestamp: askedAt, subject, deadline } = request;
+  const changed = changedSince(call, request);
+  return [
+    {
+      kind,
+      tool,
+      toolCallId,
+      id,
+      askedAt,
+      acts: kind !== "delivery",
+      ...(subject !== undefined && { digest: subject.digest }),
+      ...(deadline !== undefined && { deadline }),
+      ...whomOf(request),
+      ...(request.takes !== undefined && { takes: request.takes }),
+      ...(changed !== undefined && { changed }),
+      ...votesFor(call, id),
+      request,
+    },
+  ];
+}
+
+/** One that no one has been asked about yet is about what was permitted. */
+function pendingDoubt(call: CallProgress): readonly PendingItem[] {
+  const { request, permissions, doubts, permitted, startedFor = {} } = call;
+  const { run, rerun } = permissions;
+  if (rerun?.request !== undefined) return pendingPermission("in_doubt", call, rerun);
+  const id = permissionId(request.id, "rerun", doubts + 1); // As it would be asked.
+  const { name: tool, id: toolCallId, timestamp: askedAt } = request;
+  const args = run?.decision?.arguments ?? run?.request?.arguments ?? request.arguments;
+  return [
+    {
+      kind: "in_doubt",
+      tool,
+      toolCallId,
+      id,
+      askedAt,
+      acts: true,
+      arguments: args,
+      ...(permitted?.digest !== undefined && { digest: permitted.digest }),
+      // Whoever had to let it run, or could have been asked, has to say whether it may run again.
+      ...whomOf(run?.request ?? startedFor),
+      ...votesFor(call, id),
+    },
+  ];
+}
+
+/** The id of a request about a call itself. No question of a tool has the same: see `questionId`. */
+export function permissionId(
+  toolCallId: string,
+  action: PermissionAction,
+  count: number,
+): InquiryId {
+  return `${toolCallId}:${action}:${count}` as InquiryId; // Branded where it is created.
+}
+
+/** `events` must belong to one turn. */
+export function readTurnProgress(events: Iterable<ConversationEvent>): TurnProgress {
+  const reader = new ProgressReader();
+  for (const event of events) reader.read(event);
+  return reader.result();
+}
+
+type CallEvent =
+  | InquiryRequest
+  | InquiryEscalation
+  | InquiryResponse
+  | PermissionRequestEvent
+  | PermissionDecision
+  | DecisionVoid
+  | DecisionVote
+  | AttemptStart;
+
+interface OpenCall {
+  readonly request: ToolCallRequest;
+  readonly callIndex: number;
+  readonly events: CallEvent[];
+  readonly steps: ToolStep[];
+}
+
+/** The latest of these says whether the last request to the model has failed. */
+const MODEL_STEPS: ReadonlySet<EventType> = new Set([
+  "chat_request",
+  "tool_call_response",
+  "turn_resume",
+  "reply_failure",
+]);
+
+class ProgressReader {
+  readonly #open: OpenCall[] = [];
+  /** How many calls have each id. */
+  readonly #count = new Map<string, number>();
+  /** The call that each request is about. */
+  readonly #askedBy = new Map<string, CallEvent[]>();
+  /** The latest of: something the model has to answer, and its answer. */
+  #last: "request" | "response" | undefined;
+  #isChat = false;
+  #isChecked = false;
+  #hasCalls = false;
+  #hasFailed = false;
+  #hasEnded = false;
+
+  read(event: ConversationEvent): void {
+    if (MODEL_STEPS.has(event.type)) this.#hasFailed = event.type === "reply_failure";
+    switch (event.type) {
+      case "tool_call_request": {
+        this.#hasCalls = true;
+        const callIndex = this.#count.get(event.id) ?? 0;
+        this.#count.set(event.id, callIndex + 1);
+        this.#open.push({ request: event, callIndex, events: [], steps: [] });
+        break;
+      }
+      case "tool_call_response": {
+        const index = this.#open.findIndex(({ request }) => request.id === event.id);
+        if (index !== -1) this.#open.splice(index, 1);
+        this.#last = "request";
+        break;
+      }
+      case "chat_request":
+        this.#isChat = true;
+        this.#isChecked ||= event.isChecked === true;
+        this.#last = "request";
+        break;
+      case "chat_response":
+        // A thought is no reply.
+        if (event.content.type !== "reasoning") this.#last = "response";
+        break;
+      case "turn_end":
+        this.#hasEnded = true;
+        break;
+      case "inquiry_escalation":
+      case "inquiry_response":
+      case "decision_void":
+        this.#askedBy.get(event.id)?.push(event);
+        break;
+      case "decision_vote":
+        (this.#askedBy.get(event.id) ?? this.#eventsOf(event.toolCallId))?.push(event);
+        break;
+      case "attempt_start":
+        // Calls may share an id. It is not known then which of them has started, so each is in doubt.
+        for (const { request, events } of this.#open) {
+          if (request.id === event.toolCallId) events.push(event);
+        }
+        break;
+      case "tool_step":
+        this.#open
+          .find(({ request, callIndex }) => isStepOf(event, request, callIndex))
+          ?.steps.push(event);
+        break;
+      case "inquiry_request":
+      case "permission_request":
+      case "permission_decision":
+        this.#add(event);
+        break;
+      case "turn_start":
+      case "turn_resume":
+      case "reply_failure":
+      case "token_usage":
+      case "turn_undo":
+        break;
+      default:
+        event satisfies never;
+    }
+  }
+
+  result(): TurnProgress {
+    const calls = this.#open.map(({ events, ...call }) => ({
+      ...call,
+      ...toCallProgress(call.request, events),
+    }));
+    const model = { hasCalls: this.#hasCalls, hasFailed: this.#hasFailed };
+    if (this.#hasEnded) return { next: "done", calls: [], ...model };
+    if (calls.length > 0) return { next: "calls", calls, ...model };
+    // Calls that no model has made need no reply.
+    if (this.#isChat && this.#last === "request") return { next: "request", calls, ...model };
+    return { next: this.#isChecked ? "check" : "done", calls, ...model };
+  }
+
+  /** Events of a call that is gone, as after a fork of the Rust original, are ignored. */
+  #add(event: InquiryRequest | PermissionRequestEvent | PermissionDecision): void {
+    const events = this.#eventsOf(event.toolCallId);
+    if (events === undefined) return;
+    events.push(event);
+    // A doubt may be decided before anyone was asked.
+    if (event.id !== undefined) this.#askedBy.set(event.id, events);
+  }
+
+  #eventsOf(toolCallId: string | undefined): CallEvent[] | undefined {
+    return this.#open.find(({ request }) => request.id === toolCallId)?.events;
+  }
+}
+
+/** Unlike a start, a step says which call it belongs to if several have the same id. */
+function isStepOf(step: ToolStep, { id }: ToolCallRequest, callIndex: number): boolean {
+  return step.toolCallId === id && (step.callIndex ?? 0) === callIndex;
+}
+
+type ReadProgress = Omit<CallProgress, "callIndex" | "steps">;
+
+function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]): ReadProgress {
+  const lastAttempt = events.findLastIndex(({ type }) => type === "attempt_start");
+  if (lastAttempt === -1 && hasStartedUnrecorded(events)) return ofOlderRecord(request, events);
+  const since = events.slice(lastAttempt + 1);
+  const doubt = since.findIndex(isAboutDoubt);
+  // Once someone has decided about a doubt, jp asks for secrets again. The tool has asked nothing.
+  const isAnsweredFor = since
+    .slice(0, doubt === -1 ? since.length : doubt)
+    .some(
+      (event) =>
+        (event.type === "inquiry_request" && event.isBound !== true) ||
+        (event.type === "permission_request" && event.result !== undefined),
+    );
+  const questions = questionsOf(events);
+  const isRecent = ({ request: { id } }: InquiryPair) =>
+    since.some(
+      (event, index) => event.type === "inquiry_request" && event.id === id && index > doubt,
+    );
+  const permissions = permissionsOf(events, since);
+  const start = events[lastAttempt];
+  const attempt = start?.type === "attempt_start" ? start : undefined;
+  const isIdempotent = attempt?.isIdempotent === true;
+  const isInDoubt = lastAttempt !== -1 && !isAnsweredFor;
+  return {
+    request,
+    permissions,
+    questions,
+    asked:
+      lastAttempt === -1
+        ? []
+        : questions.filter(
+            (pair) => isRecent(pair) || (doubt === -1 && pair.madeVoid !== undefined),
+          ),
+    attempts: events.filter(({ type }) => type === "attempt_start").length,
+    isInDoubt,
+    isRerunUnasked:
+      isInDoubt &&
+      isIdempotent &&
+      permissions.rerun === undefined &&
+      wasPermitted(permissions.run?.decision),
+    doubts: countDoubts(events),
+    ...findPermitted(events.slice(0, lastAttempt + 1)),
+    ...(attempt !== undefined && isForSome(attempt) && { startedFor: whomOf(attempt) }),
+    voids: events.filter((event) => event.type === "decision_void"),
+    votes: events.filter((event) => event.type === "decision_vote"),
+  };
+}
+
+function isAboutDoubt(event: CallEvent): boolean {
+  const isAboutCall = event.type === "permission_request" || event.type === "permission_decision";
+  return isAboutCall && event.action === "rerun";
+}
+
+/** A question that was asked again takes the place of the one whose answer was made void. */
+function questionsOf(events: readonly CallEvent[]): readonly InquiryPair[] {
+  const { pairs } = pairInquiries(events);
+  return pairs.filter(
+    ({ madeVoid, request }, index) =>
+      madeVoid === undefined ||
+      !pairs.slice(index + 1).some((later) => later.request.questionId === request.questionId),
+  );
+}
+
+function countDoubts(events: readonly CallEvent[]): number {
+  const ids = events.flatMap((event) => {
+    const isCall = event.type === "permission_request" || event.type === "permission_decision";
+    return isCall && event.action === "rerun" && event.id !== undefined ? [event.id] : [];
+  });
+  return new Set(ids).size;
+}
+
+function findPermitted(events: readonly CallEvent[]): Pick<CallProgress, "permitted"> {
+  const permitted = events.findLast(
+    (event): event is PermissionDecision =>
+      event.type === "permission_decision" &&
+      event.action !== "deliver" &&
+      event.decision !== "denied",
+  );
+  return permitted === undefined ? {} : { permitted };
+}
+
+/** Older versions did not record starts, and recorded a permission only once it was given. */
+function hasStartedUnrecorded(events: readonly CallEvent[]): boolean {
+  const { request, decision } = findPermission(events, "run") ?? {};
+  const isPermitted = decision !== undefined && decision.decision !== "denied";
+  const hasAsked = events.some(({ type }) => type === "inquiry_request");
+  return hasAsked || (isPermitted && request === undefined);
+}
+
+/**
+ * Whether a decision let a call run. What another version has decided is not known well enough, and no tool permits its own
+ * calls: it only says what became of them.
+ */
+export function wasPermitted(decision: PermissionDecision | undefined): boolean {
+  if (decision === undefined || decision.decision === "denied") return false;
+  const { kind } = decision.decidedBy;
+  return kind !== "unknown" && kind !== "tool";
+}
+
+function ofOlderRecord(request: ToolCallRequest, events: readonly CallEvent[]): ReadProgress {
+  const questions = questionsOf(events);
+  return {
+    request,
+    permissions: permissionsOf(events, events),
+    questions,
+    asked: questions,
+    attempts: 1,
+    isInDoubt: questions.every(({ response }) => response !== undefined),
+    isRerunUnasked: false,
+    doubts: countDoubts(events),
+    ...findPermitted(events),
+    voids: events.filter((event) => event.type === "decision_void"),
+    votes: events.filter((event) => event.type === "decision_vote"),
+  };
+}
+
+/** `since`: the last attempt, which a doubt is about. */
+function permissionsOf(
+  events: readonly CallEvent[],
+  since: readonly CallEvent[],
+): CallProgress["permissions"] {
+  return Object.fromEntries(
+    (["run", "deliver", "rerun"] as const).flatMap((action) => {
+      const progress = findPermission(action === "rerun" ? since : events, action);
+      return progress === undefined ? [] : [[action, progress] as const];
+    }),
+  );
+}
+
+/** The latest request and what was decided since, unless that was made void. */
+function findPermission(
+  events: readonly CallEvent[],
+  action: PermissionAction,
+): PermissionProgress | undefined {
+  let progress: PermissionProgress | undefined;
+  for (const event of events) {
+    if (event.type === "permission_request" && event.action === action) {
+      progress = { request: event };
+    } else if (event.type === "permission_decision" && event.action === action) {
+      progress = { ...progress, decision: event };
+    } else if (event.type === "decision_void" && progress !== undefined) {
+      const { request, decision } = progress;
+      if (event.id !== (request ?? decision)?.id) continue;
+      const by = decision?.decidedBy.kind;
+      const isForPerson = request?.isForPerson === true || by === "user" || by === "remembered";
+      progress = {
+        madeVoid: event,
+        ...(request !== undefined && { voided: request }),
+        ...(isForPerson && { isForPerson }),
+      };
+    }
+  }
+  return progress;
+}

@@ -1,0 +1,46 @@
+/**
+ * What a call can do, apart from its arguments, as far as a person is shown it. A yes for more than one call covers what was
+ * shown, and nothing that can do more.
+ */
+import { isPathWithin } from "../../util/index.ts";
+import type { Confinement, ToolSource } from "./source.ts";
+
+/** How a call is confined, where it runs, and which files outside the workspace it names. */
+export interface Capabilities extends Omit<Confinement, "undo"> {
+  /** Relative to the workspace. Tools that run in no folder have the workspace itself, `.`. */
+  readonly folder: string;
+  /** Real paths. Absent if there are none. */
+  readonly outside?: readonly string[];
+}
+
+/** The most that a rule granted at a prompt lets run: what the person was shown. */
+export interface GrantLimits extends Capabilities {
+  /** If the rule is about the first words of a command: the only options that may follow, as they are written. */
+  readonly options?: readonly string[];
+}
+
+/** The part of a request or of a source that says what a call can do. */
+type Described = Partial<Pick<ToolSource, "origin" | "folder" | "outside">>;
+
+/** What a call can do, as far as a request or a source says. */
+export function capabilitiesOf({ origin, folder = ".", outside = [] }: Described): Capabilities {
+  const { type: _type, undo: _undo, ...confinement } = origin?.type === "builtin" ? origin : NONE;
+  return { ...confinement, folder, ...(outside.length > 0 && { outside }) };
+}
+
+const NONE: { readonly type: "builtin" } & Confinement = { type: "builtin" };
+
+/** Whether `asked` can do no more than `shown`. */
+export function coversCapabilities(shown: Capabilities, asked: Capabilities): boolean {
+  return Object.values(COVERS).every((covers) => covers(shown, asked));
+}
+
+/** One row for each capability: what is added there does not compile without one. */
+const COVERS = {
+  confinement: ({ confinement: shown }, { confinement: asked }) =>
+    asked === shown || (shown === "none" && asked === "sandbox"),
+  network: ({ network: shown = false }, { network: asked = false }) => shown || !asked,
+  folder: (shown, asked) => isPathWithin(shown.folder, asked.folder),
+  outside: ({ outside: shown = [] }, { outside: asked = [] }) =>
+    asked.every((file) => shown.includes(file)),
+} satisfies Record<keyof Capabilities, (shown: Capabilities, asked: Capabilities) => boolean>;

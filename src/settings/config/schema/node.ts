@@ -1,0 +1,140 @@
+/** Building blocks of the config schema: tables, lists that layers add to, and how values merge and are stored. */
+import * as v from "valibot";
+import { isJsonObject, type Json } from "../../../util/index.ts";
+
+type Entries = Record<string, v.GenericSchema>;
+
+type Optional<Of extends Entries> = {
+  readonly [Key in keyof Of]: v.OptionalSchema<Of[Key], undefined>;
+};
+
+/** A table with these keys, merged key by key. Every key of a layer is optional. */
+export function group<const Of extends Entries>(entries: Of) {
+  return v.object(optional(entries));
+}
+
+/** A group that accepts other keys too. */
+export function openGroup<const Of extends Entries>(entries: Of) {
+  return v.looseObject(optional(entries));
+}
+
+function optional<const Of extends Entries>(entries: Of): Optional<Of> {
+  return Object.fromEntries(
+    Object.entries(entries).map(([key, schema]) => [key, v.optional(schema)]),
+  ) as unknown as Optional<Of>; // Key by key the same schema, made optional.
+}
+
+/** A table whose keys are names the user chooses. */
+export function namedBy<const Value extends v.GenericSchema>(value: Value) {
+  return v.record(v.string(), value);
+}
+
+/** Adds the description that docs and editors show. */
+export function described<const Schema extends v.GenericSchema>(text: string, schema: Schema) {
+  const { pipe = [schema] } = schema as { readonly pipe?: readonly v.GenericPipeItem[] };
+  const [first, ...rest] = pipe;
+  // The JSON Schema of what users write ends at the first transformation, so it has to come before that.
+  const items = [first, v.description(text), ...rest] as unknown as [Schema];
+  return v.pipe(...items) as unknown as Schema; // Only adds a description.
+}
+
+export function atLeast(min: number) {
+  return v.pipe(v.number(), v.minValue(min, `expected ${min} or more`));
+}
+
+/** Has a maximum, so that a limit cannot be configured away. */
+export function wholeNumber({ min, max }: { readonly min: number; readonly max: number }) {
+  const message = `expected a whole number from ${min} to ${max}`;
+  return v.pipe(v.number(), v.integer(message), v.minValue(min, message), v.maxValue(max, message));
+}
+
+/** How a value is merged, recorded and shown. Kept as metadata of its schema. */
+export interface Behaviour {
+  /** How it merges with lower layers: by `fields`, as a `list` with a strategy, or as `rules`. By default it replaces them. */
+  readonly merge?: "fields" | "list" | "rules";
+  /** Never copied into a conversation, an output or an error. */
+  readonly isPrivate?: boolean;
+  /** An address or a server of this machine, which a conversation must not set. */
+  readonly isMachineSpecific?: boolean;
+  /** Parameters of a model. Unknown keys are passed through to its provider. */
+  readonly isModelParameters?: boolean;
+  /** Why jp refuses the key, or this value. It is known by name because other versions have it. */
+  readonly unsupported?: string | ((value: unknown) => string | undefined);
+  /** Words of other programs for this key, which a hint may translate. */
+  readonly synonyms?: readonly string[];
+  /** A model id, or an alias for one. */
+  readonly isModelId?: boolean;
+  /** Converts back to what is written in files, where that differs from the parsed value. */
+  readonly toJson?: (value: never) => Json;
+  /** Converts to what a person would write, where that differs from `toJson`. */
+  readonly toShown?: (value: never) => Json;
+}
+
+export function behaviour<Value>(
+  of: Omit<Behaviour, "toJson" | "toShown"> & {
+    readonly toJson?: (value: Value) => Json;
+    readonly toShown?: (value: Value) => Json;
+  },
+) {
+  return v.metadata<Value, { readonly behaviour: Behaviour }>({ behaviour: of });
+}
+
+/** A key of other versions that has no effect here. Whoever writes it is told so, and why. */
+export function unsupported<const Schema extends v.GenericSchema>(why: string, schema: Schema) {
+  const refused = v.pipe(schema, behaviour({ unsupported: why }));
+  return described(`not supported: ${why}`, refused as unknown as Schema); // Only adds metadata.
+}
+
+export function findBehaviour(schema: v.GenericSchema): Behaviour {
+  // Only `behaviour` writes metadata.
+  const { behaviour: found } = v.getMetadata(schema) as { readonly behaviour?: Behaviour };
+  return found ?? {};
+}
+
+const STRATEGIES = ["append", "prepend", "replace"] as const;
+
+/** A list or text together with how it merges with lower layers. */
+export interface Mergeable<Value> {
+  readonly value: Value;
+  readonly strategy: (typeof STRATEGIES)[number];
+}
+
+/**
+ * Lists and texts that layers add to. Written plainly, a list is appended to lower layers and a text replaces
+ * them; `{ value, strategy }` chooses otherwise.
+ */
+export const list = {
+  of: <const Item extends v.GenericSchema>(item: Item) => mergeable(v.array(item), "append"),
+  text: mergeable(v.string(), "replace"),
+};
+
+function mergeable<const Schema extends v.GenericSchema>(
+  schema: Schema,
+  strategy: Mergeable<unknown>["strategy"],
+) {
+  return v.pipe(
+    v.union([
+      schema,
+      v.object({
+        value: schema,
+        strategy: v.optional(v.picklist(STRATEGIES), strategy),
+        // Other versions write these two. jp accepts and ignores them.
+        separator: v.optional(v.unknown()),
+        discard_when_merged: v.optional(v.unknown()),
+      }),
+    ]),
+    v.transform((input): Mergeable<v.InferOutput<Schema>> => {
+      if (!isJsonObject(input)) return { value: input, strategy };
+      // The second member of the union: neither a list nor a text is an object.
+      const wrapped = input as unknown as Mergeable<v.InferOutput<Schema>>;
+      return { value: wrapped.value, strategy: wrapped.strategy };
+    }),
+    behaviour<Mergeable<v.InferOutput<Schema>>>({
+      merge: "list",
+      // The stored value is the result of all layers: reading it back must not append to it again.
+      toJson: ({ value }) =>
+        typeof value === "string" ? value : { value: value as Json, strategy: "replace" },
+      toShown: ({ value }) => value as Json, // Parsed from JSON.
+    }),
+  );
+}

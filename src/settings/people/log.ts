@@ -1,0 +1,87 @@
+/** The log of changes to people: what was changed, of whom, by whom and from where. In codes, and never shortened. */
+import { isJsonObject, type JsonObject, shapeOf, stringField } from "../../util/index.ts";
+import type { PersonKey } from "./keys.ts";
+
+/** Who changes people. At the desk it is a person, or its owner. */
+export type Actor =
+  | { readonly channel: "cli"; readonly osUser: string }
+  | { readonly channel: "desk"; readonly id: string; readonly name: string };
+
+/** The id of a desk's owner where no person has their OS user. */
+export const OWNER_ID = "owner";
+
+export type PeopleLogCode =
+  | "person_added"
+  | "person_changed"
+  | "person_confirmed"
+  | "person_removed"
+  | "person_away"
+  | "person_back"
+  | "token_renewed"
+  | "link_created"
+  | "key_added"
+  | "key_replaced"
+  | "key_removed";
+
+/** One change, as it is stored and shown. Other versions may write other codes and fields. */
+export interface PeopleLogEntry extends JsonObject {
+  readonly at: string;
+  readonly what: string;
+  /** The id of the person who was changed, and their name at the time. */
+  readonly person_id: string;
+  readonly name: string;
+  /** `channel`, with the `os_user` of a command line, or with the `person_id` and the `name` of someone at the desk. */
+  readonly by: JsonObject;
+}
+
+/** The parts of an entry that depend on what was changed. */
+export interface PeopleLogDetails extends JsonObject {
+  readonly rights?: readonly string[];
+  readonly roles?: readonly string[];
+  readonly os_user?: string;
+  readonly to?: string;
+  readonly until?: string;
+  /** The key that was added or removed. */
+  readonly key?: string;
+  readonly key_type?: PersonKey["type"];
+  readonly rp_id?: string;
+  /** The key that the new one replaced. */
+  readonly replaced?: string;
+  /** What allowed it at the desk: `link`, or the id of the passkey that signed. */
+  readonly allowed_by?: string;
+}
+
+const KEY_CODES: ReadonlySet<string> = new Set<PeopleLogCode>([
+  "key_added",
+  "key_replaced",
+  "key_removed",
+]);
+
+/** Whether the entry is about a key with which someone signs. */
+export function isKeyChange({ what }: PeopleLogEntry): boolean {
+  return KEY_CODES.has(what);
+}
+
+export function keyDetails(key: PersonKey): PeopleLogDetails {
+  const { id, type } = key;
+  return { key: id, key_type: type, ...(key.type === "passkey" && { rp_id: key.rpId }) };
+}
+
+export function actorToJson(actor: Actor): JsonObject {
+  if (actor.channel === "cli") return { channel: "cli", os_user: actor.osUser };
+  return { channel: "desk", person_id: actor.id, name: actor.name };
+}
+
+/** Throws `ShapeError`. */
+export function parseLogEntry(json: unknown): PeopleLogEntry {
+  const shape = shapeOf(json, "log");
+  const { by } = shape.value;
+  return {
+    ...shape.value,
+    at: stringField(shape, "at"),
+    what: stringField(shape, "what"),
+    person_id: stringField(shape, "person_id"),
+    name: stringField(shape, "name"),
+    by: isJsonObject(by) ? by : {},
+  };
+}

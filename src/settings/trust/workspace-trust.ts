@@ -1,0 +1,300 @@
+/**
+ * Decides which part of a config is safe to use: what a workspace's own files would run, reach or allow counts
+ * once the user has trusted it, and needs new trust when it changes.
+ */
+import {
+  applyDirectives,
+  type Layer,
+  type PartialConfig,
+  resolveTools,
+  type ToolDirective,
+} from "../config/index.ts";
+import { isListedFolder } from "../../stores/index.ts";
+import { booleanQuestion } from "../../record/tool/index.ts";
+import {
+  isDeepEqual,
+  isJsonObject,
+  JpError,
+  type Json,
+  type JsonObject,
+  loadModule,
+} from "../../util/index.ts";
+import {
+  type Claim,
+  findClaims,
+  type InstructingFile,
+  instructionClaim,
+  isClaimWithin,
+  tableAt,
+  withoutClaims,
+} from "./claims.ts";
+import { describeClaim, listClaims } from "./describe-claim.ts";
+import { TrustStore } from "./trust-store.ts";
+
+/** A workspace, and where the user's trust in it is stored. */
+export interface WorkspaceTrustOptions {
+  /** The root of the workspace. */
+  readonly root: string;
+  /** The user's data folder, outside the workspace. */
+  readonly dataFolder: string;
+  readonly variables: Readonly<Record<string, string | undefined>>;
+}
+
+/** A user's trust in one workspace. */
+export class WorkspaceTrust {
+  readonly #root: string;
+  readonly #variables: WorkspaceTrustOptions["variables"];
+  readonly #store: TrustStore;
+
+  constructor({ root, dataFolder, variables }: WorkspaceTrustOptions) {
+    this.#root = root;
+    this.#variables = variables;
+    this.#store = new TrustStore(dataFolder, root);
+  }
+
+  /** The claims that are not trusted, neither for the whole workspace nor for this conversation. */
+  async findUntrusted(
+    layers: readonly Layer[],
+    conversationId?: string,
+    instructions: readonly InstructingFile[] = [],
+  ): Promise<readonly Claim[]> {
+    const trustedTexts =
+      instructions.length === 0 ? new Map<string, string>() : this.#store.trustedTexts();
+    const claims = [
+      ...findClaims(layers),
+      ...(await Promise.all(
+        instructions.map(async (file) =>
+          instructionClaim(file, await findChanges(trustedTexts.get(file.name), file.content)),
+        ),
+      )),
+    ];
+    if (claims.length === 0 || this.#isTrustedByVariable()) return [];
+    const scopes = conversationId === undefined ? [undefined] : [undefined, conversationId];
+    const keysOf = (claim: Claim) => scopes.map((scope) => claimKey(claim, scope));
+    const trusted = await this.#store.filterTrusted(claims.flatMap(keysOf));
+    return claims.filter((claim) => !keysOf(claim).some((key) => trusted.has(key)));
+  }
+
+  /** Throws `write_failed`. */
+  async trust(claims: readonly Claim[]): Promise<void> {
+    const shown = claims.flatMap(({ kind, name, inForce: { content } }) =>
+      (kind === "instructions" || kind === "command") && typeof content === "string"
+        ? [[name, content] as const]
+        : [],
+    );
+    await this.#store.add(
+      claims.map((claim) => claimKey(claim)),
+      new Map(shown),
+    );
+  }
+
+  /**
+   * Trusts what the user has just written to a file of the workspace: a claim that says nothing else, or that differs in
+   * nothing else from one that was trusted. Throws `write_failed`.
+   */
+  async trustWritten({ before, after, written }: WrittenConfig): Promise<void> {
+    const trusted = new Map(findClaims(before).map((claim) => [nameOf(claim), claim]));
+    for (const claim of await this.findUntrusted(before)) trusted.delete(nameOf(claim));
+    const own = (await this.findUntrusted(after)).filter((claim) => {
+      if (isClaimWithin(written, claim)) return true;
+      const known = trusted.get(nameOf(claim));
+      const change = tableAt(written, claim.path);
+      return known !== undefined && isChangedBy(change, known.value, claim.value);
+    });
+    await this.trust(own);
+  }
+
+  /**
+   * Trusts a file that instructs models, after an edit that the user has seen whole. False if it was not trusted before:
+   * the user has not seen the rest of it. Without `before`, it is new. Throws `write_failed`.
+   */
+  async trustEdited(before: InstructingFile | undefined, after: InstructingFile): Promise<boolean> {
+    if (before !== undefined) {
+      const key = claimKey(instructionClaim(before));
+      // Not by the variable, which allows it only for as long as it is set.
+      if (!(await this.#store.filterTrusted([key])).has(key)) return false;
+    }
+    await this.trust([instructionClaim(after)]);
+    return true;
+  }
+
+  /** Throws `write_failed`. */
+  async forget(): Promise<void> {
+    await this.#store.clear();
+  }
+
+  /**
+   * Trusts what a conversation now records of the config in force, for this conversation only: it came from the
+   * user or was trusted before, so the next turn need not ask, although the record lies in the workspace. Other
+   * content of the record stays untrusted, and so does what only the variable allows. Throws `write_failed`.
+   */
+  async trustRecord(
+    { layers, config: inForce }: TrustedConfig,
+    conversation: { readonly id: string; readonly config: PartialConfig },
+  ): Promise<void> {
+    const { id, config } = conversation;
+    const lasting = layers.filter(
+      ({ name, isTemporary }) => name !== "conversation" && !isTemporary,
+    );
+    const record: Layer = { name: "conversation", config, isFromWorkspace: true };
+    const claims = await this.findUntrusted([...lasting, record], id);
+    const wanted = claims.filter((claim) => isClaimWithin(inForce, claim));
+    await this.#store.add(wanted.map((claim) => claimKey(claim, id)));
+  }
+
+  /** For machines without a user. */
+  #isTrustedByVariable(): boolean {
+    return isListedFolder(this.#root, this.#variables["JP_TRUSTED_WORKSPACES"]);
+  }
+}
+
+/** A change that the user makes to a file of the workspace. */
+export interface WrittenConfig {
+  readonly before: readonly Layer[];
+  readonly after: readonly Layer[];
+  /** With the tools of a group in place of the group. */
+  readonly written: PartialConfig;
+}
+
+function nameOf({ kind, name }: Claim): string {
+  return JSON.stringify([kind, name]);
+}
+
+/** Whether two values differ only in what a change says. */
+function isChangedBy(
+  change: Json | undefined,
+  before: Json | undefined,
+  after: Json | undefined,
+): boolean {
+  if (isDeepEqual(before, after)) return true;
+  if (change === undefined) return false;
+  if (!isJsonObject(change) || !isJsonObject(after)) return isDeepEqual(change, after);
+  const old = isJsonObject(before) ? before : {};
+  const keys = new Set([...Object.keys(old), ...Object.keys(after)]);
+  return [...keys].every((key) =>
+    isChangedBy(memberOf(change, key), memberOf(old, key), memberOf(after, key)),
+  );
+}
+
+function memberOf(table: JsonObject, key: string): Json | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
+/** A config that is safe to use. */
+export interface TrustedConfig {
+  readonly config: PartialConfig;
+  /** The claims that are not trusted, and therefore not part of it. */
+  readonly withheld: readonly Claim[];
+  readonly layers: readonly Layer[];
+  /** The files that may instruct models, as the user has trusted them. They may have changed since. */
+  readonly instructions: readonly InstructingFile[];
+}
+
+type WithheldConfig = Pick<TrustedConfig, "config" | "withheld">;
+type TrustQuestion = ReturnType<typeof booleanQuestion>;
+
+/** The layers of a config, and how to ask the user to trust them. */
+export interface TrustRequest {
+  readonly layers: readonly Layer[];
+  readonly conversationId?: string | undefined;
+  /** Files of the workspace that would instruct models. */
+  readonly instructions?: readonly InstructingFile[] | undefined;
+  /** Applied after untrusted claims are removed. */
+  readonly directives?: readonly ToolDirective[] | undefined;
+  /**
+   * Asks the user. Absent, or undefined as its result, if no one can be asked. `without` is what is in force if the
+   * answer is no.
+   */
+  readonly ask?:
+    | ((question: TrustQuestion, without: WithheldConfig) => Promise<boolean | undefined>)
+    | undefined;
+}
+
+/**
+ * The config without untrusted claims. Asks the user to trust them if it can. `trust` is undefined outside a
+ * workspace. Throws `workspace_not_trusted` if a directive names a withheld tool, and what `applyDirectives` throws.
+ */
+export async function resolveTrustedConfig(
+  trust: WorkspaceTrust | undefined,
+  { layers, conversationId, instructions: files = [], directives = [], ask }: TrustRequest,
+): Promise<TrustedConfig> {
+  let withheld = (await trust?.findUntrusted(layers, conversationId, files)) ?? [];
+  let config = withoutClaims(layers, withheld);
+  const without = { config, withheld };
+  if (withheld.length > 0 && (await ask?.(trustQuestion(withheld), without)) === true) {
+    await trust?.trust(withheld);
+    withheld = [];
+    config = withoutClaims(layers, withheld);
+  }
+  const isWithheld = ({ name }: InstructingFile) =>
+    withheld.some((claim) => claim.kind === "instructions" && claim.name === name);
+  const instructions = files.filter((file) => !isWithheld(file));
+  for (const { name = "" } of directives) assertTrusted(name, { config, withheld });
+  return { config: applyDirectives(config, directives), withheld, layers, instructions };
+}
+
+/** Asks whether to trust the claims, and lists them. */
+export function trustQuestion(claims: readonly Claim[]): TrustQuestion {
+  const things = claims.length === 1 ? "one thing" : `${claims.length} things`;
+  return booleanQuestion("trust", "Trust this workspace with this?", {
+    context: [
+      `Files of this workspace configure ${things} that you have not trusted yet:`,
+      ...listClaims(claims),
+      "If yes, jp asks again when this changes.",
+      "If no, jp continues without it for now.",
+    ].join("\n"),
+    persistence: "none",
+    acts: true,
+  });
+}
+
+/** Tells the user how to trust what was withheld. */
+export const TRUST_HINT = "Run `jp trust` to review it.";
+
+/** Names the claims that are not used, and why. */
+export function describeWithheld(claims: readonly Claim[]): string {
+  const names = claims.map(describeClaim).join(", ");
+  return `not used, because you have not trusted this workspace: ${names}.`;
+}
+
+/**
+ * Throws `workspace_not_trusted` if the tool is withheld. A tool that exists without the workspace is not: only
+ * the workspace's changes to it are.
+ */
+export function assertTrusted(
+  tool: string,
+  { config, withheld }: Pick<TrustedConfig, "config" | "withheld">,
+): void {
+  if (resolveTools(config).has(tool)) return;
+  if (!withheld.some(({ kind, name }) => kind === "tool" && name === tool)) return;
+  const message = `The tool ${tool} comes with this workspace, which you have not trusted yet.`;
+  throw new JpError("workspace_not_trusted", message, { hint: TRUST_HINT });
+}
+
+/** Time grows with the square of the edits: a text that differs more is shown as a whole. */
+const MAX_EDITS = 1000;
+
+/** The lines that differ, with some around them. Undefined if the whole text says more. */
+async function findChanges(
+  before: string | undefined,
+  after: string,
+): Promise<readonly string[] | undefined> {
+  if (before === undefined || before === after) return undefined;
+  const { structuredPatch } = await loadModule(() => import("diff"));
+  const options = { context: 3, maxEditLength: MAX_EDITS };
+  const [old, now] = [before, after].map((text) => `${text}\n`);
+  const patch = structuredPatch("", "", old ?? "", now ?? "", undefined, undefined, options);
+  return patch?.hunks.flatMap(({ lines }, index) => (index === 0 ? lines : ["…", ...lines]));
+}
+
+/** The same for equal claims, whatever the order of keys and whichever file they come from. */
+function claimKey({ kind, name, value }: Claim, conversationId?: string): string {
+  const scope = conversationId === undefined ? [] : [conversationId];
+  return JSON.stringify([kind, name, value, ...scope], (_key, member: unknown) =>
+    typeof member === "object" && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(
+          Object.entries(member).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+        )
+      : member,
+  );
+}

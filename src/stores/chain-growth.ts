@@ -1,0 +1,83 @@
+/** The next links of a conversation's chain of decisions, wherever they are written: see `conversation/chain.ts`. */
+import {
+  ChainBuilder,
+  ChainedEntries,
+  type ChainLine,
+  type ConversationId,
+  isLinkOf,
+  type OwnRun,
+  parseChainLine,
+  type StreamEntry,
+} from "../record/conversation/index.ts";
+
+/** The end of a chain, as it is stored. */
+export interface ChainTail {
+  /** At least as many as the turn that goes on has entries, or all. */
+  readonly lines: readonly ChainLine[];
+  /** Something after them cannot be read. */
+  readonly isTorn: boolean;
+}
+
+/** Follows the chain of a conversation that its caller has locked. */
+export class ChainGrowth {
+  readonly #builder: ChainBuilder;
+  readonly #chained = new ChainedEntries();
+  /** The position of the first link that is not made of what the record had before. */
+  readonly #from: number;
+  readonly #except: number[] = [];
+  /** To be written before anything else. */
+  #first: readonly ChainLine[];
+
+  /** `before`: the turn that the record ends with. What is missing of it is made again, and marked. */
+  constructor(id: ConversationId, { lines, isTorn }: ChainTail, before: readonly StreamEntry[]) {
+    const earlier = this.#chained.pick(before);
+    const last = lines.at(-1)?.link;
+    const builder = new ChainBuilder(id, lines);
+    this.#builder = builder;
+    const known = earlier.findLastIndex((entry) => lines.some((line) => isLinkOf(line, entry.raw)));
+    const missing = earlier.slice(known + 1);
+    const hasNone = last === undefined && missing.length > 0;
+    this.#first = [
+      ...(last === undefined ? [builder.start()] : []),
+      ...(isTorn ? [builder.gap("torn")] : []),
+      ...(hasNone ? [builder.gap("no_chain")] : []),
+      ...missing.map((entry) => builder.event(entry, newSalt(), true)),
+    ];
+    this.#from = builder.length;
+  }
+
+  /** What the chain has grown to, and which links were added here. */
+  get end(): OwnRun {
+    const { head, length } = this.#builder;
+    const except = this.#except;
+    return { from: this.#from, length, head, ...(except.length > 0 && { except }) };
+  }
+
+  /** The lines to write for entries that are added to the record. `isOffered`: the entry is an answer given on another machine. */
+  add(
+    entries: readonly StreamEntry[],
+    isOffered: (entry: StreamEntry) => boolean = () => false,
+  ): readonly ChainLine[] {
+    const added = this.#chained.pick(entries).map((entry) => {
+      if (isOffered(entry)) this.#except.push(this.#builder.length);
+      return this.#builder.event(entry, newSalt());
+    });
+    const lines = [...this.#first, ...added];
+    this.#first = [];
+    return lines;
+  }
+}
+
+/** Undefined if it cannot be read. */
+export function findChainLine(text: string): ChainLine | undefined {
+  try {
+    return parseChainLine(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** 122 bits that no one can guess. */
+function newSalt(): string {
+  return crypto.randomUUID();
+}

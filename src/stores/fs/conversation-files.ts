@@ -1,0 +1,291 @@
+/** Reads, checks, writes, copies and removes a conversation's folder and the three files in it. */
+import { isUtf8 } from "node:buffer";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { cp, rename, rm } from "node:fs/promises";
+import path from "node:path";
+import {
+  type ConversationId,
+  type ConversationMetadata,
+  metadataToJson,
+  parseMetadata,
+  StreamEntry,
+  type Timestamp,
+  withRequiredConfig,
+} from "../../record/conversation/index.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  jsonTypeOf,
+  parseJson,
+  systemErrorCode,
+} from "../../util/index.ts";
+import { readError, StorageError, writeError } from "../storage-error.ts";
+import type { RecordFile } from "../workspace-port.ts";
+import {
+  BASE_CONFIG,
+  type ConversationCopy,
+  type ConversationRoots,
+  EVENTS,
+  METADATA,
+  parentFolder,
+  type Root,
+  latestCopy,
+} from "./conversation-folders.ts";
+import {
+  createSynced,
+  jsonText,
+  makeFolder,
+  moveFolder,
+  setAside,
+  syncFolder,
+  writeDurably,
+  writeJson,
+} from "./durable.ts";
+import { assertNotLink, isLink, readRecord } from "./safe-open.ts";
+import { readMetadata } from "./summary.ts";
+import { noteMetadataChange } from "./summary-index.ts";
+import { findIdInFolderName } from "./file-id.ts";
+
+export interface ConversationFiles {
+  readonly metadata: ConversationMetadata;
+  /** Absent in packed records, where it is the first element of the events. */
+  readonly baseConfig: Buffer | undefined;
+  readonly events: Buffer;
+}
+
+/** Atomic: the folder appears complete or not at all. Returns the text of its metadata. Throws `write_failed`. */
+export async function writeConversation(folder: string, files: ConversationFiles): Promise<string> {
+  const metadata = metadataFile(files.metadata);
+  const { baseConfig, events } = files;
+  await createFolder(folder, {
+    [METADATA]: Buffer.from(metadata),
+    ...(baseConfig !== undefined && { [BASE_CONFIG]: baseConfig }),
+    [EVENTS]: events,
+  });
+  return metadata;
+}
+
+/** Atomic, too. Throws `write_failed`. */
+export async function createFolder(
+  folder: string,
+  files: Readonly<Record<string, Buffer>>,
+): Promise<void> {
+  await createAtomically(folder, async (partial) => {
+    await createSynced(partial, files);
+    await syncFolder(partial);
+  });
+}
+
+/** The text of the file. */
+export function metadataFile(metadata: ConversationMetadata): string {
+  return `${jsonText(metadataToJson(metadata))}\n`;
+}
+
+/** The same for a base config. */
+export function baseConfigFile(baseConfig: JsonObject): string {
+  return `${jsonText(withRequiredConfig(baseConfig))}\n`;
+}
+
+export async function writeMetadata(folder: string, metadata: ConversationMetadata): Promise<void> {
+  await writeJson(path.join(folder, METADATA), metadataToJson(metadata));
+  noteMetadataChange(folder);
+}
+
+/**
+ * For writers. Unreadable metadata does not make a conversation unusable: it is set aside and
+ * replaced with just `lastActivatedAt`. Does not read what was just written. Throws `write_failed`.
+ */
+export async function readOrReplaceMetadata(
+  folder: string,
+  lastActivatedAt: Timestamp,
+  written?: string,
+): Promise<ConversationMetadata> {
+  try {
+    if (written === undefined) return readMetadata(folder);
+    return parseMetadata(parseJson(written));
+  } catch {
+    const file = path.join(folder, METADATA);
+    const bytes = findFile(file);
+    if (bytes !== undefined) await setAside(file, bytes);
+    await writeMetadata(folder, { lastActivatedAt });
+    return { lastActivatedAt };
+  }
+}
+
+/** Undefined in packed records. Throws `read_failed`. */
+export function readBaseConfig(folder: string): JsonObject | undefined {
+  const file = path.join(folder, BASE_CONFIG);
+  const bytes = findFile(file);
+  return bytes && parseBaseConfig(file, bytes);
+}
+
+/** The content of this file. Throws `read_failed`. */
+export function parseBaseConfig(file: string, bytes: Buffer): JsonObject {
+  try {
+    if (!isUtf8(bytes)) throw new Error("it is not UTF-8");
+    const value = parseJson(bytes.toString("utf8"));
+    if (isJsonObject(value)) return value;
+    throw new Error("it is not a JSON object");
+  } catch (error) {
+    throw readError(file, error);
+  }
+}
+
+/** Undefined if the file does not exist. Throws `read_failed`. */
+export function findFile(file: string): Buffer | undefined {
+  try {
+    return readRecord(file);
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return undefined;
+    throw readError(file, error);
+  }
+}
+
+/** Checks the text of an edited file before it replaces a good one. Throws `invalid_record`. */
+export function assertValidRecordFile(file: RecordFile, text: string): void {
+  try {
+    CHECKS[file](parseJson(text));
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new StorageError("invalid_record", `Invalid ${file} file: ${reason}`, { cause });
+  }
+}
+
+const CHECKS = {
+  events: assertEvents,
+  metadata: parseMetadata,
+  baseConfig: (value: unknown) => {
+    if (!isJsonObject(value)) throw new Error(`expected an object, got ${jsonTypeOf(value)}`);
+  },
+} satisfies Record<RecordFile, (value: unknown) => unknown>;
+
+function assertEvents(value: unknown): void {
+  if (!Array.isArray(value)) throw new Error(`expected a list, got ${jsonTypeOf(value)}`);
+  for (const [index, element] of value.entries()) {
+    if (!isJsonObject(element)) {
+      throw new Error(`element ${index}: expected an object, got ${jsonTypeOf(element)}`);
+    }
+    // Without these two, the Rust original would move the whole conversation to the trash.
+    for (const key of ["timestamp", "type"]) {
+      if (element[key] === undefined) throw new Error(`element ${index}: "${key}" is missing`);
+    }
+    const { content } = StreamEntry.fromJson(element);
+    if (content.kind === "malformed") throw new Error(`element ${index}: ${content.error.message}`);
+  }
+}
+
+/**
+ * Updates one copy, preferably the one in the preferred root, with the files of copies that were
+ * changed later. Returns the folder of that copy. Throws `read_failed`.
+ */
+export async function mergeCopies(
+  copies: readonly ConversationCopy[],
+  preferred: Root,
+): Promise<string> {
+  for (const { folder } of copies) assertNotLink(folder);
+  const candidates = copies.filter((copy) => copy.root === preferred);
+  const target = latestCopy(candidates.length > 0 ? candidates : copies, EVENTS)?.folder ?? "";
+  for (const unit of [[BASE_CONFIG, EVENTS], [METADATA]]) {
+    const source = latestCopy(copies, ...unit)?.folder ?? target;
+    if (source !== target) await copyFiles(source, target, unit);
+  }
+  return target;
+}
+
+async function copyFiles(source: string, target: string, files: readonly string[]): Promise<void> {
+  for (const name of files) {
+    const content = findFile(path.join(source, name));
+    if (content === undefined) await rm(path.join(target, name), { force: true });
+    else await writeDurably(path.join(target, name), content);
+  }
+}
+
+/** Throws `write_failed`. */
+export async function copyFolder(from: string, to: string): Promise<void> {
+  await createAtomically(to, (partial) =>
+    cp(from, partial, { recursive: true, preserveTimestamps: true }),
+  );
+}
+
+/** Fills the folder under a temporary name, then renames it. */
+async function createAtomically(
+  folder: string,
+  fill: (partial: string) => Promise<void>,
+): Promise<void> {
+  const partial = partialFolder(folder);
+  try {
+    await makeEmpty(partial);
+    await fill(partial);
+    await moveFolder(partial, folder);
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true }).catch(() => undefined);
+    throw writeError(folder, error);
+  }
+}
+
+/** Not synced: its name is not kept. */
+async function makeEmpty(partial: string): Promise<void> {
+  try {
+    mkdirSync(partial);
+  } catch {
+    // It is there already, or its parent is not.
+    rmSync(partial, { recursive: true, force: true });
+    await makeFolder(path.dirname(partial));
+    mkdirSync(partial);
+  }
+}
+
+/** Atomic, like `writeConversation`. Throws `write_failed`. */
+export async function removeFolder(folder: string): Promise<void> {
+  const partial = partialFolder(folder);
+  try {
+    await rm(partial, { recursive: true, force: true });
+    await rename(folder, partial);
+    await rm(partial, { recursive: true, force: true });
+    await syncFolder(path.dirname(folder));
+  } catch (error) {
+    throw writeError(folder, error);
+  }
+}
+
+const PARTIAL_FOLDER = /^\.(.*)\.tmp$/;
+const FILES: ReadonlySet<string> = new Set([EVENTS, METADATA, BASE_CONFIG]);
+const PARTIAL_FILE = /^(.*)\.[0-9a-f]{8}\.tmp$/;
+
+/** The temporary name of a folder that is being created or removed. */
+function partialFolder(folder: string): string {
+  return path.join(path.dirname(folder), `.${path.basename(folder)}.tmp`);
+}
+
+/**
+ * Removes temporary folders and files of processes that were killed, the latter from its copies. Requires the
+ * conversation's lock. What cannot be removed now stays until the next time.
+ */
+export async function removeLeftovers(
+  roots: ConversationRoots,
+  id: ConversationId,
+  copies: readonly ConversationCopy[],
+): Promise<void> {
+  const files = copies.flatMap(({ folder }) => partialFiles(folder));
+  for (const name of [...partialFolders(roots, id), ...files]) {
+    await rm(name, { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+function partialFolders(roots: ConversationRoots, id: ConversationId): string[] {
+  return (["main", "local"] as const).flatMap((root) => {
+    if (roots[root] === undefined) return [];
+    const parent = parentFolder(roots, root, false);
+    return roots.names
+      .list(parent)
+      .filter((name) => findIdInFolderName(PARTIAL_FOLDER.exec(name)?.[1] ?? "") === id)
+      .map((name) => path.join(parent, name));
+  });
+}
+
+function partialFiles(folder: string): string[] {
+  if (isLink(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => FILES.has(PARTIAL_FILE.exec(name)?.[1] ?? ""))
+    .map((name) => path.join(folder, name));
+}

@@ -1,0 +1,300 @@
+/**
+ * Finds the folders of a conversation. In a workspace there may be two copies, one in it and one in the
+ * user's own folder. As in the Rust original, the one that changed last is read.
+ */
+import { type Dirent, lstatSync, readdirSync, statSync } from "node:fs";
+import path from "node:path";
+import {
+  type ConversationCreation,
+  type ConversationId,
+  newestOf,
+} from "../../record/conversation/index.ts";
+import { readError } from "../storage-error.ts";
+import { fileIdCreation, fileIdToNumber, findIdInFolderName, isOlderThan } from "./file-id.ts";
+import { assertNotLink } from "./safe-open.ts";
+import { systemErrorCode } from "../../util/index.ts";
+
+/** The folder that makes another one a workspace. */
+export const WORKSPACE_FOLDER = ".jp";
+export const EVENTS = "events.json";
+export const METADATA = "metadata.json";
+export const BASE_CONFIG = "base_config.json";
+/** See `chain-file.ts`. */
+export const CHAIN = "decisions.jsonl";
+const ARCHIVE = ".archive";
+
+/** `local`: the user's own conversations of a workspace. */
+export type Root = "main" | "local";
+
+export interface ConversationCopy {
+  readonly root: Root;
+  readonly folder: string;
+  readonly isArchived: boolean;
+  /** The folder is a symbolic link, as far as the list that it is from says so. */
+  readonly isLink?: boolean;
+}
+
+/** A conversation, and all of its copies. */
+export interface ConversationCopies {
+  readonly id: ConversationId;
+  readonly copies: readonly ConversationCopy[];
+}
+
+/** The `conversations` folders. Only a workspace has a local one, and it may not exist yet. */
+export interface ConversationRoots {
+  readonly main: string;
+  readonly local: string | undefined;
+  readonly names: FolderNames;
+}
+
+export function listCopies(
+  roots: ConversationRoots,
+  which: "live" | "all",
+): Map<ConversationId, ConversationCopy[]> {
+  const copies = new Map<ConversationId, ConversationCopy[]>();
+  for (const { root, isArchived } of places(roots, which)) {
+    const parent = parentFolder(roots, root, isArchived);
+    const { names, links } = roots.names.listing(parent);
+    for (const name of names) {
+      const id = findIdInFolderName(name);
+      if (id === undefined) continue;
+      const folder = `${parent}${path.sep}${name}`;
+      const copy = { root, folder, isArchived, isLink: links.has(name) };
+      const known = copies.get(id);
+      if (known === undefined) copies.set(id, [copy]);
+      else known.push(copy);
+    }
+  }
+  return copies;
+}
+
+/** The same, only of the newest conversations and without a look at all the others, the newest first. */
+export function listNewestCopies(
+  roots: ConversationRoots,
+  which: "live" | "all",
+  { limit, before }: { readonly limit: number; readonly before?: ConversationCreation },
+): readonly ConversationCopies[] {
+  const folders = places(roots, which).map((place) => {
+    const parent = parentFolder(roots, place.root, place.isArchived);
+    return { ...place, parent, listing: roots.names.listing(parent) };
+  });
+  const ids = new Set(folders.flatMap(({ listing }) => listing.newest(limit, before)));
+  return newestOf([...ids], fileIdCreation, { limit }).map((id) => {
+    const copies = folders.flatMap(({ root, isArchived, parent, listing }) =>
+      listing.of(id).map((name) => ({ root, isArchived, folder: path.join(parent, name) })),
+    );
+    return { id, copies };
+  });
+}
+
+export function copiesOf(
+  roots: ConversationRoots,
+  id: ConversationId,
+): readonly ConversationCopy[] {
+  return places(roots, "all").flatMap(({ root, isArchived }) => {
+    const parent = parentFolder(roots, root, isArchived);
+    const names = roots.names.list(parent, id);
+    return names.map((name) => ({ root, isArchived, folder: `${parent}${path.sep}${name}` }));
+  });
+}
+
+/** The live copies in folders of this name, without a look at all the others. */
+export function liveCopiesNamed(
+  roots: ConversationRoots,
+  name: string,
+): readonly ConversationCopy[] {
+  return (["main", "local"] as const).flatMap((root): ConversationCopy[] => {
+    if (roots[root] === undefined) return [];
+    const folder = path.join(parentFolder(roots, root, false), name);
+    const isThere = lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false;
+    return isThere ? [{ root, folder, isArchived: false }] : [];
+  });
+}
+
+/** Where copies may be. */
+type Place = Pick<ConversationCopy, "root" | "isArchived">;
+
+function places(roots: ConversationRoots, which: "live" | "all"): readonly Place[] {
+  return (["main", "local"] as const).flatMap((root): Place[] => {
+    if (roots[root] === undefined) return [];
+    const live = { root, isArchived: false };
+    return which === "live" ? [live] : [live, { root, isArchived: true }];
+  });
+}
+
+/** The live copies, or all of them if the conversation is archived. */
+export function currentCopies(copies: readonly ConversationCopy[]): readonly ConversationCopy[] {
+  const live = copies.filter((copy) => !copy.isArchived);
+  return live.length > 0 ? live : copies;
+}
+
+/**
+ * The parent of a conversation's folder. The main one must not be a link, which may have come
+ * with a clone of a workspace; in the user's own folder it may. Throws `read_failed`.
+ */
+export function parentFolder(roots: ConversationRoots, root: Root, isArchived: boolean): string {
+  const folder = roots[root];
+  if (folder === undefined) throw new Error("there is no folder for local conversations");
+  if (root === "main") [path.dirname(folder), folder].forEach(assertNotLink);
+  if (!isArchived) return folder;
+  const archive = path.join(folder, ARCHIVE);
+  if (root === "main") assertNotLink(archive);
+  return archive;
+}
+
+/** The copy in which one of these files changed last. On a tie, the user's own. */
+export function latestCopy(
+  copies: readonly ConversationCopy[],
+  ...files: readonly string[]
+): ConversationCopy | undefined {
+  if (copies.length < 2) return copies[0];
+  return copies
+    .map((copy) => ({ copy, changed: lastChange(copy.folder, files) }))
+    .toSorted((left, right) => right.changed - left.changed || localFirst(left.copy, right.copy))[0]
+    ?.copy;
+}
+
+/** The parents of all folders that `list` looks at for these. */
+export function parentFolders(
+  roots: ConversationRoots,
+  which: "live" | "archived" | "all",
+): readonly string[] {
+  return places(roots, which === "live" ? "live" : "all")
+    .filter(({ isArchived }) => which !== "archived" || isArchived)
+    .map(({ root, isArchived }) => parentFolder(roots, root, isArchived));
+}
+
+function lastChange(folder: string, files: readonly string[]): number {
+  const times = files.map(
+    (file) => lstatSync(path.join(folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0,
+  );
+  return Math.max(...times);
+}
+
+function localFirst(left: ConversationCopy, right: ConversationCopy): number {
+  return Number(right.root === "local") - Number(left.root === "local");
+}
+
+/** The folders in a folder, and links, as they were at one time. */
+class Listing {
+  readonly names: readonly string[];
+  /** Those that are symbolic links. */
+  readonly links: ReadonlySet<string>;
+  #byId: ReadonlyMap<ConversationId, readonly string[]> | undefined;
+  #newest: readonly ConversationId[] | undefined;
+
+  constructor(entries: readonly Dirent[]) {
+    const names: string[] = [];
+    const links = new Set<string>();
+    for (const entry of entries) {
+      if (entry.isSymbolicLink()) links.add(entry.name);
+      else if (!entry.isDirectory()) continue;
+      names.push(entry.name);
+    }
+    this.names = names;
+    this.links = links;
+  }
+
+  of(id: ConversationId): readonly string[] {
+    return this.#namesById().get(id) ?? [];
+  }
+
+  /** The newest ids, or those before this, at most so many. */
+  newest(limit: number, before?: ConversationCreation): readonly ConversationId[] {
+    this.#newest ??= newestOf([...this.#namesById().keys()], fileIdCreation, { limit: Infinity });
+    const start = before === undefined ? 0 : this.#newest.findIndex(isOlderThan(before));
+    return start === -1 ? [] : this.#newest.slice(start, start + limit);
+  }
+
+  #namesById(): ReadonlyMap<ConversationId, readonly string[]> {
+    if (this.#byId === undefined) {
+      const byId = Map.groupBy(this.names, (name) => findIdInFolderName(name) ?? NO_ID);
+      byId.delete(NO_ID);
+      this.#byId = byId;
+    }
+    return this.#byId;
+  }
+}
+
+/** Of folders that are not conversations. */
+const NO_ID = "" as ConversationId;
+
+/** File times are coarse: a folder that changed more recently may change again without a new time. */
+const SETTLE_MS = { seconds: 2000, fractions: 100 };
+
+interface FolderState {
+  readonly changed: number;
+  /** A listing is known, or can be kept. */
+  readonly isCached: boolean;
+}
+
+/**
+ * Lists the folders in a folder, cached until it changes: loops over all conversations look up each
+ * of them. Includes links, so that opening one reports what is wrong with it.
+ */
+export class FolderNames {
+  readonly #known = new Map<string, { readonly changed: number; readonly listing: Listing }>();
+
+  /** With an id, only the folders of this conversation. Empty if the folder does not exist. */
+  list(folder: string, only?: ConversationId): readonly string[] {
+    if (only === undefined) return this.listing(folder).names;
+    const state = this.#stateOf(folder);
+    if (state === undefined) return [];
+    return state.isCached ? this.#listingAt(folder, state).of(only) : listFoldersOf(folder, only);
+  }
+
+  /** Empty if the folder does not exist. */
+  listing(folder: string): Listing {
+    const state = this.#stateOf(folder);
+    return state === undefined ? new Listing([]) : this.#listingAt(folder, state);
+  }
+
+  #listingAt(folder: string, { changed, isCached }: FolderState): Listing {
+    const known = this.#known.get(folder);
+    if (known?.changed === changed) return known.listing;
+    const listing = new Listing(listEntries(folder));
+    if (isCached) this.#known.set(folder, { changed, listing });
+    return listing;
+  }
+
+  /** Undefined if the folder does not exist. */
+  #stateOf(folder: string): FolderState | undefined {
+    const changed = statSync(folder, { throwIfNoEntry: false })?.mtimeMs;
+    if (changed === undefined) return undefined;
+    const settled = changed % 1000 === 0 ? SETTLE_MS.seconds : SETTLE_MS.fractions;
+    const isSettled = Date.now() - changed > settled;
+    return { changed, isCached: isSettled || this.#known.get(folder)?.changed === changed };
+  }
+}
+
+function listEntries(folder: string): readonly Dirent[] {
+  return readFolder(folder, () => readdirSync(folder, { withFileTypes: true }));
+}
+
+/** Names alone are several times faster to read, and few of them start with the digits of an id. */
+function listFoldersOf(folder: string, id: ConversationId): readonly string[] {
+  const digits = String(fileIdToNumber(id));
+  return readFolder(folder, () =>
+    readdirSync(folder).filter(
+      (name) =>
+        name.includes(digits) &&
+        findIdInFolderName(name) === id &&
+        isFolderOrLink(path.join(folder, name)),
+    ),
+  );
+}
+
+/** Empty if it is not there. Throws `read_failed`. */
+function readFolder<Item>(folder: string, read: () => readonly Item[]): readonly Item[] {
+  try {
+    return read();
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT" || systemErrorCode(error) === "ENOTDIR") return [];
+    throw readError(folder, error);
+  }
+}
+
+function isFolderOrLink(file: string): boolean {
+  const stats = lstatSync(file, { throwIfNoEntry: false });
+  return stats !== undefined && (stats.isDirectory() || stats.isSymbolicLink());
+}

@@ -1,0 +1,378 @@
+/**
+ * Appends to an `events.json` in place. An append costs only the bytes of its events, however long
+ * the file is, and is on disk when it resolves. Appends that are queued together share one sync.
+ */
+import { type BigIntStats, fstatSync, lstatSync, readSync } from "node:fs";
+import type { StreamEntry, StreamOutline } from "../../record/conversation/index.ts";
+import { yieldToEventLoop, shouldYield } from "../../util/index.ts";
+import type { RecordProblem } from "../port.ts";
+import { damagedError, readError, writeError } from "../storage-error.ts";
+import {
+  type AppendPoint,
+  CLOSING,
+  EMPTY,
+  ENDING_LENGTH,
+  entriesToBytes,
+  findAppendPoint,
+  repairTornEnd,
+  restoreTurn,
+  rewriteInLayout,
+} from "./event-layout.ts";
+import { endsElement, readEntries } from "./event-reader.ts";
+import { outlineBefore } from "./last-turns.ts";
+import {
+  findDoubt,
+  isWhole,
+  type PlacedProblem,
+  planRestore,
+  type ReadRecord,
+  type TurnCopy,
+  withLoss,
+} from "./restore-turn.ts";
+import type { RecordHandle } from "./record-handle.ts";
+import type { UnreadPart } from "./record-stream.ts";
+import { openRecordToWrite } from "./safe-open.ts";
+
+/** Opens the file for reading and writing. Tests simulate a failing disk here. */
+export type OpenFile = (file: string) => Promise<RecordHandle>;
+
+export interface OpenedEvents {
+  readonly entries: StreamEntry[];
+  readonly problems: readonly RecordProblem[];
+  /** Those before them, if these are only the last ones. */
+  readonly unread?: UnreadPart | undefined;
+}
+
+/** The contents of a file in the usual layout, read when it had this fingerprint. */
+export interface LoadedEvents {
+  readonly file: string;
+  readonly fingerprint: string;
+  readonly entries: readonly StreamEntry[];
+  /** Those before them, if these are only the last ones. */
+  readonly unread?: UnreadPart | undefined;
+}
+
+/** Whoever keeps track of what is in the file. */
+export interface EventFileListener {
+  /** What this user's processes have written of the open turn. Throws `read_failed`. */
+  findCopy(): TurnCopy | undefined;
+  /** Another program has changed the file. These are its new contents. */
+  onChanged(opened: OpenedEvents): void;
+  /** Before entries are written. If it throws, they are not. */
+  beforeWrite(entries: readonly StreamEntry[]): void;
+  /** Once they are on disk, or it is clear that they will not be. */
+  afterWrite(isWritten: boolean): void;
+}
+
+interface PendingAppend {
+  readonly entries: readonly StreamEntry[];
+  readonly done: PromiseWithResolvers<void>;
+}
+
+export class EventFile {
+  readonly #open: OpenFile;
+  readonly #listener: EventFileListener;
+  #file: string;
+  /** Only while it is needed: a turn may wait for days, and a process may have only so many open files. */
+  #handle: RecordHandle | undefined;
+  /** The fingerprint after our last write; empty if the file has to be read again. */
+  #lastFingerprint = "";
+  /** Set while bytes of a failed append may still be in the file. */
+  #needsRollback = false;
+  #point: AppendPoint = { position: 0, separator: "" };
+  #queue: PendingAppend[] = [];
+  /** Tasks on the file run one after another; this is the last of them. */
+  #lastTask: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(file: string, listener: EventFileListener, openWith: OpenFile = openRecordToWrite) {
+    this.#file = file;
+    this.#listener = listener;
+    this.#open = openWith;
+  }
+
+  /**
+   * Reads the file, unless it is still as loaded, and repairs it if needed. Throws `record_damaged`,
+   * `write_failed`.
+   */
+  async open(loaded?: LoadedEvents): Promise<OpenedEvents> {
+    await this.#closeHandle();
+    const mayBeLoaded = loaded?.file === this.#file && loaded.fingerprint !== "";
+    if (mayBeLoaded && (await this.#openAtEnd()) && this.#lastFingerprint === loaded.fingerprint) {
+      return { entries: [...loaded.entries], problems: [], unread: loaded.unread };
+    }
+    await this.#closeHandle();
+    const opened = await readForWriting(this.#file, () => this.#listener.findCopy());
+    if (await this.#openAtEnd()) return opened;
+    throw writeError(this.#file, new Error("its end is not in the expected layout"));
+  }
+
+  /** Returns false if the end of the file is not in the usual layout. Throws `write_failed`. */
+  async #openAtEnd(): Promise<boolean> {
+    try {
+      const handle = await this.#open(this.#file);
+      this.#handle = handle;
+      const stats = fstatSync(handle.fd, { bigint: true });
+      this.#lastFingerprint = fingerprint(stats);
+      const point = readAppendPoint(handle, Number(stats.size));
+      if (point === undefined) return false;
+      this.#point = point;
+      return true;
+    } catch (error) {
+      throw writeError(this.#file, error);
+    }
+  }
+
+  /** Resolves when the entries are on disk. If it throws, none of them are in the record. */
+  append(entries: readonly StreamEntry[]): Promise<void> {
+    const done = Promise.withResolvers<void>();
+    this.#queue.push({ entries, done });
+    if (this.#queue.length === 1) void this.#enqueue(() => this.#flushQueue());
+    return done.promise;
+  }
+
+  /** Reads all of the file if another program has changed it (see `onChanged`), and then returns false. Throws like `open`. */
+  refresh(): Promise<boolean> {
+    return this.#enqueue(async () => {
+      if (this.#needsRollback || this.#isAsWritten()) return true;
+      this.#listener.onChanged(await this.open());
+      await this.#closeHandle();
+      return false;
+    });
+  }
+
+  /** The entries before a position where one ended when the file was read. Throws `read_failed`, `record_damaged`. */
+  readEarlier(end: number): Iterable<readonly StreamEntry[]> {
+    return readEarlier(this.#file, end);
+  }
+
+  /** Says what they are. Throws `read_failed`. */
+  outlineEarlier(end: number): Promise<StreamOutline | undefined> {
+    return outlineEarlier(this.#file, end);
+  }
+
+  /** Runs an action that moves the file and returns its new path. Throws what the action throws. */
+  async move(action: () => Promise<string>): Promise<void> {
+    await this.#enqueue(async () => {
+      this.#file = await action();
+    });
+  }
+
+  /** Waits for pending tasks. Later appends fail. Returns the file and its fingerprint, unless it has to be read again. */
+  async close(): Promise<Pick<LoadedEvents, "file" | "fingerprint"> | undefined> {
+    this.#isClosed = true;
+    await this.#enqueue(() => this.#closeHandle());
+    if (this.#lastFingerprint === "" || this.#needsRollback) return undefined;
+    return { file: this.#file, fingerprint: this.#lastFingerprint };
+  }
+
+  /** In bytes, up to the end of the last entry. */
+  get size(): number {
+    return this.#point.position;
+  }
+
+  #enqueue<Value>(action: () => Promise<Value>): Promise<Value> {
+    const done = this.#lastTask.then(action);
+    this.#lastTask = done.catch(() => undefined);
+    return done;
+  }
+
+  async #closeHandle(): Promise<void> {
+    const handle = this.#handle;
+    this.#handle = undefined;
+    await handle?.close().catch(() => undefined); // Everything acknowledged is synced.
+  }
+
+  /** Writes all pending appends with one write and one sync. Never rejects: each append does. */
+  async #flushQueue(): Promise<void> {
+    const batch = this.#queue;
+    this.#queue = [];
+    try {
+      await this.#write(batch.flatMap(({ entries }) => entries));
+      for (const { done } of batch) done.resolve();
+    } catch (error) {
+      for (const { done } of batch) done.reject(error);
+    }
+    if (this.#queue.length === 0 && !this.#needsRollback) await this.#closeHandle();
+  }
+
+  async #write(entries: readonly StreamEntry[]): Promise<void> {
+    if (entries.length === 0) return;
+    const handle = await this.#currentHandle();
+    const { position, separator } = this.#point;
+    const bytes = entriesToBytes(entries, separator);
+    this.#listener.beforeWrite(entries);
+    try {
+      await writeAll(handle, bytes, position);
+      await handle.datasync();
+    } catch (error) {
+      await this.#rollBack(handle);
+      this.#listener.afterWrite(false);
+      throw writeError(this.#file, error);
+    }
+    this.#point = { position: position + bytes.length - CLOSING.length, separator: "," };
+    // Synchronous for the same reason as `readAppendPoint`.
+    const after = fstatSync(handle.fd, { bigint: true });
+    this.#lastFingerprint =
+      Number(after.size) === position + bytes.length ? fingerprint(after) : "";
+    this.#listener.afterWrite(true);
+  }
+
+  /** The open file, read again if another program has changed or replaced it. */
+  async #currentHandle(): Promise<RecordHandle> {
+    if (this.#isClosed) throw writeError(this.#file, new Error("the conversation was released"));
+    if (this.#needsRollback && this.#handle !== undefined) await this.#rollBack(this.#handle);
+    if (this.#needsRollback) {
+      throw writeError(this.#file, new Error("an earlier write could not be undone"));
+    }
+    const isCurrent = this.#handle === undefined ? await this.#reopen() : this.#isAsWritten();
+    if (!isCurrent) this.#listener.onChanged(await this.open());
+    if (this.#handle === undefined) throw new Error("an opened file has a handle");
+    return this.#handle;
+  }
+
+  /** False if another program has changed or replaced the file. Throws `write_failed`. */
+  #isAsWritten(): boolean {
+    return this.#lastFingerprint !== "" && fingerprint(this.#stat()) === this.#lastFingerprint;
+  }
+
+  /** The same for a file that is not open, and opens it. */
+  async #reopen(): Promise<boolean> {
+    if (this.#lastFingerprint === "") return false;
+    try {
+      const handle = await this.#open(this.#file);
+      this.#handle = handle;
+      return fingerprint(fstatSync(handle.fd, { bigint: true })) === this.#lastFingerprint;
+    } catch (error) {
+      throw writeError(this.#file, error);
+    }
+  }
+
+  #stat(): BigIntStats {
+    try {
+      return lstatSync(this.#file, { bigint: true });
+    } catch (error) {
+      throw writeError(this.#file, error);
+    }
+  }
+
+  /**
+   * Restores the end of the list. Its bytes are still allocated, so this works on a full disk. If it
+   * fails anyway, the next append tries again.
+   */
+  async #rollBack(handle: RecordHandle): Promise<void> {
+    const { position, separator } = this.#point;
+    const isEmpty = separator === "";
+    this.#lastFingerprint = "";
+    this.#needsRollback = true;
+    try {
+      await writeAll(handle, Buffer.from(isEmpty ? EMPTY : CLOSING), isEmpty ? 0 : position);
+      await handle.truncate(isEmpty ? EMPTY.length : position + CLOSING.length);
+      await handle.datasync();
+      this.#lastFingerprint = fingerprint(fstatSync(handle.fd, { bigint: true }));
+      this.#needsRollback = false;
+    } catch {
+      // If the process dies now, the next one to open the file repairs it.
+    }
+  }
+}
+
+/** The entries before a position where one ended when the file was read. Throws `read_failed`, `record_damaged`. */
+export function* readEarlier(file: string, end: number): Generator<readonly StreamEntry[]> {
+  assertEnd(file, end);
+  for (const { entries, problems } of readEntries(file, end)) {
+    const [problem] = problems;
+    if (problem !== undefined) throw damagedError(problem);
+    yield entries;
+  }
+}
+
+/** Says what they are. Undefined if that takes reading them. Throws `read_failed`. */
+export async function outlineEarlier(
+  file: string,
+  end: number,
+): Promise<StreamOutline | undefined> {
+  assertEnd(file, end);
+  return outlineBefore(file, end);
+}
+
+/** Not by the fingerprint: an append may be under way. */
+function assertEnd(file: string, end: number): void {
+  if (!endsElement(file, end)) throw readError(file, new Error("another program has changed it"));
+}
+
+/** Reads the whole file. Throws `read_failed`. */
+export async function readEvents(
+  file: string,
+): Promise<OpenedEvents & ReadRecord & { readonly isInLayout: boolean }> {
+  const entries: StreamEntry[] = [];
+  const placed: PlacedProblem[] = [];
+  let isInLayout = true;
+  for (const batch of readEntries(file)) {
+    for (const entry of batch.entries) entries.push(entry); // There may be too many for one call.
+    for (const problem of batch.problems) placed.push({ problem, after: entries.length });
+    isInLayout &&= !batch.isScanned;
+    if (shouldYield()) await yieldToEventLoop();
+  }
+  return { entries, placed, problems: placed.map(({ problem }) => problem), isInLayout };
+}
+
+/** Reads the whole file, restores what it has lost of the open turn, repairs a torn end, and restores the layout if needed. */
+async function readForWriting(
+  file: string,
+  findCopy: EventFileListener["findCopy"],
+): Promise<OpenedEvents> {
+  const whole = await readEvents(file);
+  const { entries, isInLayout } = whole;
+  const copy = isWhole(whole) ? undefined : findCopy();
+  const read = withLoss(file, whole, copy);
+  const { problems } = read;
+  const restored = planRestore(read, copy);
+  if (restored !== undefined) {
+    const repaired = await restoreTurn(file, restored, problems);
+    return { entries: [...restored.entries], problems: repaired };
+  }
+  const doubt = findDoubt(read, copy !== undefined);
+  if (doubt !== undefined) throw damagedError(doubt);
+  const damage = problems.find(({ type }) => type === "damaged");
+  if (damage !== undefined) throw damagedError(damage);
+  const repaired = await Promise.all(problems.map(repairTornEnd));
+  if (!isInLayout || !(await hasLayout(file))) await rewriteInLayout(file);
+  return { entries, problems: repaired };
+}
+
+async function hasLayout(file: string): Promise<boolean> {
+  try {
+    using handle = await openRecordToWrite(file);
+    return readAppendPoint(handle, fstatSync(handle.fd).size) !== undefined;
+  } catch (error) {
+    throw writeError(file, error);
+  }
+}
+
+/** Synchronous, because it takes microseconds; going through the thread pool takes longer. */
+function readAppendPoint({ fd }: RecordHandle, size: number): AppendPoint | undefined {
+  const bytes = Buffer.alloc(Math.min(size, ENDING_LENGTH));
+  readSync(fd, bytes, 0, bytes.length, size - bytes.length);
+  return findAppendPoint(size, bytes.toString("latin1"));
+}
+
+/** Changes when a program writes to the file or replaces it. */
+export function fingerprintOf(file: string): string {
+  const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? "" : fingerprint(stats);
+}
+
+function fingerprint({ ino, size, mtimeNs }: BigIntStats): string {
+  return `${ino} ${size} ${mtimeNs}`;
+}
+
+/** A single `write` may write less than asked, for example on a disk that is filling up. */
+async function writeAll(handle: RecordHandle, bytes: Buffer, position: number): Promise<void> {
+  let written = 0;
+  while (written < bytes.length) {
+    const rest = bytes.length - written;
+    const { bytesWritten } = await handle.write(bytes, written, rest, position + written);
+    written += bytesWritten;
+  }
+}

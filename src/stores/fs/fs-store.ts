@@ -1,0 +1,560 @@
+/**
+ * Stores conversations on disk in the layout of the Rust original, which can read and write them
+ * too. Reading creates no folders, moves no files and takes no locks.
+ */
+import { existsSync } from "node:fs";
+import path from "node:path";
+import {
+  type AnswerEvent,
+  type ChainLine,
+  compareCreation,
+  type ConversationId,
+  createStream,
+  describeOpenTurn,
+  lastTurnOf,
+  newestOf,
+  type OfferedAnswer,
+  StreamEntry,
+  timestampFromDate,
+} from "../../record/conversation/index.ts";
+import { loadModule, shouldYield, yieldToEventLoop } from "../../util/index.ts";
+import { answerPending, type Offer, type SecretDelivery, type SecretOffer } from "../answering.ts";
+import type {
+  AnswerOptions,
+  AnswerResult,
+  ChainProblem,
+  ChangeListener,
+  Conversation,
+  ConversationStore,
+  ConversationSummary,
+  CreateOptions,
+  ForkOptions,
+  LastTurns,
+  ListOptions,
+  ListPendingTurnsOptions,
+  LoadOptions,
+  MetadataChange,
+  PendingTurn,
+  RecordPiece,
+} from "../port.ts";
+import type { PortableRecord, PortableStore } from "../portable.ts";
+import { damagedError } from "../storage-error.ts";
+import {
+  baseConfigFile,
+  mergeCopies,
+  type ConversationFiles,
+  findFile,
+  parseBaseConfig,
+  readBaseConfig,
+  readOrReplaceMetadata,
+  removeFolder,
+  removeLeftovers,
+  writeConversation,
+  writeMetadata,
+} from "./conversation-files.ts";
+import {
+  BASE_CONFIG,
+  CHAIN,
+  type ConversationCopies,
+  type ConversationCopy,
+  type ConversationRoots,
+  copiesOf,
+  EVENTS,
+  listCopies,
+  listNewestCopies,
+  parentFolder,
+  parentFolders,
+  type Root,
+} from "./conversation-folders.ts";
+import { makeFolder, moveFolder } from "./durable.ts";
+import { eventFileBytes, readInLayout } from "./event-layout.ts";
+import { fingerprintOf, type LoadedEvents, outlineEarlier, readEarlier } from "./event-file.ts";
+import { readEntries } from "./event-reader.ts";
+import { fileIdCreatedAt, fileIdCreation, folderName, isFileId } from "./file-id.ts";
+import { FsContext, type FsStoreOptions } from "./fs-context.ts";
+import { FsConversationWriter, type FsWriterParts, loadChainFile } from "./fs-writer.ts";
+import { findLastTurns, findRecordEnd } from "./last-turns.ts";
+import { FileOffers } from "./offers.ts";
+import {
+  findOwnTurn,
+  findWorkspaceOfTurn,
+  turnToText,
+  hasMarker,
+  isUnmarked,
+  listMarked,
+  type OwnTurn,
+  unmark,
+} from "./open-turns.ts";
+import { describeProblem, listPendingTurns, readLastTurn, readWithCopy } from "./pending-turns.ts";
+import { takeRecent } from "./recent-records.ts";
+import { type EarlierSource, RecordStream } from "./record-stream.ts";
+import { folderOfLatest, summarize } from "./summary.ts";
+import { isWorkspace } from "./user-data.ts";
+import { loadSecretSockets } from "./load-secret-sockets.ts";
+import { FolderWatch } from "./watch.ts";
+
+/** A summary, and all copies of its conversation. */
+interface FoundSummary {
+  readonly summary: ConversationSummary;
+  readonly copies: readonly ConversationCopy[];
+}
+
+interface OpenedParts extends Pick<
+  FsWriterParts,
+  "id" | "folder" | "otherFolders" | "lock" | "ownTurn" | "isOwnUnmarked"
+> {
+  /** In the folder that is just being created. They need not be read. */
+  readonly written?: Pick<ConversationFiles, "baseConfig"> & { readonly metadata: string };
+}
+
+/** Fewer conversations are read in a few milliseconds. */
+const MIN_INDEXED = 32;
+
+/** How many are summarized before a look at the clock. */
+const AT_ONCE = 16;
+
+/** Everything but what only a workspace has; that is in `FsWorkspaceStore`. */
+export class FsConversationStore implements ConversationStore, PortableStore {
+  protected readonly context: FsContext;
+  /** Where loaded conversations come from. Those with problems are absent. */
+  readonly #loaded = new WeakMap<Conversation, LoadedEvents>();
+
+  constructor(options: FsStoreOptions) {
+    this.context = new FsContext(options);
+  }
+
+  async list(options?: ListOptions): Promise<ConversationSummary[]> {
+    return (await this.summaries(options)).map(({ summary }) => summary);
+  }
+
+  async find(id: ConversationId): Promise<ConversationSummary | undefined> {
+    return (await this.findSummary(id))?.summary;
+  }
+
+  protected async summaries(options: ListOptions = {}): Promise<readonly FoundSummary[]> {
+    const marked = listMarked(this.context.findPrivateFolder());
+    const roots = this.context.roots();
+    const all = listed(roots, options);
+    const isWhole = options.limit === undefined && options.before === undefined;
+    const index = isWhole && all.length >= MIN_INDEXED ? this.context.findIndex() : undefined;
+    const found: FoundSummary[] = [];
+    for (const { id, copies } of all) {
+      const summary = summarize(id, copies, index);
+      const isMarked = marked.has(id);
+      found.push({ summary: isMarked ? await this.#withTurn(summary, copies) : summary, copies });
+      if (found.length % AT_ONCE === 0 && shouldYield()) await yieldToEventLoop();
+    }
+    index?.save(parentFolders(roots, options.which ?? "live"));
+    return found;
+  }
+
+  protected async findSummary(id: ConversationId): Promise<FoundSummary | undefined> {
+    const copies = isFileId(id) ? copiesOf(this.context.roots(), id) : [];
+    if (copies.length === 0) return undefined;
+    const privateFolder = this.context.findPrivateFolder();
+    const isMarked = privateFolder !== undefined && hasMarker(privateFolder, id);
+    const summary = summarize(id, copies);
+    return { summary: isMarked ? await this.#withTurn(summary, copies) : summary, copies };
+  }
+
+  async load(id: ConversationId, { onlyEnd = false }: LoadOptions = {}): Promise<Conversation> {
+    const copies = this.context.readableCopies(id);
+    const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
+    const file = path.join(folder, EVENTS);
+    const end = onlyEnd ? await loadEnd(file) : undefined;
+    const read = end === undefined ? await this.#readAll(id, file) : { loaded: end, problems: [] };
+    const { loaded, problems } = read;
+    const { entries, unread } = loaded;
+    const baseConfig = readBaseConfig(folder);
+    const stored = { createdAt: fileIdCreatedAt(id), baseConfig, entries };
+    const stream =
+      unread === undefined
+        ? createStream(stored)
+        : new RecordStream(stored, earlierIn(file), unread);
+    const isOwnTurn = this.#isOwnUnmarked(id) || this.#findOwnTurn(id, entries) !== undefined;
+    const conversation = { id, stream, isOwnTurn, problems };
+    if (loaded.fingerprint !== "") this.#loaded.set(conversation, loaded);
+    return conversation;
+  }
+
+  /** Without a fingerprint if the file has to be read again to be written. */
+  async #readAll(id: ConversationId, file: string) {
+    const before = fingerprintOf(file);
+    const read = await readWithCopy(file, this.context.findPlace(id));
+    const { entries, problems, isInLayout } = read;
+    const fingerprint = isInLayout && problems.length === 0 ? before : "";
+    const loaded: LoadedEvents = { file, fingerprint, entries };
+    return { loaded, problems };
+  }
+
+  async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
+    const folder = folderOfLatest(this.context.readableCopies(id), EVENTS, BASE_CONFIG);
+    const file = path.join(folder, EVENTS);
+    let isEmpty = true;
+    for (const { entries, problems } of readEntries(file)) {
+      yield { entries, problems };
+      isEmpty &&= entries.length === 0 && problems.length === 0;
+      if (shouldYield()) await yieldToEventLoop();
+    }
+    // It may have lost all of its events.
+    if (isEmpty) yield { ...(await readWithCopy(file, this.context.findPlace(id))), entries: [] };
+  }
+
+  async *readChain(id: ConversationId): AsyncGenerator<ChainLine | ChainProblem> {
+    const folder = folderOfLatest(this.context.readableCopies(id), EVENTS, BASE_CONFIG);
+    const { readChain } = await loadModule(() => import("./read-chain.ts"));
+    for (const lines of readChain(folder)) {
+      yield* lines;
+      if (shouldYield()) await yieldToEventLoop();
+    }
+  }
+
+  async findLastTurns(id: ConversationId, count: number): Promise<LastTurns | undefined> {
+    const folder = folderOfLatest(this.context.readableCopies(id), EVENTS, BASE_CONFIG);
+    const found = await findLastTurns(path.join(folder, EVENTS), count);
+    return found?.entries.length === 0 ? undefined : found; // It may have lost all of them.
+  }
+
+  listPending(options: ListPendingTurnsOptions = {}): Promise<readonly PendingTurn[]> {
+    return listPendingTurns(this.context, options);
+  }
+
+  watch(listener: ChangeListener): Disposable {
+    return new FolderWatch(() => this.context.watchedFolders(), listener);
+  }
+
+  async answer(
+    id: ConversationId,
+    event: AnswerEvent,
+    options?: AnswerOptions,
+  ): Promise<AnswerResult> {
+    const workspace = this.#findOtherWorkspace(id);
+    if (workspace !== undefined) return { type: "other_workspace", workspace };
+    const target = {
+      // A turn that is to go on here reads the rest once a model is asked.
+      open: () => this.#open(id, loadEnd),
+      readLastTurn: async () => (await this.#readLastTurn(id, this.context.liveCopies(id))).entries,
+      offer: (_id: ConversationId, offered: OfferedAnswer) => this.#offer(id, offered),
+      deliver: (_id: ConversationId, offered: SecretOffer, signal?: AbortSignal) =>
+        this.#deliver(id, offered, signal),
+    };
+    return answerPending(target, id, { ...options, event });
+  }
+
+  create(options: CreateOptions): Promise<FsConversationWriter> {
+    return this.createIn("main", options);
+  }
+
+  protected async createIn(root: Root, options: CreateOptions): Promise<FsConversationWriter> {
+    const { title, labels, baseConfig = {}, entries = [] } = options;
+    const files: ConversationFiles = {
+      metadata: {
+        ...(title !== undefined && { title }),
+        lastActivatedAt: this.#now(),
+        ...(labels !== undefined && { labels }),
+      },
+      baseConfig: Buffer.from(baseConfigFile(baseConfig)),
+      events: eventFileBytes(entries),
+    };
+    const ownTurn = options.isOwnTurn === true ? turnToText(entries) : undefined;
+    return this.#createConversation(root, files, ownTurn);
+  }
+
+  open(id: ConversationId, loaded?: Conversation): Promise<FsConversationWriter> {
+    return this.#open(id, () => loaded && this.#loaded.get(loaded));
+  }
+
+  /** `find` finds what is known of the events, once they are locked. */
+  async #open(
+    id: ConversationId,
+    find: (file: string) => Promise<LoadedEvents | undefined> | LoadedEvents | undefined,
+  ): Promise<FsConversationWriter> {
+    this.context.liveCopies(id);
+    const lock = await this.context.lock(id);
+    try {
+      const all = this.context.copies(id);
+      await removeLeftovers(this.context.roots(), id, all);
+      const copies = this.context.liveCopies(id, all);
+      const folder = await mergeCopies(copies, "main");
+      const otherFolders = copies.map((copy) => copy.folder).filter((other) => other !== folder);
+      const events = path.join(folder, EVENTS);
+      const known = takeRecent(events) ?? (await find(events));
+      const isOwnUnmarked = this.#isOwnUnmarked(id);
+      return await this.#openWriter({ id, folder, otherFolders, lock, isOwnUnmarked }, known);
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  }
+
+  async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
+    const copies = this.context.readableCopies(id);
+    const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
+    const {
+      expiresAt: _expiresAt,
+      archivedAt: _archivedAt,
+      ...metadata
+    } = summarize(id, copies).metadata ?? { lastActivatedAt: this.#now() };
+    const baseConfig = findFile(path.join(folder, BASE_CONFIG));
+    let position = 0;
+    const events = readInLayout(path.join(folder, EVENTS), (element) => {
+      position += 1;
+      // Without a base config file, the first element is the base config and always copied.
+      const isBase = baseConfig === undefined && position === 1;
+      return keep === undefined || isBase || keep(StreamEntry.fromJson(element));
+    });
+    const root = copies.some((copy) => copy.root === "main") ? "main" : "local";
+    const files = {
+      metadata: {
+        ...metadata,
+        ...(title !== undefined && { title }),
+        lastActivatedAt: this.#now(),
+      },
+      baseConfig,
+      events,
+    };
+    const { entries: lastTurn, problem } = await this.#readLastTurn(id, copies);
+    if (problem !== undefined) throw damagedError(problem);
+    const ownTurn = this.#isOwnUnmarked(id)
+      ? turnToText(lastTurn)
+      : this.#findOwnTurn(id, lastTurn)?.text;
+    await using writer = await this.#createConversation(root, files, ownTurn);
+    await withChain(folder, ({ copyChain }) => copyChain({ id, folder }, writer));
+    return writer.id;
+  }
+
+  async openPortable(): Promise<PortableStore> {
+    return this;
+  }
+
+  async listRecords(): Promise<readonly ConversationId[]> {
+    return (await this.list({ which: "all" })).toSorted(compareCreation).map(({ id }) => id);
+  }
+
+  async exportRecord(id: ConversationId): Promise<PortableRecord> {
+    const { exportFiles } = await loadPortable();
+    return exportFiles(this.context, id, async () => (await this.load(id)).isOwnTurn);
+  }
+
+  async importRecord(record: PortableRecord): Promise<boolean> {
+    const { importFiles } = await loadPortable();
+    const isNew = await importFiles(this.context, record);
+    if (isNew && record.isOwnTurn && !record.isArchived) await this.#markOwn(record.id);
+    return isNew;
+  }
+
+  /** The turn of a record that was copied here is as this user has left it elsewhere. */
+  async #markOwn(id: ConversationId): Promise<void> {
+    const lock = await this.context.lock(id);
+    try {
+      const copies = this.context.liveCopies(id);
+      const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
+      const { entries } = await this.#readLastTurn(id, copies);
+      const parts = { id, folder, otherFolders: [], lock, ownTurn: turnToText(entries) };
+      await (await this.#openWriter(parts)).release();
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  }
+
+  async remove(id: ConversationId): Promise<void> {
+    await this.context.withLock(id, async () => {
+      const { headsFile: log, workspace } = this.context;
+      for (const { folder } of this.context.copies(id)) {
+        await withChain(folder, ({ noteRemoved }) => noteRemoved(log, { id, folder, workspace }));
+        await removeFolder(folder);
+        this.context.findIndex()?.forget(folder);
+      }
+      unmark(await this.context.ensurePrivateFolder(), id);
+    });
+  }
+
+  async archive(id: ConversationId): Promise<void> {
+    const archivedAt = this.#now();
+    await this.#moveAll(id, true, (metadata) => ({ ...metadata, archivedAt }));
+  }
+
+  async unarchive(id: ConversationId): Promise<void> {
+    await this.#moveAll(id, false, ({ archivedAt: _archivedAt, ...metadata }) => metadata);
+  }
+
+  /** Creates a folder for a new id, and removes it again on failure. */
+  async #createConversation(
+    root: Root,
+    files: ConversationFiles,
+    ownTurn?: string,
+  ): Promise<FsConversationWriter> {
+    const { id, lock } = await this.context.reserveId();
+    const parent = parentFolder(this.context.roots(), root, false);
+    const folder = path.join(parent, folderName(id, files.metadata.title));
+    try {
+      const metadata = await writeConversation(folder, files);
+      const events = path.join(folder, EVENTS);
+      const isEmpty = files.events.equals(eventFileBytes([]));
+      const loaded = { file: events, fingerprint: fingerprintOf(events), entries: [] };
+      const parts = {
+        id,
+        folder,
+        otherFolders: [],
+        lock,
+        ownTurn,
+        written: { ...files, metadata },
+      };
+      return await this.#openWriter(parts, isEmpty ? loaded : undefined);
+    } catch (error) {
+      await removeFolder(folder).catch(() => undefined);
+      lock.release();
+      throw error;
+    }
+  }
+
+  /** Moves all copies into the archive or out of it. */
+  async #moveAll(id: ConversationId, toArchive: boolean, change: MetadataChange): Promise<void> {
+    await this.context.withLock(id, async () => {
+      for (const { root, folder, isArchived } of this.context.copies(id)) {
+        if (isArchived === toArchive) continue;
+        const metadata = await readOrReplaceMetadata(folder, this.#now());
+        await writeMetadata(folder, change(metadata));
+        const parent = parentFolder(this.context.roots(), root, toArchive);
+        await makeFolder(parent);
+        await moveFolder(folder, path.join(parent, path.basename(folder)));
+      }
+    });
+  }
+
+  async #openWriter(
+    { written, ...parts }: OpenedParts,
+    loaded?: LoadedEvents,
+  ): Promise<FsConversationWriter> {
+    const { openFile } = this.context.options;
+    const { folder } = parts;
+    const baseConfig =
+      written === undefined
+        ? readBaseConfig(folder)
+        : written.baseConfig && parseBaseConfig(path.join(folder, BASE_CONFIG), written.baseConfig);
+    return FsConversationWriter.open(
+      {
+        ...parts,
+        ...(await this.context.ensurePlace(parts.id)),
+        metadata: await readOrReplaceMetadata(folder, this.#now(), written?.metadata),
+        base: { createdAt: fileIdCreatedAt(parts.id), baseConfig },
+        headsFile: this.context.headsFile,
+        ...(openFile !== undefined && { openFile }),
+      },
+      loaded,
+    );
+  }
+
+  /** Adds the open turn. Only a conversation with a marker may have one, so only those are read for it. */
+  async #withTurn(
+    summary: ConversationSummary,
+    copies: readonly ConversationCopy[],
+  ): Promise<ConversationSummary> {
+    if (summary.problem !== undefined) return summary;
+    const isLive = this.context.isLive(summary.id);
+    const { entries, problem } = await this.#readLastTurn(summary.id, copies);
+    const openTurn = describeOpenTurn(lastTurnOf(entries), isLive);
+    return {
+      ...summary,
+      ...(openTurn !== undefined && { openTurn }),
+      ...(problem !== undefined && { problem: describeProblem(problem) }),
+    };
+  }
+
+  #readLastTurn(id: ConversationId, copies: readonly ConversationCopy[]) {
+    return readLastTurn(copies, this.context.findPlace(id));
+  }
+
+  #findOwnTurn(id: ConversationId, entries: readonly StreamEntry[]): OwnTurn | undefined {
+    return findOwnTurn(this.context.findPlace(id), entries);
+  }
+
+  /**
+   * The user's own conversations are shared by the clones of a workspace. The turn of one belongs to the folder that it was
+   * left in, as long as that is there.
+   */
+  #findOtherWorkspace(id: ConversationId): string | undefined {
+    const place = this.context.findPlace(id);
+    if (place?.workspace === undefined) return undefined;
+    if (this.context.copies(id).every(({ root }) => root !== "local")) return undefined;
+    const left = findWorkspaceOfTurn(place);
+    const isElsewhere = left !== undefined && left !== place.workspace && isWorkspace(left);
+    return isElsewhere ? left : undefined;
+  }
+
+  /** There is nothing to compare the turn with, and only the program itself can have written it. */
+  #isOwnUnmarked(id: ConversationId): boolean {
+    const { trustsUnmarked, options } = this.context;
+    return trustsUnmarked && isUnmarked(options.storage, id);
+  }
+
+  async #offer(id: ConversationId, offered: OfferedAnswer): Promise<Offer> {
+    return new FileOffers(await this.context.ensurePlace(id)).place(offered);
+  }
+
+  async #deliver(
+    id: ConversationId,
+    offered: SecretOffer,
+    signal?: AbortSignal,
+  ): Promise<SecretDelivery> {
+    const place = this.context.findPlace(id);
+    if (place === undefined) return { type: "undecided", wasSent: false };
+    const { SecretSockets } = await loadSecretSockets();
+    return new SecretSockets(place).deliver(offered, signal);
+  }
+
+  #now() {
+    return timestampFromDate(this.context.options.clock.now());
+  }
+}
+
+function loadPortable() {
+  return loadModule(() => import("./portable-files.ts"));
+}
+
+function listed(roots: ConversationRoots, options: ListOptions): readonly ConversationCopies[] {
+  const { which = "live", limit } = options;
+  if (which !== "archived" && limit !== undefined) {
+    return listNewestCopies(roots, which, { ...options, limit });
+  }
+  const all: ConversationCopies[] = [];
+  listCopies(roots, which === "live" ? "live" : "all").forEach((copies, id) => {
+    // A conversation is archived only if it has no live copy.
+    if (which !== "archived" || copies.every((copy) => copy.isArchived)) all.push({ id, copies });
+  });
+  return newestOf(all, ({ id }) => fileIdCreation(id), options);
+}
+
+/** For a conversation that is only read. */
+function earlierIn(file: string): EarlierSource {
+  return {
+    readEarlier: (end) => readEarlier(file, end),
+    outlineEarlier: (end) => outlineEarlier(file, end),
+    refresh: async () => true,
+  };
+}
+
+/** The end instead of the whole record. Undefined if only reading all of it is certain to find the last turn. */
+async function loadEnd(file: string): Promise<LoadedEvents | undefined> {
+  const fingerprint = fingerprintOf(file);
+  // Without a base config file, the first element is the base config.
+  const isPacked = !existsSync(path.join(path.dirname(file), BASE_CONFIG));
+  const end = fingerprint === "" || isPacked ? undefined : await findRecordEnd(file);
+  if (end === undefined || lastTurnOf(end.entries).length === 0) return undefined;
+  const { entries, offset } = end;
+  return { file, fingerprint, entries, ...(offset > 0 && { unread: { end: offset } }) };
+}
+
+/** If the conversation has a chain. What cannot be written is missing in the evidence, which says so: nothing else fails for it. */
+async function withChain(
+  folder: string,
+  action: (module: Awaited<ReturnType<typeof loadChainFile>>) => void,
+): Promise<void> {
+  if (!existsSync(path.join(folder, CHAIN))) return;
+  try {
+    action(await loadChainFile());
+  } catch {
+    // See above.
+  }
+}

@@ -1,0 +1,300 @@
+/**
+ * Locks a conversation, or a file of the user, for one writer, in the way of the Rust original. The lock belongs to
+ * an open file, so the system releases it when the process ends, however that happens. For a conversation, the JSON
+ * in the file only says who holds it.
+ */
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import type koffi from "koffi";
+import type { ConversationId } from "../../record/conversation/index.ts";
+import { isJsonObject, messageOf, systemErrorCode } from "../../util/index.ts";
+import { LockedError, StorageError, THIS_PROCESS, writeError } from "../storage-error.ts";
+import { makeFolder } from "./durable.ts";
+import { fileIdFromNumber, fileIdToNumber } from "./file-id.ts";
+
+export interface ConversationLock {
+  /** Safe to call twice. */
+  release(): void;
+}
+
+/** How often to try for a lock that is held for moments only, and for how long. */
+const RETRY_MS = 5;
+const MAX_WAIT_MS = 10_000;
+
+interface LockOwner {
+  readonly pid: number;
+  /** The terminal session, if known. */
+  readonly session?: string;
+  /** RFC 3339. */
+  readonly acquiredAt: string;
+}
+
+/** The lock files that this process holds. Process ids do not tell: those of two containers may be the same. */
+const held = new Set<string>();
+
+/** Does not wait. Throws `conversation_locked` with the holder, and `write_failed`. */
+export async function acquireLock(
+  folder: string,
+  id: ConversationId,
+  owner: LockOwner,
+): Promise<ConversationLock> {
+  const file = lockFile(folder, id);
+  await makeFolder(folder);
+  const fd = tryLockFile(file);
+  if (fd === undefined) throw lockedError(id, file);
+  try {
+    writeOwner(fd, owner);
+  } catch (error) {
+    closeSync(fd);
+    throw writeError(file, error);
+  }
+  held.add(file);
+  return { release: releaseOnce(fd, file) };
+}
+
+/**
+ * Runs the action while nothing else does so with this lock file, here or in another process. Waits for those who
+ * were first. Throws `write_failed`, also if they take too long.
+ */
+export async function withFileLock<Value>(
+  file: string,
+  action: () => Promise<Value>,
+): Promise<Value> {
+  for (let waited = 0; waited < MAX_WAIT_MS; waited += RETRY_MS) {
+    const fd = tryLockFile(file, 0o600);
+    if (fd === undefined) {
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      continue;
+    }
+    const release = releaseOnce(fd, file);
+    try {
+      return await action();
+    } finally {
+      release();
+    }
+  }
+  throw new StorageError("write_failed", `Cannot lock ${file}: another process keeps it locked.`, {
+    hint: "Find out which one it is, and end it if it hangs.",
+  });
+}
+
+/** Does not wait: undefined if something else holds the lock. Throws `write_failed`. */
+function tryLockFile(file: string, mode?: number): number | undefined {
+  const tryLock = (flock ??= loadFlock());
+  for (;;) {
+    const fd = openLockFile(file, mode);
+    let isLockedHere = false;
+    try {
+      isLockedHere = tryLock(fd);
+      if (isLockedHere && isSameFile(fd, file)) return fd;
+    } catch (error) {
+      closeSync(fd);
+      throw writeError(file, error);
+    }
+    closeSync(fd);
+    if (!isLockedHere) return undefined;
+    // The previous holder deleted it between our open and our lock.
+  }
+}
+
+function openLockFile(file: string, mode?: number): number {
+  try {
+    return openSync(file, "a+", mode);
+  } catch (error) {
+    throw writeError(file, error);
+  }
+}
+
+function isSameFile(fd: number, file: string): boolean {
+  try {
+    return statSync(file).ino === fstatSync(fd).ino;
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return false;
+    throw writeError(file, error);
+  }
+}
+
+function writeOwner(fd: number, owner: LockOwner): void {
+  const { pid, session, acquiredAt } = owner;
+  // Not a new one: ext4 would write what was truncated to disk when it is closed, and deleting it would wait for that.
+  if (fstatSync(fd).size > 0) ftruncateSync(fd);
+  writeSync(fd, JSON.stringify({ pid, session, acquired_at: acquiredAt }));
+}
+
+/** Deletes the file while still holding the lock: a process that has just opened it starts over. */
+function releaseOnce(fd: number, file: string): () => void {
+  let isReleased = false;
+  return () => {
+    if (isReleased) return;
+    isReleased = true;
+    held.delete(file);
+    try {
+      unlinkSync(file);
+    } catch {
+      // Someone has removed it; and one that stays behind does not lock anything.
+    }
+    closeSync(fd);
+  };
+}
+
+function lockedError(id: ConversationId, file: string): LockedError {
+  if (held.has(file)) return new LockedError(id, THIS_PROCESS);
+  try {
+    const owner: unknown = JSON.parse(readFileSync(file, "utf8"));
+    if (isJsonObject(owner) && typeof owner["pid"] === "number") {
+      const since = owner["acquired_at"];
+      const time = typeof since === "string" ? `, since ${since}` : "";
+      return new LockedError(id, `process ${owner["pid"]}`, time);
+    }
+  } catch {
+    // The holder is just taking or releasing the lock.
+  }
+  return new LockedError(id, "another process");
+}
+
+function lockFile(folder: string, id: ConversationId): string {
+  return path.join(folder, `jp-c${fileIdToNumber(id)}.lock`);
+}
+
+/** Whether this process holds the lock. */
+export function isHeldHere(folder: string, id: ConversationId): boolean {
+  return held.has(lockFile(folder, id));
+}
+
+/**
+ * Whether some process holds the lock, without touching it. Exact where the system lists locks; elsewhere a
+ * process that has got the number of one that was killed may be mistaken for it.
+ */
+export function isLocked(folder: string, id: ConversationId): boolean {
+  const file = lockFile(folder, id);
+  try {
+    const { ino } = statSync(file);
+    const locks = findSystemLocks();
+    if (locks !== undefined) return locks.includes(`:${ino} `);
+    const owner: unknown = JSON.parse(readFileSync(file, "utf8"));
+    const pid = isJsonObject(owner) ? owner["pid"] : undefined;
+    return typeof pid === "number" && process.kill(pid, 0);
+  } catch (error) {
+    return systemErrorCode(error) === "EPERM"; // It is there, but of another user.
+  }
+}
+
+function findSystemLocks(): string | undefined {
+  try {
+    return process.platform === "linux" ? readFileSync("/proc/locks", "utf8") : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Conversations with a lock file: they are locked, or their process was killed. */
+export function listLockFiles(folder: string): ConversationId[] {
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names.flatMap((name) => findIdOfLock(name) ?? []);
+}
+
+/** The conversation that a lock file of this name belongs to. */
+export function findIdOfLock(name: string): ConversationId | undefined {
+  const digits = /^jp-c(\d{1,15})\.lock$/.exec(name)?.[1];
+  return digits === undefined ? undefined : fileIdFromNumber(Number(digits));
+}
+
+/**
+ * Takes `flock(2)`, the lock of the Rust original, which Node has no function for. Returns false if another
+ * open file holds it. Throws a system error.
+ */
+type TryLock = (fd: number) => boolean;
+
+let flock: TryLock | undefined;
+const LOCK_EX = 2;
+const LOCK_NB = 4;
+
+/**
+ * Throws `write_failed` where jp cannot lock, and so cannot write conversations. Loads what locks: a command that waits for a
+ * person first can lock afterwards.
+ */
+export function assertCanLock(): void {
+  flock ??= loadFlock();
+}
+
+/** Loaded when a lock is taken: most commands only read. Throws `write_failed`. */
+function loadFlock(): TryLock {
+  const koffi = loadBinary();
+  const call = koffi.load(null).func("int flock(int fd, int operation)");
+  return (fd) => {
+    if (call(fd, LOCK_EX | LOCK_NB) === 0) return true;
+    const code = process.getBuiltinModule("node:util").getSystemErrorName(-koffi.errno());
+    if (code === "EAGAIN" || code === "EWOULDBLOCK") return false;
+    throw Object.assign(new Error(`${code}: flock failed`), { code });
+  };
+}
+
+/** The package with the binary of koffi for this machine. The wrapper of koffi looks for it only beside itself. */
+function loadBinary(): typeof koffi {
+  const { platform, arch } = process;
+  const name = `@koromix/koffi-${platform}-${arch}`;
+  if (!["linux", "darwin"].includes(platform) || !["x64", "arm64"].includes(arch)) {
+    throw new StorageError("write_failed", `jp cannot lock conversations on ${platform} ${arch}.`, {
+      hint: "It can on Linux and macOS, on x64 and arm64.",
+    });
+  }
+  // If another bundler has made CommonJS of this file, it has no `import.meta`.
+  const own: string | undefined = import.meta.url;
+  const require = createRequire(own ?? __filename);
+  let missing: unknown;
+  for (const find of [
+    () => require.resolve(name),
+    // The way of package managers that do not put the packages of a package beside it.
+    () => createRequire(require.resolve("jp-ts/package.json")).resolve(name),
+  ]) {
+    let file: string;
+    try {
+      file = find();
+    } catch (cause) {
+      missing ??= cause;
+      continue; // It is not there.
+    }
+    try {
+      return requireBinary(require, file);
+    } catch (cause) {
+      const [reason = ""] = messageOf(cause).split("\n");
+      const message = `The native module that locks conversations cannot be loaded: ${reason}.`;
+      throw new StorageError("write_failed", message, {
+        cause,
+        hint: `It is ${file}, of ${name}.`,
+      });
+    }
+  }
+  const hint =
+    own === undefined
+      ? `Install ${name} where your bundle runs: npm install ${name}`
+      : `Install jp again with its optional dependency ${name}.`;
+  const message = "The native module that locks conversations is missing.";
+  throw new StorageError("write_failed", message, { hint, cause: missing });
+}
+
+/**
+ * The package looks at the program that runs it for its C library, which takes three times as long as loading the usual
+ * binary: so that one is tried first.
+ */
+function requireBinary(require: NodeJS.Require, entry: string): typeof koffi {
+  const { platform, arch } = process;
+  const usual = path.join(path.dirname(entry), `${platform}_${arch}`, "koffi.node");
+  try {
+    return require(usual) as typeof koffi; // Koffi comes in two parts: a wrapper, and this.
+  } catch {
+    return require(entry) as typeof koffi;
+  }
+}

@@ -1,0 +1,455 @@
+/**
+ * Marks conversations that may have an incomplete turn: those of a workspace in the user's own folder, those of a store
+ * in the store. That has two uses:
+ *
+ * - Finding them needs no look at all the others. A marker is there from the first write until the turn is
+ *   complete, or its process was killed. So a marker may be wrong, and each marked record has to be read.
+ * - A marker has a copy of what this user's processes have written of the turn. A record may come with a clone,
+ *   and a turn in it may have decisions that this user has never made. No clone brings a marker along. A copy
+ *   rather than a hash: to load Node's cryptography takes longer than to write both.
+ *
+ * Its first line is the name of the conversation's folder, or empty. The second is the real path of the workspace as JSON,
+ * or null in a store: clones of a workspace share their markers, and a turn is the user's own only where they left it. Then
+ * follow the entries, one per line, with an empty line after those that were written together. A marker is synced only when its turn is left open. One that is lost in a power
+ * failure is made by the next writer, but its turn then counts as someone else's in a workspace.
+ */
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  futimesSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import path from "node:path";
+import {
+  type ConversationId,
+  lastTurnOf,
+  readTurnProgress,
+  type StreamEntry,
+} from "../../record/conversation/index.ts";
+import {
+  findJson,
+  isJsonObject,
+  type Json,
+  systemErrorCode,
+  withoutLoneSurrogates,
+} from "../../util/index.ts";
+import { readError, writeError } from "../storage-error.ts";
+import { OWNER_FOLDER } from "./private-folder.ts";
+import { lineOf, type TurnCopy } from "./restore-turn.ts";
+import type { PrivatePlace } from "./user-data.ts";
+import { findFileId } from "./file-id.ts";
+
+const FOLDER = "open-turns";
+
+export interface Marker {
+  readonly id: ConversationId;
+  /** The name of the conversation's folder when the marker was made. It may have changed. */
+  readonly folderName: string;
+}
+
+/** In no particular order. With ids, only theirs. Throws `read_failed`. */
+export function listMarkers(
+  privateFolder: string | undefined,
+  only?: readonly ConversationId[],
+): readonly Marker[] {
+  if (privateFolder === undefined) return [];
+  const folder = markersIn(privateFolder);
+  const ids = only ?? idsIn(folder);
+  return ids.flatMap((id) => {
+    const name = findFolderName(folder, id);
+    if (name === undefined && only !== undefined) return [];
+    return [{ id, folderName: name ?? "" }];
+  });
+}
+
+/** The conversations that have a marker, without a look into it. Throws `read_failed`. */
+export function listMarked(privateFolder: string | undefined): ReadonlySet<ConversationId> {
+  return new Set(privateFolder === undefined ? [] : idsIn(markersIn(privateFolder)));
+}
+
+/** The folder with the markers. Their names are ids. */
+export function markersIn(privateFolder: string): string {
+  return path.join(privateFolder, FOLDER);
+}
+
+function idsIn(folder: string): readonly ConversationId[] {
+  try {
+    return readdirSync(folder).flatMap((name) => findFileId(name) ?? []);
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return [];
+    throw readError(folder, error);
+  }
+}
+
+/** No file system has longer names. */
+const firstLine = Buffer.alloc(1024);
+
+/** Only a name, whatever is in the file. The rest of it, which may be long, is not read. Undefined if it is not there. */
+function findFolderName(folder: string, id: ConversationId): string | undefined {
+  let file: number | undefined;
+  try {
+    file = openSync(path.join(folder, id), "r");
+    const text = firstLine.toString("utf8", 0, readSync(file, firstLine));
+    return path.basename(text.slice(0, text.indexOf("\n")));
+  } catch (error) {
+    return systemErrorCode(error) === "ENOENT" ? undefined : "";
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+interface MarkerFile {
+  /** Undefined in a store, and in a marker of an older version. */
+  readonly workspace: string | undefined;
+  /** What was written together: entries, one per line. */
+  readonly writes: readonly string[];
+  /** Ends in the middle of a write, whose process was killed before it could write to the record. */
+  readonly isTorn: boolean;
+}
+
+/** Undefined if it is not there: its writer may just have removed it. Throws `read_failed`. */
+function findMarker(folder: string, id: ConversationId): MarkerFile | undefined {
+  const text = findText(path.join(folder, id));
+  if (text === undefined) return undefined;
+  const afterName = text.slice(text.indexOf("\n") + 1);
+  const end = afterName.indexOf("\n");
+  const workspace = findJson(afterName.slice(0, end));
+  const isHead = workspace === null || typeof workspace === "string";
+  const parts = (isHead ? afterName.slice(end + 1) : afterName).split("\n\n");
+  return {
+    workspace: typeof workspace === "string" ? workspace : undefined,
+    // Earlier versions kept lone surrogates, which the record does not have.
+    writes: parts.slice(0, -1).map(withoutLoneSurrogates),
+    isTorn: parts.at(-1) !== "",
+  };
+}
+
+function findText(file: string): string | undefined {
+  try {
+    // Usually there is none, and an error takes longer to make.
+    if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined;
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return undefined;
+    throw readError(file, error);
+  }
+}
+
+/**
+ * Undefined if nothing is marked here; without lines if the marker does not say what was written. Throws `read_failed`.
+ */
+export function findCopy(place: PrivatePlace | undefined): TurnCopy | undefined {
+  const marker = place && findMarker(path.join(place.privateFolder, FOLDER), place.id);
+  if (!marker) return undefined;
+  const writes = marker.writes.map(toEntryLines);
+  const lines = writes.flat();
+  const isElsewhere = marker.workspace !== place.workspace;
+  if (isElsewhere && lines.length > 0) return undefined;
+  const isReadable = lines.every((line) => isJsonObject(findJson(line)));
+  return isReadable
+    ? { lines, lastWrite: writes.at(-1)?.length ?? 0 }
+    : { lines: [], lastWrite: 0 };
+}
+
+function toEntryLines(written: string): readonly string[] {
+  return written === "" ? [] : written.split("\n");
+}
+
+export function hasMarker(privateFolder: string, id: ConversationId): boolean {
+  return existsSync(path.join(privateFolder, FOLDER, id));
+}
+
+/** Without a marker, or with an empty one, as a power failure can leave it. */
+export function isUnmarked(privateFolder: string, id: ConversationId): boolean {
+  const stats = statSync(path.join(privateFolder, FOLDER, id), { throwIfNoEntry: false });
+  return stats === undefined || stats.size === 0;
+}
+
+/** A marker that stays behind is wrong, but does no harm. */
+export function unmark(privateFolder: string, id: ConversationId): void {
+  try {
+    unlinkSync(path.join(privateFolder, FOLDER, id));
+  } catch {
+    // There is none, or the next writer tries again.
+  }
+}
+
+export function hasOpenTurn(entries: readonly StreamEntry[]): boolean {
+  const turn = lastTurnOf(entries);
+  return turn.length > 0 && readTurnProgress(turn).next !== "done";
+}
+
+/** The last turn, if it is as this user's processes have left it. */
+export interface OwnTurn {
+  readonly text: string;
+  /** What of the marker's last write is in the record: its process may have been killed before all of it was. */
+  readonly lastWrite: string;
+  /** The marker has this and no more. */
+  readonly isComplete: boolean;
+}
+
+/** Where the user has left the open turn, if it is known. */
+export function findWorkspaceOfTurn({ privateFolder, id }: PrivatePlace): string | undefined {
+  return findMarker(path.join(privateFolder, FOLDER), id)?.workspace;
+}
+
+export function findOwnTurn(
+  place: PrivatePlace | undefined,
+  entries: readonly StreamEntry[],
+): OwnTurn | undefined {
+  return place && ownTurnIn(findMarkerOf(place), place, entries);
+}
+
+function findMarkerOf({ privateFolder, id }: PrivatePlace): MarkerFile | undefined {
+  return findMarker(markersIn(privateFolder), id);
+}
+
+function ownTurnIn(
+  marker: MarkerFile | undefined,
+  { workspace }: PrivatePlace,
+  entries: readonly StreamEntry[],
+): OwnTurn | undefined {
+  return marker?.workspace === workspace ? marker && matchTurn(marker, entries) : undefined;
+}
+
+/** Another folder in which the user has left the last turn, if the turn is still the same. */
+function otherFolderIn(
+  marker: MarkerFile | undefined,
+  place: PrivatePlace,
+  entries: readonly StreamEntry[],
+): string | undefined {
+  if (marker?.workspace === undefined || marker.workspace === place.workspace) return undefined;
+  return matchTurn(marker, entries) && marker.workspace;
+}
+
+function matchTurn(marker: MarkerFile, entries: readonly StreamEntry[]): OwnTurn | undefined {
+  const text = turnToText(entries);
+  if (text === undefined) return undefined;
+  const earlier = marker.writes.slice(0, -1);
+  const last = marker.writes.at(-1)?.split("\n") ?? [];
+  for (let count = last.length; count >= 0; count -= 1) {
+    const lastWrite = last.slice(0, count).join("\n");
+    const isComplete = count === last.length && !marker.isTorn;
+    const writes = [...earlier, lastWrite];
+    // Usually the marker has just this, and its lines need not be parsed.
+    if (writes.join("\n") === text || lastTurnIn(writes) === text) {
+      return { text, lastWrite, isComplete };
+    }
+  }
+  return undefined;
+}
+
+/** The last turn; undefined without one. */
+export function turnToText(entries: readonly StreamEntry[]): string | undefined {
+  const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
+  if (start === -1) return undefined;
+  return toLines(entries.slice(start).filter((entry) => entry.raw["type"] !== COMPACTION));
+}
+
+function lastTurnIn(writes: readonly string[]): string | undefined {
+  const lines = writes.flatMap(toEntryLines);
+  const start = lines.findLastIndex((line) => typeIn(line) === "turn_start");
+  if (start === -1) return undefined;
+  const ofTurn = lines.slice(start).filter((line) => typeIn(line) !== COMPACTION);
+  return ofTurn.join("\n");
+}
+
+/** It decides nothing, and may be removed from the record while the turn is open. */
+const COMPACTION = "compaction";
+
+/** The type of the element on a line. */
+function typeIn(line: string): Json | undefined {
+  const element = findJson(line);
+  return isJsonObject(element) ? element["type"] : undefined;
+}
+
+function toLines(entries: readonly StreamEntry[]): string {
+  return entries.map(lineOf).join("\n");
+}
+
+export interface MarkedRecord extends Pick<Marker, "folderName"> {
+  readonly entries: readonly StreamEntry[];
+  /** The last turn, if it is known to be the user's own: that of a copied conversation, or one without a marker. */
+  readonly ownTurn?: string | undefined;
+}
+
+/** The marker of a conversation that is open for writing. */
+export class TurnMarker {
+  readonly #place: PrivatePlace;
+  readonly #head: string;
+  #isOwnTurn: boolean;
+  /** What is about to be written starts a turn. */
+  #isStarting = false;
+  /** Only while it is written. */
+  #file: number | undefined;
+  /** Something was written that is not synced. */
+  #isUnsynced = false;
+  /** Before the last write. */
+  #length = 0;
+  /** It is about the record as it is here. Clones of a workspace share their markers. */
+  #isOurs: boolean;
+  #startedIn: string | undefined;
+
+  /** Throws `write_failed`. */
+  constructor(place: PrivatePlace, { folderName, entries, ownTurn }: MarkedRecord) {
+    const { workspace = null } = place;
+    this.#place = place;
+    // A clone may bring a name of several lines: they would count as written by this user.
+    const name = folderName.includes("\n") ? "" : folderName;
+    this.#head = `${name}\n${JSON.stringify(workspace)}\n`;
+    const isCopied = ownTurn !== undefined && turnToText(entries) === ownTurn;
+    const marker = findMarkerOf(place);
+    const own = ownTurnIn(marker, place, entries);
+    this.#isOwnTurn = isCopied || own !== undefined;
+    this.#isOurs = this.#isOwnTurn;
+    this.#startedIn = this.#isOwnTurn ? undefined : otherFolderIn(marker, place, entries);
+    if (own?.isComplete === false) this.#repair(own);
+    if (marker === undefined && hasOpenTurn(entries)) this.#start(isCopied ? ownTurn : "");
+    this.#closeFile();
+  }
+
+  get #path(): string {
+    return path.join(this.#place.privateFolder, FOLDER, this.#place.id);
+  }
+
+  /** Whether the last turn is as this user's processes have left it. */
+  get isOwnTurn(): boolean {
+    return this.#isOwnTurn;
+  }
+
+  /** See `ConversationWriter.startedIn`. */
+  get startedIn(): string | undefined {
+    return this.#startedIn;
+  }
+
+  /** Before entries are added to the record, which has the others. Throws `write_failed`. */
+  prepare(added: readonly StreamEntry[], entries: readonly StreamEntry[]): void {
+    this.#isStarting = added.some(({ eventType }) => eventType === "turn_start");
+    const isOwn = this.#isOwnTurn;
+    if (this.#isStarting && !(isOwn && hasOpenTurn(entries))) this.#start(toLines(added));
+    else if (isOwn) this.#write(`${toLines(added)}\n\n`);
+    else if (!hasMarker(this.#place.privateFolder, this.#place.id)) this.#start("");
+  }
+
+  /** Once they are on disk. Touches the marker again, so that those who watch the store read them now. */
+  commit(): void {
+    if (this.#isStarting) {
+      this.#isOwnTurn = true; // What is added to another turn does not make it so.
+      this.#startedIn = undefined;
+    }
+    const now = new Date();
+    try {
+      if (this.#file !== undefined) futimesSync(this.#file, now, now);
+      else utimesSync(this.#path, now, now);
+    } catch {
+      // Whoever watches reads it later.
+    }
+    this.#closeFile();
+  }
+
+  /** If they are not. */
+  undo(): void {
+    try {
+      if (this.#file !== undefined) ftruncateSync(this.#file, this.#length);
+    } catch {
+      // Then the turn counts as someone else's.
+    }
+    this.#closeFile();
+  }
+
+  /** Another program has changed the record. */
+  check(entries: readonly StreamEntry[]): void {
+    const marker = findMarkerOf(this.#place);
+    this.#isOwnTurn &&= ownTurnIn(marker, this.#place, entries) !== undefined;
+    this.#startedIn &&= otherFolderIn(marker, this.#place, entries);
+  }
+
+  /** Removes it unless the turn is still open. */
+  close(entries: readonly StreamEntry[]): void {
+    const isOpen = hasOpenTurn(entries);
+    this.#closeFile();
+    if (this.#isUnsynced && isOpen) syncFile(this.#path);
+    if (this.#isOurs && !isOpen) unmark(this.#place.privateFolder, this.#place.id);
+  }
+
+  /** Drops what is not in the record. */
+  #repair({ lastWrite }: OwnTurn): void {
+    const file = this.#path;
+    const { writes = [] } = findMarker(path.dirname(file), this.#place.id) ?? {};
+    const kept = [...writes.slice(0, -1), lastWrite].filter((written) => written !== "");
+    const text = this.#head + kept.map((written) => `${written}\n\n`).join("");
+    try {
+      writeFileSync(`${file}.tmp`, text, { mode: 0o600 });
+      renameSync(`${file}.tmp`, file);
+    } catch (error) {
+      throw writeError(file, error);
+    }
+  }
+
+  /** Replaces what is in it. A process that is killed in between leaves an empty one, and a record without a turn. */
+  #start(text: string): void {
+    if (this.#file !== undefined) ftruncateSync(this.#file);
+    this.#write(this.#head + (text === "" ? "" : `${text}\n\n`), "w");
+  }
+
+  /** With one write. A kill hardly ever tears it; whoever opens the record next drops what is left of it. */
+  #write(text: string, flag: "a" | "w" = "a"): void {
+    const file = this.#path;
+    try {
+      this.#file ??= flag === "w" ? openEmpty(file) : openSync(file, "a", 0o600);
+      this.#length = fstatSync(this.#file).size;
+      const written = writeSync(this.#file, text);
+      if (written < Buffer.byteLength(text)) throw new Error("the disk is full");
+    } catch (error) {
+      this.undo();
+      throw writeError(file, error);
+    }
+    this.#isUnsynced = true;
+    this.#isOurs = true;
+  }
+
+  #closeFile(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+  }
+}
+
+function syncFile(file: string): void {
+  try {
+    const opened = openSync(file, "r");
+    try {
+      fsyncSync(opened);
+    } finally {
+      closeSync(opened);
+    }
+  } catch {
+    // The next writer tries again.
+  }
+}
+
+/** To append to it. */
+function openEmpty(file: string): number {
+  const { O_WRONLY, O_CREAT, O_TRUNC, O_APPEND } = constants;
+  const open = () => openSync(file, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0o600);
+  try {
+    return open();
+  } catch (error) {
+    if (systemErrorCode(error) !== "ENOENT") throw error;
+    mkdirSync(path.dirname(file), { recursive: true, mode: OWNER_FOLDER });
+    return open();
+  }
+}

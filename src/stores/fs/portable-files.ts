@@ -1,0 +1,81 @@
+/** A conversation in files, as it is copied to another store or from one. */
+import { lstatSync, readdirSync } from "node:fs";
+import path from "node:path";
+import type { ConversationId } from "../../record/conversation/index.ts";
+import type { PortableRecord } from "../portable.ts";
+import { conversationExistsError, readError } from "../storage-error.ts";
+import { createFolder } from "./conversation-files.ts";
+import { BASE_CONFIG, copiesOf, EVENTS, parentFolder } from "./conversation-folders.ts";
+import { assertFileId, findIdInFolderName, folderName } from "./file-id.ts";
+import type { FsContext } from "./fs-context.ts";
+import { readRecord } from "./safe-open.ts";
+import { folderOfLatest } from "./summary.ts";
+
+/** See `PortableStore.exportRecord`. */
+export async function exportFiles(
+  context: FsContext,
+  id: ConversationId,
+  isOwn: () => Promise<boolean>,
+): Promise<PortableRecord> {
+  return context.withLock(id, async () => {
+    const copies = context.readableCopies(id);
+    const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
+    const isArchived = copies.every((copy) => copy.isArchived);
+    const isOwnTurn = !isArchived && (await isOwn());
+    return { id, isArchived, isOwnTurn, folder: path.basename(folder), files: readFolder(folder) };
+  });
+}
+
+/** See `PortableStore.importRecord`. Does not say whose turn it is. */
+export async function importFiles(context: FsContext, record: PortableRecord): Promise<boolean> {
+  const { id, isArchived, files } = record;
+  assertFileId(id);
+  const lock = await context.lock(id);
+  try {
+    const [found] = copiesOf(context.roots(), id);
+    if (found !== undefined) {
+      const isSame =
+        found.isArchived === isArchived && isSameFiles(readFolder(found.folder), files);
+      if (isSame) return false;
+      throw conversationExistsError(id);
+    }
+    const parent = parentFolder(context.roots(), "main", isArchived);
+    await writeFolder(path.join(parent, nameOf(record)), files);
+    return true;
+  } finally {
+    lock.release();
+  }
+}
+
+/** Nothing but regular files: a link could lead anywhere. Throws `read_failed`. */
+function readFolder(folder: string): ReadonlyMap<string, Buffer> {
+  try {
+    const names = readdirSync(folder).filter((name) => lstatSync(path.join(folder, name)).isFile());
+    return new Map(names.toSorted().map((name) => [name, readRecord(path.join(folder, name))]));
+  } catch (error) {
+    throw readError(folder, error);
+  }
+}
+
+export function isSameFiles(
+  left: ReadonlyMap<string, Buffer>,
+  right: ReadonlyMap<string, Buffer>,
+): boolean {
+  if (left.size !== right.size) return false;
+  return [...left].every(([name, bytes]) => right.get(name)?.equals(bytes) === true);
+}
+
+/** Throws `write_failed`, and for a name that is not one of a file in the folder. */
+async function writeFolder(folder: string, files: PortableRecord["files"]): Promise<void> {
+  for (const name of files.keys()) {
+    if (name !== path.basename(name) || name.startsWith("..") || name === "")
+      throw new TypeError(`not the name of a file: ${name}`);
+  }
+  await createFolder(folder, Object.fromEntries(files));
+}
+
+/** As it was, if that can be the name of its folder. */
+function nameOf({ id, folder }: PortableRecord): string {
+  const isOwn = folder === path.basename(folder) && findIdInFolderName(folder) === id;
+  return isOwn ? folder : folderName(id);
+}

@@ -1,0 +1,64 @@
+/** Copies conversations from one store to another, byte for byte, and back. */
+import type { ConversationId } from "../record/conversation/index.ts";
+import { toError } from "../util/index.ts";
+import type { ConversationStore } from "./port.ts";
+
+/** A conversation as a store in files has it. */
+export interface PortableRecord {
+  readonly id: ConversationId;
+  readonly isArchived: boolean;
+  /** See `ConversationWriter.isOwnTurn`. */
+  readonly isOwnTurn: boolean;
+  /** The name of its folder. */
+  readonly folder: string;
+  /** Its files by name, also those that jp knows nothing of. */
+  readonly files: ReadonlyMap<string, Buffer>;
+}
+
+/** A store whose conversations can be copied. */
+export interface PortableStore extends Pick<ConversationStore, "close"> {
+  /** All that can be copied, archived ones too, the oldest first. */
+  listRecords(): Promise<readonly ConversationId[]>;
+  /** Nothing may write to it meanwhile. Throws `conversation_not_found`, `conversation_locked`, `read_failed`. */
+  exportRecord(id: ConversationId): Promise<PortableRecord>;
+  /**
+   * Creates the conversation, complete or not at all. Returns false if it is there already and is the same. Throws
+   * `conversation_exists` if it is another.
+   */
+  importRecord(record: PortableRecord): Promise<boolean>;
+}
+
+/** What was copied. */
+export interface CopiedStore {
+  readonly copied: number;
+  /** Those that were there already. */
+  readonly same: number;
+  readonly problems: readonly CopyProblem[];
+}
+
+/** A conversation that could not be copied. */
+export interface CopyProblem {
+  readonly id: ConversationId;
+  readonly error: Error;
+}
+
+/** All conversations, the oldest first. Goes on after one that cannot be copied. Throws if the source cannot be listed. */
+export async function copyStore(
+  from: PortableStore,
+  to: PortableStore,
+  onProgress: (done: number, all: number) => void = () => {},
+): Promise<CopiedStore> {
+  const all = await from.listRecords();
+  let [copied, same] = [0, 0];
+  const problems: CopyProblem[] = [];
+  for (const [index, id] of all.entries()) {
+    onProgress(index, all.length);
+    try {
+      if (await to.importRecord(await from.exportRecord(id))) copied += 1;
+      else same += 1;
+    } catch (error) {
+      problems.push({ id, error: toError(error) });
+    }
+  }
+  return { copied, same, problems };
+}

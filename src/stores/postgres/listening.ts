@@ -1,0 +1,195 @@
+/**
+ * Hears of changes in the database: by notifications, and by looking now and then, because a connection can be lost without a
+ * word, and a pooler in between may pass none on.
+ */
+import { type ConversationId, findConversationId } from "../../record/conversation/index.ts";
+import type { ChangeListener } from "../port.ts";
+import { CHANNEL, type Channel, type ChannelListener } from "./channel.ts";
+import type { Database, Queries } from "./database.ts";
+
+/** How often to look without being told. */
+const LOOK_MS = 2000;
+/** The same while nothing can be heard. */
+const DEAF_LOOK_MS = 250;
+
+/** `changed`: of a conversation. `offered`: an answer to the writer that has it open. */
+export type NoticeKind = "changed" | "offered";
+
+/** SQL that tells those who listen, with the commit of the statement that it is part of. `id` is an expression. */
+export function notifySql(kind: NoticeKind, workspace: string, id: string): string {
+  return `pg_notify('${CHANNEL}', '${kind === "changed" ? "c" : "o"}' || ${workspace} || ':' || ${id})`;
+}
+
+interface Watching {
+  readonly onChange: ChangeListener;
+}
+
+/** Told of offers to a conversation that is open here, or of anything that may have decided about an offer made here. */
+export interface Waiting {
+  readonly id: ConversationId;
+  readonly kind: NoticeKind;
+  readonly onNotice: () => void;
+}
+
+export class Listening {
+  readonly #database: Database;
+  readonly #channel: Channel;
+  readonly #hearing: ChannelListener;
+  readonly #findWorkspace: () => Promise<string | undefined>;
+  readonly #watching = new Set<Watching>();
+  readonly #waiting = new Set<Waiting>();
+  #isHearing = false;
+  #timer: NodeJS.Timeout | undefined;
+  /** Changes of transactions from this one on have not been seen. */
+  #cursor: string | undefined;
+  #isLooking = false;
+  #workspace: string | undefined;
+
+  constructor(
+    { database, channel }: { readonly database: Database; readonly channel: Channel },
+    findWorkspace: () => Promise<string | undefined>,
+  ) {
+    this.#database = database;
+    this.#channel = channel;
+    this.#findWorkspace = findWorkspace;
+    this.#hearing = {
+      onNotice: (payload) => this.#hear(payload),
+      onConnected: () => void this.#begin(),
+    };
+  }
+
+  watch(onChange: ChangeListener): Disposable {
+    const own: Watching = { onChange };
+    this.#watching.add(own);
+    this.#start();
+    return this.#stopping(() => this.#watching.delete(own));
+  }
+
+  wait(waiting: Waiting): Disposable {
+    const own: Waiting = { ...waiting };
+    this.#waiting.add(own);
+    this.#start();
+    return this.#stopping(() => this.#waiting.delete(own));
+  }
+
+  async close(): Promise<void> {
+    this.#watching.clear();
+    this.#waiting.clear();
+    await this.#stop();
+  }
+
+  #stopping(remove: () => void): Disposable {
+    return {
+      [Symbol.dispose]: () => {
+        remove();
+        if (this.#isIdle) void this.#stop();
+      },
+    };
+  }
+
+  get #isIdle(): boolean {
+    return this.#watching.size === 0 && this.#waiting.size === 0;
+  }
+
+  #start(): void {
+    if (!this.#isHearing) this.#channel.add(this.#hearing);
+    this.#isHearing = true;
+    this.#schedule();
+  }
+
+  async #stop(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#cursor = undefined;
+    this.#isHearing = false;
+    await this.#channel.remove(this.#hearing);
+  }
+
+  #schedule(): void {
+    if (this.#timer !== undefined || this.#isIdle) return;
+    const pause = this.#channel.isConnected ? LOOK_MS : DEAF_LOOK_MS;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#channel.connect();
+      void this.#look().finally(() => this.#schedule());
+    }, pause).unref();
+  }
+
+  /** What was missed before has to be looked for. */
+  async #begin(): Promise<void> {
+    try {
+      this.#workspace ??= await this.#findWorkspace();
+    } catch {
+      // Tried again with the next look.
+    }
+    if (!this.#isIdle) this.#tellAll();
+  }
+
+  #hear(payload: string): void {
+    const [, letter, workspace, id] = /^([co])(\d+):(.+)$/s.exec(payload) ?? [];
+    if (this.#workspace === undefined) return void this.#look(); // Perhaps this is the first of it.
+    // Anyone who can connect can send anything.
+    const named = id === undefined ? undefined : findConversationId(id);
+    if (named === undefined || workspace !== this.#workspace) return;
+    this.#tell(named, letter === "o" ? "offered" : "changed");
+  }
+
+  #tell(id: ConversationId, kind: NoticeKind): void {
+    if (kind === "changed") for (const { onChange } of this.#watching) onChange({ id });
+    for (const waiting of this.#waiting) {
+      if (waiting.id === id && waiting.kind === kind) waiting.onNotice();
+    }
+  }
+
+  #tellAll(): void {
+    for (const { onChange } of this.#watching) onChange({});
+    for (const { onNotice } of this.#waiting) onNotice();
+  }
+
+  /** Those who wait look for themselves. */
+  async #look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      if (this.#workspace === undefined) {
+        this.#workspace = await this.#findWorkspace();
+        if (this.#workspace !== undefined) this.#tellAll();
+      }
+      for (const { onNotice } of this.#waiting) onNotice();
+      if (this.#watching.size > 0 && this.#workspace !== undefined) await this.#findChanges();
+    } catch {
+      // Tried again.
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  async #findChanges(): Promise<void> {
+    const found = await changesSince(this.#database, this.#workspace ?? "", this.#cursor);
+    const isFirst = this.#cursor === undefined;
+    this.#cursor = found.cursor;
+    // Whatever happened before it is not known, if nothing could be heard.
+    if (isFirst) for (const { onChange } of this.#watching) onChange({});
+    for (const id of found.ids) this.#tell(id, "changed");
+  }
+}
+
+interface ChangeRow {
+  readonly cursor: string;
+  readonly id: string | null;
+}
+
+/**
+ * The conversations that have changed since the cursor, and the next cursor. A transaction that was not committed when someone
+ * looked has a number that is not lower than the cursor, so that none is missed; some are found twice.
+ */
+async function changesSince(queries: Queries, workspace: string, cursor: string | undefined) {
+  const rows = await queries.query<ChangeRow>({
+    text: `select pg_snapshot_xmin(pg_current_snapshot())::text as cursor, c.id
+      from (select 1) as one
+      left join jp.conversations c on c.workspace = $1 and c.changed >= $2::text::xid8 and $2 is not null`,
+    values: [workspace, cursor ?? null],
+  });
+  const ids = rows.flatMap(({ id }) => (id === null ? [] : [id as ConversationId])); // Written by a store.
+  return { ids, cursor: rows[0]?.cursor ?? cursor ?? "0" };
+}

@@ -1,0 +1,183 @@
+/** Answers that one process offers to the one that has the conversation open, as rows. See `Offer`. */
+import {
+  type AnswerProblem,
+  type ConversationId,
+  type OfferedAnswer,
+  refuse,
+} from "../../record/conversation/index.ts";
+import { messageOf, parseJson } from "../../util/index.ts";
+import type { Offer } from "../answering.ts";
+import { offeredToJson, parseOffered, parseRefusal, refusalToJson } from "../offered.ts";
+import type { AnswerListener, AnswerResult } from "../port.ts";
+import type { Database } from "./database.ts";
+import { type Listening, notifySql } from "./listening.ts";
+
+/** The conversation that offers are made for. */
+export interface OfferPlace {
+  readonly key: string;
+  readonly id: ConversationId;
+  readonly workspace: string;
+}
+
+/** A refusal that no one has read by then is not read by anyone. */
+const MAX_UNREAD = "1 minute";
+
+interface OfferRow {
+  readonly key: string;
+  readonly offered: string;
+}
+
+export class TableOffers {
+  readonly #database: Database;
+  readonly #listening: Listening;
+  readonly #place: OfferPlace;
+
+  constructor(database: Database, listening: Listening, place: OfferPlace) {
+    this.#database = database;
+    this.#listening = listening;
+    this.#place = place;
+  }
+
+  async place(offered: OfferedAnswer): Promise<Offer> {
+    const { id, key, workspace } = this.#place;
+    await this.#removeUnread();
+    const offer = new TableOffer(this.#database, this.#listening, id);
+    await this.#database.query({
+      text: `with placed as (
+          insert into jp.offers (key, conversation, tenant, offered)
+          select $1, c.key, c.tenant, $3 from jp.conversations c where c.key = $2
+          on conflict (key) do nothing returning 1
+        ) select ${notifySql("offered", "$4::text", "$5::text")} from placed`,
+      values: [offer.key, key, JSON.stringify(offeredToJson(offered, undefined)), workspace, id],
+    });
+    return offer;
+  }
+
+  /** Passes every offer to the listener, until disposed of. Only the writer of the conversation may call it. */
+  listen(listener: AnswerListener): Disposable {
+    let isStopped = false;
+    let looking = Promise.resolve();
+    const passed = new Set<string>();
+    const lookNow = async () => {
+      for (const { key, offered } of isStopped ? [] : await this.#list()) {
+        if (isStopped || passed.has(key)) continue;
+        passed.add(key);
+        void this.#pass(key, offered, listener).catch(() => passed.delete(key));
+      }
+    };
+    const look = () => {
+      looking = looking.then(lookNow);
+    };
+    const waiting = this.#listening.wait({ id: this.#place.id, kind: "offered", onNotice: look });
+    look();
+    return {
+      [Symbol.dispose]: () => {
+        isStopped = true;
+        waiting[Symbol.dispose]();
+      },
+    };
+  }
+
+  /** With those that another writer has claimed and left: only one has the conversation open. Never throws. */
+  async #list(): Promise<readonly OfferRow[]> {
+    const rows = this.#database.query<OfferRow>({
+      name: "jp_offers",
+      text: `select key, offered from jp.offers
+        where conversation = $1 and state <> 'refused' order by made_at`,
+      values: [this.#place.key],
+    });
+    return rows.catch(() => []);
+  }
+
+  async #pass(key: string, text: string, listener: AnswerListener): Promise<void> {
+    const claimed = await this.#database.query({
+      text: "update jp.offers set state = 'claimed' where key = $1 and state <> 'refused' returning 1",
+      values: [key],
+    });
+    if (claimed.length === 0) return;
+    const result = await decide(text, listener);
+    if (result === undefined) {
+      // Whoever opens the conversation next may be able to decide.
+      await this.#settle(key, "update jp.offers set state = 'offered' where key = $1 returning 1");
+    } else if (result.type === "refused" || result.type === "other_workspace") {
+      const query =
+        "update jp.offers set state = 'refused', refusal = $4 where key = $1 returning 1";
+      await this.#settle(key, query, JSON.stringify(refusalToJson(result)));
+    } else {
+      await this.#settle(key, "delete from jp.offers where key = $1 returning 1");
+    }
+  }
+
+  async #settle(key: string, text: string, refusal?: string): Promise<void> {
+    const { workspace, id } = this.#place;
+    await this.#database.query({
+      text: `with settled as (${text}) select ${notifySql("changed", "$2::text", "$3::text")} from settled`,
+      values: [key, workspace, id, ...(refusal === undefined ? [] : [refusal])],
+    });
+  }
+
+  /** What processes have left behind that were killed before they could read it. */
+  async #removeUnread(): Promise<void> {
+    await this.#database.query({
+      text: `delete from jp.offers where conversation = $1 and state = 'refused'
+        and made_at < clock_timestamp() - interval '${MAX_UNREAD}'`,
+      values: [this.#place.key],
+    });
+  }
+}
+
+class TableOffer implements Offer {
+  readonly key = crypto.randomUUID();
+  readonly #database: Database;
+  readonly #waiting: Disposable;
+  #changed = Promise.withResolvers<void>();
+
+  constructor(database: Database, listening: Listening, id: ConversationId) {
+    this.#database = database;
+    const onNotice = () => this.#changed.resolve();
+    this.#waiting = listening.wait({ id, kind: "changed", onNotice });
+  }
+
+  async changed(): Promise<void> {
+    await this.#changed.promise;
+    this.#changed = Promise.withResolvers();
+  }
+
+  async findRefusal(): Promise<AnswerProblem | undefined> {
+    const [row] = await this.#database.query<{ readonly refusal: string | null }>({
+      text: "select refusal from jp.offers where key = $1 and state = 'refused'",
+      values: [this.key],
+    });
+    return row?.refusal == null ? undefined : parseRefusal(parseJson(row.refusal));
+  }
+
+  async withdraw(): Promise<boolean> {
+    const rows = await this.#database.query({
+      text: "delete from jp.offers where key = $1 and state = 'offered' returning 1",
+      values: [this.key],
+    });
+    return rows.length > 0;
+  }
+
+  async discard(): Promise<void> {
+    await this.#database.query({
+      text: "delete from jp.offers where key = $1",
+      values: [this.key],
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#waiting[Symbol.dispose]();
+    await this.withdraw();
+  }
+}
+
+/** Undefined if the listener cannot. */
+async function decide(text: string, listener: AnswerListener): Promise<AnswerResult | undefined> {
+  try {
+    const { offered } = parseOffered(parseJson(text));
+    return await listener(offered).catch(() => undefined);
+  } catch (error) {
+    return refuse({ code: "unreadable", problem: `it cannot be read: ${messageOf(error)}` });
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * A conversation in a database, as files: for copies from one store to another. The rows have everything that jp writes to files,
+ * and give the same bytes. Whatever else the files had is kept beside them.
+ */
+import { isUtf8 } from "node:buffer";
+import { type ConversationId, StreamEntry } from "../../record/conversation/index.ts";
+import { isJsonObject, type Json, parseJson } from "../../util/index.ts";
+import { BASE_CONFIG, CHAIN, EVENTS, METADATA } from "../fs/conversation-folders.ts";
+import { entriesToBytes, eventFileBytes, findAppendPoint } from "../fs/event-layout.ts";
+import { StorageError } from "../storage-error.ts";
+import type { Queries } from "./database.ts";
+
+/** The parts of a record in rows. */
+export interface RecordRows {
+  readonly metadata: string;
+  readonly baseConfig: string | undefined;
+  readonly entries: readonly StreamEntry[];
+  readonly chain: readonly string[];
+  /** Files whose bytes do not follow from the rest. */
+  readonly others: ReadonlyMap<string, Buffer>;
+}
+
+/** Throws `invalid_record` if the events cannot be read: a database holds only whole records. */
+export function toRows(id: ConversationId, files: ReadonlyMap<string, Buffer>): RecordRows {
+  const others = new Map(files);
+  const take = (name: string): string | undefined => {
+    const bytes = files.get(name);
+    if (bytes === undefined) return undefined;
+    if (!isUtf8(bytes) || bytes.includes(0)) throw unreadableError(id, name, "it is not text");
+    others.delete(name);
+    return bytes.toString("utf8");
+  };
+  const metadata = take(METADATA) ?? "{}";
+  const baseConfig = take(BASE_CONFIG);
+  const chain = take(CHAIN);
+  const entries = parseEvents(id, take(EVENTS) ?? "[]");
+  const events = files.get(EVENTS);
+  if (events !== undefined && !eventFileBytes(entries).equals(events)) others.set(EVENTS, events);
+  const isPlainChain = chain === undefined || chain === "" || chain.endsWith("\n");
+  if (!isPlainChain) others.set(CHAIN, Buffer.from(chain));
+  const lines = chain === undefined || !isPlainChain ? [] : chain.split("\n").slice(0, -1);
+  return { metadata, baseConfig, entries, chain: lines, others };
+}
+
+/** The inverse. */
+export function toFiles(rows: RecordRows): ReadonlyMap<string, Buffer> {
+  const { metadata, baseConfig, entries, chain, others } = rows;
+  const files = new Map<string, Buffer>([[METADATA, Buffer.from(metadata)]]);
+  if (baseConfig !== undefined) files.set(BASE_CONFIG, Buffer.from(baseConfig));
+  if (chain.length > 0) files.set(CHAIN, Buffer.from(chain.map((line) => `${line}\n`).join("")));
+  for (const [name, bytes] of others) if (name !== EVENTS) files.set(name, bytes);
+  files.set(EVENTS, eventsOf(entries, others.get(EVENTS)));
+  return new Map([...files].toSorted(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+/** What was added since is added to the bytes that the file had, as a writer of files would do. */
+function eventsOf(entries: readonly StreamEntry[], original: Buffer | undefined): Buffer {
+  if (original === undefined) return eventFileBytes(entries);
+  const before = parseJson(original.toString("utf8"));
+  const count = Array.isArray(before) ? before.length : 0;
+  if (count === entries.length) return original;
+  const point = findAppendPoint(original.length, original.toString("utf8"));
+  if (point === undefined) return eventFileBytes(entries);
+  const added = entriesToBytes(entries.slice(count), point.separator);
+  return Buffer.concat([original.subarray(0, point.position), added]);
+}
+
+/** Throws `invalid_record`. */
+export function parseEvents(id: ConversationId, text: string): readonly StreamEntry[] {
+  let list: Json;
+  try {
+    list = parseJson(text);
+  } catch {
+    throw unreadableError(id, EVENTS, "it is damaged");
+  }
+  if (!Array.isArray(list)) throw unreadableError(id, EVENTS, "it is not a list");
+  return list.map((element) => {
+    if (!isJsonObject(element))
+      throw unreadableError(id, EVENTS, "it has something else than events");
+    return StreamEntry.fromJson(element);
+  });
+}
+
+function unreadableError(id: ConversationId, name: string, reason: string): StorageError {
+  return new StorageError(
+    "invalid_record",
+    `${name} of conversation ${id} cannot be copied: ${reason}.`,
+  );
+}
+
+export async function insertOthers(
+  queries: Queries,
+  { key, tenant }: { readonly key: string; readonly tenant: string },
+  { chain, others }: Pick<RecordRows, "chain" | "others">,
+): Promise<void> {
+  await queries.query({
+    text: `insert into jp.chain (conversation, tenant, seq, line)
+      select $1, $3, place - 1, line from unnest($2::text[]) with ordinality as added (line, place)`,
+    values: [key, chain, tenant],
+  });
+  for (const [name, content] of others) {
+    await queries.query({
+      text: "insert into jp.files (conversation, tenant, name, content) values ($1, $2, $3, $4)",
+      values: [key, tenant, name, content],
+    });
+  }
+}
+
+export async function readOthers(
+  queries: Queries,
+  key: string,
+): Promise<Pick<RecordRows, "chain" | "others">> {
+  const lines = await queries.query<{ readonly line: string }>({
+    text: "select line from jp.chain where conversation = $1 order by seq",
+    values: [key],
+  });
+  const files = await queries.query<{ readonly name: string; readonly content: Buffer }>({
+    text: "select name, content from jp.files where conversation = $1",
+    values: [key],
+  });
+  return {
+    chain: lines.map(({ line }) => line),
+    others: new Map(files.map(({ name, content }) => [name, content])),
+  };
+}

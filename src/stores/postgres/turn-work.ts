@@ -1,0 +1,180 @@
+/**
+ * Finds the turns that can go on, for a worker: by wake-ups, which are quick, and by looking at the rows, which miss nothing. Both
+ * lead to the same lease, so that a turn which is found twice runs once.
+ */
+import type { Job, PgBoss } from "pg-boss";
+import { type ConversationId, findConversationId } from "../../record/conversation/index.ts";
+import { toError } from "../../util/index.ts";
+import type { ConversationWriter, RunningWork, WorkLoad, WorkOptions } from "../port.ts";
+import { StorageError } from "../storage-error.ts";
+import { loadBoss, queueName, type WakeUpData, workerOptions } from "./wake-ups.ts";
+
+/** How often to look. Wake-ups are faster. */
+const LOOK_MS = 1000;
+/** A turn that was taken and is not this machine's to continue is left alone for so long. */
+const SKIP_MS = 60_000;
+/** What workers do not hear of is deleted, so that the queue stays small. */
+const QUEUE_OPTIONS = {
+  policy: "standard", // Others can lose a wake-up, or block all for one.
+  notify: true,
+  heartbeatSeconds: 10,
+  expireInSeconds: 24 * 3600 - 60,
+  retryLimit: 3,
+  deleteAfterSeconds: 60,
+} as const;
+
+/** The part of the store that a worker needs. */
+export interface WorkPlace {
+  readonly url: string;
+  /** The key of the workspace. */
+  readonly workspace: string;
+  /** Takes the turn if it can go on, and is no one's. */
+  take(id: ConversationId): Promise<ConversationWriter | undefined>;
+  /** Those that can go on for longest, without those that are skipped. */
+  findReady(limit: number, skipped: readonly ConversationId[]): Promise<readonly ConversationId[]>;
+  measure(): Promise<WorkLoad>;
+}
+
+export class TurnWork implements RunningWork {
+  readonly #place: WorkPlace;
+  readonly #options: WorkOptions;
+  readonly #running = new Map<ConversationId, Promise<void>>();
+  readonly #waiting: (() => void)[] = [];
+  readonly #skipped = new Map<ConversationId, number>();
+  #boss: PgBoss | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
+  #isLooking = false;
+  /** Some could not be taken. Perhaps because as many of the tenant's turns run as may. */
+  #hasLeft = false;
+  #isStopping = false;
+
+  private constructor(place: WorkPlace, options: WorkOptions) {
+    this.#place = place;
+    this.#options = options;
+  }
+
+  /** Throws `store_package_missing`, `store_not_migrated`. */
+  static async start(place: WorkPlace, options: WorkOptions): Promise<TurnWork> {
+    const work = new TurnWork(place, options);
+    await work.#open();
+    return work;
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  measure(): Promise<WorkLoad> {
+    return this.#place.measure();
+  }
+
+  /** Takes no more, and waits for those that run. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    clearTimeout(this.#timer);
+    for (const wake of this.#waiting.splice(0)) wake();
+    await this.#looking;
+    await Promise.all(this.#running.values());
+    await this.#boss?.stop({ graceful: false }).catch(() => undefined);
+  }
+
+  async #open(): Promise<void> {
+    const { PgBoss } = await loadBoss();
+    const boss = new PgBoss(workerOptions(this.#place.url));
+    const { queue, concurrency, onProblem } = this.#options;
+    // It goes on by itself, and the rows are looked at whatever it does.
+    boss.on("error", (error) => onProblem?.(toError(error)));
+    await boss.start().catch((cause: unknown) => {
+      throw new StorageError("store_not_migrated", "The database has no queue for workers yet.", {
+        cause,
+        hint: "Call migrateStore where pg-boss is installed.",
+        commandHint: "Run `jp store migrate` where pg-boss is installed.",
+      });
+    });
+    this.#boss = boss;
+    const name = queueName({ workspace: this.#place.workspace, queue });
+    await boss.createQueue(name, QUEUE_OPTIONS);
+    const options = {
+      // Not more: what is taken and waits for a slot here, others could run.
+      batchSize: Math.max(2, Math.ceil(concurrency / 2)),
+      burstWhenBatchFull: true,
+      pollingIntervalSeconds: 2,
+    };
+    await boss.work<WakeUpData>(name, options, (jobs) => this.#startAll(jobs));
+    this.#look();
+  }
+
+  /** A wake-up is done once its turn has started: from then on, the lease says whether someone runs it. */
+  async #startAll(jobs: readonly Job<WakeUpData>[]): Promise<void> {
+    for (const { data } of jobs) {
+      const id = findConversationId(data.id);
+      // Letting it go has woken others up, and this one.
+      if (id !== undefined && !this.#skipped.has(id)) await this.#start(id);
+    }
+  }
+
+  #look(): void {
+    if (this.#isStopping || this.#isLooking) return;
+    clearTimeout(this.#timer);
+    this.#isLooking = true;
+    this.#hasLeft = false;
+    this.#looking = this.#findMissed()
+      .catch((error: unknown) => this.#options.onProblem?.(toError(error)))
+      .finally(() => {
+        this.#isLooking = false;
+        if (!this.#isStopping) this.#timer = setTimeout(() => this.#look(), LOOK_MS).unref();
+      });
+  }
+
+  async #findMissed(): Promise<void> {
+    const free = this.#options.concurrency - this.#running.size;
+    if (free <= 0) return;
+    const now = Date.now();
+    for (const [id, until] of this.#skipped) if (until < now) this.#skipped.delete(id);
+    const passed = [...this.#skipped.keys(), ...this.#running.keys()];
+    const found = await this.#place.findReady(free, passed);
+    for (const id of found)
+      if (this.#running.size < this.#options.concurrency) void this.#start(id);
+  }
+
+  /** Waits for a free slot, and not for the turn. */
+  async #start(id: ConversationId): Promise<void> {
+    while (this.#running.size >= this.#options.concurrency && !this.#isStopping) {
+      const free = Promise.withResolvers<void>();
+      this.#waiting.push(free.resolve);
+      await free.promise;
+    }
+    if (this.#isStopping || this.#running.has(id)) return;
+    let isTaken = false;
+    const take = async () => {
+      isTaken = await this.#take(id);
+    };
+    const done = take().finally(() => {
+      this.#running.delete(id);
+      this.#waiting.shift()?.();
+      if (this.#hasLeft && isTaken) this.#look();
+    });
+    this.#running.set(id, done);
+  }
+
+  /** Returns whether it was taken. Never throws. */
+  async #take(id: ConversationId): Promise<boolean> {
+    try {
+      const conversation = await this.#place.take(id);
+      if (conversation === undefined) {
+        this.#hasLeft = true;
+        return false;
+      }
+      if (conversation.isOwnTurn) {
+        await this.#options.run(conversation);
+      } else {
+        this.#skipped.set(id, Date.now() + SKIP_MS);
+        await conversation.release();
+      }
+    } catch (error) {
+      this.#options.onProblem?.(toError(error));
+    }
+    return true;
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * Wake-ups for workers, in a queue of pg-boss. They are hints: the rows of conversations say what can go on, and workers look
+ * there too. So whatever is wrong with the queue, or if no one has set it up, nothing is lost but a second.
+ */
+import { createHash } from "node:crypto";
+import type { Clock, ConstructorOptions, PgBoss } from "pg-boss";
+import type * as Package from "pg-boss";
+import type { ConversationId } from "../../record/conversation/index.ts";
+import { monotonicMs } from "../../util/index.ts";
+import { StorageError } from "../storage-error.ts";
+import type { Database, Queries } from "./database.ts";
+import { MIGRATION_LOCK } from "./schema.ts";
+
+/** Of pg-boss, beside ours. */
+const SCHEMA = "jp_queue";
+/** After something went wrong with it. */
+const RETRY_MS = 30_000;
+/** A worker may have made another one. */
+const KNOWN_MS = 10_000;
+
+/** A conversation whose turn can go on. */
+export interface WakeUp {
+  readonly workspace: string;
+  readonly queue: string;
+  readonly id: ConversationId;
+  /** In milliseconds since the epoch; absent or 0 for now. */
+  readonly at?: number;
+}
+
+/** What a job has. */
+export interface WakeUpData {
+  readonly id: string;
+}
+
+/** Workers of a workspace have queues of their own, since a job says nothing that could be chosen by. */
+export function queueName({ workspace, queue }: Pick<WakeUp, "workspace" | "queue">): string {
+  // Names of pg-boss have few characters.
+  const name = queue.replaceAll(/[^\w.-]/gu, (char) => `/${char.codePointAt(0)?.toString(16)}/`);
+  return `jp.${workspace}.${name}`;
+}
+
+/** Throws `store_package_missing`. */
+export async function loadBoss(): Promise<typeof Package> {
+  try {
+    return await import("pg-boss");
+  } catch (cause) {
+    throw new StorageError("store_package_missing", "Workers need the package pg-boss.", {
+      cause,
+      hint: "Install it beside jp: npm install pg-boss@12.35.0 (with -g if jp is installed with it).",
+    });
+  }
+}
+
+/** Its timers do not keep a process running. */
+const unreferencedClock: Clock = {
+  now: () => Date.now(),
+  setTimeout: (action, ms) => setTimeout(action, ms).unref(),
+  clearTimeout: (handle) => clearTimeout(handle as NodeJS.Timeout),
+  setInterval: (action, ms) => setInterval(action, ms).unref(),
+  clearInterval: (handle) => clearInterval(handle as NodeJS.Timeout),
+};
+
+/** For one that only sends, on our connections. */
+function senderOptions(database: Database): ConstructorOptions {
+  return {
+    db: executorOf(database),
+    schema: SCHEMA,
+    clock: unreferencedClock,
+    migrate: false,
+    createSchema: false,
+    supervise: false,
+    schedule: false,
+  };
+}
+
+/** For one that works: on connections of its own, of which one listens. */
+export function workerOptions(url: string): ConstructorOptions {
+  return {
+    connectionString: url,
+    application_name: "jp worker",
+    max: 4,
+    schema: SCHEMA,
+    clock: unreferencedClock,
+    migrate: false,
+    createSchema: false,
+    schedule: false,
+    useListenNotify: true,
+    superviseIntervalSeconds: 2,
+    monitorIntervalSeconds: 2,
+  };
+}
+
+/** Those with parameters are the same again and again, and long: the server keeps their plans. */
+function executorOf(queries: Queries) {
+  return {
+    executeSql: async (text: string, values: unknown[] = []) => {
+      const name = values.length > 0 && { name: nameOf(text) };
+      return { rows: [...(await queries.query({ ...name, text, values }))] };
+    },
+  };
+}
+
+function nameOf(text: string): string {
+  return `jp_queue_${createHash("sha256").update(text).digest("hex").slice(0, 32)}`;
+}
+
+/** Creates or updates the tables of the queue. False without the package. */
+export async function migrateQueue(database: Database): Promise<boolean> {
+  const found = await loadBoss().catch(() => undefined);
+  if (found === undefined) return false;
+  const boss = new found.PgBoss({
+    ...senderOptions(database),
+    migrate: true,
+    createSchema: true,
+  });
+  boss.on("error", () => undefined); // What fails, throws.
+  await database.transaction(async (queries) => {
+    // Its own lock does not cover the schema.
+    await queries.query({ text: `select pg_advisory_xact_lock(${MIGRATION_LOCK})` });
+    await boss.start();
+  });
+  await boss.stop({ graceful: false });
+  return true;
+}
+
+/** The queue could not take it. */
+export class WakeUpError extends Error {}
+
+/** A queue, and those that there are. */
+interface Sender {
+  readonly boss: PgBoss;
+  readonly names: ReadonlySet<string>;
+  readonly until: number;
+}
+
+export class WakeUps {
+  readonly #database: Database;
+  #boss: Promise<PgBoss> | undefined;
+  #sender: Sender | undefined;
+  #notBefore = 0;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Looks which queues there are, before a transaction that may not wait for another connection. Never throws. */
+  async prepare(): Promise<void> {
+    const now = monotonicMs();
+    if (now < this.#notBefore || now < (this.#sender?.until ?? 0)) return;
+    try {
+      this.#boss ??= this.#start();
+      const boss = await this.#boss;
+      const queues = await boss.getQueues();
+      const names = new Set(queues.map(({ name }) => name));
+      this.#sender = { boss, names, until: now + KNOWN_MS };
+    } catch {
+      this.#fail();
+    }
+  }
+
+  /** With the commit of a transaction. Does nothing if no one works on the queue. Throws `WakeUpError`. */
+  async add(queries: Queries, { id, at = 0, ...place }: WakeUp): Promise<void> {
+    const name = queueName(place);
+    if (this.#sender?.names.has(name) !== true) return;
+    const data: WakeUpData = { id };
+    const startAfter = at > 0 && { startAfter: new Date(at) };
+    try {
+      await this.#sender.boss.send(name, data, { db: executorOf(queries), ...startAfter });
+    } catch (cause) {
+      this.#fail();
+      throw new WakeUpError("the queue has refused a wake-up", { cause });
+    }
+  }
+
+  /** Never throws. */
+  async send(wakeUp: WakeUp): Promise<void> {
+    await this.prepare();
+    await this.add(this.#database, wakeUp).catch(() => undefined);
+  }
+
+  async close(): Promise<void> {
+    const boss = await this.#boss?.catch(() => undefined);
+    await boss?.stop({ graceful: false, close: false });
+  }
+
+  #fail(): void {
+    this.#boss = undefined;
+    this.#sender = undefined;
+    this.#notBefore = monotonicMs() + RETRY_MS;
+  }
+
+  async #start(): Promise<PgBoss> {
+    const { PgBoss } = await loadBoss();
+    const boss = new PgBoss(senderOptions(this.#database));
+    boss.on("error", () => undefined); // A hint that is lost is found by looking.
+    await boss.start();
+    return boss;
+  }
+}

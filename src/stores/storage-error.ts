@@ -1,0 +1,150 @@
+/** The errors of storage, and how system errors become one of them. */
+import type { ConversationId } from "../record/conversation/index.ts";
+import { JpError, systemErrorCode } from "../util/index.ts";
+import type { RecordProblem } from "./port.ts";
+
+/** The codes of a `StorageError`. */
+export type StorageErrorCode =
+  | "conversation_not_found"
+  | "conversation_exists"
+  | "conversation_locked"
+  | "conversation_archived"
+  | "record_damaged"
+  | "invalid_record"
+  | "record_changed"
+  | "write_failed"
+  | "read_failed"
+  | "invalid_store"
+  | "no_files"
+  | "no_local"
+  | "store_unreachable"
+  | "store_package_missing"
+  | "store_not_migrated"
+  | "store_too_new"
+  | "store_full"
+  | "invalid_role"
+  | "store_denied"
+  | "too_many_turns"
+  | "no_session"
+  | "no_workspace"
+  | "foreign_workspace"
+  | "workspace_moved"
+  | "workspace_exists";
+
+/** A conversation, session, store or workspace cannot be read or written. */
+export class StorageError extends JpError<StorageErrorCode> {}
+
+/** The holder of a conversation that is open in the process that tries to open it again. */
+export const THIS_PROCESS = "this process";
+
+/** A conversation is open for writing elsewhere. */
+export class LockedError extends StorageError {
+  /** Who has it open: `process 123`, or `this process`. */
+  readonly holder: string;
+
+  constructor(id: ConversationId, holder: string, since = "") {
+    const hint =
+      holder === THIS_PROCESS
+        ? "Use the writer that has it open, or release that first."
+        : "Wait for it to finish, or use another conversation.";
+    super("conversation_locked", `Conversation ${id} is in use by ${holder}${since}.`, { hint });
+    this.holder = holder;
+  }
+}
+
+/** A path leads to something jp refuses to open, such as a symbolic link. */
+export class UnsafePathError extends Error {
+  override readonly name = "UnsafePathError";
+}
+
+/** Thrown by a store for an unknown id. */
+export function conversationNotFoundError(id: ConversationId): StorageError {
+  return new StorageError("conversation_not_found", `Conversation ${id} not found.`, {
+    commandHint: "`jp conversation ls` lists them; add --archived for archived ones.",
+  });
+}
+
+/** Thrown by a store for a write to an archived conversation. */
+export function archivedError(id: ConversationId): StorageError {
+  return new StorageError("conversation_archived", `Conversation ${id} is archived.`, {
+    hint: "Unarchive it first.",
+    commandHint: `Unarchive it first: jp conversation unarchive ${id}`,
+  });
+}
+
+/** Thrown by a store that a conversation is copied to. */
+export function conversationExistsError(id: ConversationId): StorageError {
+  return new StorageError(
+    "conversation_exists",
+    `Another conversation ${id} is there already, or it has changed since it was copied.`,
+    { hint: "Nothing was overwritten. Remove one of the two, and copy again." },
+  );
+}
+
+export function noFreeIdError(tried: number): StorageError {
+  return new StorageError(
+    "conversation_locked",
+    `Cannot create a conversation: ${tried} consecutive ids are locked by other processes.`,
+    { hint: "Try again." },
+  );
+}
+
+/** Thrown for what only a workspace can have. */
+export function noWorkspaceError(folder: string): StorageError {
+  return new StorageError("no_workspace", `${folder} is not a jp workspace.`, {
+    commandHint: "Create one with `jp init`, or select one with --workspace.",
+  });
+}
+
+export function recordChangedError(file: string): StorageError {
+  return new StorageError("record_changed", `${file} was changed by another program.`, {
+    hint: "Nothing was written. Edit it again.",
+  });
+}
+
+export function damagedError(problem: RecordProblem): StorageError {
+  return new StorageError("record_damaged", `${problem.file} is damaged: ${problem.message}.`, {
+    hint: "jp does not write to damaged files: repair it in an editor.",
+    commandHint:
+      "jp does not write to damaged files. Run `jp conversation path` to find it, and repair it in an editor.",
+  });
+}
+
+const REASONS: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
+  ENOSPC: [
+    "the disk is full",
+    "Free some space and try again. Everything recorded before is safe.",
+  ],
+  EDQUOT: ["the disk quota is exceeded", "Free some space and try again."],
+  EFBIG: ["the file would become too large", "Start a new conversation."],
+  EROFS: ["the file system is read-only", "Work on a copy, or make it writable."],
+  EACCES: ["permission denied", "Check the owner and the permissions of the folder."],
+  EPERM: ["not permitted", "Check the owner and the permissions of the folder."],
+  ENOENT: ["it does not exist", "It may have been moved or deleted."],
+  ENOTDIR: ["it does not exist", "It may have been moved or deleted."],
+  EISDIR: ["it is a folder", "Replace it with a file."],
+  EIO: ["the disk reported an error", "Check the disk before you continue."],
+};
+
+const UNSAFE_HINT =
+  "Replace it with a regular file or folder. A link in a cloned project could expose your own files.";
+
+/** Returns a `StorageError` unchanged. */
+export function writeError(file: string, cause: unknown): StorageError {
+  if (cause instanceof StorageError) return cause;
+  const { reason, ...hint } = explain(cause);
+  return new StorageError("write_failed", `Cannot write ${file}: ${reason}.`, { cause, ...hint });
+}
+
+export function readError(file: string, cause: unknown): StorageError {
+  if (cause instanceof StorageError) return cause;
+  const { reason, ...hint } = explain(cause);
+  return new StorageError("read_failed", `Cannot read ${file}: ${reason}.`, { cause, ...hint });
+}
+
+function explain(cause: unknown): { readonly reason: string; readonly hint?: string } {
+  if (cause instanceof UnsafePathError) return { reason: cause.message, hint: UNSAFE_HINT };
+  const [reason, hint] = REASONS[systemErrorCode(cause) ?? ""] ?? [];
+  if (reason !== undefined && hint !== undefined) return { reason, hint };
+  return { reason: cause instanceof Error ? cause.message : String(cause) };
+}

@@ -1,0 +1,167 @@
+/** The extras of a workspace's store: the user's private conversations, the files of a record, and terminal sessions. */
+import type { ConversationId } from "../record/conversation/index.ts";
+import type {
+  Conversation,
+  ConversationStore,
+  ConversationSummary,
+  ConversationWriter,
+  CreateOptions,
+  ListOptions,
+} from "./port.ts";
+
+/** The conversations of a workspace: those in it, and the user's own. */
+export interface WorkspaceStore extends ConversationStore {
+  list(options?: ListOptions): Promise<WorkspaceSummary[]>;
+
+  find(id: ConversationId): Promise<WorkspaceSummary | undefined>;
+
+  create(options: WorkspaceCreateOptions): Promise<ConversationWriter>;
+
+  /** `loaded` saves reading the record again, if it has not changed since. */
+  open(id: ConversationId, loaded?: Conversation): Promise<ConversationWriter>;
+
+  /** Moves it to the user's own folder, or back to the workspace. Throws `conversation_locked`. */
+  setLocal(id: ConversationId, isLocal: boolean): Promise<void>;
+}
+
+/** The workspaces that one of those has who share a database. */
+export interface Tenant {
+  /** The names of those that something was stored in. Throws `store_unreachable`, `store_not_migrated`, `store_too_new`. */
+  list(): Promise<readonly string[]>;
+  /** The conversations of one. It need not exist yet. */
+  open(workspace: string): ConversationStore;
+  readonly people: PeopleTable;
+  readonly sessions: SessionTable;
+  /** Ends the connections, also of the stores. */
+  close(): Promise<void>;
+}
+
+/** The people of a tenant, in the order in which they were added. */
+export interface PeopleTable {
+  /**
+   * As they were when they were last loaded; the same array until one of them has changed. From the first time on, they are loaded
+   * again within a moment of a change, also by others.
+   */
+  read(): readonly PersonRow[];
+  /**
+   * Resolves once `read` returns what is stored now, or what was stored at most so many milliseconds ago. Throws `store_unreachable`,
+   * `store_not_migrated`, `store_too_new`.
+   */
+  load(maxAgeMs?: number): Promise<void>;
+  /**
+   * One change at a time, whoever makes it. `change` gets the ids of everyone who was removed, and returns undefined if there is
+   * nothing to do. It may be called again if the connection was lost. Throws what it throws, and the same as `load`.
+   */
+  change(
+    change: (
+      people: readonly PersonRow[],
+      removed: ReadonlySet<string>,
+    ) => PeopleChange | undefined,
+  ): Promise<void>;
+  /** The log of changes, or of those to one person, oldest first, as JSON. Throws the same as `load`. */
+  readLog(personId?: string): Promise<readonly string[]>;
+}
+
+/** People after a change, and the entry that is logged in the same transaction. */
+export interface PeopleChange {
+  readonly people: readonly PersonRow[];
+  readonly entry?: PeopleLogRow;
+}
+
+/** An entry of the log of changes to people. It is never changed or deleted. */
+export interface PeopleLogRow {
+  readonly personId: string;
+  /** A code: `person_removed` keeps the id of the person from being given again. */
+  readonly what: string;
+  /** JSON. */
+  readonly entry: string;
+}
+
+/** A person as they are stored. */
+export interface PersonRow {
+  /** Different from all others. */
+  readonly name: string;
+  /** JSON. */
+  readonly person: string;
+}
+
+/** Who is logged in at the desks of a tenant. All methods throw `store_unreachable`. */
+export interface SessionTable {
+  find(key: string): Promise<SessionRow | undefined>;
+  start(session: SessionRow, ended: EndedSessions): Promise<void>;
+  /** Does nothing if it has ended, or was used after `before`. */
+  use(key: string, times: { readonly now: number; readonly before: number }): Promise<void>;
+  end(key: string): Promise<void>;
+}
+
+/** A session at a desk. Times are in milliseconds since 1970. */
+export interface SessionRow {
+  readonly key: string;
+  readonly who: string;
+  readonly startedAt: number;
+  readonly usedAt: number;
+}
+
+/** Those that end when another one starts. */
+export interface EndedSessions {
+  readonly keys: readonly string[];
+  readonly startedBefore: number;
+  readonly usedBefore: number;
+  /** How many the same person keeps besides the new one: those that were used last. */
+  readonly kept: number;
+}
+
+/** One conversation in a list. */
+export interface WorkspaceSummary extends ConversationSummary {
+  /** In the workspace, in the user's own folder, or in both. */
+  readonly place: "workspace" | "local" | "both";
+}
+
+/** The initial contents of a conversation, and its place. */
+export interface WorkspaceCreateOptions extends CreateOptions {
+  /** Store it in the user's own folder, not in the workspace. */
+  readonly isLocal?: boolean;
+}
+
+/** Which conversation is active in this terminal session, and which were before. */
+export interface SessionStore {
+  /** Most recent first. Empty if there is no session. */
+  history(): Promise<readonly ConversationId[]>;
+  /** Throws `no_session` if the terminal session cannot be identified. */
+  activate(id: ConversationId): Promise<void>;
+}
+
+/** The files behind a record, for users who want to look at or edit them. A database has their text, and no files. */
+export interface RecordFiles {
+  /** The files that jp reads. Throws `conversation_not_found`, `no_files`. */
+  paths(id: ConversationId): RecordPaths;
+
+  /** Where a file is, for people: its path, or what stands for it. Throws `conversation_not_found`. */
+  nameOf(id: ConversationId, file: RecordFile | "folder"): string;
+
+  /** Undefined if it does not exist. Throws `conversation_not_found`, `read_failed`. */
+  read(id: ConversationId, file: RecordFile): Promise<string | undefined>;
+
+  /**
+   * Replaces the text of a file after validating it. Throws `invalid_record` with the reason,
+   * `conversation_locked`, and `record_changed` if the file no longer contains the old text.
+   */
+  replace(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void>;
+}
+
+/** The text of a file before and after an edit. */
+export interface FileEdit {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** One of the files of a record. */
+export type RecordFile = "events" | "metadata" | "baseConfig";
+
+/** The paths of a record's files. */
+export interface RecordPaths {
+  readonly folder: string;
+  readonly events: string;
+  readonly metadata: string;
+  readonly baseConfig: string;
+}

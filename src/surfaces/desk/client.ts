@@ -1,0 +1,491 @@
+/**
+ * The client of the desk's API, for programs of any kind and for the page itself: it needs nothing but `fetch`. Programs
+ * have a token; the page passes a `fetch` that has its session.
+ */
+import type { Reply } from "../../record/conversation/index.ts";
+import {
+  type Clock,
+  isJsonObject,
+  JpError,
+  type Json,
+  type JsonObject,
+  systemClock,
+} from "../../util/index.ts";
+import { EventParser } from "./event-parser.ts";
+import type {
+  AnswerOutcome,
+  ConversationAddress,
+  ConversationJson,
+  ConversationPart,
+  ConversationQuery,
+  DeciderJson,
+  DecisionJson,
+  DeskEvent,
+  DeskUser,
+  InquiryAddress,
+  InquiryQuery,
+  Page,
+  PendingQuery,
+  PersonJson,
+} from "./wire.ts";
+
+export type {
+  AnsweredJson,
+  ChangedConversation,
+  ConversationAddress,
+  ConversationJson,
+  ConversationPart,
+  ConversationQuery,
+  DeciderJson,
+  DecisionJson,
+  DeskChange,
+  DeskEvent,
+  DeskUser,
+  InquiryAddress,
+  InquiryQuery,
+  KeyChangeJson,
+  KnownJson,
+  OutcomeJson,
+  Page,
+  PendingQuery,
+  PersonJson,
+  QuestionJson,
+  Right,
+  VoteJson,
+} from "./wire.ts";
+
+/** Where the desk is, and who is calling. */
+export interface DeskClientOptions {
+  /** What `jp serve` prints as the address, such as `http://127.0.0.1:4711`. */
+  readonly url: string;
+  /** What `jp serve people add NAME` prints. Without one, `fetch` has to identify the caller. */
+  readonly token?: string;
+  /** Instead of the global one, for a proxy or a test. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  /** Waits before `events` connects again. */
+  readonly clock?: Clock;
+}
+
+/** Shows that a page has the key of its session. The API's description says how it is made. */
+export interface SessionProof {
+  readonly key: string;
+  readonly nonce: string;
+  readonly signature: string;
+  readonly login?: string | undefined;
+}
+
+/** What goes with an answer. Arguments can be edited only where the turn runs. */
+export interface AnswerExtras extends Omit<Reply, "answer" | "arguments"> {
+  /** Sending the same answer again with the same key gives the same result, as long as the server runs. */
+  readonly idempotencyKey?: string;
+  /** For a yes that has to be signed (`terms.proof`): of what `signing` has returned. */
+  readonly signature?: AnswerSignature;
+}
+
+/** By a passkey. Everything is in base64url. */
+export interface AnswerSignature {
+  readonly nonce: string;
+  /** The id of the credential. */
+  readonly key: string;
+  readonly sig: string;
+  readonly authenticator_data: string;
+  readonly client_data: string;
+}
+
+/** What a passkey has to sign. It can be used once, for two minutes. */
+export interface SigningJson {
+  readonly nonce: string;
+  /** In base64url. */
+  readonly challenge: string;
+  readonly rp_id: string;
+  readonly credentials: readonly { readonly id: string; readonly transports: readonly string[] }[];
+}
+
+/** A passkey of the caller. */
+export interface PasskeyJson {
+  readonly id: string;
+  readonly added: string;
+  readonly rp_id: string;
+}
+
+/** What a browser returns for a new passkey, in base64url. `replaces` is the id of one that is removed at the same time. */
+export interface NewPasskeyJson {
+  readonly challenge: string;
+  readonly id: string;
+  readonly client_data: string;
+  readonly attestation: string;
+  readonly transports?: readonly string[];
+  readonly replaces?: string;
+}
+
+/** What a browser needs to make a passkey. */
+export interface PasskeyChallengeJson {
+  readonly challenge: string;
+  readonly rp_id: string;
+  readonly name: string;
+  readonly known: readonly string[];
+}
+
+/** Whether `events` hears of changes. */
+export type Connection = "connecting" | "live" | "lost";
+
+/**
+ * The desk refused. `code` is its own code, such as `unauthorized`, `forbidden`, `not_found`, `already_answered`,
+ * `changed` or `does_not_fit`; `unreachable` if nothing answered, and `unexpected_response` if something else did.
+ */
+export class DeskError extends JpError {
+  /** Of the response. 0 if there was none. */
+  readonly status: number;
+  /** For `does_not_fit` and `not_for_you`: the code of why the answer does not count, such as `misfit` or `wrong_person`. */
+  readonly reason: string | undefined;
+  /** For `already_answered`: who was faster, as in the record. */
+  readonly answeredBy: DeciderJson | undefined;
+  /** For `changed`: codes of what has changed since it was read, if that is known. */
+  readonly changed: readonly string[];
+
+  constructor(status: number, refusal: Refusal) {
+    const { code, message, cause, reason, answeredBy, changed = [] } = refusal;
+    super(code, message, { cause });
+    this.name = "DeskError";
+    this.status = status;
+    this.reason = reason;
+    this.answeredBy = answeredBy;
+    this.changed = changed;
+  }
+}
+
+interface Sent extends Omit<RequestInit, "headers"> {
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  readonly cause?: unknown;
+  readonly reason?: string | undefined;
+  readonly answeredBy?: DeciderJson | undefined;
+  readonly changed?: readonly string[];
+}
+
+type Query = Readonly<Record<string, string | number | undefined>>;
+
+/** After an interruption before the first event: no one knows what happened in between. */
+const RESET: DeskEvent = { id: 0, type: "reset", data: {} };
+const MIN_RETRY_MS = 500;
+const MAX_RETRY_MS = 15_000;
+/** The desk sends comments in between. A stream that is silent for longer is dead. */
+const MAX_SILENCE_MS = 60_000;
+
+/** Lists what waits, answers it, and listens to what changes. All methods throw a `DeskError`. */
+export class DeskClient {
+  readonly #base: string;
+  readonly #options: DeskClientOptions;
+
+  constructor(options: DeskClientOptions) {
+    this.#base = new URL("api/v1", options.url).href;
+    this.#options = options;
+  }
+
+  /** Who is calling. */
+  async me(): Promise<DeskUser> {
+    return this.#get<DeskUser>("/me");
+  }
+
+  /** For a page in a browser: what it has to sign for `startSession`. */
+  async challenge(): Promise<{ readonly nonce: string }> {
+    const response = await this.#post("/challenge", {});
+    return (await response.json()) as { nonce: string }; // As for `#get`.
+  }
+
+  /** For a page in a browser: with the code of a login link, or a person's token, or to go on with its session. */
+  async startSession(proof: SessionProof): Promise<{ readonly token: string }> {
+    const response = await this.#post("/session", proof);
+    return (await response.json()) as { token: string }; // As for `#get`.
+  }
+
+  /** A one-time login for the same person: with `#login=…` after the page's address, it logs in another browser. */
+  async createLogin(): Promise<{ readonly login: string }> {
+    const response = await this.#post("/logins", {});
+    return (await response.json()) as { login: string }; // As for `#get`.
+  }
+
+  /** Ends the session. */
+  async logout(): Promise<void> {
+    await this.#post("/logout", {});
+  }
+
+  /** Everything that waits, oldest first. There may be very many: `pendingPage` gets some of it. */
+  async pending(): Promise<readonly DecisionJson[]> {
+    const all: DecisionJson[] = [];
+    for (let cursor: string | undefined; ;) {
+      const { items, next } = await this.pendingPage(cursor === undefined ? {} : { cursor });
+      for (const item of items) all.push(item);
+      if (next === undefined) return all;
+      cursor = next;
+    }
+  }
+
+  /** What waits, oldest first. Pass `next` as `cursor` to get the next page. */
+  async pendingPage(query: PendingQuery = {}): Promise<Page<DecisionJson>> {
+    return this.#get<Page<DecisionJson>>("/inquiries", { ...query, state: "pending" });
+  }
+
+  /** Decisions on record, newest first. Pass `next` as `cursor` to get the next page. */
+  async inquiries(query: InquiryQuery = {}): Promise<Page<DecisionJson>> {
+    return this.#get<Page<DecisionJson>>("/inquiries", { ...query });
+  }
+
+  /** One that waits, or the same as on record, with `outcome`, once it is decided. */
+  async inquiry(address: InquiryAddress): Promise<DecisionJson> {
+    return this.#get<DecisionJson>(inquiryPath(address), workspaceOf(address));
+  }
+
+  /**
+   * Answers what `pending` or `inquiry` has returned. The first valid answer counts: later ones get `already_answered`. If
+   * something else is asked by now, the answer gets `changed`.
+   */
+  async answer(
+    address: InquiryAddress,
+    answer: Json,
+    extras: AnswerExtras = {},
+  ): Promise<AnswerOutcome> {
+    const { isRemembered: remember, idempotencyKey: key, note, redirects, ...more } = extras;
+    const { content, signature } = more;
+    const body = { answer, note, remember, redirects, content, signature, ...readingOf(address) };
+    const headers: Sent["headers"] = key === undefined ? {} : { "idempotency-key": key };
+    const path = `${inquiryPath(address)}/answer`;
+    const response = await this.#post(withQuery(path, workspaceOf(address)), body, headers);
+    return (await response.json()) as AnswerOutcome; // The server's schema.
+  }
+
+  /** What a passkey has to sign for this answer. Throws `no_passkey` if the caller has none for this address. */
+  async signing(address: InquiryAddress, answer: Json, content?: string): Promise<SigningJson> {
+    const path = withQuery(`${inquiryPath(address)}/challenge`, workspaceOf(address));
+    const response = await this.#post(path, { answer, content, ...readingOf(address) });
+    return (await response.json()) as SigningJson; // As for `#get`.
+  }
+
+  /** The caller's own passkeys that work at this address. */
+  async passkeys(): Promise<readonly PasskeyJson[]> {
+    const { items } = await this.#get<Page<PasskeyJson>>("/passkeys");
+    return items;
+  }
+
+  /**
+   * For a page in a browser: what it needs to make a passkey for the caller. `link` is the code of a link from the command line; without it, the
+   * caller needs another passkey here. Throws `link_needed`, `link_refused`.
+   */
+  async startPasskey(link?: string): Promise<PasskeyChallengeJson> {
+    const response = await this.#post("/passkeys/challenge", { link });
+    return (await response.json()) as PasskeyChallengeJson; // As for `#get`.
+  }
+
+  /** Adds a passkey for the caller. Returns what one that they have has to sign first, unless a link allows it. */
+  async addPasskey(passkey: NewPasskeyJson): Promise<SigningJson | undefined> {
+    const response = await this.#post("/passkeys", passkey);
+    return response.status === 202 ? ((await response.json()) as SigningJson) : undefined; // As for `#get`.
+  }
+
+  /** Returns what a passkey of the caller has to sign, so that this one is removed. */
+  async removePasskey(id: string): Promise<SigningJson> {
+    const response = await this.#post(`/passkeys/${encodeURIComponent(id)}/removal`, {});
+    return (await response.json()) as SigningJson; // As for `#get`.
+  }
+
+  /** Makes the change that `addPasskey` or `removePasskey` has asked a signature for. Ends the caller's other sessions. */
+  async signPasskeyChange(signature: AnswerSignature): Promise<void> {
+    await this.#post("/passkeys/signature", signature);
+  }
+
+  /** Everyone who may use the desk, for those who may administer. */
+  async people(): Promise<readonly PersonJson[]> {
+    const { items } = await this.#get<Page<PersonJson>>("/people");
+    return items;
+  }
+
+  /** Confirms an account that someone else has added at the desk. Throws `not_independent`. */
+  async confirmPerson(id: string): Promise<void> {
+    await this.#post(`/people/${encodeURIComponent(id)}/confirm`, {});
+  }
+
+  /** Cancels the question, and with it the call that asks. */
+  async cancel(address: InquiryAddress): Promise<void> {
+    const path = `${inquiryPath(address)}/cancel`;
+    await this.#post(withQuery(path, workspaceOf(address)), readingOf(address));
+  }
+
+  /** Conversations, newest first. */
+  async conversations(query: ConversationQuery = {}): Promise<Page<ConversationJson>> {
+    return this.#get<Page<ConversationJson>>("/conversations", { ...query });
+  }
+
+  /** The events of a conversation, from the index `first` on. */
+  async conversation(address: ConversationAddress, first = 0): Promise<ConversationPart> {
+    const query = { ...workspaceOf(address), first };
+    return this.#get<ConversationPart>(conversationPath(address), query);
+  }
+
+  /** Continues a turn whose questions are answered. Throws `not_resumed` if it does not. */
+  async resume(address: ConversationAddress): Promise<void> {
+    const path = `${conversationPath(address)}/resume`;
+    await this.#post(withQuery(path, workspaceOf(address)), {});
+  }
+
+  /**
+   * What changes from now on, until the signal aborts. Connects again after an interruption, and goes on after the
+   * last event. Where events may be missing, a `reset` says to read everything again. Throws if the desk refuses.
+   */
+  async *events(
+    signal: AbortSignal = new AbortController().signal,
+    onConnection: (connection: Connection) => void = () => undefined,
+  ): AsyncGenerator<DeskEvent> {
+    const { clock = systemClock } = this.#options;
+    let last: number | undefined;
+    let delay = 0;
+    let isConnected = false;
+    onConnection("connecting");
+    while (!signal.aborted) {
+      const silence = new Silence(signal);
+      try {
+        if (delay > 0) await clock.sleep(delay, signal);
+        silence.restart();
+        const response = await this.#connect(last, silence.signal);
+        onConnection("live");
+        if (isConnected && last === undefined) yield RESET;
+        isConnected = true;
+        for await (const event of readEvents(response, silence)) {
+          last = event.id;
+          delay = 0;
+          yield event;
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof DeskError && error.status >= 400 && error.status < 500) throw error;
+      } finally {
+        silence.stop();
+      }
+      if (signal.aborted) return;
+      onConnection("lost");
+      delay = Math.min(Math.max(delay * 2, MIN_RETRY_MS), MAX_RETRY_MS);
+    }
+  }
+
+  #connect(last: number | undefined, signal: AbortSignal): Promise<Response> {
+    const headers: Sent["headers"] = last === undefined ? {} : { "last-event-id": String(last) };
+    return this.#send("/events", { headers: { accept: "text/event-stream", ...headers }, signal });
+  }
+
+  async #get<Result>(path: string, query: Query = {}): Promise<Result> {
+    const response = await this.#send(withQuery(path, query), {});
+    return (await response.json()) as Result; // What the API returns; its types are in `wire.ts`.
+  }
+
+  #post(path: string, body: object, headers: Sent["headers"] = {}): Promise<Response> {
+    return this.#send(path, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(body),
+    });
+  }
+
+  async #send(path: string, init: Sent): Promise<Response> {
+    const { fetch: send = fetch, token } = this.#options;
+    const headers = {
+      ...init.headers,
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    };
+    const response = await send(`${this.#base}${path}`, { ...init, headers }).catch(
+      (cause: unknown) => {
+        init.signal?.throwIfAborted();
+        const message = "The server cannot be reached.";
+        throw new DeskError(0, { code: "unreachable", message, cause });
+      },
+    );
+    if (response.ok) return response;
+    throw new DeskError(response.status, await readRefusal(response));
+  }
+}
+
+/** Which reading of it is meant. */
+function readingOf({ asked_at, digest }: InquiryAddress) {
+  return { asked_at, digest };
+}
+
+function withQuery(path: string, query: Query): string {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
+}
+
+function conversationPath({ conversation }: ConversationAddress): string {
+  return `/conversations/${encodeURIComponent(conversation)}`;
+}
+
+function inquiryPath(address: InquiryAddress): string {
+  return `${conversationPath(address)}/inquiries/${encodeURIComponent(address.id)}`;
+}
+
+function workspaceOf({ workspace }: ConversationAddress) {
+  return { workspace };
+}
+
+async function readRefusal(response: Response): Promise<Refusal> {
+  const body: unknown = await response.json().catch(() => undefined);
+  const { error, answered_by: by, changed } = isJsonObject(body) ? body : {};
+  const { code, message, reason } = isJsonObject(error) ? error : {};
+  if (typeof code === "string" && typeof message === "string") {
+    return {
+      code,
+      message,
+      reason: typeof reason === "string" ? reason : undefined,
+      answeredBy: isDecider(by) ? by : undefined,
+      changed: Array.isArray(changed) ? changed.map(String) : [],
+    };
+  }
+  const status = `${response.status} ${response.statusText}`.trim();
+  return { code: "unexpected_response", message: `This is not a desk: it answered ${status}.` };
+}
+
+function isDecider(json: Json | undefined): json is JsonObject & DeciderJson {
+  return isJsonObject(json) && typeof json["kind"] === "string";
+}
+
+/** Aborts a stream on which nothing arrives. */
+class Silence {
+  readonly #controller = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly signal: AbortSignal;
+
+  constructor(signal: AbortSignal) {
+    this.signal = AbortSignal.any([signal, this.#controller.signal]);
+  }
+
+  restart(): void {
+    this.stop();
+    this.#timer = setTimeout(() => this.#controller.abort(), MAX_SILENCE_MS);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+/** An event that was not received completely is left out. */
+async function* readEvents(response: Response, silence: Silence): AsyncGenerator<DeskEvent> {
+  const decoder = new TextDecoder();
+  const parser = new EventParser();
+  const reader = response.body?.getReader();
+  try {
+    for (;;) {
+      const { value, done } = (await reader?.read()) ?? { done: true };
+      if (done) return;
+      silence.restart();
+      for (const { id, type, data } of parser.push(decoder.decode(value, { stream: true }))) {
+        yield { id: Number(id), type, data } as unknown as DeskEvent; // The desk sends no others.
+      }
+    }
+  } finally {
+    await reader?.cancel().catch(() => undefined); // It may have broken.
+  }
+}

@@ -1,0 +1,171 @@
+/** One operation of the API: its request and responses as schemas, for checks and for the OpenAPI document alike. */
+import { type Directory } from "../../record/conversation/index.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Context } from "hono";
+import * as v from "valibot";
+import type { PeopleLogEntry } from "../../settings/people/index.ts";
+import type { Clock, JsonObject } from "../../util/index.ts";
+import type { Access, Caller } from "./access.ts";
+import type { EventStreams } from "./event-streams.ts";
+import type { IdempotencyKeys } from "./idempotency.ts";
+import {
+  ApiError,
+  badRequest,
+  type DeskEnv,
+  type JsonReply,
+  readBody,
+  readTarget,
+  toResponse,
+} from "./http.ts";
+import type { Passkeys } from "./passkeys.ts";
+import type { Desk, PeopleReader, Person } from "./port.ts";
+import type { Right } from "./wire.ts";
+
+/** What operations work with. */
+export interface ApiParts {
+  readonly desk: Desk;
+  readonly people: PeopleReader;
+  /** Whoever uses a one-time login. */
+  readonly owner: Person;
+  /** Who has which roles. Without it, everyone may decide what is for a role. */
+  readonly directory?: Directory;
+  readonly access: Access;
+  readonly events: EventStreams;
+  readonly keys: IdempotencyKeys;
+  readonly passkeys: Passkeys;
+  readonly gate: Gate;
+  readonly clock: Clock;
+  /** Whether turns continue when their questions are answered. */
+  readonly runs: boolean;
+  /** Called with what was logged when someone has changed their keys. */
+  readonly onKeyChange?: ((change: PeopleLogEntry) => void) | undefined;
+}
+
+type Entries = Readonly<Record<string, v.GenericSchema>>;
+/** Refuses unknown fields. */
+type Fields<Of extends Entries> = v.InferOutput<v.StrictObjectSchema<Of, undefined>>;
+
+interface Call<Query extends Entries, Body extends Entries> extends ApiParts {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly caller: Caller;
+  /** From the path, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Fields<Query>;
+  readonly body: Fields<Body>;
+}
+
+/** A status with its description and the schema of its JSON. */
+export interface ResponseSpec {
+  readonly description: string;
+  readonly schema: v.GenericSchema;
+  /** JSON unless given. */
+  readonly mediaType?: string;
+}
+
+interface OperationSpec<Query extends Entries, Body extends Entries> {
+  /** The name of the operation in the OpenAPI document. */
+  readonly id: string;
+  readonly summary: string;
+  /** Such as `POST /conversations/{conversation}/resume`, below the API's own path. */
+  readonly route: `${"GET" | "POST" | "DELETE"} /${string}`;
+  /** What the caller needs; `anyone` needs no login, `person` no particular right. */
+  readonly needs: Right | "anyone" | "person";
+  readonly query?: Query;
+  readonly body?: Body;
+  readonly maxBytes?: number;
+  /** Whether it takes an `Idempotency-Key`. */
+  readonly isRepeatable?: boolean;
+  readonly responses: Readonly<Record<number, ResponseSpec>>;
+  readonly handle: (call: Call<Query, Body>) => Promise<JsonReply | Response>;
+}
+
+/** An operation, with the types of its request left to itself. */
+export interface Operation extends Omit<OperationSpec<Entries, Entries>, "handle" | "route"> {
+  readonly method: string;
+  readonly path: string;
+  /** Throws an `ApiError`. */
+  readonly run: (context: Context<DeskEnv>, caller: Caller, parts: ApiParts) => Promise<Response>;
+}
+
+/** Long questions have long answers, but a person typed or picked them. */
+export const MAX_BODY_BYTES = 64 << 10;
+
+/** For requests without parameters, or without a body. */
+interface NoEntries {
+  readonly [key: string]: never;
+}
+
+export function operation<
+  const Query extends Entries = NoEntries,
+  const Body extends Entries = NoEntries,
+>({ handle, route, ...spec }: OperationSpec<Query, Body>): Operation {
+  const [method = "", path = ""] = route.split(" ");
+  // Without entries, everything is an unknown field.
+  const querySchema = v.strictObject(spec.query ?? ({} as Query));
+  const bodySchema = v.strictObject(spec.body ?? ({} as Body));
+  return {
+    ...spec,
+    method,
+    path,
+    run: async ({ env, req }, caller, parts) => {
+      const { incoming: request, outgoing: response } = env;
+      const body =
+        method === "POST" ? await readBody(request, spec.maxBytes ?? MAX_BODY_BYTES) : {};
+      const call = {
+        ...parts,
+        request,
+        response,
+        caller,
+        params: req.param(),
+        query: check(querySchema, fieldsOf(readTarget(request.url).query)),
+        body: check(bodySchema, body),
+      };
+      const reply = await parts.gate.run(() => handle(call));
+      return reply instanceof Response ? reply : toResponse(reply);
+    },
+  };
+}
+
+/** Lets only so many requests be worked on at once. Those that are still being sent do not count. */
+export class Gate {
+  readonly #max: number;
+  #count = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Throws an `ApiError` if there are too many. */
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#count >= this.#max) {
+      throw new ApiError(503, "busy", {
+        message: "The desk has too much to do. Try again in a moment.",
+        headers: { "retry-after": "1" },
+      });
+    }
+    this.#count += 1;
+    try {
+      return await work();
+    } finally {
+      this.#count -= 1;
+    }
+  }
+}
+
+/** Throws an `ApiError` if a parameter comes twice: which one counts would be anyone's guess. */
+function fieldsOf(query: URLSearchParams): JsonObject {
+  const repeated = [...query.keys()].find((key) => query.getAll(key).length > 1);
+  if (repeated !== undefined) throw badRequest(`${repeated}: given more than once.`);
+  return Object.fromEntries(query);
+}
+
+function check<Schema extends v.GenericSchema>(schema: Schema, value: JsonObject) {
+  const result = v.safeParse(schema, value, { abortEarly: true });
+  if (result.success) return result.output;
+  const [issue] = result.issues;
+  const field = v.getDotPath(issue) ?? "";
+  if (issue.expected === "never") throw badRequest(`${field}: unknown field.`);
+  const expected = issue.expected === null ? "something else" : issue.expected;
+  throw badRequest(`${field}: expected ${expected}.`);
+}

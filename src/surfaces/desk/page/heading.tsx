@@ -1,0 +1,174 @@
+/** What is asked, in a few words: once at the top of its page, and on its line of a list. */
+import type { VNode } from "preact";
+import {
+  type FileChange as RenderedChange,
+  findFileChange,
+  verbatimLines,
+  verbatimProse,
+  verbatimProseLines,
+} from "../../render/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
+import { askerOf, drawing, type Item, showValue, summaryOf, toolBehind } from "./item.ts";
+import { Drawn, Line, Summary, Value } from "./parts.tsx";
+
+/** A change to files by a tool of jp's own, whose questions are known. */
+export interface FileChange extends Pick<RenderedChange, "added" | "removed"> {
+  readonly verb: string;
+  /** Of the first file. */
+  readonly path: string;
+  /** How many other files there are. */
+  readonly more: number;
+}
+
+/** By the tool that asks for permission. Whether there is a file already is asked later. */
+const TOOL_VERBS: Readonly<Record<string, string>> = {
+  fs_modify_file: "Edit",
+  fs_edit: "Edit",
+  fs_create_file: "Write",
+  fs_delete_file: "Delete",
+  fs_read_file: "Read",
+};
+
+/** Undefined for anything else. Only fields that jp itself has set decide it, never words of a tool or a model. */
+export function fileChangeOf(item: Item): FileChange | undefined {
+  const { kind, origin, source, acts, question_id: id, tool } = item;
+  const { arguments: given = {} } = item;
+  const [path, ...others] = pathsOf(given);
+  if (origin?.type !== "builtin" || !acts || typeof path !== "string") return undefined;
+  const more = others.length;
+  if (kind === "permission") {
+    const verb = Object.hasOwn(TOOL_VERBS, tool) ? TOOL_VERBS[tool] : undefined;
+    return verb === undefined ? undefined : { verb, path, more, added: 0, removed: 0 };
+  }
+  if (kind !== "question" || source?.source !== "tool" || id === undefined) return undefined;
+  const change = renderedChangeOf(item);
+  if (change === undefined) return undefined;
+  const { added, removed, files } = change;
+  return { verb: more === 0 ? files[0].verb : "Edit", path, more, added, removed };
+}
+
+/** The same with its diffs. */
+export function renderedChangeOf(item: Item): RenderedChange | undefined {
+  const { origin, question, question_id: id, tool, arguments: given = {} } = item;
+  return findFileChange({ name: tool, arguments: given }, { origin, questionId: id, question });
+}
+
+/** Those that a tool for one file gets, or a tool for several. */
+function pathsOf({ path, files }: JsonObject): readonly (Json | undefined)[] {
+  if (!Array.isArray(files)) return [path];
+  return files.map((file) => (isJsonObject(file) ? file["path"] : undefined));
+}
+
+/** What is asked, on a line of a list. */
+export function Subject({ item }: { readonly item: Item }): VNode {
+  const change = fileChangeOf(item);
+  if (change === undefined) return <Summary text={item.question.text} acts={item.acts} />;
+  return <Change change={change} />;
+}
+
+function Change({ change }: { readonly change: FileChange }) {
+  const { verb, path, more, added, removed } = change;
+  return (
+    <>
+      {verb} <Value text={path} />
+      {moreFiles(more)}
+      {added + removed > 0 && (
+        <span class="change-size">
+          {" "}
+          <span class="good">+{added}</span> <span class="bad">−{removed}</span>
+        </span>
+      )}
+    </>
+  );
+}
+
+function moreFiles(count: number): string {
+  return count === 0 ? "" : ` and ${count} more ${count === 1 ? "file" : "files"}`;
+}
+
+/** The same in a message. */
+export function describeItem(item: Item): string {
+  const change = fileChangeOf(item);
+  if (change !== undefined) {
+    return `${change.verb} ${showValue(change.path)}${moreFiles(change.more)}`;
+  }
+  return `${verbatimProse(askerOf(item))}: ${summaryOf(item.question.text, drawing(item))}`;
+}
+
+/** Who asks, and through which tool, if that is not the same. */
+export function Asker({ item }: { readonly item: Item }): VNode {
+  const tool = toolBehind(item);
+  return (
+    <>
+      <Line text={askerOf(item)} />
+      {tool !== undefined && (
+        <>
+          {" in "}
+          <Value text={tool} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** Which words stand at the top of the page: a file and what happens to it, the question itself, or only who asks. */
+export type HeadingKind = "change" | "question" | "asker";
+
+const MAX_HEADING = 160;
+
+/** For the page of one item, or of a form with several. */
+export function headingKind(item: Item, count: number): HeadingKind {
+  if (count > 1 || item.kind === "in_doubt") return "asker";
+  if (fileChangeOf(item) !== undefined) return "change";
+  const { text } = item.question;
+  return text.length <= MAX_HEADING && !text.trim().includes("\n") ? "question" : "asker";
+}
+
+/** The id of the element with the question, by the name of its fields. */
+export function questionId(name: string): string {
+  return `${name}-question`;
+}
+
+export function Heading({ item, count }: { readonly item: Item; readonly count: number }): VNode {
+  const change = fileChangeOf(item);
+  const { kind, tool } = item;
+  switch (headingKind(item, count)) {
+    case "change":
+      return <>{change !== undefined && <Change change={change} />}</>;
+    case "question":
+      return (
+        <span class="question-line">
+          <QuestionWords item={item} />
+        </span>
+      );
+    case "asker": {
+      if (kind === "in_doubt") {
+        return (
+          <>
+            Interrupted call: <Value text={tool} />
+          </>
+        );
+      }
+      const name = <Line text={askerOf(item)} />;
+      return count > 1 ? (
+        <>
+          {name} asks {count} questions
+        </>
+      ) : (
+        <>{name} asks</>
+      );
+    }
+  }
+}
+
+/** A question, whole and without Markdown: `__init__.py` is a name. */
+export function QuestionWords({ item: { question, acts } }: { readonly item: Item }): VNode {
+  if (acts) {
+    return <Drawn text={verbatimLines(question.text, { marksDirection: false }).join("\n")} />;
+  }
+  return (
+    <span class="prose" dir="auto">
+      {verbatimProseLines(question.text).join("\n")}
+    </span>
+  );
+}

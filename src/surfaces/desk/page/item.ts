@@ -1,0 +1,180 @@
+/** A decision as the page works with it: the JSON of the API, with its question parsed. */
+import {
+  findTimestamp,
+  type InquiryOutcome,
+  timestampToMilliseconds,
+  withEscalation,
+} from "../../../record/conversation/index.ts";
+import { verbatim, verbatimProse } from "../../render/index.ts";
+import { type InquiryQuestion, parseInquiryQuestion } from "../../../record/tool/index.ts";
+import { isJsonObject, type Json, type JsonObject, shapeOf } from "../../../util/index.ts";
+import type { DeciderJson, DecisionJson, InquiryAddress, OutcomeJson } from "../wire.ts";
+
+/** A question, a permission, a delivery or a doubt: it waits, or is on record. */
+export interface Item extends Omit<DecisionJson, "question"> {
+  /** The same for the same decision, also after it was made. */
+  readonly key: string;
+  /** With what a model said about it, if one was asked first. */
+  readonly question: InquiryQuestion;
+}
+
+/** Undefined if the question is of a type that this version of the page does not know. */
+export function readItem(json: DecisionJson): Item | undefined {
+  try {
+    const asked = parseInquiryQuestion(shapeOf({ ...json.question }));
+    const question = withEscalation(asked, json.escalation && toOutcome(json.escalation));
+    return { ...json, key: keyOf(json), question };
+  } catch {
+    return undefined;
+  }
+}
+
+function toOutcome({ outcome, answer = null, reason = "", ...more }: OutcomeJson): InquiryOutcome {
+  const { answer_reason: answerReason, problem, answered_by: { model } = {} } = more;
+  if (outcome !== "answered") {
+    const code = reason === "timed_out" ? reason : { unknown: reason };
+    return { outcome: "cancelled", reason: code, ...(problem !== undefined && { problem }) };
+  }
+  return {
+    outcome,
+    answer,
+    ...(answerReason !== undefined && { answerReason }),
+    ...(model !== undefined && { answeredBy: { kind: "assistant", model } }),
+  };
+}
+
+/** Identifies a decision among those of all workspaces. */
+export function keyOf({ workspace = "", conversation, id }: InquiryAddress): string {
+  return JSON.stringify([workspace, conversation, id]);
+}
+
+/** The same as long as the same is shown: whoever has read one has not read another. */
+export function contentKey(items: readonly Item[]): string {
+  return JSON.stringify(
+    items.map(({ key, asked_at: askedAt, digest, question, arguments: args }) =>
+      // Older versions recorded no digest.
+      digest === undefined ? [key, askedAt, question, args] : [key, askedAt, digest],
+    ),
+  );
+}
+
+/** Whether it no longer waits. */
+export function isOver({ outcome, void: changed }: Item): boolean {
+  return changed !== undefined || outcome !== undefined;
+}
+
+const ASSISTANT = "Assistant";
+
+/** Who asks, in words. */
+export function askerOf({ label, source }: Pick<DecisionJson, "label" | "source">): string {
+  return source?.source === "assistant" ? ASSISTANT : label;
+}
+
+/** The tool that a question came through, if its asker does not say it already. */
+export function toolBehind(item: Item): string | undefined {
+  const asker = askerOf(item);
+  return item.tool === asker || asker === ASSISTANT ? undefined : item.tool;
+}
+
+/** How a text is drawn on one line: of what acts, nothing may look like something else. */
+export function drawing({ acts }: Pick<Item, "acts">): (text: string) => string {
+  return acts ? showValue : verbatimProse;
+}
+
+/** A value on one line, for places where the style sheet fixes the direction. */
+export function showValue(text: string): string {
+  return verbatim(text, { marksDirection: false });
+}
+
+/** Of longer texts, lists show only the beginning. */
+const MAX_LINE = 300;
+
+/** The first line of a question, for lists and messages. */
+export function summaryOf(text: string, show: (text: string) => string): string {
+  const whole = text.trim();
+  const [first = ""] = whole.split("\n", 1);
+  const line = cutAt(first, MAX_LINE);
+  return show(line) + (line.length < whole.length ? " …" : "");
+}
+
+/** The arguments of a call on one line, for lists. Of a single text only the text, such as a command. */
+export function argumentsLine(args: JsonObject): string {
+  const [[, only] = [], ...others] = Object.entries(args);
+  const isText = typeof only === "string" && others.length === 0;
+  const pairs = Object.entries(args).slice(0, 20);
+  const line = isText
+    ? only
+    : pairs.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join(", ");
+  const cut = cutAt(line, MAX_LINE);
+  return showValue(cut) + (cut.length < line.length ? " …" : "");
+}
+
+/** The beginning of a text, without half of a surrogate pair. */
+function cutAt(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\ud800-\udbff]$/, "");
+}
+
+/** Who decided, in words: `Ada (desk)`, `the assistant (ollama/qwen3)`, `config (…)`. */
+export function describeBy(by: DeciderJson | undefined): string {
+  if (by === undefined) return "someone";
+  const [who, how] = deciderWords(by);
+  return verbatimProse(how === undefined ? who : `${who} (${how})`);
+}
+
+function deciderWords(by: DeciderJson): readonly [string, string | undefined] {
+  switch (by.kind) {
+    case "user":
+      return [by.name ?? "the user", by.channel];
+    case "assistant":
+      return ["the assistant", by.model];
+    case "remembered":
+      return ["an answer from earlier in the turn", undefined];
+    case "answers_file":
+      return ["the answers file", by.entry];
+    case "default":
+      return ["the default", undefined];
+    case "tool":
+      return ["the tool's own check", undefined];
+    default:
+      return [by.kind, by.key];
+  }
+}
+
+/** An answer in words. What is not yes or no is shown as JSON, so that a text is not taken for anything else. */
+function describeAnswer(answer: Json): string {
+  if (typeof answer === "boolean") return answer ? "yes" : "no";
+  return showValue(JSON.stringify(answer));
+}
+
+/** How it ended, without who decided. */
+export function describeEnd({
+  outcome = "pending",
+  answer,
+  reason,
+  cause,
+  ...end
+}: OutcomeJson): string {
+  if (end.answered_by?.kind === "tool")
+    return outcome === "edited" ? "found done" : "found not done";
+  if (outcome === "redacted") return "answered with a secret";
+  if (outcome === "answered" && answer !== undefined) return describeAnswer(answer);
+  const why = reason ?? cause;
+  return outcome + (why === undefined ? "" : ` (${verbatimProse(why)})`);
+}
+
+export function stringOf(value: Json | undefined): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** In milliseconds since the epoch. */
+export function timeOf(value: Json | undefined): number | undefined {
+  const timestamp = findTimestamp(value);
+  return timestamp === undefined ? undefined : timestampToMilliseconds(timestamp);
+}
+
+/** Of an event on record, whose fields are not known. */
+export function deciderOf(json: Json | undefined): DeciderJson | undefined {
+  return isJsonObject(json) && typeof json["kind"] === "string"
+    ? { ...json, kind: json["kind"] }
+    : undefined;
+}

@@ -1,0 +1,249 @@
+/** Decisions in lists, as lines: those on record, and those that wait for someone. */
+import {
+  type CallProgress,
+  type ConversationEvent,
+  type ConversationId,
+  deciderOf,
+  describeWhom,
+  describeDecider,
+  isAnswer,
+  isForSome,
+  type LoggedInquiry,
+  outcomeOf,
+  type PendingItem,
+  pendingOf,
+  type PermissionDecision,
+  timestampToMilliseconds,
+  type TurnProgress,
+} from "../../record/conversation/index.ts";
+import type { InquirySource, ToolOrigin } from "../../record/tool/index.ts";
+import { assertNever, type JsonObject } from "../../util/index.ts";
+import { argumentLines, callText } from "./call-lines.ts";
+import { findFileChange } from "./file-change.ts";
+import {
+  decisionWord,
+  describeAnswer,
+  describeAskedAgain,
+  describeDecided,
+  describeVoidCause,
+} from "./inquiry.ts";
+import { jsonLine, oneLine } from "./neutralize.ts";
+import { sourceLines } from "./origin.ts";
+
+/** A decision in its conversation: one line of `jp inquiry ls`. */
+export interface InquiryRow extends LoggedInquiry {
+  readonly conversation: ConversationId;
+  /** The title of the conversation, if it has one. */
+  readonly title?: string | undefined;
+}
+
+/**
+ * The outcome of a question, the decision about a call, or why there is neither: it is pending, or it ended without an
+ * answer. What is void was decided or pending, and no longer counts.
+ */
+export const INQUIRY_STATES = [
+  "answered",
+  "redacted",
+  "cancelled",
+  "approved",
+  "denied",
+  "edited",
+  "pending",
+  "unanswered",
+  "void",
+] as const;
+
+export type InquiryState = (typeof INQUIRY_STATES)[number];
+
+/** How it ended, or that it has not. */
+export function inquiryState({ response, madeVoid, isPending }: LoggedInquiry): InquiryState {
+  if (madeVoid !== undefined) return "void";
+  if (response === undefined) return isPending === true ? "pending" : "unanswered";
+  return outcomeOf(response);
+}
+
+/** Which decisions are wanted: all, unless said otherwise, but for what the config approved unasked. */
+export interface InquiryFilter {
+  /**
+   * States. `answered` also stands for whatever someone approved, denied or edited, and `cancelled` for what was denied
+   * though no one said no.
+   */
+  readonly outcome?: readonly string[] | undefined;
+  /** Kinds of deciders, such as `user`. With `policy`, what the config approved unasked is wanted too. */
+  readonly by?: readonly string[] | undefined;
+  /** Kinds of decisions, such as `permission`. */
+  readonly kind?: readonly string[] | undefined;
+}
+
+/** Whether a decision is wanted. */
+export function matchesInquiryFilter(inquiry: LoggedInquiry, filter: InquiryFilter): boolean {
+  const { outcome, by, kind } = filter;
+  const { request, response } = inquiry;
+  if (kind !== undefined && !kind.includes(inquiry.kind)) return false;
+  if (outcome !== undefined && !statesOf(inquiry).some((state) => outcome.includes(state))) {
+    return false;
+  }
+  const decider = response && deciderOf(response);
+  if (by !== undefined) return decider !== undefined && by.includes(decider.kind);
+  // Every call of a tool that runs unattended has one of these, and no one was asked.
+  const isUnasked = request === undefined && decider?.kind === "policy";
+  return !isUnasked || inquiryState(inquiry) !== "approved";
+}
+
+function statesOf(inquiry: LoggedInquiry): readonly InquiryState[] {
+  const { response } = inquiry;
+  const state = inquiryState(inquiry);
+  if (response?.type !== "permission_decision" || state === "void") return [state];
+  return [state, response.cause === undefined ? "answered" : "cancelled"];
+}
+
+/** How it ended, or that it is pending. One that is overdue will be settled when its turn is continued. */
+export function describeEnd(inquiry: LoggedInquiry, now: Date): string {
+  const { response, madeVoid, deadline, isPending } = inquiry;
+  const isLate = deadline !== undefined && timestampToMilliseconds(deadline) <= now.getTime();
+  const end =
+    response === undefined
+      ? isPending === true
+        ? `pending${isLate ? ", overdue" : ""}`
+        : "unanswered"
+      : response.type === "inquiry_response"
+        ? describeAnswer(response)
+        : describeDecided(response);
+  if (madeVoid === undefined) return end;
+  const decided = response === undefined ? "" : `${end}, `;
+  return `${decided}void: ${describeVoidCause(madeVoid.changed)}`;
+}
+
+/** The subject of a decision, for the person who decides. */
+interface Subject {
+  readonly source?: InquirySource | undefined;
+  readonly origin?: ToolOrigin | undefined;
+  readonly folder?: string | undefined;
+  readonly arguments?: JsonObject | undefined;
+  /** The parts that have changed since the earlier decision. */
+  readonly changed?: readonly string[] | undefined;
+}
+
+/** One line about something that waits for a person: `fs_delete_file asks "Delete it?"`. */
+export function describePending(item: PendingItem): string {
+  const { kind, tool, request } = item;
+  const name = oneLine(tool);
+  const isNamed = isForSome(item);
+  const whom = isNamed ? `asks ${oneLine(describeWhom(item))}` : "asks";
+  const of = isNamed ? ` of ${oneLine(describeWhom(item))}` : "";
+  switch (kind) {
+    case "question":
+      return request?.type === "inquiry_request"
+        ? `${name} ${whom} ${JSON.stringify(oneLine(request.question.text))}`
+        : `${name} ${whom}`;
+    case "permission":
+      return `${name} needs permission${of} to run`;
+    case "delivery":
+      return `${name} needs permission${of} to show its result to the model`;
+    case "in_doubt": {
+      const decider = isNamed ? `; ${oneLine(describeWhom(item))} decides` : "";
+      return `${name} may or may not have finished: jp stopped while it was running${decider}`;
+    }
+    default:
+      return assertNever(kind);
+  }
+}
+
+/** What is decided, and the request for it. */
+interface DescribedSubject extends Subject {
+  readonly tool?: string | undefined;
+  readonly request?: PendingItem["request"];
+}
+
+/**
+ * Describes the subject of a decision, in lines below `describePending`: the call with all its arguments, the source of its
+ * tool, the folder that it runs in, and the changes. Nothing is shortened. Of changes to files, these are their headings: the
+ * diff is the context of the question.
+ */
+export function describeSubject(described: DescribedSubject): readonly string[] {
+  const { tool, origin, folder, changed, request, arguments: args = {} } = described;
+  const call = { name: tool ?? "", arguments: args };
+  const asked = request?.type === "inquiry_request" ? request : undefined;
+  const change = asked && findFileChange(call, asked);
+  const hasArguments = tool !== undefined && Object.keys(args).length > 0;
+  return [
+    ...(change?.files ?? []).map(({ heading }) => `• ${heading}`),
+    ...argumentLines(change?.others ?? []),
+    ...(change === undefined && hasArguments ? callText(call).split("\n") : []),
+    ...sourceLines(origin, folder),
+    ...(changed === undefined ? [] : [describeAskedAgain(changed, "since it was decided")]),
+  ];
+}
+
+/** `describePending`, and below it, indented, what is decided. `calls` are those of the turn. */
+export function describeWaiting(
+  item: PendingItem,
+  calls: readonly CallProgress[],
+): readonly string[] {
+  const call = calls.find(({ request }) => request.id === item.toolCallId);
+  const { run } = call?.permissions ?? {};
+  const args = run?.decision?.arguments ?? run?.request?.arguments ?? call?.request.arguments;
+  const { tool, changed, request } = item;
+  const { origin, folder } = request ?? {};
+  const subject = { tool, arguments: args, origin, folder, changed, request };
+  return [describePending(item), ...describeSubject(subject).map((line) => `    ${line}`)];
+}
+
+const DECIDED = { run: "", rerun: "to run again: ", deliver: "its result: " } as const;
+
+/** Describes open calls from the record: their arguments, decisions and answers. */
+export function describeCalls(calls: readonly CallProgress[]): readonly string[] {
+  return calls.flatMap(({ request, permissions, questions, steps }) => {
+    const args = permissions.run?.decision?.arguments ?? request.arguments;
+    const decided = (["run", "rerun", "deliver"] as const).flatMap((action) => {
+      const decision = permissions[action]?.decision;
+      return decision === undefined ? [] : [DECIDED[action] + describeDecision(decision)];
+    });
+    const answered = questions.flatMap(({ request: { question }, response }) =>
+      response === undefined
+        ? []
+        : [`  ${JSON.stringify(oneLine(question.text))}: ${oneLine(describeAnswer(response))}`],
+    );
+    const finished = steps.map(
+      ({ name, result = null }) => `  finished ${jsonLine(name)}: ${jsonLine(result)}`,
+    );
+    const call = `${oneLine(request.name)} ${jsonLine(args)}`;
+    return [[call, ...decided].join(", "), ...answered, ...finished];
+  });
+}
+
+function describeDecision(event: PermissionDecision): string {
+  return oneLine(`${decisionWord(event)} by ${describeDecider(event.decidedBy)}`);
+}
+
+/** Describes the recorded decisions and answers that a person gave for the whole turn: they count for later calls. */
+export function describeRemembered(turn: readonly ConversationEvent[]): readonly string[] {
+  const texts = new Map<string, string>();
+  return turn.flatMap((event) => {
+    if (event.type === "inquiry_request") texts.set(event.id, event.question.text);
+    if (!isAnswer(event)) return [];
+    const by = deciderOf(event);
+    if (by?.kind !== "user" || by.scope !== "turn") return [];
+    const line =
+      event.type === "permission_decision"
+        ? `every call of ${oneLine(event.tool)}, ${describeDecision(event)}`
+        : `every time, ${jsonLine(texts.get(event.id) ?? event.id)}: ${oneLine(describeAnswer(event))}`;
+    return [line];
+  });
+}
+
+/** Describes the missing parts of an incomplete turn: lines for each open call, or one for a reply. */
+export function describeIncomplete(progress: TurnProgress): readonly string[] {
+  const { calls, hasCalls, next } = progress;
+  if (next === "check") return ["the answer has not been checked against the schema"];
+  if (calls.length === 0) {
+    return [hasCalls ? "the model has not seen the results" : "the model has not replied"];
+  }
+  const pending = pendingOf(progress);
+  return calls.flatMap(({ request, isRerunUnasked }) => {
+    const item = pending.find(({ toolCallId }) => toolCallId === request.id);
+    if (item !== undefined) return describeWaiting(item, calls);
+    const name = oneLine(request.name);
+    return [isRerunUnasked ? `${name} was cut off, and will run again` : `${name} has not run`];
+  });
+}

@@ -1,0 +1,95 @@
+/** What a person has granted, in words: which calls, what they may do at most, and for how long. */
+import { type GrantScope, type Grant, timestampToMilliseconds } from "../../record/conversation/index.ts";
+import type { Capabilities, GrantLimits } from "../../record/tool/index.ts";
+import { assertNever } from "../../util/index.ts";
+import { verbatim } from "./verbatim.ts";
+
+/** For after "for": `files in src/core/agent/`. One line, verbatim. `isListed`: what was asked is not on the screen. */
+export function describeScope(scope: GrantScope, isListed = false): string {
+  return [describeCalls(scope, isListed), ...limitWords(scope)].join(", ");
+}
+
+function describeCalls({ code, parts }: GrantScope, isListed: boolean): string {
+  const shown = listOf(parts);
+  switch (code) {
+    case "exact_call":
+      return isListed ? `exactly ${shown}` : "this exact call";
+    case "files":
+      return parts.length === 1 ? `the path ${shown}` : `the paths ${shown}`;
+    case "folder":
+      return `files in ${shown.replace(/\/?$/, "/")}`;
+    case "command":
+      return `the command ${shown}`;
+    case "command_prefix":
+      return `commands that begin with ${shown}`;
+    case "host":
+      return `pages of ${shown}`;
+    case "rule":
+      return `calls that match ${shown}`;
+    default:
+      return assertNever(code);
+  }
+}
+
+/** What differs from the least that a call may do: run in the sandbox, without a network. Of a command, also where it may run. */
+function limitWords({ code, limits }: GrantScope): readonly string[] {
+  const isCommand = code === "command" || code === "command_prefix";
+  if (limits === undefined) return isCommand ? ["in any folder"] : [];
+  const isAnywhere = limits.folder === ".";
+  return [
+    ...(isCommand && isAnywhere ? ["in the workspace"] : []),
+    ...folderWords(limits),
+    ...(limits.confinement === "none" ? ["not sandboxed"] : []),
+    ...(limits.network === true ? ["with a network"] : []),
+    ...optionWords(limits),
+  ];
+}
+
+function folderWords({ folder }: Capabilities): readonly string[] {
+  return folder === "." ? [] : [`in ${verbatim(folder)}/ and below`];
+}
+
+function optionWords({ options }: GrantLimits): readonly string[] {
+  if (options === undefined) return [];
+  return [options.length === 0 ? "without options" : `with no options but ${listOf(options)}`];
+}
+
+/** What an answer for the whole turn covers, for after the calls: `, in the sandbox without a network`. Empty for most tools. */
+export function describeCapabilities(shown: Capabilities): string {
+  const { confinement, network = false, outside = [] } = shown;
+  const words = [
+    ...(confinement === "none" ? ["not sandboxed"] : []),
+    ...(confinement === "sandbox"
+      ? [`in the sandbox ${network ? "with" : "without"} a network`]
+      : []),
+    ...folderWords(shown),
+    ...(outside.length > 0 ? [`with no files outside the workspace but ${listOf(outside)}`] : []),
+  ];
+  return words.map((word) => `, ${word}`).join("");
+}
+
+function listOf(texts: readonly string[]): string {
+  return texts.map((text) => verbatim(text)).join(", ");
+}
+
+/** `yes, and for files in src/core/agent/ until 17 Dec`. */
+export function describeGrant(scope: GrantScope, until: Grant["until"], now: Date): string {
+  const what = describeScope(scope);
+  if (until === "always") return `yes, and always for ${what}`;
+  return `yes, and for ${what} ${describeUntil(until, now)}`;
+}
+
+/** `this turn`, `today`, `until 17 Dec`, `always`. */
+export function describeUntil(until: Grant["until"], now: Date): string {
+  if (until === "turn") return "this turn";
+  if (until === "always") return until;
+  // What counts to the end of a day ends with the next one.
+  const last = new Date(timestampToMilliseconds(until) - 1);
+  const year = last.getFullYear();
+  const isThisYear = year === now.getFullYear();
+  const [month, day] = [last.getMonth(), last.getDate()];
+  if (isThisYear && month === now.getMonth() && day === now.getDate()) return "today";
+  return `until ${day} ${MONTHS[month] ?? ""}${isThisYear ? "" : ` ${year}`}`;
+}
+
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");

@@ -1,0 +1,79 @@
+/** Where a tool comes from, in words, for whoever decides about a call of it. */
+import type { Confinement, ToolOrigin, ToolSource, UndoForecast } from "../../record/tool/index.ts";
+import { assertNever } from "../../util/index.ts";
+import { verbatim } from "./verbatim.ts";
+
+/** `local command "sh deploy.sh"`: on one line, verbatim, with all names quoted. */
+export function describeOrigin(origin: ToolOrigin): string {
+  switch (origin.type) {
+    case "builtin":
+      return `built into jp${describeConfinement(origin)}`;
+    case "program":
+      return "defined by the program that runs jp";
+    case "local":
+      return `local command ${quote(origin.command)}`;
+    case "mcp": {
+      const { server, tool, command } = origin;
+      return `MCP server ${quote(server)} (${quote(command)}), tool ${quote(tool)}`;
+    }
+    default:
+      return assertNever(origin);
+  }
+}
+
+function describeConfinement({ confinement, network }: Confinement): string {
+  switch (confinement) {
+    case undefined:
+      return "";
+    case "none":
+      return ", not sandboxed";
+    case "sandbox":
+      return network === true ? ", in the sandbox with a network" : ", in the sandbox";
+    default:
+      return assertNever(confinement);
+  }
+}
+
+/**
+ * Lines below a call: what would start it, unless that is jp itself, how it is confined, the folder that it would run in, which
+ * files outside the workspace it names, and whether it can be undone.
+ */
+export function originLines(
+  origin: ToolOrigin,
+  { folder, outside = [] }: Pick<ToolSource, "folder" | "outside"> = {},
+): readonly string[] {
+  const isShown =
+    origin.type === "local" ||
+    origin.type === "mcp" ||
+    (origin.type === "builtin" && origin.confinement !== undefined);
+  const files = outside.map((file) => quote(file)).join(", ");
+  return [
+    ...sourceLines(isShown ? origin : undefined, folder),
+    ...(outside.length === 0 ? [] : [`Outside the workspace: ${files}`]),
+  ];
+}
+
+const UNDO: Readonly<Record<UndoForecast, string>> = {
+  git: "Can be undone, except for files that Git ignores",
+  not_git: "Cannot be undone: not in a Git work tree",
+  git_failed: "Cannot be undone: git is missing or does not work",
+  too_large: "Cannot be undone: too many files, or too large ones",
+  off: "Cannot be undone: jp keeps no copies here",
+};
+
+/** `Source: …` and `Folder: …`, each if known, and whether it could be undone. */
+export function sourceLines(
+  origin: ToolOrigin | undefined,
+  folder: string | undefined,
+): readonly string[] {
+  const undo = origin?.type === "builtin" ? origin.undo : undefined;
+  return [
+    ...(origin === undefined ? [] : [`Source: ${describeOrigin(origin)}`]),
+    ...(folder === undefined ? [] : [`Folder: ${quote(folder)}`]),
+    ...(undo === undefined ? [] : [UNDO[undo]]),
+  ];
+}
+
+function quote(text: string): string {
+  return verbatim(JSON.stringify(text));
+}

@@ -1,0 +1,100 @@
+/** The result of a call in a few lines: the first of what it returned, or the last before it failed. */
+import { isForUserAlone, type ToolCallResponse } from "../../record/conversation/index.ts";
+import { type ContentBlock, isFor, textOfBlocks } from "../../record/tool/index.ts";
+import { isJsonObject } from "../../util/index.ts";
+import type { LineOptions } from "./call-lines.ts";
+import { neutralize, oneLine } from "./neutralize.ts";
+import { moreLines, truncate } from "./wrap.ts";
+
+/** Lines of a result to show, by whom it is addressed to. */
+export interface LinesByAudience {
+  readonly user: number;
+  readonly assistant: number;
+  /** Blocks for the user alone are shown elsewhere. */
+  readonly isChat: boolean;
+}
+
+/** Lines of a result that are not blank: one number is for what is addressed to the user. */
+export function renderResultLines(
+  response: ToolCallResponse,
+  { resultLines, ...options }: LineOptions & { readonly resultLines: number | LinesByAudience },
+): readonly string[] {
+  const { content, blocks, isError } = response;
+  const lines =
+    typeof resultLines === "number"
+      ? { user: resultLines, assistant: 0, isChat: false }
+      : resultLines;
+  if (blocks === undefined) {
+    const text = findFailure(response)?.text ?? content;
+    return someLines(text, { most: linesFor(BOTH, lines), isError, ...options });
+  }
+  const groups = Map.groupBy(blocks, (block) => linesFor(block, lines));
+  return [...groups].flatMap(([most, group]) =>
+    someLines(textOfBlocks(group), { most, isError, ...options }),
+  );
+}
+
+/** `exit status 1`, if that is how the tool failed; otherwise empty. */
+export function failureNote(response: ToolCallResponse): string {
+  return findFailure(response)?.note ?? "";
+}
+
+const BOTH: ContentBlock = { type: "text", text: "" };
+
+/** A block for both is shown if either audience gets lines. */
+function linesFor(block: ContentBlock, { user, assistant, isChat }: LinesByAudience): number {
+  if (isForUserAlone(block)) return isChat ? 0 : user;
+  return isFor("user", block) ? Math.max(user, assistant) : assistant;
+}
+
+interface Failure {
+  readonly note: string;
+  readonly text: string;
+}
+
+/** A program that gave no outcome, as the model gets it. Undefined for any other result. */
+function findFailure({ content, isError, added }: ToolCallResponse): Failure | undefined {
+  if (!isError || !content.startsWith('{"message":')) return undefined;
+  const own = content.slice(0, content.length - (added?.after ?? 0));
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(own);
+  } catch {
+    return undefined; // It is too long to be recorded whole, or only looks like it.
+  }
+  if (!isJsonObject(parsed)) return undefined;
+  const { message, status, signal, stderr, stdout } = parsed;
+  if (typeof message !== "string" || typeof stderr !== "string" || typeof stdout !== "string") {
+    return undefined;
+  }
+  const note =
+    typeof status === "number"
+      ? `exit status ${status}`
+      : typeof signal === "string"
+        ? `ended by ${oneLine(signal)}`
+        : "";
+  const output = [stdout, stderr].filter((text) => text.trim() !== "");
+  // The status says that it failed. Otherwise the message says why, and is read last.
+  const said = note === "" || output.length === 0 ? [message] : [];
+  return { note, text: [...output, ...said].join("\n") };
+}
+
+interface SomeLines extends LineOptions {
+  readonly most: number;
+  readonly isError: boolean;
+}
+
+function someLines(text: string, { most, isError, paint, width }: SomeLines): readonly string[] {
+  if (most === 0) return [];
+  const body = neutralize(text)
+    .split("\n")
+    .filter((line) => line.trim() !== "");
+  const hidden = body.length - most;
+  const more = hidden > 0 ? [moreLines(hidden)] : [];
+  const shown = (isError && hidden > 0 ? body.slice(hidden) : body.slice(0, most)).map((line) =>
+    truncate(line, width - 4),
+  );
+  return (isError ? [...more, ...shown] : [...shown, ...more]).map((line) =>
+    paint("dim", `  │ ${line}`),
+  );
+}

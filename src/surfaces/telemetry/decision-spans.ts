@@ -1,0 +1,216 @@
+/**
+ * The spans of decisions, read from the events of a turn. One starts when something is asked, and ends when it is decided: by
+ * whom, in codes. What a turn leaves for later ends as `pending` there; whoever continues the turn gives it a span from the
+ * request to the decision, however long that took.
+ */
+import { type Attributes, type Context, SpanKind } from "@opentelemetry/api";
+import {
+  ACTIONS,
+  type AnswerEvent,
+  type CallDecisionKind,
+  type ConversationEvent,
+  type Decider,
+  type DecisionKind,
+  deciderOf,
+  type InquiryRequest,
+  type PermissionAction,
+  type PermissionDecision,
+  type PermissionRequestEvent,
+  timestampToMilliseconds,
+} from "../../record/conversation/index.ts";
+import { continueFrom, type OpenSpan, type Spans } from "./spans.ts";
+
+type Request = InquiryRequest | PermissionRequestEvent;
+
+export interface DecisionParents {
+  /** What asks about this call. */
+  readonly of: (toolCallId: string | undefined) => Context;
+  /** Of what was asked without a trace, and before. */
+  readonly turn: () => Context;
+}
+
+/** Those that say that something did not work. The others are how a decision may well end. */
+const FAILURES: ReadonlySet<string> = new Set(["backend_error", "prompt_failed"]);
+
+/** Answers that may come while no process runs the turn. */
+const ANSWERS: ReadonlySet<ConversationEvent["type"]> = new Set([
+  "inquiry_response",
+  "permission_decision",
+  "decision_vote",
+]);
+
+export class DecisionSpans {
+  readonly #spans: Spans;
+  readonly #attributes: Attributes;
+  readonly #hasContent: boolean;
+  readonly #parents: DecisionParents;
+  readonly #open = new Map<string, OpenSpan>();
+  /** Asked by earlier processes. */
+  readonly #earlier = new Map<string, Request>();
+
+  /** `attributes` are those of all spans of the turn. */
+  constructor(
+    spans: Spans,
+    parents: DecisionParents,
+    { attributes, hasContent }: { readonly attributes: Attributes; readonly hasContent: boolean },
+  ) {
+    this.#spans = spans;
+    this.#parents = parents;
+    this.#attributes = attributes;
+    this.#hasContent = hasContent;
+  }
+
+  /** Takes up a turn that another process has left, with what was decided meanwhile: that is what its record ends with. */
+  resume(turn: readonly ConversationEvent[]): void {
+    for (const event of turn) {
+      if (event.type === "inquiry_request" || event.type === "permission_request") {
+        this.#earlier.set(event.id, event);
+      }
+    }
+    const last = turn.findLastIndex(({ type }) => !ANSWERS.has(type));
+    for (const event of turn.slice(last + 1)) this.observe(event);
+  }
+
+  /** Undefined if it is not open here. */
+  contextOf(id: string): Context | undefined {
+    return this.#open.get(id)?.context;
+  }
+
+  observe(event: ConversationEvent): void {
+    switch (event.type) {
+      case "inquiry_request":
+      case "permission_request": {
+        const parent = this.#parents.of(event.toolCallId);
+        this.#open.set(event.id, this.#start(requestAttributes(event, this.#hasContent), parent));
+        return;
+      }
+      case "inquiry_response":
+      case "permission_decision":
+        return this.#decide(event);
+      case "inquiry_escalation":
+        this.#open.get(event.id)?.addEvent("jp.decision.escalated", {
+          "jp.decision.outcome": event.outcome,
+          ...deciderAttributes(deciderOf(event), false),
+        });
+        return;
+      case "decision_vote":
+        this.#open
+          .get(event.id)
+          ?.addEvent("jp.decision.vote", deciderAttributes(event.by, this.#hasContent));
+        return;
+      case "decision_void":
+        this.#open.get(event.id)?.end({ "jp.decision.outcome": "void" });
+        this.#open.delete(event.id);
+        return;
+      default:
+        return;
+    }
+  }
+
+  /** The turn ends, and something waits. */
+  endPending(): void {
+    for (const span of this.#open.values()) span.end({ "jp.decision.outcome": "pending" });
+    this.#open.clear();
+  }
+
+  #decide(event: AnswerEvent): void {
+    const id = event.id ?? "";
+    const earlier = this.#earlier.get(id);
+    const open = this.#open.get(id) ?? this.#startDecided(event, earlier);
+    this.#open.delete(id);
+    this.#earlier.delete(id);
+    const reason = reasonOf(event);
+    if (reason !== undefined && FAILURES.has(reason)) open.fail(reason);
+    const decided = {
+      "jp.decision.outcome": event.type === "inquiry_response" ? event.outcome : event.decision,
+      "jp.decision.reason": reason,
+      ...deciderAttributes(deciderOf(event), this.#hasContent),
+      ...(this.#hasContent && answerContent(event)),
+    };
+    open.end(decided, earlier && timestampToMilliseconds(event.timestamp));
+  }
+
+  /** Asked before, or not at all: policy decides that. */
+  #startDecided(event: AnswerEvent, earlier: Request | undefined): OpenSpan {
+    if (earlier !== undefined) {
+      const { traceparent, timestamp } = earlier;
+      const parent = traceparent === undefined ? this.#parents.turn() : continueFrom(traceparent);
+      const at = timestampToMilliseconds(timestamp);
+      return this.#start(requestAttributes(earlier, this.#hasContent), parent, at);
+    }
+    const call = event.type === "permission_decision" ? event.toolCallId : undefined;
+    const kind = event.type === "permission_decision" ? kindOf(event.action) : "question";
+    return this.#start(aboutDecision(kind, event.id, call), this.#parents.of(call));
+  }
+
+  #start(attributes: Attributes, parent: Context, at?: number): OpenSpan {
+    return this.#spans.start({
+      name: `jp.decision ${String(attributes["jp.decision.kind"])}`,
+      kind: SpanKind.INTERNAL,
+      attributes: { ...this.#attributes, ...attributes },
+      parent,
+      ...(at !== undefined && { at }),
+    });
+  }
+}
+
+const KINDS = Object.keys(ACTIONS) as readonly CallDecisionKind[]; // Its own keys.
+
+function kindOf(action: PermissionAction): DecisionKind {
+  return KINDS.find((kind) => ACTIONS[kind] === action) ?? "permission";
+}
+
+function aboutDecision(
+  kind: DecisionKind,
+  id: string | undefined,
+  toolCallId: string | undefined,
+): Attributes {
+  return {
+    "jp.decision.kind": kind,
+    "jp.decision.id": id,
+    "gen_ai.tool.call.id": toolCallId,
+  };
+}
+
+function requestAttributes(request: Request, hasContent: boolean): Attributes {
+  const isQuestion = request.type === "inquiry_request";
+  const kind = isQuestion ? "question" : kindOf(request.action);
+  return {
+    ...aboutDecision(kind, request.id, request.toolCallId),
+    "jp.decision.replaces": request.replaces,
+    ...(hasContent && isQuestion && { "jp.decision.question": request.question.text }),
+  };
+}
+
+/** The codes of the record. A name is content. */
+function deciderAttributes(decider: Decider | undefined, hasContent: boolean): Attributes {
+  if (decider === undefined) return {};
+  const { kind } = decider;
+  if (decider.kind !== "user") return { "jp.decision.decider.kind": kind };
+  return {
+    "jp.decision.decider.kind": kind,
+    "jp.decision.surface": decider.channel,
+    ...(hasContent && { "jp.decision.decider.name": decider.name }),
+  };
+}
+
+function reasonOf(event: AnswerEvent): string | undefined {
+  if (event.type === "permission_decision") return event.cause;
+  if (event.outcome !== "cancelled") return undefined;
+  return typeof event.reason === "string" ? event.reason : "unknown";
+}
+
+/** A secret is not in the event. */
+function answerContent(event: AnswerEvent): Attributes {
+  if (event.type === "permission_decision") return permissionContent(event);
+  if (event.outcome !== "answered") return {};
+  const { answer, note } = event;
+  return { "jp.decision.answer": JSON.stringify(answer), "jp.decision.note": note };
+}
+
+function permissionContent({ arguments: edited, reason }: PermissionDecision): Attributes {
+  return {
+    "jp.decision.answer": edited === undefined ? undefined : JSON.stringify(edited),
+    "jp.decision.note": reason,
+  };
+}

@@ -1,0 +1,32 @@
+/**
+ * Whether turns are traced: only where an SDK of OpenTelemetry has registered itself. Without one, nothing of OpenTelemetry is
+ * loaded, and a turn costs this one check more.
+ */
+import { type TraceTurn, warnOnce } from "../../core/agent/index.ts";
+import { loaderOf } from "../../util/index.ts";
+import { isTracing } from "./is-tracing.ts";
+
+export interface TracingOptions {
+  /** Spans also have messages, arguments, results, answers and people's names. */
+  readonly tracesContent: boolean | undefined;
+}
+
+/** Undefined if there is no SDK. */
+export function findTracing({ tracesContent = false }: TracingOptions): TraceTurn | undefined {
+  if (!isTracing()) return undefined;
+  return async (setup, turn, work) => {
+    const loaded = await loadTrace().catch(warn);
+    return loaded === undefined
+      ? work(setup)
+      : loaded.traceTurn(setup, { ...turn, tracesContent }, work);
+  };
+}
+
+/** Throws `module_not_loaded`, also if `@opentelemetry/api` is not installed beside jp. */
+const loadTrace = loaderOf(() => import("./trace-turn.ts"));
+
+const warnOfFailure = warnOnce("Tracing failed");
+
+function warn(error: unknown): undefined {
+  warnOfFailure(error);
+}

@@ -1,0 +1,104 @@
+/** Asks about several calls at once: all, some or none of them may run, and each can be opened and decided alone. */
+import type { PermissionRequest, PermissionsRequest, PromptResult } from "../../core/agent/index.ts";
+import { callLine, callText, originLines } from "../render/index.ts";
+import { noInWords, type Shown } from "./ask-question.ts";
+import {
+  type CallListEnding,
+  type CallListState,
+  chooseClosing,
+  type Dialogue,
+  type ListedCall,
+} from "./dialogue.ts";
+
+/** What the terminal shows of several calls. */
+export type ShownCalls = Omit<Shown<PermissionsRequest>, "calls"> & {
+  readonly calls: readonly Shown<PermissionRequest>[];
+};
+
+export interface AskedCalls {
+  readonly ending: PromptResult | OpenedCall;
+  /** Pass it back in when asking about what is left of them. */
+  readonly state: CallListState;
+}
+
+/** The user wants to see this one in full, and decide about it alone. */
+export interface OpenedCall {
+  readonly type: "opened";
+  readonly call: Shown<PermissionRequest>;
+  /** The list once it is decided. */
+  readonly next: CallListState;
+}
+
+export async function askPermissions(
+  request: ShownCalls,
+  dialogue: Dialogue,
+  before?: CallListState,
+): Promise<AskedCalls> {
+  const { inquiryId, allowsLater, calls } = request;
+  const message = `Run these ${calls.length} calls?`;
+  await dialogue.start();
+  dialogue.notify(message);
+  const escape = allowsLater ? "leave all of them for later, or cancel them" : "cancel all of them";
+  const list = { calls: calls.map(toListed), escape };
+  let state = before ?? { active: "", chosen: [], seen: [] };
+  for (;;) {
+    const decided = await dialogue.decideCalls(list, state);
+    const { ending } = decided;
+    ({ state } = decided);
+    if (ending.type === "aborted") return { ending: { inquiryId, type: "interrupted" }, state };
+    if (ending.type === "opened") return { ending: open(request, ending.id, state), state };
+    if (ending.type !== "cancelled") return { ending: toResult(request, ending, dialogue), state };
+    const closing = await chooseClosing(ending, { allowsLater, areSeveral: true }, dialogue);
+    if (closing === "back") continue;
+    if (closing === "aborted") return { ending: { inquiryId, type: "interrupted" }, state };
+    const summary = closing === "later" ? "left for later" : "cancelled";
+    dialogue.printClosed({ message, summary, isCancelled: true });
+    return { ending: { inquiryId, type: closing }, state };
+  }
+}
+
+/** Ids may come again in a later turn, so that its line is part of what a call is known by. */
+function toListed({ inquiryId, tool, ...request }: Shown<PermissionRequest>): ListedCall {
+  const { arguments: given, origin, isDecidedAlone = false } = request;
+  const call = { name: tool, arguments: given };
+  const { line, isClear } = callLine(call);
+  const source = origin === undefined ? [] : originLines(origin, request);
+  const whole = [line, ...source.map((each) => each.replace(/^Source: /, ""))].join(" · ");
+  return {
+    id: `${inquiryId} ${whole}`,
+    line: whole,
+    text: [...callText(call).slice("• ".length).split("\n"), ...source],
+    isDecidedAlone,
+    isUnclear: !isClear,
+  };
+}
+
+/** The call after it is next. */
+function open({ calls }: ShownCalls, id: string, state: CallListState): OpenedCall {
+  const ids = calls.map((call) => toListed(call).id);
+  const index = ids.indexOf(id);
+  const call = calls[index];
+  if (call === undefined) throw new RangeError("the list has no such call");
+  const active = ids[index + 1] ?? ids[index - 1] ?? "";
+  return { type: "opened", call, next: { ...state, active } };
+}
+
+/** Words that are the next message go to the first call: with that, no other is asked about or started. */
+function toResult(
+  { inquiryId, calls }: ShownCalls,
+  ending: Exclude<CallListEnding, { readonly type: "opened" }>,
+  dialogue: Dialogue,
+): PromptResult {
+  const said = ending.type === "denied" ? ending.said : undefined;
+  const isYes = ending.type === "approved";
+  const { summary, ...reply } =
+    said === undefined ? { answer: isYes, summary: isYes ? "yes" : "no" } : noInWords(said);
+  const ids = said?.isMessage === true ? ending.ids.slice(0, 1) : ending.ids;
+  const decided = calls.filter((call) => ids.includes(toListed(call).id));
+  const results = decided.map(({ inquiryId: id, tool, arguments: given }): PromptResult => {
+    const message = `Run ${callLine({ name: tool, arguments: given }).line}?`;
+    dialogue.printClosed({ message, summary, ...(!isYes && { isNo: true }) });
+    return { inquiryId: id, type: "answered", ...reply };
+  });
+  return { inquiryId, type: "form", results };
+}

@@ -1,0 +1,373 @@
+/**
+ * The widget for a question that is decided by a key, and for yes-or-no questions also by words.
+ *
+ * A key is held until nothing follows it: it decides on Enter, or when no other key comes for a while. Followed at once by
+ * another character it was the beginning of words, which are a no, never a yes. Pasted text and keys that arrive together
+ * decide nothing either: only one key, or one key and Enter, do.
+ */
+import { wrapWords } from "../render/index.ts";
+import { assertNever } from "../../util/index.ts";
+import type { Chosen, KeyMenu, SaidNo } from "./dialogue.ts";
+import { isEnter, type Key } from "./key.ts";
+import {
+  findSideAction,
+  footerRows,
+  type Hints,
+  questionRows,
+  type SideAction,
+  type SideActions,
+} from "./question-rows.ts";
+import { bufferOf, editBuffer, type TextBuffer } from "./text-buffer.ts";
+import type { Canvas, Frame, Step, Widget } from "./widget.ts";
+
+export interface DecisionState {
+  /** The words typed so far, or the key that is held. */
+  readonly line: TextBuffer;
+  /** The line is one key, which has not decided yet. */
+  readonly isHeld: boolean;
+  readonly place: Place;
+  readonly isHelpShown: boolean;
+  /** A key was pressed, so that Enter no longer takes the default. */
+  readonly isTouched: boolean;
+  /** Something was pasted: until the line is empty again, letters are words. */
+  readonly isPasted: boolean;
+  /** Why the line decided nothing. */
+  readonly problem?: string;
+}
+
+/** `no`: the answer is no, and words may follow. `reason`: they are only its reason. */
+type Place = "keys" | "no" | "reason";
+
+export type DecisionEnding<Choice extends string> =
+  | Chosen<Choice>
+  | SaidNo
+  | SideAction
+  | { readonly type: "cancelled" };
+
+export const undecided: DecisionState = {
+  line: bufferOf(""),
+  isHeld: false,
+  place: "keys",
+  isHelpShown: false,
+  isTouched: false,
+  isPasted: false,
+};
+
+const REASON = "Enter no, for this reason";
+const HELP_KEY = "?";
+const READ_KEY = "v";
+const PRESS_Y = "To say yes, clear the line and press y alone.";
+const SAY_MORE = "One letter is not enough for a reason. ? shows the keys.";
+
+export function decisionLine<Choice extends string>(
+  menu: KeyMenu<Choice>,
+  sideActions: SideActions,
+): Widget<DecisionState, DecisionEnding<Choice>> {
+  const line = new DecisionLine(menu, sideActions);
+  return {
+    joinKeys,
+    holdsWork: ({ line: { text }, isHeld }) => !isHeld && text.trim() !== "",
+    stepBack: ({ line: { text }, place, isHelpShown }) =>
+      place === "keys" && text === "" ? undefined : { ...undecided, isHelpShown, isTouched: true },
+    canEndUnread: (ending) =>
+      ending.type === "said_no" ||
+      ending.type === "cancelled" ||
+      (ending.type === "chosen" && ending.choice === menu.noKey),
+    isSettling: ({ isHeld }) => isHeld,
+    settle: (state) => line.settle(state),
+    update: (state, key) => line.update(state, key),
+    view: (state, canvas) => line.view(state, canvas),
+  };
+}
+
+type DecisionStep<Choice extends string> = Step<DecisionState, DecisionEnding<Choice>>;
+
+class DecisionLine<Choice extends string> {
+  readonly #menu: KeyMenu<Choice>;
+  readonly #sideActions: SideActions;
+
+  constructor(menu: KeyMenu<Choice>, sideActions: SideActions) {
+    this.#menu = menu;
+    this.#sideActions = sideActions;
+  }
+
+  update(before: DecisionState, key: Key): DecisionStep<Choice> {
+    const { problem: _problem, ...rest } = before;
+    const state: DecisionState = { ...rest, isTouched: true };
+    switch (key.type) {
+      case "text":
+        return { state: this.#type(state, key) };
+      case "paste":
+        return { state: this.#addWords({ ...state, isPasted: true }, key) };
+      case "named":
+        return this.#press(before, state, key);
+      default:
+        return assertNever(key);
+    }
+  }
+
+  /** Nothing has followed the held key. */
+  settle(state: DecisionState): DecisionStep<Choice> {
+    const { text } = state.line;
+    if (text === this.#menu.noKey) {
+      return { state: { ...state, line: bufferOf(""), isHeld: false, place: "no" } };
+    }
+    return this.#takeHeld(state);
+  }
+
+  #takeHeld(state: DecisionState): DecisionStep<Choice> {
+    const { text } = state.line;
+    const released = { ...state, line: bufferOf(""), isHeld: false };
+    if (text === READ_KEY && this.#sideActions.hasMore) return { ending: { type: "read_more" } };
+    const choice = this.#find(text);
+    return choice === undefined
+      ? { state: { ...released, isHelpShown: true } }
+      : { ending: { type: "chosen", choice } };
+  }
+
+  #find(text: string): Choice | undefined {
+    return this.#menu.choices.find(({ key }) => key === text)?.key;
+  }
+
+  get #sendsWords(): boolean {
+    return this.#menu.sendsWords !== false;
+  }
+
+  get #takesWords(): boolean {
+    return this.#menu.noKey !== undefined;
+  }
+
+  #type(state: DecisionState, key: Extract<Key, { readonly type: "text" }>): DecisionState {
+    const { line, place, isPasted } = state;
+    const isKey =
+      key.text === HELP_KEY ||
+      this.#find(key.text) !== undefined ||
+      (key.text === READ_KEY && this.#sideActions.hasMore);
+    if (place !== "keys" || line.text !== "" || isPasted || !isKey) {
+      return this.#addWords(state, key);
+    }
+    const isHelpShown = state.isHelpShown || key.text === HELP_KEY;
+    return { ...state, line: bufferOf(key.text), isHeld: true, isHelpShown };
+  }
+
+  #addWords(state: DecisionState, key: Key): DecisionState {
+    const released = { ...state, isHeld: false };
+    if (!this.#takesWords) {
+      return { ...released, line: bufferOf(""), isHelpShown: true, isPasted: false };
+    }
+    return { ...released, line: editBuffer(state.line, key) ?? state.line };
+  }
+
+  #press(
+    before: DecisionState,
+    state: DecisionState,
+    key: Extract<Key, { readonly type: "named" }>,
+  ): DecisionStep<Choice> {
+    const { line, isHeld, place } = state;
+    const isEmpty = line.text === "";
+    const sideAction = findSideAction(this.#sideActions, key);
+    const isAside = sideAction?.type === "read_more" || (isEmpty && place === "keys");
+    if (sideAction !== undefined && isAside) return { ending: sideAction };
+    switch (key.name) {
+      case "enter":
+        return this.#enter(before, state);
+      case "new-line":
+        if (isHeld || (isEmpty && place === "keys")) return this.#enter(before, state);
+        break;
+      case "tab":
+        if (!this.#takesWords) break;
+        return { state: openReason(state) };
+      case "ctrl-d":
+        if (isEmpty) return { ending: { type: "cancelled" } };
+        break;
+      default:
+    }
+    const edited = isEmpty ? undefined : editBuffer(line, key);
+    if (edited === undefined) return { state: { ...state, isHelpShown: place === "keys" } };
+    const isPasted = state.isPasted && edited.text !== "";
+    return { state: { ...state, line: edited, isHeld: false, isPasted } };
+  }
+
+  #enter(before: DecisionState, state: DecisionState): DecisionStep<Choice> {
+    if (state.isHeld) return this.#takeHeld(state);
+    const { default: suggested, noKey } = this.#menu;
+    const text = state.line.text.trim();
+    if (text !== "") return this.#say(state, text);
+    if (state.place === "no" && noKey !== undefined) {
+      return { ending: { type: "chosen", choice: noKey } };
+    }
+    if (state.place === "reason") return { state: { ...state, place: "keys" } };
+    if (suggested !== undefined && !before.isTouched) {
+      return { ending: { type: "chosen", choice: suggested } };
+    }
+    return { state: { ...state, isHelpShown: true } };
+  }
+
+  /** Words are never a yes. */
+  #say(state: DecisionState, text: string): DecisionStep<Choice> {
+    if (state.place === "reason") return { ending: { type: "said_no", text, isMessage: false } };
+    const meaning = readWords(text);
+    switch (meaning.type) {
+      case "no": {
+        const { noKey } = this.#menu;
+        return noKey === undefined
+          ? { state: { ...state, isHelpShown: true } }
+          : { ending: { type: "chosen", choice: noKey } };
+      }
+      case "words":
+        return { ending: { type: "said_no", text: meaning.text, isMessage: this.#sendsWords } };
+      default:
+        return { state: { ...state, problem: meaning.type === "yes" ? PRESS_Y : SAY_MORE } };
+    }
+  }
+
+  view(state: DecisionState, canvas: Canvas): Frame {
+    const { line, isHeld, place, isHelpShown, problem } = state;
+    const isTyping = !isHeld && (line.text !== "" || place !== "keys");
+    const { hasMore } = this.#sideActions;
+    // The keys are for the words while there are any.
+    const footer = isTyping
+      ? footerRows({ hasMore }, typingHints(place, line.text === "", this.#sendsWords), canvas)
+      : footerRows(this.#sideActions, this.#hints(state), canvas);
+    const help = isHelpShown && !isTyping ? this.#helpRows(canvas) : [];
+    const { columns, paint } = canvas;
+    const problems = problem === undefined ? [] : wrapWords(problem, columns - 2);
+    const below = [...problems.map((row) => paint("yellow", `  ${row}`)), ...help, ...footer];
+    const room = { ...canvas, rows: canvas.rows - below.length };
+    const question = { message: this.#menu.message, suffix: SUFFIXES[place] };
+    const { rows, cursor, isCut } = questionRows(question, line, room);
+    return { rows: [...rows, ...below], cursor, isCut };
+  }
+
+  #hints({ isTouched }: DecisionState): Hints {
+    const { choices, default: suggested, besides = [] } = this.#menu;
+    const { note } = this.#sideActions;
+    const why = this.#takesWords && note === undefined ? ["Tab say why"] : [];
+    const others = besides.flatMap(({ key, label }) =>
+      label === undefined ? [] : `${key} ${label}`,
+    );
+    const named = choices.flatMap(({ key, label, short = label }) =>
+      label === undefined || short === undefined
+        ? []
+        : [{ key, label, short, onEnter: key === suggested && !isTouched ? " (Enter)" : "" }],
+    );
+    return {
+      own: [
+        ...named.map(({ key, label, onEnter }) => `${key} ${label}${onEnter}`),
+        ...others,
+        ...why,
+      ],
+      short: [
+        ...named.map(({ key, short, onEnter }) => `${key} ${short}${onEnter}`),
+        ...others,
+        ...why,
+      ],
+      readKey: READ_KEY,
+      last: [`${HELP_KEY} more`],
+    };
+  }
+
+  #helpRows({ columns }: Canvas): readonly string[] {
+    const { choices, escape, besides = [] } = this.#menu;
+    const { note } = this.#sideActions;
+    const words = [
+      [
+        "words",
+        this.#sendsWords ? "no, and send them as your next message" : "no, with this reason",
+      ],
+      ["Tab", note === undefined ? "no, with a reason" : "add a note to the answer"],
+    ];
+    const lines = [
+      ...[...choices, ...besides].flatMap(({ key, label, help = label }) =>
+        help === undefined ? [] : [[key, help]],
+      ),
+      ...(this.#takesWords ? words : note === undefined ? [] : words.slice(1)),
+      ["Esc", escape],
+    ];
+    const width = Math.max(...lines.map(([key = ""]) => key.length));
+    return lines.flatMap(([key = "", does = ""]) =>
+      wrapWords(does, columns - width - 4).map(
+        (row, index) => `  ${(index === 0 ? key : "").padEnd(width)}  ${row}`,
+      ),
+    );
+  }
+}
+
+const SUFFIXES: Readonly<Record<Place, string>> = {
+  keys: "",
+  no: "No:",
+  reason: "No, because:",
+};
+
+/** The words typed so far stay; a key that was held is dropped. */
+function openReason(state: DecisionState): DecisionState {
+  if (state.place === "reason") return { ...state, place: "no" };
+  return {
+    ...state,
+    isHeld: false,
+    place: "reason",
+    line: state.isHeld ? bufferOf("") : state.line,
+  };
+}
+
+function typingHints(place: Place, isEmpty: boolean, sendsWords: boolean): Hints {
+  if (!sendsWords) {
+    return { own: isEmpty ? ["Enter no", "or type why not", "Esc back"] : [REASON, "Esc clear"] };
+  }
+  if (place === "reason") {
+    return isEmpty
+      ? { own: ["type the reason", "Tab say what to do instead", "Esc back"] }
+      : {
+          own: [REASON, "Tab send it as your next message", "Esc back"],
+          short: [REASON, "Tab send it", "Esc back"],
+        };
+  }
+  if (isEmpty) return { own: ["Enter no", "or type what to do instead", "Esc back"] };
+  return {
+    own: ["Enter no, and send it as your message", "Tab only as the reason", "Esc clear"],
+    short: ["Enter no, and send it", "Tab only as reason", "Esc clear"],
+  };
+}
+
+export type WordsMeaning =
+  | { readonly type: "yes" | "no" | "unclear" }
+  | { readonly type: "words"; readonly text: string };
+
+/** The meaning of a line that is not one of the keys. */
+export function readWords(text: string): WordsMeaning {
+  const trimmed = text.trim();
+  if (/^(y|yes)[.!]?$/i.test(trimmed)) return { type: "yes" };
+  if (/^(n|no)[.!]?$/i.test(trimmed)) return { type: "no" };
+  const words = trimmed.replace(/^n\s+/, "");
+  return words.length < 2 ? { type: "unclear" } : { type: "words", text: words };
+}
+
+/** See `Widget.joinKeys`. */
+function joinKeys(keys: readonly Key[]): readonly Key[] {
+  const [first, second] = keys;
+  if (second === undefined) return keys;
+  if (keys.length === 2 && first?.type === "text" && isEnter(second)) return keys;
+  const joined: Key[] = [];
+  let text = "";
+  let hasText = false;
+  const flush = () => {
+    if (hasText) joined.push({ type: "paste", text });
+    text = "";
+    hasText = false;
+  };
+  for (const [index, key] of keys.entries()) {
+    const isLast = index === keys.length - 1;
+    if (key.type !== "named") {
+      text += key.text;
+      hasText = true;
+    } else if (isEnter(key) && !(isLast && hasText)) {
+      text += "\n";
+      hasText = true;
+    } else {
+      flush();
+      joined.push(key);
+    }
+  }
+  flush();
+  return joined;
+}

@@ -1,0 +1,101 @@
+/** The menu that opens when the user presses Ctrl-C during a turn. */
+import type { InterruptChoice, InterruptRequest } from "../../core/agent/index.ts";
+import { JpError } from "../../util/index.ts";
+import type { Dialogue } from "./dialogue.ts";
+
+/** The menu, or a part of it. */
+export interface MenuRequest extends InterruptRequest {
+  /** `chosen`: only the message of a reply is asked. `elsewhere`: it is asked elsewhere, and stays empty. */
+  readonly reply?: "chosen" | "elsewhere";
+  /** Gets a reply that was typed and is not sent. */
+  readonly keepDraft?: (text: string) => void;
+  /** Resolves when the output so far is on the screen. */
+  readonly stopNow?: () => Promise<void> | void;
+}
+
+type Listed = Exclude<InterruptChoice["type"], "leave">;
+
+interface Entry {
+  readonly key: string;
+  readonly label: string;
+  readonly short: string;
+  readonly help: string;
+}
+
+/** `leave` has no key: Ctrl-C in the menu itself means that. Escape goes back to the turn. */
+const ENTRIES: Readonly<Record<Listed, Entry>> = {
+  continue: { key: "c", label: "continue", short: "continue", help: "continue" },
+  reply: { key: "r", label: "stop and reply", short: "reply", help: "stop, and send a reply" },
+  stop: { key: "s", label: "stop", short: "stop", help: "stop, and keep the output so far" },
+  discard: {
+    key: "a",
+    label: "abort",
+    short: "abort",
+    help: "abort, and discard the output so far",
+  },
+  restart: {
+    key: "t",
+    label: "restart the tools",
+    short: "restart",
+    help: "restart the tools that are still running",
+  },
+};
+
+const MESSAGE = "Interrupted";
+const WRITE_REPLY = "Stopped. Write your reply:";
+
+/** Throws `no_terminal` if the terminal is closed, since nothing was chosen then. */
+export async function chooseInterrupt(
+  request: MenuRequest,
+  dialogue: Dialogue,
+): Promise<InterruptChoice> {
+  const { choices, reply, signal, stopNow } = request;
+  await dialogue.start();
+  const offered = choices.filter((choice): choice is Listed => choice !== "leave");
+  const entries = offered.map((type) => ENTRIES[type]);
+  const menu = {
+    message: MESSAGE,
+    choices: entries,
+    default: ENTRIES.continue.key,
+    escape: "continue",
+  };
+  const chosen = reply === "chosen" ? REPLY_CHOSEN : await dialogue.choose<string>(menu);
+  if (chosen.type === "aborted") return continueIfAborted(signal);
+  if (chosen.type === "cancelled" && chosen.isInterrupt === true)
+    return close({ type: "leave" }, "quit", dialogue);
+  const key = chosen.type === "chosen" ? chosen.choice : ENTRIES.continue.key;
+  const type = LISTED.find((one) => ENTRIES[one].key === key) ?? "continue";
+  if (type !== "reply") return close({ type }, ENTRIES[type].short, dialogue);
+  await stopNow?.();
+  close({ type, message: "" }, type, dialogue);
+  return reply === "elsewhere" ? { type, message: "" } : writeReply(request, dialogue);
+}
+
+const LISTED = Object.keys(ENTRIES) as readonly Listed[]; // Exactly these keys.
+const REPLY_CHOSEN = { type: "chosen", choice: ENTRIES.reply.key } as const;
+
+/** The work is stopped by now, so that leaving the line leaves it stopped. */
+async function writeReply(
+  { signal, keepDraft }: MenuRequest,
+  dialogue: Dialogue,
+): Promise<InterruptChoice> {
+  dialogue.print(WRITE_REPLY);
+  const { state, ending } = await dialogue.enterMessage({
+    hasWayBack: true,
+    history: () => [],
+    complete: () => undefined,
+  });
+  if (ending.type === "sent") return { type: "reply", message: ending.text.trim() };
+  if (state.buffer.text.trim() !== "") keepDraft?.(state.buffer.text);
+  return ending.type === "aborted" ? continueIfAborted(signal) : { type: "stop" };
+}
+
+function continueIfAborted({ aborted }: AbortSignal): InterruptChoice {
+  if (aborted) return { type: "continue" };
+  throw new JpError("no_terminal", "The terminal was closed.");
+}
+
+function close(choice: InterruptChoice, summary: string, dialogue: Dialogue): InterruptChoice {
+  dialogue.printClosed({ message: MESSAGE, summary, isCancelled: choice.type === "leave" });
+  return choice;
+}

@@ -1,0 +1,307 @@
+/** Runs a widget on the terminal until it ends, and removes it from the screen. */
+import { wrapWords } from "../render/index.ts";
+import type { Clock } from "../../util/index.ts";
+import { cancelledBy, HOLD_MS, type NoAnswer, TYPING_PAUSE_MS } from "./dialogue.ts";
+import {
+  breakPastedLines,
+  isCancelKey,
+  isEnter,
+  isEscape,
+  isKey,
+  type Key,
+  type Report,
+  withoutPastedShiftTab,
+} from "./key.ts";
+import {
+  canvasOf,
+  CURSOR_REPORT_TIMEOUT_MS,
+  FullScreen,
+  LiveRegion,
+  REQUEST_CURSOR_POSITION,
+} from "./live-region.ts";
+import type { Terminal } from "./terminal.ts";
+import type { Canvas, Step, Widget } from "./widget.ts";
+
+export interface ShowOptions {
+  readonly terminal: Terminal;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  /** Another prompt was there a moment ago: keys may still be meant for that. */
+  readonly isReplacement?: boolean;
+  readonly isFullScreen?: boolean;
+  /** See `LiveRegion`. */
+  readonly losesCursor?: boolean;
+  /** Ask the terminal what it is while the user types. Otherwise that has been done. */
+  readonly asksVersion?: boolean;
+  /** Called once the widget is drawn. */
+  readonly onOpen?: ((open: OpenWidget) => void) | undefined;
+}
+
+/** A widget on the screen, for what happens while the user types. */
+interface OpenWidget {
+  /** Prints complete lines above the widget, where they stay. Returns false once the widget has ended. */
+  print(text: string): boolean;
+}
+
+const STILL_TYPING = "You were typing something else: nothing is decided until you pause.";
+const ESCAPE_TWICE = "Press Esc again to discard what you entered.";
+
+/** A widget on the screen until it ends. The signal must not be aborted yet. */
+export class ShownWidget<State, Ending> {
+  /** How the user has ended it. It is no longer on the screen then. */
+  readonly ended: Promise<Ending | NoAnswer>;
+  readonly #widget: Widget<State, Ending>;
+  readonly #options: ShowOptions;
+  readonly #surface: LiveRegion | FullScreen;
+  readonly #ending = Promise.withResolvers<Ending | NoAnswer>();
+  #state: State;
+  #drawn: Canvas;
+  #isEnded = false;
+  /** The shell has the screen. */
+  #isSuspended = false;
+  #mustAskVersion: boolean;
+  /** Escape was pressed once, and would lose something. */
+  #isEscaping = false;
+  /** Aborted when a key comes. */
+  #settling = new AbortController();
+  readonly #ignoresUntil: number;
+  /** The user was typing something else, and has not paused since: keys may still belong to that. */
+  #isTypingUntil: number;
+  /** Set while the widget waits for the user to pause. */
+  #pause: AbortController | undefined;
+
+  constructor(widget: Widget<State, Ending>, initial: State, options: ShowOptions) {
+    const { terminal, isFullScreen = false, losesCursor = false } = options;
+    this.#widget = widget;
+    this.#options = options;
+    this.#state = initial;
+    this.#mustAskVersion = options.asksVersion === true;
+    this.#surface = isFullScreen ? new FullScreen(terminal) : new LiveRegion(terminal, losesCursor);
+    this.#drawn = canvasOf(terminal);
+    this.#ignoresUntil = options.isReplacement === true ? this.#now + HOLD_MS : 0;
+    this.#isTypingUntil = this.#now + TYPING_PAUSE_MS - (terminal.msSinceTyped ?? Infinity);
+    this.ended = terminal.isClosed ? Promise.resolve({ type: "aborted" }) : this.#run();
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  async #run(): Promise<Ending | NoAnswer> {
+    const { terminal, signal, onOpen } = this.#options;
+    const onAbort = () => this.#end({ type: "aborted" });
+    signal.addEventListener("abort", onAbort, { once: true });
+    terminal.listen({
+      onInput: (sent) => this.#receive(sent),
+      onResize: () => this.#draw(),
+      onContinue: () => {
+        this.#isSuspended = false;
+        this.#draw();
+      },
+      onClose: onAbort,
+    });
+    this.#draw();
+    onOpen?.({ print: (text) => this.#print(text) });
+    const ending = await this.#ending.promise;
+    terminal.listen(undefined);
+    signal.removeEventListener("abort", onAbort);
+    this.#surface.wipe();
+    return ending;
+  }
+
+  #receive(sent: readonly (Key | Report)[]): void {
+    if (sent.some(isXtermJs) && this.#surface instanceof LiveRegion)
+      this.#surface.losesCursor = true;
+    const typed = this.#isTooEarly() ? [] : sent.filter(isKey);
+    const keys = this.#joined(typed);
+    // Keys typed after the last one were not meant for the next question, so they are dropped.
+    const isOver =
+      this.#widget.isDrawnBetweenKeys === true ? this.#takeOne(keys) : this.#takeAll(keys);
+    if (typed.length > 0) this.#settle(isOver);
+    if (isOver) return;
+    // Not before: nothing would take the reply, and the terminal would show it.
+    if (this.#mustAskVersion && typed.some(({ type }) => type === "text")) {
+      this.#mustAskVersion = false;
+      this.#options.terminal.write(REQUEST_TERMINAL_VERSION);
+    }
+    this.#draw(sent.find((one) => one.type === "cursor")?.column);
+  }
+
+  #isTooEarly(): boolean {
+    return this.#now < this.#ignoresUntil;
+  }
+
+  get #now(): number {
+    return this.#options.clock.now().getTime();
+  }
+
+  get #isStillTyping(): boolean {
+    return this.#now < this.#isTypingUntil;
+  }
+
+  /** What may belong to something else is text, and decides nothing. */
+  #joined(typed: readonly Key[]): readonly Key[] {
+    if (typed.length > 0 && this.#widget.isSettling !== undefined && this.#isStillTyping) {
+      this.#isTypingUntil = this.#now + TYPING_PAUSE_MS;
+      void this.#drawAfterPause();
+      return typed.filter((key) => !isEnter(key)).map(asPaste);
+    }
+    if (this.#widget.isMultiline === true) return withoutPastedShiftTab(breakPastedLines(typed));
+    return this.#widget.joinKeys?.(typed) ?? typed;
+  }
+
+  /** A key that is held decides if no other one follows. */
+  #settle(isOver: boolean): void {
+    this.#settling.abort();
+    if (isOver || this.#widget.isSettling?.(this.#state) !== true) return;
+    this.#settling = new AbortController();
+    void this.#decideHeld(this.#settling.signal);
+  }
+
+  /** Until then, it says that keys decide nothing. */
+  async #drawAfterPause(): Promise<void> {
+    this.#pause?.abort();
+    const pause = new AbortController();
+    this.#pause = pause;
+    try {
+      await this.#options.clock.sleep(TYPING_PAUSE_MS, pause.signal);
+    } catch {
+      return; // Another key came, or it is over.
+    }
+    this.#pause = undefined;
+    this.#draw();
+  }
+
+  async #decideHeld(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#options.clock.sleep(HOLD_MS, signal);
+    } catch {
+      return; // Another key came.
+    }
+    if (this.#isEnded || signal.aborted) return;
+    const step = this.#widget.settle?.(this.#state, this.#drawn);
+    if (step !== undefined && !this.#apply(step)) this.#draw();
+  }
+
+  #takeAll(keys: readonly Key[]): boolean {
+    return keys.some((key) => this.#take(key));
+  }
+
+  #takeOne(keys: readonly Key[]): boolean {
+    const before = this.#state;
+    // A cancel key counts wherever it comes.
+    const cancelKey = keys.find(isCancelKey);
+    if (cancelKey !== undefined) return this.#take(cancelKey);
+    return keys.some((key) => this.#take(key) || this.#state !== before) && this.#state === before;
+  }
+
+  /** Returns whether the key ended the widget. */
+  #take(key: Key): boolean {
+    const wasEscaping = this.#isEscaping;
+    this.#isEscaping = false;
+    if (key.type === "named" && key.name === "ctrl-z") {
+      this.#releaseHeld();
+      this.#surface.wipe();
+      this.#isSuspended = true;
+      this.#options.terminal.suspend();
+      return false;
+    }
+    if (isCancelKey(key) && this.#widget.takesCancelKeys !== true) {
+      const holdsWork = this.#widget.holdsWork?.(this.#state) === true;
+      this.#isEscaping = isEscape(key) && holdsWork && !wasEscaping;
+      if (this.#isEscaping) return false;
+      const before = isEscape(key) ? this.#widget.stepBack?.(this.#state) : undefined;
+      if (before === undefined) this.#end(cancelledBy(key));
+      else this.#state = before;
+      return before === undefined;
+    }
+    return this.#apply(this.#widget.update(this.#state, key, this.#drawn));
+  }
+
+  /** A key that was held when something else came decides nothing. */
+  #releaseHeld(): void {
+    if (this.#widget.isSettling?.(this.#state) !== true) return;
+    this.#state = this.#widget.stepBack?.(this.#state) ?? this.#state;
+  }
+
+  /** Returns whether the step ended the widget. */
+  #apply(step: Step<State, Ending>): boolean {
+    if ("state" in step) this.#state = step.state;
+    else this.#end(step.ending);
+    return "ending" in step;
+  }
+
+  #end(ending: Ending | NoAnswer): void {
+    this.#isEnded = true;
+    this.#settling.abort();
+    this.#pause?.abort();
+    this.#ending.resolve(ending);
+  }
+
+  #draw(cursorColumn?: number): void {
+    if (this.#isSuspended) return;
+    const isWaiting = this.#pause !== undefined;
+    this.#surface.draw((canvas) => {
+      this.#drawn = canvas;
+      const warning = this.#isEscaping ? ESCAPE_TWICE : isWaiting ? STILL_TYPING : undefined;
+      if (warning === undefined) return this.#widget.view(this.#state, canvas);
+      const wrapped = wrapWords(warning, canvas.columns - 2);
+      const room = { ...canvas, rows: Math.max(1, canvas.rows - wrapped.length) };
+      const frame = this.#widget.view(this.#state, room);
+      const rows = wrapped.map((row) => canvas.paint("yellow", `  ${row}`));
+      return { ...frame, rows: [...frame.rows, ...rows] };
+    }, cursorColumn);
+  }
+
+  #print(text: string): boolean {
+    if (this.#isEnded) return false;
+    this.#surface.wipe();
+    this.#options.terminal.write(text);
+    this.#draw();
+    return true;
+  }
+}
+
+function asPaste(key: Key): Key {
+  return key.type === "text" ? { type: "paste", text: key.text } : key;
+}
+
+const REQUEST_TERMINAL_VERSION = "\u001b[>c";
+/** The version that xterm.js reports; editors and browsers use it. */
+const XTERM_JS = "0;276;0";
+
+export function isXtermJs(sent: Key | Report): boolean {
+  return sent.type === "version" && sent.version === XTERM_JS;
+}
+
+export interface FreshLine {
+  /** See `LiveRegion`. */
+  readonly losesCursor: boolean;
+}
+
+/**
+ * Starts a new line unless the cursor is at the start of one. Drops everything typed before the terminal
+ * reports its cursor: that was not meant as an answer to this question. Nothing ends the waiting early, because the
+ * shell would take a report that comes later for something typed.
+ */
+export async function startFreshLine(terminal: Terminal): Promise<FreshLine> {
+  let losesCursor = false;
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const proceed = () => resolve(1);
+  const timer = setTimeout(proceed, CURSOR_REPORT_TIMEOUT_MS);
+  terminal.listen({
+    onInput: (sent) => {
+      losesCursor ||= sent.some(isXtermJs);
+      const report = sent.find((one) => one.type === "cursor");
+      if (report !== undefined) resolve(report.column);
+    },
+    onResize: () => {},
+    onClose: proceed,
+  });
+  terminal.write(REQUEST_TERMINAL_VERSION + REQUEST_CURSOR_POSITION);
+  const column = await promise;
+  terminal.listen(undefined);
+  clearTimeout(timer);
+  if (column > 1) terminal.write("\r\n");
+  return { losesCursor };
+}

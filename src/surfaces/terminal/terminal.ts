@@ -1,0 +1,210 @@
+/** An open terminal: writes to it, and reads its keys. */
+import { styleText } from "node:util";
+import type { Paint } from "../render/index.ts";
+import { JpError } from "../../util/index.ts";
+import type { TerminalDevice, TerminalInput, TerminalOutput } from "./controlling-terminal.ts";
+import { decodeInput, decodeLoneEscape, type Key, type Report } from "./key.ts";
+import type { Size } from "./widget.ts";
+
+export interface TerminalEvents {
+  readonly onInput: (sent: readonly (Key | Report)[]) => void;
+  readonly onResize: () => void;
+  /** jp was stopped and continues: the shell may have written anything in between. */
+  readonly onContinue?: () => void;
+  readonly onClose: () => void;
+}
+
+/** While open, keys are neither echoed nor turned into signals. */
+export interface Terminal extends Disposable {
+  /** Follows NO_COLOR and FORCE_COLOR. */
+  readonly paint: Paint;
+  readonly size: Size;
+  /** The terminal was hung up. */
+  readonly isClosed: boolean;
+  /** How long ago the user last typed a part of something else, such as a message for later. */
+  readonly msSinceTyped?: number;
+  /** Does nothing once the terminal is closed. */
+  write(text: string): void;
+  /** Input that arrives without a listener is dropped. */
+  listen(events: TerminalEvents | undefined): void;
+  /** Gives the terminal back to the shell, as Ctrl-Z does. `onContinue` follows. */
+  suspend(): void;
+}
+
+const BRACKETED_PASTE_ON = "\u001b[?2004h";
+const BRACKETED_PASTE_OFF = "\u001b[?2004l";
+
+/** Other keys also send sequences that start with Escape, but the rest follows at once. */
+const ESCAPE_TIMEOUT_MS = 50;
+/** No time passes for a stopped process: the first thing it gets afterwards is the signal to continue. */
+export const NOT_STOPPED_MS = 100;
+
+/** Who keeps a terminal open between prompts, and lends it to each of them. */
+export const keepers = new WeakMap<TerminalDevice, { lend(): Terminal | undefined }>();
+
+/** Borrows the terminal where it is kept open. Throws `no_terminal`. */
+export function openTerminal(device: TerminalDevice): Terminal {
+  return keepers.get(device)?.lend() ?? openOwnTerminal(device);
+}
+
+/** Throws `no_terminal`. */
+export function openOwnTerminal(device: TerminalDevice): Terminal {
+  const { input, output } = openStreams(device);
+  let size = sizeOf(output);
+  let isClosed = false;
+  let listening: TerminalEvents | undefined;
+  const write = (text: string) => void (output.writable && output.write(text));
+  const stopReading = readKeys(input, {
+    onInput: (sent) => listening?.onInput(sent),
+    onClose: () => {
+      isClosed = true;
+      listening?.onClose();
+    },
+  });
+  const suspension = prepareSuspension(device, input, () => {
+    if (isClosed) return;
+    write(BRACKETED_PASTE_ON);
+    size = measureTerminal(device) ?? size;
+    listening?.onContinue?.();
+  });
+  const resizing = device.onResize(() => {
+    size = measureTerminal(device) ?? size;
+    listening?.onResize();
+  });
+  // In case the process ends in the meantime; Node itself resets raw mode.
+  const restore = () => write(BRACKETED_PASTE_OFF);
+  process.once("exit", restore);
+  write(BRACKETED_PASTE_ON);
+  return {
+    paint: (style, text) => styleText(style, text, { stream: output }),
+    get size() {
+      return size;
+    },
+    get isClosed() {
+      return isClosed;
+    },
+    write,
+    listen: (events) => {
+      listening = events;
+    },
+    suspend: () => {
+      restore();
+      suspension.suspend();
+    },
+    [Symbol.dispose]: () => {
+      resizing[Symbol.dispose]();
+      suspension[Symbol.dispose]();
+      process.off("exit", restore);
+      restore();
+      stopReading();
+      output.destroy();
+    },
+  };
+}
+
+interface Suspension extends Disposable {
+  /** Gives the terminal back to the shell, as Ctrl-Z does. */
+  suspend(): void;
+}
+
+/** For an input in raw mode, in which Ctrl-Z is a key. The mode is set again before `onContinue` is called. */
+export function prepareSuspension(
+  device: TerminalDevice,
+  input: TerminalInput,
+  onContinue: () => void,
+): Suspension {
+  let timer: NodeJS.Timeout | undefined;
+  const proceed = () => {
+    clearTimeout(timer);
+    if (input.destroyed || !device.isForeground()) return;
+    input.setRawMode(false); // Node does nothing if it believes that the mode is set already.
+    input.setRawMode(true);
+    onContinue();
+  };
+  const continuing = device.onContinue(proceed);
+  return {
+    suspend: () => {
+      input.setRawMode(false);
+      device.suspend();
+      // Where no shell could continue jp, it is not stopped.
+      timer = setTimeout(proceed, NOT_STOPPED_MS);
+    },
+    [Symbol.dispose]: () => {
+      clearTimeout(timer);
+      continuing[Symbol.dispose]();
+    },
+  };
+}
+
+/** Throws `no_terminal`. */
+export function openStreams(device: TerminalDevice): {
+  readonly input: TerminalInput;
+  readonly output: TerminalOutput;
+} {
+  try {
+    const output = openOutput(device);
+    return { input: device.openInput(), output };
+  } catch (cause) {
+    throw new JpError("no_terminal", "No terminal is available to ask on.", {
+      cause,
+      hint: "Run jp in a terminal, or pass --non-interactive to answer by policy.",
+    });
+  }
+}
+
+function openOutput(device: TerminalDevice): TerminalOutput {
+  // Once the terminal is closed, output is lost.
+  return device.openOutput().on("error", ignore);
+}
+
+/** Node updates the size of the standard streams only, so a new stream is opened to measure. */
+function measureTerminal(device: TerminalDevice): Size | undefined {
+  try {
+    const output = openOutput(device);
+    const size = sizeOf(output);
+    output.destroy();
+    return size;
+  } catch {
+    return undefined; // The terminal is closed.
+  }
+}
+
+/** Some terminals do not know their size. */
+export function sizeOf({ columns, rows }: Size): Size {
+  return { columns: columns > 0 ? columns : 80, rows: rows > 0 ? rows : 24 };
+}
+
+/** Reads keys in raw mode. Returns a function that stops it. */
+export function readKeys(
+  input: TerminalInput,
+  { onInput, onClose }: Pick<TerminalEvents, "onInput" | "onClose">,
+): () => void {
+  let rest = "";
+  let timer: NodeJS.Timeout | undefined;
+  const onData = (data: string) => {
+    clearTimeout(timer);
+    const decoded = decodeInput(rest + data);
+    rest = decoded.rest;
+    onInput(decoded.sent);
+    timer = setTimeout(() => {
+      const lone = decodeLoneEscape(rest);
+      if (lone.length === 0) return;
+      rest = "";
+      onInput(lone);
+    }, ESCAPE_TIMEOUT_MS);
+  };
+  input.setEncoding("utf8");
+  input.on("error", onClose).on("end", onClose).on("close", onClose).on("data", onData);
+  input.setRawMode(true);
+  return () => {
+    clearTimeout(timer);
+    input.off("error", onClose).off("end", onClose).off("close", onClose).off("data", onData);
+    input.on("error", ignore);
+    input.setRawMode(false);
+    input.destroy();
+  };
+}
+
+function ignore(): void {
+  // The terminal is closed.
+}
