@@ -11,7 +11,12 @@ import {
   type ToolCallRequest,
 } from "../src/record/conversation/index.ts";
 import { createInquiryBackend } from "../src/core/answer-model/index.ts";
-import { collectReply, type Model, type ToolSchema, type Usage } from "../src/reach/provider/index.ts";
+import {
+  collectReply,
+  type Model,
+  type ToolSchema,
+  type Usage,
+} from "../src/reach/provider/index.ts";
 import { openProviders } from "../src/assemble/index.ts";
 import { booleanQuestion } from "../src/record/tool/index.ts";
 import { systemClock } from "../src/util/index.ts";

@@ -1,7 +1,11 @@
 /** Records for benchmarks: plausible events of about a kilobyte, in the usual layout. */
 import { mkdirSync, openSync, writeSync, closeSync, statSync } from "node:fs";
 import path from "node:path";
-import { type ConversationEvent, eventToJson, type Timestamp } from "../src/record/conversation/index.ts";
+import {
+  type ConversationEvent,
+  eventToJson,
+  type Timestamp,
+} from "../src/record/conversation/index.ts";
 
 /** Writes a record of `count` events, and returns its size in bytes. */
 export function writeRecord(folder: string, count: number, title: string): number {

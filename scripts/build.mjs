@@ -32,7 +32,7 @@ import {
 } from "./third-party.ts";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
-/** As in `tool/index`, for each entry of the library. */
+/** As in `record/tool/index`, for each entry of the library. */
 const ENTRIES = Object.values(manifest.exports).flatMap(({ types }) =>
   types === undefined ? [] : [types.replace(/^\.\/dist\/lib\/(.*)\.d\.ts$/, "$1")],
 );

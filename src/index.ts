@@ -228,8 +228,6 @@ export {
   describeOrigin,
   describeOutcome,
   describePending,
-  neutralize,
-  oneLine,
   type OutcomeJson,
   type QuestionJson,
   verbatim,
@@ -377,11 +375,13 @@ export {
 } from "./record/tool/index.ts";
 export {
   type Clock,
+  isJpError,
   JpError,
   type JpErrorOptions,
-  isJpError,
   type Json,
   type JsonObject,
+  neutralize,
+  oneLine,
   ShapeError,
   systemClock,
 } from "./util/index.ts";

@@ -2,12 +2,49 @@ import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { createAskUser, createDescribeTools, createFileTools } from "../src/reach/executor/index.ts";
+import {
+  createAskUser,
+  createDescribeTools,
+  createFileTools,
+} from "../src/reach/executor/index.ts";
 import { verifies } from "./conformance/manifest.ts";
 import { readDocument } from "./support/documents.ts";
 import { temporaryFolder } from "../src/stores/temporary-workspace.fixture.ts";
 
-/** Each folder of src, and the folders it may import from. */
+/** The wings of src, from the ground up, and their rooms. A wing without rooms is one itself. */
+const WINGS: Readonly<Record<string, readonly string[]>> = {
+  util: [],
+  record: ["conversation", "tool", "json-schema"],
+  stores: [],
+  settings: ["config", "trust", "people"],
+  reach: ["provider", "mcp", "executor", "shell", "web", "files", "undo", "process", "attachment"],
+  core: ["agent", "policy", "answer-model"],
+  assemble: ["telemetry"],
+  surfaces: ["terminal", "render", "desk", "serve-mcp", "serve-tool", "notify", "ai-sdk"],
+  proof: [],
+  cli: ["replay"],
+  testing: [],
+};
+/** Neither imports the other. */
+const SIBLINGS = ["surfaces", "proof"];
+
+/** The values that `core` may import from these wings. The list only shrinks: a new one is a port or a type. */
+const VALUES_FOR_CORE: Readonly<Record<string, readonly string[]>> = {
+  "reach/executor": ["checkArguments", "checkData"],
+  "reach/provider": [
+    "INVALID_ARGUMENTS",
+    "ProviderError",
+    "RetryCounter",
+    "collectReply",
+    "isNews",
+    "lengthLimitError",
+    "watchStream",
+  ],
+  "reach/shell": ["isFoundIn", "isPrefixOf", "optionsFrom", "parseCommandLine", "partsForRefusal"],
+  stores: ["PrivateFile", "StorageError", "securePrivateFolder"],
+};
+
+/** Each room of src, and the rooms it may import from. */
 const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   util: [],
   process: ["util"],
@@ -18,8 +55,8 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   files: ["util"],
   web: ["util", "files"],
   shell: ["util", "process", "files"],
-  storage: ["util", "process", "conversation"],
-  people: ["util", "conversation", "storage"],
+  stores: ["util", "conversation"],
+  people: ["util", "conversation", "stores"],
   render: ["util", "tool", "conversation"],
   "serve-tool": ["util", "tool"],
   mcp: ["util", "process", "tool", "config"],
@@ -39,30 +76,30 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "mcp",
   ],
   attachment: ["util", "process", "files", "web", "config", "conversation", "mcp"],
-  policy: ["util", "tool", "config", "conversation", "storage", "executor", "shell"],
+  policy: ["util", "tool", "config", "conversation", "stores", "executor", "shell"],
   "ai-sdk": ["util", "tool", "executor"],
-  trust: ["util", "tool", "config", "storage"],
+  trust: ["util", "tool", "config", "stores"],
   notify: ["util", "process", "config", "render"],
   agent: [
     "util",
     "tool",
     "config",
     "conversation",
-    "storage",
+    "stores",
     "provider",
     "executor",
     "policy",
     "answer-model",
   ],
-  telemetry: ["util", "conversation", "storage", "provider", "executor", "answer-model", "agent"],
-  runtime: [
+  telemetry: ["util", "conversation", "stores", "provider", "executor", "answer-model", "agent"],
+  assemble: [
     "util",
     "process",
     "files",
     "tool",
     "config",
     "conversation",
-    "storage",
+    "stores",
     "provider",
     "mcp",
     "undo",
@@ -77,40 +114,40 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "config",
     "tool",
     "conversation",
-    "storage",
+    "stores",
     "provider",
     "executor",
     "policy",
     "answer-model",
     "agent",
-    "runtime",
+    "assemble",
   ],
   "serve-mcp": [
     "util",
     "tool",
     "config",
     "conversation",
-    "storage",
+    "stores",
     "render",
     "provider",
     "executor",
     "answer-model",
     "agent",
-    "runtime",
+    "assemble",
   ],
-  proof: ["util", "process", "config", "conversation", "storage", "people", "render"],
+  proof: ["util", "process", "config", "conversation", "stores", "people"],
   desk: [
     "util",
     "tool",
     "config",
     "conversation",
-    "storage",
+    "stores",
     "people",
     "render",
     "agent",
-    "runtime",
+    "assemble",
   ],
-  terminal: ["util", "process", "tool", "conversation", "render", "storage", "agent"],
+  terminal: ["util", "process", "tool", "conversation", "render", "stores", "agent"],
   cli: [
     "util",
     "process",
@@ -119,7 +156,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "tool",
     "config",
     "conversation",
-    "storage",
+    "stores",
     "people",
     "mcp",
     "render",
@@ -133,7 +170,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "notify",
     "attachment",
     "telemetry",
-    "runtime",
+    "assemble",
     "replay",
     "serve-mcp",
     "proof",
@@ -145,7 +182,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "tool",
     "config",
     "conversation",
-    "storage",
+    "stores",
     "mcp",
     "render",
     "provider",
@@ -160,7 +197,7 @@ const LIBRARY = [
   "tool",
   "config",
   "conversation",
-  "storage",
+  "stores",
   "mcp",
   "render",
   "provider",
@@ -169,7 +206,7 @@ const LIBRARY = [
   "answer-model",
   "attachment",
   "agent",
-  "runtime",
+  "assemble",
 ];
 
 /**
@@ -177,14 +214,14 @@ const LIBRARY = [
  * `loadDefinition` pass what they are given to `loadModule`.
  */
 const BARE_IMPORT =
-  /(?<!(?:loadModule|loaderOf)\(\(\) => |command\( ?async \(\) => \(await |loadDefinition: async \(\) => \(await )\bimport\((?!"node:)/;
+  /(?<!(?:loadModule|loaderOf)\( ?\(\) => |command\( ?async \(\) => \(await |loadDefinition: async \(\) => \(await )\bimport\((?!"node:)/;
 /** Files that load parts without `loadModule`, and why they may. */
 const BARE_IMPORTS: Readonly<Record<string, string>> = {
-  "src/surfaces/render/highlight.ts": "Code is shown without colours if the highlighter is gone.",
   "src/stores/postgres/database.ts":
     "The driver is not a part of jp, and whoever lacks it is told so.",
   "src/stores/postgres/wake-ups.ts":
     "The queue is not a part of jp, and whoever lacks it is told so, or goes without.",
+  "src/surfaces/render/highlight.ts": "Code is shown without colours if the highlighter is gone.",
 };
 
 /** On the way of a question from a local tool to a person and back. */
@@ -200,7 +237,8 @@ const UNDECIDED_SOURCES =
 
 interface SourceFile {
   readonly name: string;
-  readonly folder: string;
+  readonly wing: string;
+  readonly room: string;
   readonly text: string;
   readonly imports: readonly string[];
 }
@@ -210,20 +248,55 @@ const files = globSync("src/**/*.{ts,tsx}").map(readSource);
 const sources = files.filter(({ name }) => !/\.(test|fixture)\.ts$/.test(name));
 
 describe("imports", () => {
-  test("go only to folders in the list", () => {
-    const wrong = sources.flatMap(({ name, folder, imports }) =>
+  test("go only to wings below", () => {
+    const order = Object.keys(WINGS);
+    const wrong = sources
+      .filter(({ wing }) => wing !== "")
+      .flatMap(({ name, wing, imports }) =>
+        imports
+          .filter((target) => {
+            const other = wingOf(target);
+            if (other === wing) return false;
+            const areSiblings = [wing, other].every((each) => SIBLINGS.includes(each));
+            return areSiblings || order.indexOf(other) >= order.indexOf(wing);
+          })
+          .map((target) => `${name} imports ${target}`),
+      );
+    expect(wrong).toEqual([]);
+  });
+
+  test("go only to rooms in the list", () => {
+    const wrong = sources.flatMap(({ name, room, imports }) =>
       imports
-        .map((target) => folderOf(target))
-        .filter((target) => target !== folder && !allowed(folder).includes(target))
+        .map((target) => roomOf(target))
+        .filter((target) => target !== room && !allowed(room).includes(target))
         .map((target) => `${name} imports ${target}`),
     );
     expect(wrong).toEqual([]);
   });
 
-  test("from another folder go through its index", () => {
-    const wrong = sources.flatMap(({ name, folder, imports }) =>
+  test("of core from reach and stores are types, but for a short list of values", () => {
+    const found = new Map<string, Set<string>>();
+    for (const { name, text } of sources.filter(({ wing }) => wing === "core")) {
+      for (const [, names = "", target = ""] of text.matchAll(
+        /^import \{([^}]*)\} from "(\.[^"]+)";$/gm,
+      )) {
+        const folder = path.posix.join(path.posix.dirname(posix(name)), path.posix.dirname(target));
+        if (!/^src\/(?:reach|stores)/.test(folder)) continue;
+        const values = names.split(",").map((each) => each.trim());
+        const from = found.get(folder.slice("src/".length)) ?? new Set();
+        for (const value of values) if (!/^(?:type |$)/.test(value)) from.add(value);
+        if (from.size > 0) found.set(folder.slice("src/".length), from);
+      }
+    }
+    const listed = [...found].map(([from, values]) => [from, [...values].toSorted()] as const);
+    expect(Object.fromEntries(listed)).toEqual(VALUES_FOR_CORE);
+  });
+
+  test("from another room go through its index", () => {
+    const wrong = sources.flatMap(({ name, room, imports }) =>
       imports
-        .filter((target) => folderOf(target) !== folder && !target.endsWith("/index.ts"))
+        .filter((target) => roomOf(target) !== room && !target.endsWith("/index.ts"))
         .map((target) => `${name} imports ${target}`),
     );
     expect(wrong).toEqual([]);
@@ -236,7 +309,7 @@ describe("imports", () => {
 
   test("from Node are absent in tool and conversation", () => {
     const wrong = sources
-      .filter(({ folder }) => folder === "tool" || folder === "conversation")
+      .filter(({ room }) => room === "tool" || room === "conversation")
       .filter(({ text }) => /from "node:/.test(text))
       .map(({ name }) => name);
     expect(wrong).toEqual([]);
@@ -266,10 +339,10 @@ describe("imports", () => {
       .filter(([, what = "", target = ""]) => !what.startsWith("type ") && !target.startsWith("./"))
       .map(([, , target = ""]) => target.replace(/^(preact|highlight\.js)\/.*/, "$1"));
     expect([...new Set(imports)].toSorted()).toEqual([
-      "../../conversation/index.ts",
+      "../../../record/conversation/index.ts",
+      "../../../record/tool/index.ts",
+      "../../../util/index.ts",
       "../../render/index.ts",
-      "../../tool/index.ts",
-      "../../util/index.ts",
       "../client.ts",
       "../wire.ts",
       "highlight.js",
@@ -279,9 +352,11 @@ describe("imports", () => {
     ]);
   });
 
-  test("are listed for every folder", () => {
-    const folders = new Set(sources.map(({ folder }) => folder).filter((folder) => folder !== ""));
-    expect([...folders].filter((folder) => ALLOWED_IMPORTS[folder] === undefined)).toEqual([]);
+  test("are listed for every room, and every wing has its place", () => {
+    const rooms = new Set(sources.map(({ room }) => room).filter((room) => room !== ""));
+    const wings = new Set(sources.map(({ wing }) => wing).filter((wing) => wing !== ""));
+    expect([...rooms].filter((room) => ALLOWED_IMPORTS[room] === undefined)).toEqual([]);
+    expect([...wings].toSorted()).toEqual(Object.keys(WINGS).toSorted());
   });
 });
 
@@ -346,7 +421,7 @@ test("the agent knows no tool by name", () => {
   ].map(({ tool }) => tool.name);
   const named = new RegExp(`\\b(${names.join("|")})\\b|\\bfs_|[aA]skUser|[dD]escribeTools`);
   const wrong = sources
-    .filter(({ folder, text }) => folder === "agent" && named.test(text))
+    .filter(({ room, text }) => room === "agent" && named.test(text))
     .map(({ name }) => name);
   expect([names.length > 2, wrong]).toEqual([true, []]);
 });
@@ -354,7 +429,7 @@ test("the agent knows no tool by name", () => {
 test("the turn loop handles no inquiry events and asks no inquiry model", () => {
   verifies("028/goal/invisible-to-the-turn-loop");
   const found = sources
-    .filter(({ folder }) => folder === "agent")
+    .filter(({ room }) => room === "agent")
     .filter(({ text }) => /inquiry_(request|response)|\.inquire\(/.test(text))
     .map(({ name }) => posix(name));
   expect(found.toSorted()).toEqual([
@@ -377,10 +452,10 @@ test("only the executors decide who asks a question, and one function who asks a
     .filter(({ text }) => /\bsource: "(tool|assistant|user|other)"/.test(text))
     .map(({ name }) => posix(name));
   expect(deciding.toSorted()).toEqual([
-    "src/record/conversation/decision.ts",
     "src/reach/executor/builtin/ask-user.ts",
     "src/reach/executor/local/local-executor.ts",
     "src/reach/executor/mcp/mcp-executor.ts",
+    "src/record/conversation/decision.ts",
     "src/record/tool/define-tool.ts",
   ]);
 });
@@ -388,7 +463,7 @@ test("only the executors decide who asks a question, and one function who asks a
 describe("outside cli", () => {
   test("nothing exits the process or reads its arguments, environment or folder", () => {
     const wrong = sources
-      .filter(({ folder }) => folder !== "cli")
+      .filter(({ room }) => room !== "cli")
       .filter(({ text }) => /process\.(exit|argv|env|cwd)\b/.test(text))
       .map(({ name }) => name);
     expect(wrong).toEqual([]);
@@ -396,7 +471,7 @@ describe("outside cli", () => {
 
   test("only terminal and serve-tool write to the standard streams", () => {
     const wrong = sources
-      .filter(({ folder }) => !["cli", "terminal", "serve-tool"].includes(folder))
+      .filter(({ room }) => !["cli", "terminal", "serve-tool"].includes(room))
       .filter(({ text }) => /process\.(stdout|stderr)|console\.\w/.test(text))
       .map(({ name }) => name);
     expect(wrong).toEqual([]);
@@ -408,7 +483,7 @@ function measurePath(program: string): readonly string[] {
   const file = path.join(import.meta.dirname, "support", program);
   const output = execFileSync(process.execPath, [file, temporaryFolder()], { encoding: "utf8" });
   return (JSON.parse(output) as readonly string[])
-    .filter((name) => folderOf(name) !== "util")
+    .filter((name) => roomOf(name) !== "util")
     .map((name) => name.replace(/^src\//, ""));
 }
 
@@ -432,7 +507,7 @@ function readSource(name: string): SourceFile {
   const imports = specifiers.map((target) =>
     path.posix.join(path.posix.dirname(posix(name)), target),
   );
-  return { name, folder: folderOf(posix(name)), text, imports };
+  return { name, wing: wingOf(posix(name)), room: roomOf(posix(name)), text, imports };
 }
 
 /** One line for each import that closes a circle, with the files on the way around. */
@@ -450,13 +525,20 @@ function findCircles(imports: ReadonlyMap<string, readonly string[]>): readonly 
 }
 
 /** The folder directly below src; empty for src/index.ts itself. */
-function folderOf(file: string): string {
-  const [, folder = "", ...rest] = file.split("/");
-  return rest.length === 0 ? "" : folder;
+function wingOf(file: string): string {
+  const [, wing = "", ...rest] = file.split("/");
+  return rest.length === 0 ? "" : wing;
 }
 
-function allowed(folder: string): readonly string[] {
-  return folder === "" ? LIBRARY : (ALLOWED_IMPORTS[folder] ?? []);
+/** The folder of the wing, or the wing itself. */
+function roomOf(file: string): string {
+  const wing = wingOf(file);
+  const [, , room = ""] = file.split("/");
+  return WINGS[wing]?.includes(room) === true ? room : wing;
+}
+
+function allowed(room: string): readonly string[] {
+  return room === "" ? LIBRARY : (ALLOWED_IMPORTS[room] ?? []);
 }
 
 function posix(name: string): string {
@@ -465,7 +547,8 @@ function posix(name: string): string {
 
 test("what an error says to programs names no commands of jp and no terminal", () => {
   const library = globSync("src/**/*.ts", { cwd: "." }).filter(
-    (file) => !/\.(?:test|fixture)\.ts$|^src\/(?:cli|terminal|desk|serve-mcp)\//.test(file),
+    (file) =>
+      !/\.(?:test|fixture)\.ts$|^src\/(?:cli|surfaces\/(?:terminal|desk|serve-mcp))\//.test(file),
   );
   const wrong = library.flatMap((file) => {
     const text = readFileSync(file, "utf8");

@@ -5,7 +5,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import { type AttemptResult, createLocalExecutor, type Executor } from "../src/reach/executor/index.ts";
+import {
+  type AttemptResult,
+  createLocalExecutor,
+  type Executor,
+} from "../src/reach/executor/index.ts";
 import { temporaryFolder } from "../src/stores/temporary-workspace.fixture.ts";
 import { call, permission, question, request, result, turnStart } from "./cli/records.ts";
 import {

@@ -2,7 +2,12 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
-import { eventsOf, pendingOf, readTurnProgress, timestampFromDate } from "../record/conversation/index.ts";
+import {
+  eventsOf,
+  pendingOf,
+  readTurnProgress,
+  timestampFromDate,
+} from "../record/conversation/index.ts";
 import { temporaryFolder } from "../stores/temporary-workspace.fixture.ts";
 import {
   FakeClock,

@@ -17,7 +17,7 @@ import { knownPeople } from "../record/conversation/index.ts";
 import { createInquiryBackend, type InquiryBackend } from "../core/answer-model/index.ts";
 import { createPolicy, type Policy } from "../core/policy/index.ts";
 import type { ToolSchema } from "../reach/provider/index.ts";
-import { findTracing } from "../surfaces/telemetry/index.ts";
+import { findTracing } from "./telemetry/index.ts";
 import { systemClock } from "../util/index.ts";
 import { toCompactionSetup } from "./compaction.ts";
 import { inquiryModelsOf, type InquiryModels, withSurroundings } from "./inquiry-models.ts";

@@ -8,7 +8,12 @@ import type {
   TurnEnd,
 } from "../core/agent/index.ts";
 import type { CallLimits } from "../settings/config/index.ts";
-import type { Attachment, ConversationEvent, Directory, Usage } from "../record/conversation/index.ts";
+import type {
+  Attachment,
+  ConversationEvent,
+  Directory,
+  Usage,
+} from "../record/conversation/index.ts";
 import type { LanguageModel, Model } from "../reach/provider/index.ts";
 import type { McpServerConfigs, SharedMcpServers, Variables } from "../reach/mcp/index.ts";
 import type { ConversationWriter } from "../stores/index.ts";

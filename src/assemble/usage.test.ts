@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { loadPrices } from "../settings/config/index.ts";
-import { type Timestamp, timestampFromDate, type TokenUsage } from "../record/conversation/index.ts";
+import {
+  type Timestamp,
+  timestampFromDate,
+  type TokenUsage,
+} from "../record/conversation/index.ts";
 import { FakeClock, MemoryConversationStore, ScriptedModel } from "../testing/index.ts";
 import { booleanQuestion, defineTool } from "../record/tool/index.ts";
 import { runTurn } from "./turn.ts";

@@ -1,5 +1,9 @@
 /** Attachments of the commands: names from the command line and from messages, and their content for a turn. */
-import type { AttachmentError, LoadAttachmentsOptions, NamingPlace } from "../reach/attachment/index.ts";
+import type {
+  AttachmentError,
+  LoadAttachmentsOptions,
+  NamingPlace,
+} from "../reach/attachment/index.ts";
 import {
   type AssistantSettings,
   namesSecretFile,

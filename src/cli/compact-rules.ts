@@ -7,8 +7,8 @@ import {
   toRule,
 } from "../settings/config/index.ts";
 import type { TurnBound } from "../record/conversation/index.ts";
-import { oneLine } from "../surfaces/render/index.ts";
 import type { Output } from "../surfaces/terminal/index.ts";
+import { oneLine } from "../util/index.ts";
 import { usageError } from "./exit-status.ts";
 
 export interface CompactFlag {

@@ -1,6 +1,6 @@
 /** The context of a command: its output, workspace, clock and environment. */
 import path from "node:path";
-import { oneLine, wrapProse } from "../surfaces/render/index.ts";
+import { wrapProse } from "../surfaces/render/index.ts";
 import {
   type DatabaseOptions,
   openWorkspace,
@@ -10,7 +10,7 @@ import {
   type Workspace,
 } from "../stores/index.ts";
 import { createOutput, type Output } from "../surfaces/terminal/index.ts";
-import { type Clock, loadModule, systemClock } from "../util/index.ts";
+import { type Clock, loadModule, oneLine, systemClock } from "../util/index.ts";
 import { INTERRUPTED } from "./exit-status.ts";
 import type { Host } from "./host.ts";
 import { findDatabase } from "./store.ts";

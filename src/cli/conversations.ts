@@ -8,7 +8,6 @@ import {
   timestampToMilliseconds,
   TurnCounter,
 } from "../record/conversation/index.ts";
-import { oneLine } from "../surfaces/render/index.ts";
 import {
   conversationNotFoundError,
   fileIdCreatedAt,
@@ -16,7 +15,7 @@ import {
   type WorkspaceSummary,
   type Workspace,
 } from "../stores/index.ts";
-import { JpError, isJpError } from "../util/index.ts";
+import { isJpError, JpError, oneLine } from "../util/index.ts";
 import { type CommandContext, warn, warnAboutProblems } from "./context.ts";
 import { TARGET_KEYWORDS, type TargetKeyword } from "./define.ts";
 import { usageError } from "./exit-status.ts";

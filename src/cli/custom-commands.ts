@@ -5,10 +5,9 @@
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import { splitWords } from "../settings/config/index.ts";
-import { oneLine } from "../surfaces/render/index.ts";
 import type { InstructingFile } from "../settings/trust/index.ts";
 import { decodeUtf8, openFile, openFolder } from "../reach/files/index.ts";
-import { messageOf, sha256, systemErrorCode } from "../util/index.ts";
+import { messageOf, oneLine, sha256, systemErrorCode } from "../util/index.ts";
 import type { CommandContext } from "./context.ts";
 import { configPlaces, findWorkspace } from "./load-config.ts";
 import { workspaceTrust } from "./trust.ts";

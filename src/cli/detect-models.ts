@@ -2,8 +2,8 @@
 import { machineOf } from "./load-config.ts";
 import type { PartialConfig } from "../settings/config/index.ts";
 import type { ProviderName, Providers } from "../reach/provider/index.ts";
-import { oneLine, wrapProse } from "../surfaces/render/index.ts";
-import { isDeepEqual, isJpError, JpError } from "../util/index.ts";
+import { wrapProse } from "../surfaces/render/index.ts";
+import { isDeepEqual, isJpError, JpError, oneLine } from "../util/index.ts";
 import type { CommandContext } from "./context.ts";
 import { rememberedConfig } from "./remembered-config.ts";
 import { openProviders } from "../assemble/index.ts";

@@ -4,7 +4,12 @@ import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { PartialConfig } from "../settings/config/index.ts";
-import { findProgram, quoteCommand, quoteWord, withoutRelativeFolders } from "../reach/process/index.ts";
+import {
+  findProgram,
+  quoteCommand,
+  quoteWord,
+  withoutRelativeFolders,
+} from "../reach/process/index.ts";
 import { leaveTerminal } from "../surfaces/terminal/index.ts";
 import { JpError } from "../util/index.ts";
 import type { Host } from "./host.ts";

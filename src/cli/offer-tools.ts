@@ -10,11 +10,12 @@ import {
   valueAt,
 } from "../settings/config/index.ts";
 import type { InquiryId } from "../record/conversation/index.ts";
-import { oneLine, wrapProse } from "../surfaces/render/index.ts";
+import { wrapProse } from "../surfaces/render/index.ts";
 import { shippedConfig } from "../assemble/index.ts";
 import type { TerminalPrompter } from "../surfaces/terminal/index.ts";
 import { selectQuestion } from "../record/tool/index.ts";
 import type { TrustedConfig } from "../settings/trust/index.ts";
+import { oneLine } from "../util/index.ts";
 import type { CommandContext } from "./context.ts";
 import { editConfigFile } from "./command/config.ts";
 import {

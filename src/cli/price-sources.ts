@@ -1,7 +1,6 @@
 /** Says where the prices of models come from. */
 import type { KnownPrices, PriceSource } from "../settings/config/index.ts";
-import { oneLine } from "../surfaces/render/index.ts";
-import type { JsonObject } from "../util/index.ts";
+import { type JsonObject, oneLine } from "../util/index.ts";
 
 /** Where the prices come from, one line for each source. */
 export function describeSources(prices: KnownPrices): readonly string[] {

@@ -1,8 +1,8 @@
 /** The `jp` program: its global options and the list of commands. A command is loaded when it is named. */
 import { Command, Help, InvalidArgumentError, type Option } from "commander";
-import { neutralize, wrapProse } from "../surfaces/render/index.ts";
+import { wrapProse } from "../surfaces/render/index.ts";
 import { columnsOf } from "../surfaces/terminal/index.ts";
-import { loadModule } from "../util/index.ts";
+import { loadModule, neutralize } from "../util/index.ts";
 import { command, modeOption, setHost } from "./define.ts";
 import { EXIT_STATUSES } from "./exit-status.ts";
 import type { Host } from "./host.ts";

@@ -5,7 +5,11 @@ import {
   recordConfig,
   type RecordedConfig,
 } from "../settings/config/index.ts";
-import { type ConversationStream, StreamEntry, timestampFromDate } from "../record/conversation/index.ts";
+import {
+  type ConversationStream,
+  StreamEntry,
+  timestampFromDate,
+} from "../record/conversation/index.ts";
 import type { CreateOptions } from "../stores/index.ts";
 import type { Clock } from "../util/index.ts";
 import { shippedConfig } from "../assemble/index.ts";

@@ -1,8 +1,8 @@
 /** Tells the user of an error, and which exit status it means. */
 import type { CommanderError } from "commander";
-import { neutralize, wrapProse } from "../surfaces/render/index.ts";
+import { wrapProse } from "../surfaces/render/index.ts";
 import { columnsOf } from "../surfaces/terminal/index.ts";
-import { adviceOf, isJpError, type JpError } from "../util/index.ts";
+import { adviceOf, isJpError, type JpError, neutralize } from "../util/index.ts";
 import { ExitStatus } from "./exit-status.ts";
 import type { Host } from "./host.ts";
 

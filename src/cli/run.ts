@@ -3,10 +3,13 @@ import { fstatSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import type { CommanderError } from "commander";
-import { shellWord } from "../surfaces/render/index.ts";
-import { controllingTerminal, DescriptorOutput, type OutputStream } from "../surfaces/terminal/index.ts";
-import { isTracing } from "../surfaces/telemetry/index.ts";
-import { JpError, loadModule } from "../util/index.ts";
+import {
+  controllingTerminal,
+  DescriptorOutput,
+  type OutputStream,
+} from "../surfaces/terminal/index.ts";
+import { isTracing } from "../assemble/telemetry/index.ts";
+import { JpError, loadModule, shellWord } from "../util/index.ts";
 import type { SessionFlags } from "./command/session/open-session.ts";
 import {
   canOpenSession,

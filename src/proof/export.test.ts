@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { ChainBuilder, type ChainLine, hashLink, StreamEntry } from "../record/conversation/index.ts";
+import {
+  ChainBuilder,
+  type ChainLine,
+  hashLink,
+  StreamEntry,
+} from "../record/conversation/index.ts";
 import { StorageError } from "../stores/index.ts";
 import { FakeClock } from "../testing/index.ts";
 import type { JsonObject } from "../util/index.ts";

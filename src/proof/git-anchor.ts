@@ -12,7 +12,6 @@ import {
   runProcess,
   SAFE_GIT_WORDS,
 } from "../reach/process/index.ts";
-import { oneLine } from "../surfaces/render/index.ts";
 import {
   canonicalJson,
   findJson,
@@ -20,6 +19,7 @@ import {
   JpError,
   type JsonObject,
   messageOf,
+  oneLine,
   systemErrorCode,
 } from "../util/index.ts";
 import { AnchorError, type GitProof } from "./anchor.ts";

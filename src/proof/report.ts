@@ -3,8 +3,7 @@
  * shown, under which policy, when, and what came of it. Made from the links of chains, which have no contents.
  */
 import { type ChainLink, hashLink } from "../record/conversation/index.ts";
-import { oneLine } from "../surfaces/render/index.ts";
-import { isJsonArray, isJsonObject, type JsonObject, sha256 } from "../util/index.ts";
+import { isJsonArray, isJsonObject, type JsonObject, oneLine, sha256 } from "../util/index.ts";
 import { findObject, findText } from "./statement.ts";
 
 /** One decision. What is not known is empty. */

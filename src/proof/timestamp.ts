@@ -4,8 +4,7 @@
  */
 import { randomBytes, X509Certificate } from "node:crypto";
 import { ASN1Obj, RFC3161Timestamp } from "@sigstore/core";
-import { oneLine } from "../surfaces/render/index.ts";
-import { messageOf, sha256, systemErrorCode } from "../util/index.ts";
+import { messageOf, oneLine, sha256, systemErrorCode } from "../util/index.ts";
 import { AnchorError, type TimestampProof } from "./anchor.ts";
 
 const MAX_RESPONSE_BYTES = 1024 * 1024;

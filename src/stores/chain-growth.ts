@@ -1,4 +1,4 @@
-/** The next links of a conversation's chain of decisions, wherever they are written: see `conversation/chain.ts`. */
+/** The next links of a conversation's chain of decisions, wherever they are written: see `record/conversation/chain.ts`. */
 import {
   ChainBuilder,
   ChainedEntries,

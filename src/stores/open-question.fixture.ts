@@ -10,7 +10,11 @@ import {
   toolResult,
   turnStart,
 } from "../record/conversation/events.fixture.ts";
-import type { ConversationEvent, InquiryRequest, InquiryResponse } from "../record/conversation/index.ts";
+import type {
+  ConversationEvent,
+  InquiryRequest,
+  InquiryResponse,
+} from "../record/conversation/index.ts";
 
 const QUESTION: InquiryRequest = { ...inquiry("a.q.1"), toolCallId: "a", questionId: "q" };
 

@@ -7,7 +7,11 @@ import type {
   PermissionRequest,
   QuestionRequest,
 } from "../core/agent/index.ts";
-import { type ConversationId, type InquiryId, questionAbout } from "../record/conversation/index.ts";
+import {
+  type ConversationId,
+  type InquiryId,
+  questionAbout,
+} from "../record/conversation/index.ts";
 import { secretQuestion, textQuestion } from "../record/tool/index.ts";
 import { holdPrompt, type ScriptedAnswer, ScriptedPrompter } from "./scripted-prompter.ts";
 

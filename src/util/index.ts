@@ -68,3 +68,16 @@ export {
   isUserCacheIn,
   makeUserCache,
 } from "./user-cache.ts";
+export {
+  codePoint,
+  firstLine,
+  hiddenIn,
+  jsonBlock,
+  jsonLine,
+  neutralize,
+  oneLine,
+  picture,
+  shellWord,
+  valueLine,
+} from "./neutralize.ts";
+export { CappedOutput, lineEnds, LineReader, LineTail, readTextLines } from "./output.ts";

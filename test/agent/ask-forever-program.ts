@@ -6,7 +6,12 @@ import { writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { parseConversationId } from "../../src/record/conversation/index.ts";
 import { openWorkspace } from "../../src/stores/index.ts";
-import { booleanQuestion, defineTool, secretQuestion, textQuestion } from "../../src/record/tool/index.ts";
+import {
+  booleanQuestion,
+  defineTool,
+  secretQuestion,
+  textQuestion,
+} from "../../src/record/tool/index.ts";
 import { systemClock } from "../../src/util/index.ts";
 import { toolCall } from "../../src/record/conversation/events.fixture.ts";
 import { questioner } from "../../src/core/agent/questioner.fixture.ts";

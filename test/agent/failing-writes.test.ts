@@ -4,7 +4,11 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { TurnUpdate } from "../../src/core/agent/index.ts";
 import { until } from "../../src/core/agent/model-turn.fixture.ts";
 import { questioner } from "../../src/core/agent/questioner.fixture.ts";
-import { settingsOf, ToolTurn, type ToolTurnOptions } from "../../src/core/agent/tool-turn.fixture.ts";
+import {
+  settingsOf,
+  ToolTurn,
+  type ToolTurnOptions,
+} from "../../src/core/agent/tool-turn.fixture.ts";
 import { losing, SlowTool, WRITE_FAILED } from "../../src/core/agent/turn-tools.fixture.ts";
 import { toolCall } from "../../src/record/conversation/events.fixture.ts";
 import { problemsOf } from "../../src/record/conversation/record-rules.fixture.ts";

@@ -8,7 +8,12 @@ import { describe, expect, test, onTestFinished } from "vitest";
 import type { TurnUpdate } from "../../src/core/agent/index.ts";
 import { createLocalExecutor } from "../../src/reach/executor/index.ts";
 import type { InquiryCall } from "../../src/core/answer-model/index.ts";
-import { booleanQuestion, defineTool, secretQuestion, textQuestion } from "../../src/record/tool/index.ts";
+import {
+  booleanQuestion,
+  defineTool,
+  secretQuestion,
+  textQuestion,
+} from "../../src/record/tool/index.ts";
 import type { Json, JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import { toolCall } from "../../src/record/conversation/events.fixture.ts";
@@ -19,7 +24,11 @@ import {
   type TemporaryWorkspace,
   temporaryWorkspace,
 } from "../../src/stores/temporary-workspace.fixture.ts";
-import { type NamedExecutor, settingsOf, ToolTurn } from "../../src/core/agent/tool-turn.fixture.ts";
+import {
+  type NamedExecutor,
+  settingsOf,
+  ToolTurn,
+} from "../../src/core/agent/tool-turn.fixture.ts";
 import { counters } from "../security/threats.ts";
 
 const CANARY = "canary-7f3b9c-do-not-sing";

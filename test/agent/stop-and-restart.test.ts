@@ -1,7 +1,11 @@
 /** Stopping and restarting tools at every stage of a call. */
 import { describe, expect, test } from "vitest";
 import type { Journal, TurnUpdate } from "../../src/core/agent/index.ts";
-import { type PendingItem, pendingOf, readTurnProgress } from "../../src/record/conversation/index.ts";
+import {
+  type PendingItem,
+  pendingOf,
+  readTurnProgress,
+} from "../../src/record/conversation/index.ts";
 import { createLocalExecutor } from "../../src/reach/executor/index.ts";
 import { booleanQuestion } from "../../src/record/tool/index.ts";
 import { verifies } from "../conformance/manifest.ts";
@@ -11,7 +15,11 @@ import { isAlive } from "../../src/util/is-alive.fixture.ts";
 import { until } from "../../src/core/agent/model-turn.fixture.ts";
 import { questioner } from "../../src/core/agent/questioner.fixture.ts";
 import { problemsOf } from "../../src/record/conversation/record-rules.fixture.ts";
-import { settingsOf, ToolTurn, type ToolTurnOptions } from "../../src/core/agent/tool-turn.fixture.ts";
+import {
+  settingsOf,
+  ToolTurn,
+  type ToolTurnOptions,
+} from "../../src/core/agent/tool-turn.fixture.ts";
 import { transcript } from "../../src/record/conversation/transcript.fixture.ts";
 import { echo, SlowTool } from "../../src/core/agent/turn-tools.fixture.ts";
 

@@ -3,8 +3,9 @@
 import * as fc from "fast-check";
 import stringWidth from "fast-string-width";
 import { expect, test } from "vitest";
-import { neutralize, type Paint } from "../../src/surfaces/render/index.ts";
+import { type Paint } from "../../src/surfaces/render/index.ts";
 import { streamMarkdown } from "../../src/surfaces/render/markdown-stream.fixture.ts";
+import { neutralize } from "../../src/util/index.ts";
 import { fuzz } from "./fuzz.ts";
 import { explainGrowth } from "./growth.ts";
 import { damagedText, hostilePiece, hostileText, inPieces } from "./hostile-text.ts";

@@ -5,7 +5,11 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ParameterConfig } from "../../src/settings/config/index.ts";
 import { toFieldValue } from "../../src/reach/executor/mcp/form-field.ts";
-import { createRound, fillRound, questionsOf } from "../../src/reach/executor/mcp/question-round.ts";
+import {
+  createRound,
+  fillRound,
+  questionsOf,
+} from "../../src/reach/executor/mcp/question-round.ts";
 import { mergeParameters } from "../../src/reach/executor/mcp/remote-description.ts";
 import { checkArguments } from "../../src/record/json-schema/check-arguments.ts";
 import { type FormField, parseElicitation } from "../../src/reach/mcp/index.ts";

@@ -3,7 +3,6 @@
 import { StringDecoder } from "node:string_decoder";
 import { expect, test } from "vitest";
 import type { InquiryId } from "../../src/record/conversation/index.ts";
-import { oneLine } from "../../src/surfaces/render/index.ts";
 import type { SelectList } from "../../src/surfaces/terminal/dialogue.ts";
 import { decisionLine, undecided } from "../../src/surfaces/terminal/decision-line.ts";
 import { decodeInput, decodeLoneEscape } from "../../src/surfaces/terminal/key.ts";
@@ -16,6 +15,7 @@ import { secretEntry, textEntry } from "../../src/surfaces/terminal/text-entry.t
 import type { Widget } from "../../src/surfaces/terminal/widget.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 import { explainMisfit, type Question } from "../../src/record/tool/index.ts";
+import { oneLine } from "../../src/util/index.ts";
 import { PromptProcess } from "../support/prompt-screen.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 import { fuzz } from "./fuzz.ts";

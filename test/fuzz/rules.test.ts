@@ -2,7 +2,12 @@ import { mkdirSync, realpathSync } from "node:fs";
 import path from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { foldLayers, type Layer, resolveTools, type RuleConfig } from "../../src/settings/config/index.ts";
+import {
+  foldLayers,
+  type Layer,
+  resolveTools,
+  type RuleConfig,
+} from "../../src/settings/config/index.ts";
 import { readConfig } from "../../src/settings/config/any-config.fixture.ts";
 import { placeRules } from "../../src/settings/config/place-rules.ts";
 import { findPaths } from "../../src/reach/executor/parameters-schema.ts";

@@ -12,7 +12,7 @@ import {
 } from "../../src/record/conversation/index.ts";
 import { toAttemptResult } from "../../src/reach/executor/local/local-executor.ts";
 import type { AttemptResult } from "../../src/reach/executor/port.ts";
-import { CappedOutput, type ProcessEnd, type ProcessRequest } from "../../src/reach/process/index.ts";
+import { type ProcessEnd, type ProcessRequest } from "../../src/reach/process/index.ts";
 import {
   explainMisfit,
   parseOutcome,
@@ -20,7 +20,7 @@ import {
   questionToWire,
   withoutOther,
 } from "../../src/record/tool/index.ts";
-import { ShapeError } from "../../src/util/index.ts";
+import { CappedOutput, ShapeError } from "../../src/util/index.ts";
 import { fuzz, thrownBy } from "./fuzz.ts";
 import { explainGrowth } from "./growth.ts";
 import { changedJson, hostileJson, withDepths } from "./hostile-json.ts";

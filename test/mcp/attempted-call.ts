@@ -1,5 +1,9 @@
 /** A call of a tool with one attempt after the other, as the coordinator runs it. */
-import { type PartialToolConfig, resolveTools, type ToolSettings } from "../../src/settings/config/index.ts";
+import {
+  type PartialToolConfig,
+  resolveTools,
+  type ToolSettings,
+} from "../../src/settings/config/index.ts";
 import type {
   AttemptResult,
   Executor,

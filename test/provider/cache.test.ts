@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { ConversationEvent, InquiryId } from "../../src/record/conversation/index.ts";
-import { createInquiryBackend, type InquiryBackendOptions } from "../../src/core/answer-model/index.ts";
+import {
+  createInquiryBackend,
+  type InquiryBackendOptions,
+} from "../../src/core/answer-model/index.ts";
 import {
   type CachePolicy,
   type ModelRequest,

@@ -1,6 +1,10 @@
 import { describe, expect, test, vi } from "vitest";
 import type { ConversationEvent } from "../../src/record/conversation/index.ts";
-import { type ModelEvent, PROVIDER_NAMES, type ProviderName } from "../../src/reach/provider/index.ts";
+import {
+  type ModelEvent,
+  PROVIDER_NAMES,
+  type ProviderName,
+} from "../../src/reach/provider/index.ts";
 import { isJsonObject, type JsonObject } from "../../src/util/index.ts";
 import { verifies } from "../conformance/manifest.ts";
 import {

@@ -12,7 +12,11 @@ import {
   toolResult,
   turnStart,
 } from "../../src/record/conversation/events.fixture.ts";
-import { type ConversationEvent, eventsOf, type InquiryId } from "../../src/record/conversation/index.ts";
+import {
+  type ConversationEvent,
+  eventsOf,
+  type InquiryId,
+} from "../../src/record/conversation/index.ts";
 import {
   createInquiryBackend,
   type InquiryAnswer,

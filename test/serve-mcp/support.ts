@@ -12,7 +12,11 @@ import { mergeConfig, parseConfigOrThrow, resolveTools } from "../../src/setting
 import { type ConversationEvent, eventsOf } from "../../src/record/conversation/index.ts";
 import { createAskUser, createTool } from "../../src/reach/executor/index.ts";
 import { McpServers } from "../../src/reach/mcp/index.ts";
-import { type HttpService, serveHttp, type ServeSetup } from "../../src/surfaces/serve-mcp/index.ts";
+import {
+  type HttpService,
+  serveHttp,
+  type ServeSetup,
+} from "../../src/surfaces/serve-mcp/index.ts";
 import { NO_TERMINAL } from "../../src/surfaces/terminal/index.ts";
 import { FakeClock, MemoryConversationStore } from "../../src/testing/index.ts";
 import type { JsonObject } from "../../src/util/index.ts";

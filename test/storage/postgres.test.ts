@@ -6,7 +6,11 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { at } from "../../src/record/conversation/events.fixture.ts";
-import { type InquiryId, StreamEntry, timestampFromDate } from "../../src/record/conversation/index.ts";
+import {
+  type InquiryId,
+  StreamEntry,
+  timestampFromDate,
+} from "../../src/record/conversation/index.ts";
 import { createDesk } from "../../src/surfaces/desk/index.ts";
 import type { Person } from "../../src/settings/people/index.ts";
 import { runTurn } from "../../src/assemble/index.ts";

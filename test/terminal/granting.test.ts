@@ -49,7 +49,10 @@ describe("the key s at a prompt", () => {
     const screen = new PromptScreen(task(), WIDE);
     await screen.answer([KEYS, "s"], [WHICH, ""]);
     const { lines } = screen;
-    await screen.answer(["❯ the path src/core/agent/a.ts", DOWN], ["❯ files in src/core/agent/", "\r"]);
+    await screen.answer(
+      ["❯ the path src/core/agent/a.ts", DOWN],
+      ["❯ files in src/core/agent/", "\r"],
+    );
     await screen.answer(["For how long?", `${DOWN}${DOWN}`], ["❯ 30 days", "\r"]);
     const [result] = [await screen.result()];
     expect(lines.slice(1)).toEqual([
@@ -61,7 +64,9 @@ describe("the key s at a prompt", () => {
     ]);
     const until = new Date(2026, 11, 18).toISOString().replace("T", " ").replace(/00Z$/, "");
     expect(result).toEqual(granted(FOLDER, until));
-    expect(screen.lines.at(-1)).toBe(`✔ ${QUESTION} yes, and for files in src/core/agent/ until 17 Dec`);
+    expect(screen.lines.at(-1)).toBe(
+      `✔ ${QUESTION} yes, and for files in src/core/agent/ until 17 Dec`,
+    );
   });
 
   test.each([

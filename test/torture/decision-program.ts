@@ -6,7 +6,11 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { Prompter } from "../../src/core/agent/index.ts";
 import { parseConfigOrThrow } from "../../src/settings/config/index.ts";
-import { lastTurnOf, parseConversationId, readTurnProgress } from "../../src/record/conversation/index.ts";
+import {
+  lastTurnOf,
+  parseConversationId,
+  readTurnProgress,
+} from "../../src/record/conversation/index.ts";
 import type { ModelRequest } from "../../src/reach/provider/index.ts";
 import {
   answerInquiry,

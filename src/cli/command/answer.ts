@@ -1,5 +1,10 @@
 /** `jp inquiry answer`: answers something that waits, on whichever terminal it was asked. */
-import { type Prompter, type PromptRequest, settleOverdue, signingOf } from "../../core/agent/index.ts";
+import {
+  type Prompter,
+  type PromptRequest,
+  settleOverdue,
+  signingOf,
+} from "../../core/agent/index.ts";
 import { resolveTools, rungsOf, type ToolSettings } from "../../settings/config/index.ts";
 import {
   type AnswerEvent,
@@ -23,10 +28,6 @@ import {
   describePending,
   describeSource,
   describeSubject,
-  jsonLine,
-  neutralize,
-  oneLine,
-  shellWord,
 } from "../../surfaces/render/index.ts";
 import {
   answerInquiry,
@@ -38,7 +39,17 @@ import {
 } from "../../assemble/index.ts";
 import type { AnswerResult, AnswerWait } from "../../stores/index.ts";
 import { type AnswerType, explainMisfit } from "../../record/tool/index.ts";
-import { assertNever, JpError, findJson, isJpError, type Json } from "../../util/index.ts";
+import {
+  assertNever,
+  findJson,
+  isJpError,
+  JpError,
+  type Json,
+  jsonLine,
+  neutralize,
+  oneLine,
+  shellWord,
+} from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus, INTERRUPTED, usageError, WAITING } from "../exit-status.ts";

@@ -9,9 +9,16 @@ import {
   withAttachments,
   withoutAttachments,
 } from "../../settings/config/index.ts";
-import { jsonLine, neutralize, oneLine } from "../../surfaces/render/index.ts";
 import { openConfiguredServers } from "../../assemble/index.ts";
-import { formatSize, isJpError, JpError, messageOf } from "../../util/index.ts";
+import {
+  formatSize,
+  isJpError,
+  JpError,
+  jsonLine,
+  messageOf,
+  neutralize,
+  oneLine,
+} from "../../util/index.ts";
 import { attachmentCode, loadOptions, nameAttachments, namingPlace } from "../attachments.ts";
 import type { CommandContext } from "../context.ts";
 import { resolveTarget } from "../conversations.ts";

@@ -20,8 +20,15 @@ import {
   valueAt,
   withValue,
 } from "../../settings/config/index.ts";
-import { pathToText, JpError, isJsonObject, type Json, loadModule } from "../../util/index.ts";
-import { jsonLine, neutralize } from "../../surfaces/render/index.ts";
+import {
+  isJsonObject,
+  JpError,
+  type Json,
+  jsonLine,
+  loadModule,
+  neutralize,
+  pathToText,
+} from "../../util/index.ts";
 import { makeFolder, noWorkspaceError, writeDurably } from "../../stores/index.ts";
 import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";

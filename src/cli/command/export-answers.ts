@@ -15,13 +15,14 @@ import {
   type RecordedTurn,
   type ToolCallRequest,
 } from "../../record/conversation/index.ts";
-import { jsonLine, oneLine } from "../../surfaces/render/index.ts";
 import {
-  JpError,
   isJsonArray,
   isJsonObject,
+  JpError,
   type Json,
+  jsonLine,
   type JsonObject,
+  oneLine,
   systemErrorCode,
 } from "../../util/index.ts";
 import { resolveTargetForReading, type TurnFlags } from "../conversations.ts";

@@ -14,10 +14,10 @@ import {
 } from "../../settings/config/index.ts";
 import type { InquiryId } from "../../record/conversation/index.ts";
 import { PROVIDER_NAMES, type ProviderName } from "../../reach/provider/index.ts";
-import { neutralize, wrapProse } from "../../surfaces/render/index.ts";
+import { wrapProse } from "../../surfaces/render/index.ts";
 import { createWorkspaceFolder, findWorkspaceRoot } from "../../stores/index.ts";
 import { booleanQuestion, type InquiryQuestion, selectQuestion } from "../../record/tool/index.ts";
-import { adviceOf, JpError, isJpError, type Json } from "../../util/index.ts";
+import { adviceOf, isJpError, JpError, type Json, neutralize } from "../../util/index.ts";
 import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";
 import { type DetectedModel, detectModels, keyVariable } from "../detect-models.ts";

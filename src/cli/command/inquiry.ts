@@ -24,14 +24,10 @@ import {
   describeEdited,
   describeSource,
   describeSubject,
-  firstLine,
   type InquiryRow,
   type InquiryState,
   inquiryState,
-  jsonLine,
   matchesInquiryFilter,
-  neutralize,
-  oneLine,
   relativeTime,
   type StyleName,
   truncate,
@@ -41,7 +37,7 @@ import {
 import { isOpen, listPending } from "../../assemble/index.ts";
 import type { Output } from "../../surfaces/terminal/index.ts";
 import type { InquirySource, SelectOption } from "../../record/tool/index.ts";
-import { JpError, loadModule } from "../../util/index.ts";
+import { firstLine, JpError, jsonLine, loadModule, neutralize, oneLine } from "../../util/index.ts";
 import { type CommandContext, printFields, warn } from "../context.ts";
 import { readEntries, resolveTargets } from "../conversations.ts";
 import type { Call } from "../define.ts";

@@ -1,9 +1,9 @@
 /** `jp model ls`: the models that the providers list. */
 import { parseModelId, type PartialConfig, resolveModelId } from "../../settings/config/index.ts";
 import { isLocalProvider, PROVIDER_NAMES, type Providers } from "../../reach/provider/index.ts";
-import { type Cell, jsonLine, oneLine, renderTable } from "../../surfaces/render/index.ts";
+import { type Cell, renderTable } from "../../surfaces/render/index.ts";
 import type { Output } from "../../surfaces/terminal/index.ts";
-import { JpError, isJpError, messageOf } from "../../util/index.ts";
+import { isJpError, JpError, jsonLine, messageOf, oneLine } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus } from "../exit-status.ts";

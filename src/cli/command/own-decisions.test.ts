@@ -1,6 +1,12 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { at, closed, inquiry, toolCall, turnStart } from "../../record/conversation/events.fixture.ts";
+import {
+  at,
+  closed,
+  inquiry,
+  toolCall,
+  turnStart,
+} from "../../record/conversation/events.fixture.ts";
 import { type Decider, inquiriesIn } from "../../record/conversation/index.ts";
 import { readOwnRuns } from "../../stores/index.ts";
 import { temporaryWorkspace } from "../../stores/temporary-workspace.fixture.ts";

@@ -11,10 +11,7 @@ import {
   describePending,
   describeSubject,
   describeVotes,
-  jsonLine,
-  oneLine,
   relativeTime,
-  shellWord,
   wrapCode,
 } from "../../surfaces/render/index.ts";
 import { listPending, type PendingDecision } from "../../assemble/index.ts";
@@ -25,7 +22,7 @@ import {
   type Tenant,
   type Workspace,
 } from "../../stores/index.ts";
-import { isJpError, messageOf } from "../../util/index.ts";
+import { isJpError, jsonLine, messageOf, oneLine, shellWord } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import { resolveTargets } from "../conversations.ts";
 import type { Call } from "../define.ts";

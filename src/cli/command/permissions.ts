@@ -4,9 +4,6 @@ import {
   type Cell,
   describeScope,
   describeUntil,
-  jsonLine,
-  neutralize,
-  oneLine,
   relativeTime,
   renderTable,
   verbatim,
@@ -14,7 +11,7 @@ import {
 } from "../../surfaces/render/index.ts";
 import { timestampToMilliseconds } from "../../record/conversation/index.ts";
 import { userDataFolder } from "../../stores/index.ts";
-import { JpError, type JsonObject } from "../../util/index.ts";
+import { JpError, jsonLine, type JsonObject, neutralize, oneLine } from "../../util/index.ts";
 import { confirmDeletion } from "../confirm.ts";
 import { type CommandContext, warn } from "../context.ts";
 import type { Call } from "../define.ts";

@@ -1,10 +1,10 @@
 /** `jp permissions propose`: rules that would have answered what a person always answered the same way. */
 import { type PartialConfig, resolveShell } from "../../settings/config/index.ts";
 import { type PastDecision, type ProposedRule, proposeFrom } from "../../core/policy/index.ts";
-import { jsonLine, truncate, verbatim, wrapCode, wrapProse } from "../../surfaces/render/index.ts";
+import { truncate, verbatim, wrapCode, wrapProse } from "../../surfaces/render/index.ts";
 import { openTools, type Tools } from "../../assemble/index.ts";
 import type { Output } from "../../surfaces/terminal/index.ts";
-import type { JsonObject } from "../../util/index.ts";
+import { jsonLine, type JsonObject } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import type { Call } from "../define.ts";
 import { type ConfigFlags, machineOf } from "../load-config.ts";

@@ -1,10 +1,9 @@
 /** `jp trust`: shows what the workspace would run or connect to, and asks whether to allow it. */
 import { foldLayers } from "../../settings/config/index.ts";
 import type { InquiryId } from "../../record/conversation/index.ts";
-import { neutralize } from "../../surfaces/render/index.ts";
 import { booleanQuestion } from "../../record/tool/index.ts";
 import { listClaims, trustQuestion } from "../../settings/trust/index.ts";
-import { JpError } from "../../util/index.ts";
+import { JpError, neutralize } from "../../util/index.ts";
 import type { CommandContext } from "../context.ts";
 import { workspaceCommands } from "../custom-commands.ts";
 import type { Call } from "../define.ts";

@@ -10,13 +10,15 @@ import {
   type PolicyOptions,
   subjectOfCall,
 } from "../../core/policy/index.ts";
-import { type Cell, jsonLine, oneLine, renderTable, verbatim } from "../../surfaces/render/index.ts";
+import { type Cell, renderTable, verbatim } from "../../surfaces/render/index.ts";
 import { openTools, policyIn } from "../../assemble/index.ts";
 import {
   findJson,
   isJsonObject,
+  jsonLine,
   type JsonObject,
   messageOf,
+  oneLine,
   systemErrorCode,
 } from "../../util/index.ts";
 import type { CommandContext } from "../context.ts";

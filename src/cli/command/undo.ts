@@ -16,7 +16,7 @@ import {
 } from "../../record/conversation/index.ts";
 import { unifiedDiff } from "../../reach/executor/index.ts";
 import { formatPath, parseText } from "../../reach/files/index.ts";
-import { firstLine, neutralize, oneLine, renderContext, wrapProse } from "../../surfaces/render/index.ts";
+import { renderContext, wrapProse } from "../../surfaces/render/index.ts";
 import type { ConversationWriter } from "../../stores/index.ts";
 import type { TerminalPrompter } from "../../surfaces/terminal/index.ts";
 import { booleanQuestion } from "../../record/tool/index.ts";
@@ -32,7 +32,7 @@ import {
   type UndoStep,
   UndoStore,
 } from "../../reach/undo/index.ts";
-import { formatSize, JpError } from "../../util/index.ts";
+import { firstLine, formatSize, JpError, neutralize, oneLine } from "../../util/index.ts";
 import type { CommandContext } from "../context.ts";
 import { resolveTarget, resolveTargetForReading } from "../conversations.ts";
 import type { Call } from "../define.ts";

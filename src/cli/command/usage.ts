@@ -1,7 +1,7 @@
 /** `jp usage`: what requests to models have cost. */
 import { type KnownPrices, loadPrices, type PartialConfig } from "../../settings/config/index.ts";
 import { type ConversationId, usageToJson } from "../../record/conversation/index.ts";
-import { jsonLine, oneLine, renderUsage, wrapProse } from "../../surfaces/render/index.ts";
+import { renderUsage, wrapProse } from "../../surfaces/render/index.ts";
 import {
   readUsage,
   sumTotals,
@@ -10,7 +10,7 @@ import {
   UsageTotals,
 } from "../../assemble/index.ts";
 import { conversationNotFoundError, type ListOptions } from "../../stores/index.ts";
-import { messageOf } from "../../util/index.ts";
+import { jsonLine, messageOf, oneLine } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import { parseTime, readEntries } from "../conversations.ts";
 import type { Call } from "../define.ts";

@@ -1,6 +1,10 @@
 /** Reads a recorded turn in the form in which it is replayed. */
 import { TurnState } from "../../core/agent/index.ts";
-import { type ConversationEvent, type Decider, type InquiryId } from "../../record/conversation/index.ts";
+import {
+  type ConversationEvent,
+  type Decider,
+  type InquiryId,
+} from "../../record/conversation/index.ts";
 import { withDerivedFields } from "./older-record.ts";
 import { withoutClosing } from "./recorded-process.ts";
 import { withoutVoid } from "./without-void.ts";

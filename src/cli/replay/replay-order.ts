@@ -3,7 +3,10 @@
  * Everything that the record decides waits here. Once nothing can go on by itself, whatever comes first on
  * record does. That it takes no longer than one turn of the event loop to find out is why no timer is needed.
  */
-import { type ConversationEvent, timestampToMilliseconds } from "../../record/conversation/index.ts";
+import {
+  type ConversationEvent,
+  timestampToMilliseconds,
+} from "../../record/conversation/index.ts";
 import { abortable, type Clock } from "../../util/index.ts";
 
 /** The position of what never comes. */

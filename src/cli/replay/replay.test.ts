@@ -17,7 +17,12 @@ import {
   eventsOf,
   StreamEntry,
 } from "../../record/conversation/index.ts";
-import type { AttemptRequest, AttemptResult, CheckResult, Executor } from "../../reach/executor/index.ts";
+import type {
+  AttemptRequest,
+  AttemptResult,
+  CheckResult,
+  Executor,
+} from "../../reach/executor/index.ts";
 import type { InquiryAnswer, InquiryCall } from "../../core/answer-model/index.ts";
 import { ProviderError } from "../../reach/provider/index.ts";
 import type { ConversationWriter } from "../../stores/index.ts";

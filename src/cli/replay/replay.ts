@@ -2,7 +2,13 @@
  * Runs the turns of a recorded conversation again, in new ones that are kept in memory, with the answers,
  * permissions and deliveries of then. It ends where something else happens than is on record.
  */
-import { closeTurn, lastTurn, type Toolbox, type Turn, type TurnMessage } from "../../core/agent/index.ts";
+import {
+  closeTurn,
+  lastTurn,
+  type Toolbox,
+  type Turn,
+  type TurnMessage,
+} from "../../core/agent/index.ts";
 import {
   type AnswerEvent,
   type CallProgress,

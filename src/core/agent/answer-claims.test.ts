@@ -1,6 +1,11 @@
 /** Answers from another process, while a person is asked here. */
 import { describe, expect, test } from "vitest";
-import { closed, toolCall, turnStart, chatRequest } from "../../record/conversation/events.fixture.ts";
+import {
+  closed,
+  toolCall,
+  turnStart,
+  chatRequest,
+} from "../../record/conversation/events.fixture.ts";
 import {
   type AnswerEvent,
   type ConversationEvent,

@@ -12,7 +12,12 @@ import {
 } from "../../record/conversation/index.ts";
 import type { ModelReply } from "../../reach/executor/index.ts";
 import type { InquiryAnswer } from "../answer-model/index.ts";
-import { explainMisfit, type ModelPrompt, type Question, withoutOther } from "../../record/tool/index.ts";
+import {
+  explainMisfit,
+  type ModelPrompt,
+  type Question,
+  withoutOther,
+} from "../../record/tool/index.ts";
 import { isNotLoaded, type Json, messageOf } from "../../util/index.ts";
 import type { CallableTool } from "./ports.ts";
 import type { AssistantTarget } from "./route.ts";

@@ -5,7 +5,12 @@ import { questioner, StubbornTool } from "./questioner.fixture.ts";
 import { ToolTurn } from "./tool-turn.fixture.ts";
 import { transcript } from "../../record/conversation/transcript.fixture.ts";
 import type { AttemptRequest, AttemptResult } from "../../reach/executor/index.ts";
-import { booleanQuestion, type Question, secretQuestion, textQuestion } from "../../record/tool/index.ts";
+import {
+  booleanQuestion,
+  type Question,
+  secretQuestion,
+  textQuestion,
+} from "../../record/tool/index.ts";
 import type { Json } from "../../util/index.ts";
 import type { TurnUpdate } from "./ports.ts";
 

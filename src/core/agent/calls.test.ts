@@ -10,7 +10,12 @@ import { transcript } from "../../record/conversation/transcript.fixture.ts";
 import { echo, SlowTool } from "./turn-tools.fixture.ts";
 import { INVALID_ARGUMENTS } from "../../reach/provider/index.ts";
 import type { ScriptedAnswer } from "../../testing/index.ts";
-import { booleanQuestion, defineTool, secretQuestion, textQuestion } from "../../record/tool/index.ts";
+import {
+  booleanQuestion,
+  defineTool,
+  secretQuestion,
+  textQuestion,
+} from "../../record/tool/index.ts";
 import { abortable } from "../../util/index.ts";
 
 const OPEN = { type: "object" };

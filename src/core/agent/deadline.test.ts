@@ -1,9 +1,18 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { toolCall } from "../../record/conversation/events.fixture.ts";
-import { readTurnProgress, type Timestamp, timestampFromDate } from "../../record/conversation/index.ts";
+import {
+  readTurnProgress,
+  type Timestamp,
+  timestampFromDate,
+} from "../../record/conversation/index.ts";
 import { FakeClock, holdPrompt, type ScriptedAnswer } from "../../testing/index.ts";
-import { booleanQuestion, type Question, secretQuestion, textQuestion } from "../../record/tool/index.ts";
+import {
+  booleanQuestion,
+  type Question,
+  secretQuestion,
+  textQuestion,
+} from "../../record/tool/index.ts";
 import type { Clock, JsonObject } from "../../util/index.ts";
 import { Deadline, isTimedOut } from "./deadline.ts";
 import { type PromptRequest, ToolCycle } from "./index.ts";

@@ -5,7 +5,11 @@ import { toolCall } from "../../record/conversation/events.fixture.ts";
 import { until } from "./model-turn.fixture.ts";
 import { questioner } from "./questioner.fixture.ts";
 import { ToolTurn, type ToolTurnOptions } from "./tool-turn.fixture.ts";
-import { digestDelivery, questionAbout, timestampFromDate } from "../../record/conversation/index.ts";
+import {
+  digestDelivery,
+  questionAbout,
+  timestampFromDate,
+} from "../../record/conversation/index.ts";
 import type { ScriptedDelivery } from "../../testing/index.ts";
 import { booleanQuestion, defineTool, secretQuestion, type Tool } from "../../record/tool/index.ts";
 import type { JsonObject } from "../../util/index.ts";

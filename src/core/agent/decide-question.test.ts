@@ -2,7 +2,11 @@ import { describe, expect, test } from "vitest";
 import { verifies } from "../../../test/conformance/manifest.ts";
 import { counters } from "../../../test/security/threats.ts";
 import { toolCall } from "../../record/conversation/events.fixture.ts";
-import { digestQuestion, type InquiryId, timestampFromDate } from "../../record/conversation/index.ts";
+import {
+  digestQuestion,
+  type InquiryId,
+  timestampFromDate,
+} from "../../record/conversation/index.ts";
 import type { InquiryFailure } from "../answer-model/index.ts";
 import {
   booleanQuestion,

@@ -4,7 +4,12 @@ import { closed } from "../../record/conversation/events.fixture.ts";
 import { pendingOf, readTurnProgress } from "../../record/conversation/index.ts";
 import type { InquiryAnswer } from "../answer-model/index.ts";
 import type { ScriptedAnswers } from "../../testing/index.ts";
-import { booleanQuestion, type Question, secretQuestion, textQuestion } from "../../record/tool/index.ts";
+import {
+  booleanQuestion,
+  type Question,
+  secretQuestion,
+  textQuestion,
+} from "../../record/tool/index.ts";
 import type { Json, JsonObject } from "../../util/index.ts";
 import { ToolCycle } from "./index.ts";
 import { until } from "./model-turn.fixture.ts";

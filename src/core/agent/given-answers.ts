@@ -1,5 +1,9 @@
 /** The answers that a call gets for its questions, on the way to its next attempt. Secrets live only here. */
-import { deciderOf, type InquiryRequest, type InquiryResponse } from "../../record/conversation/index.ts";
+import {
+  deciderOf,
+  type InquiryRequest,
+  type InquiryResponse,
+} from "../../record/conversation/index.ts";
 import type { AttemptRequest, ModelReply } from "../../reach/executor/index.ts";
 import type { Question } from "../../record/tool/index.ts";
 import type { Json } from "../../util/index.ts";

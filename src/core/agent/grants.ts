@@ -1,5 +1,10 @@
 /** What a person adds to a yes: what can be granted, and that it is saved once it is on record. */
-import { type AnswerEvent, deciderOf, grantOf, isDecisionRequest } from "../../record/conversation/index.ts";
+import {
+  type AnswerEvent,
+  deciderOf,
+  grantOf,
+  isDecisionRequest,
+} from "../../record/conversation/index.ts";
 import type { CallOfTool, CheckedGrant, ProposedGrant, Verdict } from "../policy/index.ts";
 import { capabilitiesOf } from "../../record/tool/index.ts";
 import type { JsonObject } from "../../util/index.ts";

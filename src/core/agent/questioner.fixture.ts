@@ -1,6 +1,11 @@
 /** Tools that do nothing but ask. */
 import type { Executor } from "../../reach/executor/index.ts";
-import { type Tool, defineTool, type InquirySource, type Question } from "../../record/tool/index.ts";
+import {
+  type Tool,
+  defineTool,
+  type InquirySource,
+  type Question,
+} from "../../record/tool/index.ts";
 import type { Json } from "../../util/index.ts";
 import type { Prompter } from "./index.ts";
 import type { NamedExecutor } from "./tool-turn.fixture.ts";

@@ -14,7 +14,12 @@ import {
   type PrompterScript,
   type ScriptedReply,
 } from "../../testing/index.ts";
-import { booleanQuestion, type Question, secretQuestion, textQuestion } from "../../record/tool/index.ts";
+import {
+  booleanQuestion,
+  type Question,
+  secretQuestion,
+  textQuestion,
+} from "../../record/tool/index.ts";
 import { abortable, type Json, type JsonObject } from "../../util/index.ts";
 import { FormTool } from "./asked-together.fixture.ts";
 import type { TurnEnd } from "./index.ts";

@@ -20,7 +20,12 @@ import {
   questionAbout,
   type Timestamp,
 } from "../../record/conversation/index.ts";
-import { answerFits, type InquirySource, type Question, withoutOther } from "../../record/tool/index.ts";
+import {
+  answerFits,
+  type InquirySource,
+  type Question,
+  withoutOther,
+} from "../../record/tool/index.ts";
 import { assertNever, type Json } from "../../util/index.ts";
 import {
   configuredAnswerInvalid,

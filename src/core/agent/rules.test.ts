@@ -3,7 +3,13 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
-import { foldLayers, type Layer, type Mode, resolveTools, type Rule } from "../../settings/config/index.ts";
+import {
+  foldLayers,
+  type Layer,
+  type Mode,
+  resolveTools,
+  type Rule,
+} from "../../settings/config/index.ts";
 import { placeRules } from "../../settings/config/place-rules.ts";
 import { readConfig } from "../../settings/config/any-config.fixture.ts";
 import { toolCall } from "../../record/conversation/events.fixture.ts";

@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
 import { toolCall } from "../../record/conversation/events.fixture.ts";
-import { type ConversationEvent, eventToJson, parseEvent } from "../../record/conversation/index.ts";
+import {
+  type ConversationEvent,
+  eventToJson,
+  parseEvent,
+} from "../../record/conversation/index.ts";
 import { createPolicy } from "../policy/index.ts";
 import { temporaryFolder } from "../../stores/temporary-workspace.fixture.ts";
 import type { Outcome, Tool, ToolSource } from "../../record/tool/index.ts";

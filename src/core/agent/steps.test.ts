@@ -6,7 +6,12 @@ import { toolCall, turnStart } from "../../record/conversation/events.fixture.ts
 import type { ConversationEvent } from "../../record/conversation/index.ts";
 import { problemsOf } from "../../record/conversation/record-rules.fixture.ts";
 import { FakeClock, MemoryConversationStore } from "../../testing/index.ts";
-import { booleanQuestion, defineTool, type Tool, type ToolContext } from "../../record/tool/index.ts";
+import {
+  booleanQuestion,
+  defineTool,
+  type Tool,
+  type ToolContext,
+} from "../../record/tool/index.ts";
 import type { Json } from "../../util/index.ts";
 import { TurnState } from "./memory.ts";
 import { ModelTurn, type ModelTurnOptions, settle, until } from "./model-turn.fixture.ts";

@@ -1,5 +1,9 @@
 /** A turn without a model: calls of tools, and everything that the coordinator does about them. */
-import { parseConfigOrThrow, resolveTools, type ToolSettings } from "../../settings/config/index.ts";
+import {
+  parseConfigOrThrow,
+  resolveTools,
+  type ToolSettings,
+} from "../../settings/config/index.ts";
 import { toolCall, turnStart } from "../../record/conversation/events.fixture.ts";
 import {
   type ConversationEvent,

@@ -1,7 +1,11 @@
 /** The most that a rule granted at a prompt lets run: calls that can do what the person was shown, and no more. */
 import type { Rule, RuleConfig } from "../../settings/config/index.ts";
 import type { ArgumentKinds } from "../../reach/executor/index.ts";
-import { type Capabilities, coversCapabilities, type GrantLimits } from "../../record/tool/index.ts";
+import {
+  type Capabilities,
+  coversCapabilities,
+  type GrantLimits,
+} from "../../record/tool/index.ts";
 import {
   isJsonArray,
   isJsonObject,

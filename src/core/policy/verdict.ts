@@ -1,5 +1,11 @@
 /** What config, saved rules and the mode have decided about a call, before anyone is asked. */
-import type { Mode, PeopleTarget, Rule, RunMode, ToolSettings } from "../../settings/config/index.ts";
+import type {
+  Mode,
+  PeopleTarget,
+  Rule,
+  RunMode,
+  ToolSettings,
+} from "../../settings/config/index.ts";
 import type { Decider, DecidingRule, Grant, GrantScope } from "../../record/conversation/index.ts";
 import type { RunnableTool } from "../../reach/executor/index.ts";
 import type { Capabilities } from "../../record/tool/index.ts";

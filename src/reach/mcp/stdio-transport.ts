@@ -5,15 +5,8 @@
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import {
-  LineReader,
-  LineTail,
-  type ProcessExit,
-  ProcessGroup,
-  type Program,
-  resolveProgram,
-} from "../process/index.ts";
-import { settlesWithin, toError } from "../../util/index.ts";
+import { type ProcessExit, ProcessGroup, type Program, resolveProgram } from "../process/index.ts";
+import { LineReader, LineTail, settlesWithin, toError } from "../../util/index.ts";
 import { McpError, programNotFound } from "./mcp-error.ts";
 import type { ServerLink, Variables } from "./port.ts";
 import {

@@ -2,8 +2,7 @@
 import type * as client from "@modelcontextprotocol/client";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import type { McpServerSettings } from "../../settings/config/index.ts";
-import { lineEnds } from "../process/index.ts";
-import { loadModule } from "../../util/index.ts";
+import { lineEnds, loadModule } from "../../util/index.ts";
 import type { ConnectionContext } from "./port.ts";
 
 export type Sdk = typeof client;

@@ -10,7 +10,6 @@ export {
   runGit,
   SAFE_GIT_WORDS,
 } from "./git.ts";
-export { CappedOutput, lineEnds, LineReader, LineTail } from "./output.ts";
 export { type ProcessExit, ProcessGroup, type Program } from "./process-group.ts";
 export {
   type ProcessEnd,

@@ -1,6 +1,5 @@
 /** Runs one program to its end, whatever kind of end that is. What the output means is decided elsewhere. */
-import { MAX_TIMER_MS } from "../../util/index.ts";
-import { CappedOutput, readTextLines } from "./output.ts";
+import { CappedOutput, MAX_TIMER_MS, readTextLines } from "../../util/index.ts";
 import { type ProcessExit, ProcessGroup, type Program } from "./process-group.ts";
 
 export interface ProcessRequest extends Program {

@@ -2,7 +2,11 @@
  * A model on the user's machine. Its server turns a conversation into one text with the model's own chat
  * template, which may refuse parts of it, and enforces a schema with a grammar that leaves no room for calls.
  */
-import { addUsage, type ProviderEvent, timestampFromDate } from "../../record/conversation/index.ts";
+import {
+  addUsage,
+  type ProviderEvent,
+  timestampFromDate,
+} from "../../record/conversation/index.ts";
 import { findViolations } from "../../record/json-schema/index.ts";
 import { findJson, type JsonObject } from "../../util/index.ts";
 import type { CallHistory, Dialect, TemplateRules } from "./dialect.ts";

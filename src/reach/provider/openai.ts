@@ -1,5 +1,9 @@
 /** OpenAI's Responses API through `@ai-sdk/openai`. Not stored there, so reasoning travels encrypted. */
-import { type ChatResponse, type ProviderEvent, isReasoning } from "../../record/conversation/index.ts";
+import {
+  type ChatResponse,
+  type ProviderEvent,
+  isReasoning,
+} from "../../record/conversation/index.ts";
 import { type JsonObject, loadModule } from "../../util/index.ts";
 import {
   eventStream,

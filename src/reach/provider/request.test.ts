@@ -8,7 +8,11 @@ import {
   toolCall,
   toolResult,
 } from "../../record/conversation/events.fixture.ts";
-import { type ConversationEvent, intoParts, type StreamEntry } from "../../record/conversation/index.ts";
+import {
+  type ConversationEvent,
+  intoParts,
+  type StreamEntry,
+} from "../../record/conversation/index.ts";
 import { anthropicDialect } from "./anthropic.ts";
 import { type Dialect, localDialect } from "./dialect.ts";
 import { googleDialect } from "./google.ts";

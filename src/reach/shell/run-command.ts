@@ -1,11 +1,6 @@
 /** Runs a command line in a shell, in the sandbox or without, until it and everything it started has ended. */
-import {
-  findProgram,
-  LineReader,
-  type ProcessExit,
-  type ProcessLimits,
-  runProcess,
-} from "../process/index.ts";
+import { LineReader } from "../../util/index.ts";
+import { findProgram, type ProcessExit, type ProcessLimits, runProcess } from "../process/index.ts";
 import { CommandOutput, type OutputLimits } from "./command-output.ts";
 import type { SandboxPlace, SandboxProblem } from "./sandbox-place.ts";
 import { confine } from "./sandbox.ts";

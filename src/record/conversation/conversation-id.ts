@@ -1,6 +1,6 @@
 /**
  * The ids of conversations, and the order of their creation. An id is text that its store has minted, and means nothing
- * to anyone else: the ids of a store in files, which are times, are in `storage/fs/file-id.ts`.
+ * to anyone else: the ids of a store in files, which are times, are in `stores/fs/file-id.ts`.
  */
 import { JpError } from "../../util/index.ts";
 import { compareTimestamps, type Timestamp } from "./timestamp.ts";

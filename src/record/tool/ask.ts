@@ -1,5 +1,12 @@
 /** How a tool in TypeScript asks: a question that it makes on the spot, or one that it has declared. */
-import { findClosest, JpError, type Json, messageOf, shapeOf, stringField } from "../../util/index.ts";
+import {
+  findClosest,
+  JpError,
+  type Json,
+  messageOf,
+  shapeOf,
+  stringField,
+} from "../../util/index.ts";
 import { answerFits } from "./answer.ts";
 import type { AnswerTo, InquiryQuestion, Question } from "./question.ts";
 import {

@@ -1,7 +1,7 @@
 /**
  * Questions to and from the JSON that tools write. Answer types are read in every notation ever used:
  * ours (tagged, snake case) and the older one of tools (`"Boolean"`, `{"Select":{"options":[…]}}`).
- * How the record writes questions is in `conversation/`.
+ * How the record writes questions is in `record/conversation/`.
  */
 import {
   arrayField,

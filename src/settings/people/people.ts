@@ -1,6 +1,6 @@
 /**
  * Who may use the desk, and whom decisions can be for: finds them by their tokens, and changes them. Each change is logged with who
- * made it and from where. What someone may decide is said elsewhere (`conversation/whom.ts`).
+ * made it and from where. What someone may decide is said elsewhere (`record/conversation/whom.ts`).
  */
 import { timingSafeEqual } from "node:crypto";
 import { userInfo } from "node:os";

@@ -5,7 +5,11 @@ import { createServer } from "node:net";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
-import { type DecisionSignature, hashToSign, type ToSign } from "../../record/conversation/index.ts";
+import {
+  type DecisionSignature,
+  hashToSign,
+  type ToSign,
+} from "../../record/conversation/index.ts";
 import { temporaryFolder } from "../../stores/temporary-workspace.fixture.ts";
 import type { JpError } from "../../util/index.ts";
 import { openDirectory } from "./directory.ts";

@@ -12,8 +12,18 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { type ChainLine, commitTo, hashLink, parseChainLine } from "../../record/conversation/index.ts";
-import { answered, attemptStart, inquiry, permission } from "../../record/conversation/events.fixture.ts";
+import {
+  type ChainLine,
+  commitTo,
+  hashLink,
+  parseChainLine,
+} from "../../record/conversation/index.ts";
+import {
+  answered,
+  attemptStart,
+  inquiry,
+  permission,
+} from "../../record/conversation/events.fixture.ts";
 import { answerBy, REST, WAITING } from "../open-question.fixture.ts";
 import { readOwnRuns } from "./read-chain.ts";
 import { type TemporaryWorkspace, temporaryWorkspace } from "../temporary-workspace.fixture.ts";

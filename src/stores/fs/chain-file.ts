@@ -1,5 +1,5 @@
 /**
- * The chain of a conversation's decisions, in a file beside its record: one link per line (see `conversation/chain.ts`). It is
+ * The chain of a conversation's decisions, in a file beside its record: one link per line (see `record/conversation/chain.ts`). It is
  * written after the record, without a sync of its own: what a crash takes from it is made again from the record, and marked.
  */
 import { closeSync, fstatSync, readSync, writeSync } from "node:fs";

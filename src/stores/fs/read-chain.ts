@@ -2,10 +2,10 @@
 import { closeSync, readSync, realpathSync } from "node:fs";
 import path from "node:path";
 import { type ChainLine, type OwnRun, parseChainLine } from "../../record/conversation/index.ts";
-import { LineReader } from "../../reach/process/index.ts";
 import {
   arrayField,
   integerField,
+  LineReader,
   messageOf,
   optionalBoolean,
   optionalString,

@@ -3,7 +3,12 @@ import { tool as tool6, type ToolSet as ToolSet6 } from "ai-6";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { z as z3 } from "zod/v3";
-import { type ConversationEvent, MemoryConversationStore, runTurn, type Tool } from "../../index.ts";
+import {
+  type ConversationEvent,
+  MemoryConversationStore,
+  runTurn,
+  type Tool,
+} from "../../index.ts";
 import { ScriptedModel, ScriptedPrompter } from "../../testing/index.ts";
 import type { Json, JsonObject } from "../../util/index.ts";
 import { type AiCallOptions, fromAiTool, fromAiTools } from "./index.ts";

@@ -2,7 +2,11 @@
  * Tools of jp as tools of the AI SDK. A tool that asks ends its attempt, and runs again with the answer. Here the
  * answer comes from a function, from the AI SDK's approval of the call, or from a client.
  */
-import { type AttemptResult, checkArguments, createBuiltinExecutor } from "../../reach/executor/index.ts";
+import {
+  type AttemptResult,
+  checkArguments,
+  createBuiltinExecutor,
+} from "../../reach/executor/index.ts";
 import { explainMisfit, type Question, type Tool, type ToolCall } from "../../record/tool/index.ts";
 import {
   abortable,

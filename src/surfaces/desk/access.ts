@@ -7,8 +7,7 @@
  */
 import { createHmac, randomBytes, webcrypto } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { jsonLine, oneLine } from "../render/index.ts";
-import { type Clock, isSameSecret } from "../../util/index.ts";
+import { type Clock, isSameSecret, jsonLine, oneLine } from "../../util/index.ts";
 import { ApiError } from "./http.ts";
 import { hashOf, newSecret } from "../../settings/people/index.ts";
 import type { PeopleReader, Person } from "./port.ts";

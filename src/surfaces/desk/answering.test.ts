@@ -2,7 +2,11 @@
 import { expect, onTestFinished, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
 import { at, chatRequest, message, turnStart } from "../../record/conversation/events.fixture.ts";
-import { type ConversationEvent, eventsOf, type InquiryId } from "../../record/conversation/index.ts";
+import {
+  type ConversationEvent,
+  eventsOf,
+  type InquiryId,
+} from "../../record/conversation/index.ts";
 import { REST, WAITING } from "../../stores/open-question.fixture.ts";
 import { FakeClock, MemoryConversationStore } from "../../testing/index.ts";
 import type { InquiryQuestion } from "../../record/tool/index.ts";

@@ -1,7 +1,7 @@
 /**
  * The JSON of a decision. The OpenAPI document is rendered from these schemas, and the types in
- * `render/decision-json-types.ts` are generated from them: after a change, run `test/support/decision-types.ts`.
- * `render/decision-json.ts` makes the JSON. Newer versions may add fields.
+ * `surfaces/render/decision-json-types.ts` are generated from them: after a change, run `test/support/decision-types.ts`.
+ * `surfaces/render/decision-json.ts` makes the JSON. Newer versions may add fields.
  */
 import * as v from "valibot";
 import { DECISION_KINDS, UNDO_FORECASTS } from "../../record/conversation/index.ts";

@@ -4,8 +4,8 @@
  */
 import { createHash, randomUUID } from "node:crypto";
 import type { NotifySettings } from "../../settings/config/index.ts";
-import { type DecisionJson, describePeopleChange, neutralize, oneLine } from "../render/index.ts";
-import type { JsonObject } from "../../util/index.ts";
+import { type DecisionJson, describePeopleChange } from "../render/index.ts";
+import { type JsonObject, neutralize, oneLine } from "../../util/index.ts";
 
 /** A pending decision. Fields that are not named here are never sent. */
 export interface PendingNotice extends Pick<

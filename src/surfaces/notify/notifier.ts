@@ -4,8 +4,7 @@
  * dropped in the end: the question still waits in the inbox.
  */
 import type { NotifySettings } from "../../settings/config/index.ts";
-import { oneLine } from "../render/index.ts";
-import { type Clock, messageOf } from "../../util/index.ts";
+import { type Clock, messageOf, oneLine } from "../../util/index.ts";
 import { type Channel, type ChannelMachine, openChannels, PermanentError } from "./channels.ts";
 import {
   type ChangedKey,

@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
-import { answered, cancelled, permission, toolResult } from "../../record/conversation/events.fixture.ts";
+import {
+  answered,
+  cancelled,
+  permission,
+  toolResult,
+} from "../../record/conversation/events.fixture.ts";
 import type { PermissionDecision } from "../../record/conversation/index.ts";
 import { callEnd, type CallEvents, callText } from "./call-lines.ts";
 

@@ -7,10 +7,18 @@ import {
   type ToolCallRequest,
   type ToolCallResponse,
 } from "../../record/conversation/index.ts";
-import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
+import {
+  firstLine,
+  isJsonArray,
+  isJsonObject,
+  type Json,
+  jsonLine,
+  type JsonObject,
+  oneLine,
+  valueLine,
+} from "../../util/index.ts";
 import { answerParts, decisionWord, describeSource } from "./inquiry.ts";
 import type { ChangedFile, FileChange } from "./file-change.ts";
-import { firstLine, jsonLine, oneLine, valueLine } from "./neutralize.ts";
 import { findOtherHost } from "./url-host.ts";
 import { verbatim, verbatimLines } from "./verbatim.ts";
 import { changedLines, diffRows, renderContext } from "./context.ts";

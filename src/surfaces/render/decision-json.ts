@@ -1,6 +1,6 @@
 /**
  * The one JSON form of a decision, pending or ended, on every surface: commands, the desk's API and events, notifications
- * and the library. A surface may leave fields out, but never renames them. `desk/decision-schema.ts` defines the fields.
+ * and the library. A surface may leave fields out, but never renames them. `surfaces/desk/decision-schema.ts` defines the fields.
  */
 import {
   type AnswerEvent,

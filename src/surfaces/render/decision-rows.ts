@@ -17,7 +17,7 @@ import {
   type TurnProgress,
 } from "../../record/conversation/index.ts";
 import type { InquirySource, ToolOrigin } from "../../record/tool/index.ts";
-import { assertNever, type JsonObject } from "../../util/index.ts";
+import { assertNever, jsonLine, type JsonObject, oneLine } from "../../util/index.ts";
 import { argumentLines, callText } from "./call-lines.ts";
 import { findFileChange } from "./file-change.ts";
 import {
@@ -27,7 +27,6 @@ import {
   describeDecided,
   describeVoidCause,
 } from "./inquiry.ts";
-import { jsonLine, oneLine } from "./neutralize.ts";
 import { sourceLines } from "./origin.ts";
 
 /** A decision in its conversation: one line of `jp inquiry ls`. */

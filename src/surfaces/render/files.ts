@@ -1,7 +1,6 @@
 /** The files of a message, in words. */
 import { type ChatRequest, fileSize, type RecordedFile } from "../../record/conversation/index.ts";
-import { formatSize } from "../../util/index.ts";
-import { oneLine } from "./neutralize.ts";
+import { formatSize, oneLine } from "../../util/index.ts";
 
 /** A line for each, such as `[image: cat.png, image/png, 12 kB]`. */
 export function describeFiles({ files = [] }: ChatRequest): string[] {

@@ -1,5 +1,9 @@
 /** What a person has granted, in words: which calls, what they may do at most, and for how long. */
-import { type GrantScope, type Grant, timestampToMilliseconds } from "../../record/conversation/index.ts";
+import {
+  type GrantScope,
+  type Grant,
+  timestampToMilliseconds,
+} from "../../record/conversation/index.ts";
 import type { Capabilities, GrantLimits } from "../../record/tool/index.ts";
 import { assertNever } from "../../util/index.ts";
 import { verbatim } from "./verbatim.ts";

@@ -69,7 +69,6 @@ export {
 } from "./inquiry.ts";
 export { type MarkdownDocument, renderMarkdown } from "./markdown.ts";
 export { describeOrigin, originLines, sourceLines } from "./origin.ts";
-export { firstLine, jsonBlock, jsonLine, neutralize, oneLine, shellWord } from "./neutralize.ts";
 export { describePeopleChange, type PeopleChange, shortKey } from "./people-change.ts";
 export { describeState, type ListedConversation, nameState, summaryToJson } from "./summary.ts";
 export { relativeTime } from "./relative-time.ts";

@@ -6,7 +6,11 @@ import {
   permission,
   REASONS,
 } from "../../record/conversation/events.fixture.ts";
-import { type Decider, describeDecider, type PermissionDecision } from "../../record/conversation/index.ts";
+import {
+  type Decider,
+  describeDecider,
+  type PermissionDecision,
+} from "../../record/conversation/index.ts";
 import type { InquirySource } from "../../record/tool/index.ts";
 import {
   describeAnswer,

@@ -13,8 +13,7 @@ import {
   type PermissionDecision,
 } from "../../record/conversation/index.ts";
 import type { InquirySource, SelectOption } from "../../record/tool/index.ts";
-import { assertNever, type Json } from "../../util/index.ts";
-import { jsonLine, oneLine, valueLine } from "./neutralize.ts";
+import { assertNever, type Json, jsonLine, oneLine, valueLine } from "../../util/index.ts";
 
 /** An option as it is shown. */
 export interface ShownOption {

@@ -10,7 +10,7 @@ import {
   type ToolStep,
 } from "../../record/conversation/index.ts";
 import { codeFence } from "../../record/tool/index.ts";
-import { assertNever } from "../../util/index.ts";
+import { assertNever, neutralize, oneLine } from "../../util/index.ts";
 import { describeFiles } from "./files.ts";
 import {
   decisionWord,
@@ -19,7 +19,6 @@ import {
   describeVoid,
   describeVote,
 } from "./inquiry.ts";
-import { neutralize, oneLine } from "./neutralize.ts";
 import { describeUndo } from "./undo.ts";
 
 /** A conversation to be written as Markdown. */

@@ -1,9 +1,8 @@
 /** The result of a call in a few lines: the first of what it returned, or the last before it failed. */
 import { isForUserAlone, type ToolCallResponse } from "../../record/conversation/index.ts";
 import { type ContentBlock, isFor, textOfBlocks } from "../../record/tool/index.ts";
-import { isJsonObject } from "../../util/index.ts";
+import { isJsonObject, neutralize, oneLine } from "../../util/index.ts";
 import type { LineOptions } from "./call-lines.ts";
-import { neutralize, oneLine } from "./neutralize.ts";
 import { moreLines, truncate } from "./wrap.ts";
 
 /** Lines of a result to show, by whom it is addressed to. */

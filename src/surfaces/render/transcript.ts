@@ -17,7 +17,7 @@ import {
   type RecordedTurn,
   withoutSpoken,
 } from "../../record/conversation/index.ts";
-import { assertNever } from "../../util/index.ts";
+import { assertNever, neutralize, oneLine } from "../../util/index.ts";
 import {
   callEnd,
   editedArguments,
@@ -30,7 +30,6 @@ import {
 import { changeTitle, type FileChange, findFileChange } from "./file-change.ts";
 import { describeFiles } from "./files.ts";
 import { describeEscalation, describeVoidCause, describeVote } from "./inquiry.ts";
-import { neutralize, oneLine } from "./neutralize.ts";
 import { relativeTime } from "./relative-time.ts";
 import { failureNote, renderResultLines } from "./result-lines.ts";
 import type { Paint } from "./style.ts";

@@ -1,11 +1,11 @@
 /**
  * Shows what someone decides about: paths, arguments, options, commands, the content of files. Two values that
- * differ never look the same, whatever they are made of. Notices are prose, for which `neutralize.ts` is enough.
+ * differ never look the same, whatever they are made of. Notices are prose, for which `neutralize` is enough.
  *
  * Everything that is not certain to be seen is written by its code point, `<U+00A0>`, and long runs of spaces are
  * counted, `<300 spaces>`. A `<` that would begin the same in the value itself becomes `<U+003C>`.
  */
-import { codePoint, hiddenIn, picture } from "./neutralize.ts";
+import { codePoint, hiddenIn, picture } from "../../util/index.ts";
 import { CONTINUED } from "./wrap.ts";
 
 /** How a value is shown. */

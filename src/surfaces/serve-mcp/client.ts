@@ -1,7 +1,6 @@
 /** The client of a connection or request: who it says it is, and what it can show. */
 import type { ClientCapabilities, Server, ServerContext } from "@modelcontextprotocol/server";
-import { oneLine } from "../render/index.ts";
-import { isJsonObject } from "../../util/index.ts";
+import { isJsonObject, oneLine } from "../../util/index.ts";
 import type { Sdk } from "./setup.ts";
 
 /** `modern`: the protocol since 2026-07-28, where a question is a result and its answer a new request. */

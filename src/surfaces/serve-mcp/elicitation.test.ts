@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
 import type { PermissionRequest, PromptRequest, QuestionRequest } from "../../core/agent/index.ts";
-import { type ConversationId, type InquiryId, questionAbout } from "../../record/conversation/index.ts";
+import {
+  type ConversationId,
+  type InquiryId,
+  questionAbout,
+} from "../../record/conversation/index.ts";
 import {
   booleanQuestion,
   type Question,

@@ -7,14 +7,7 @@ import type {
   PromptResult,
   RequestBase,
 } from "../../core/agent/index.ts";
-import {
-  describeAskedAgain,
-  neutralize,
-  oneLine,
-  sourceLines,
-  verbatim,
-  verbatimLines,
-} from "../render/index.ts";
+import { describeAskedAgain, sourceLines, verbatim, verbatimLines } from "../render/index.ts";
 import {
   type AnswerType,
   explainMisfit,
@@ -22,7 +15,14 @@ import {
   type SelectType,
   withoutOther,
 } from "../../record/tool/index.ts";
-import { assertNever, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
+import {
+  assertNever,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  neutralize,
+  oneLine,
+} from "../../util/index.ts";
 
 /** Puts a form before the client's user. Rejects if that is not possible, or when it is aborted. */
 export type Elicit = (form: Form, signal: AbortSignal) => Promise<ElicitReply>;

@@ -8,8 +8,8 @@ import type {
 } from "@modelcontextprotocol/server";
 import { DECIDERS, DECISION_KINDS } from "../../record/conversation/index.ts";
 import { checkArguments } from "../../reach/executor/index.ts";
-import { INQUIRY_STATES, jsonLine } from "../render/index.ts";
-import { isJpError, type JsonObject } from "../../util/index.ts";
+import { INQUIRY_STATES } from "../render/index.ts";
+import { isJpError, jsonLine, type JsonObject } from "../../util/index.ts";
 import type { ClientRecord } from "./client-record.ts";
 import { type Client, clientOf, type Connection } from "./client.ts";
 import type { ClientQuestions } from "./client-questions.ts";

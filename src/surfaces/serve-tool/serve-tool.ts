@@ -5,7 +5,12 @@
  */
 import { stdin, stdout, stderr } from "node:process";
 import { text } from "node:stream/consumers";
-import { callCheckToWire, outcomeToWire, type Tool, type ToolCall } from "../../record/tool/index.ts";
+import {
+  callCheckToWire,
+  outcomeToWire,
+  type Tool,
+  type ToolCall,
+} from "../../record/tool/index.ts";
 import {
   type JsonObject,
   messageOf,

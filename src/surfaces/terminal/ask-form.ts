@@ -1,6 +1,6 @@
 /** Asks several questions together, and lets the user review the answers before they are sent. */
 import type { FormRequest, PromptResult, QuestionRequest } from "../../core/agent/index.ts";
-import { oneLine } from "../render/index.ts";
+import { oneLine } from "../../util/index.ts";
 import {
   answerQuestion,
   askQuestion,

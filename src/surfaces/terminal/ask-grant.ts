@@ -1,8 +1,8 @@
 /** Asks what else a yes is for, and how long: a rule for calls like this one. */
 import { timestampFromDate, type Grant } from "../../record/conversation/index.ts";
 import type { GrantChoices } from "../../core/agent/index.ts";
-import { describeGrant, describeScope, jsonBlock, neutralize } from "../render/index.ts";
-import { findJson, isJsonObject } from "../../util/index.ts";
+import { describeGrant, describeScope } from "../render/index.ts";
+import { findJson, isJsonObject, jsonBlock, neutralize } from "../../util/index.ts";
 import type { Dialogue, KeyChoice, NoAnswer, SelectState } from "./dialogue.ts";
 
 type Choices = Required<GrantChoices>;

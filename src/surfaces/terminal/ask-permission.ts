@@ -8,9 +8,16 @@ import type {
   PromptResult,
   RequestBase,
 } from "../../core/agent/index.ts";
-import { describeCapabilities, jsonBlock, neutralize, oneLine, verbatim } from "../render/index.ts";
+import { describeCapabilities, verbatim } from "../render/index.ts";
 import { capabilitiesOf } from "../../record/tool/index.ts";
-import { assertNever, isJsonObject, type JsonObject } from "../../util/index.ts";
+import {
+  assertNever,
+  isJsonObject,
+  jsonBlock,
+  type JsonObject,
+  neutralize,
+  oneLine,
+} from "../../util/index.ts";
 import { askGrant, canGrant, GRANT_CHOICE } from "./ask-grant.ts";
 import {
   noInWords,

@@ -1,5 +1,9 @@
 /** Asks about several calls at once: all, some or none of them may run, and each can be opened and decided alone. */
-import type { PermissionRequest, PermissionsRequest, PromptResult } from "../../core/agent/index.ts";
+import type {
+  PermissionRequest,
+  PermissionsRequest,
+  PromptResult,
+} from "../../core/agent/index.ts";
 import { callLine, callText, originLines } from "../render/index.ts";
 import { noInWords, type Shown } from "./ask-question.ts";
 import {

@@ -16,7 +16,6 @@ import {
   describeVotes,
   describeOptions,
   findFileChange,
-  oneLine,
   optionLabel,
   originLines,
   truncate,
@@ -30,7 +29,7 @@ import {
   type SelectType,
 } from "../../record/tool/index.ts";
 import type { Grant } from "../../record/conversation/index.ts";
-import { assertNever, isJsonArray, type Json } from "../../util/index.ts";
+import { assertNever, isJsonArray, type Json, oneLine } from "../../util/index.ts";
 import { askGrant, canGrant, GRANT_CHOICE } from "./ask-grant.ts";
 import {
   chooseClosing,

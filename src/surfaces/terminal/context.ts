@@ -1,8 +1,8 @@
 /** What is shown above a question: its context, and in a form the answers so far. */
+import { oneLine } from "../../util/index.ts";
 import {
   type ContextStyle,
   moreLines,
-  oneLine,
   renderContext,
   truncate,
   verbatimProse,

@@ -2,8 +2,8 @@
  * The port between what is asked and how it looks on the terminal. `DrawnDialogue` draws widgets,
  * `PlainDialogue` reads and writes lines; the ask-… files talk to either without knowing which.
  */
-import { type ContextStyle, neutralize } from "../render/index.ts";
-import { adviceOf, type Clock, isJpError } from "../../util/index.ts";
+import { type ContextStyle } from "../render/index.ts";
+import { adviceOf, type Clock, isJpError, neutralize } from "../../util/index.ts";
 import type { TerminalDevice } from "./controlling-terminal.ts";
 import type { InputEnding, InputOptions, InputState } from "./input-state.ts";
 import type { Key } from "./key.ts";

@@ -1,13 +1,7 @@
 /** The dialogue for ordinary terminals: draws each question as a widget, and keeps one line of it. */
 import { isDeepStrictEqual } from "node:util";
-import {
-  type ContextStyle,
-  neutralize,
-  oneLine,
-  plain,
-  truncate,
-  wrapCode,
-} from "../render/index.ts";
+import { neutralize, oneLine } from "../../util/index.ts";
+import { type ContextStyle, plain, truncate, wrapCode } from "../render/index.ts";
 import {
   headerPassages,
   type Passage,

@@ -1,6 +1,7 @@
 /** How an input line looks. Pure. */
 import stringWidth from "fast-string-width";
-import { neutralize, oneLine, truncate, wrapWords } from "../render/index.ts";
+import { neutralize, oneLine } from "../../util/index.ts";
+import { truncate, wrapWords } from "../render/index.ts";
 import type { CompletionMenu, InputOptions, InputState } from "./input-state.ts";
 import { footerRows, stackRows } from "./question-rows.ts";
 import { layOutText, type TextBuffer } from "./text-buffer.ts";

@@ -2,10 +2,9 @@
  * The dialogue for screen readers and simple terminals: prints lines that never change afterwards, and
  * reads every answer as a line.
  */
+import { neutralize, oneLine } from "../../util/index.ts";
 import {
   type ContextStyle,
-  neutralize,
-  oneLine,
   plain,
   verbatimProse,
   wrapVerbatim,

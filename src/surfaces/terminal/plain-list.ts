@@ -1,5 +1,6 @@
 /** A list in plain mode: numbered options, chosen by typing numbers or values. Pure. */
-import { oneLine, verbatimLines, verbatimProseLines } from "../render/index.ts";
+import { oneLine } from "../../util/index.ts";
+import { verbatimLines, verbatimProseLines } from "../render/index.ts";
 import type { ListedOption, SelectEnding, SelectList, SelectState } from "./dialogue.ts";
 import { accept, askAgain, type LineResult, type PlainQuestion } from "./plain-questions.ts";
 import { matchingOptions } from "./select-list.ts";

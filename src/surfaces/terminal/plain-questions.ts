@@ -1,5 +1,6 @@
 /** Menus and text questions in plain mode: the lines to print, and what a typed line means. Pure. */
-import { neutralize, oneLine, truncate } from "../render/index.ts";
+import { neutralize, oneLine } from "../../util/index.ts";
+import { truncate } from "../render/index.ts";
 import { readWords } from "./decision-line.ts";
 import type { Chosen, Entered, KeyMenu, SaidNo, TextRequest, YesNoMenu } from "./dialogue.ts";
 

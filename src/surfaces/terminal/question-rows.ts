@@ -1,9 +1,9 @@
 /** The rows of a question: while it is open, with the hints below it, and after it was answered. */
 import stringWidth from "fast-string-width";
+import { oneLine } from "../../util/index.ts";
 import {
   type ContextStyle,
   moreLines,
-  oneLine,
   textWidth,
   truncate,
   truncateWords,

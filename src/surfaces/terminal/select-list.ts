@@ -1,6 +1,6 @@
 /** The widget for choosing one or several options: arrows move, typing filters. */
-import { neutralize, oneLine, plain, textWidth, truncate, wrapVerbatim } from "../render/index.ts";
-import { assertNever } from "../../util/index.ts";
+import { plain, textWidth, truncate, wrapVerbatim } from "../render/index.ts";
+import { assertNever, neutralize, oneLine } from "../../util/index.ts";
 import type { ListedOption, SelectEnding, SelectList, SelectState } from "./dialogue.ts";
 import { isEnter, type Key, type KeyName } from "./key.ts";
 import { type CutRows, cutRows, detailRows, NO_ROWS, optionText } from "./option-details.ts";

@@ -1,7 +1,7 @@
 /** Text with a cursor, possibly of several lines: how keys edit it, and how it is laid out in rows. */
 import stringWidth from "fast-string-width";
-import { neutralize, truncate } from "../render/index.ts";
-import { graphemesOf } from "../../util/index.ts";
+import { truncate } from "../render/index.ts";
+import { graphemesOf, neutralize } from "../../util/index.ts";
 import type { Key, KeyName } from "./key.ts";
 import type { Position } from "./widget.ts";
 

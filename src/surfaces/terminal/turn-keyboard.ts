@@ -8,7 +8,8 @@
  *   » what is being typed
  */
 import { stripVTControlCharacters } from "node:util";
-import { oneLine, textWidth, truncate, wrapCode } from "../render/index.ts";
+import { oneLine } from "../../util/index.ts";
+import { textWidth, truncate, wrapCode } from "../render/index.ts";
 import type { TerminalDevice } from "./controlling-terminal.ts";
 import type { OutputStream } from "./descriptor-output.ts";
 import { inputLine } from "./input-line.ts";

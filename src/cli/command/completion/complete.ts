@@ -3,8 +3,8 @@
  * per line, each with a tab and its description. Errors are swallowed: they would garble the prompt.
  */
 import type { Command } from "commander";
-import { oneLine, truncate } from "../../../surfaces/render/index.ts";
-import { loadModule } from "../../../util/index.ts";
+import { truncate } from "../../../surfaces/render/index.ts";
+import { loadModule, oneLine } from "../../../util/index.ts";
 import type { Host } from "../../host.ts";
 import { findPosition, type Position } from "./position.ts";
 import type { Candidate } from "./values.ts";

@@ -13,6 +13,7 @@ import {
 } from "../../../settings/config/index.ts";
 import { compareTimestamps } from "../../../record/conversation/index.ts";
 import {
+  firstLine,
   isJsonArray,
   isJsonObject,
   type Json,
@@ -27,7 +28,6 @@ import { labelText } from "../../labels.ts";
 import { configPlaces } from "../../load-config.ts";
 import {
   describeScope,
-  firstLine,
   type InquiryRow,
   matchesInquiryFilter,
 } from "../../../surfaces/render/index.ts";

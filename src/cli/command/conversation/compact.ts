@@ -20,7 +20,7 @@ import {
   type TurnBound,
   turnsOf,
 } from "../../../record/conversation/index.ts";
-import { jsonLine, wrapProse } from "../../../surfaces/render/index.ts";
+import { wrapProse } from "../../../surfaces/render/index.ts";
 import {
   compactConversation,
   configuredSummarizer,
@@ -28,7 +28,14 @@ import {
   planCompaction,
 } from "../../../assemble/index.ts";
 import type { ConversationWriter } from "../../../stores/index.ts";
-import { isJsonArray, isJsonObject, JpError, type Json, parseJson } from "../../../util/index.ts";
+import {
+  isJsonArray,
+  isJsonObject,
+  JpError,
+  type Json,
+  jsonLine,
+  parseJson,
+} from "../../../util/index.ts";
 import {
   type CompactFlag,
   isMode,

@@ -6,8 +6,8 @@ import {
   type StreamEntry,
   TurnCounter,
 } from "../../../record/conversation/index.ts";
-import { neutralize, oneLine } from "../../../surfaces/render/index.ts";
 import type { ConversationSummary, WorkspaceSummary } from "../../../stores/index.ts";
+import { neutralize, oneLine } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import {
   readEntries,

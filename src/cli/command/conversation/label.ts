@@ -1,7 +1,7 @@
 /** `jp conversation label`: adds, removes and lists the labels of conversations. */
 import type { ConversationMetadata } from "../../../record/conversation/index.ts";
-import { jsonLine, oneLine } from "../../../surfaces/render/index.ts";
 import type { WorkspaceSummary } from "../../../stores/index.ts";
+import { jsonLine, oneLine } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { resolveTargets } from "../../conversations.ts";
 import type { Call } from "../../define.ts";

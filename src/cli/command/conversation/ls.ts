@@ -2,17 +2,19 @@
  * `jp conversation ls`. Reads only the metadata and the last event of each conversation, and the last turn of
  * those that may not be complete.
  */
-import { type ConversationId, timestampToMilliseconds } from "../../../record/conversation/index.ts";
+import {
+  type ConversationId,
+  timestampToMilliseconds,
+} from "../../../record/conversation/index.ts";
 import {
   type Cell,
-  jsonLine,
-  oneLine,
   relativeTime,
   renderTable,
   nameState,
   summaryToJson,
 } from "../../../surfaces/render/index.ts";
 import type { WorkspaceSummary } from "../../../stores/index.ts";
+import { jsonLine, oneLine } from "../../../util/index.ts";
 import { lastActivity, type SelectionFlags, selectionOf } from "../../conversations.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";

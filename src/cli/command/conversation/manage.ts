@@ -4,9 +4,8 @@ import {
   timestampFromDate,
   TurnCounter,
 } from "../../../record/conversation/index.ts";
-import { oneLine } from "../../../surfaces/render/index.ts";
 import type { ConversationSummary } from "../../../stores/index.ts";
-import { isJpError } from "../../../util/index.ts";
+import { isJpError, oneLine } from "../../../util/index.ts";
 import { openProviders } from "../../../assemble/index.ts";
 import { type CompactFlag, rulesOf } from "../../compact-rules.ts";
 import { confirmDeletion } from "../../confirm.ts";

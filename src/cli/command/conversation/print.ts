@@ -11,8 +11,9 @@ import {
   turnsOf,
   TurnSplitter,
 } from "../../../record/conversation/index.ts";
-import { describeIncomplete, jsonLine, renderMarkdown, renderTurn } from "../../../surfaces/render/index.ts";
+import { describeIncomplete, renderMarkdown, renderTurn } from "../../../surfaces/render/index.ts";
 import type { ConversationSummary } from "../../../stores/index.ts";
+import { jsonLine } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import {
   readEntries,

@@ -1,6 +1,10 @@
 /** `jp conversation show` and `path`: details of a conversation without its content. */
 import { existsSync } from "node:fs";
-import { type KnownPrices, loadPrices, type PartialConfig } from "../../../settings/config/index.ts";
+import {
+  type KnownPrices,
+  loadPrices,
+  type PartialConfig,
+} from "../../../settings/config/index.ts";
 import {
   type Compaction,
   describeCompaction,
@@ -15,15 +19,13 @@ import {
 import {
   describeUsage,
   inquiryState,
-  jsonLine,
   matchesInquiryFilter,
-  neutralize,
   relativeTime,
   summaryToJson,
 } from "../../../surfaces/render/index.ts";
 import { sumTotals, type UsageTotal, UsageTotals } from "../../../assemble/index.ts";
 import type { WorkspaceSummary } from "../../../stores/index.ts";
-import { JpError, type JsonObject } from "../../../util/index.ts";
+import { JpError, jsonLine, type JsonObject, neutralize } from "../../../util/index.ts";
 import { type CommandContext, printFields } from "../../context.ts";
 import {
   lastActivity,

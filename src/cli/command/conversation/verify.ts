@@ -1,7 +1,10 @@
 /** `jp conversation verify`: reruns a conversation, and shows the first difference from the record. */
-import { resolveAssistant, resolveLimits, type PartialConfig } from "../../../settings/config/index.ts";
+import {
+  resolveAssistant,
+  resolveLimits,
+  type PartialConfig,
+} from "../../../settings/config/index.ts";
 import type { McpServers } from "../../../reach/mcp/index.ts";
-import { jsonLine, neutralize, oneLine } from "../../../surfaces/render/index.ts";
 import {
   configuredInquiryModels,
   openConfiguredServers,
@@ -15,7 +18,7 @@ import {
   type ReplayOptions,
   type ReplayResult,
 } from "../../replay/index.ts";
-import type { JsonObject } from "../../../util/index.ts";
+import { jsonLine, type JsonObject, neutralize, oneLine } from "../../../util/index.ts";
 import { attachToTurn } from "../../attachments.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import { resolveTargetForReading } from "../../conversations.ts";

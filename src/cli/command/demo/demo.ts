@@ -19,7 +19,7 @@ import {
   lastTurnOf,
 } from "../../../record/conversation/index.ts";
 import { createAskUser, createFileTools } from "../../../reach/executor/index.ts";
-import { jsonLine, neutralize, oneLine, type StyleName, wrapProse } from "../../../surfaces/render/index.ts";
+import { type StyleName, wrapProse } from "../../../surfaces/render/index.ts";
 import {
   configuredChanges,
   createTurn,
@@ -32,7 +32,15 @@ import {
 import { createWorkspaceFolder, openWorkspace } from "../../../stores/index.ts";
 import { createStatusLine, TerminalPrompter } from "../../../surfaces/terminal/index.ts";
 import type { InquiryQuestion } from "../../../record/tool/index.ts";
-import { isJpError, isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
+import {
+  isJpError,
+  isJsonObject,
+  type Json,
+  jsonLine,
+  type JsonObject,
+  neutralize,
+  oneLine,
+} from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, WAITING } from "../../exit-status.ts";

@@ -1,7 +1,12 @@
 /** The script of `jp demo`: its steps, the model that plays them, and the tools that it calls. */
 import { setTimeout } from "node:timers/promises";
 import type { Model, ModelEvent, ModelRequest } from "../../../reach/provider/index.ts";
-import { booleanQuestion, type Tool, defineTool, secretQuestion } from "../../../record/tool/index.ts";
+import {
+  booleanQuestion,
+  type Tool,
+  defineTool,
+  secretQuestion,
+} from "../../../record/tool/index.ts";
 import { type Json, type JsonObject, MAX_TIMER_MS } from "../../../util/index.ts";
 
 export interface TourStep {

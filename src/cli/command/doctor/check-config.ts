@@ -27,7 +27,7 @@ import {
   peopleFor,
 } from "../../../record/conversation/index.ts";
 import { whomOfTarget } from "../../../core/agent/index.ts";
-import { pathToText, isJpError } from "../../../util/index.ts";
+import { isJpError, oneLine, pathToText, shellWord } from "../../../util/index.ts";
 import type { McpServers } from "../../../reach/mcp/index.ts";
 import {
   type ModelInfo,
@@ -35,7 +35,6 @@ import {
   ProviderError,
   type Providers,
 } from "../../../reach/provider/index.ts";
-import { oneLine, shellWord } from "../../../surfaces/render/index.ts";
 import { openPeople } from "../../../settings/people/index.ts";
 import { userDataFolder, type Workspace } from "../../../stores/index.ts";
 import type { CommandContext } from "../../context.ts";

@@ -1,7 +1,7 @@
 /** The result of one check of `jp doctor`, and how it is printed. */
-import { jsonLine, oneLine, type StyleName, wrapWords } from "../../../surfaces/render/index.ts";
+import { type StyleName, wrapWords } from "../../../surfaces/render/index.ts";
 import type { Output } from "../../../surfaces/terminal/index.ts";
-import { adviceOf, isJpError } from "../../../util/index.ts";
+import { adviceOf, isJpError, jsonLine, oneLine } from "../../../util/index.ts";
 
 export interface Finding {
   /** The name of the check. */

@@ -1,8 +1,8 @@
 /** `jp evidence anchor`: the log of heads, anchored where the user's own config says. */
 import { type AnchorSettings, foldLayers, resolveAnchor } from "../../../settings/config/index.ts";
 import { type Anchor, anchorHeads, digestOfDocument } from "../../../proof/index.ts";
-import { jsonLine, wrapProse } from "../../../surfaces/render/index.ts";
-import { JpError } from "../../../util/index.ts";
+import { wrapProse } from "../../../surfaces/render/index.ts";
+import { JpError, jsonLine } from "../../../util/index.ts";
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { loadConfig } from "../../load-config.ts";

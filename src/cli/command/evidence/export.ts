@@ -1,7 +1,10 @@
 /** `jp evidence export` and `key`: decisions in a file that others can check, and the key that signs it. */
 import { closeSync, openSync, realpathSync, rmSync, writeSync } from "node:fs";
 import path from "node:path";
-import { type ConversationId, timestampToMilliseconds } from "../../../record/conversation/index.ts";
+import {
+  type ConversationId,
+  timestampToMilliseconds,
+} from "../../../record/conversation/index.ts";
 import {
   ensureMachineKey,
   exportEvidence,
@@ -11,10 +14,10 @@ import {
   readAnchors,
 } from "../../../proof/index.ts";
 import { publicPartOf } from "../../../settings/people/index.ts";
-import { jsonLine, wrapProse } from "../../../surfaces/render/index.ts";
+import { wrapProse } from "../../../surfaces/render/index.ts";
 import { readHeads } from "../../../stores/index.ts";
 import type { Output } from "../../../surfaces/terminal/index.ts";
-import { JpError, type JsonObject, systemErrorCode } from "../../../util/index.ts";
+import { JpError, jsonLine, type JsonObject, systemErrorCode } from "../../../util/index.ts";
 import { type CommandContext, printFields, warn } from "../../context.ts";
 import { parseTime, resolveTargets } from "../../conversations.ts";
 import type { Call } from "../../define.ts";

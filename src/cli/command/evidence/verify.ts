@@ -13,8 +13,8 @@ import {
   verifyEvidence,
   type VerifyOptions,
 } from "../../../proof/index.ts";
-import { jsonLine, oneLine, wrapProse } from "../../../surfaces/render/index.ts";
-import { JpError, systemErrorCode } from "../../../util/index.ts";
+import { wrapProse } from "../../../surfaces/render/index.ts";
+import { JpError, jsonLine, oneLine, systemErrorCode } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, usageError } from "../../exit-status.ts";

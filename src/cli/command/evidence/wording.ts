@@ -6,7 +6,7 @@ import type {
   NotJudgedReason,
   UnmetCode,
 } from "../../../proof/index.ts";
-import { oneLine } from "../../../surfaces/render/index.ts";
+import { oneLine } from "../../../util/index.ts";
 
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;

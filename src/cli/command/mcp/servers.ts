@@ -12,17 +12,18 @@ import {
   valueAt,
 } from "../../../settings/config/index.ts";
 import { quoteCommand } from "../../../reach/process/index.ts";
-import {
-  type Cell,
-  firstLine,
-  jsonLine,
-  neutralize,
-  oneLine,
-  renderTable,
-} from "../../../surfaces/render/index.ts";
+import { type Cell, renderTable } from "../../../surfaces/render/index.ts";
 import { openConfiguredServers } from "../../../assemble/index.ts";
 import { findClaims, isClaimWithin, TRUST_HINT } from "../../../settings/trust/index.ts";
-import { JpError, type JsonObject, messageOf } from "../../../util/index.ts";
+import {
+  firstLine,
+  JpError,
+  jsonLine,
+  type JsonObject,
+  messageOf,
+  neutralize,
+  oneLine,
+} from "../../../util/index.ts";
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, usageError } from "../../exit-status.ts";

@@ -21,7 +21,6 @@ import {
   failureNote,
   type FileChange,
   findFileChange,
-  oneLine,
   renderAskerLines,
   renderCallLines,
   renderChangeAnswer,
@@ -33,6 +32,7 @@ import {
 } from "../../../surfaces/render/index.ts";
 import type { Output } from "../../../surfaces/terminal/index.ts";
 import { textOfBlocks } from "../../../record/tool/index.ts";
+import { oneLine } from "../../../util/index.ts";
 
 export interface CallViewOptions {
   readonly output: Output;

@@ -15,7 +15,7 @@ import {
   turnsOf,
 } from "../../../record/conversation/index.ts";
 import { ProviderError } from "../../../reach/provider/index.ts";
-import { oneLine, wrapProse } from "../../../surfaces/render/index.ts";
+import { wrapProse } from "../../../surfaces/render/index.ts";
 import {
   type Conversation,
   type ConversationWriter,
@@ -25,7 +25,7 @@ import {
   type WorkspaceCreateOptions,
 } from "../../../stores/index.ts";
 import { resolveTrustedConfig, type TrustedConfig } from "../../../settings/trust/index.ts";
-import { adviceOf, isJpError } from "../../../util/index.ts";
+import { adviceOf, isJpError, oneLine } from "../../../util/index.ts";
 import { type CommandContext, warnAboutProblems, warnOnce } from "../../context.ts";
 import { keepTurns, resolveTarget } from "../../conversations.ts";
 import { usageError } from "../../exit-status.ts";

@@ -6,9 +6,9 @@ import {
   lastTurnOf,
   readTurnProgress,
 } from "../../../record/conversation/index.ts";
-import { jsonLine, neutralize, oneLine } from "../../../surfaces/render/index.ts";
 import { enqueueTurn } from "../../../assemble/index.ts";
 import type { WorkspaceStore } from "../../../stores/index.ts";
+import { jsonLine, neutralize, oneLine } from "../../../util/index.ts";
 import { type CommandContext, untilSignal } from "../../context.ts";
 import { directoryOf } from "../../directory.ts";
 import { ExitStatus, INTERRUPTED, WAITING } from "../../exit-status.ts";

@@ -9,12 +9,11 @@ import type {
 } from "../../../core/agent/index.ts";
 import type { PartialConfig } from "../../../settings/config/index.ts";
 import { type ConversationEvent, findSchema } from "../../../record/conversation/index.ts";
-import { oneLine } from "../../../surfaces/render/index.ts";
 import { createConfiguredTurn, loadTurnParts, openTools } from "../../../assemble/index.ts";
 import type { ConversationWriter } from "../../../stores/index.ts";
-import { wantsContent } from "../../../surfaces/telemetry/index.ts";
+import { wantsContent } from "../../../assemble/telemetry/index.ts";
 import type { TerminalPrompter } from "../../../surfaces/terminal/index.ts";
-import { JpError, loadModule } from "../../../util/index.ts";
+import { JpError, loadModule, oneLine } from "../../../util/index.ts";
 import type { CompactFlag } from "../../compact-rules.ts";
 import { withUntrusted } from "../../attachments.ts";
 import type { CommandContext } from "../../context.ts";

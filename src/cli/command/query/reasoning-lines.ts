@@ -1,5 +1,6 @@
 /** Reasoning as it arrives, in lines that are marked at their start: colours alone would not tell it from the answer. */
-import { neutralize, textWidth } from "../../../surfaces/render/index.ts";
+import { textWidth } from "../../../surfaces/render/index.ts";
+import { neutralize } from "../../../util/index.ts";
 
 export interface ReasoningLinesOptions {
   readonly width: number;

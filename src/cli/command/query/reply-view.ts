@@ -1,7 +1,8 @@
 /** Streams the reply: text to standard output, reasoning to standard error. */
 import type { TurnUpdate } from "../../../core/agent/index.ts";
-import { loadMarkdownStream, type MarkdownStream, neutralize } from "../../../surfaces/render/index.ts";
+import { loadMarkdownStream, type MarkdownStream } from "../../../surfaces/render/index.ts";
 import type { Output } from "../../../surfaces/terminal/index.ts";
+import { neutralize } from "../../../util/index.ts";
 import { ReasoningLines } from "./reasoning-lines.ts";
 
 export interface ReplyViewOptions {

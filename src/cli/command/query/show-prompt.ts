@@ -7,9 +7,8 @@ import {
   renderDocument,
 } from "../../../record/conversation/index.ts";
 import type { Model, ModelEvent, ModelRequest } from "../../../reach/provider/index.ts";
-import { jsonLine, neutralize } from "../../../surfaces/render/index.ts";
 import { createTurn } from "../../../assemble/index.ts";
-import { assertNever } from "../../../util/index.ts";
+import { assertNever, jsonLine, neutralize } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { usageError } from "../../exit-status.ts";
 import { readMessage } from "./message.ts";

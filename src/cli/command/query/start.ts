@@ -24,9 +24,6 @@ import {
   describeIncomplete,
   describeRemembered,
   describeWaiting,
-  firstLine,
-  oneLine,
-  shellWord,
   truncate,
   wrapCommand,
   wrapProse,
@@ -34,7 +31,7 @@ import {
 import type { Conversation, ConversationWriter } from "../../../stores/index.ts";
 import type { TerminalPrompter } from "../../../surfaces/terminal/index.ts";
 import { booleanQuestion } from "../../../record/tool/index.ts";
-import { JpError } from "../../../util/index.ts";
+import { firstLine, JpError, oneLine, shellWord } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { directoryOf, whyNotHere } from "../../directory.ts";
 import { usageError } from "../../exit-status.ts";

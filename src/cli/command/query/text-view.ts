@@ -10,9 +10,9 @@ import {
   type InquiryId,
   type Usage,
 } from "../../../record/conversation/index.ts";
-import { describeUsage, oneLine } from "../../../surfaces/render/index.ts";
+import { describeUsage } from "../../../surfaces/render/index.ts";
 import type { Pace, StatusLine } from "../../../surfaces/terminal/index.ts";
-import { assertNever, type Clock, type Json } from "../../../util/index.ts";
+import { assertNever, type Clock, type Json, oneLine } from "../../../util/index.ts";
 import { warn } from "../../context.ts";
 import { CallView, type CallViewOptions, percentRead } from "./call-view.ts";
 import { ReplyView, type ReplyViewOptions } from "./reply-view.ts";

@@ -13,11 +13,12 @@ import {
   type TokenUsage,
 } from "../../../record/conversation/index.ts";
 import { collectReply, type Providers } from "../../../reach/provider/index.ts";
-import { firstLine, truncate } from "../../../surfaces/render/index.ts";
+import { truncate } from "../../../surfaces/render/index.ts";
 import type { ConversationWriter } from "../../../stores/index.ts";
 import {
   type Clock,
   findJson,
+  firstLine,
   isJsonArray,
   isJsonObject,
   type JsonObject,

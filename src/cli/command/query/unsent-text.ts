@@ -1,6 +1,6 @@
 /** What the user typed during a turn and no model got: none of it is lost. */
-import { neutralize } from "../../../surfaces/render/index.ts";
 import type { Output } from "../../../surfaces/terminal/index.ts";
+import { neutralize } from "../../../util/index.ts";
 
 export class UnsentText {
   #kept: readonly string[] = [];

@@ -12,8 +12,8 @@ import {
   eventToPlainJson,
   type InquiryId,
 } from "../../../record/conversation/index.ts";
-import { jsonLine } from "../../../surfaces/render/index.ts";
 import type { MenuRequest, Output } from "../../../surfaces/terminal/index.ts";
+import { jsonLine } from "../../../util/index.ts";
 
 export interface TurnView extends Observer {
   /** Loads what shows replies. Otherwise the first one waits for it. Throws `module_not_loaded`. */

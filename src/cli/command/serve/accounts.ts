@@ -1,6 +1,7 @@
 /** `jp serve people token`, `link`, `confirm` and `log`: how people get in, whether their accounts count, and what was changed. */
 import { isConfirmed, looksLike, type Member } from "../../../settings/people/index.ts";
-import { describePeopleChange, jsonLine, oneLine } from "../../../surfaces/render/index.ts";
+import { describePeopleChange } from "../../../surfaces/render/index.ts";
+import { jsonLine, oneLine } from "../../../util/index.ts";
 import type { Call } from "../../define.ts";
 import { peopleOf } from "../../directory.ts";
 import { usageError } from "../../exit-status.ts";

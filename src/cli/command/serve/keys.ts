@@ -10,9 +10,8 @@ import {
   type PeopleLogEntry,
   readKeyFile,
 } from "../../../settings/people/index.ts";
-import { jsonLine, oneLine, shellWord } from "../../../surfaces/render/index.ts";
 import { userDataFolder } from "../../../stores/index.ts";
-import { JpError } from "../../../util/index.ts";
+import { JpError, jsonLine, oneLine, shellWord } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { peopleOf } from "../../directory.ts";

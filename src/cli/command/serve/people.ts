@@ -10,8 +10,7 @@ import {
   type Right,
   RIGHTS,
 } from "../../../settings/people/index.ts";
-import { jsonLine, oneLine, shellWord } from "../../../surfaces/render/index.ts";
-import { JpError } from "../../../util/index.ts";
+import { JpError, jsonLine, oneLine, shellWord } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { findDate } from "../../conversations.ts";

@@ -1,8 +1,7 @@
 /** `jp serve --run`: continues turns in processes of their own, one at a time for each conversation. */
 import type { ConversationRef, ResumeResult } from "../../../surfaces/desk/index.ts";
 import { type ProcessEnd, runProcess } from "../../../reach/process/index.ts";
-import { oneLine, shellWord } from "../../../surfaces/render/index.ts";
-import { messageOf } from "../../../util/index.ts";
+import { messageOf, oneLine, shellWord } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import { DENIED, WAITING } from "../../exit-status.ts";
 import { FILES, findDatabase } from "../../store.ts";

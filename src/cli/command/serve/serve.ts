@@ -23,10 +23,17 @@ import {
 } from "../../../surfaces/desk/index.ts";
 import { createNotifier, type NotifierOptions } from "../../../surfaces/notify/index.ts";
 import type { PeopleLogEntry } from "../../../settings/people/index.ts";
-import { jsonLine, oneLine } from "../../../surfaces/render/index.ts";
 import { loadRecordingParts } from "../../../assemble/index.ts";
 import { makeFolder, userDataFolder } from "../../../stores/index.ts";
-import { abortable, isLoopback, JpError, loadModule, messageOf } from "../../../util/index.ts";
+import {
+  abortable,
+  isLoopback,
+  JpError,
+  jsonLine,
+  loadModule,
+  messageOf,
+  oneLine,
+} from "../../../util/index.ts";
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { directoryOf, peopleOf } from "../../directory.ts";

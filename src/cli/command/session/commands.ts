@@ -6,13 +6,13 @@ import {
   resolveAssistant,
 } from "../../../settings/config/index.ts";
 import type { InquiryId } from "../../../record/conversation/index.ts";
-import { oneLine, wrapProse } from "../../../surfaces/render/index.ts";
+import { wrapProse } from "../../../surfaces/render/index.ts";
 import { isLocalProvider } from "../../../reach/provider/index.ts";
 import { openProviders } from "../../../assemble/index.ts";
 import type { Candidate } from "../../../surfaces/terminal/index.ts";
 import { booleanQuestion } from "../../../record/tool/index.ts";
 import { trustQuestion } from "../../../settings/trust/index.ts";
-import { adviceOf, findClosest, loadModule, messageOf } from "../../../util/index.ts";
+import { adviceOf, findClosest, loadModule, messageOf, oneLine } from "../../../util/index.ts";
 import { nameAttachments } from "../../attachments.ts";
 import { resolveTarget } from "../../conversations.ts";
 import { type CustomCommand, expandCommand, takesArguments } from "../../custom-commands.ts";

@@ -58,7 +58,9 @@ export class FileSearch {
     const { root, folder, clock, signal, onListed } = this.#options;
     const files: string[] = [];
     try {
-      const { resolvePath, walkFiles } = await loadModule(() => import("../../../reach/files/index.ts"));
+      const { resolvePath, walkFiles } = await loadModule(
+        () => import("../../../reach/files/index.ts"),
+      );
       const start = await resolvePath(root, ".");
       for await (const { path: found } of walkFiles(start, { signal, onUnreadable: () => {} })) {
         const relative = path.relative(folder, path.join(root, found)).split(path.sep).join("/");

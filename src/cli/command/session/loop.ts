@@ -1,9 +1,13 @@
 /** The loop of a session: reads a message or a command, runs it, and returns to the prompt. */
-import { type PartialConfig, resolveTools, type ToolDirective } from "../../../settings/config/index.ts";
+import {
+  type PartialConfig,
+  resolveTools,
+  type ToolDirective,
+} from "../../../settings/config/index.ts";
 import type { ConversationId } from "../../../record/conversation/index.ts";
 import type { McpServers } from "../../../reach/mcp/index.ts";
 import { ProviderError } from "../../../reach/provider/index.ts";
-import { neutralize, wrapProse } from "../../../surfaces/render/index.ts";
+import { wrapProse } from "../../../surfaces/render/index.ts";
 import { openConfiguredServers } from "../../../assemble/index.ts";
 import type { WorkspaceSummary } from "../../../stores/index.ts";
 import {
@@ -18,7 +22,7 @@ import {
   type TextBuffer,
   type TurnKeyboard,
 } from "../../../surfaces/terminal/index.ts";
-import { isJpError, loadModule } from "../../../util/index.ts";
+import { isJpError, loadModule, neutralize } from "../../../util/index.ts";
 import { type CommandContext, createContext, warn } from "../../context.ts";
 import { type CustomCommands, loadCustomCommands } from "../../custom-commands.ts";
 import { type EditorSettings, findEditor } from "../../editor.ts";

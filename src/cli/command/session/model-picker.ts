@@ -5,9 +5,8 @@ import {
   type Prices,
   resolveAssistant,
 } from "../../../settings/config/index.ts";
-import { oneLine } from "../../../surfaces/render/index.ts";
 import { createStatusLine } from "../../../surfaces/terminal/index.ts";
-import { messageOf } from "../../../util/index.ts";
+import { messageOf, oneLine } from "../../../util/index.ts";
 import { warn } from "../../context.ts";
 import { trustedConfig } from "../../trust.ts";
 import { findModels, type ListedModel } from "../model.ts";

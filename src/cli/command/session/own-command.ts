@@ -7,8 +7,7 @@ import { closeSync, openSync } from "node:fs";
 import { constants } from "node:os";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { neutralize, oneLine } from "../../../surfaces/render/index.ts";
-import { settlesWithin, truncationNotice } from "../../../util/index.ts";
+import { neutralize, oneLine, settlesWithin, truncationNotice } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 
 export interface OwnCommand {

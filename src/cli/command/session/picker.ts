@@ -6,10 +6,10 @@ import {
   eventsOf,
   timestampToMilliseconds,
 } from "../../../record/conversation/index.ts";
-import { describeState, oneLine, relativeTime, truncate } from "../../../surfaces/render/index.ts";
+import { describeState, relativeTime, truncate } from "../../../surfaces/render/index.ts";
 import type { WorkspaceSummary } from "../../../stores/index.ts";
 import type { TerminalPrompter } from "../../../surfaces/terminal/index.ts";
-import { isJpError } from "../../../util/index.ts";
+import { isJpError, oneLine } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { lastActivity } from "../../conversations.ts";
 import type { FoundConversation, WordHit } from "../conversation/grep.ts";

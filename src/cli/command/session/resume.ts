@@ -1,8 +1,7 @@
 /** `jp resume`: finds an earlier conversation, shows how it ended, and opens a session with it. */
 import { compareTimestamps } from "../../../record/conversation/index.ts";
-import { oneLine } from "../../../surfaces/render/index.ts";
 import type { WorkspaceSummary } from "../../../stores/index.ts";
-import { JpError } from "../../../util/index.ts";
+import { JpError, oneLine } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { findNamed, lastActivity } from "../../conversations.ts";
 import type { Call } from "../../define.ts";

@@ -2,8 +2,8 @@
  * What the user types while jp works: messages that are sent when the turn ends, each on its own, and those that are not,
  * because the turn was stopped or failed. They are given back at the prompt, one after the other.
  */
-import { neutralize, oneLine } from "../../../surfaces/render/index.ts";
 import type { InputState, TurnKeyboard } from "../../../surfaces/terminal/index.ts";
+import { neutralize, oneLine } from "../../../util/index.ts";
 
 /** The input typed at the prompt. */
 export type Typed = InputState | string;

@@ -1,6 +1,5 @@
 /** `jp store`: the tables of a store in a database, and copies between stores. */
 import { ensureMachineKey } from "../../../proof/index.ts";
-import { jsonLine, oneLine } from "../../../surfaces/render/index.ts";
 import {
   type CopiedStore,
   copyStore,
@@ -14,7 +13,7 @@ import {
   setLimits,
 } from "../../../stores/index.ts";
 import { createStatusLine } from "../../../surfaces/terminal/index.ts";
-import { JpError } from "../../../util/index.ts";
+import { JpError, jsonLine, oneLine } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";

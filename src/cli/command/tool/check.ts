@@ -3,10 +3,15 @@ import type { Rule } from "../../../settings/config/index.ts";
 import { whomOfTarget } from "../../../core/agent/index.ts";
 import { describeWhom } from "../../../record/conversation/index.ts";
 import { checkArguments } from "../../../reach/executor/index.ts";
-import { assertRules, type CallOfTool, matchRules, type Verdict } from "../../../core/policy/index.ts";
-import { jsonLine, oneLine } from "../../../surfaces/render/index.ts";
+import {
+  assertRules,
+  type CallOfTool,
+  matchRules,
+  type Verdict,
+} from "../../../core/policy/index.ts";
 import { findTool, openTools, type Tools } from "../../../assemble/index.ts";
 import { assertTrusted } from "../../../settings/trust/index.ts";
+import { jsonLine, oneLine } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { type ConfigFlags, machineOf } from "../../load-config.ts";

@@ -7,19 +7,13 @@ import {
   type ToolSource,
 } from "../../../settings/config/index.ts";
 import type { ToolDescription } from "../../../reach/executor/index.ts";
-import {
-  type Cell,
-  firstLine,
-  jsonLine,
-  neutralize,
-  oneLine,
-  renderTable,
-} from "../../../surfaces/render/index.ts";
+import { type Cell, renderTable } from "../../../surfaces/render/index.ts";
 import { findTool, openTools } from "../../../assemble/index.ts";
 import type { Output } from "../../../surfaces/terminal/index.ts";
 import type { Call } from "../../define.ts";
 import { type ConfigFlags, effectiveConfig, machineOf } from "../../load-config.ts";
 import { assertTrusted } from "../../../settings/trust/index.ts";
+import { firstLine, jsonLine, neutralize, oneLine } from "../../../util/index.ts";
 import { trustedConfig, warnWithheld } from "../../trust.ts";
 
 export interface ListToolsFlags extends ConfigFlags {

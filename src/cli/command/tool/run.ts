@@ -13,16 +13,17 @@ import {
   type ToolCallRequest,
 } from "../../../record/conversation/index.ts";
 import { checkArguments, type RunnableTool } from "../../../reach/executor/index.ts";
-import { neutralize, oneLine } from "../../../surfaces/render/index.ts";
 import { findTool, openTools, runToolCall } from "../../../assemble/index.ts";
 import { MemoryConversationStore } from "../../../stores/index.ts";
 import { explainMisfit, withoutOther } from "../../../record/tool/index.ts";
 import {
-  JpError,
   findJson,
   isJsonObject,
+  JpError,
   type Json,
   type JsonObject,
+  neutralize,
+  oneLine,
   randomName,
 } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";

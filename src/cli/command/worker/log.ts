@@ -1,7 +1,6 @@
 /** What a worker prints: lines for people, or an object per line for programs. */
-import { jsonLine, oneLine } from "../../../surfaces/render/index.ts";
 import type { Output } from "../../../surfaces/terminal/index.ts";
-import { assertNever, type Clock } from "../../../util/index.ts";
+import { assertNever, type Clock, jsonLine, oneLine } from "../../../util/index.ts";
 
 export type LoggedEvent =
   | {

@@ -1,5 +1,9 @@
 /** Tools that ship with jp, or with the program that embeds it: their default config, and how they run. */
-import type { PartialToolConfig, ToolEffect, ToolSettings } from "../../../settings/config/index.ts";
+import type {
+  PartialToolConfig,
+  ToolEffect,
+  ToolSettings,
+} from "../../../settings/config/index.ts";
 import type {
   CallCheck,
   Confinement,

@@ -4,7 +4,12 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/conformance/manifest.ts";
 import type { CommandConfig } from "../../../settings/config/index.ts";
-import { booleanQuestion, secretQuestion, selectQuestion, textQuestion } from "../../../record/tool/index.ts";
+import {
+  booleanQuestion,
+  secretQuestion,
+  selectQuestion,
+  textQuestion,
+} from "../../../record/tool/index.ts";
 import type { Json, JsonObject } from "../../../util/index.ts";
 import type { AttemptRequest, AttemptResult, CheckResult, Executor } from "../port.ts";
 import {

@@ -2,7 +2,11 @@
  * Describes what a local tool would run, as it is right now: its command, the program, and the files that words of the
  * command name. What those load in turn is out of reach, and so is code in an argument such as that of `sh -c`.
  */
-import { type CommandConfig, splitWords, type ToolSettings } from "../../../settings/config/index.ts";
+import {
+  type CommandConfig,
+  splitWords,
+  type ToolSettings,
+} from "../../../settings/config/index.ts";
 import { quoteCommand, resolveProgram } from "../../process/index.ts";
 import type { ToolSource } from "../../../record/tool/index.ts";
 import type { Json } from "../../../util/index.ts";

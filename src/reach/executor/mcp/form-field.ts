@@ -1,7 +1,12 @@
 /** A field of a form: the question asked for it, and the way from the answer to the value for the server. */
 import { matchesSchema } from "../../../record/json-schema/index.ts";
 import type { FormField } from "../../mcp/index.ts";
-import { answerFits, type AnswerType, type Question, type SelectOption } from "../../../record/tool/index.ts";
+import {
+  answerFits,
+  type AnswerType,
+  type Question,
+  type SelectOption,
+} from "../../../record/tool/index.ts";
 import type { Json } from "../../../util/index.ts";
 
 export interface FieldContext {

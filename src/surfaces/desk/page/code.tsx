@@ -1,7 +1,8 @@
 /** Code in Markdown, coloured by its language. It is foreign: it becomes text nodes only. */
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { isDiff, neutralize } from "../../render/index.ts";
+import { neutralize } from "../../../util/index.ts";
+import { isDiff } from "../../render/index.ts";
 import { Folded } from "./folded.tsx";
 import type { Piece } from "./highlight.ts";
 import { Verbatim } from "./verbatim.tsx";

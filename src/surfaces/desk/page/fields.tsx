@@ -1,8 +1,8 @@
 /** The fields of one question: what its type, its notes and its reuse call for. */
 import type { ComponentChildren, VNode } from "preact";
-import { describeOptions, neutralize } from "../../render/index.ts";
+import { describeOptions } from "../../render/index.ts";
 import type { SelectType } from "../../../record/tool/index.ts";
-import type { Json } from "../../../util/index.ts";
+import { type Json, neutralize } from "../../../util/index.ts";
 import { allowsNote, canRedirect, canRemember, type Draft } from "./draft.ts";
 import { questionId } from "./heading.tsx";
 import { drawing, type Item, showValue } from "./item.ts";

@@ -1,7 +1,8 @@
 /** Answers what waits: at once with two buttons, or with fields, and a review where several are asked together. */
 import type { RefObject, VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { describeVoidCause, neutralize } from "../../render/index.ts";
+import { neutralize } from "../../../util/index.ts";
+import { describeVoidCause } from "../../render/index.ts";
 import { DeskError } from "../client.ts";
 import { describeDraft, type Draft, isAnswerable, newDraft, toReply } from "./draft.ts";
 import { AnswerFields, Area, ExtraFields, type FieldProps } from "./fields.tsx";

@@ -5,7 +5,7 @@
  */
 import { Lexer, type Token, type Tokens } from "marked";
 import { type ComponentChild, type ComponentChildren, isValidElement, type VNode } from "preact";
-import { neutralize, oneLine } from "../../render/index.ts";
+import { neutralize, oneLine } from "../../../util/index.ts";
 import { Code } from "./code.tsx";
 import { decodeEntities } from "./entities.ts";
 import { Folded } from "./folded.tsx";

@@ -1,8 +1,7 @@
 /** Writes the block that is open in the innermost container: paragraph, code, table or HTML. */
 import type { Links } from "marked";
-import { assertNever } from "../../../util/index.ts";
+import { assertNever, neutralize, oneLine } from "../../../util/index.ts";
 import { createLineHighlighter, type LineHighlighter, prepareLanguage } from "../highlight.ts";
-import { neutralize, oneLine } from "../neutralize.ts";
 import type { Paint } from "../style.ts";
 import { truncate } from "../wrap.ts";
 import { findHtmlTable } from "./html-table.ts";

@@ -1,6 +1,5 @@
 /** Puts words on lines: splits text into words, wraps them, and writes the margins of containers. */
-import { graphemesOf } from "../../../util/index.ts";
-import { neutralize } from "../neutralize.ts";
+import { graphemesOf, neutralize } from "../../../util/index.ts";
 import type { Paint, StyleName } from "../style.ts";
 import { textWidth } from "../wrap.ts";
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { at } from "../../record/conversation/events.fixture.ts";
 import { type ConversationEvent, eventsOf, StreamEntry } from "../../record/conversation/index.ts";
 import { ProviderError } from "../../reach/provider/index.ts";
-import { answerInquiry, resumeTurn, runTurn, type TurnOptions } from "../../assemble/index.ts";
+import { answerInquiry, resumeTurn, runTurn, type TurnOptions } from "../index.ts";
 import {
   FakeClock,
   MemoryConversationStore,

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { counters } from "../../../test/security/threats.ts";
+import { counters } from "../../test/security/threats.ts";
 import { firstLine, jsonLine, neutralize, oneLine, valueLine } from "./neutralize.ts";
 
 /** Everything that a terminal acts on, written down once more. */

@@ -1,5 +1,5 @@
 /** The output of a program, within limits: as a whole (`CappedOutput`) or line by line (`LineReader`). */
-import { truncationNotice } from "../../util/index.ts";
+import { truncationNotice } from "./utf8.ts";
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
