@@ -143,7 +143,7 @@ const lexerOfMarked = {
 };
 
 const PROVIDER_MODULE =
-  /[\\/](?:node_modules[\\/](?:@ai-sdk|@openrouter|ollama)|src[\\/]provider)[\\/]/;
+  /[\\/](?:node_modules[\\/](?:@ai-sdk|@openrouter|ollama)|src[\\/]reach[\\/]provider)[\\/]/;
 const LIGHT_STREAMS = path.resolve("src/reach/provider/light-streams.ts");
 /** The copy of a shared module that the packages of providers get. */
 const LIGHT = "?light";

@@ -230,6 +230,8 @@ const MAX_FILES_FOR_A_QUESTION = 24;
 const MAX_FILES_FOR_A_QUERY = 22;
 /** On the way of an answer from a request to the desk to the record, and from there to the tool that asked. */
 const MAX_FILES_FOR_A_DESK_ANSWER = 28;
+/** On the way of a turn from its row in a database to a provider. */
+const MAX_FILES_FOR_A_WORKER = 36;
 
 /** Files that name who asks a question, without deciding it. */
 const UNDECIDED_SOURCES =
@@ -410,6 +412,12 @@ test("a desk answer passes through at most 28 files, listed in order in docs/pro
   const measured = measurePath("desk-answer-path-program.ts");
   expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_DESK_ANSWER);
   expect(listedPath("Follow one desk answer")).toEqual(measured);
+});
+
+test("a worker's turn passes through at most 36 files, listed in order in docs/project/architecture.md", () => {
+  const measured = measurePath("worker-path-program.ts");
+  expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_WORKER);
+  expect(listedPath("Follow one worker")).toEqual(measured);
 });
 
 test("the agent knows no tool by name", () => {

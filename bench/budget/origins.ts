@@ -64,7 +64,8 @@ export function builtFileOf(url: string): string | undefined {
   return file.startsWith(`${DIST}/`) ? file : undefined;
 }
 
-/** The folder of one of our modules, as in `src/core/agent`, or the package. */
+/** The folder of one of our modules, at most two levels below `src`, as in `src/core/agent`, or the package. */
 export function groupOf(module: string): string {
-  return module.startsWith("src/") ? module.split("/").slice(0, 2).join("/") : module;
+  if (!module.startsWith("src/")) return module;
+  return module.split("/").slice(0, -1).slice(0, 3).join("/");
 }

@@ -32,7 +32,7 @@ describe("an import of the library", () => {
   });
 
   test("of its tools alone loads one of them", () => {
-    expect([...importsOf("tool/index.js")]).toEqual(["base"]);
+    expect([...importsOf("record/tool/index.js")]).toEqual(["base"]);
   });
 
   test("has no config schema, no MCP client, no providers and no agent in it", () => {

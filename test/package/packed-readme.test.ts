@@ -18,7 +18,7 @@ describe("the README in the package", () => {
       expect.arrayContaining([
         "https://github.com/someone/jp/raw/v1.2.3/docs/demo.svg",
         "https://github.com/someone/jp/blob/v1.2.3/docs/cookbook.md#choose-a-model",
-        "https://github.com/someone/jp/blob/v1.2.3/src/tool/question.ts",
+        "https://github.com/someone/jp/blob/v1.2.3/src/record/tool/question.ts",
       ]),
     );
   });

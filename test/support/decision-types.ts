@@ -11,7 +11,13 @@ import { renderOpenApi } from "../../src/surfaces/desk/openapi.ts";
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../src/util/index.ts";
 import { ROOT } from "./documents.ts";
 
-export const DECISION_TYPES_FILE = path.join(ROOT, "src", "render", "decision-json-types.ts");
+export const DECISION_TYPES_FILE = path.join(
+  ROOT,
+  "src",
+  "surfaces",
+  "render",
+  "decision-json-types.ts",
+);
 
 const NAMES = ["decision", "question", "vote", "outcome", "decider"];
 
@@ -22,7 +28,7 @@ const NAMES = ["decision", "question", "vote", "outcome", "decider"];
 const HEADER = `/**
  * The JSON of a decision, as types. Generated from desk/decision-schema.ts by test/support/decision-types.ts; do not edit.
  */
-import type { Json, JsonObject } from "../util/index.ts";
+import type { Json, JsonObject } from "../../util/index.ts";
 `;
 
 export function renderDecisionTypes(): string {

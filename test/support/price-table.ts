@@ -13,7 +13,7 @@ import {
 } from "@pydantic/genai-prices";
 import { ROOT } from "./documents.ts";
 
-export const PRICE_TABLE_FILE = path.join(ROOT, "src", "config", "price-table.ts");
+export const PRICE_TABLE_FILE = path.join(ROOT, "src", "settings", "config", "price-table.ts");
 
 /** The package does not say of when its prices are: `npm view @pydantic/genai-prices time` does. */
 const PUBLISHED = { version: "0.1.8", date: "2026-09-23" };

@@ -13,7 +13,7 @@ import { toolsSchema } from "../../src/settings/config/schema/tool.ts";
 import { ROOT } from "./documents.ts";
 import { formatText } from "./format-text.ts";
 
-const FILE = path.join("src", "config", "tool-config.ts");
+const FILE = path.join("src", "settings", "config", "tool-config.ts");
 
 export const TOOL_CONFIG_FILE = path.join(ROOT, FILE);
 
@@ -68,7 +68,7 @@ export function renderToolConfig(): string {
     FILE,
     [
       "/** The type of a program's `toolConfig`: made by test/support/tool-config-type.ts from the schema of the config. */",
-      'import type { Json } from "../util/index.ts";',
+      'import type { Json } from "../../util/index.ts";',
       ...named.map((table) => `\n${renderTable(table, named)}`),
     ].join("\n"),
   );

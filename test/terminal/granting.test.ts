@@ -6,14 +6,14 @@ import { PromptProcess, PromptScreen } from "../support/prompt-screen.ts";
 import { type PrompterTask, TASK_ID } from "../support/prompter-task.ts";
 
 const FILE: ProposedGrant = {
-  rule: { mode: "unattended", arg: "/path", const: "src/core/agent/a.ts" },
+  rule: { mode: "unattended", arg: "/path", const: "src/agent/a.ts" },
   code: "files",
-  parts: ["src/core/agent/a.ts"],
+  parts: ["src/agent/a.ts"],
 };
 const FOLDER: ProposedGrant = {
-  rule: { mode: "unattended", arg: "/path", prefix: "src/core/agent" },
+  rule: { mode: "unattended", arg: "/path", prefix: "src/agent" },
   code: "folder",
-  parts: ["src/core/agent"],
+  parts: ["src/agent"],
 };
 const WIDE = { columns: 110 };
 const NOW = "2026-11-17T12:00:00";
@@ -26,7 +26,7 @@ function task(more: object = {}): PrompterTask {
       kind: "permission",
       tool: "sweep",
       origin: { type: "builtin" },
-      arguments: { path: "src/core/agent/a.ts" },
+      arguments: { path: "src/agent/a.ts" },
       grants: [FILE, FOLDER],
     },
     ...more,
@@ -49,29 +49,24 @@ describe("the key s at a prompt", () => {
     const screen = new PromptScreen(task(), WIDE);
     await screen.answer([KEYS, "s"], [WHICH, ""]);
     const { lines } = screen;
-    await screen.answer(
-      ["❯ the path src/core/agent/a.ts", DOWN],
-      ["❯ files in src/core/agent/", "\r"],
-    );
+    await screen.answer(["❯ the path src/agent/a.ts", DOWN], ["❯ files in src/agent/", "\r"]);
     await screen.answer(["For how long?", `${DOWN}${DOWN}`], ["❯ 30 days", "\r"]);
     const [result] = [await screen.result()];
     expect(lines.slice(1)).toEqual([
       `? ${WHICH}`,
-      "❯ the path src/core/agent/a.ts",
-      "  files in src/core/agent/",
+      "❯ the path src/agent/a.ts",
+      "  files in src/agent/",
       "  a rule that you write",
       "  ↑↓ move · type to filter · then Enter select · Esc go back",
     ]);
     const until = new Date(2026, 11, 18).toISOString().replace("T", " ").replace(/00Z$/, "");
     expect(result).toEqual(granted(FOLDER, until));
-    expect(screen.lines.at(-1)).toBe(
-      `✔ ${QUESTION} yes, and for files in src/core/agent/ until 17 Dec`,
-    );
+    expect(screen.lines.at(-1)).toBe(`✔ ${QUESTION} yes, and for files in src/agent/ until 17 Dec`);
   });
 
   test.each([
-    ["1", "turn", "yes, and for the path src/core/agent/a.ts this turn"],
-    ["4", "always", "yes, and always for the path src/core/agent/a.ts"],
+    ["1", "turn", "yes, and for the path src/agent/a.ts this turn"],
+    ["4", "always", "yes, and always for the path src/agent/a.ts"],
   ])("counts as long as is chosen: option %s", async (key, until, said) => {
     const screen = new PromptScreen(task(), WIDE);
     await screen.answer([KEYS, "s"], [WHICH, "1\r"], ["For how long?", `${key}\r`]);
@@ -94,7 +89,7 @@ describe("the key s at a prompt", () => {
     const own = { mode: "unattended", arg: "/path", glob: "src/**" };
     const refused = JSON.stringify(FILE.rule);
     const screen = new PromptScreen(task({ refused, edited: JSON.stringify(own) }), WIDE);
-    await screen.answer([KEYS, "s"], [WHICH, "3\r"], ['"const": "src/core/agent/a.ts"', "x\r"]);
+    await screen.answer([KEYS, "s"], [WHICH, "3\r"], ['"const": "src/agent/a.ts"', "x\r"]);
     await screen.answer(["Not a JSON object.", "\u007f\r"], ["No ␛[2Jgood.", "\u0018"]);
     await screen.answer(['"glob":"src/**"', "\r"], ["For how long?", "1\r"]);
     expect(await screen.result()).toEqual(granted({ rule: own }, "turn"));
@@ -118,7 +113,7 @@ describe("the key s at a prompt", () => {
     await screen.answer(["s always…", "s"], [WHICH, "1\r"], ["For how long?", "4\r"]);
     expect([await screen.result(), screen.lines.at(-1)]).toEqual([
       { ...granted(FOLDER, "always"), isRemembered: false },
-      "✔ Apply these changes? yes, and always for files in src/core/agent/",
+      "✔ Apply these changes? yes, and always for files in src/agent/",
     ]);
   });
 });
@@ -199,10 +194,10 @@ test("in plain text, s asks with numbered lines", async () => {
   const screen = new PromptProcess({ ...task(), isPlain: true }, WIDE);
   const typed = [
     ["s (always…)", "s\r"],
-    ["2. files in src/core/agent/", "\r"],
+    ["2. files in src/agent/", "\r"],
     ["Type a number", "2\r"],
     ["For how long?", "/cancel\r"],
-    ["2. files in src/core/agent/", "2\r"],
+    ["2. files in src/agent/", "2\r"],
     ["1. this turn", "1\r"],
   ] as const;
   for (const [shown, keys] of typed) {

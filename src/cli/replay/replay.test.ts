@@ -485,7 +485,7 @@ describe("a replay", () => {
         return found && { ...found, describeSource: inItsFolder };
       },
     };
-    const folders = ["src", "src/core/agent", "test"];
+    const folders = ["src", "src/agent", "test"];
     const replies = folders.map((folder, index): ScriptedReply => [
       { type: "tool_call", id: `call_${index}`, name: "deploy", arguments: { folder } },
     ]);

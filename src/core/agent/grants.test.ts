@@ -119,11 +119,11 @@ const deciders = (turn: ToolTurn) =>
 describe("what a person may add to a yes", () => {
   test("is offered as data, with what each rule covers", async () => {
     const { turn, shown } = await new Place().turn([yes()]);
-    await turn.run(call("a", "src/core/agent/a.ts"));
+    await turn.run(call("a", "src/agent/a.ts"));
     const [request] = shown as readonly PermissionRequest[];
     expect(request?.grants?.map(({ code, parts }) => [code, ...parts])).toEqual([
-      ["files", "src/core/agent/a.ts"],
-      ["folder", "src/core/agent"],
+      ["files", "src/agent/a.ts"],
+      ["folder", "src/agent"],
     ]);
     expect(await request?.checkGrant?.({ mode: "skip" })).toHaveProperty("problem");
   });

@@ -263,7 +263,7 @@ describe("an answer", () => {
     expect(
       covered(request, [
         ["tool", request],
-        ["tool", { ...request, folder: "src/core/agent", outside: [] }],
+        ["tool", { ...request, folder: "src/agent", outside: [] }],
         ["tool", { ...request, folder: "test" }],
         ["tool", { ...request, outside: ["/etc/hosts", "/etc/passwd"] }],
       ]),
@@ -366,7 +366,7 @@ describe("a permission", () => {
     const found = (["approved", "denied"] as const).map((made) => {
       const state = new TurnState();
       state.remember("tool", request, decision({ decision: made, decidedBy: FOR_THE_TURN }));
-      const other = { ...permissionFor("call_2"), origin: SANDBOXED, folder: "src/core/agent" };
+      const other = { ...permissionFor("call_2"), origin: SANDBOXED, folder: "src/agent" };
       const asks = [other, { ...other, ...more }];
       return asks.map((each) => state.find("tool", each)?.answer);
     });

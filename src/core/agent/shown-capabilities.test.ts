@@ -84,7 +84,7 @@ const SHOWN = { command: "make", folder: "src" };
 describe("a yes for the turn to a command in the sandbox", () => {
   test.each<[string, JsonObject, "remembered" | "user"]>([
     ["another command", { command: "make all" }, "remembered"],
-    ["a folder below", { folder: "src/core/agent" }, "remembered"],
+    ["a folder below", { folder: "src/agent" }, "remembered"],
     ["a folder beside it", { folder: "test" }, "user"],
     ["the folder above", { folder: "." }, "user"],
     ["a network", { network: true }, "user"],
@@ -129,7 +129,7 @@ describe("a rule that is granted for the turn", () => {
   test.each<[string, JsonObject, "policy" | "user"]>([
     ["further words", { command: "git diff --stat a.ts" }, "policy"],
     ["another option", { command: "git diff --output=a.ts" }, "user"],
-    ["a folder below", { folder: "src/core/agent" }, "policy"],
+    ["a folder below", { folder: "src/agent" }, "policy"],
     ["a folder beside it", { folder: "test" }, "user"],
     ["a network", { network: true }, "user"],
   ])("covers what was shown, and further words: %s", async (_, more, expected) => {

@@ -43,14 +43,14 @@ const folder = (name: string) => ({
 
 describe("for a file, the proposals", () => {
   test("are the file and its folder", async () => {
-    expect(await proposed({ path: "src/core/agent/a.ts", patch: "x" }, EDITS)).toEqual([
-      file("src/core/agent/a.ts"),
-      folder("src/core/agent"),
+    expect(await proposed({ path: "src/agent/a.ts", patch: "x" }, EDITS)).toEqual([
+      file("src/agent/a.ts"),
+      folder("src/agent"),
     ]);
   });
 
   test("are for a file that does not exist yet, too, however it is written", async () => {
-    expect(await proposed({ path: "./src/core/agent/../new.ts" }, EDITS)).toEqual([
+    expect(await proposed({ path: "./src/agent/../new.ts" }, EDITS)).toEqual([
       file("src/new.ts"),
       folder("src"),
     ]);
@@ -91,7 +91,7 @@ describe("for a file, the proposals", () => {
       effect: "reads",
       argumentKinds: { "/paths": "path" },
     } as const;
-    const paths = ["src/core/agent/a.ts", "src/b.ts"];
+    const paths = ["src/agent/a.ts", "src/b.ts"];
     expect(await proposed({ paths, pattern: "x" }, reads)).toEqual([
       {
         code: "exact_call",
@@ -122,7 +122,7 @@ test("for a page, the host on its usual port is proposed", async () => {
 
 test("a rule proposed for a tool of the user's is for this exact call alone if other arguments may matter", async () => {
   counters("T-SAVED-1");
-  const args = { path: "src/core/agent/a.ts", to: "production" };
+  const args = { path: "src/agent/a.ts", to: "production" };
   const options = {
     name: "deploy",
     source: localSource(),
@@ -130,7 +130,7 @@ test("a rule proposed for a tool of the user's is for this exact call alone if o
   } as const;
   expect((await proposed(args, options)).map(({ code }) => code)).toEqual(["exact_call"]);
   const only = { ...options, properties: { path: { type: "string" } } };
-  expect((await proposed({ path: "src/core/agent/a.ts" }, only)).map(({ code }) => code)).toEqual([
+  expect((await proposed({ path: "src/agent/a.ts" }, only)).map(({ code }) => code)).toEqual([
     "exact_call",
     "files",
     "folder",
@@ -142,13 +142,13 @@ test("a proposed rule has the arguments verbatim, whatever characters a model pu
   const args = { "a\u202e": '\u001b[2J\n"}, {"mode":"unattended"}', path: "*/../**" };
   const [exact] = await proposed(args, { name: "deploy", source: localSource() });
   expect(exact?.rule).toEqual({ arg: "", const: args });
-  const odd = "src/core/agent/{a,b}*[x].ts";
-  expect(await proposed({ path: odd }, EDITS)).toEqual([file(odd), folder("src/core/agent")]);
+  const odd = "src/agent/{a,b}*[x].ts";
+  expect(await proposed({ path: odd }, EDITS)).toEqual([file(odd), folder("src/agent")]);
 });
 
 test("no rule is proposed for calls that destroy, for questions about that, and for what is asked each time", async () => {
   counters("T-SAVED-1");
-  const args = { path: "src/core/agent/a.ts" };
+  const args = { path: "src/agent/a.ts" };
   const options = { root: workspace() };
   const destroys = callOf(args, { ...EDITS, effect: "destroys" });
   const declared = callOf(args, { ...EDITS, config: { effect: "destroys" } });
@@ -236,7 +236,7 @@ test("a rule of the person's own has the options of each command that it is abou
 
 describe("a rule of the person's own", () => {
   const call = callOf(
-    { path: "src/core/agent/a.ts" },
+    { path: "src/agent/a.ts" },
     { ...EDITS, properties: { path: { type: "string" } } },
   );
   const check = (rule: JsonObject) => checkGrant(rule, call, { root: workspace() });

@@ -254,7 +254,7 @@ test("a saved rule in the user's own words covers no more than was shown, howeve
 describe("a rule that is saved for a command", () => {
   test.each<[string, Partial<ToolSource>, "ask" | "unattended saved"]>([
     ["the same folder", {}, "unattended saved"],
-    ["a folder below", { folder: "src/core/agent" }, "unattended saved"],
+    ["a folder below", { folder: "src/agent" }, "unattended saved"],
     ["the folder above", { folder: "." }, "ask"],
     ["a folder beside it", { folder: "test" }, "ask"],
     ["a folder whose name begins the same", { folder: "srcs" }, "ask"],

@@ -12,7 +12,7 @@ describe("what was granted, in words", () => {
     [{ code: "exact_call", parts: ["{}"] }, "this exact call"],
     [{ code: "files", parts: ["a.ts"] }, "the path a.ts"],
     [{ code: "files", parts: ["a.ts", "b.ts"] }, "the paths a.ts, b.ts"],
-    [{ code: "folder", parts: ["src/core/agent"] }, "files in src/core/agent/"],
+    [{ code: "folder", parts: ["src/agent"] }, "files in src/agent/"],
     [{ code: "command", parts: ["ls -l"] }, "the command ls -l, in any folder"],
     [
       { code: "command", parts: ["ls -l"], limits: { folder: "." } },
@@ -70,15 +70,15 @@ describe("what was granted, in words", () => {
   });
 
   test("is one line at the prompt", () => {
-    const scope = { code: "folder", parts: ["src/core/agent"] } as const;
+    const scope = { code: "folder", parts: ["src/agent"] } as const;
     expect([
       describeGrant(scope, "turn", NOW),
       describeGrant(scope, untilEndOf(2026, 12, 17), NOW),
       describeGrant(scope, "always", NOW),
     ]).toEqual([
-      "yes, and for files in src/core/agent/ this turn",
-      "yes, and for files in src/core/agent/ until 17 Dec",
-      "yes, and always for files in src/core/agent/",
+      "yes, and for files in src/agent/ this turn",
+      "yes, and for files in src/agent/ until 17 Dec",
+      "yes, and always for files in src/agent/",
     ]);
   });
 });

@@ -8,7 +8,7 @@ import type { Capabilities, GrantLimits } from "../../record/tool/index.ts";
 import { assertNever } from "../../util/index.ts";
 import { verbatim } from "./verbatim.ts";
 
-/** For after "for": `files in src/core/agent/`. One line, verbatim. `isListed`: what was asked is not on the screen. */
+/** For after "for": `files in src/agent/`. One line, verbatim. `isListed`: what was asked is not on the screen. */
 export function describeScope(scope: GrantScope, isListed = false): string {
   return [describeCalls(scope, isListed), ...limitWords(scope)].join(", ");
 }
@@ -76,7 +76,7 @@ function listOf(texts: readonly string[]): string {
   return texts.map((text) => verbatim(text)).join(", ");
 }
 
-/** `yes, and for files in src/core/agent/ until 17 Dec`. */
+/** `yes, and for files in src/agent/ until 17 Dec`. */
 export function describeGrant(scope: GrantScope, until: Grant["until"], now: Date): string {
   const what = describeScope(scope);
   if (until === "always") return `yes, and always for ${what}`;
