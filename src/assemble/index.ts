@@ -58,8 +58,8 @@ export {
 } from "./surroundings.ts";
 export { loadRecordingParts, loadTurnParts } from "./load-parts.ts";
 export { switchServerTools } from "./server-tools.ts";
-export { createShippedTools, shippedConfig } from "./shipped-tools.ts";
-export { runToolCall, type ToolCallOptions } from "./tool-call.ts";
+export { shippedConfig } from "./shipped-tools.ts";
+export { runToolCall } from "./tool-call.ts";
 export { createOwnToolbox, type ToolConfigs } from "./own-tools.ts";
 export {
   findTool,

@@ -1,12 +1,6 @@
-export {
-  anchorHeads,
-  type AnchorResult,
-  anchorState,
-  isAnchorDue,
-  readAnchors,
-} from "./anchor-log.ts";
+export { anchorHeads, anchorState, isAnchorDue, readAnchors } from "./anchor-log.ts";
 export { type Anchor, digestOfDocument } from "./anchor.ts";
-export { exportEvidence, type ExportOptions, type ExportSummary } from "./export.ts";
+export { exportEvidence, type ExportSummary } from "./export.ts";
 export { openClone } from "./git-anchor.ts";
 export { ensureMachineKey, keyIdOfPem, machineKeyFile, publicKeyToPem } from "./machine-key.ts";
 export {
@@ -19,7 +13,6 @@ export {
 export type { NotJudgedReason, UnmetCode } from "./judge-links.ts";
 export type { FindingCode } from "./statement.ts";
 export {
-  type EvidenceCounts,
   type EvidenceProblem,
   type EvidenceProblemCode,
   JUDGED_CODES,

@@ -1,2 +1,2 @@
-export { findTracing, type TracingOptions } from "./find-tracing.ts";
+export { findTracing } from "./find-tracing.ts";
 export { isTracing, wantsContent } from "./is-tracing.ts";

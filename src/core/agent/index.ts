@@ -43,7 +43,7 @@ export {
 export { CLOSING_MS, defaultLabel, guardPrompter, noPrompter, signingOf } from "./prompts.ts";
 export { PromptQueue } from "./prompt-queue.ts";
 export type { Assistant } from "./reply.ts";
-export { type Overdue, settleOverdue } from "./route.ts";
+export { settleOverdue } from "./route.ts";
 export { type DetachedDenial, TurnState } from "./memory.ts";
 export { createJournal, lastTurn } from "./journal.ts";
 export type { TurnContext } from "./context.ts";
@@ -55,6 +55,5 @@ export {
   type TurnMessage,
   type TurnSetup,
 } from "./turn.ts";
-export { OUTCOME_UNKNOWN } from "./model-texts.ts";
 export type { Summarizer } from "./summary.ts";
 export { type CompactionSetup, DEFAULT_COMPACTION } from "./compaction-setup.ts";

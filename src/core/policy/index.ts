@@ -10,7 +10,6 @@ export {
   type OpenSavedRules,
   openSavedRules,
   parseLimits,
-  type SavedRulesPlace,
   preloadPolicy,
   proposeFrom,
   subjectOfCall,
@@ -18,13 +17,12 @@ export {
 export type { PastDecision } from "./decided-calls.ts";
 export type { LimitedRule } from "./grant-limits.ts";
 export type { ProposedRule } from "./propose.ts";
-export type { ListedRule, RulesOfWorkspace, RuleToAdopt, SavedRules } from "./saved-rules.ts";
+export type { ListedRule } from "./saved-rules.ts";
 export {
   type CallOfTool,
   type CheckedGrant,
   type GrantedRule,
   type Grants,
-  type GrantToSave,
   MODE_VERDICTS,
   plainResultVerdict,
   plainVerdict,

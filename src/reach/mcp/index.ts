@@ -1,7 +1,7 @@
 export { type Elicitation, ELICITATION, type FormField, parseElicitation } from "./elicitation.ts";
 export { McpError, type McpErrorCode } from "./mcp-error.ts";
 export type { McpContext, McpServer, UnscopedQuestion } from "./mcp-server.ts";
-export { McpServers, type ReachedServer } from "./mcp-servers.ts";
+export { McpServers } from "./mcp-servers.ts";
 export { LaterServers, openMcpServers } from "./open-servers.ts";
 export type {
   McpServerConfig,
@@ -22,4 +22,4 @@ export type {
   Variables,
 } from "./port.ts";
 export { parseSampling, SAMPLING } from "./sampling.ts";
-export type { Asks, CallStep, ServerCall } from "./server-call.ts";
+export type { Asks, ServerCall } from "./server-call.ts";

@@ -15,7 +15,7 @@ export {
   type LanguageModelObject,
   type LanguageModelOptions,
 } from "./from-language-model.ts";
-export { type CollectedReply, type CollectedRequest, collectReply } from "./collect-reply.ts";
+export { type CollectedReply, collectReply } from "./collect-reply.ts";
 export { INVALID_ARGUMENTS, isNews } from "./port.ts";
 export type {
   CachePolicy,
@@ -41,5 +41,5 @@ export {
   RetryCounter,
   type RetryPolicy,
 } from "./provider-error.ts";
-export { type StreamLimits, type WatchedStream, watchStream } from "./watch-stream.ts";
+export { type StreamLimits, watchStream } from "./watch-stream.ts";
 export type { Usage } from "../../record/conversation/index.ts";

@@ -6,9 +6,7 @@ export {
   type ChainLine,
   chainLineToText,
   type ChainLink,
-  type ChainOrigin,
   commitTo,
-  type GapReason,
   hashLink,
   isLinkOf,
   parseChainLine,
@@ -58,7 +56,6 @@ export {
   type DenialCause,
   type AnsweredOutcome,
   type AttemptStart,
-  EVENT_TYPES,
   type EventType,
   type Grant,
   type InquiryEscalation,
@@ -94,7 +91,6 @@ export {
   fileText,
   fileUrl,
   type MessageFile,
-  MAX_FILE_BYTES,
   type RecordedFile,
   recordFiles,
 } from "./message-file.ts";
@@ -149,7 +145,7 @@ export {
   signatureToJson,
 } from "./inquiry-codec.ts";
 export { inquiriesIn, InquiryLog, type LoggedInquiry } from "./inquiry-log.ts";
-export { deadlineOf, withEscalation } from "./open-question.ts";
+export { withEscalation } from "./open-question.ts";
 export {
   type ConversationMetadata,
   hasAllLabels,
@@ -160,7 +156,6 @@ export {
 export {
   type AnswerProblem,
   type AskedOnRecord,
-  checkSignatures,
   type Fits,
   findAnswerTo,
   findStranger,
@@ -184,7 +179,6 @@ export {
   standingVotes,
   takesNote,
   type Use,
-  type Using,
   type VoteCount,
   votesOn,
 } from "./judge.ts";
@@ -204,7 +198,6 @@ export {
   findPerson,
   identify,
   idsOfNamed,
-  type Knowledge,
   type KnownPeople,
   knownPeople,
   type KnownPerson,
@@ -240,7 +233,6 @@ export {
 export {
   type CallProgress,
   canGoOn,
-  changedSince,
   describeOpenTurn,
   newCall,
   type OpenTurnState,
@@ -257,7 +249,6 @@ export {
   findRequest,
   type InquiryPair,
   isReplaced,
-  undoneTurns,
   lastTurnIndex,
   lastTurnOf,
   type Pair,
@@ -277,19 +268,13 @@ export {
   describeTurns,
   planCompactions,
   type PlannedCompaction,
-  type PlanOptions,
   type SummaryRule,
   toCompaction,
   type TurnBound,
 } from "./compaction.ts";
 export { compactionsOf, project, projectRange, projectTurns, trimLastTurn } from "./projection.ts";
-export { INTERRUPTED_CALL, sanitize, type SanitizedPairs } from "./sanitize.ts";
-export {
-  createTextFinder,
-  type SearchableText,
-  type SearchScope,
-  type TextFinder,
-} from "./searchable-text.ts";
+export { sanitize } from "./sanitize.ts";
+export { createTextFinder, type SearchScope } from "./searchable-text.ts";
 export {
   type ConversationStream,
   type StreamOutline,
@@ -304,7 +289,6 @@ export {
   findBeginning,
   type Attachment,
   holdsAttachments,
-  intoMessages,
   intoParts,
   renderDocument,
   type Section,
@@ -315,7 +299,6 @@ export {
 export {
   compareTimestamps,
   findTimestamp,
-  parseTimestamp,
   type Timestamp,
   timestampFromDate,
   timestampToMilliseconds,

@@ -271,7 +271,7 @@ function findUnsigned(
 }
 
 /** Which answers and votes are signed by a key of the person who gave them. Throws `people_invalid`. */
-export function checkSignatures(
+function checkSignatures(
   whom: ForWhom,
   events: readonly (AnswerEvent | DecisionVote)[],
   directory: Directory | undefined,

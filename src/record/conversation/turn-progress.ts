@@ -234,7 +234,7 @@ function votesFor({ votes }: CallProgress, id: InquiryId): Pick<PendingItem, "vo
 }
 
 /** Undefined if it is asked for the first time. */
-export function changedSince(
+function changedSince(
   { voids }: Pick<CallProgress, "voids">,
   { replaces }: DecisionSubject,
 ): readonly string[] | undefined {

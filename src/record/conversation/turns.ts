@@ -67,7 +67,7 @@ export function isReplaced(turns: readonly RecordedTurn[], position: number): bo
 const knownUndone = new WeakMap<readonly RecordedTurn[], ReadonlySet<number>>();
 
 /** The positions of the turns that were undone with their messages. */
-export function undoneTurns(turns: readonly RecordedTurn[]): ReadonlySet<number> {
+function undoneTurns(turns: readonly RecordedTurn[]): ReadonlySet<number> {
   const known = knownUndone.get(turns);
   if (known !== undefined) return known;
   const starts = new Set(

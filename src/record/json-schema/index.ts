@@ -6,6 +6,5 @@ export {
   findViolations,
   preloadValidator,
   matchesSchema,
-  type SchemaProblem,
 } from "./check-arguments.ts";
 export { constToEnum, isStrict, toStrictSchema } from "./provider-schema.ts";

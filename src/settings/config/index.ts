@@ -1,4 +1,4 @@
-export { type Assignment, parseAssignment, splitPath } from "./assignment.ts";
+export { parseAssignment, splitPath } from "./assignment.ts";
 export {
   type AssistantSettings,
   resolveAssistant,
@@ -18,12 +18,7 @@ export {
   withAttachments,
   withoutAttachments,
 } from "./attachments.ts";
-export {
-  type CompactionRuleSettings,
-  type CompactionSettings,
-  resolveCompaction,
-  toRule,
-} from "./compaction-settings.ts";
+export { type CompactionRuleSettings, resolveCompaction, toRule } from "./compaction-settings.ts";
 export { parseTurnBound, TOOL_CALL_MODES } from "./compaction-notation.ts";
 export {
   ConfigError,
@@ -33,7 +28,7 @@ export {
   invalidConfigError,
 } from "./config-error.ts";
 export { type ConfigFile, findConfigFile, parseToml, readConfigFile } from "./config-file.ts";
-export { conversationConfig, withoutMachineSettings } from "./conversation-config.ts";
+export { conversationConfig } from "./conversation-config.ts";
 export { loadConfigParser } from "./load-config-parser.ts";
 export { findSeconds } from "./duration.ts";
 export { applyDirectives, type ToolDirective } from "./directives.ts";
@@ -64,8 +59,8 @@ export {
   resolveMcpServers,
   transportType,
 } from "./mcp-settings.ts";
-export { type ModelId, parseModelId, resolveModelId } from "./model-id.ts";
-export { findModelParameters, type ModelParameters } from "./model-parameters.ts";
+export { parseModelId, resolveModelId } from "./model-id.ts";
+export { findModelParameters } from "./model-parameters.ts";
 export {
   type ChannelSettings,
   type CommandChannel,
@@ -74,20 +69,9 @@ export {
   resolveNotify,
   type WebhookChannel,
 } from "./notify-settings.ts";
-export {
-  findModelIds,
-  findUnusable,
-  parseConfig,
-  type ParsedConfig,
-  parseConfigOrThrow,
-} from "./parse-config.ts";
+export { findModelIds, findUnusable, parseConfig, parseConfigOrThrow } from "./parse-config.ts";
 export { type AnchorSettings, resolveAnchor } from "./anchor-settings.ts";
-export {
-  type ConfigChange,
-  configDelta,
-  recordConfig,
-  type RecordedConfig,
-} from "./recorded-config.ts";
+export { recordConfig, type RecordedConfig } from "./recorded-config.ts";
 export type { CommandConfig } from "./schema/command.ts";
 export { splitWords } from "./split-words.ts";
 export { type PartialConfig } from "./schema/config-schema.ts";
@@ -96,7 +80,6 @@ export type {
   ParameterConfig,
   PartialToolConfig,
   QuestionTarget,
-  TimeoutMode,
   ToolEffect,
 } from "./schema/tool.ts";
 export {

@@ -1,4 +1,4 @@
-export { type DirectoryOptions, openDirectory } from "./directory.ts";
+export { openDirectory } from "./directory.ts";
 export {
   fingerprintOf,
   hashKeyChange,
@@ -6,7 +6,6 @@ export {
   type KeyChange,
   parsePublicPart,
   type Passkey,
-  type PersonKey,
   type PublicPart,
   publicPartOf,
   publicPartToJson,
@@ -21,7 +20,6 @@ export {
   type PersonSettings,
 } from "./people.ts";
 export {
-  type Absence,
   confirmationOf,
   DEFAULT_RIGHTS,
   isConfirmed,

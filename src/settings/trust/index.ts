@@ -1,10 +1,4 @@
-export {
-  type Claim,
-  findClaims,
-  type InstructingFile,
-  isClaimWithin,
-  withoutClaims,
-} from "./claims.ts";
+export { findClaims, type InstructingFile, isClaimWithin, withoutClaims } from "./claims.ts";
 export { listClaims } from "./describe-claim.ts";
 export {
   assertTrusted,
@@ -15,5 +9,4 @@ export {
   trustQuestion,
   type TrustRequest,
   WorkspaceTrust,
-  type WorkspaceTrustOptions,
 } from "./workspace-trust.ts";

@@ -1,29 +1,5 @@
 export { createDesk, type DeskOptions } from "./desk.ts";
-export type { DeskWorkspace } from "./workspace.ts";
-export type {
-  ConversationRef,
-  Desk,
-  DeskAnswerResult,
-  InquiryRef,
-  ResumeResult,
-  ResumeTurn,
-} from "./port.ts";
-export type {
-  ConversationJson,
-  ConversationPart,
-  ConversationQuery,
-  DecisionJson,
-  DeskEvent,
-  InquiryQuery,
-  Page,
-  PendingQuery,
-  Right,
-} from "./wire.ts";
-export {
-  type DeskLimits,
-  type DeskService,
-  type PageFile,
-  serveDesk,
-  type ServeDeskOptions,
-} from "./server.ts";
-export { openSessions, openSharedSessions, type Session, type Sessions } from "./sessions.ts";
+export type { ConversationRef, Desk, InquiryRef, ResumeResult, ResumeTurn } from "./port.ts";
+export type { ConversationJson, DecisionJson, DeskEvent, Page, PendingQuery } from "./wire.ts";
+export { type DeskService, type PageFile, serveDesk } from "./server.ts";
+export { openSessions, openSharedSessions, type Sessions } from "./sessions.ts";

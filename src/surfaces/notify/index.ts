@@ -1,10 +1,2 @@
-export { type Channel, type ChannelMachine, openChannels } from "./channels.ts";
-export type { ChangedKey, PendingNotice } from "./message.ts";
-export {
-  announceOnce,
-  type ChannelResult,
-  createNotifier,
-  type Notifier,
-  type NotifierOptions,
-  testChannels,
-} from "./notifier.ts";
+export { openChannels } from "./channels.ts";
+export { announceOnce, createNotifier, type NotifierOptions, testChannels } from "./notifier.ts";

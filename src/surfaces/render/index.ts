@@ -1,6 +1,5 @@
 export {
   argumentLines,
-  type CallEnd,
   callEnd,
   type CallEvents,
   callLine,
@@ -14,14 +13,8 @@ export {
   renderInquiryLines,
   renderPermissionLines,
 } from "./call-lines.ts";
-export { changeText, type ContextOptions, type ContextStyle, renderContext } from "./context.ts";
-export {
-  type AskedChange,
-  type ChangedFile,
-  changeTitle,
-  type FileChange,
-  findFileChange,
-} from "./file-change.ts";
+export { changeText, type ContextStyle, renderContext } from "./context.ts";
+export { changeTitle, type FileChange, findFileChange } from "./file-change.ts";
 export { describeCapabilities, describeGrant, describeScope, describeUntil } from "./grant.ts";
 export { failureNote, renderResultLines } from "./result-lines.ts";
 export { isDiff, type Paint, plain, type StyleName } from "./style.ts";
@@ -34,7 +27,6 @@ export {
   describeSubject,
   describeWaiting,
   INQUIRY_STATES,
-  type InquiryFilter,
   type InquiryRow,
   type InquiryState,
   inquiryState,
@@ -67,20 +59,20 @@ export {
   describeVotes,
   optionLabel,
 } from "./inquiry.ts";
-export { type MarkdownDocument, renderMarkdown } from "./markdown.ts";
+export { renderMarkdown } from "./markdown.ts";
 export { describeOrigin, originLines, sourceLines } from "./origin.ts";
-export { describePeopleChange, type PeopleChange, shortKey } from "./people-change.ts";
-export { describeState, type ListedConversation, nameState, summaryToJson } from "./summary.ts";
+export { describePeopleChange, shortKey } from "./people-change.ts";
+export { describeState, nameState, summaryToJson } from "./summary.ts";
 export { relativeTime } from "./relative-time.ts";
-export { renderTurn, type TranscriptOptions } from "./transcript.ts";
+export { renderTurn } from "./transcript.ts";
 export {
   createMarkdownStream,
   type MarkdownStream,
   type MarkdownStreamOptions,
 } from "./stream/markdown-stream.ts";
 export { loadMarkdownStream } from "./stream/load-markdown-stream.ts";
-export { type Cell, type Column, renderTable, type TableOptions } from "./table.ts";
-export { describeUsage, renderUsage, type UsageRow, type UsageTableOptions } from "./usage.ts";
+export { type Cell, renderTable } from "./table.ts";
+export { describeUsage, renderUsage } from "./usage.ts";
 export {
   verbatim,
   verbatimLines,

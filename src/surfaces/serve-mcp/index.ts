@@ -1,3 +1,3 @@
-export { type HttpOptions, type HttpService, serveHttp } from "./http.ts";
-export { type ClientStreams, serveStdio } from "./stdio.ts";
-export type { InquiryFilter, ReadInquiries, ServeSetup } from "./setup.ts";
+export { type HttpService, serveHttp } from "./http.ts";
+export { serveStdio } from "./stdio.ts";
+export type { InquiryFilter, ServeSetup } from "./setup.ts";

@@ -1,24 +1,11 @@
 export { controllingTerminal, leaveTerminal, type TerminalDevice } from "./controlling-terminal.ts";
 export { DescriptorOutput, type OutputStream } from "./descriptor-output.ts";
-export {
-  columnsOf,
-  createOutput,
-  type Output,
-  type OutputStreams,
-  type SharedScreen,
-  showsHyperlinks,
-} from "./output.ts";
-export type { EditText, EnteredMessage, MessageRequest, OpenMessage } from "./dialogue.ts";
+export { columnsOf, createOutput, type Output, showsHyperlinks } from "./output.ts";
+export type { EditText, EnteredMessage, OpenMessage } from "./dialogue.ts";
 export type { Candidate, Completion, InputState, ShownMode } from "./input-state.ts";
 export type { MenuRequest } from "./interrupt-menu.ts";
 export type { TextBuffer } from "./text-buffer.ts";
 export type { KeptTerminal } from "./kept-terminal.ts";
 export { keepTerminal, NO_TERMINAL, openKeyboard, TerminalPrompter } from "./terminal-prompter.ts";
 export type { TurnKeyboard } from "./turn-keyboard.ts";
-export {
-  createStatusLine,
-  type Pace,
-  type StatusLine,
-  type StatusLineOptions,
-  type StatusRow,
-} from "./status-line.ts";
+export { createStatusLine, type Pace, type StatusLine } from "./status-line.ts";
