@@ -202,6 +202,7 @@ export const rfd028: readonly Requirement[] = [
       "The schema is an object with a required `answer` property and `additionalProperties` set " +
       "to false.",
     state: "met",
+    deviation: "It also requires `reason`, one sentence that the record keeps beside the answer.",
   },
   {
     id: "028/schema/boolean",

@@ -191,8 +191,8 @@ export const rfd082Lifecycle: readonly Requirement[] = [
     text: "An end of input or another read error at the prompt is recorded with the reason `user`.",
     state: "met",
     deviation:
-      "This applies to Ctrl-D. A closed terminal is recorded with the separate reason " +
-      "`interrupted`, which the RFD leaves room for.",
+      "Ctrl-D opens a menu first, in which the user can cancel. A closed terminal is recorded with the " +
+      "separate reason `interrupted`, which the RFD leaves room for.",
   },
   {
     id: "082/cancel/signal-is-user",

@@ -196,6 +196,8 @@ export const rfd083Question: readonly Requirement[] = [
       "A boolean question with persistence `turn` offers `y`, `Y`, `n` and `N`, and the capitals " +
       "remember the answer for the turn.",
     state: "met",
+    deviation:
+      "The line offers `y`, `a` and `n`, and `a` remembers a yes. `Y` and `N` work too, and `?` lists them.",
   },
   {
     id: "083/prompt/none-does-not-offer-to-remember",

@@ -84,15 +84,20 @@ function citationsIn(
   });
 }
 
-/** Markdown for a page in docs/project: the files with the sentences of their tests. */
+/** Markdown for a page in docs/project: the files, and how many of their tests it is, if more than one. */
 export function citeTests(citations: readonly Citation[]): string {
   const files = Map.groupBy(citations, ({ file }) => file);
   return [...files]
-    .map(([file, cited]) => {
-      const sentences = cited.map(({ sentence }) => `“${sentence}”`);
-      return `[${path.basename(file)}](../../${file}): ${sentences.join(", ")}`;
+    .map(([file, { length }]) => {
+      const link = `[${path.basename(file, ".test.ts")}](../../${file})`;
+      return length === 1 ? link : `${link} (${length})`;
     })
-    .join("; ");
+    .join(", ");
+}
+
+/** A cell of a table. */
+export function cell(text: string): string {
+  return text.replaceAll("|", String.raw`\|`);
 }
 
 const FRAGMENT_START =
