@@ -58,7 +58,7 @@ const STEP_OF: Readonly<Record<string, Step>> = {
   "src/reach/executor": "tools",
   "src/reach/mcp": "tools",
   "src/reach/process": "tools",
-  "src/record/json-schema": "tools",
+  "src/reach/json-schema": "tools",
   "src/core/agent": "turn",
   "src/core/answer-model": "turn",
   "src/record/conversation": "turn",

@@ -263,7 +263,7 @@ const LATER = {
     "src/reach/executor/file-identity",
     "src/reach/executor/local/",
     "src/reach/files/",
-    "src/record/json-schema/",
+    "src/reach/json-schema/",
     "src/reach/process/",
   ],
   show: [
@@ -300,7 +300,7 @@ const LATER = {
 const NOT_LATER = [
   "src/core/agent/compaction-setup",
   "src/core/answer-model/lazy-backend",
-  "src/record/json-schema/provider-schema",
+  "src/reach/json-schema/provider-schema",
   "src/reach/mcp/mcp-error",
   "src/reach/mcp/mcp-servers",
   "src/reach/mcp/own-servers",

@@ -11,7 +11,7 @@ import {
   questionsOf,
 } from "../../src/reach/executor/mcp/question-round.ts";
 import { mergeParameters } from "../../src/reach/executor/mcp/remote-description.ts";
-import { checkArguments } from "../../src/record/json-schema/check-arguments.ts";
+import { checkArguments } from "../../src/reach/json-schema/check-arguments.ts";
 import { type FormField, parseElicitation } from "../../src/reach/mcp/index.ts";
 import { toInputRequests } from "../../src/reach/mcp/pending-calls.ts";
 import { listTools, toCallResult } from "../../src/reach/mcp/remote-tool.ts";

@@ -4,7 +4,7 @@ export {
   checkData,
   explainSchema,
   preloadValidator,
-} from "../../record/json-schema/index.ts";
+} from "../json-schema/index.ts";
 export { createAskUser } from "./builtin/ask-user.ts";
 export {
   createBuiltinExecutor,

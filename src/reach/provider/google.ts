@@ -18,7 +18,7 @@ import {
   toReasoningLevel,
 } from "./dialect.ts";
 import type { ModelParameters } from "./port.ts";
-import { constToEnum } from "../../record/json-schema/index.ts";
+import { constToEnum } from "../json-schema/index.ts";
 
 export const google: ProviderDefinition = {
   dialect: googleDialect,

@@ -1,5 +1,5 @@
 /** A llama.cpp server through `@ai-sdk/openai-compatible`. */
-import { isStrict, toStrictSchema } from "../../record/json-schema/index.ts";
+import { isStrict, toStrictSchema } from "../json-schema/index.ts";
 import { isJsonObject, type Json, type JsonObject, loadModule } from "../../util/index.ts";
 import {
   apiUrl,

@@ -7,7 +7,7 @@ import {
   type ProviderEvent,
   timestampFromDate,
 } from "../../record/conversation/index.ts";
-import { findViolations } from "../../record/json-schema/index.ts";
+import { findViolations } from "../json-schema/index.ts";
 import { findJson, type JsonObject } from "../../util/index.ts";
 import type { CallHistory, Dialect, TemplateRules } from "./dialect.ts";
 import type { Model, ModelEvent, ModelRequest } from "./port.ts";

@@ -24,7 +24,7 @@ import {
   toReasoningLevel,
 } from "./dialect.ts";
 import type { ModelParameters } from "./port.ts";
-import { isStrict, toStrictSchema } from "../../record/json-schema/index.ts";
+import { isStrict, toStrictSchema } from "../json-schema/index.ts";
 
 export const openai: ProviderDefinition = {
   dialect: openaiDialect,

@@ -20,7 +20,7 @@ import {
   toEffort,
 } from "./dialect.ts";
 import type { ModelParameters } from "./port.ts";
-import { isStrict, toStrictSchema } from "../../record/json-schema/index.ts";
+import { isStrict, toStrictSchema } from "../json-schema/index.ts";
 
 export const openrouter: ProviderDefinition = {
   dialect: openrouterDialect,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { verifies } from "../../../../test/conformance/manifest.ts";
 import type { Outcome, ToolCall } from "../../../record/tool/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
-import { checkArguments } from "../../../record/json-schema/check-arguments.ts";
+import { checkArguments } from "../../json-schema/check-arguments.ts";
 import { createAskUser } from "./ask-user.ts";
 
 const { tool, config } = createAskUser();

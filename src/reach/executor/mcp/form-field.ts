@@ -1,5 +1,5 @@
 /** A field of a form: the question asked for it, and the way from the answer to the value for the server. */
-import { matchesSchema } from "../../../record/json-schema/index.ts";
+import { matchesSchema } from "../../json-schema/index.ts";
 import type { FormField } from "../../mcp/index.ts";
 import {
   answerFits,

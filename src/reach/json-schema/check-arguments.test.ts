@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Json, JsonObject } from "../../util/index.ts";
 import { checkArguments, findViolations, matchesSchema } from "./check-arguments.ts";
-import { toParametersSchema } from "../../reach/executor/parameters-schema.ts";
+import { toParametersSchema } from "../executor/parameters-schema.ts";
 
 const HINT =
   'You can call `describe_tools(tools: ["x"])` to learn more about how to use this tool.';
