@@ -17,6 +17,8 @@ import { playRound, round, type Tally } from "./terms-round.ts";
 /** `JP_FUZZ_TIMES` multiplies them. 10 is 10,000 in memory and files, 300 across processes, and 100 in PostgreSQL. */
 const TIMES = Number(process.env["JP_FUZZ_TIMES"] ?? 1);
 const TIMEOUT_MS = 60_000 * Math.max(TIMES, 1);
+/** Repeats a run. fast-check prints the seed of one that fails. */
+const SEED = process.env["JP_FUZZ_SEED"];
 
 async function play(
   rounds: number,
@@ -27,7 +29,7 @@ async function play(
     fc.asyncProperty(round, async (each) => {
       await playRound(each, await processesOf(each.kind), tally);
     }),
-    { numRuns: rounds },
+    { numRuns: rounds, ...(SEED !== undefined && { seed: Number(SEED) }) },
   );
   return tally;
 }
