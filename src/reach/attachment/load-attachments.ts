@@ -1,11 +1,11 @@
-/** The attachments of programs. What reads them is loaded with the first call. */
+/** Loads attachments for programs. The readers load on the first call. */
 import type { Attachment } from "../../record/conversation/index.ts";
 import { loaderOf } from "../../util/index.ts";
 import type { LoadAttachmentsOptions } from "./load.ts";
 
 /**
- * Reads attachments by their addresses: paths, `https:`, `cmd:` and `mcp+<server>+…`, as in `conversation.attachments`
- * of a config. It runs and reaches what they name, so they must not come from someone else. Throws
+ * Reads attachments by address: paths, `https:`, `cmd:` and `mcp+<server>+…`, as in `conversation.attachments` of a
+ * config. It runs the commands and connects to the hosts that they name, so never pass untrusted addresses. Throws
  * `AttachmentError`, `invalid_attachment`, `McpError`, and the signal's reason.
  */
 export async function loadAttachments(

@@ -1,6 +1,6 @@
 /**
- * Reads what is attached to a conversation: files, pages, the output of commands, and resources of MCP servers. All
- * are read again for each turn, as in the Rust original; a conversation keeps only their addresses.
+ * Reads a conversation's attachments: files, pages, command output, and resources of MCP servers. Reads them again for
+ * each turn, as in the Rust original; a conversation keeps only their addresses.
  */
 import {
   type AttachmentSource,
@@ -20,7 +20,7 @@ const READERS = {
   files: () => loadModule(() => import("./read-files.ts")),
 };
 
-/** Before a wait, after which something may be attached. Throws `module_not_loaded`. */
+/** Call it before a wait, if something may be attached afterwards. Throws `module_not_loaded`. */
 export async function preloadReaders(): Promise<void> {
   await Promise.all([READERS.page(), READERS.command(), READERS.files()]);
 }
@@ -29,23 +29,23 @@ export async function preloadReaders(): Promise<void> {
 const MAX_TEXT_BYTES = 4_000_000;
 /** Providers refuse larger requests. */
 const MAX_FILES_BYTES = 20_000_000;
-/** The most contents of one resource. */
+/** Limit per resource. */
 const MAX_CONTENTS = 1000;
 
-/** Where attachments are read from, and what to do about those that cannot be. */
+/** Where to read attachments from, and how to handle failures. */
 export interface LoadAttachmentsOptions {
   /** The folder that paths are relative to, and that files must be in. Commands run there. */
   readonly root: string;
   /** The environment of commands. */
   readonly variables?: Readonly<Record<string, string | undefined>>;
-  /** For resources of MCP servers. */
+  /** Reads resources of MCP servers. */
   readonly mcpServers?: Pick<SharedMcpServers, "readResource">;
   /** Which files the model accepts, as `Model.acceptsFile`. By default all images and PDFs. */
   readonly acceptsFile?: (mediaType: string) => boolean;
   readonly signal?: AbortSignal;
-  /** Called if one cannot be read, which is then left out. If absent, the error is thrown. */
+  /** Called for an attachment that cannot be read; it is then left out. If absent, the error is thrown. */
   readonly onProblem?: (error: JpError, uri: string) => void;
-  /** Called with a sentence about what the user should know, such as what a folder leaves out. */
+  /** Called with a sentence for the user, such as which files of a folder are left out. */
   readonly onNote?: (note: string) => void;
 }
 
@@ -68,7 +68,7 @@ export async function readAttachments(
   const read = parsed.map(({ uri, source }) => {
     const before = source.type === "file" ? files : undefined;
     const reading = (async () => {
-      await before; // One folder at a time: it is held in memory until its size is known.
+      await before; // One folder at a time: each is held in memory until its size is known.
       signal.throwIfAborted();
       const found = await readSource(source, { ...options, excluded, signal }).catch(
         (error: unknown) => {
@@ -89,7 +89,7 @@ export async function readAttachments(
   }
 }
 
-/** Undefined if there was a problem that was reported. */
+/** Undefined if a problem was reported. */
 function attempt<Value>(
   action: () => Value,
   uri: string,
@@ -214,7 +214,7 @@ class Collected {
   readonly #bySource = new Map<string, Attachment>();
   #bytes = 0;
 
-  /** Those that are new: a folder and a pattern may both find a file. Throws `attachments_too_large`. */
+  /** Returns only new ones: a folder and a pattern may both find a file. Throws `attachments_too_large`. */
   add(found: readonly Attachment[]): readonly Attachment[] {
     const added = found.filter((attachment) => {
       if (this.#bySource.has(attachment.source)) return false;

@@ -1,4 +1,4 @@
-/** Tells text from images, PDFs and other files by their first bytes, whatever their names say. */
+/** Tells text from images, PDFs and other files by their first bytes, ignoring their names. */
 import { decodeUtf8, decodeWindows1252 } from "../files/index.ts";
 import { bytesToBase64 } from "../../util/index.ts";
 import type { Attachment, MessageFile } from "../../record/conversation/index.ts";
@@ -15,10 +15,10 @@ const SIGNATURES: readonly (readonly [mediaType: string, pattern: RegExp])[] = [
 ];
 const SIGNATURE_BYTES = 16;
 
-/** Says how a text was read, to the model and to the user. */
+/** Tells the model and the user how a text was decoded. */
 const READ_AS_WINDOWS_1252 = "read as Windows-1252 (Latin-1), because it is not UTF-8";
 
-/** Text as such, anything else as a file with this name. Text that is not UTF-8 has a description. */
+/** Returns text as it is, and anything else as a file with this name. Text that is not UTF-8 gets a description. */
 export function toContent(
   bytes: Buffer,
   filename: string,
@@ -34,7 +34,7 @@ export function toContent(
   return { content: { mediaType: known ?? UNKNOWN_TYPE, data: bytesToBase64(bytes), filename } };
 }
 
-/** Whether some model accepts it. */
+/** Whether at least one model accepts it. */
 export function isKnownFile({ mediaType }: MessageFile): boolean {
   return mediaType !== UNKNOWN_TYPE;
 }

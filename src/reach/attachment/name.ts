@@ -1,4 +1,4 @@
-/** The meaning of the name of an attachment: on the command line, and as `@path` in a message. */
+/** Resolves the name of an attachment: on the command line, and as `@path` in a message. */
 import { realpathSync, statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
@@ -14,10 +14,10 @@ import { bytesToBase64, formatSize, JpError, systemErrorCode } from "../../util/
 import { AttachmentError } from "./attachment-error.ts";
 import { toContent } from "./media-type.ts";
 
-/** The most bytes of one file, as in the Rust original. */
+/** Limit per file, as in the Rust original. */
 export const MAX_FILE_BYTES = 10_000_000;
 
-/** Where names are relative to, and what counts as inside. */
+/** The folders that names are resolved against. */
 export interface NamingPlace {
   /** The root of the workspace. */
   readonly root: string;
@@ -51,7 +51,7 @@ export function nameAttachment(words: string, place: NamingPlace): NamedAttachme
     throw new JpError("invalid_attachment", message);
   }
   if (isAddress) {
-    parseAttachment(written); // Throws for what jp cannot attach.
+    parseAttachment(written); // Throws if jp cannot attach it.
     return { type: "kept", uri: written };
   }
   if (!exists(file) && !isExcluded && !(isPattern(written) && relative !== undefined)) {
@@ -63,7 +63,7 @@ export function nameAttachment(words: string, place: NamingPlace): NamedAttachme
   return { type: "kept", uri: fileUri(relative, isExcluded) };
 }
 
-/** Whether it can match several files. A file that has such a name is that file. */
+/** Whether it can match several files. An existing file with such a name takes precedence. */
 export function isPattern(text: string): boolean {
   return /[*?[]/.test(text);
 }
@@ -86,7 +86,7 @@ function kindOf(file: string): "file" | "other" | undefined {
   }
 }
 
-/** With forward slashes; `.` for the root. Undefined for a path outside. */
+/** Uses forward slashes; `.` is the root. Undefined for a path outside. */
 function relativeTo(root: string, file: string): string | undefined {
   for (const base of [root, realpathSync(root)]) {
     const relative = path.relative(base, file);
@@ -124,13 +124,13 @@ export async function readOutsideFile(file: string): Promise<MessageFile> {
 export interface MentioningText {
   readonly text: string;
   readonly paths: readonly string[];
-  /** Mentioned too, but the text may be pasted, and these look like files with passwords or keys. */
+  /** Mentioned too, but these look like files with passwords or keys, and the text may be pasted. */
   readonly secretPaths: readonly string[];
 }
 
 /**
- * Finds `@path` in what a person has typed. It counts at the start of a word and if the path exists: relative to
- * the current folder, absolute, or below `~`. Punctuation at its end is not part of it, unless a path with it exists. A
+ * Finds `@path` in a message that a person typed. It counts at the start of a word and if the path exists: relative to
+ * the current folder, absolute, or below `~`. Trailing punctuation is not part of it, unless a path with it exists. A
  * path with spaces is written `@"a path"`. `\@path` stays text, without the backslash.
  */
 export function findMentions(text: string, place: NamingPlace): MentioningText {
@@ -153,29 +153,29 @@ export function findMentions(text: string, place: NamingPlace): MentioningText {
   };
 }
 
-/** By where it leads, because `.env/.` and a link are that file too. */
+/** Checks the resolved path, because `.env/.` and a link lead to that file too. */
 function leadsToSecret(written: string, place: NamingPlace): boolean {
   try {
     const file = realpathSync(toAbsolute(written, place));
     return [written, relativeTo(place.root, file) ?? file].some(namesSecretFile);
   } catch {
-    return true; // It has just gone.
+    return true; // It was just deleted.
   }
 }
 
 const MAX_PATH_LENGTH = 1000;
 const MENTION = /(?<=^|[\s([{"'])(?<escape>\\?)@(?:"(?<quoted>[^"\n]+)"|(?<plain>[^\s"]+))/g;
 
-/** Anything in the workspace except its root, and single files elsewhere. */
+/** Any path in the workspace except the root, and single files elsewhere. */
 function isMentionable(written: string, place: NamingPlace): boolean {
   if (/^[./\\~]*$/.test(written) || written.length > MAX_PATH_LENGTH) return false;
-  if (/^[/\\]{2}/.test(written)) return false; // On Windows, looking at it would log in on another machine.
+  if (/^[/\\]{2}/.test(written)) return false; // On Windows, even a stat of it would log in to another machine.
   const file = toAbsolute(written, place);
   const kind = kindOf(file);
   return kind === "file" || (kind === "other" && relativeTo(place.root, file) !== undefined);
 }
 
-/** The longest part that can be mentioned, without punctuation at the end; empty if none can. */
+/** The longest prefix that can be mentioned, without trailing punctuation; empty if none can. */
 function endOfPath(word: string, place: NamingPlace): string {
   if (word.length > MAX_PATH_LENGTH) return "";
   let found = word;

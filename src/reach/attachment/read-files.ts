@@ -1,6 +1,6 @@
 /**
- * Reads the files that an attachment names: one, those below a folder, or those that match a pattern. Only inside
- * the workspace, and nothing of Git's and jp's own; links that lead elsewhere are refused.
+ * Reads the files that an attachment names: one file, a folder, or the matches of a pattern. Reads only inside the
+ * workspace, and never Git's or jp's own files. Refuses links that lead elsewhere.
  */
 import { stat } from "node:fs/promises";
 import path from "node:path";
@@ -20,11 +20,10 @@ import { formatSize, systemErrorCode } from "../../util/index.ts";
 import { AttachmentError } from "./attachment-error.ts";
 import { isPattern, MAX_FILE_BYTES } from "./name.ts";
 
-/** The most files of one folder or pattern: it is held in memory. */
+/** Limit per folder or pattern: all files are held in memory. */
 const MAX_FILES = 1000;
 const MAX_FOLDER_BYTES = 32_000_000;
 
-/** A file, read. */
 export interface ReadFile {
   /** Relative to the root, with forward slashes. */
   readonly path: string;
@@ -37,10 +36,10 @@ export interface FilesRequest {
   readonly root: string;
   /** Relative to the root. */
   readonly path: string;
-  /** Patterns of what folders and patterns leave out. */
+  /** Patterns to leave out of folders and patterns. */
   readonly excluded: readonly string[];
   readonly signal: AbortSignal;
-  /** Called with a sentence about what a folder or a pattern leaves out. */
+  /** Called with a sentence about files that a folder or pattern leaves out. */
   readonly onNote: (note: string) => void;
 }
 
@@ -98,7 +97,7 @@ function assertNamed({ root, realPath }: ResolvedPath, named: string): void {
   });
 }
 
-/** Starts at the folder up to the first part that is a pattern. */
+/** Walks from the deepest folder before the first pattern. */
 async function readMatches(request: FilesRequest): Promise<readonly ReadFile[]> {
   const { root, path: pattern } = request;
   const parts = pattern.split("/").filter((part) => part !== "" && part !== ".");
@@ -114,7 +113,7 @@ async function readMatches(request: FilesRequest): Promise<readonly ReadFile[]> 
   });
 }
 
-/** Leaves out what is hidden, ignored by Git, excluded, too large, or likely to be secret. */
+/** Leaves out files that are hidden, ignored by Git, excluded, too large, or likely to contain secrets. */
 async function readFolder(
   request: FilesRequest,
   start: ResolvedPath,
@@ -164,7 +163,7 @@ async function readFound(found: FoundFile, leftOut: LeftOut): Promise<Buffer | u
   return undefined;
 }
 
-/** A pattern excludes what it matches, and what is below that. */
+/** A pattern excludes its matches and everything below them. */
 function excludes(patterns: readonly string[]): (parts: readonly string[]) => boolean {
   const globs = patterns.flatMap((pattern) => {
     const parts = pattern.split("/").filter((part) => part !== "" && part !== ".");
@@ -187,7 +186,7 @@ export class LeftOut {
     this.#names.set(reason, names);
   }
 
-  /** One for each reason. */
+  /** One note per reason. */
   notes(): readonly string[] {
     return [...this.#names].map(([reason, names]) => {
       const more = names.length - MAX_NAMES;

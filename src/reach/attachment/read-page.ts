@@ -1,6 +1,6 @@
 /**
- * Loads a page that the user has named. It may not lead on to a private address, unless the first connection went to the
- * same address and port: the user has named the page, and not what it redirects to, or what its name means by then.
+ * Loads a page that the user has named. A redirect may not reach a private address, unless the first connection went to
+ * the same address and port: the user has named the page, not the targets of its redirects, nor a changed DNS entry.
  */
 import type { MessageFile } from "../../record/conversation/index.ts";
 import {
@@ -24,7 +24,7 @@ const ACCESS: PageAccess = {
 };
 
 /**
- * Text, Markdown from HTML, or an image or PDF. `lookup` is replaced in tests. Throws `AttachmentError`, and the
+ * Returns text, Markdown from HTML, or an image or PDF. Tests replace `lookup`. Throws `AttachmentError`, and the
  * signal's reason.
  */
 export async function readPage(

@@ -19,12 +19,12 @@ export interface CommandRequest {
   readonly signal: AbortSignal;
 }
 
-/** As a person would type it. */
+/** The command line as a person would type it. */
 export function commandLine({ program, args }: CommandRequest["command"]): string {
   return quoteCommand([program, ...args]);
 }
 
-/** The output of a command that fails says why. Throws `AttachmentError` if it does not run to its end. */
+/** A failing command's output includes its status and standard error. Throws `AttachmentError` if it does not finish. */
 export async function runCommand(request: CommandRequest): Promise<string> {
   const { command, root: cwd, variables, signal } = request;
   const { program, args } = command;

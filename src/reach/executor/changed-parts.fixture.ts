@@ -1,7 +1,7 @@
 import type { ToolSource } from "../../record/tool/index.ts";
 import { canonicalJson } from "../../util/index.ts";
 
-/** The parts of a source that differ from those of another one. */
+/** The parts in which two sources differ. */
 export function changedParts(before: ToolSource, after: ToolSource): readonly string[] {
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]) as Set<keyof ToolSource>;
   return [...keys].filter((key) => textOf(before, key) !== textOf(after, key));

@@ -1,4 +1,4 @@
-/** Creates a runnable tool from its settings, whatever its source. */
+/** Creates a runnable tool from its settings, for any source. */
 import type { ToolSettings } from "../../settings/config/index.ts";
 import { findPaths, toParametersSchema } from "./parameters-schema.ts";
 import type { McpServers } from "../mcp/index.ts";
@@ -12,15 +12,15 @@ import {
 import type { LocalEnvironment } from "./local/local-executor.ts";
 import type { RunnableTool, ToolDescription } from "./port.ts";
 
-/** Needed by the sources of tools. */
+/** Dependencies of the tool sources. */
 export interface ToolParts {
   readonly shipped: readonly ShippedTool[];
   /** Absent if there are no local tools. */
   readonly local?: LocalEnvironment;
-  /** Absent if there are no tools of servers. */
+  /** Absent if no tool comes from a server. */
   readonly servers?: McpServers | undefined;
   readonly signal: AbortSignal;
-  /** Who calls, if several share the servers. */
+  /** Identifies the caller, if several share the servers. */
   readonly caller?: object;
 }
 
@@ -84,7 +84,7 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
   }
 }
 
-/** Only what is known: the record and the digest have no empty fields. */
+/** Leaves out unknown fields: the record and the digest have no empty ones. */
 function confinementOf({ confinement, network, undo }: Described): Confinement {
   if (confinement === undefined) return {};
   return { confinement, ...(network && { network }), ...(undo !== undefined && { undo }) };
@@ -101,7 +101,7 @@ export function loadMcpTools() {
   return loadModule(() => import("./mcp/mcp-tools.ts"));
 }
 
-/** Every conversation has them, whatever it is about. */
+/** Every conversation has them. */
 const AUXILIARY = new Set(["ask_user", "tell_user", "describe_tools"]);
 
 function describe(settings: ToolSettings, parameters: JsonObject): ToolDescription {

@@ -1,4 +1,4 @@
-/** Converts the parameters in a tool's config to the JSON Schema that a model is given. */
+/** Converts the parameters in a tool's config to the JSON Schema for a model. */
 import type { ParameterConfig } from "../../settings/config/index.ts";
 import { escapePointer, type Json, type JsonObject } from "../../util/index.ts";
 import type { ArgumentKind, ArgumentKinds } from "./port.ts";
@@ -17,14 +17,14 @@ const OPENING = [
   "unevaluatedProperties",
 ];
 
-/** Always an object without additional properties. */
+/** Returns an object schema without additional properties. */
 export function toParametersSchema(parameters: Parameters): JsonObject {
   return { type: "object", ...membersSchema(parameters), additionalProperties: false };
 }
 
 /**
- * `summary`, or else `description`, becomes the description: a model gets longer texts and examples when
- * it asks for them. `required` moves to the parent object.
+ * `summary`, or else `description`, becomes the description: a model gets longer texts and examples on request.
+ * `required` moves to the parent object.
  */
 function parameterSchema(parameter: ParameterConfig): JsonObject {
   const {
@@ -36,9 +36,9 @@ function parameterSchema(parameter: ParameterConfig): JsonObject {
     properties,
     ...others
   } = withTextPaths(parameter);
-  const keywords = others as JsonObject; // Read from a config file: JSON.
+  const keywords = others as JsonObject; // JSON, as read from a config file.
   const text = summary ?? description;
-  // Misspelt keys are errors at every depth.
+  // Rejects misspelt keys at every depth.
   const isClosed = properties !== undefined && !OPENING.some((keyword) => keyword in keywords);
   return {
     ...keywords,
@@ -56,10 +56,10 @@ function withTextPaths(parameter: ParameterConfig): ParameterConfig {
   return { ...parameter, type: type.map((each) => (each === PATH ? "string" : String(each))) };
 }
 
-/** `path` is ours: a text to a model, and a place to whoever writes rules. */
+/** `path` is our own type: a string to a model, and a file path to the authors of rules. */
 const PATH = "path";
 
-/** By JSON Pointer, without the indexes of lists. */
+/** Keyed by JSON Pointer, without list indexes. */
 export function findPaths(parameters: Parameters, at = ""): ArgumentKinds {
   const found = Object.entries(parameters).map(([name, node]) => {
     const pointer = `${at}/${escapePointer(name)}`;
@@ -72,7 +72,7 @@ export function findPaths(parameters: Parameters, at = ""): ArgumentKinds {
       ...findPaths(element.properties ?? {}, pointer),
     };
   });
-  return Object.assign({}, ...found) as ArgumentKinds; // Nothing else is in them.
+  return Object.assign({}, ...found) as ArgumentKinds; // They contain nothing else.
 }
 
 function membersSchema(parameters: Parameters): JsonObject {

@@ -1,7 +1,6 @@
 /**
- * The executor port: one attempt to run one tool. A tool that needs an answer ends its attempt with a
- * question, and runs again with the same arguments and the answer. The executor says who asks; the
- * agent decides who answers.
+ * The executor port: one attempt to run one tool. A tool that needs an answer ends its attempt with a question, and runs
+ * again with the same arguments and the answer. The executor says who is asking; the agent decides who answers.
  */
 import type { ToolEffect } from "../../settings/config/index.ts";
 import type {
@@ -18,17 +17,20 @@ import type { Json, JsonObject } from "../../util/index.ts";
 export interface Executor {
   /** Never throws. On abort, stops everything the tool started and resolves to `cancelled`. */
   attempt(request: AttemptRequest): Promise<AttemptResult>;
-  /** Finds out what became of a call that was cut off, without doing its work. Never throws. Absent if the tool cannot. */
+  /**
+   * Finds out how an interrupted call ended, without doing its work. Never throws. Absent if the tool does not support
+   * it.
+   */
   check?(request: CheckRequest): Promise<CheckResult>;
 }
 
-/** A call that was cut off while it was running, with the arguments that it ran with. */
+/** A call that was interrupted while running, with the arguments it ran with. */
 export type CheckRequest = Pick<
   AttemptRequest,
   "toolCallId" | "arguments" | "signal" | "onProgress" | "idempotencyKey"
 >;
 
-/** What became of the call. `failed` and `timed_out`: the check itself went wrong, so no one knows. */
+/** The state of the call. `failed` and `timed_out`: the check itself went wrong, so the state stays unknown. */
 export type CheckResult =
   | ({ readonly type: "done"; readonly isError: boolean } & ResultContent)
   | { readonly type: "not_done" | "unknown" | "failed" | "timed_out" };
@@ -43,24 +45,24 @@ export interface AttemptRequest {
   readonly arguments: JsonObject;
   /** The latest answer to each question, by question id. May contain secrets. */
   readonly answers: Readonly<Record<string, Json>>;
-  /** The ids of the answers that only the tool itself may see. */
+  /** The ids of answers that only the tool itself may see. */
   readonly secretAnswers: readonly string[];
   /** Notes you added to answers, by question id. */
   readonly notes: Readonly<Record<string, string>>;
-  /** The bindings of the questions that were answered, by question id. */
+  /** The bindings of the answered questions, by question id. */
   readonly bindings?: Readonly<Record<string, string>>;
-  /** The ids of the answers that a person gave, and not config, a rule, a default or a model. */
+  /** The ids of answers given by a person rather than config, a rule, a default or a model. */
   readonly personAnswers?: readonly string[];
   /** How a model answered one of the `prompts`, by question id. */
   readonly replies?: Readonly<Record<string, ModelReply>>;
-  /** The state that the tool gave with its questions, if another process has asked them. */
+  /** The state that the tool returned with its questions, if another process asked them. */
   readonly state?: string;
   readonly signal: AbortSignal;
   /** Reports progress, one line at a time; not part of the result. Must not throw. */
   readonly onProgress?: (message: string) => void;
   /** Unique per call and the same in every attempt, so that a service can ignore a repeated request. */
   readonly idempotencyKey?: string;
-  /** Runs a step of a tool in this process, unless an earlier attempt has finished it. */
+  /** Runs a step of a tool in this process, unless an earlier attempt has completed it. */
   readonly runStep?: RunStep;
   /** Another machine may run the next attempt: see `ConversationWriter.isShared`. */
   readonly isShared?: boolean;
@@ -96,11 +98,11 @@ export interface NeedsInput {
   /** Asked together with `question`, as one form. */
   readonly more?: readonly Question[];
   readonly source: InquirySource;
-  /** By question id: questions that go to a model, with this prompt alone, and never to a person. */
+  /** Prompts by question id: these questions go to a model, with this prompt alone, and never to a person. */
   readonly prompts?: ReadonlyMap<string, ModelPrompt>;
-  /** The state that the tool needs back with the answers, if another process gets them. */
+  /** The state that the tool needs back with the answers, if another process continues. */
   readonly state?: string;
-  /** No other process can continue: whoever waits for the answers is bound to this one. */
+  /** No other process can continue: only this one can use the answers. */
   readonly isBound?: boolean;
   /** Set if the questions may not be asked: they are recorded, and the call ends. */
   readonly refusal?: QuestionRefusal;
@@ -117,7 +119,7 @@ export interface QuestionRefusal {
   readonly content: string;
 }
 
-/** Questions that belong to no running call. They are recorded, not asked. */
+/** Questions outside any running call. They are recorded, not asked. */
 export interface RefusedQuestions {
   readonly source: Extract<InquirySource, { readonly name: string }>;
   readonly questions: readonly Question[];
@@ -130,20 +132,23 @@ export interface ToolDescription {
   readonly name: string;
   /** Sent with every request. */
   readonly summary: string;
-  /** `describe_tools` is offered too, and tells the model more when it asks. */
+  /** `describe_tools` is offered too, and gives the model details on request. */
   readonly hasDetails?: boolean;
-  /** Sent when the model asks for it. */
+  /** Sent on request. */
   readonly description?: string;
   readonly examples?: string;
   /** JSON Schema of an object. */
   readonly parameters: JsonObject;
-  /** Useless to a model that only has to answer in JSON. */
+  /** Useless to a model that only has to return JSON. */
   readonly isAuxiliary?: boolean;
 }
 
-/** Whom the description of a source is for. */
+/** The audience of a source description. */
 export interface DescribeOptions {
-  /** For other machines too: see `ToolSource.isPortable`. Otherwise for this one alone, where files have real paths. */
+  /**
+   * Describe it for other machines too: see `ToolSource.isPortable`. Otherwise only for this one, where files have real
+   * paths.
+   */
   readonly isShared?: boolean | undefined;
 }
 
@@ -152,23 +157,23 @@ export interface RunnableTool {
   readonly description: ToolDescription;
   readonly executor: Executor;
   /**
-   * Describes where the tool comes from and what a call of it with these arguments would run, as it is right now: reads files
-   * again each time. Never throws: what cannot be read is described as such.
+   * Describes where the tool comes from and what a call with these arguments would run right now: reads files again each
+   * time. Never throws: unreadable files are described as such.
    */
   readonly describeSource: (args: JsonObject, options?: DescribeOptions) => Promise<ToolSource>;
-  /** Running it twice does no harm, as far as the tool itself says. The config may say otherwise. */
+  /** Running it twice does no harm, according to the tool itself. The config may override this. */
   readonly isIdempotent?: boolean;
-  /** All questions that it asks, if it declares them. */
+  /** The ids of all questions that it asks, if it declares them. */
   readonly questionIds?: readonly string[];
-  /** What it does, as far as jp or the user knows. An MCP server is believed only that it destroys. */
+  /** The tool's effect, as far as jp or the user knows. From an MCP server, only `destroys` is trusted. */
   readonly effect?: ToolEffect;
-  /** By JSON Pointer, without the indexes of lists: arguments that are more than text to whoever writes rules about them. */
+  /** Arguments that rules can treat as more than text, keyed by JSON Pointer without list indexes. */
   readonly argumentKinds?: ArgumentKinds;
 }
 
 /**
- * `path`: a file or folder, relative to the workspace. `command`: a line for a shell. `input`: what such a line reads, and may
- * well run. `url`: an address, whose parts can be named.
+ * `path`: a file or folder, relative to the workspace. `command`: a shell command line. `input`: the standard input of
+ * such a line, which it may well run. `url`: a URL, whose parts can be named.
  */
 export type ArgumentKind = "path" | "command" | "input" | "url";
 

@@ -1,4 +1,4 @@
-/** Describes the regular files that the words of a command name, as they are right now. */
+/** Describes the regular files that the words of a command name, as they are now. */
 import { type BigIntStats, lstatSync, realpathSync } from "node:fs";
 import path from "node:path";
 import { findRelative } from "../files/index.ts";
@@ -6,7 +6,7 @@ import { canonicalJson, type JsonObject } from "../../util/index.ts";
 import { digestContent, identifyContent } from "./file-identity.ts";
 import type { DescribeOptions } from "./port.ts";
 
-/** Where files are looked for, and whom they are described for. */
+/** Where to look for files, and the audience of the description. */
 export interface SourcePlace extends DescribeOptions {
   /** The workspace. */
   readonly root: string;
@@ -16,8 +16,9 @@ export interface SourcePlace extends DescribeOptions {
 }
 
 /**
- * The regular files of one description. On this machine, a file is its real path and its content or, if that is long, its size and
- * time. For other machines too, it is its content and its path in the workspace or, outside of it, the last part of its path.
+ * The regular files of one description. On this machine, a file is identified by its real path and its content or, if
+ * that is long, its size and time. In shared descriptions, by its content and its path in the workspace or, outside of
+ * it, its base name.
  */
 export class SourceFiles {
   readonly #root: string;
@@ -33,7 +34,7 @@ export class SourceFiles {
     this.#ignored = new Set(ignored.map((file) => path.resolve(folder, file)));
   }
 
-  /** By its path as it is written: a link must not hide another file. */
+  /** Compares the path as written: a link must not hide another file. */
   isIgnored(file: string): boolean {
     return this.#ignored.has(path.resolve(this.#folder, file));
   }
@@ -48,7 +49,7 @@ export class SourceFiles {
     return described;
   }
 
-  /** Each once, in order, without those that are not described. */
+  /** Describes each file once, in order, leaving out those without a description. */
   async describeAll(files: readonly string[]): Promise<readonly JsonObject[]> {
     const unique = new Map<string, JsonObject>();
     for (const file of files) {
@@ -58,7 +59,7 @@ export class SourceFiles {
     return [...unique.values()];
   }
 
-  /** Without its content. */
+  /** Describes it without its content. */
   locate(file: string): JsonObject | undefined {
     const found = this.#find(file);
     return found && this.#nameOf(found.path);
@@ -67,7 +68,7 @@ export class SourceFiles {
   async #identify(real: string, stats: BigIntStats): Promise<JsonObject> {
     const sha256 = this.#isShared ? await digestContent(real, stats) : undefined;
     if (sha256 !== undefined) return { ...this.#nameOf(real), sha256 };
-    // Without its content, it is only known here.
+    // Without a digest, it can be identified only on this machine.
     return { path: real, ...identifyContent(real, stats) };
   }
 

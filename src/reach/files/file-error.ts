@@ -1,12 +1,12 @@
 /** Errors of the file tools, worded so that a model can act on them: what failed, why, what to do. */
 import { systemErrorCode } from "../../util/index.ts";
 
-/** Its message is a sentence for a model, or for a person. */
+/** The message is a sentence for a model or a person. */
 export class FileError extends Error {
   override readonly name = "FileError";
 }
 
-/** Puts a system error into words. File errors and everything else stay as they are. */
+/** Words a system error. File errors and all others stay as they are. */
 export function toFileError(action: string, displayPath: string, error: unknown): Error {
   const code = systemErrorCode(error);
   if (code === undefined || code === "ABORT_ERR") {

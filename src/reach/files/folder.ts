@@ -1,7 +1,7 @@
 /**
- * Folders held open, so that an operation on a file happens in the folder that was checked, even if
- * something else takes its place. Node has no `openat`: on Linux, paths below `/proc/self/fd` do the
- * same. Elsewhere the path is checked again on opening, which leaves a short race.
+ * Folders held open, so that an operation on a file happens in the folder that was checked, even if it is replaced
+ * meanwhile. Node has no `openat`: on Linux, paths below `/proc/self/fd` serve instead. Elsewhere the path is checked
+ * again on opening, which leaves a short race.
  */
 import { closeSync, constants, fsync, openSync, readlinkSync } from "node:fs";
 import { mkdir, realpath } from "node:fs/promises";
@@ -11,7 +11,7 @@ import { settled, systemErrorCode } from "../../util/index.ts";
 
 export interface Folder extends AsyncDisposable {
   readonly realPath: string;
-  /** The path to list it by. */
+  /** The path for listing it. */
   readonly path: string;
   /** The path of a file directly in it; valid until the folder is closed. */
   entry(name: string): string;
@@ -20,8 +20,8 @@ export interface Folder extends AsyncDisposable {
 }
 
 /**
- * `realPath` must be free of symbolic links; throws if it no longer is. Synchronous inside: a walk opens thousands of folders,
- * and each step through the event loop takes many times as long as the step itself.
+ * `realPath` must be free of symbolic links; throws if it no longer is. Synchronous inside: a walk opens thousands of
+ * folders, and a trip through the event loop takes many times as long as the operation.
  */
 export async function openFolder(realPath: string): Promise<Folder> {
   if (process.platform === "win32") return folderByPath(realPath); // Windows cannot open folders.
@@ -38,7 +38,7 @@ export async function openFolder(realPath: string): Promise<Folder> {
   }
 }
 
-/** Undefined where there is no `/proc`. */
+/** Undefined on systems without `/proc`. */
 function findLinkTarget(file: string): string | undefined {
   try {
     return readlinkSync(file);
@@ -56,7 +56,7 @@ export async function openOrCreateFolder(parent: Folder, name: string): Promise<
   } catch (error) {
     if (systemErrorCode(error) !== "EEXIST") throw error;
   }
-  // Awaited here, so that the parent stays open until then.
+  // Awaited, so that the parent stays open until then.
   return await openFolder(path.join(outer.realPath, name));
 }
 
@@ -65,7 +65,7 @@ function folderByDescriptor(fd: number, realPath: string, openPath: string): Fol
     realPath,
     path: openPath,
     entry: (name) => path.join(openPath, name),
-    // Some file systems cannot sync folders. The change itself has been made by then.
+    // Some file systems cannot sync folders. The change itself is already made.
     sync: () => settled((done) => fsync(fd, done)).catch(() => undefined),
     [Symbol.asyncDispose]: async () => closeSync(fd),
   };

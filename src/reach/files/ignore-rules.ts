@@ -19,9 +19,9 @@ interface Rule {
   readonly glob: Glob;
   readonly isNegated: boolean;
   readonly isForFolders: boolean;
-  /** Otherwise the pattern is compared with the last name of a path only. */
+  /** If false, the pattern is compared with the last name of a path only. */
   readonly isAnchored: boolean;
-  /** Set if only files and folders of this name match. */
+  /** Set if only files and folders with this name match. */
   readonly name?: string;
 }
 
@@ -40,7 +40,7 @@ export function parseIgnoreRules(text: string): IgnoreRules {
     .split(/\r?\n/)
     .flatMap(parseRule)
     .map((rule, position) => ({ ...rule, position }));
-  // A lookup is enough for rules that name a file, however many there are.
+  // For rules that name a file, a lookup is enough, even for many.
   const names = lastByName(rules.filter(({ isForFolders }) => !isForFolders));
   const folderNames = lastByName(rules);
   const patterns = rules.filter(({ name }) => name === undefined);
@@ -84,14 +84,14 @@ function trimTrailingSpaces(line: string): string {
 
 export type Glob = (segments: readonly string[]) => boolean;
 
-/** The characters that make a name a pattern. */
+/** Characters that make a name a pattern. */
 const SPECIAL = /[*?[\\]/;
 
 /** Matches any number of items, including none. */
 const ANY = Symbol("any");
 
 type CharacterTest = (character: string) => boolean;
-/** A name as it is, or a pattern of names. */
+/** A literal name, or a pattern. */
 type Segment = string | readonly (CharacterTest | typeof ANY)[];
 
 /** Compiles the segments of a pattern. Undefined for a pattern that cannot match. */
@@ -115,7 +115,7 @@ function matchSegment(segment: Segment, text: string): boolean {
   return matchSequence(segment, charactersOf(text), (test, character) => test(character));
 }
 
-/** Kept for the latest text: many patterns are compared with the same name. */
+/** Cached for the latest text: many patterns are compared with the same name. */
 let split: { readonly text: string; readonly characters: readonly string[] } | undefined;
 
 function charactersOf(text: string): readonly string[] {
@@ -123,7 +123,7 @@ function charactersOf(text: string): readonly string[] {
   return split.characters;
 }
 
-/** Returns to the last `ANY` only: earlier ones never need to match more than they did. */
+/** Backtracks to the last `ANY` only: earlier ones never need to match more than they did. */
 function matchSequence<Part, Item>(
   pattern: readonly (Part | typeof ANY)[],
   items: readonly Item[],
@@ -183,7 +183,7 @@ interface CharacterSet {
   readonly end: number;
 }
 
-/** `[abc]`, `[a-z]`, `[!a]`; a closing bracket that comes first is one of the characters. */
+/** `[abc]`, `[a-z]`, `[!a]`; a closing bracket in first position is a literal. */
 function compileSet(characters: readonly string[], start: number): CharacterSet | undefined {
   const isNegated = characters[start + 1] === "!" || characters[start + 1] === "^";
   const first = start + (isNegated ? 2 : 1);

@@ -1,4 +1,4 @@
-/** Opens regular files in folders held open. Links, symbolic or hard, are never followed. */
+/** Opens regular files in folders held open. Never follows links, symbolic or hard. */
 import {
   closeSync,
   constants,
@@ -14,12 +14,12 @@ import { FileError } from "./file-error.ts";
 import type { Folder } from "./folder.ts";
 import { openHandle } from "../../util/index.ts";
 
-/** Larger files are not kept before a tool deletes them: that cannot be undone. */
+/** Larger files are not saved before a tool deletes them, which then cannot be undone. */
 export const MAX_KEPT_FILE_BYTES = 200 * 1024 * 1024;
 
 interface OpenOptions {
   readonly displayPath: string;
-  /** `write` fails for files you may not write to, even if you could replace them. */
+  /** `write` fails for files that you may not write to, even if you could replace them. */
   readonly access: "read" | "write";
 }
 
@@ -43,13 +43,13 @@ export async function openFile(
   }
 }
 
-/** Most files that are searched fit into it. */
+/** Fits most files that are searched. */
 const scratch = { bytes: Buffer.alloc(0) };
 const SCRATCH_BYTES = 64 * 1024;
 
 /**
- * The content of a file, or undefined if it is longer than `maxBytes`. Throws as `openFile`. Synchronous, for searches in very
- * many files: each step through the event loop takes many times as long as the step itself.
+ * Returns the content of a file, or undefined if it is longer than `maxBytes`. Throws like `openFile`. Synchronous, for
+ * searches in very many files: a trip through the event loop takes many times as long as the operation.
  */
 export function readFileNow(
   folder: Folder,
@@ -67,7 +67,7 @@ export function readFileNow(
     if (stats.size >= SCRATCH_BYTES) return readFileSync(fd);
     if (scratch.bytes.length === 0) scratch.bytes = Buffer.alloc(SCRATCH_BYTES);
     const length = readSync(fd, scratch.bytes, 0, SCRATCH_BYTES, 0);
-    // It has grown.
+    // It has grown since.
     if (length === SCRATCH_BYTES) return readFileSync(fd);
     return Buffer.from(scratch.bytes.subarray(0, length));
   } finally {
@@ -75,7 +75,7 @@ export function readFileNow(
   }
 }
 
-/** Undefined on Windows, which the types do not say. */
+/** Undefined on Windows, contrary to the types. */
 const POSIX_FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;
 
 function assertRegularFile(stats: Stats, displayPath: string): void {

@@ -1,6 +1,6 @@
 /**
- * Resolves paths that a model wrote: they must stay inside the workspace and off the files of Git and
- * jp. `folder.ts` keeps the result valid while it is used.
+ * Resolves paths that a model wrote: they must stay inside the workspace and away from Git's and jp's files. `folder.ts`
+ * keeps the result valid while it is used.
  */
 import { lstat, realpath, stat } from "node:fs/promises";
 import path from "node:path";
@@ -9,33 +9,33 @@ import { systemErrorCode } from "../../util/index.ts";
 
 /** A path inside the root, without links. */
 export interface ResolvedPath {
-  /** For messages: relative to the root, on one line. */
+  /** Relative to the root, on one line, for messages. */
   readonly displayPath: string;
   /** The root without symbolic links. */
   readonly root: string;
   /** The part that exists, without symbolic links. */
   readonly realPath: string;
-  /** The names below it that do not exist. */
+  /** The names below `realPath` that do not exist. */
   readonly missing: readonly string[];
-  /** The path itself is a symbolic link, to something inside the root. */
+  /** The path itself is a symbolic link to something inside the root. */
   readonly isLink: boolean;
 }
 
 /** A file in a folder; some of the folders may have to be created first. */
 export interface FileTarget {
   readonly displayPath: string;
-  /** For questions: also names the file that a symbolic link leads to. No two files have the same. */
+  /** Unique per file, for questions: also names the file that a symbolic link leads to. */
   readonly questionPath: string;
-  /** The same as `displayPath`, but of the file itself if that one leads through a symbolic link. */
+  /** Like `displayPath`, but for the file itself if the path leads through a symbolic link. */
   readonly realDisplayPath: string;
-  /** Exists, and is free of symbolic links. */
+  /** It exists and is free of symbolic links. */
   readonly folder: string;
   readonly newFolders: readonly string[];
   readonly name: string;
   readonly isLink: boolean;
 }
 
-/** Throws a `FileError` for paths that are or lead outside the root, and for protected ones. */
+/** Throws a `FileError` for protected paths, and for paths that are or lead outside the root. */
 export async function resolvePath(root: string, requested: string): Promise<ResolvedPath> {
   if (requested === "") {
     throw new FileError("The path is empty. Give a path relative to the workspace root.");
@@ -67,7 +67,7 @@ export async function resolvePath(root: string, requested: string): Promise<Reso
   }
 }
 
-/** The same for a file to write or delete. */
+/** Like `resolvePath`, for a file to write or delete. */
 export async function resolveTarget(root: string, requested: string): Promise<FileTarget> {
   const resolved = await resolvePath(root, requested);
   if (/[/\\]$/.test(requested)) {
@@ -79,7 +79,7 @@ export async function resolveTarget(root: string, requested: string): Promise<Fi
 export function toTarget(resolved: ResolvedPath): FileTarget {
   const { displayPath, root, realPath, missing, isLink } = resolved;
   const file = formatPath(path.relative(root, path.join(realPath, ...missing)));
-  // You approve a change to a file, not to the name of a link to it.
+  // You approve a change to a file, not to the name of a link.
   const questionPath =
     file === displayPath ? file : `${quotePath(displayPath)} (a link to ${quotePath(file)})`;
   const common = { displayPath, questionPath, realDisplayPath: file, isLink };
@@ -93,8 +93,8 @@ export function toTarget(resolved: ResolvedPath): FileTarget {
 }
 
 /**
- * A path on one line, for messages and questions. Names with line breaks are quoted, so that they cannot forge a line,
- * and so are those that begin like a quoted one: no two paths look the same.
+ * A path on one line, for messages and questions. Quotes names with line breaks, so that they cannot forge a line, and
+ * names that start like a quoted one: no two paths look the same.
  */
 export function formatPath(relative: string): string {
   const text = toPosix(relative);
@@ -105,13 +105,13 @@ function quotePath(formatted: string): string {
   return formatted.startsWith('"') ? formatted : JSON.stringify(formatted);
 }
 
-/** With forward slashes. */
+/** Converts to forward slashes. */
 export function toPosix(relative: string): string {
   if (relative === "") return ".";
   return path.sep === "/" ? relative : relative.split(path.sep).join("/");
 }
 
-/** Resolves `..` before symbolic links, so that the path that is checked is the one that is used. */
+/** Resolves `..` before symbolic links, so that the checked path is the one that is used. */
 function toRelative(roots: readonly string[], requested: string): string {
   for (const root of roots) {
     const absolute = path.resolve(root, requested);
@@ -122,7 +122,9 @@ function toRelative(roots: readonly string[], requested: string): string {
   );
 }
 
-/** The path of a file in a folder, with forward slashes. Undefined if it is not in it. Both are without symbolic links. */
+/**
+ * The path of a file in a folder, with forward slashes. Undefined if it is outside. Both must be free of symbolic links.
+ */
 export function findRelative(folder: string, file: string): string | undefined {
   return isInside(folder, file) ? toPosix(path.relative(folder, file)) : undefined;
 }
@@ -165,8 +167,8 @@ function hasProtectedName(relative: string): boolean {
 }
 
 /**
- * The files of Git and jp hold credentials and other conversations, and decide what runs later.
- * File systems may ignore case, trailing dots, streams (`:`) and zero-width characters.
+ * Git's and jp's files hold credentials and other conversations, and decide what runs later. File systems may ignore
+ * case, trailing dots, streams (`:`) and zero-width characters.
  */
 export function isProtectedName(name: string): boolean {
   const plain = name
@@ -177,7 +179,7 @@ export function isProtectedName(name: string): boolean {
   return plain === ".git" || plain === ".jp" || plain.startsWith(".jp.");
 }
 
-/** Also where `.git` and `.jp` are links, or a `.git` file names another folder. */
+/** Also covers `.git` and `.jp` that are links, and a `.git` file that names another folder. */
 async function isInProtectedFolder(root: string, realPath: string): Promise<boolean> {
   const names = path.relative(root, realPath).split(path.sep).filter(Boolean);
   const folders = [

@@ -3,12 +3,12 @@
 /** How a file encodes its text. */
 interface TextFormat {
   readonly hasBom: boolean;
-  /** Every line ends with CR LF. Files with mixed line endings are left as they are. */
+  /** Every line ends with CR LF. Mixed line endings are left as they are. */
   readonly isCrlf: boolean;
 }
 
 interface FormattedText {
-  /** Without the byte order mark, and with LF for CR LF if every line has it. */
+  /** Has no byte order mark, and LF for CR LF if every line uses it. */
   readonly body: string;
   readonly format: TextFormat;
 }
@@ -30,7 +30,7 @@ export function toBytes({ body, format }: FormattedText): Buffer {
   return Buffer.from(format.hasBom ? `${BOM}${text}` : text);
 }
 
-/** The body of a text, which keeps the format of its file whatever format a model writes in. */
+/** Converts a text to the body format of its file, whichever format a model writes in. */
 export function toBody(text: string, { hasBom, isCrlf }: TextFormat): string {
   const withoutBom = hasBom && text.startsWith(BOM) ? text.slice(BOM.length) : text;
   return isCrlf ? withoutBom.replaceAll("\r\n", "\n") : withoutBom;
@@ -40,7 +40,7 @@ export function toBody(text: string, { hasBom, isCrlf }: TextFormat): string {
 export function decodeUtf8(bytes: Uint8Array, isTruncated = false): string | undefined {
   if (bytes.includes(0)) return undefined;
   try {
-    // `stream` drops a character that was cut in two at the end.
+    // `stream` drops a character split at the end.
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, {
       stream: isTruncated,
     });
@@ -49,11 +49,11 @@ export function decodeUtf8(bytes: Uint8Array, isTruncated = false): string | und
   }
 }
 
-/** Bytes that no text in Windows-1252 has: controls other than tab, line breaks and form feed, and those without a meaning. */
+/** Bytes that never occur in Windows-1252 text: controls other than tab, line breaks and form feed, and unassigned ones. */
 const NEVER = /[\0-\x08\x0b\x0e-\x1f\x7f\x81\x8d\x8f\x90\x9d]/;
-/** Letters outside ASCII: more would be another encoding, such as that of a Cyrillic text, or no text. */
+/** The largest share of letters outside ASCII: more suggest another encoding, such as a Cyrillic one, or no text. */
 const MAX_SHARE = 0.4;
-/** A character in UTF-8: such a text is UTF-8 with an error in it. */
+/** A character in UTF-8: the text is probably UTF-8 with an error. */
 const UTF8_CHARACTER = /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}/;
 
 /** Undefined if the bytes do not look like Windows-1252, which contains Latin-1 (ISO 8859-1). They must not be UTF-8. */

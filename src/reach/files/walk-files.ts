@@ -16,36 +16,36 @@ import {
   toPosix,
 } from "./resolve-path.ts";
 
-/** A file or a link that a walk has found. */
+/** A file or link found by a walk. */
 export interface FoundFile {
   /** Relative to the root, with forward slashes. */
   readonly path: string;
-  /** The same for messages, on one line. */
+  /** `path` on one line, for messages. */
   readonly displayPath: string;
   /** Open until the next file is requested. */
   readonly folder: Folder;
   readonly name: string;
   readonly isLink: boolean;
-  /** The walk started at this file, rather than finding it in a folder. */
+  /** The walk started at this file instead of finding it in a folder. */
   readonly isStart: boolean;
 }
 
 export interface WalkOptions {
   readonly signal: AbortSignal;
-  /** Called with each folder that cannot be read, except the first, where the walk throws. */
+  /** Called for each folder that cannot be read; for the first, the walk throws instead. */
   readonly onUnreadable: (displayPath: string) => void;
 }
 
-/** Left out, unless the walk starts there. */
+/** Skipped, unless the walk starts there. */
 const SKIPPED_FOLDER = "node_modules";
 
 const IGNORE_FILE = ".gitignore";
-/** The most bytes of all rules that apply to a path, because it is compared with each of their rules. */
+/** The total size of the rules for a path, because it is compared with each of them. */
 const MAX_IGNORE_BYTES = 64 * 1024;
 
 /**
- * Files come before folders, each sorted by name. Links are reported, not followed. A start that is a
- * file is the only one found.
+ * Files come before folders, each sorted by name. Links are reported, not followed. If the start is a file, it is the
+ * only one found.
  */
 export async function* walkFiles(
   start: ResolvedPath,
@@ -93,7 +93,7 @@ function pathsOf(relative: string): Pick<FoundFile, "path" | "displayPath"> {
   return { path: toPosix(relative), displayPath: formatPath(relative) };
 }
 
-/** The beginning of all paths in a folder, relative to the root and with forward slashes. */
+/** The prefix of all paths in a folder, relative to the root and with forward slashes. */
 function prefixOf(relative: string): string {
   return relative === "" ? "" : `${toPosix(relative)}/`;
 }
@@ -102,12 +102,12 @@ interface ListedFolder {
   readonly folder: Folder;
   readonly files: readonly Dirent[];
   readonly folders: readonly Dirent[];
-  /** From the root on, with its own. */
+  /** From the root to this folder. */
   readonly ignoreFiles: readonly IgnoreFile[];
 }
 
 interface Filter {
-  /** The files of the folders above. */
+  /** The ignore files of the parent folders. */
   readonly above: readonly IgnoreFile[];
   readonly hidden: ReadonlySet<string>;
   readonly signal: AbortSignal;
@@ -115,7 +115,7 @@ interface Filter {
 
 /** A `.gitignore`. */
 interface IgnoreFile {
-  /** The beginning of all paths in its folder, relative to the root and with forward slashes. */
+  /** The prefix of all paths in its folder, relative to the root and with forward slashes. */
   readonly prefix: string;
   readonly rules: IgnoreRules;
   readonly size: number;
@@ -129,7 +129,7 @@ async function listFolder(
   let folder: Folder | undefined;
   try {
     folder = await openFolder(path.join(root, relative));
-    // Synchronous, as in `openFolder`: of very many folders, most of the time would be spent waiting.
+    // Synchronous, like `openFolder`: with very many folders, most of the time would be spent waiting.
     const all = readdirSync(folder.path, { withFileTypes: true });
     const isHidden = hidden.has(folder.realPath) || hasGitNames(all.map(({ name }) => name));
     const hasRules = all.some((entry) => entry.name === IGNORE_FILE && entry.isFile());
@@ -137,7 +137,7 @@ async function listFolder(
     const prefix = prefixOf(relative);
     const wanted: Dirent[] = [];
     for (const entry of isHidden ? [] : all) {
-      // A clone may bring very many files and rules. Ctrl-C has to work meanwhile.
+      // A clone may contain very many files and rules. Ctrl-C must still work.
       if (shouldYield()) await yieldToEventLoop();
       if (signal.aborted) break;
       const { name } = entry;
@@ -157,7 +157,7 @@ async function listFolder(
   }
 }
 
-/** The rules of the innermost folder count, unless none of them matches. */
+/** The innermost folder's rules take precedence, unless none of them matches. */
 function isIgnored(file: string, isFolder: boolean, files: readonly IgnoreFile[]): boolean {
   for (const { prefix, rules } of files.toReversed()) {
     const decided = rules.isIgnored(file.slice(prefix.length), isFolder);
@@ -166,7 +166,7 @@ function isIgnored(file: string, isFolder: boolean, files: readonly IgnoreFile[]
   return false;
 }
 
-/** Those of the folders that the walk starts below, from the root on. */
+/** Reads the ignore files of the start's parent folders, from the root down. */
 async function readIgnoreFilesAbove(root: string, first: string): Promise<readonly IgnoreFile[]> {
   if (first === "") return [];
   const names = first.split(path.sep);
@@ -177,13 +177,13 @@ async function readIgnoreFilesAbove(root: string, first: string): Promise<readon
       await using folder = await openFolder(path.join(root, relative));
       files = await withIgnoreFile(files, folder, relative === "." ? "" : relative);
     } catch {
-      // A folder that can be passed through but not read.
+      // The folder can be entered but not read.
     }
   }
   return files;
 }
 
-/** And that of the folder. One that cannot be read, is a link or is huge counts as empty. */
+/** Adds the folder's ignore file. One that is unreadable, a link or huge counts as empty. */
 async function withIgnoreFile(
   above: readonly IgnoreFile[],
   folder: Folder,

@@ -1,6 +1,6 @@
 /**
- * Makes the arguments that a model has written fit a tool's schema, or tells the model what to change.
- * Every tool is run with arguments that were checked here.
+ * Makes a model's arguments fit a tool's schema, or tells the model what to change. No tool runs with unchecked
+ * arguments.
  */
 import type vm from "node:vm";
 import type { Validator as ValidatorClass } from "@cfworker/json-schema";
@@ -18,17 +18,17 @@ import { coerceArguments, fillDefaults } from "./normalize-arguments.ts";
 import { fitsPlainly, isQuick } from "./quick-schema.ts";
 import { describeViolations } from "./violations.ts";
 
-/** The arguments with their defaults, or what is wrong with them. */
+/** The arguments with defaults, or their problems. */
 export type ArgumentsCheck =
   | { readonly ok: true; readonly arguments: JsonObject }
-  /** `problem` is for anyone; `message` is the same for a model, with what it can do about it. */
+  /** `problem` is for anyone; `message` adds advice for a model. */
   | { readonly ok: false; readonly problem: string; readonly message: string };
 
 export interface CheckedTool {
   readonly name: string;
   /** JSON Schema of an object. */
   readonly parameters: JsonObject;
-  /** The model can call `describe_tools` for more. */
+  /** The model can call `describe_tools` for details. */
   readonly hasDetails?: boolean;
 }
 
@@ -58,7 +58,7 @@ export async function checkArguments(
     if (problems.length === 0) return { ok: true, arguments: args };
     return invalidArguments(tool, problems);
   } catch (error) {
-    // Other arguments may be quicker to check, so the model is told. It can do nothing about a schema.
+    // Tell the model, because other arguments may be quicker to check. It cannot fix a schema.
     const reason =
       error instanceof SchemaTimeoutError
         ? "checking these arguments against its parameters takes too long."
@@ -68,19 +68,19 @@ export async function checkArguments(
   }
 }
 
-/** The arguments with their defaults, if that they fit can be told without the validator. */
+/** The arguments with their defaults, if they can be checked without the validator. */
 function findFitting(schema: JsonObject, given: JsonObject): JsonObject | undefined {
   try {
     const filled = fillDefaults(coerceArguments(given, schema), schema);
     return fitsPlainly(schema, filled) ? filled : undefined;
   } catch {
-    return undefined; // The validator says what is wrong with the schema.
+    return undefined; // Leave it to the validator to report problems of the schema.
   }
 }
 
 /**
- * Lists what is wrong with a value according to a JSON Schema, one line each. `name` is what the value as a whole
- * is called there. Throws if the schema is invalid, and `SchemaTimeoutError`.
+ * Lists violations of a JSON Schema, one per line. `name` refers to the value as a whole. Throws if the schema is
+ * invalid, and `SchemaTimeoutError`.
  */
 export async function findViolations(
   schema: JsonObject,
@@ -92,7 +92,7 @@ export async function findViolations(
   return isQuick(schema, value) ? check() : withTimeout(CHECK_MS, check);
 }
 
-/** Why values cannot be checked against a JSON Schema. */
+/** Why a JSON Schema cannot be used. */
 export interface SchemaProblem {
   readonly message: string;
   /** The message may quote the schema. */
@@ -113,7 +113,7 @@ export async function explainSchema(schema: JsonObject): Promise<SchemaProblem |
   }
 }
 
-/** Lists what is wrong with the data in a model's answer, one line each. Never throws. */
+/** Lists problems with the data in a model's answer, one per line. Never throws. */
 export async function checkData(schema: JsonObject, data: Json): Promise<readonly string[]> {
   if (isTooDeep(data)) return [`the answer: nested more than ${MAX_JSON_DEPTH} levels deep`];
   try {
@@ -124,8 +124,8 @@ export async function checkData(schema: JsonObject, data: Json): Promise<readonl
 }
 
 /**
- * Whether a value matches a JSON Schema that has no schemas inside. A keyword that is invalid, or takes
- * longer than the limit, counts as matched: the receiver checks the value again.
+ * Whether a value matches a JSON Schema without nested schemas. A keyword that is invalid, or exceeds the time limit,
+ * counts as matched: the receiver checks the value again.
  */
 export async function matchesSchema(
   schema: JsonObject,
@@ -156,7 +156,7 @@ function violationsOf(
   checked: Parameters<typeof describeViolations>[1],
 ): readonly string[] {
   const { schema, value } = checked;
-  const isShortCircuit = false; // It would stop at the first violation.
+  const isShortCircuit = false; // Otherwise it would stop at the first violation.
   // The validator adds locations to the schema, so it gets a copy.
   const validator = new Validator(structuredClone(schema), "2020-12", isShortCircuit);
   return describeViolations(validator.validate(value).errors, checked);
@@ -192,9 +192,10 @@ interface Sandbox {
 let sandbox: { readonly script: vm.Script; readonly context: Sandbox } | undefined;
 
 /**
- * Runs synchronous work that a foreign schema could make endless: a pattern with exponential
- * backtracking, or parts that refer to each other. Node starts a thread each time, which takes a millisecond. Throws what it throws, or `SchemaTimeoutError`. Work that
- * takes too long runs a second time, and again as long as the machine was busy with something else instead.
+ * Runs synchronous work that an untrusted schema could make endless: a pattern with exponential backtracking, or parts
+ * that refer to each other. Node starts a thread each time, which takes a millisecond. Throws the work's error, or
+ * `SchemaTimeoutError`. Work that times out runs a second time, and more often while the machine was busy with something
+ * else.
  */
 function withTimeout<Result>(milliseconds: number, work: () => Result): Result {
   const start = process.cpuUsage();
@@ -214,7 +215,7 @@ const MIN_RUNS = 2;
 const MAX_RUNS = 20;
 
 function runLimited<Result>(milliseconds: number, work: () => Result): Result {
-  // Node limits the time of scripts, and of whatever they call.
+  // Node limits the time of scripts, including the functions they call.
   sandbox ??= createSandbox();
   const { script, context } = sandbox;
   let result: { readonly value: Result } | undefined;
@@ -237,7 +238,7 @@ function createSandbox(): NonNullable<typeof sandbox> {
   return { script: new Script("work()"), context: createContext({}) };
 }
 
-/** Not by `instanceof`: the context has its own `Error`. */
+/** `instanceof` does not work: the context has its own `Error`. */
 function isTimeout(error: unknown): boolean {
   return (
     typeof error === "object" &&
@@ -251,7 +252,7 @@ const TYPES = ["array", "boolean", "integer", "null", "number", "object", "strin
 /** Keywords whose value is data, not a schema. */
 const DATA = new Set(["const", "default", "enum", "examples"]);
 
-/** The path to an unknown `type`. The validator accepts any word there, and then nothing fits. */
+/** The path to an unknown `type`. The validator accepts any word there, and then no value fits. */
 function findUnknownType(
   schema: Json,
   keys: readonly string[] = [],

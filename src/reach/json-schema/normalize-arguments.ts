@@ -1,11 +1,11 @@
-/** Completes the arguments of a model before they are checked: corrects obvious mistakes in types, fills in defaults. */
+/** Completes a model's arguments before they are checked: corrects obvious type mistakes and fills in defaults. */
 import { findJson, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 import { acceptedTypes, hasType, memberNode, type SchemaNode, schemasFor } from "./schema-node.ts";
 
 /**
- * Parses values that a model has written as a string of JSON, but only where no string is accepted, and
- * only if the parsed value has an accepted type. Where only an object is accepted that needs nothing but a string, a
- * string becomes such an object; where only a string is accepted, a boolean becomes its name.
+ * Parses values that a model has written as a JSON string, but only where no string is accepted, and only if the parsed
+ * value has an accepted type. Where only an object is accepted whose sole requirement is a string, a string becomes such
+ * an object; where only a string is accepted, a boolean becomes its name.
  */
 export function coerceArguments(args: JsonObject, schema: JsonObject): JsonObject {
   return coerceObject(args, { schema, root: schema });
@@ -57,7 +57,7 @@ function parseQuoted(text: string, node: SchemaNode): Json {
   return isExact(value) ? value : text;
 }
 
-/** A number that JavaScript cannot represent would silently become another one. */
+/** A number that JavaScript cannot represent would silently become a different one. */
 function isExact(value: Json): boolean {
   if (typeof value !== "number") return true;
   return Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);

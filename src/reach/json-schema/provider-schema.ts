@@ -1,11 +1,11 @@
-/** Adapts JSON Schemas to what the providers accept. */
+/** Adapts JSON Schemas to the providers' restrictions. */
 import { isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 
 const NOT_STRICT = ["oneOf", "allOf", "not", "if", "then", "else", "patternProperties"];
 
 /**
- * For strict structured output, as OpenAI defines it: no object has additional properties, and every
- * property is required. Closes objects where only that is missing; other schemas stay unchanged.
+ * Converts to strict structured output, as OpenAI defines it: no object has additional properties, and every property is
+ * required. Closes objects where only that is missing; other schemas stay unchanged.
  */
 export function toStrictSchema(schema: JsonObject): JsonObject {
   const closed = mapSchema(schema, (node) =>
@@ -14,7 +14,7 @@ export function toStrictSchema(schema: JsonObject): JsonObject {
   return isStrict(closed) ? closed : schema;
 }
 
-/** Whether it is strict, or becomes strict when its objects are closed. */
+/** Whether it is strict, or would be once its objects are closed. */
 export function isStrict(schema: JsonObject): boolean {
   if (!isObjectSchema(schema)) return false;
   let isEveryNodeStrict = true;
@@ -48,7 +48,7 @@ export function constToEnum(schema: JsonObject): JsonObject {
 }
 
 const NAMED_SCHEMAS = new Set(["properties", "patternProperties", "$defs", "definitions"]);
-/** Older drafts have a list in `items`. */
+/** Older drafts allow a list in `items`. */
 const SCHEMA_LISTS = new Set(["anyOf", "oneOf", "allOf", "prefixItems", "items"]);
 const SINGLE_SCHEMAS = new Set([
   "additionalProperties",
@@ -60,7 +60,7 @@ const SINGLE_SCHEMAS = new Set([
   "else",
 ]);
 
-/** Changes every schema from the leaves up, and only schemas: values such as `default` are left alone. */
+/** Changes every schema from the leaves up. Values such as `default` are left alone. */
 function mapSchema(schema: JsonObject, change: (schema: JsonObject) => JsonObject): JsonObject {
   const walk = (value: Json): Json => (isJsonObject(value) ? mapSchema(value, change) : value);
   const walked = Object.entries(schema).map(([key, value]): [string, Json] => {

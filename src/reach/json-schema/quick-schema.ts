@@ -1,7 +1,7 @@
-/** Schemas that any value is checked against in no time, and values that plainly fit: the validator takes long to load. */
+/** Recognizes schemas that are quick to check, and values that plainly fit, because the validator is slow to load. */
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 
-/** Keywords without schemas inside. Each looks at a value once. */
+/** Keywords without nested schemas. Each looks at a value once. */
 const PLAIN = new Set([
   "$schema",
   "const",
@@ -22,14 +22,11 @@ const PLAIN = new Set([
   "title",
   "type",
 ]);
-/** The most schemas in a schema, and the longest text of a value. */
+/** Limits for the number of nested schemas, and for the length of a value. */
 const MAX_SCHEMAS = 500;
 const MAX_LENGTH = 50_000;
 
-/**
- * Whether a check looks at each part of the value once: there are no patterns or formats, nothing refers to anything, and
- * no part has alternatives.
- */
+/** Whether a check looks at each part of the value once: there are no patterns, formats, references or alternatives. */
 export function isQuick(schema: JsonObject, value: Json): boolean {
   let schemas = 0;
   const isFine = (part: Json): boolean => {
@@ -45,12 +42,12 @@ export function isQuick(schema: JsonObject, value: Json): boolean {
   return isFine(schema) && JSON.stringify(value).length <= MAX_LENGTH;
 }
 
-/** They say nothing about a value. */
+/** These do not constrain a value. */
 const ANNOTATIONS = new Set(["default", "deprecated", "description", "examples", "title"]);
 
 /**
- * Whether a value fits a schema of the simplest kind: types, properties and lists of allowed texts and numbers. False if it
- * does not, and whenever only the validator can tell.
+ * Whether a value fits a schema of the simplest kind: types, properties and lists of allowed texts and numbers. False if
+ * it does not fit, or if only the validator can tell.
  */
 export function fitsPlainly(schema: Json, value: Json): boolean {
   if (schema === true) return true;

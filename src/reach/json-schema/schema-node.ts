@@ -1,6 +1,6 @@
 /**
- * Navigates a JSON Schema: references, accepted types, the schemas of the members of a value. The
- * validator decides what a schema allows.
+ * Navigates a JSON Schema: references, accepted types, and the schemas of a value's members. The validator decides what a
+ * schema allows.
  */
 import {
   isJsonArray,
@@ -11,13 +11,13 @@ import {
   unescapePointer,
 } from "../../util/index.ts";
 
-/** A schema, and the document that its references point into. */
+/** A schema, and the document its references point into. */
 export interface SchemaNode {
   readonly schema: JsonObject;
   readonly root: JsonObject;
 }
 
-/** The schema of a member of an object or a list; undefined if there is none. */
+/** The schema of a member of an object or list; undefined if there is none. */
 export function memberNode(
   node: SchemaNode,
   value: Json,
@@ -29,8 +29,8 @@ export function memberNode(
 }
 
 /**
- * Every schema that applies to the value: the one given, those it refers to, and the alternative for
- * the value's type if there is exactly one.
+ * Every schema that applies to the value: the given one, the ones it refers to, and the alternative for the value's type
+ * if exactly one fits.
  */
 export function schemasFor(node: SchemaNode, value: Json): readonly JsonObject[] {
   const found = new Set<JsonObject>();

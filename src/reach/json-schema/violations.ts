@@ -1,6 +1,6 @@
 /**
- * Describes what a validator found wrong, reduced to what a reader can act on. The validator reports each
- * violation together with all that follow from it, and every alternative that was not meant.
+ * Describes a validator's findings, reduced to what a reader can act on. The validator reports each violation along with
+ * all its consequences, and every alternative that was not meant.
  */
 import {
   isJsonArray,
@@ -11,7 +11,7 @@ import {
 } from "../../util/index.ts";
 import { acceptedTypes, decodePointer, findReferenced } from "./schema-node.ts";
 
-/** Locations are JSON pointers from `#`. That of a keyword passes through `$ref` where a reference does. */
+/** Locations are JSON pointers from `#`. A keyword's location passes through `$ref` where a reference does. */
 interface Violation {
   readonly keyword: string;
   readonly keywordLocation: string;
@@ -22,16 +22,16 @@ interface Violation {
 interface CheckedValue {
   readonly schema: JsonObject;
   readonly value: Json;
-  /** The name of the value as a whole. */
+  /** Refers to the value as a whole. */
   readonly name: string;
 }
 
-/** Keywords whose inner problems say less than that they are violated. */
+/** Keywords whose inner problems are less helpful than the violation itself. */
 const OPAQUE = new Set(["contains", "propertyNames"]);
 const MAX_VALUE_LENGTH = 60;
 const MAX_LISTED = 12;
 
-/** One line each: where, what was expected, what was given. */
+/** One line each: the place, the expectation, and the given value. */
 export function describeViolations(
   reported: readonly Violation[],
   checked: CheckedValue,
@@ -69,7 +69,7 @@ function withOwnLocation(
   return { ...violation, keywordLocation: `${parent.keywordLocation}/false` };
 }
 
-/** Keeps only the alternative that was probably meant: its type is right, and most of the rest, too. */
+/** Keeps only the alternative that was probably meant: it has the right type and the fewest violations. */
 function withoutUnmeant(
   violations: readonly Violation[],
   outer: Violation,
@@ -78,7 +78,7 @@ function withoutUnmeant(
   const inside = violations.filter((inner) => isInside(inner, outer));
   const branches = Map.groupBy(inside, ({ keywordLocation }) => branchOf(keywordLocation, outer));
   const alternatives = schemaWith(outer.keywordLocation, root)?.[outer.keyword];
-  // One without violations matches: then the others are not the problem.
+  // An alternative without violations matches, so the others are not the problem.
   const isAmbiguous = isJsonArray(alternatives) && alternatives.length > branches.size;
   const [meant = []] = [...branches.values()]
     .filter((branch) => !isAmbiguous && !branch.some((inner) => isOtherKind(inner, outer)))

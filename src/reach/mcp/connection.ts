@@ -1,4 +1,4 @@
-/** One connection to a server, from its first response to its end. What follows the end is not decided here. */
+/** One connection to a server, from its first response to its end. Restarts are decided elsewhere. */
 import type {
   CallToolRequestOptions,
   CallToolResult,
@@ -29,11 +29,11 @@ export interface ConnectionOptions {
   readonly settings: McpServerSettings;
   readonly client: Client;
   readonly link: ServerLink;
-  /** Called when it can no longer be used, before a call in progress is rejected because of that. */
+  /** Called when it can no longer be used, before calls in progress are rejected. */
   readonly onEnd: (failure: Failure) => void;
-  /** Called when nothing of it is left running. */
+  /** Called when everything has stopped. */
   readonly onClosed: (connection: Connection) => void;
-  /** Called for a question that belongs to no call. It was cancelled. */
+  /** Called for a question outside any call. It was cancelled. */
   readonly onUnscoped: (question: ServerQuestion) => void;
 }
 
@@ -44,13 +44,13 @@ export interface ToolRequest extends OutgoingRequest {
   readonly idempotencyKey?: string;
 }
 
-/** The key of `_meta` under which a server gets the idempotency key of a call. */
+/** The `_meta` key for the idempotency key of a call. */
 const IDEMPOTENCY_KEY = "jp-ts/idempotency-key";
 
-/** How an HTTP server says that the session is unknown or has expired. */
+/** Statuses of an HTTP server whose session is unknown or has expired. */
 const SESSION_GONE: ReadonlySet<number> = new Set([400, 404]);
 const SUBSCRIBE_MS = 1000;
-/** It is shown on one line. */
+/** Progress is shown on one line. */
 const MAX_PROGRESS_LENGTH = 1000;
 /** The protocol's error code for a rejected sampling request. */
 const SAMPLING_REJECTED = -1;
@@ -65,7 +65,7 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** Thrown for a response that is not a valid result. The tool has run. */
+/** Thrown for an invalid result. The tool has run. */
 export class InvalidResult extends Error {}
 
 /** Thrown for a call that the server answered with an error. The tool may have run. */
@@ -96,7 +96,7 @@ export class Connection {
       question.respond({ action: "cancel" });
       options.onUnscoped(question);
     });
-    // The SDK's own handlers drop what they do not know, such as patterns and password formats.
+    // The SDK's own handlers drop keywords they do not know, such as patterns and password formats.
     client.fallbackRequestHandler = (request, { mcpReq }) =>
       this.#handleRequest(request, mcpReq.signal);
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- The SDK has no other way.
@@ -105,11 +105,11 @@ export class Connection {
       this.#tools = undefined;
     });
     this.#subscribed = this.#subscribe();
-    this.#subscribed.catch(() => undefined); // Then it never reports changes.
+    this.#subscribed.catch(() => undefined); // Changes are then never reported.
     if (client.transport === undefined) client.onclose();
   }
 
-  /** Cached until the server says that they have changed. Throws `mcp_listing_failed`. */
+  /** Cached until the server reports a change. Throws `mcp_listing_failed`. */
   tools(): Promise<readonly RemoteTool[]> {
     if (this.#tools !== undefined) return this.#tools;
     const listing = this.#listTools();
@@ -120,12 +120,12 @@ export class Connection {
     return listing;
   }
 
-  /** Throws the signal's reason, `ConnectionLost`, `InvalidResult`, `CallRejected`, or what the SDK throws. */
+  /** Throws the signal's reason, `ConnectionLost`, `InvalidResult`, `CallRejected`, or the SDK's error. */
   async call(request: ToolRequest): Promise<RequestEnd> {
     const { tool, signal, onProgress } = request;
     const options: CallToolRequestOptions = {
       signal,
-      timeout: MAX_TIMER_MS, // `ServerCall` has the limit, which pauses during questions.
+      timeout: MAX_TIMER_MS, // `ServerCall` enforces the limit, which pauses during questions.
       toolDefinition: definitionOf(tool),
       allowInputRequired: true,
       ...(onProgress !== undefined && {
@@ -162,7 +162,7 @@ export class Connection {
     }
   }
 
-  /** Throws the signal's reason, or what the SDK throws. */
+  /** Throws the signal's reason, or the SDK's error. */
   async readResource(uri: string, signal: AbortSignal): Promise<readonly ResourceContent[]> {
     const { contents } = await this.#client.readResource({ uri }, { signal });
     return contents.map((content) =>
@@ -172,7 +172,7 @@ export class Connection {
     );
   }
 
-  /** Ends it because of something the server did; the reason is a sentence without its end. */
+  /** Ends it because of the server's behavior; the reason is a sentence without its full stop. */
   fail(reason: string): void {
     this.#link.fail(reason);
     this.#end(reason);
@@ -200,7 +200,7 @@ export class Connection {
     };
   }
 
-  /** Servers of 2025 send requests in the middle of a call. We offer nothing but elicitation and sampling. */
+  /** Servers of the 2025 protocol send requests in the middle of a call. We support only elicitation and sampling. */
   async #handleRequest({ id, method, params }: JSONRPCRequest, withdrawn: AbortSignal) {
     const { ProtocolError, ProtocolErrorCode } = this.#sdk;
     const isSampling = method === SAMPLING && this.#settings.allowsSampling;
@@ -223,7 +223,7 @@ export class Connection {
     this.#onEnd(this.#failure);
   }
 
-  /** True if later calls cannot work either, as opposed to this one alone. */
+  /** Whether later calls cannot work either. */
   #isConnectionLost(error: unknown): boolean {
     if (this.#client.transport === undefined) return true;
     if (error instanceof this.#sdk.ProtocolError) return isStreamLost(error);
@@ -250,7 +250,7 @@ export class Connection {
 
   async #listTools(): Promise<readonly RemoteTool[]> {
     try {
-      await settlesWithin(this.#subscribed, SUBSCRIBE_MS); // Or a change in between would be missed.
+      await settlesWithin(this.#subscribed, SUBSCRIBE_MS); // Otherwise a change in between would be missed.
       return await listTools(this.#client, this.#settings.startupTimeoutMs);
     } catch (error) {
       const { endReason, lastLines } = this.#link;
@@ -260,9 +260,9 @@ export class Connection {
   }
 }
 
-/** Without the output schema: with it, the SDK would reject results that do not match. */
+/** Leaves out the output schema: with it, the SDK would reject results that do not match. */
 function definitionOf({ name, inputSchema }: RemoteTool): Tool {
-  return { name, inputSchema: inputSchema as Tool["inputSchema"] }; // As the SDK has parsed it.
+  return { name, inputSchema: inputSchema as Tool["inputSchema"] }; // As parsed by the SDK.
 }
 
 function toUrlRequired(elicitations: readonly unknown[]): RequestEnd {

@@ -1,4 +1,4 @@
-/** From the config of servers to a set of them. */
+/** Creates a set of servers from their config. */
 import {
   ConfigError,
   findUnusable,

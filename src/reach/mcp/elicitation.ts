@@ -1,4 +1,4 @@
-/** Parses what a server asks with `elicitation/create`, in both generations of the protocol. */
+/** Parses `elicitation/create` requests of a server, in both generations of the protocol. */
 import {
   arrayField,
   fieldPath,
@@ -15,22 +15,22 @@ import {
   stringField,
 } from "../../util/index.ts";
 
-/** The method by which a server asks. */
+/** The method of a server's question to a person. */
 export const ELICITATION = "elicitation/create";
 
-/** A question of a server to a person. */
+/** A server's question to a person. */
 export type Elicitation =
   /** Without fields it only asks for consent. */
   | { readonly type: "form"; readonly message: string; readonly fields: readonly FormField[] }
-  /** To do something in a browser. */
+  /** Asks to do something in a browser. */
   | { readonly type: "url"; readonly message: string; readonly url: URL };
 
 const MAX_FIELDS = 100;
 const MAX_OPTIONS = 500;
-/** A URL has to be shown as a whole, or it cannot be judged. */
+/** A URL must be shown whole to be judged. */
 const MAX_URL_LENGTH = 2000;
 
-/** Throws `ShapeError` for what cannot be asked. */
+/** Throws `ShapeError` for an unsupported question. */
 export function parseElicitation(params: unknown): Elicitation {
   const shape = shapeOf(params);
   const message = stringField(shape, "message");
@@ -62,7 +62,7 @@ function parseUrl(text: string): URL {
   return url;
 }
 
-/** One field of a form that a server wants filled in. Its texts are the server's. */
+/** One field of a server's form. Its texts are the server's. */
 export interface FormField {
   readonly name: string;
   readonly title?: string;
@@ -90,7 +90,7 @@ interface FieldOption {
   readonly title?: string;
 }
 
-/** The keywords that a value of each kind is checked against. */
+/** The keywords to check a value of each kind against. */
 const LIMITS = {
   text: ["minLength", "maxLength", "pattern", "format"],
   number: ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
@@ -99,7 +99,7 @@ const LIMITS = {
   choice: ["minItems", "maxItems"],
 } as const satisfies Record<FieldKind["type"], readonly string[]>;
 
-/** Throws `ShapeError` for a field that the protocol does not know. */
+/** Throws `ShapeError` for a field outside the protocol. */
 function parseField(properties: Shape, name: string, isRequired: boolean): FormField {
   const shape = objectField(properties, name);
   const kind = parseKind(shape);
@@ -141,7 +141,7 @@ function parseKind(shape: Shape): FieldKind {
   }
 }
 
-/** From `enum`, `oneOf` or `anyOf`; undefined if it is not a choice. */
+/** Reads `enum`, `oneOf` or `anyOf`; undefined if it is not a choice. */
 function findOptions(shape: Shape): readonly FieldOption[] | undefined {
   const { value, path } = shape;
   if (value["enum"] !== undefined) {
@@ -180,7 +180,7 @@ function typeOf(kind: FieldKind): JsonObject {
   return kind.isMultiple ? { type: "array", items: item, uniqueItems: true } : item;
 }
 
-/** The formats that the protocol names. The check of another could take forever. */
+/** The protocol's formats. Checking others could take forever. */
 const FORMATS: ReadonlySet<Json | undefined> = new Set(["email", "uri", "date", "date-time"]);
 
 function limitsOf(schema: JsonObject, type: FieldKind["type"]): JsonObject {
@@ -196,11 +196,11 @@ function limitsOf(schema: JsonObject, type: FieldKind["type"]): JsonObject {
   );
 }
 
-/** Searched for in a name that `wordsOf` has split. */
+/** Matched against a name that `wordsOf` has split. */
 const SECRET_WORDS = new RegExp(
   String.raw`\b(?:${[
     "pass ?words?|passwd|pwd|pass ?phrases?|pass ?codes?",
-    "secrets?|credentials?|token", // Not `tokens`: that is a number of them.
+    "secrets?|credentials?|token", // Not `tokens`, which is usually a number.
     "(?:api|access|private|secret|encryption|recovery|seed) ?(?:keys?|phrases?|codes?)",
     "ssn|social security",
     "(?:credit|debit|card) ?(?:card|numbers?|no)|cvv|cvc|iban|pin|pins|otp|one time codes?",

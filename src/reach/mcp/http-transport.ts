@@ -1,4 +1,4 @@
-/** MCP over streamable HTTP: the SDK's transport, with an error for each response that never comes. */
+/** MCP over streamable HTTP: the SDK's transport, with an error for each missing response. */
 import type {
   JSONRPCMessage,
   ProtocolError,
@@ -18,13 +18,13 @@ import {
 type SendOptions = Parameters<StreamableHTTPClientTransport["send"]>[1];
 type HttpSettings = SettingsOf<"http">;
 
-/** Marks the error that stands for a missing response. No server can send this very object. */
+/** Marks the error for a missing response. No server can send this very object. */
 const STREAM_LOST = { isLost: true } as const;
 
 const TERMINATE_MS = 1000;
 const MIN_RETRY_MS = 500;
 const MAX_RETRY_MS = 5000;
-/** How a stream that broke off before its response is resumed, by servers that support it. */
+/** How to resume a stream that broke off before its response, if the server supports it. */
 const RETRIES = {
   initialReconnectionDelay: MIN_RETRY_MS,
   reconnectionDelayGrowFactor: 1.5,
@@ -34,7 +34,7 @@ const RETRIES = {
 
 const VARIABLE = /\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))/g;
 
-/** Throws `McpError` for an address or a header that cannot work. */
+/** Throws `McpError` for an invalid address or header. */
 export function createHttpLink({ sdk, settings, context }: LinkOptions<"http">): ServerLink {
   let endReason: string | undefined;
   const fail = (reason: string) => {
@@ -69,7 +69,7 @@ export function createHttpLink({ sdk, settings, context }: LinkOptions<"http">):
   };
 }
 
-/** True for the error of a request whose connection ended before its response. */
+/** Whether the connection of a request ended before its response. */
 export function isStreamLost(error: ProtocolError): boolean {
   return error.data === STREAM_LOST;
 }
@@ -85,7 +85,10 @@ function parseUrl({ name, url }: HttpSettings): URL {
   });
 }
 
-/** Throws a reason without its end for a redirect that was not followed. Of its address, only the origin is quoted. */
+/**
+ * Throws for a redirect that was not followed, with a sentence without its full stop. Quotes only the origin of the
+ * address.
+ */
 async function assertNotRedirected(from: string | URL, response: Response): Promise<void> {
   const { status } = response;
   const location = response.headers.get("location");
@@ -100,7 +103,7 @@ async function assertNotRedirected(from: string | URL, response: Response): Prom
   );
 }
 
-/** With `$NAME` and `${NAME}` from the environment. Errors never contain the value of a variable. */
+/** Expands `$NAME` and `${NAME}` from the environment. Errors never contain the value of a variable. */
 export function serverHeaders(settings: HttpSettings, variables: Variables): Headers {
   const headers = new Headers();
   for (const [header, template] of Object.entries(settings.headers)) {
@@ -111,7 +114,7 @@ export function serverHeaders(settings: HttpSettings, variables: Variables): Hea
     try {
       headers.set(header, value);
     } catch {
-      // Without a cause: it would quote the value.
+      // No cause: it would quote the value.
       throw new McpError("mcp_invalid_header", `${key} is not a valid HTTP header.`, {
         hint: "A header needs a name without spaces and a value on one line.",
       });
@@ -128,16 +131,15 @@ function getVariable(name: string, variables: Variables, key: string): string {
   });
 }
 
-/** A server may ask for any delay, even none. */
+/** Limits the delay, which the server may choose freely. */
 export function retryDelay(requestedMs: number): number {
   return Math.max(MIN_RETRY_MS, Math.min(requestedMs, MAX_RETRY_MS));
 }
 
 /**
- * Ends what the SDK leaves open. If the stream of a request ends without a response, the SDK keeps
- * waiting; here the request gets an error. If a request is cancelled, the SDK keeps reading its stream,
- * and reopens it, until the connection is closed; here the stream is aborted. The SDK ignores a second
- * response to the same request.
+ * Ends streams that the SDK leaves open. If the stream of a request ends without a response, the SDK keeps waiting; here
+ * the request gets an error. If a request is cancelled, the SDK keeps reading its stream, and reopens it, until the
+ * connection is closed; here the stream is aborted. The SDK ignores a second response to the same request.
  */
 function endStreams(transport: StreamableHTTPClientTransport): void {
   const send = transport.send.bind(transport);

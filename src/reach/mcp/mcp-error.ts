@@ -1,4 +1,4 @@
-/** The errors of MCP servers: which one, what happened, what it wrote last, what to do about it. */
+/** The errors of MCP servers: which server, what happened, its last output, and what to do. */
 import type { McpServerSettings } from "../../settings/config/index.ts";
 import { quoteCommand } from "../process/index.ts";
 import { JpError } from "../../util/index.ts";
@@ -22,10 +22,10 @@ export type McpErrorCode =
   | "mcp_server_down"
   | "mcp_closed";
 
-/** A server that cannot be used as configured. */
+/** A server cannot be used as configured. */
 export class McpError extends JpError<McpErrorCode> {}
 
-/** `reason` is a sentence without its end. */
+/** `reason` is a sentence without its full stop. */
 export interface Failure {
   readonly reason: string;
   readonly lastLines: readonly string[];
@@ -101,13 +101,13 @@ export function serversClosed(name: string): McpError {
   return new McpError("mcp_closed", `The MCP server "${name}" was closed.`);
 }
 
-/** The first line stands alone. The lines are shown as the server wrote them. */
+/** Keeps the message apart, and shows the lines as the server wrote them. */
 export function withLastLines(message: string, lines: readonly string[]): string {
   if (lines.length === 0) return message;
   return `${message}\n\nIt wrote:\n${lines.map((line) => `  ${line}`).join("\n")}`;
 }
 
-/** The innermost cause of an error, as a sentence without its end. */
+/** The innermost cause of an error, as a sentence without its full stop. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause instanceof Error) return reasonOf(error.cause);

@@ -39,22 +39,22 @@ import { type RequestEnd, ServerCall } from "./server-call.ts";
 
 /** Shared by all servers. */
 export interface McpContext extends ConnectionContext {
-  /** The system's if absent. */
+  /** Defaults to the system's clock. */
   readonly clock?: Clock;
-  /** Called for a question that was refused because it belongs to no call in progress. Must not throw. */
+  /** Called for a question that was refused because it is outside any call in progress. Must not throw. */
   readonly onUnscopedQuestion?: (question: UnscopedQuestion) => void;
 }
 
-/** A question of a server that belongs to no call in progress. It was refused without asking anyone. */
+/** A server's question outside any call in progress. It was refused without asking anyone. */
 export interface UnscopedQuestion {
-  /** By its name in the config. */
+  /** The server's name in the config. */
   readonly server: string;
   readonly request: InputRequest;
   /** The server's text, or else the method of the request. */
   readonly message: string;
-  /** The tool whose call has asked, by its name in the config. That call was cancelled or has ended. */
+  /** The tool whose call asked, by its name in the config. That call was cancelled or has ended. */
   readonly tool?: string;
-  /** Who made that call. */
+  /** The caller of that tool. */
   readonly caller?: object;
 }
 
@@ -63,18 +63,18 @@ export interface CallRequest {
   /** The name of the tool in the config. */
   readonly name: string;
   readonly arguments: JsonObject;
-  /** Who calls, if several share the server: the same object for all calls of a turn. */
+  /** Identifies the caller, if several share the server: the same object for all calls of a turn. */
   readonly caller?: object;
   /** No limit if absent or zero. Time spent on questions does not count. */
   readonly timeoutMs?: number;
-  /** The same whenever the call is made again. */
+  /** Does not change when the call is repeated. */
   readonly idempotencyKey?: string;
 }
 
-/** How many of the server's last lines a model is shown. */
+/** How many of the server's last lines to show a model. */
 const LINES_FOR_MODEL = 8;
 const MAX_QUESTION_LENGTH = 500;
-/** Each is shown and recorded. A server that sends more between two calls is ended. */
+/** Each is shown and recorded. A server that asks more between two calls is stopped. */
 const MAX_UNSCOPED_QUESTIONS = 50;
 
 /** One configured server. */
@@ -89,7 +89,7 @@ export class McpServer {
   /** It did not start. */
   #hasFailed = false;
   #restartsLeft: number;
-  /** Since the last call started. */
+  /** Counted since the last call started. */
   #unscopedQuestions = 0;
 
   constructor(settings: McpServerSettings, context: McpContext) {
@@ -110,7 +110,7 @@ export class McpServer {
     return this.#settings.isOptional;
   }
 
-  /** Put before the names of its tools where all of them are offered. */
+  /** Prefixes the names of its tools where all of them are offered. */
   get toolPrefix(): string {
     return this.#settings.toolPrefix ?? "";
   }
@@ -120,7 +120,7 @@ export class McpServer {
     return this.#settings.allowsSecrets;
   }
 
-  /** Whether it may ask a model. */
+  /** Whether it may prompt a model. */
   get allowsSampling(): boolean {
     return this.#settings.allowsSampling;
   }
@@ -130,13 +130,13 @@ export class McpServer {
     void this.tools(this.#closing.signal).catch(() => undefined);
   }
 
-  /** Starts it if necessary. Throws `McpError`; on abort the signal's reason, and the start continues. */
+  /** Starts it if necessary. Throws `McpError`; on abort throws the signal's reason, but the start continues. */
   async tools(signal: AbortSignal): Promise<readonly RemoteTool[]> {
     const connection = await abortable(this.#connected(), signal);
     return abortable(connection.tools(), signal);
   }
 
-  /** Starts it if necessary. Throws `McpError`; on abort the signal's reason. */
+  /** Starts it if necessary. Throws `McpError`; on abort throws the signal's reason. */
   async readResource(uri: string, signal: AbortSignal): Promise<readonly ResourceContent[]> {
     const connection = await abortable(this.#connected(), signal);
     try {
@@ -156,7 +156,7 @@ export class McpServer {
     this.#endedBy = undefined;
   }
 
-  /** Sends nothing before its first step. */
+  /** Sends nothing before the first step. */
   call(request: CallRequest): ServerCall {
     const { tool, name, arguments: given, timeoutMs, idempotencyKey: key } = request;
     const keyed = key !== undefined && { idempotencyKey: key };
@@ -171,7 +171,7 @@ export class McpServer {
     });
   }
 
-  /** Ends everything that was started. Never rejects. */
+  /** Stops everything that was started. Never rejects. */
   async close(): Promise<void> {
     this.#closing.abort(serversClosed(this.name));
     await this.#opened?.catch(() => undefined);

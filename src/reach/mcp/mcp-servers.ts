@@ -1,4 +1,4 @@
-/** A set of servers. Each starts when it is needed; all are closed together. */
+/** A set of servers. Each starts on demand; all are closed together. */
 import type { McpServerSettings } from "../../settings/config/index.ts";
 import { isDeepEqual, isNotLoaded, settlesWithin } from "../../util/index.ts";
 import type { RemoteTool, ResourceContent, ServerAddress } from "./port.ts";
@@ -6,7 +6,7 @@ import { McpError, unknownServer } from "./mcp-error.ts";
 import { type McpContext, McpServer, type UnscopedQuestion } from "./mcp-server.ts";
 import { addOwnServers } from "./own-servers.ts";
 
-/** For a server that is not required and did not start: jp continues without its tools. */
+/** `absent`: the server is not required and did not start; jp continues without its tools. */
 export type ReachedServer =
   | {
       readonly type: "ready";
@@ -19,12 +19,12 @@ const CLOSE_MS = 1900;
 
 type QuestionListener = (question: UnscopedQuestion) => void;
 
-/** A set of servers, by name. Any number of turns can share it. Opened by `openMcpServers`. */
+/** A set of servers, by name. Any number of turns can share it. Create one with `openMcpServers`. */
 export class McpServers implements AsyncDisposable {
   readonly #context: McpContext;
   #settings: ReadonlyMap<string, McpServerSettings> = new Map();
   #servers: ReadonlyMap<string, McpServer> = new Map();
-  /** With who listens. */
+  /** Listeners and their callers. */
   readonly #listeners = new Map<QuestionListener, object>();
 
   constructor(settings: ReadonlyMap<string, McpServerSettings>, context: McpContext) {
@@ -34,10 +34,13 @@ export class McpServers implements AsyncDisposable {
       for (const listener of this.#listenersTo(question)) listener(question);
     };
     this.#context = { ...context, onUnscopedQuestion };
-    void this.configure(settings); // There is nothing to close yet.
+    void this.configure(settings); // There are no servers to close yet.
   }
 
-  /** For the next turn: closes servers that are gone or have other settings. The others keep running. Never rejects. */
+  /**
+   * Prepares the next turn: closes servers that were removed or have new settings. The others keep running. Never
+   * rejects.
+   */
   async configure(settings: ReadonlyMap<string, McpServerSettings>): Promise<void> {
     const [before, running] = [this.#settings, this.#servers];
     const servers = [...settings].map(([name, server]) => {
@@ -68,20 +71,20 @@ export class McpServers implements AsyncDisposable {
     return this.#servers.get(name)?.isOptional ?? false;
   }
 
-  /** Returns at once: they start in the background, all at the same time. */
+  /** Returns at once: they start concurrently in the background. */
   start(names: Iterable<string> = this.names): void {
     for (const name of names) this.#servers.get(name)?.start();
   }
 
-  /** Lets servers that have failed start again, as in each turn that shares them. */
+  /** Lets failed servers start again, as in each turn that shares them. */
   allowRestart(): void {
     for (const server of this.#servers.values()) server.allowRestart();
   }
 
   /**
-   * Waits until the server is ready and has listed its tools; starts it if necessary. Throws
-   * `mcp_unknown_server`, what jp says of a part of itself that it cannot load, and other errors if the server is
-   * required: by default, unless it is optional. Abort ends the waiting, not the start.
+   * Waits until the server is ready and has listed its tools; starts it if necessary. Throws `mcp_unknown_server`,
+   * `module_not_loaded`, and other errors if the server is required: by default, unless it is optional. Abort ends the
+   * wait, not the start.
    */
   async get(
     name: string,
@@ -99,13 +102,13 @@ export class McpServers implements AsyncDisposable {
     }
   }
 
-  /** Reads a resource; starts the server if necessary. Throws `McpError`; on abort the signal's reason. */
+  /** Reads a resource; starts the server if necessary. Throws `McpError`; on abort throws the signal's reason. */
   async readResource(
     name: string,
     uri: string,
     signal: AbortSignal,
   ): Promise<readonly ResourceContent[]> {
-    // An address has its scheme in lower case, and the name with it.
+    // A URL's scheme, which includes the name, is in lower case.
     const found = this.names.find((known) => known.toLowerCase() === name.toLowerCase());
     const server = found === undefined ? undefined : this.#servers.get(found);
     if (server === undefined) throw unknownServer(name, this.names);
@@ -113,15 +116,15 @@ export class McpServers implements AsyncDisposable {
   }
 
   /**
-   * Calls the listener for refused questions that may go on the caller's record: those of its own calls, and
-   * those of unknown origin while no one else listens. Returns a function that stops this.
+   * Calls the listener for refused questions that may go on the caller's record: those of its own calls, and those of
+   * unknown origin while it is the only listener. Returns a function that removes the listener.
    */
   onUnscopedQuestion(caller: object, listener: (question: UnscopedQuestion) => void): () => void {
     this.#listeners.set(listener, caller);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Ends everything that was started, within two seconds. Never rejects. */
+  /** Stops everything that was started, within two seconds. Never rejects. */
   async close(): Promise<void> {
     await closeAll([...this.#servers.values()]);
   }
@@ -130,7 +133,7 @@ export class McpServers implements AsyncDisposable {
     await this.close();
   }
 
-  /** No one's record may have a question that could be about someone else. */
+  /** A question that could belong to another caller must not be recorded. */
   #listenersTo({ tool, caller }: UnscopedQuestion): readonly QuestionListener[] {
     const listeners = [...this.#listeners];
     if (caller === undefined && tool === undefined)

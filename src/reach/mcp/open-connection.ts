@@ -1,6 +1,6 @@
 /**
- * From settings to a server that has responded. Both generations of the protocol are supported: the
- * version is negotiated on the connection itself, so no second process is needed to find it out.
+ * Connects to a server, from its settings to its first response. Supports both generations of the protocol: the version
+ * is negotiated on the connection itself, without a second process.
  */
 import type { McpServerSettings } from "../../settings/config/index.ts";
 import { abortable, loadModule, MAX_TIMER_MS } from "../../util/index.ts";
@@ -27,14 +27,14 @@ export interface OpenOptions extends Listeners {
 
 interface Start extends OpenOptions {
   readonly sdk: Sdk;
-  /** It exited when it was asked for its version, as older servers may: do not ask again. */
+  /** It exited when asked for its version, as older servers may: do not ask again. */
   readonly isOlder: boolean;
 }
 
-/** How long an older server may ignore a request that it does not know. */
+/** How long an older server may ignore an unknown request. */
 const PROBE_MS = 5000;
 
-/** Throws `McpError`, or the signal's reason. Then nothing is left running. */
+/** Throws `McpError`, or the signal's reason, and then leaves nothing running. */
 export async function openConnection(options: OpenOptions): Promise<Connection> {
   const { settings } = options;
   const deadline = new AbortController();
@@ -64,7 +64,7 @@ async function connect(start: Start): Promise<Connection> {
   const client = new sdk.Client(start.context.clientInfo, {
     versionNegotiation: { mode: "auto", probe: { timeoutMs: probeMs } },
     inputRequired: { autoFulfill: false },
-    // Not `roots`: servers do not learn about our folders.
+    // No `roots`: servers do not learn about our folders.
     capabilities: {
       elicitation: { form: {}, url: {} },
       ...(settings.allowsSampling && { sampling: {} }),
@@ -88,7 +88,7 @@ async function connect(start: Start): Promise<Connection> {
   return new Connection({ ...start, client, link });
 }
 
-/** Throws `McpError` for settings that cannot work. */
+/** Throws `McpError` for invalid settings. */
 async function createLink(start: Start): Promise<ServerLink> {
   const { settings, context } = start;
   const link = context.createLink?.(settings) ?? (await createLinkByType(start));

@@ -5,8 +5,8 @@ import type { ResourceContent } from "./port.ts";
 import type { McpServerConfigs, McpServersOptions, SharedMcpServers } from "./server-configs.ts";
 
 /**
- * Makes a set of servers that turns can share. Each starts when a turn first needs it, and runs until `close`, or
- * the end of an `await using`. If the config is wrong, whoever uses the set first gets `config_invalid`.
+ * Creates a set of servers that turns can share. Each starts when a turn first needs it, and runs until `close`, or the
+ * end of an `await using`. If the config is invalid, the first use throws `config_invalid`.
  */
 export function openMcpServers(
   configs: McpServerConfigs,
@@ -29,7 +29,7 @@ export class LaterServers implements SharedMcpServers {
     };
   }
 
-  /** The same, as a turn uses them. Throws `config_invalid`, `module_not_loaded`. */
+  /** Loads and creates the servers for a turn. Throws `config_invalid`, `module_not_loaded`. */
   async open(): Promise<McpServers> {
     const created = (this.#created ??= this.#create());
     try {

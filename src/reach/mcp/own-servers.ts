@@ -1,4 +1,4 @@
-/** Tells the servers of this copy of the library from those of another one, without loading what runs them. */
+/** Recognizes servers that this copy of the library created, without loading the code that runs them. */
 
 const own = new WeakSet<object>();
 

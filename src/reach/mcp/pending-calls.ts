@@ -12,7 +12,7 @@
 import { isJsonObject, type JsonObject } from "../../util/index.ts";
 import type { SamplingResponse } from "./sampling.ts";
 
-/** A request of a server in the middle of a call. `params` is not validated. */
+/** A server's request in the middle of a call. `params` is not validated. */
 export interface InputRequest {
   readonly key: string;
   readonly method: string;
@@ -22,11 +22,11 @@ export interface InputRequest {
 /** The answer to an input request. */
 export type InputResponse =
   | { readonly action: "accept"; readonly content?: JsonObject }
-  /** `decline` only if a person chose to refuse. Otherwise `cancel`: the prompt was closed, or no one was asked. */
+  /** `decline` only if a person refused. Otherwise `cancel`: the prompt was closed, or no one was asked. */
   | { readonly action: "decline" | "cancel" }
   | SamplingResponse;
 
-/** From the requests in an `input_required` result. */
+/** Converts the requests of an `input_required` result. */
 export function toInputRequests(requests: Readonly<Record<string, unknown>>): InputRequest[] {
   return Object.entries(requests).map(([key, request]) => {
     const { method, params } = isJsonObject(request) ? request : {};
@@ -36,7 +36,7 @@ export function toInputRequests(requests: Readonly<Record<string, unknown>>): In
 
 /** A request that arrives while a call is in progress, in the protocol of 2025. */
 export interface ServerQuestion extends InputRequest {
-  /** Aborted when the server no longer wants an answer. */
+  /** Aborted when the server withdraws the question. */
   readonly withdrawn: AbortSignal;
   /** Only the first response counts. */
   readonly respond: (response: InputResponse) => void;
@@ -51,7 +51,7 @@ export class PendingCalls {
   readonly #onUnscoped: (question: ServerQuestion) => void;
   readonly #calls = new Set<Caller>();
   readonly #waiting = new Map<Caller, () => void>();
-  /** Since the last call started. */
+  /** Cancelled since the last call started. */
   readonly #cancelled = new Set<Caller>();
   #unassigned: ServerQuestion[] = [];
   #asksQuestions = false;
@@ -76,7 +76,7 @@ export class PendingCalls {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#waiting.set(caller, resolve);
     const onAbort = () => {
-      if (this.#waiting.delete(caller)) reject(signal.reason as Error); // Whatever it is.
+      if (this.#waiting.delete(caller)) reject(signal.reason as Error); // It may be any value.
     };
     signal.addEventListener("abort", onAbort, { once: true });
     await promise.finally(() => signal.removeEventListener("abort", onAbort));
@@ -94,7 +94,7 @@ export class PendingCalls {
     admit();
   }
 
-  /** Passes the question to its call, as soon as that is clear. */
+  /** Passes the question to its call, once that is known. */
   take(question: ServerQuestion): void {
     this.#asksQuestions = true;
     this.#unassigned.push(question);

@@ -1,23 +1,23 @@
-/** The part of a server that other folders and programs see. Nothing here needs the types of the MCP SDK. */
+/** The part of a server that other folders and programs see. It does not depend on the types of the MCP SDK. */
 import type { McpServerSettings } from "../../settings/config/index.ts";
 import type { ContentBlock } from "../../record/tool/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 
-/** A tool as its server describes it. The text is not ours. */
+/** A tool as its server describes it. */
 export interface RemoteTool {
   readonly name: string;
   readonly description?: string;
   /** JSON Schema of an object. */
   readonly inputSchema: JsonObject;
-  /** The server's hints about it, as it gives them. */
+  /** The server's hints, unchanged. */
   readonly annotations?: JsonObject;
-  /** The server says that it only reads, or that calling it twice does no more than calling it once. */
+  /** The server says that it only reads, or that repeating a call has no further effect. */
   readonly isIdempotent?: boolean;
-  /** The server says that it may destroy. */
+  /** The server says that it may be destructive. */
   readonly isDestructive?: boolean;
 }
 
-/** The command that starts a server, or its address, as the config has it. Without values of variables and headers. */
+/** The command that starts a server, or its address, as configured. Contains no values of variables or headers. */
 export type ServerAddress =
   | {
       readonly type: "stdio";
@@ -50,14 +50,14 @@ export interface ServerTransport {
   close(): Promise<void>;
 }
 
-/** A transport, and what there is to know about its end. */
+/** A transport, and how it ended. */
 export interface ServerLink {
   readonly transport: ServerTransport;
-  /** How the server ended it, as in "it exited with status 1". Undefined if it did not. */
+  /** How the server ended it, such as "it exited with status 1". Undefined if it did not. */
   readonly endReason: string | undefined;
   /** The last lines that the server's program wrote. */
   readonly lastLines: readonly string[];
-  /** Closes it because of something the server did; the reason is a sentence without its end. */
+  /** Closes it because of the server's behavior; the reason is a sentence without its full stop. */
   fail(reason: string): void;
   /** Never rejects; takes little more than a second. */
   close(): Promise<void>;
@@ -67,8 +67,8 @@ export interface ServerLink {
 export interface ConnectionContext {
   readonly variables: Variables;
   readonly cwd: string;
-  /** Our own name and version, for the servers. */
+  /** Our name and version, for the servers. */
   readonly clientInfo: { readonly name: string; readonly version: string };
-  /** How to reach a server; by the type of its settings if absent. */
+  /** Overrides how to reach a server. */
   readonly createLink?: (settings: McpServerSettings) => ServerLink;
 }

@@ -1,4 +1,4 @@
-/** The tools of a server: their list, and the result of a call. */
+/** Lists a server's tools, and reads the result of a call. */
 import type {
   CallToolResult,
   Client,
@@ -13,7 +13,7 @@ import { MAX_MESSAGE_BYTES, messageTooLong } from "./transport.ts";
 const MAX_PAGES = 1000;
 const MAX_RESULT_BYTES = 1024 * 1024;
 
-/** The limit is for all pages together; infinity for none. */
+/** The limit covers all pages; pass infinity for none. */
 export async function listTools(client: Client, timeoutMs: number): Promise<readonly RemoteTool[]> {
   const deadline = new AbortController();
   const late = new Error(`it took more than ${timeoutMs / 1000} s`);
@@ -55,17 +55,17 @@ function toRemoteTool({
   return {
     name,
     ...(description !== undefined && { description }),
-    inputSchema: inputSchema as JsonObject, // Read from JSON.
+    inputSchema: inputSchema as JsonObject, // JSON.
     ...(annotations !== undefined && { annotations: annotations as JsonObject }),
     ...((readOnlyHint || idempotentHint) && { isIdempotent: true }),
     ...(destructiveHint === true && !readOnlyHint && { isDestructive: true }),
   };
 }
 
-/** The text of the blocks is passed on as it is, up to a limit. */
+/** Passes the text of the blocks on unchanged, up to a limit. */
 export function toCallResult(result: CallToolResult): CallResult {
   const isError = result.isError === true;
-  // Read from JSON; a server may send blocks that the SDK has no type for.
+  // JSON; a server may send blocks that the SDK has no type for.
   const given = result.content as unknown as readonly JsonObject[];
   const blocks = [...given.map(parseBlock), ...structuredBlock(result)];
   const content = truncateResult(textForModel(blocks, isError));
@@ -82,7 +82,7 @@ export function truncateResult(text: string): string {
   return truncateBytes(text, MAX_RESULT_BYTES);
 }
 
-/** Structured content repeats the text, if there is any. */
+/** Structured content only repeats the text, if there is any. */
 function structuredBlock({ content, structuredContent }: CallToolResult): readonly TextBlock[] {
   if (structuredContent === undefined || content.some(isText)) return [];
   return [{ type: "text", text: JSON.stringify(structuredContent) }];

@@ -1,4 +1,4 @@
-/** Parses what a server asks a model with `sampling/createMessage`, in both generations of the protocol. */
+/** Parses `sampling/createMessage` requests of a server to a model, in both generations of the protocol. */
 import type { ModelPrompt, PromptMessage } from "../../record/tool/index.ts";
 import {
   arrayField,
@@ -13,7 +13,7 @@ import {
   stringField,
 } from "../../util/index.ts";
 
-/** The method by which a server asks a model. */
+/** The method of a server's request to a model. */
 export const SAMPLING = "sampling/createMessage";
 
 export type SamplingResponse = {
@@ -27,8 +27,8 @@ export type SamplingResponse = {
 const MAX_CHARACTERS = 100_000;
 
 /**
- * Throws `ShapeError` for what is not supported. Preferences (context, temperature, model) are ignored,
- * as the protocol allows.
+ * Throws `ShapeError` for unsupported requests. Preferences (context, temperature, model) are ignored, as the protocol
+ * allows.
  */
 export function parseSampling(params: unknown): ModelPrompt {
   const shape = shapeOf(params);
@@ -51,7 +51,7 @@ export function parseSampling(params: unknown): ModelPrompt {
   return prompt;
 }
 
-/** The newer protocol may have several blocks in one message. */
+/** The newer protocol allows several blocks in one message. */
 function parseMessage(message: Shape): readonly PromptMessage[] {
   const role = oneOf(message, "role", ["user", "assistant"]);
   const { content } = message.value;

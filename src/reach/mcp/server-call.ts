@@ -18,7 +18,7 @@ import type { CallResult } from "./port.ts";
 
 /** One `tools/call` request. A call may need several. */
 export interface OutgoingRequest extends Caller {
-  /** Sent along: the answers so far, in the protocol of 2026. */
+  /** Sent along: the answers so far, in the 2026 protocol. */
   readonly retry: JsonObject;
   /** Called right before it is sent. */
   readonly onSend: () => void;
@@ -27,38 +27,38 @@ export interface OutgoingRequest extends Caller {
 
 export type RequestEnd =
   | CallResult
-  /** To be sent again, with the answers if anything was asked. */
+  /** Send it again, with the answers if anything was asked. */
   | {
       readonly type: "input_required";
       readonly requests: readonly InputRequest[];
       readonly state?: string;
     }
-  /** It failed, and may work once the user has visited these URLs. */
+  /** It failed, but may succeed after the user has visited these URLs. */
   | { readonly type: "url_required"; readonly requests: readonly InputRequest[] };
 
-/** How far a call has come: to its result, or to a question. */
+/** The next step of a call: its result, or a question. */
 export type CallStep = CallResult | Asks;
 
-/** The server asks before it continues. */
+/** The server asks something before it continues. */
 export interface Asks {
   readonly type: "asks";
   readonly requests: readonly InputRequest[];
-  /** The request has failed, and is sent again once the user has done what is asked. */
+  /** The request has failed, and is sent again after the user has done what it requires. */
   readonly isPrerequisite: boolean;
   /** The state that the server wants back with the answers. */
   readonly requestState?: string;
-  /** Aborted when the server no longer wants an answer. Set if it waits for the answer on its connection. */
+  /** Aborted when the server withdraws the question. Set if it waits for the answer on its connection. */
   readonly closed?: AbortSignal;
 }
 
 export interface StepOptions {
-  /** Abort cancels the call, also while an answer is awaited. */
+  /** Abort cancels the call, even while an answer is awaited. */
   readonly signal: AbortSignal;
   readonly onProgress?: (message: string) => void;
 }
 
 export interface ServerCallOptions {
-  /** As in `The MCP server "x" did not run "y"`, without its end. */
+  /** Such as `The MCP server "x" did not run "y"`, without its full stop. */
   readonly failure: string;
   /** No limit if absent or zero. */
   readonly timeoutMs?: number;
@@ -67,7 +67,7 @@ export interface ServerCallOptions {
   readonly clock: Clock;
   /** Failures are results for the model; throws only the signal's reason. */
   readonly send: (request: OutgoingRequest) => Promise<RequestEnd>;
-  /** Called for a question that came after the call had ended. It was cancelled. */
+  /** Called for a question that arrived after the end of the call. It was cancelled. */
   readonly onUnscoped: (request: InputRequest) => void;
 }
 
@@ -78,7 +78,7 @@ interface Pending {
 
 const CANCELLED: InputResponse = { action: "cancel" };
 
-/** How often in a row, and how soon, a server may ask for a retry without asking anything else. */
+/** How often in a row, and how soon, a server may request a retry without a question. */
 const MAX_RETRIES = 10;
 const RETRY_MS = 250;
 
@@ -88,7 +88,7 @@ export class ServerCall {
   readonly #control = new AbortController();
   readonly #limit: TimeLimit;
   readonly #progress: ProgressLimit;
-  /** Questions of a server of 2025 that have not been passed on yet. */
+  /** Questions of a 2025 server that have not been passed on yet. */
   readonly #arrived: ServerQuestion[] = [];
   #arrival = Promise.withResolvers<undefined>();
   #request: Promise<RequestEnd> | undefined;
@@ -111,12 +111,12 @@ export class ServerCall {
     this.#progress = new ProgressLimit(clock);
   }
 
-  /** Waits until the server has a result, or asks. Throws nothing but the signal's reason. */
+  /** Waits for a result or a question of the server. Throws only the signal's reason. */
   async next({ signal, onProgress }: StepOptions): Promise<CallStep> {
     this.#onProgress = onProgress;
     this.#follow(signal);
     signal.throwIfAborted();
-    this.answer(new Map()); // A question that was withdrawn gets no answer.
+    this.answer(new Map()); // A withdrawn question gets no answer.
     if (this.#isSent) this.#limit.start();
     try {
       const step = await abortable(this.#step(), signal);
@@ -130,13 +130,13 @@ export class ServerCall {
     }
   }
 
-  /** Takes up a call that another process has left at this question. */
+  /** Continues a call that another process has left at this question. */
   restore({ requests, isPrerequisite, requestState }: Asks): void {
     if (isPrerequisite) this.#askToVisit(requests);
     else this.#askForInput(requests, requestState);
   }
 
-  /** Answers everything that was asked last, by key. The answers are sent with the next step. */
+  /** Answers all pending requests, by key. The answers are sent with the next step. */
   answer(responses: ReadonlyMap<string, InputResponse>): void {
     this.#pending?.settle(responses);
     this.#pending = undefined;
@@ -148,7 +148,7 @@ export class ServerCall {
     this.#unfollow();
     this.#cancelQuestions();
     const abort = () => this.#control.abort(new Error("the call was cancelled"));
-    // The response goes out first: a server may ignore responses to a cancelled call.
+    // Send the response first: a server may ignore responses to a cancelled call.
     if (this.#isSent) setImmediate(abort);
     else abort();
   }
@@ -212,7 +212,7 @@ export class ServerCall {
     if (index !== -1) this.#arrived.splice(index, 1);
   }
 
-  /** Passes on what a server of 2025 asks while its request continues; undefined if it was withdrawn. */
+  /** Passes on a question of a 2025 server while its request continues; undefined if it was withdrawn. */
   #passOnQuestion(): CallStep | undefined {
     const question = this.#arrived.shift();
     if (this.#arrived.length === 0) this.#arrival = Promise.withResolvers();
@@ -233,7 +233,7 @@ export class ServerCall {
   #askForInput(requests: readonly InputRequest[], requestState: string | undefined): CallStep {
     const retry = toRetry(requestState);
     return this.#ask({ type: "asks", requests, isPrerequisite: false, ...retry }, (responses) => {
-      const inputResponses = Object.fromEntries(responses) as JsonObject; // They are JSON.
+      const inputResponses = Object.fromEntries(responses) as JsonObject; // JSON.
       this.#retry = { ...retry, inputResponses };
     });
   }
@@ -296,7 +296,7 @@ class TimeLimit {
   #leftMs: number;
   #running: { readonly since: number; readonly stop: AbortController } | undefined;
 
-  /** Infinity for no limit. */
+  /** Pass infinity for no limit. */
   constructor(clock: Clock, milliseconds: number, onExceeded: () => void) {
     this.#clock = clock;
     this.#leftMs = milliseconds;
@@ -325,7 +325,7 @@ const PROGRESS_INTERVAL_MS = 100;
 /** Lets a burst of progress messages through, and after that one per interval. */
 class ProgressLimit {
   readonly #clock: Clock;
-  /** The time up to which all intervals are taken. */
+  /** All intervals up to this time are used. */
   #usedUntil = 0;
 
   constructor(clock: Clock) {

@@ -1,10 +1,10 @@
-/** The config of servers for programs that embed jp. */
+/** The config of MCP servers for programs that embed jp. */
 import type { McpContext } from "./mcp-server.ts";
 import type { ConnectionContext, ResourceContent, Variables } from "./port.ts";
 
 /** An MCP server: a program to start, or an address. Like `providers.mcp.<name>` in a config file. */
 export type McpServerConfig = {
-  /** Put before the names of its tools, as in `github_`, so that they differ from other tools' names. */
+  /** Prefixes the names of its tools, such as `github_`, so that they differ from other tools' names. */
   readonly prefix?: string;
   /** Continue without it if it is unavailable. */
   readonly optional?: boolean;
@@ -12,7 +12,7 @@ export type McpServerConfig = {
   readonly allow_secrets?: boolean;
   /** Let it send its own prompts to the inquiry model. */
   readonly allow_sampling?: boolean;
-  /** 60 if absent; 0 for no limit. */
+  /** Default: 60. 0 for no limit. */
   readonly startup_timeout_secs?: number;
 } & (
   | {
@@ -38,11 +38,11 @@ export type McpServerConfigs = Readonly<Record<string, McpServerConfig>>;
 /** Shared by all servers of a set. */
 export interface McpServersOptions extends Pick<McpContext, "clock" | "onUnscopedQuestion"> {
   /**
-   * The environment of your process; empty if absent. A program gets `PATH`, `HOME`, `USER`, `LANG`, `LC_…`, `TERM`,
-   * `TMPDIR` and `SHELL` of it, and those that its config names.
+   * Your process's environment; empty if absent. A program gets its `PATH`, `HOME`, `USER`, `LANG`, `LC_…`, `TERM`,
+   * `TMPDIR` and `SHELL`, and the variables that its config names.
    */
   readonly variables?: Variables;
-  /** The folder that programs start in; that of this process if absent. */
+  /** The working folder of programs. Default: this process's. */
   readonly cwd?: string;
   /** The name and version of your program, for the servers. */
   readonly clientInfo?: ConnectionContext["clientInfo"];
@@ -51,12 +51,14 @@ export interface McpServersOptions extends Pick<McpContext, "clock" | "onUnscope
 /** Servers that any number of turns can share; see `openMcpServers`. */
 export interface SharedMcpServers extends AsyncDisposable {
   readonly names: readonly string[];
-  /** Reads a resource of a server; starts the server if necessary. Throws `McpError`; on abort the signal's reason. */
+  /**
+   * Reads a resource of a server; starts the server if necessary. Throws `McpError`; on abort throws the signal's reason.
+   */
   readResource(
     server: string,
     uri: string,
     signal: AbortSignal,
   ): Promise<readonly ResourceContent[]>;
-  /** Ends everything that was started, within two seconds. Never rejects. */
+  /** Stops everything that was started, within two seconds. Never rejects. */
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * MCP over the standard streams of a program. The SDK's own transport ends only the process it started,
- * passes on variables that the config does not name, and starts a second process to find out the version.
+ * MCP over a program's standard streams. The SDK's own transport ends only the process it started, passes on variables
+ * that the config does not name, and starts a second process to negotiate the version.
  */
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
@@ -17,15 +17,15 @@ import {
   type SettingsOf,
 } from "./transport.ts";
 
-/** The variables that a server sees: these, `LC_…`, and those that the config names. */
+/** The variables passed to a server: these, `LC_…`, and those that the config names. */
 const SAFE_VARIABLES = new Set(["PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "SHELL"]);
 
-/** How long a program may take to exit after the end of its input, and then after SIGTERM. */
+/** How long a program may take to exit after its input ends, and then after SIGTERM. */
 const CLOSE_MS = 500;
 const TERMINATE_MS = 500;
 /** How long its output may take to end after it has exited. */
 const DRAIN_MS = 250;
-/** How long to wait for an exit status that explains why the program cannot be written to. */
+/** How long to wait for an exit status that explains a failed write. */
 const EXPLAIN_MS = 500;
 
 /** Starts nothing yet. Throws `mcp_program_not_found`, `mcp_checksum_mismatch`. */
@@ -72,7 +72,7 @@ class StdioTransport implements Transport {
   readonly #tail = new LineTail();
   #starting: Promise<ProcessGroup> | undefined;
   #group: ProcessGroup | undefined;
-  /** When the program has exited and its output was read. */
+  /** Resolves when the program has exited and its output was read. */
   #finished: Promise<void> = Promise.resolve();
   #exitReason: string | undefined;
   #failure: string | undefined;
@@ -84,7 +84,7 @@ class StdioTransport implements Transport {
     this.#program = program;
   }
 
-  /** The SDK looks for `stderr` and `pid`: with both, silence on its first request means an older server. */
+  /** The SDK looks for `stderr` and `pid`: with both, no response to its first request means an older server. */
   get stderr(): readonly string[] {
     return this.#tail.lines;
   }
@@ -93,7 +93,7 @@ class StdioTransport implements Transport {
     return this.#group?.pid ?? null;
   }
 
-  /** The reason for its end, unless it still runs or was closed from here. */
+  /** Why it ended, unless it still runs or was closed from here. */
   get endReason(): string | undefined {
     return this.#failure ?? (this.#isClosed ? undefined : this.#exitReason);
   }
@@ -106,7 +106,7 @@ class StdioTransport implements Transport {
     group.onStderr((chunk) => this.#tail.add(chunk));
     const reader = new LineReader({
       maxBytes: MAX_MESSAGE_BYTES,
-      // One after the other: the SDK drops progress that arrives together with the result.
+      // In sequence: the SDK drops progress that arrives together with the result.
       onLine: (line) => {
         this.#delivered = this.#delivered.then(() => this.#deliver(line));
       },
@@ -128,7 +128,7 @@ class StdioTransport implements Transport {
     }
   }
 
-  /** Ends the program and everything it started. Never rejects. */
+  /** Stops the program and everything it started. Never rejects. */
   async close(): Promise<void> {
     this.#failure ??= this.endReason;
     this.#isClosed = true;
@@ -140,7 +140,7 @@ class StdioTransport implements Transport {
     await this.#finished;
   }
 
-  /** Closes it because of something that the program did. Its messages are ignored from now on. */
+  /** Closes it because of the program's behavior. Ignores its messages from now on. */
   fail(reason: string): void {
     this.#failure ??= reason;
     void this.close();
@@ -148,7 +148,7 @@ class StdioTransport implements Transport {
 
   async #waitForExit(group: ProcessGroup): Promise<void> {
     this.#exitReason = describeExit(await group.exited);
-    group.signal("SIGKILL"); // Ends what the program has left behind.
+    group.signal("SIGKILL"); // Kills processes that the program left behind.
     await group.finished(DRAIN_MS);
     group[Symbol.dispose]();
   }
@@ -176,7 +176,7 @@ interface ProgramPlaces {
   readonly signal: AbortSignal;
 }
 
-/** The very file whose checksum was verified, so that no other one can be started in its place. */
+/** The file whose checksum was verified, so that no other one is started in its place. */
 async function findVerifiedProgram(
   { name, command, checksum }: SettingsOf<"stdio">,
   { cwd, variables, signal }: ProgramPlaces,

@@ -1,4 +1,4 @@
-/** Shared by both transports: how a connection ends, and how much a server may send. */
+/** Shared by both transports: the SDK, and limits on what a server may send. */
 import type * as client from "@modelcontextprotocol/client";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import type { McpServerSettings } from "../../settings/config/index.ts";
@@ -7,7 +7,7 @@ import type { ConnectionContext } from "./port.ts";
 
 export type Sdk = typeof client;
 
-/** The official client, loaded when the first server is started: it takes a tenth of a second. Throws `module_not_loaded`. */
+/** The official client, loaded with the first server: it takes a tenth of a second. Throws `module_not_loaded`. */
 export function loadSdk(): Promise<Sdk> {
   return loadModule(() => import("@modelcontextprotocol/client"));
 }
@@ -26,7 +26,7 @@ export interface LinkOptions<Type extends McpServerSettings["type"]> {
 
 export const CANCELLED = "notifications/cancelled";
 
-/** The longest message. Enough for a result with a few large images. */
+/** The limit per message. Enough for a result with a few large images. */
 export const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 const MAX_OPEN_REQUESTS = 256;
 const LINE_FEED = 0x0a;
@@ -42,8 +42,8 @@ interface OpenRequest {
 }
 
 /**
- * Limits the requests of a server that have no reply yet: each takes memory until the server has read
- * the reply. `onExcess` gets a sentence without its end, and may be called again.
+ * Limits a server's requests without a reply: each takes memory until the server has read the reply. `onExcess` gets a
+ * sentence without its full stop, and may be called again.
  */
 export function limitOpenRequests(transport: Transport, onExcess: (reason: string) => void): void {
   const open = new Map<unknown, OpenRequest>();
@@ -67,7 +67,7 @@ export function limitOpenRequests(transport: Transport, onExcess: (reason: strin
       add(message.id, { size: bytes, isReplying: false });
     }
     const cancelled = message.method === CANCELLED ? message.params?.["requestId"] : undefined;
-    // A reply that is being sent takes memory whether it is still wanted or not.
+    // A reply being sent takes memory even if it is no longer wanted.
     if (open.get(cancelled)?.isReplying === false) remove(cancelled);
   });
   transport.send = async (message, options) => {
@@ -82,7 +82,7 @@ export function limitOpenRequests(transport: Transport, onExcess: (reason: strin
   };
 }
 
-/** Called for each message before the SDK: on connecting, it keeps the listener that it finds. */
+/** Calls the listener for each message before the SDK, which keeps an existing listener when it connects. */
 export function onMessage(transport: Transport, listener: (message: JSONRPCMessage) => void): void {
   const { onmessage: earlier } = transport;
   const onmessage: Transport["onmessage"] = (message, extra) => {
@@ -93,8 +93,8 @@ export function onMessage(transport: Transport, listener: (message: JSONRPCMessa
 }
 
 /**
- * Passes on the body of an HTTP response until a message in it is too long: in an event stream each event
- * is a message, otherwise the whole body is.
+ * Passes on the body of an HTTP response until a message in it is too long. In an event stream, each event is a message;
+ * otherwise the whole body is.
  */
 export function limitMessages(
   { body, status, statusText, headers }: Response,
@@ -114,7 +114,7 @@ export function limitMessages(
   return new Response(body?.pipeThrough(limit) ?? null, { status, statusText, headers });
 }
 
-/** The length so far of the longest message in a piece. */
+/** The current length of the longest message in a piece. */
 type Count = (piece: Uint8Array) => number;
 
 function countBytes(): Count {

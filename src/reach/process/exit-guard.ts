@@ -1,19 +1,19 @@
 /**
- * Process groups, and empty folders, that must not outlive this process, however it ends. On an exit this process
- * removes them itself. If it is killed, a watchdog does: a small shell that notices the end of its input.
+ * Process groups, and empty folders, that must not outlive this process, however it ends. On exit, this process removes
+ * them itself. If it is killed, a watchdog does: a small shell that notices the end of its input.
  */
 import type { Socket } from "node:net";
 import { randomName } from "../../util/index.ts";
 import { findProgram } from "./find-program.ts";
 
 export interface GroupGuard extends Disposable {
-  /** Must be in the environment of the program. */
+  /** Add these to the program's environment. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Must be called as soon as the program was started, or could not be. */
+  /** Must be called right after the program has started, or failed to start. */
   track(pid: number | undefined): void;
 }
 
-/** The variable by which the watchdog finds a program whose process id it was not told. */
+/** Identifies a program to the watchdog before its process id is known. */
 const MARK_VARIABLE = "JP_PROCESS_GROUP";
 /** Sent to the watchdog in place of a process id. */
 const RELEASED = "released";
@@ -22,14 +22,14 @@ const RELEASED = "released";
 const FOLDER = "folder";
 const FOLDER_GONE = "folder_gone";
 
-/** By the process id of their leaders. */
+/** The process ids of the group leaders. */
 const groups = new Set<number>();
 const folders = new Set<string>();
 let sendToWatchdog: ((line: string) => void) | undefined;
 
 /**
- * For a program that is about to be started with `detached`. Its group is killed when this process
- * ends, unless the guard is disposed of first.
+ * Guards a program that is about to be started with `detached`. Its group is killed when this process ends, unless the
+ * guard is disposed of first.
  */
 export function guardGroup(): GroupGuard {
   const send = ensureWatchdog();
@@ -51,8 +51,8 @@ export function guardGroup(): GroupGuard {
 }
 
 /**
- * For an empty folder that is needed only while a group runs. It is removed when this process ends, if it is still empty, or
- * when the guard is disposed of.
+ * Guards an empty folder that is needed only while a group runs. It is removed when the guard is disposed of, or when
+ * this process ends, if it is still empty.
  */
 export function guardFolder(folder: string): Disposable {
   const send = ensureWatchdog();
@@ -90,7 +90,7 @@ function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // Someone else has filled it, or removed it.
+    // Something else has filled or removed it.
   }
 }
 
@@ -125,17 +125,17 @@ for folder do rmdir -- "$folder"; done`;
 function startWatchdog(): (line: string) => void {
   const shell = process.platform === "win32" ? undefined : findProgram("sh");
   if (shell === undefined) return () => undefined;
-  // Loaded when it is needed: it takes a tenth of Node's own start.
+  // Loaded on demand: it takes a tenth of Node's own start.
   const { spawn } = process.getBuiltinModule("node:child_process");
   const watchdog = spawn(shell, ["-c", WATCHDOG], {
     stdio: ["pipe", "ignore", "ignore"],
-    cwd: "/", // So that a relative folder in PATH is not one of the workspace.
+    cwd: "/", // So that a relative folder in PATH never means the workspace.
     detached: true, // So that Ctrl-C in the terminal does not end it.
   });
-  watchdog.on("error", () => undefined); // Then, too, only `cleanUp` ends the groups.
-  // Neither it nor the pipe to it keeps this process running.
+  watchdog.on("error", () => undefined); // Then only `cleanUp` ends the groups.
+  // Neither the watchdog nor its pipe keeps this process running.
   watchdog.unref();
-  const input = watchdog.stdin as Socket; // Which it is; its type does not say so.
+  const input = watchdog.stdin as Socket; // It is one, though its type does not say so.
   input.on("error", () => undefined);
   input.unref();
   return (line) => void input.write(`${line}\n`);

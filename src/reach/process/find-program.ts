@@ -1,9 +1,9 @@
 /**
- * Finds programs by name. For those that jp runs for itself, relative entries of `PATH` do not count:
- * they mean the current folder, which may be a clone with a program of the same name.
+ * Finds programs by name. For those that jp runs for itself, relative entries of `PATH` are ignored: they refer to the
+ * current folder, which may be a clone with a program of the same name.
  */
 
-/** Where systems keep their programs; the last two are those of NixOS and Guix. */
+/** The systems' program folders; the last two belong to NixOS and Guix. */
 const STANDARD_FOLDERS = [
   "/usr/bin",
   "/bin",
@@ -23,12 +23,12 @@ export interface SearchPlaces {
   readonly searchPath: string | undefined;
 }
 
-/** Where the C library looks without a `PATH`. */
+/** The C library's default without a `PATH`. */
 const DEFAULT_PATH = "/bin:/usr/bin";
 
 /**
- * The file that the system would run for a command of the user's, relative entries of `PATH` included. An empty entry is
- * the current folder.
+ * The file that the system would run for a user's command, including relative entries of `PATH`. An empty entry is the
+ * current folder.
  */
 export function resolveProgram(
   command: string,
@@ -39,7 +39,7 @@ export function resolveProgram(
   return folders.map((folder) => path.resolve(cwd, folder, command)).find(isProgram);
 }
 
-/** The same `PATH` without relative entries. Never empty, because that would mean the current folder. */
+/** Removes relative entries from a `PATH`. Never empty, because that would mean the current folder. */
 export function withoutRelativeFolders(searchPath: string | undefined): string {
   const folders = absoluteFolders(searchPath ?? "");
   const { delimiter } = process.getBuiltinModule("node:path");

@@ -1,12 +1,12 @@
 /**
- * Git, run so that nothing runs that a repository names: it may have come from anywhere. No hooks, no file system monitor,
- * no fetches, no pager. Commands that read contents of files also have to switch off filters.
+ * Runs Git without running anything that a repository names, because it may come from anywhere: no hooks, no file system
+ * monitor, no fetches, no pager. Commands that read file contents must also disable filters.
  */
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import path from "node:path";
 import { findProgram, withoutRelativeFolders } from "./find-program.ts";
 
-/** The program, and the environment that it gets. */
+/** The program and its environment. */
 export interface FoundGit {
   readonly program: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -15,15 +15,15 @@ export interface FoundGit {
 export interface Git extends FoundGit {
   readonly folder: string;
   readonly signal: AbortSignal;
-  /** 4 MiB if absent. */
+  /** Default: 4 MiB. */
   readonly maxOutputBytes?: number;
 }
 
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
-/** A name of a branch is a path, and no path is longer. */
+/** A branch name is a path, and no path is longer. */
 const MAX_SHORT_BYTES = 4096;
 
-/** Undefined without git. */
+/** Undefined if git is not installed. */
 export function findGit(variables: FoundGit["environment"]): FoundGit | undefined {
   const searchPath = withoutRelativeFolders(variables["PATH"]);
   const program = findProgram("git", searchPath);
@@ -31,10 +31,7 @@ export function findGit(variables: FoundGit["environment"]): FoundGit | undefine
   return { program, environment: environmentOf(variables, searchPath) };
 }
 
-/**
- * The same for repositories on other machines, which only the user may name. Never prompts: neither for a password, nor for a
- * key, nor for a host.
- */
+/** Like `findGit`, for remote repositories, which only the user may name. Never prompts for a password, a key or a host. */
 export function findRemoteGit(variables: FoundGit["environment"]): FoundGit | undefined {
   const found = findGit(variables);
   if (found === undefined) return undefined;
@@ -50,7 +47,7 @@ export function findRemoteGit(variables: FoundGit["environment"]): FoundGit | un
   return { ...found, environment };
 }
 
-/** Where the user's keys and proxies are. */
+/** These locate the user's keys and proxies. */
 const REMOTE_VARIABLES = [
   "SSH_AUTH_SOCK",
   ...["HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()]),
@@ -58,7 +55,7 @@ const REMOTE_VARIABLES = [
   "SSL_CERT_DIR",
 ];
 
-/** Without variables that point git elsewhere, and without any way to reach another machine. */
+/** Leaves out variables that point git elsewhere, and disables access to other machines. */
 function environmentOf(variables: FoundGit["environment"], searchPath: string) {
   const { HOME, USERPROFILE, XDG_CONFIG_HOME } = variables;
   return {
@@ -75,14 +72,14 @@ function environmentOf(variables: FoundGit["environment"], searchPath: string) {
 
 const SAFE_SETTINGS = ["core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat"];
 
-/** The words before those of a command. */
+/** The options before a command. */
 export const SAFE_GIT_WORDS: readonly string[] = [
   "--no-pager",
   "--no-optional-locks",
   ...SAFE_SETTINGS.flatMap((setting) => ["-c", setting]),
 ];
 
-/** What it prints. Rejects if it fails. */
+/** Returns its output. Rejects if it fails. */
 export function runGit(git: Git, args: readonly string[]): Promise<string> {
   const { program, folder, environment, signal, maxOutputBytes = MAX_OUTPUT_BYTES } = git;
   const { execFile } = process.getBuiltinModule("node:child_process");
@@ -102,7 +99,7 @@ export function runGit(git: Git, args: readonly string[]): Promise<string> {
   });
 }
 
-/** Where a folder's repository keeps its files: undefined outside one. Throws system errors. */
+/** The folder with a repository's own files; undefined outside a repository. Throws system errors. */
 export function findGitFolder(folder: string): string | undefined {
   const found = path.join(folder, ".git");
   const stats = statSync(found, { throwIfNoEntry: false });
@@ -115,10 +112,10 @@ export function findGitFolder(folder: string): string | undefined {
   return parent === folder ? undefined : findGitFolder(parent);
 }
 
-/** Undefined on Windows, which the types do not say. */
+/** Undefined on Windows, contrary to the types. */
 const FLAGS: Partial<Pick<typeof constants, "O_NONBLOCK">> = constants;
 
-/** The start of one of its short files. A pipe would block. Throws system errors. */
+/** Reads the start of one of Git's short files. A pipe would block. Throws system errors. */
 export function readGitFile(file: string): string {
   const fd = openSync(file, constants.O_RDONLY | (FLAGS.O_NONBLOCK ?? 0));
   try {

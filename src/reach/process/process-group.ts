@@ -10,19 +10,19 @@ export interface Program {
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** The whole environment; only the mark of the process group is added. */
+  /** The whole environment; only the marker of the process group is added. */
   readonly variables: Readonly<Record<string, string | undefined>>;
 }
 
 export type ProcessExit = { readonly status: number } | { readonly signal: string };
 
-/** How often to check whether a group that got SIGTERM has ended. */
+/** How often to check whether a group has ended after SIGTERM. */
 const POLL_MS = 20;
 /** A process that survives SIGKILL is stuck in the kernel: waiting longer is pointless. */
 const STUCK_MS = 1000;
 
 export class ProcessGroup implements Disposable {
-  /** When the program has exited. Others in the group may still run. */
+  /** Resolves when the program has exited. Others in the group may still run. */
   readonly exited: Promise<ProcessExit>;
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #closed: Promise<unknown>;
@@ -43,7 +43,7 @@ export class ProcessGroup implements Disposable {
 
   /** Rejects with the system's error if the program cannot be started. */
   static async start({ program, args, cwd, variables }: Program): Promise<ProcessGroup> {
-    // Loaded when it is needed: it takes a tenth of Node's own start.
+    // Loaded on demand: it takes a tenth of Node's own start.
     const { spawn } = process.getBuiltinModule("node:child_process");
     const guard = guardGroup();
     const release = () => guard[Symbol.dispose]();
@@ -92,13 +92,13 @@ export class ProcessGroup implements Disposable {
   }
 
   /**
-   * Resolves when the program has exited and its output was read. A process in the background may hold
-   * the pipes open, so the output gets no more than `pipeGraceMs` after the exit.
+   * Resolves when the program has exited and its output was read. A background process may hold the pipes open, so the
+   * output gets at most `pipeGraceMs` after the exit.
    */
   async finished(pipeGraceMs: number): Promise<ProcessExit> {
     const exit = await this.exited;
     if (!(await settlesWithin(this.#closed, pipeGraceMs))) {
-      await new Promise((resolve) => setImmediate(resolve)); // Read what has arrived meanwhile.
+      await new Promise((resolve) => setImmediate(resolve)); // Read what has already arrived.
     }
     this.closePipes();
     return exit;
@@ -108,7 +108,7 @@ export class ProcessGroup implements Disposable {
     for (const pipe of this.#child.stdio) pipe?.destroy();
   }
 
-  /** Ends the whole group: by SIGTERM, and what is left after the grace period by SIGKILL. */
+  /** Ends the whole group with SIGTERM, and after the grace period with SIGKILL. */
   async terminate(graceMs: number): Promise<void> {
     if (!this.signal("SIGTERM")) return;
     const deadline = AbortSignal.timeout(graceMs);
@@ -132,7 +132,7 @@ export class ProcessGroup implements Disposable {
     }
   }
 
-  /** The rest of the group may outlive this process. */
+  /** The rest of the group may outlive this process from now on. */
   [Symbol.dispose](): void {
     this.#release();
   }

@@ -1,4 +1,4 @@
-/** Runs one program to its end, whatever kind of end that is. What the output means is decided elsewhere. */
+/** Runs one program until it ends in any way. The caller interprets the output. */
 import { CappedOutput, MAX_TIMER_MS, readTextLines } from "../../util/index.ts";
 import { type ProcessExit, ProcessGroup, type Program } from "./process-group.ts";
 
@@ -8,11 +8,11 @@ export interface ProcessRequest extends Program {
   readonly signal: AbortSignal;
   /** No limit if absent or zero. */
   readonly timeoutMs?: number;
-  /** For each line on standard error, while it runs. */
+  /** Called for each line on standard error, while it runs. */
   readonly onLine?: (line: string) => void;
-  /** For everything it writes to either output, in the order in which it arrives. */
+  /** Called with all output, standard or error, in order of arrival. */
   readonly onOutput?: (chunk: Buffer) => void;
-  /** When the program has exited, end what it left running in its group. */
+  /** When the program has exited, terminate the rest of its group. */
   readonly endsGroup?: boolean;
   readonly limits: ProcessLimits;
 }
@@ -22,7 +22,7 @@ export interface ProcessLimits {
   readonly stderrBytes: number;
   /** From SIGTERM to SIGKILL. */
   readonly killGraceMs: number;
-  /** How long others may hold the pipes open after the program itself has exited. */
+  /** How long others may hold the pipes open after the program has exited. */
   readonly pipeGraceMs: number;
 }
 

@@ -69,7 +69,7 @@ export function anthropicDialect(modelName: string): Dialect {
     acceptsFile: isImageOrPdf,
     toEventMetadata: (_, metadata) => pickRenamed(metadata, KEYS),
     toPartOptions,
-    // The API verifies the signature of a thinking block, and rejects one without.
+    // The API verifies the signature of a thinking block, and rejects unsigned ones.
     ownReasoning: (reasoning) =>
       reasoning.filter((event) => Object.keys(toPartOptions(event)).length > 0),
     toOptions: ({ reasoning }) => toOptions(reasoning, modelName),
@@ -91,7 +91,7 @@ function toPartOptions(event: ProviderEvent): JsonObject {
 }
 
 function toOptions(reasoning: ModelParameters["reasoning"], modelName: string): DialectOptions {
-  // With tool streaming the arguments would not be checked to be valid JSON.
+  // With tool streaming, the arguments would not be validated as JSON.
   const options = { toolStreaming: false };
   if (reasoning?.type === "effort" && typeof reasoning.effort === "number") {
     const thinking = { type: "enabled", budgetTokens: reasoning.effort };
@@ -110,8 +110,8 @@ function canThink(modelName: string): boolean {
 }
 
 /**
- * Older models take a schema only as a tool, which the package then sends instead of the other tools.
- * Names without `claude-` belong to servers with a compatible API.
+ * Older models accept a schema only as a tool, which the package then sends instead of the other tools. Names without
+ * `claude-` belong to servers with a compatible API.
  */
 function hasOutputFormat(modelName: string): boolean {
   const isOlder = /claude-(?:instant|v?[23]\b|(?:opus|sonnet)-4(?:$|@|-0|-\d{8}))/.test(modelName);

@@ -1,23 +1,23 @@
 /**
- * Where a request asks the provider to cache the prompt up to that point. Claude allows four such points
- * in a request, across tools, system parts and messages, so this file alone hands them out.
+ * Decides up to which points a request asks the provider to cache the prompt. Claude allows four such points in a
+ * request, across tools, system parts and messages, so this file alone assigns them.
  */
 import type { SystemPart } from "../../record/conversation/index.ts";
 import type { CachePlace } from "./dialect.ts";
 
 const MAX_POINTS = 4;
 
-/** How many parts back from a point, itself included, Claude searches for an earlier cache entry. */
+/** How many parts back from a point, inclusive, Claude searches for an earlier cache entry. */
 const LOOKBACK = 20;
 
 export interface CachePoints {
   readonly isAfterTools: boolean;
-  /** By position. */
+  /** Positions. */
   readonly systemParts: ReadonlySet<number>;
   readonly pieces: ReadonlySet<number>;
 }
 
-/** A piece of a message, as far as it matters here. */
+/** The properties of a message piece that matter for caching. */
 export interface CacheablePiece {
   readonly role: "user" | "assistant" | "tool";
   /** It cannot be marked. */
@@ -28,7 +28,7 @@ export interface CacheablePiece {
 }
 
 export interface Cacheable {
-  /** Where a mark is accepted; empty if nowhere. */
+  /** Where the API accepts a mark; empty if nowhere. */
   readonly places: ReadonlySet<CachePlace>;
   readonly hasTools: boolean;
   readonly systemParts: readonly SystemPart[];
@@ -46,7 +46,7 @@ export function planCachePoints(cacheable: Cacheable): CachePoints {
   const wanted = wantedPoints(pieces, places);
   const required = requiredPoints(pieces, places, wanted[0]);
   const early = (hasSystemPoint ? 1 : 0) + (attachmentPoint === -1 ? 0 : 1);
-  // The points after instructions and attachments cover the tools too, so theirs is the first to give up.
+  // The points after instructions and attachments cover the tools too, so theirs is dropped first.
   const canMarkTools = early === 0 || early + required.length < MAX_POINTS;
   const isAfterTools = hasTools && places.has("tools") && canMarkTools;
   const left = Math.max(0, MAX_POINTS - (isAfterTools ? 1 : 0) - early);
@@ -58,7 +58,7 @@ export function planCachePoints(cacheable: Cacheable): CachePoints {
   };
 }
 
-/** The latest first, because the earliest are dropped when points run out. */
+/** Latest first, because the earliest are dropped when points run out. */
 function wantedPoints(
   pieces: readonly CacheablePiece[],
   places: ReadonlySet<CachePlace>,
@@ -70,8 +70,8 @@ function wantedPoints(
 }
 
 /**
- * The point itself and, if a reply of many parts came in between, the end of the previous request: its
- * cache entry would be out of reach from here.
+ * The point itself and, if a reply of many parts came in between, the end of the previous request, whose cache entry
+ * would otherwise be out of reach.
  */
 function requiredPoints(
   pieces: readonly CacheablePiece[],
@@ -83,7 +83,7 @@ function requiredPoints(
   return previous === -1 || point - previous < LOOKBACK ? [point] : [point, previous];
 }
 
-/** It is followed by the reply to it, and then by results or a message of the user. */
+/** Followed by its reply, and then by results or a message of the user. */
 function endOfPreviousRequest(pieces: readonly CacheablePiece[], position: number): number {
   const reply = pieces.slice(0, position + 1).findLastIndex(({ role }) => role === "assistant");
   return pieces.slice(0, reply + 1).findLastIndex(({ role }) => role !== "assistant");

@@ -1,4 +1,4 @@
-/** Asks a model and collects the whole reply, with retries, for callers that do not stream. */
+/** Requests a whole reply from a model, with retries, for callers that do not stream. */
 import { assertNever, type Clock } from "../../util/index.ts";
 import type { EndReason, Model, ModelEvent, ModelRequest, Usage } from "./port.ts";
 import { RetryCounter, type RetryPolicy } from "./provider-error.ts";
@@ -20,10 +20,7 @@ export interface CollectedReply {
   readonly usage: Usage;
 }
 
-/**
- * Throws the last `ProviderError` when the retries are used up. On abort it throws the signal's reason
- * at once.
- */
+/** Throws the last `ProviderError` when the retries are used up. On abort, throws the signal's reason at once. */
 export async function collectReply(collected: CollectedRequest): Promise<CollectedReply> {
   const { request, policy, clock } = collected;
   const retries = new RetryCounter(policy);

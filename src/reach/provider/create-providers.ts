@@ -1,8 +1,8 @@
-/** The table of providers, for programs that may never ask one of them. */
+/** The table of providers, loaded on demand. */
 import { loadModule } from "../../util/index.ts";
 import type { Providers, ProvidersOptions } from "./providers.ts";
 
-/** Makes no request by itself, and loads the providers when one of them is first asked. */
+/** Makes no request by itself, and loads the providers on first use. */
 export function createProviders(options: ProvidersOptions): Providers {
   let created: Providers | undefined;
   const create = async () => {

@@ -1,4 +1,4 @@
-/** The definition in each provider's file: its dialect, how to open a model, and how to list its models. */
+/** The definition in each provider's file: its dialect, and how to open and list models. */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 import type { Dialect } from "./dialect.ts";
@@ -11,18 +11,18 @@ export interface ProviderDefinition {
   readonly dialect: (modelName: string) => Dialect;
   /** Runs on the user's machine and needs no key. */
   readonly isLocal: boolean;
-  /** Loads the vendor's package. Opening a model with it is cheap, and done for each request. */
+  /** Loads the vendor's package. Opening a model with it is cheap and happens for each request. */
   load(): Promise<(options: OpenOptions) => StreamingModel>;
   list(options: ListOptions): Promise<readonly ModelInfo[]>;
   /** Asks a local server how it runs a model. */
   properties?(options: PropertiesOptions): Promise<ModelProperties>;
-  /** A reply of one word, as the API streams it, to warm up with. */
+  /** A one-word reply for warm-up, as the API streams it. */
   readonly sampleReply: string;
   /** Arranges free parameters in the request body. Default: at its top level. */
   readonly toBody?: (other: JsonObject) => JsonObject;
 }
 
-/** Server-sent events. */
+/** Formats server-sent events. */
 export function eventStream(...events: readonly JsonObject[]): string {
   return events.map((data) => `data: ${JSON.stringify(data)}\n\n`).join("");
 }
@@ -55,7 +55,7 @@ export interface PropertiesOptions extends ListOptions {
 export interface ProviderSettings {
   readonly baseUrl: string;
   readonly apiKey?: string;
-  /** The environment variable that holds the key. Absent for providers without one. */
+  /** The environment variable with the key. Absent for providers without one. */
   readonly apiKeyVariable?: string;
   /** Anthropic: beta features to request. */
   readonly betaFeatures?: readonly string[];
@@ -74,7 +74,7 @@ export interface ModelInfo {
   readonly isForAnyName?: boolean;
 }
 
-/** A base URL without a path gets the API's default path; one with a path is used as it is. */
+/** Adds the API's default path to a base URL without one; a URL with a path is used as it is. */
 export function apiUrl(baseUrl: string, path: string): string {
   const url = URL.parse(baseUrl);
   if (url === null || !/^https?:$/.test(url.protocol)) {
@@ -96,7 +96,7 @@ export interface ListRequest {
   readonly signal: AbortSignal;
 }
 
-/** Returns the objects in the list under `key`, and skips anything else in it. */
+/** Returns the objects in the list under `key`, skipping other values. */
 export async function fetchList(request: ListRequest, key: string): Promise<readonly JsonObject[]> {
   const { [key]: list } = await fetchObject(request);
   return Array.isArray(list) ? list.filter((each: Json) => isJsonObject(each)) : [];
@@ -117,7 +117,7 @@ export function toModelInfo(name: Json | undefined, window: Json | undefined): M
   return [{ name, ...toContextWindow(window) }];
 }
 
-/** Empty if the server does not say. */
+/** Empty if the server does not report it. */
 export function toContextWindow(window: Json | undefined): Pick<ModelInfo, "contextWindow"> {
   return typeof window === "number" && window > 0 ? { contextWindow: window } : {};
 }

@@ -1,6 +1,6 @@
 /**
- * The differences between the providers' APIs, as small pure functions. `request.ts` and `reply.ts` call
- * them; each provider's file overrides the defaults.
+ * The differences between the providers' APIs, as small pure functions. `request.ts` and `reply.ts` call them; each
+ * provider's file overrides the defaults.
  */
 import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { ChatResponse, ProviderEvent } from "../../record/conversation/index.ts";
@@ -11,41 +11,41 @@ import { ProviderError } from "./provider-error.ts";
 export interface Dialect {
   /** The AI SDK's name for this provider in options and metadata. */
   readonly key: string;
-  /** Rules of the chat templates of local models. Absent for APIs, which take any conversation. */
+  /** Rules of local models' chat templates. Absent for APIs, which accept any conversation. */
   readonly template?: TemplateRules;
-  /** Whether the API can demand a call of one named tool. If not, that tool is the only one sent. */
+  /** Whether the API can require a call of one named tool. If not, only that tool is sent. */
   readonly canNameTool: boolean;
   /** Whether calls must be forbidden for a schema to be enforced. */
   readonly forbidsCallsWithSchema: boolean;
-  /** Absent if the provider decides by itself what to cache. */
+  /** Absent if the provider caches on its own. */
   readonly cache?: CacheSupport;
   /** The effect of a schema on a request that has tools. */
   readonly schemaChanges: SchemaChange;
   /**
-   * Whether every complete reply has a finish reason. If one is missing, the connection was lost, and
-   * the package has made up the rest: an end, and arguments for unfinished tool calls.
+   * Whether every complete reply has a finish reason. If it is missing, the connection was lost, and the package has made
+   * up the rest: an end, and arguments for unfinished tool calls.
    */
   readonly alwaysSendsFinishReason: boolean;
   /** Whether the result of a call may have images and PDFs, not only text. */
   readonly takesResultFiles: boolean;
-  /** Hints for errors that only this provider has. */
+  /** Hints for this provider's own errors. */
   readonly hints?: readonly ErrorHint[];
 
-  /** From the provider's metadata on a piece of a reply to the metadata of our event. */
+  /** Converts the provider's metadata on a piece of a reply to our event's metadata. */
   toEventMetadata(kind: PieceKind, metadata: JsonObject): JsonObject;
-  /** The reverse: options to send a piece back with. Empty for pieces of other providers. */
+  /** The reverse: options for sending a piece back. Empty for pieces of other providers. */
   toPartOptions(event: ProviderEvent): JsonObject;
-  /** The part of the reasoning that this provider accepts. It would reject that of others. No turn depends on another. */
+  /** The reasoning that this provider accepts; it would reject other providers'. No turn depends on another. */
   ownReasoning(reasoning: readonly ChatResponse[]): readonly ChatResponse[];
-  /** Whether some model of this provider takes files of this type. Text is never sent as a file. */
+  /** Whether any model of this provider accepts files of this type. Text is never sent as a file. */
   readonly acceptsFile: (mediaType: string) => boolean;
   toToolSchema(schema: JsonObject): JsonObject;
   toOutputSchema(schema: JsonObject): JsonObject;
-  /** `schema` is that of the structured output, if one is wanted. */
+  /** `schema` is the structured output's, if any. */
   toOptions(parameters: ModelParameters, schema: JsonObject | undefined): DialectOptions;
-  /** From a chunk of the stream as the server sent it. */
+  /** Reads a raw chunk of the server's stream. */
   findProgress?(chunk: JsonObject): PromptProgress | undefined;
-  /** In US dollars, from the metadata of a whole reply. */
+  /** The cost in US dollars, from the metadata of a whole reply. */
   findCost(metadata: JsonObject): number | undefined;
 }
 
@@ -54,18 +54,18 @@ export interface Dialect {
  */
 export interface TemplateRules {
   readonly calls: CallHistory;
-  /** Ids of calls are nine letters and digits: some templates insist on that. */
+  /** Call ids must be nine letters and digits, as some templates insist. */
   readonly hasShortIds: boolean;
 }
 
 /**
- * How calls and their results are sent back: as the model made them; one after the other, each with its
- * result; or described in words.
+ * How calls and their results are sent back: as the model made them; one after the other, each with its result; or
+ * described as text.
  */
 export type CallHistory = "as_made" | "one_by_one" | "as_text";
 
 interface ErrorHint extends Pick<JpErrorOptions, "commandHint"> {
-  /** Matches the server's own words. */
+  /** Matches the server's message. */
   readonly pattern: RegExp;
   readonly hint: string;
 }
@@ -90,7 +90,7 @@ export interface DialectOptions {
   readonly options: JsonObject;
 }
 
-/** For unknown models: whatever the AI SDK does by default. */
+/** The AI SDK's default behavior, for unknown models. */
 export function defaultDialect(key: string): Dialect {
   return {
     key,
@@ -110,19 +110,19 @@ export function defaultDialect(key: string): Dialect {
   };
 }
 
-/** For models on the user's machine: Ollama and llama.cpp. Their reasoning is plain, unsigned text. */
+/** The dialect of local models: Ollama and llama.cpp. Their reasoning is plain, unsigned text. */
 export function localDialect(key: string): Dialect {
   return {
     ...defaultDialect(key),
     template: { calls: "as_made", hasShortIds: false },
     canNameTool: false,
     acceptsFile: (mediaType) => mediaType.startsWith("image/"),
-    schemaChanges: "nothing", // It becomes a grammar that constrains the output.
+    schemaChanges: "nothing", // The schema becomes a grammar that constrains the output.
     ownReasoning: (reasoning) => reasoning.filter((event) => !isSigned(event)),
   };
 }
 
-/** The media types that Anthropic, OpenAI and OpenRouter take. */
+/** The media types that Anthropic, OpenAI and OpenRouter accept. */
 export function isImageOrPdf(mediaType: string): boolean {
   return /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf)$/.test(mediaType);
 }
@@ -131,7 +131,7 @@ function isSigned({ metadata = {} }: ChatResponse): boolean {
   return Object.keys(metadata).some((key) => /^(?:anthropic|google|openai|openrouter)_/.test(key));
 }
 
-/** `auto` is up to the provider. */
+/** `auto` leaves it to the provider. */
 export function toReasoningLevel(
   reasoning: ModelParameters["reasoning"],
 ): Pick<DialectOptions, "reasoning"> {
@@ -143,7 +143,7 @@ const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as 
 
 export type Effort = (typeof EFFORTS)[number];
 
-/** Turns a number of tokens into the nearest level, for providers that only know levels. */
+/** Maps a number of tokens to a level, for providers that only support levels. */
 export function toEffort(effort: string | number): Effort {
   if (typeof effort === "number") {
     if (effort === 0) return "none";
@@ -158,7 +158,7 @@ export function toEffort(effort: string | number): Effort {
   });
 }
 
-/** Picks the keys in `names` that have a value, under their new names. */
+/** Picks the keys in `names` that have a value, and renames them. */
 export function pickRenamed(
   values: JsonObject,
   names: Readonly<Record<string, string>>,
@@ -171,7 +171,7 @@ export function pickRenamed(
   return picked;
 }
 
-/** The AI SDK keeps options in one object per provider. Returns nothing for empty options. */
+/** The AI SDK keeps options in one object per provider. Returns an empty object for empty options. */
 export function toProviderOptions(
   key: string,
   options: JsonObject,
@@ -182,7 +182,10 @@ export function toProviderOptions(
 /** Read by the stand-in for zod in our bundles, `scripts/lazy-zod.cjs`. */
 const VALID = Symbol.for("jp-ts.valid-options");
 
-/** Marks options of our own making: the provider's package need not check them, which would load zod before the request. */
+/**
+ * Marks options that we built ourselves: the provider's package need not validate them, which would load zod before the
+ * request.
+ */
 export function asValid(options: JsonObject): JsonObject {
   return Object.defineProperty({ ...options }, VALID, { value: true });
 }

@@ -1,4 +1,4 @@
-/** Makes a `Model` from any language model of the AI SDK, of either version of its interface. */
+/** Makes a `Model` from any language model of the AI SDK, in either version of its interface. */
 import type {
   LanguageModelV3,
   LanguageModelV3Message,
@@ -29,31 +29,31 @@ import type { Model, ModelEvent, ModelRequest } from "./port.ts";
 import type * as reply from "./reply.ts";
 
 /**
- * A language model of the AI SDK 6 or 7, such as `openai("gpt-5")`; the `LanguageModel` of `ai` fits. A string is
- * the id of a model of the default provider that the program has set in `globalThis.AI_SDK_DEFAULT_PROVIDER`.
+ * A language model of the AI SDK 6 or 7, such as `openai("gpt-5")`; the `LanguageModel` of `ai` fits. A string is a model
+ * id of the default provider in `globalThis.AI_SDK_DEFAULT_PROVIDER`.
  */
 export type LanguageModel = string | LanguageModelObject;
 
 /**
- * The part of an AI SDK model that jp uses. Its interface has versions: jp takes `v3` and `v4`, and refuses `v2`
- * with the error `unsupported_model`.
+ * The part of an AI SDK model that jp uses. Its interface has versions: jp accepts `v3` and `v4`, and rejects `v2` with
+ * the error `unsupported_model`.
  */
 export interface LanguageModelObject {
   readonly specificationVersion: "v2" | "v3" | "v4";
-  /** The vendor and its API, as in `anthropic.messages`. */
+  /** The vendor and its API, such as `anthropic.messages`. */
   readonly provider: string;
   readonly modelId: string;
-  /** Takes the call options of its version, and streams the parts of its version. */
+  /** Takes the call options, and streams the parts, of its version. */
   doStream(options: never): PromiseLike<{ readonly stream: ReadableStream<unknown> }>;
 }
 
-/** Facts about a language model of the AI SDK that it does not state itself. */
+/** Facts that a language model of the AI SDK does not state itself. */
 export interface LanguageModelOptions {
   /** `provider/name`. Default: from the model's own `provider` and `modelId`. */
   readonly id?: string;
   /** In tokens. */
   readonly contextWindow?: number;
-  /** For dates in `retry-after`. */
+  /** Used to read dates in `retry-after`. */
   readonly clock?: Clock;
 }
 
@@ -72,7 +72,7 @@ export function fromLanguageModel(given: LanguageModel, options: LanguageModelOp
 
 let loaded: typeof reply | undefined;
 
-/** What reads replies is loaded with the first one. */
+/** Loads the code that reads replies with the first one. */
 function streamReply(
   parts: Parameters<typeof reply.streamReply>[0],
   request: ModelRequest,
@@ -87,7 +87,7 @@ async function* streamFirst(
   yield* loaded.streamReply(parts, request);
 }
 
-/** As the AI SDK does it, but without its gateway. */
+/** Resolves an id like the AI SDK, but without its gateway. */
 function findModel(id: string): LanguageModelObject {
   const { AI_SDK_DEFAULT_PROVIDER: provider } = globalThis as GlobalProvider;
   if (provider === undefined) {
@@ -103,13 +103,13 @@ function findModel(id: string): LanguageModelObject {
   }
 }
 
-/** The AI SDK's own name for it. */
+/** The AI SDK's own name for the global. */
 interface GlobalProvider {
   readonly AI_SDK_DEFAULT_PROVIDER?: { languageModel(id: string): LanguageModelObject };
 }
 
 function openModel(model: LanguageModelObject): StreamingModel {
-  // Programs without types may pass anything.
+  // Untyped programs may pass anything.
   const given: unknown = model;
   const { provider, modelId } = isJsonObject(given) ? given : {};
   if (typeof provider !== "string" || typeof modelId !== "string") {
@@ -117,7 +117,7 @@ function openModel(model: LanguageModelObject): StreamingModel {
     throw unsupportedModel("A language model has a provider and a modelId.", hint);
   }
   const version: string = model.specificationVersion;
-  // The version says which of the interfaces it is.
+  // The version tells which interface it is.
   if (version === "v4") return model as LanguageModelV4;
   if (version === "v3") return fromV3(model as LanguageModelV3);
   throw unsupportedModel(
@@ -130,7 +130,7 @@ function unsupportedModel(message: string, hint: string): JpError {
   return new JpError("unsupported_model", message, { hint });
 }
 
-/** The parts that jp uses differ in two ways: in how a file is sent, and in the level of reasoning, which `v3` lacks. */
+/** For jp, the versions differ in two ways: how files are sent, and the reasoning level, which `v3` lacks. */
 function fromV3(model: LanguageModelV3): StreamingModel {
   const { provider, modelId } = model;
   return {
@@ -148,13 +148,13 @@ function fromV3(model: LanguageModelV3): StreamingModel {
   };
 }
 
-/** The parts of a stream differ only in kinds that we ignore. */
+/** Their stream parts differ only in kinds that we ignore. */
 function toV4Result(result: LanguageModelV3StreamResult): LanguageModelV4StreamResult {
   return result as LanguageModelV4StreamResult;
 }
 
 function toV3Message(message: LanguageModelV4Message): LanguageModelV3Message {
-  // Ours have no parts that only `v4` has, except for files, which only the user sends.
+  // The only `v4` parts that we send are files, and only from the user.
   if (message.role !== "user") return message as LanguageModelV3Message;
   const content = message.content.map((part) =>
     part.type === "file" ? { ...part, data: toV3Data(part) } : part,
@@ -167,7 +167,7 @@ function toV3Data({ data }: LanguageModelV4FilePart) {
   return sent.type === "url" ? sent.url : sent.data;
 }
 
-/** Packages of `v3` have an option for it each, and most call it this. Those that do not ignore it. */
+/** Most `v3` packages use this name for their own option. The others ignore it. */
 function toV3Reasoning(
   key: string,
   reasoningEffort: NonNullable<LanguageModelV4CallOptions["reasoning"]>,
@@ -189,7 +189,7 @@ function defaultId(model: ModelName): string {
   return `${vendorOf(model)}/${model.modelId}`;
 }
 
-/** The latest ones. Much is made once for each dialect: see `toCallOptions`. */
+/** Caches recent dialects. Much is computed once per dialect: see `toCallOptions`. */
 const dialects = new Map<string, Dialect>();
 const MAX_DIALECTS = 64;
 
@@ -203,7 +203,7 @@ function dialectOf(model: ModelName): Dialect {
   return dialect;
 }
 
-/** By `provider`, which names the vendor and then its API: `anthropic.messages`, `openai.responses`. */
+/** Chooses by `provider`, which names the vendor and its API: `anthropic.messages`, `openai.responses`. */
 function findDialect(model: ModelName): Dialect {
   const { provider, modelId } = model;
   const vendor = vendorOf(model);

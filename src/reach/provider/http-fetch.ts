@@ -1,6 +1,6 @@
 /**
- * `fetch` on `node:http`, for programs that must start fast: loading Node's own takes longer than everything
- * else that happens before a request. Supports what requests to providers need, and leaves the rest to it.
+ * `fetch` on `node:http`, for programs that must start fast: loading Node's own takes longer than everything else before
+ * a request. Supports the needs of requests to providers, and falls back to Node's own.
  */
 import type { IncomingMessage, RequestOptions } from "node:http";
 import type { Readable } from "node:stream";
@@ -10,7 +10,7 @@ import { HttpHeaders } from "./http-headers.ts";
 
 /** Callbacks for requests. */
 export interface HttpFetchOptions {
-  /** Called when a request with a body has left, as those to models have: servers are asked about themselves without one. */
+  /** Called when a request with a body has been sent. Requests to models have one; queries about a server do not. */
   readonly onSent?: () => void;
 }
 
@@ -43,8 +43,8 @@ interface HttpRequest {
 }
 
 /**
- * A server may close a kept connection at the very moment we use it again. Then it has not seen the request,
- * which is sent once more on a connection of its own.
+ * A server may close an idle connection just as we reuse it. It has then not seen the request, which is retried once on a
+ * new connection.
  */
 async function send(request: HttpRequest): Promise<IncomingMessage> {
   try {
@@ -67,7 +67,7 @@ function sendOnce(
   const { request } = process.getBuiltinModule(
     url.protocol === "https:" ? "node:https" : "node:http",
   );
-  // Node sends a string together with the headers. It copies it for that, which is too much for a long one.
+  // Node copies a string to send it together with the headers, which is too expensive for a long one.
   const content = body.length > MAX_COPIED ? Buffer.from(body) : body;
   const length = body === "" ? {} : { "content-length": String(Buffer.byteLength(content)) };
   return new Promise((resolve, reject) => {
@@ -86,7 +86,7 @@ function sendOnce(
   });
 }
 
-/** As Node's own `fetch` reports it. */
+/** Reports errors like Node's own `fetch`. */
 function failure(cause: unknown, signal?: AbortSignal, message = "fetch failed"): unknown {
   return signal?.aborted === true ? signal.reason : new TypeError(message, { cause });
 }
@@ -95,7 +95,7 @@ type ResponseHead = Pick<Response, "status" | "statusText"> & {
   readonly headers: HttpHeaders | Headers;
 };
 
-/** The part of a `Response` that reading a reply needs. */
+/** The part of a `Response` that is needed to read a reply. */
 class HttpResponse {
   readonly status: number;
   readonly statusText: string;
@@ -140,7 +140,7 @@ export function createResponse(head: ResponseHead, body: ReadableStream<Uint8Arr
   return new HttpResponse(head, body) as unknown as Response;
 }
 
-/** A `fetch` that reports whenever something arrives: a response, or a part of its body. */
+/** A `fetch` that reports each arrival: a response, or a part of its body. */
 export function withActivity(fetch: Fetch, onActivity: () => void): Fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
@@ -169,9 +169,9 @@ async function decompress(incoming: IncomingMessage, encoding: string): Promise<
   return incoming.pipe(decompressed);
 }
 
-/** Pieces that arrive together become one chunk: a server may send thousands, of a few bytes each. */
+/** Merges pieces that arrive together into one chunk: a server may send thousands, of a few bytes each. */
 function toWebStream(readable: Readable, signal?: AbortSignal): ReadableStream<Uint8Array> {
-  // A readable may still end after it was destroyed, and a stream that its reader has left can be closed no more.
+  // A readable may still end after it was destroyed, and a stream whose reader has left cannot be closed any more.
   let isOpen = true;
   let pieces: Buffer[] = [];
   const pass = (controller: ReadableStreamDefaultController<Uint8Array>) => {
@@ -205,7 +205,7 @@ function toWebStream(readable: Readable, signal?: AbortSignal): ReadableStream<U
   });
 }
 
-/** Node lists names and values in turn. */
+/** Node alternates names and values. */
 function toPairs(raw: readonly string[]): [string, string][] {
   return raw.flatMap((name, index) => (index % 2 === 0 ? [[name, raw[index + 1] ?? ""]] : []));
 }

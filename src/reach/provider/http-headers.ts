@@ -1,5 +1,5 @@
 /**
- * `Headers` without Node's `fetch`, which `globalThis.Headers` would load. In the command, the build gives it to
+ * `Headers` without Node's `fetch`, which `globalThis.Headers` would load. In the command, the build substitutes it in
  * all packages that use `Headers`.
  */
 export class HttpHeaders implements Iterable<[string, string]> {

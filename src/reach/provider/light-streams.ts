@@ -1,10 +1,11 @@
 /**
- * `ReadableStream`, `TransformStream` and `TextDecoderStream` without Node's own, which take longer to load, and cost
- * most of the way from a socket to the screen. In the command, the build gives them to the packages of providers and to
- * this folder. They have what those use: no bytes, no `pipeTo`, and a transform takes its input from `pipeThrough` alone.
+ * `ReadableStream`, `TransformStream` and `TextDecoderStream` without Node's own, which are slower to load and account
+ * for most of the time from a socket to the screen. In the command, the build substitutes them in the providers' packages
+ * and this folder. They support only what those need: no bytes, no `pipeTo`, and a transform takes its input from
+ * `pipeThrough` alone.
  *
- * They work as Node's do, but a chunk passes through them at once where nothing is asynchronous, and an error
- * follows the chunks that came before it.
+ * They work like Node's, but a chunk passes through synchronously where nothing is asynchronous, and an error follows the
+ * chunks before it.
  */
 
 interface Source<Chunk> {
@@ -24,14 +25,14 @@ interface Controller<Chunk> {
   error(error?: unknown): void;
 }
 
-/** Gets the next chunk, once. */
+/** Receives the next chunk, once. */
 interface Request<Chunk> {
   chunk(chunk: Chunk): void;
   close(): void;
   error(error: unknown): void;
 }
 
-/** Gets all chunks, as long as it wants more. */
+/** Receives all chunks, as long as it wants more. */
 export interface Sink<Chunk> extends Request<Chunk> {
   readonly wantsMore: boolean;
 }
@@ -40,7 +41,7 @@ type Result<Chunk> =
   | { readonly done: false; readonly value: Chunk }
   | { readonly done: true; readonly value: undefined };
 
-/** The chunks of one stream, and those who wait for them. */
+/** The chunks of one stream, and the requests waiting for them. */
 class Channel<Chunk> implements Controller<Chunk> {
   readonly #source: Source<Chunk>;
   readonly #limit: number;
@@ -48,7 +49,7 @@ class Channel<Chunk> implements Controller<Chunk> {
   #requests: Request<Chunk>[] = [];
   #sink: Sink<Chunk> | undefined;
   #state: "open" | "closed" | "failed" = "open";
-  /** It closes when its queue is empty. */
+  /** It closes once its queue is empty. */
   #isEnding = false;
   #error: unknown;
   #pulling: "idle" | "pulling" | "again" = "idle";
@@ -61,7 +62,7 @@ class Channel<Chunk> implements Controller<Chunk> {
     this.#limit = limit;
   }
 
-  /** Pulls from now on. */
+  /** Starts pulling. */
   start(): void {
     this.#isStarted = true;
     this.#pull();
@@ -116,7 +117,7 @@ class Channel<Chunk> implements Controller<Chunk> {
 
   read(request: Request<Chunk>): void {
     if (this.#queue.length > 0) {
-      const chunk = this.#queue.shift() as Chunk; // There is one.
+      const chunk = this.#queue.shift() as Chunk; // The queue is not empty.
       if (this.#isEnding && this.#queue.length === 0) this.#end();
       else this.#pull();
       return request.chunk(chunk);
@@ -127,7 +128,7 @@ class Channel<Chunk> implements Controller<Chunk> {
     return this.#pull();
   }
 
-  /** Call it again when a sink that had enough wants more. */
+  /** Call it again when a full sink wants more. */
   sendTo(sink: Sink<Chunk>): void {
     this.#sink = sink;
     while (this.#queue.length > 0 && sink.wantsMore) sink.chunk(this.#queue.shift() as Chunk);
@@ -145,7 +146,7 @@ class Channel<Chunk> implements Controller<Chunk> {
     await this.#source.cancel?.(reason);
   }
 
-  /** Takes their requests from those who leave without an answer. */
+  /** Rejects the pending requests of a released reader. */
   abandon(error: TypeError): void {
     const requests = this.#requests;
     this.#requests = [];
@@ -161,7 +162,7 @@ class Channel<Chunk> implements Controller<Chunk> {
     this.onEnd?.();
   }
 
-  /** One loop, even if the source has many chunks at once. */
+  /** A single loop, even if the source has many chunks at once. */
   #pull(): void {
     if (this.#pulling !== "idle") {
       this.#pulling = "again";
@@ -175,7 +176,7 @@ class Channel<Chunk> implements Controller<Chunk> {
       } catch (error) {
         this.error(error);
       }
-      const isAgain = (this.#pulling as string) === "again"; // Set while it pulled.
+      const isAgain = (this.#pulling as string) === "again"; // Set while pulling.
       this.#pulling = "idle";
       if (!isAgain) return;
     }
@@ -199,7 +200,7 @@ function isPromise(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && "then" in value;
 }
 
-/** Chunks, one after the other. */
+/** A stream of chunks. */
 export class LightReadableStream<Chunk> implements AsyncIterable<Chunk> {
   readonly #channel: Channel<Chunk>;
 
@@ -210,7 +211,7 @@ export class LightReadableStream<Chunk> implements AsyncIterable<Chunk> {
     }
     const channel = new Channel(source, highWaterMark);
     this.#channel = channel;
-    // As Node does, not before the program that makes the stream is ready.
+    // Like Node, not before the creator of the stream is ready.
     Promise.resolve(source.start?.(channel)).then(
       () => channel.start(),
       (error: unknown) => channel.error(error),
@@ -278,7 +279,7 @@ export class LightReadableStream<Chunk> implements AsyncIterable<Chunk> {
     branches.push(new Channel<Chunk>({ pull, cancel }, 0), new Channel<Chunk>({ pull, cancel }, 0));
     for (const branch of branches) branch.start();
     const [one, other] = branches.map((branch) => new LightReadableStream(branch));
-    return [one, other] as [LightReadableStream<Chunk>, LightReadableStream<Chunk>]; // One for each.
+    return [one, other] as [LightReadableStream<Chunk>, LightReadableStream<Chunk>]; // There are two branches.
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Chunk, undefined, undefined> {
@@ -332,7 +333,7 @@ export class LightReader<Chunk> {
     });
   }
 
-  /** Sends all chunks there at once, instead of a promise for each. Call it again when it wants more. */
+  /** Sends all chunks directly to the sink, without a promise for each. Call it again when the sink wants more. */
   sendTo(sink: Sink<Chunk>): void {
     this.#channel.sendTo(sink);
   }
@@ -353,7 +354,7 @@ export class LightReader<Chunk> {
 
   #watchEnd(): PromiseWithResolvers<undefined> {
     const closed = Promise.withResolvers<undefined>();
-    closed.promise.catch(() => undefined); // Few look at it.
+    closed.promise.catch(() => undefined); // It is rarely awaited.
     const settle = () => {
       const { state, failure } = this.#channel;
       if (state === "closed") closed.resolve(undefined);
@@ -384,7 +385,7 @@ interface TransformController<Output> {
   terminate(): void;
 }
 
-/** Makes other chunks of those that are piped through it, when they are wanted. */
+/** Transforms the chunks piped through it, on demand. */
 export class LightTransformStream<Input, Output> {
   readonly readable: LightReadableStream<Output>;
   readonly writable: { connect(input: Channel<Input>): void };
@@ -397,7 +398,7 @@ export class LightTransformStream<Input, Output> {
   }
 }
 
-/** Takes a chunk from its input whenever someone waits for its output. */
+/** Takes a chunk from its input when its output is awaited. */
 class Pipe<Input, Output> implements Request<Input>, TransformController<Output> {
   readonly #transformer: Transformer<Input, Output>;
   readonly output: Channel<Output>;
@@ -421,7 +422,7 @@ class Pipe<Input, Output> implements Request<Input>, TransformController<Output>
 
   connect(input: Channel<Input>): void {
     this.#input = input;
-    // It may have failed before.
+    // It may have failed already.
     if (this.#state === "over") void input.cancel(this.output.failure).catch(() => undefined);
     else this.#run();
   }
@@ -474,7 +475,7 @@ class Pipe<Input, Output> implements Request<Input>, TransformController<Output>
     );
   }
 
-  /** One loop, however many chunks come to nothing. */
+  /** A single loop, even if many chunks produce no output. */
   #run(): void {
     if (this.#isRunning || this.#input === undefined) return;
     this.#isRunning = true;
@@ -511,7 +512,7 @@ class Pipe<Input, Output> implements Request<Input>, TransformController<Output>
   }
 }
 
-/** Bytes to text, in UTF-8. */
+/** Decodes bytes to text; UTF-8 by default. */
 export class LightTextDecoderStream extends LightTransformStream<Uint8Array, string> {
   constructor(label?: string, options?: TextDecoderOptions) {
     const decoder = new TextDecoder(label, options);

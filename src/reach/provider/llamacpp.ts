@@ -47,7 +47,7 @@ export const llamacpp: ProviderDefinition = {
   async list(options: ListOptions) {
     const models = await fetchModels(options);
     const [only] = models;
-    // A server with several models gives each a status, and wants to be asked by name.
+    // A server with several models gives each a status, and must be asked by name.
     if (only === undefined || models.length > 1 || "status" in only) {
       return models.flatMap((model) => toModelInfo(model["id"], windowOf(model)));
     }
@@ -68,12 +68,12 @@ export const llamacpp: ProviderDefinition = {
 };
 
 /**
- * The package makes the schema of replies for each model that it opens, when the first chunk arrives. With one model for
- * all requests, a chunk of the warm-up is the first.
+ * For each model it opens, the package builds the schema of replies when the first chunk arrives. With one model for all
+ * requests, that happens during warm-up.
  */
 const opened = new WeakMap<ProviderSettings, Map<string, StreamingModel>>();
 
-/** By the signal of their request, which the package passes on. */
+/** Keyed by the signal of the request, which the package passes on. */
 const fetches = new WeakMap<AbortSignal, Fetch>();
 
 function withFetch(model: StreamingModel, fetch: Fetch): StreamingModel {
@@ -98,7 +98,7 @@ function fetchModels(options: ListOptions): Promise<readonly JsonObject[]> {
   return fetchList(toRequest(options, `${apiUrl(options.settings.baseUrl, "/v1")}/models`), "data");
 }
 
-/** The window that the server runs with. The one that the model was trained for, `n_ctx_train`, may be far more. */
+/** The window that the server runs with. The model's trained window, `n_ctx_train`, may be far larger. */
 function windowOf({ meta }: JsonObject): Json | undefined {
   return isJsonObject(meta) ? meta["n_ctx"] : undefined;
 }
@@ -110,7 +110,7 @@ function fetchProps(options: ListOptions, name = ""): Promise<JsonObject> {
   return fetchObject(toRequest(options, `${root}/props${query}`));
 }
 
-/** Older servers say it only here. */
+/** Older servers report it only here. */
 function runningWindow({ default_generation_settings: settings }: JsonObject): Json | undefined {
   return isJsonObject(settings) ? settings["n_ctx"] : undefined;
 }
@@ -119,7 +119,7 @@ function toRequest({ settings: { apiKey }, fetch, signal }: ListOptions, url: st
   return { url, headers: apiKey ? { authorization: `Bearer ${apiKey}` } : {}, fetch, signal };
 }
 
-/** A server that was given no name for its model reports the path of the model's file. */
+/** A server without a configured model name reports the path of the model's file. */
 function readableName(id: Json | undefined): Json | undefined {
   if (typeof id !== "string" || !/\.gguf$/i.test(id)) return id;
   return id.replace(/^.*[/\\]/, "").replace(/(?:-\d{5}-of-\d{5})?\.gguf$/i, "");
@@ -128,7 +128,7 @@ function readableName(id: Json | undefined): Json | undefined {
 function llamacppDialect(): Dialect {
   return {
     ...localDialect("llamacpp"),
-    // For some models it waits for a call before it applies any grammar.
+    // For some models, it applies no grammar before a call.
     forbidsCallsWithSchema: true,
     hints: [
       {
@@ -144,7 +144,7 @@ function llamacppDialect(): Dialect {
     toOptions: ({ reasoning, topK }, schema) => ({
       options: {
         ...toTemplateOptions(reasoning),
-        // The package drops this one, because OpenAI does not have it.
+        // The package drops it because OpenAI does not support it.
         ...(topK !== undefined && { top_k: topK }),
         ...(schema !== undefined && { strictJsonSchema: isStrict(schema) }),
       },
@@ -153,7 +153,7 @@ function llamacppDialect(): Dialect {
   };
 }
 
-/** In llama.cpp the model's chat template decides about reasoning. */
+/** In llama.cpp, the model's chat template controls reasoning. */
 function toTemplateOptions(reasoning: ModelParameters["reasoning"]): JsonObject {
   if (reasoning === undefined || reasoning.type === "auto") return {};
   if (reasoning.type === "off") return { chat_template_kwargs: { enable_thinking: false } };

@@ -1,6 +1,6 @@
 /**
- * A model on the user's machine. Its server turns a conversation into one text with the model's own chat
- * template, which may refuse parts of it, and enforces a schema with a grammar that leaves no room for calls.
+ * A model on the user's machine. Its server turns a conversation into one text with the model's own chat template, which
+ * may reject parts of it, and enforces a schema with a grammar that leaves no room for calls.
  */
 import {
   addUsage,
@@ -21,7 +21,7 @@ export interface LocalModelOptions {
   readonly properties: NonNullable<Model["properties"]>;
 }
 
-/** Remembers what the model's chat template has refused for the next request. */
+/** Remembers what the model's chat template has rejected, for later requests. */
 export function createLocalModel(options: LocalModelOptions): Model {
   const { id, dialect, send, properties } = options;
   let template: TemplateRules = { calls: "as_made", hasShortIds: false };
@@ -35,7 +35,7 @@ export function createLocalModel(options: LocalModelOptions): Model {
       } catch (error) {
         const next = nextRules(error, used);
         if (next === undefined) throw error;
-        if (template !== used) continue; // Another request was refused at the same time.
+        if (template !== used) continue; // A concurrent request was rejected too.
         const notice = next.calls === used.calls ? "" : NOTICES[next.calls];
         if (notice !== "") request.observe?.({ type: "notice", message: `${id}: ${notice}` });
         template = next;
@@ -63,7 +63,7 @@ export function createLocalModel(options: LocalModelOptions): Model {
   };
 }
 
-/** The model has had its chance to call tools, and to answer without a grammar. */
+/** The model has already had its chance to call tools and to answer without a grammar. */
 function isCorrection(event: ProviderEvent | undefined): boolean {
   return event?.type === "chat_request" && event.correction !== undefined;
 }
@@ -77,7 +77,7 @@ const NOTICES = {
     "tool calls and results as plain text.",
 } as const satisfies Record<CallHistory, string>;
 
-/** How to send a conversation that the template has refused. It never refuses after a part of the reply. */
+/** How to resend a conversation that the template has rejected. It never rejects after a reply has started. */
 function nextRules(error: unknown, rules: TemplateRules): TemplateRules | undefined {
   if (!(error instanceof ProviderError) || error.kind !== "template_refused") return undefined;
   const { calls, hasShortIds } = rules;
@@ -91,8 +91,8 @@ function nextRules(error: unknown, rules: TemplateRules): TemplateRules | undefi
 type Send = (request: ModelRequest) => AsyncIterable<ModelEvent>;
 
 /**
- * Lets the model call tools before it answers with a document. The schema is described in words; only if the
- * answer does not match is it enforced, in a second request without calls.
+ * Lets the model call tools before it answers with a document. The schema is described in the prompt; only if the answer
+ * does not match is it enforced, in a second request without calls.
  */
 async function* streamDocument(
   send: Send,
@@ -144,7 +144,7 @@ async function matches(text: string, schema: JsonObject): Promise<boolean> {
   return data !== undefined && (await findViolations(schema, data)).length === 0;
 }
 
-/** After the user's message: what follows it grows from request to request. */
+/** Goes right after the user's message: the part after it grows from request to request. */
 function describeSchema(
   events: readonly ProviderEvent[],
   schema: JsonObject,

@@ -1,6 +1,6 @@
 /**
- * Ollama through its own client, wrapped as a model of the AI SDK. The client cannot abort a single
- * request and loses the details of a failed one, so the fetch we pass to it takes care of both.
+ * Ollama through its own client, wrapped as a model of the AI SDK. The client cannot abort a single request and loses the
+ * details of a failed one, so our `fetch` handles both.
  */
 import type {
   LanguageModelV4CallOptions,
@@ -127,11 +127,11 @@ export function ollamaDialect(modelName: string): Dialect {
   };
 }
 
-/** Models that can think do so by default. Those that cannot reject a request to think. */
+/** Models that can think do so by default. The others reject a request to think. */
 function toThinkOption(reasoning: ModelParameters["reasoning"], modelName: string): JsonObject {
   if (reasoning === undefined || reasoning.type === "auto") return {};
   const effort = reasoning.type === "off" ? "none" : toEffort(reasoning.effort);
-  // No other model knows levels, and this one cannot stop thinking.
+  // Only gpt-oss has levels, and it cannot stop thinking.
   if (!/(?:^|\/)gpt-oss/i.test(modelName)) return { think: effort !== "none" };
   if (effort === "medium") return { think: "medium" };
   return { think: ["none", "minimal", "low"].includes(effort) ? "low" : "high" };
@@ -198,12 +198,12 @@ async function* toParts(
     return;
   }
   if (kind === undefined || hasToolCalls) return;
-  // A lost connection is an error of the stream; this is how the server ends a reply that goes in circles.
+  // A lost connection is a stream error; this is how the server ends a reply that repeats itself.
   const message = `ollama/${name}: the server broke off the reply, because it kept repeating itself.`;
   throw new ProviderError("other", message, { isRetryable: false });
 }
 
-/** The client throws if the reply just ends, but only in its own words. */
+/** If the reply just ends, the client throws its own error. */
 async function* upToEnd(replies: AsyncIterable<ChatResponse>): AsyncGenerator<ChatResponse> {
   try {
     yield* replies;
@@ -239,7 +239,7 @@ function toFinish(
   };
 }
 
-/** By default the server silently drops the oldest messages. The client's types lack this. */
+/** By default, the server silently drops the oldest messages. The client's types lack this option. */
 const NEVER_TRUNCATE = { truncate: false };
 
 function toChatRequest(
@@ -271,7 +271,7 @@ function toOptions(call: LanguageModelV4CallOptions): Partial<Options> {
   };
 }
 
-/** Ollama has no tool choice: the only way to forbid calls is to send no tools, not even with a format. */
+/** Ollama has no tool choice: to forbid calls, even with a format, send no tools. */
 function toTools({ tools = [], toolChoice }: LanguageModelV4CallOptions): Tool[] {
   if (toolChoice?.type === "none") return [];
   return tools.flatMap((tool) => {
@@ -283,7 +283,7 @@ function toTools({ tools = [], toolChoice }: LanguageModelV4CallOptions): Tool[]
   });
 }
 
-/** Newer servers know ids of calls, which the client's types lack. */
+/** Newer servers support call ids, which the client's types lack. */
 type SentMessage = OllamaMessage & {
   readonly tool_call_id?: string;
   readonly tool_calls?: (NonNullable<OllamaMessage["tool_calls"]>[number] & {
@@ -317,7 +317,7 @@ function toUserMessage(
   return { role: "user", content: textOf(content), ...(images.length > 0 && { images }) };
 }
 
-/** In base64: the server takes nothing else. */
+/** As base64: the server accepts nothing else. */
 function toImage({ mediaType, data }: LanguageModelV4FilePart): string {
   const isImage = mediaType.startsWith("image/");
   if (isImage && data.type === "data" && typeof data.data === "string") return data.data;
@@ -355,7 +355,7 @@ function resultText(output: LanguageModelV4ToolResultOutput): string {
     : JSON.stringify(output);
 }
 
-/** The client would print a line that it cannot parse to the console, and carry on. */
+/** The client would print an unparsable line to the console, and carry on. */
 function wholeLines(): TransformStream<Uint8Array, Uint8Array> {
   let rest: Uint8Array = new Uint8Array();
   return new TransformStream({
@@ -372,7 +372,7 @@ function wholeLines(): TransformStream<Uint8Array, Uint8Array> {
   });
 }
 
-/** Throws on a line that is no object, and on one that reports an error. */
+/** Throws on a line that is not an object, and on one that reports an error. */
 function checkLines(bytes: Uint8Array): Uint8Array {
   const lines = Buffer.from(bytes).toString("utf8").split("\n");
   for (const line of lines.filter((each) => each.trim() !== "")) {

@@ -1,4 +1,4 @@
-/** OpenAI's Responses API through `@ai-sdk/openai`. Not stored there, so reasoning travels encrypted. */
+/** OpenAI's Responses API through `@ai-sdk/openai`. Replies are not stored there, so reasoning travels encrypted. */
 import {
   type ChatResponse,
   type ProviderEvent,
@@ -84,8 +84,8 @@ function toPartOptions(event: ProviderEvent): JsonObject {
 }
 
 /**
- * One item may be split into several pieces, and only the last holds the encrypted content. If none
- * does, the reply broke off, and the provider does not know the item.
+ * One item may be split into several pieces, of which only the last has the encrypted content. If none does, the reply
+ * broke off, and the provider does not know the item.
  */
 function ownReasoning(reasoning: readonly ChatResponse[]): readonly ChatResponse[] {
   const encrypted = reasoning.filter(({ metadata }) => metadata?.[ENCRYPTED] !== undefined);
@@ -109,6 +109,6 @@ function toOptions({ reasoning }: ModelParameters, schema: JsonObject | undefine
 
 function summary(reasoning: ModelParameters["reasoning"]): JsonObject {
   if (reasoning === undefined || reasoning.type === "off") return {};
-  // Unless this is null, the SDK asks for a summary whenever an effort is set.
+  // Unless this is null, the SDK requests a summary whenever an effort is set.
   return { reasoningSummary: reasoning.isHidden === true ? null : "auto" };
 }

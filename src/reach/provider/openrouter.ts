@@ -97,7 +97,7 @@ function toPartOptions({ metadata = {} }: ProviderEvent): JsonObject {
   return complete.length > 0 ? { reasoning_details: complete } : {};
 }
 
-/** If a reply broke off, its text has no signature, and Claude and Gemini reject it. */
+/** Without a signature, the reply broke off, and Claude and Gemini reject it. */
 function isComplete(detail: Json): boolean {
   if (!isJsonObject(detail) || detail["type"] !== "reasoning.text") return true;
   const format = detail["format"] ?? "anthropic-claude-v1";
@@ -114,7 +114,7 @@ function toReasoning(reasoning: NonNullable<ModelParameters["reasoning"]>): Json
   return { ...amount, ...hidden };
 }
 
-/** The SDK asks for strict mode, which does not allow optional fields. */
+/** The SDK requests strict mode, which does not allow optional fields. */
 function looseFormat(schema: JsonObject): JsonObject {
   const name = "structured_output";
   return { type: "json_schema", json_schema: { name, strict: false, schema } };

@@ -1,6 +1,6 @@
 /**
- * The events of a thread as pieces of messages, in the order that every API requires: the assistant's
- * text and tool calls, then the results of exactly those calls, in the order of the calls.
+ * Converts the events of a thread to pieces of messages, in the order that every API requires: the assistant's text and
+ * tool calls, then the results of exactly those calls, in the order of the calls.
  */
 import type {
   LanguageModelV4FilePart,
@@ -33,7 +33,7 @@ export type Piece = (
 
 type TextPart = LanguageModelV4TextPart | LanguageModelV4ReasoningPart;
 
-/** `ids` has those of the calls before. */
+/** `ids` has the ids of earlier calls. */
 export function toPieces(
   all: readonly ProviderEvent[],
   dialect: Dialect,
@@ -47,7 +47,7 @@ export function toPieces(
   let results: Result[] = [];
   let hasResponse = false;
 
-  /** Providers reject a reply that holds nothing but reasoning. */
+  /** Providers reject a reply that contains only reasoning. */
   const finishReply = () => {
     if (reply.some(({ part }) => part.type !== "reasoning")) {
       pieces.push(...arrange(reply, results, dialect.template?.calls ?? "as_made"));
@@ -82,7 +82,7 @@ export function toPieces(
         break;
       }
       case "tool_call_response":
-        // Already placed with its call. The next event of the assistant starts another reply.
+        // Already placed with its call. The assistant's next event starts another reply.
         hasResponse = true;
         break;
       default:
@@ -93,7 +93,7 @@ export function toPieces(
   return pieces;
 }
 
-/** The files first: a model reads the question about them last. */
+/** Files come first: a model reads the question about them last. */
 function toUserPieces(event: ChatRequest): readonly Piece[] {
   const files = (event.files ?? []).map(toFilePart);
   const isSilent = files.length > 0 && event.content.trim() === "";
@@ -101,7 +101,7 @@ function toUserPieces(event: ChatRequest): readonly Piece[] {
   return [...files, ...texts].map((part) => ({ role: "user", event, part }));
 }
 
-/** Every model takes text, and few take it as a file. */
+/** Every model accepts text, but few accept it as a file. */
 function toFilePart(file: RecordedFile): LanguageModelV4TextPart | LanguageModelV4FilePart {
   const { mediaType, filename, data } = file;
   const content = fileText(file);
@@ -119,7 +119,7 @@ function toFilePart(file: RecordedFile): LanguageModelV4TextPart | LanguageModel
 
 type Result = Extract<Piece, { readonly role: "tool" }>;
 
-/** The order of a reply, its calls and their results. */
+/** Orders a reply, its calls and their results. */
 function arrange(
   reply: readonly Piece[],
   results: readonly Result[],
@@ -134,7 +134,7 @@ function arrange(
   return calls === "one_by_one" ? oneByOne : oneByOne.map(toTextPiece);
 }
 
-/** The model did not write the result, so the user says it. */
+/** The model did not write the result, so it is sent as the user's. */
 function toTextPiece(piece: Piece): Piece {
   const { event, part } = piece;
   switch (part.type) {
@@ -171,13 +171,13 @@ function pairResponses(
   return pairs;
 }
 
-/** By all six. */
+/** Accepted by all six providers. */
 const ACCEPTED_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const SHORT_ID = /^[A-Za-z0-9]{9}$/;
 
 /**
- * The ids that calls are sent with. Recorded ids may come from another provider or occur twice; every
- * API wants them short, plain and unique.
+ * The call ids for requests. Recorded ids may come from another provider or occur twice; every API requires them to be
+ * short, plain and unique.
  */
 export class ToolCallIds {
   readonly #accepted: RegExp;
@@ -189,7 +189,7 @@ export class ToolCallIds {
     this.#before = before;
   }
 
-  /** All so far, with those before. */
+  /** All ids so far, including earlier ones. */
   get taken(): ReadonlySet<string> {
     return new Set([...this.#before, ...this.#own]);
   }
@@ -214,7 +214,7 @@ function toTextPart({ content }: ChatResponse): TextPart {
     case "reasoning":
       return { type: "reasoning", text: content.text };
     case "structured": {
-      // A string is the text of a model that did not write valid JSON.
+      // A string is what a model wrote instead of valid JSON.
       const { data } = content;
       return { type: "text", text: typeof data === "string" ? data : JSON.stringify(data) };
     }
@@ -228,12 +228,12 @@ function isSendable(part: TextPart, event: ProviderEvent, dialect: Dialect): boo
   return part.text.trim() !== "" || Object.keys(dialect.toPartOptions(event)).length > 0;
 }
 
-/** As `toOutput` made it. */
+/** The text of an output that `toOutput` made. */
 function resultText({ output }: LanguageModelV4ToolResultPart): string {
   return output.type === "text" || output.type === "error-text" ? output.value : "";
 }
 
-/** How the base64 of each type starts. A request with a file that is something else would fail, and every later one. */
+/** How the base64 of each type starts. A mislabelled file would fail this request and every later one. */
 const FILE_STARTS: Readonly<Record<string, string>> = {
   "image/png": "iVBORw0KGgo",
   "image/jpeg": "/9j/",
@@ -247,7 +247,7 @@ function isSendableFile({ mediaType, data }: ResultFile): boolean {
   return start !== undefined && data.startsWith(start) && base64Size(data) !== undefined;
 }
 
-/** An error is only text: APIs have no errors with files. */
+/** An error is text only: APIs do not support errors with files. */
 function toOutput(
   { content, isError, blocks = [] }: ToolCallResponse,
   takesFiles: boolean,

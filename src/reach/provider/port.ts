@@ -1,27 +1,27 @@
 /**
- * The port to a language model: what a request holds, and the events that a reply streams back. They are
- * the same for every provider. Retries are up to the caller.
+ * The port to a language model: a request, and the events that its reply streams back. They are the same for every
+ * provider. Retries are up to the caller.
  */
 import type { ThreadParts, Usage } from "../../record/conversation/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import type { Retry } from "./provider-error.ts";
 
-/** A language model, ready to be asked. */
+/** A language model, ready for requests. */
 export interface Model {
-  /** `provider/name`, as it is recorded with each reply. */
+  /** `provider/name`, as recorded with each reply. */
   readonly id: string;
-  /** Runs on the user's own machine: it may read a prompt for minutes, and answers one question at a time. */
+  /** Runs on the user's own machine: it may read a prompt for minutes, and handles one request at a time. */
   readonly isLocal?: boolean;
 
-  /** Whether it takes files of this type, such as `image/png`, as far as that is known. Absent: any. */
+  /** Whether it accepts files of this type, such as `image/png`, as far as known. If absent, it accepts any. */
   readonly acceptsFile?: (mediaType: string) => boolean;
 
-  /** May ask the server. Throws nothing but the signal's reason. */
+  /** May query the server. Throws only the signal's reason. */
   properties?(parameters: ModelParameters, signal: AbortSignal): Promise<ModelProperties>;
 
   /**
-   * Throws `ProviderError`, possibly in the middle of a reply. On abort it throws the signal's reason
-   * at once. A complete reply ends with `response_end`.
+   * Throws `ProviderError`, possibly in the middle of a reply. On abort, throws the signal's reason at once. A complete
+   * reply ends with `response_end`.
    */
   stream(request: ModelRequest): AsyncIterable<ModelEvent>;
 }
@@ -30,15 +30,15 @@ export interface Model {
 export interface ModelProperties {
   /** In tokens. */
   readonly contextWindow?: number;
-  /** Its chat template shows it the results of calls. Many silently drop them. */
+  /** Its chat template shows it the results of calls. Many templates silently drop them. */
   readonly seesResults?: boolean;
-  /** Whether it takes images. Absent if unknown. */
+  /** Whether it accepts images. Absent if unknown. */
   readonly seesImages?: boolean;
 }
 
 /** One request to a model. */
 export interface ModelRequest {
-  /** Includes the schema of the structured output, if one is wanted. */
+  /** Includes the schema of the structured output, if any. */
   readonly parts: ThreadParts;
   /** The part of the request that the provider may change to enforce that schema. Default: anything. */
   readonly schemaMayChange?: SchemaChange;
@@ -47,28 +47,28 @@ export interface ModelRequest {
   readonly parameters: ModelParameters;
   readonly cache: CachePolicy;
   readonly signal: AbortSignal;
-  /** Gets what happens besides the reply. Must neither throw nor block. */
+  /** Receives events besides the reply. Must neither throw nor block. */
   readonly observe?: (update: RequestUpdate) => void;
 }
 
 /** Events of a request before and while its reply is streamed. */
 export type RequestUpdate =
-  /** Something arrived, even if it is no part of the reply: many servers send keep-alives. */
+  /** Something arrived, even if it is not part of the reply: many servers send keep-alives. */
   | {
       readonly type: "alive";
-      /** It is part of the reply, and held back for now. */
+      /** It is part of the reply, which is held back for now. */
       readonly isReply?: boolean;
     }
-  /** What the provider calls the reply that starts, and the model that writes it. */
+  /** The provider's id for the reply that starts, and the model that writes it. */
   | { readonly type: "response_start"; readonly id?: string; readonly model?: string }
   /** How many tokens of the prompt the model has read so far, including those from its cache. */
   | { readonly type: "prompt_progress"; readonly processed: number; readonly total: number }
-  /** A note for the user about how the request was sent. Said once per model. */
+  /** A note for the user about how the request was sent. Sent once per model. */
   | { readonly type: "notice"; readonly message: string }
   /** The request failed and will be retried. */
   | ({ readonly type: "retry_start" } & Retry);
 
-/** Those that are about more than the request itself. */
+/** Updates that concern more than the request itself. */
 export type RequestNews = Exclude<RequestUpdate, { readonly type: "alive" | "response_start" }>;
 
 export function isNews(update: RequestUpdate): update is RequestNews {
@@ -76,19 +76,18 @@ export function isNews(update: RequestUpdate): update is RequestNews {
 }
 
 /**
- * The effect of a schema on the rest of a request. `nothing` if it only constrains the output, `prompt`
- * if the provider describes it to the model, `tools` if it is sent as a tool. A prompt cache stays
- * valid up to the first change.
+ * The effect of a schema on the rest of a request. `nothing`: it only constrains the output. `prompt`: the provider
+ * describes it to the model. `tools`: it is sent as a tool. A prompt cache stays valid up to the first change.
  */
 export type SchemaChange = "nothing" | "prompt" | "tools";
 
-/** A tool as it is described to a model. */
+/** A tool as described to a model. */
 export interface ToolSchema {
   readonly name: string;
   readonly description: string;
   /** JSON Schema of an object. */
   readonly parameters: JsonObject;
-  /** Useless to a model that only has to answer in JSON. */
+  /** Useless to a model that only has to return JSON. */
   readonly isAuxiliary?: boolean;
 }
 
@@ -121,7 +120,7 @@ export type CachePolicy = "off" | "short" | "long";
 /** A piece of a reply, as it is streamed. */
 export type ModelEvent =
   | { readonly type: "reasoning_delta"; readonly text: string }
-  /** `metadata` is recorded with the text: signatures that the provider wants back. */
+  /** `metadata` is recorded with the text: signatures that the provider expects back. */
   | { readonly type: "reasoning_end"; readonly metadata?: JsonObject }
   | { readonly type: "message_delta"; readonly text: string }
   | { readonly type: "message_end"; readonly metadata?: JsonObject }

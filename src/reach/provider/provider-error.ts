@@ -1,7 +1,7 @@
-/** Why a model did not answer, in a form that does not depend on the provider, and when to retry. */
+/** Why a model did not answer, independent of the provider, and when to retry. */
 import { JpError, type JpErrorOptions } from "../../util/index.ts";
 
-/** The kind of failure, whoever the provider is. */
+/** The kind of failure, the same for all providers. */
 export type ProviderErrorKind =
   | "missing_key"
   | "authentication"
@@ -51,7 +51,7 @@ export function brokenOffError(modelId: string): ProviderError {
   return new ProviderError("network", message, { isRetryable: true, hint: "Try again." });
 }
 
-/** For a reply with calls. One of text is complete as it is. */
+/** Only for a reply with calls. A text is usable as it is. */
 export function lengthLimitError(modelId: string): ProviderError {
   const message = `${modelId}: the reply reached its length limit before its calls were complete.`;
   const hint = "Raise `assistant.model.parameters.max_tokens`.";
@@ -69,14 +69,14 @@ export interface RetryPolicy {
 /** A server that is starting is tried every two seconds, for about a minute. */
 const STARTING = { maxRetries: 30, maxBackoffMs: 2000 };
 
-/** The most retries for this error. */
+/** The maximum number of retries for this error. */
 export function maxRetriesFor({ maxRetries }: RetryPolicy, { kind }: ProviderError): number {
   return kind === "starting" && maxRetries > 0 ? STARTING.maxRetries : maxRetries;
 }
 
 /**
- * How long to wait before the next retry, or undefined if there should be none. `retries` counts those
- * already made. The caller does the waiting.
+ * How long to wait before the next retry, or undefined to give up. `retries` counts those already made. The caller does
+ * the waiting.
  */
 export function retryDelay(
   policy: RetryPolicy,
@@ -85,7 +85,7 @@ export function retryDelay(
 ): number | undefined {
   if (!(error instanceof ProviderError) || !error.isRetryable) return undefined;
   if (retries >= maxRetriesFor(policy, error)) return undefined;
-  // The exponent is bounded so that the delay stays finite; the policy's maximum is far below.
+  // The exponent is bounded to keep the delay finite; the policy's maximum is far below.
   const backoff = policy.baseBackoffMs * 2 ** Math.min(retries, 40);
   const longest = error.kind === "starting" ? STARTING.maxBackoffMs : policy.maxBackoffMs;
   return Math.min(error.retryAfterMs ?? backoff, longest, policy.maxBackoffMs);
@@ -94,13 +94,13 @@ export function retryDelay(
 /** A retry that is about to be made. */
 export interface Retry {
   readonly error: ProviderError;
-  /** Counted from 1. */
+  /** Starts at 1. */
   readonly retry: number;
   readonly maxRetries: number;
   readonly delayMs: number;
 }
 
-/** Counts the retries of a request. Waiting for a server to start takes nothing from other errors. */
+/** Counts the retries of a request. Waiting for a server to start does not use up the retries for other errors. */
 export class RetryCounter {
   readonly #policy: RetryPolicy;
   #starting = 0;
@@ -110,7 +110,7 @@ export class RetryCounter {
     this.#policy = policy;
   }
 
-  /** Undefined if there should be no further retry. */
+  /** Undefined to give up. */
   next(error: unknown): Retry | undefined {
     if (!(error instanceof ProviderError)) return undefined;
     const isStarting = error.kind === "starting";

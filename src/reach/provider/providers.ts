@@ -36,7 +36,7 @@ export type ProviderName = keyof typeof DEFINITIONS;
 /** The supported providers. */
 export const PROVIDER_NAMES = Object.keys(DEFINITIONS) as readonly ProviderName[];
 
-/** Where to reach each provider, and with which key. */
+/** The address and key of each provider. */
 export interface ProvidersOptions {
   readonly settings: Readonly<Record<ProviderName, ProviderSettings>>;
   readonly fetch?: Fetch;
@@ -47,17 +47,17 @@ export interface ProvidersOptions {
 export interface Providers {
   /** Throws `ProviderError` if the provider is unknown or has no key. Makes no request. */
   model(provider: string, name: string): Promise<Model>;
-  /** Asks the provider for its models. Throws `ProviderError`, or the signal's reason on abort. */
+  /** Lists the provider's models. Throws `ProviderError`, or the signal's reason on abort. */
   list(provider: string, signal: AbortSignal): Promise<readonly ModelInfo[]>;
   /** Runs the code that reads a reply once, because its first run is slow. Makes no request. */
   warmUp(provider: string, name: string): Promise<void>;
 }
 
-/** For who asks one at once: see `createProviders`. Loads no package and makes no request by itself. */
+/** Like `createProviders`, without delayed loading. Loads no vendor's package and makes no request by itself. */
 export function createProvidersNow(options: ProvidersOptions): Providers {
   const { clock = systemClock } = options;
   const connect = createConnector(options);
-  /** They remember what their chat template refuses. */
+  /** Cached because they remember what their chat template rejects. */
   const localModels = new Map<string, Model>();
   return {
     async model(provider, name) {
@@ -86,7 +86,7 @@ export function createProvidersNow(options: ProvidersOptions): Providers {
   };
 }
 
-/** A model, how to reach it, and how to speak to it. */
+/** A model, its address, and its dialect. */
 interface Connection {
   readonly provider: ProviderName;
   readonly name: string;
@@ -94,7 +94,7 @@ interface Connection {
   readonly settings: ProviderSettings;
   readonly endpoint: Endpoint;
   readonly dialect: Dialect;
-  /** A `fetch` that says when something arrives. */
+  /** A `fetch` that reports when something arrives. */
   readonly watched: (onActivity?: () => void) => Fetch;
 }
 
@@ -130,7 +130,7 @@ function openModel(connection: Connection, clock: Clock): Model {
   const { provider, name, definition, settings, endpoint, dialect, watched } = connection;
   async function* send(request: ModelRequest, spoken: Dialect): AsyncGenerator<ModelEvent> {
     const open = await definition.load();
-    // The packages drop parameters they do not know, so we add those to the body ourselves.
+    // The packages drop unknown parameters, so we add those to the body ourselves.
     const { other, ...parameters } = request.parameters;
     const extra = definition.toBody?.(other) ?? other;
     const alive = watched(() => request.observe?.({ type: "alive" }));
@@ -166,11 +166,11 @@ async function askServer(
     return (await definition.properties?.({ ...options, signal })) ?? {};
   } catch {
     options.signal.throwIfAborted();
-    return {}; // The request itself will say what is wrong.
+    return {}; // The request itself will report the problem.
   }
 }
 
-/** Whether its servers run on the user's machine, so that there may be none. */
+/** Whether it runs on the user's machine, so that it may be missing. */
 export function isLocalProvider(name: string): boolean {
   return isProviderName(name) && DEFINITIONS[name].isLocal;
 }
@@ -217,7 +217,7 @@ const CONTEXT_WINDOWS: readonly (readonly [RegExp, number])[] = [
 ];
 
 function findContextWindow(provider: string, modelName: string): number | undefined {
-  // OpenRouter puts the vendor in front: `anthropic/claude-…`.
+  // OpenRouter prefixes the vendor: `anthropic/claude-…`.
   const name = provider === "openrouter" ? modelName.replace(/^[^/]+\//, "") : modelName;
   return CONTEXT_WINDOWS.find(([pattern]) => pattern.test(name))?.[1];
 }
@@ -230,11 +230,11 @@ function withExtraBody(fetch: Fetch, extra: JsonObject): Fetch {
   };
 }
 
-/** Parses the body only if it has one of the keys already: that of a long conversation is tens of megabytes. */
+/** Parses the body only if it already has one of the keys: a long conversation's is tens of megabytes. */
 export function mergeIntoBody(text: string, extra: JsonObject): string {
   const keys = Object.keys(extra);
   if (keys.length === 0) return text;
-  // Inside of a text, the quotes would be escaped. Keys that are numbers come first in an object.
+  // Inside a string, the quotes would be escaped. Numeric keys come first in an object.
   const isNew = (key: string) => !text.includes(`${JSON.stringify(key)}:`) && !/^\d+$/.test(key);
   if (text.startsWith('{"') && text.endsWith("}") && keys.every(isNew)) {
     return `${text.slice(0, -1)},${JSON.stringify(extra).slice(1)}`;
@@ -243,7 +243,7 @@ export function mergeIntoBody(text: string, extra: JsonObject): string {
   return isJsonObject(body) ? JSON.stringify(mergeObjects(body, extra)) : text;
 }
 
-/** Objects are merged; any other value is replaced. */
+/** Merges objects; replaces any other value. */
 function mergeObjects(base: JsonObject, extra: JsonObject): JsonObject {
   const entries = Object.entries(extra).map(([key, value]) => {
     const old = base[key];

@@ -1,11 +1,11 @@
 /**
- * Reads what is known about a failed request from whatever was thrown: errors of the AI SDK, of fetch
- * and of the Ollama client, and the error objects that providers send in the middle of a stream.
+ * Reads the details of a failed request from a thrown value: errors of the AI SDK, of fetch and of the Ollama client, and
+ * the error objects that providers send in the middle of a stream.
  */
 import { findJson, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 
 export interface FailureDetails {
-  /** HTTP status, even if only the body has it. */
+  /** HTTP status, even if only in the body. */
   readonly status: number | undefined;
   /** The provider's type, code and status, joined. */
   readonly code: string;
@@ -14,9 +14,9 @@ export interface FailureDetails {
   readonly headers: Readonly<Record<string, unknown>>;
   /** The `details` of Google's errors. */
   readonly details: readonly Json[];
-  /** The code of the operating system: `ECONNREFUSED` and the like. */
+  /** The operating system's code, such as `ECONNREFUSED`. */
   readonly systemCode: string | undefined;
-  /** No connection, or a response that could not be read to its end. */
+  /** No connection, or a response that broke off. */
   readonly isConnectionLost: boolean;
 }
 
@@ -64,7 +64,7 @@ function findBody(thrown: JsonObject): JsonObject {
   for (const body of [thrown["data"], thrown["responseBody"], thrown["error"]]) {
     const value = typeof body === "string" ? findJson(body) : body;
     if (!isJsonObject(value)) continue;
-    // Ollama passes on the whole error of the server behind it as a string.
+    // Ollama passes on the whole error of its backend as a string.
     const inner = typeof value["error"] === "string" ? findJson(value["error"]) : undefined;
     return isJsonObject(inner) ? inner : value;
   }
@@ -83,7 +83,7 @@ function findSystemCode(error: unknown): string | undefined {
   return undefined;
 }
 
-/** How fetch and the packages say that there is no connection, or that it was lost. */
+/** How fetch and the packages report a missing or lost connection. */
 const CONNECTION_LOST = new RegExp(
   [
     "fetch failed|cannot connect to api|terminated|other side closed",
@@ -151,7 +151,7 @@ function toDelay(value: number | undefined): number | undefined {
 
 const MAX_BODY_CHARACTERS = 20_000;
 
-/** Has the same fields as errors of the AI SDK, so that `readFailure` reads both. */
+/** Has the fields of the AI SDK's errors, so that `readFailure` reads both. */
 class HttpError extends Error {
   readonly statusCode: number;
   readonly responseHeaders: Readonly<Record<string, string>>;
@@ -165,7 +165,7 @@ class HttpError extends Error {
   }
 }
 
-/** For requests that we make ourselves. Throws `HttpError`. */
+/** Used for our own requests. Throws `HttpError`. */
 export async function assertOk(response: Response): Promise<void> {
   if (!response.ok) throw new HttpError(response, await response.text());
 }

@@ -52,7 +52,7 @@ export async function* streamReply(
   };
   function* take() {
     for (const event of reply.take()) {
-      request.signal.throwIfAborted(); // Whoever got the one before may have had enough.
+      request.signal.throwIfAborted(); // The receiver may have aborted after the last event.
       yield event;
     }
   }
@@ -65,7 +65,7 @@ export async function* streamReply(
         else reply.read(part);
       }
     } finally {
-      yield* take(); // Also what came before a failure.
+      yield* take(); // Includes events before a failure.
     }
   }
   try {
@@ -75,7 +75,7 @@ export async function* streamReply(
   }
 }
 
-/** Packages of others may leave out any of it. */
+/** Third-party packages may leave out any field. */
 function toStart({ id, modelId }: Part<"response-metadata">): RequestUpdate {
   return {
     type: "response_start",
@@ -84,7 +84,7 @@ function toStart({ id, modelId }: Part<"response-metadata">): RequestUpdate {
   };
 }
 
-/** The names of the files that are sent. */
+/** The names of the sent files. */
 function fileNames({ parts }: ModelRequest): readonly string[] {
   const files = parts.events.flatMap((event) =>
     event.type === "chat_request" ? (event.files ?? []) : [],
@@ -102,8 +102,8 @@ interface PartSource {
 }
 
 /**
- * Reads the parts, together if they arrive together. Abort ends the stream at once, even if the model ignores it. Leaving
- * the loop ends the request.
+ * Reads the parts, batching those that arrive together. Abort ends the stream at once, even if the model ignores it.
+ * Leaving the loop ends the request.
  */
 async function* readParts(
   source: PartSource,
@@ -144,10 +144,10 @@ async function* readParts(
   }
 }
 
-/** Nothing more is read until someone takes them. */
+/** Reading pauses until they are taken. */
 const MAX_BATCH = 4096;
 
-/** Reads a stream in batches: everything that can be read before the event loop goes on. */
+/** Reads a stream in batches: everything available before the event loop continues. */
 class BatchReader implements Sink<LanguageModelV4StreamPart> {
   readonly #reader: PartReader;
   #parts: LanguageModelV4StreamPart[] = [];
@@ -165,7 +165,7 @@ class BatchReader implements Sink<LanguageModelV4StreamPart> {
     return this.#parts.length < MAX_BATCH;
   }
 
-  /** Undefined at the end. Throws what the stream throws. */
+  /** Undefined at the end. Throws the stream's error. */
   async read(): Promise<readonly LanguageModelV4StreamPart[] | undefined> {
     if (this.#isScheduled || (this.#parts.length === 0 && !this.#isOver)) {
       this.#waiting = Promise.withResolvers();
@@ -203,7 +203,7 @@ class BatchReader implements Sink<LanguageModelV4StreamPart> {
     else this.#reader.sendTo(this);
   }
 
-  /** From a stream of Node, or of anyone else. */
+  /** Reads from a stream of Node, or any other. */
   async #readOn(): Promise<void> {
     try {
       while (this.wantsMore) {
@@ -216,7 +216,7 @@ class BatchReader implements Sink<LanguageModelV4StreamPart> {
     }
   }
 
-  /** A tick comes after all promises that are settled already. */
+  /** A tick runs after all promises that are already settled. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -227,7 +227,7 @@ class BatchReader implements Sink<LanguageModelV4StreamPart> {
   }
 }
 
-/** That of a light stream needs no promise for each part. */
+/** A light stream's reader needs no promise per part. */
 type PartReader = Pick<ReadableStreamDefaultReader<LanguageModelV4StreamPart>, "read" | "cancel"> &
   Partial<Pick<LightReader<LanguageModelV4StreamPart>, "sendTo">>;
 
@@ -246,7 +246,7 @@ class ReplyReader {
   readonly #dialect: Dialect;
   readonly #modelId: string;
   #events: ModelEvent[] = [];
-  /** The last text. More is added to it as long as no other event follows, and no one has taken it. */
+  /** The last text event. Further text is appended as long as no other event follows and it has not been taken. */
   #text: { readonly type: `${BlockKind}_delta`; text: string } | undefined;
   #block: Block | undefined;
   #hasToolCalls = false;
@@ -257,14 +257,14 @@ class ReplyReader {
     this.#modelId = modelId;
   }
 
-  /** The events since the last call. Pieces of one text are one event. */
+  /** Returns the events since the last call, with adjacent text merged. */
   take(): readonly ModelEvent[] {
     const events = this.#events;
     this.#events = [];
     return events;
   }
 
-  /** To be called when the stream has ended. Throws if the reply is incomplete. */
+  /** Call it when the stream has ended. Throws if the reply is incomplete. */
   end(): void {
     const finish = this.#finish;
     if (finish === undefined || this.#isBrokenOff(finish)) throw brokenOffError(this.#modelId);
@@ -274,7 +274,7 @@ class ReplyReader {
     this.#events.push({ type: "response_end", reason, usage: toUsage(finish.usage, cost) });
   }
 
-  /** Ignores kinds of parts that we have no use for. */
+  /** Ignores parts that we have no use for. */
   read(part: LanguageModelV4StreamPart): void {
     switch (part.type) {
       case "reasoning-start":
@@ -319,7 +319,7 @@ class ReplyReader {
     else this.#events.push((this.#text = { type, text: part.delta }));
   }
 
-  /** An end that comes after another piece has begun is too late: its block is already closed. */
+  /** An end that arrives after the next piece has begun is ignored: its block is already closed. */
   #endBlock(part: Part<"text-end" | "reasoning-end">): void {
     const block = this.#block;
     if (block?.id !== part.id) return;
@@ -368,7 +368,7 @@ class ReplyReader {
     const { unified, raw } = finish.finishReason ?? {};
     if (unified === "interrupted") return true;
     if (raw !== undefined) return false;
-    // A package makes up the end of a reply that has none, and the arguments of a call that is not complete.
+    // For a reply without an end, the package makes one up, including arguments of an incomplete call.
     const isKnown = unified === "stop" || unified === "tool-calls";
     return this.#dialect.alwaysSendsFinishReason || (this.#hasToolCalls && !isKnown);
   }
@@ -397,24 +397,24 @@ function modelError(modelId: string): ProviderError {
   return new ProviderError("other", message, { isRetryable: true, hint: "Try again." });
 }
 
-/** A call without an id or a name could be neither recorded nor answered, and the model would make it again. */
+/** A call without an id or a name could not be recorded or answered, and the model would repeat it. */
 function assertToolCall(part: Partial<Part<"tool-call">>, modelId: string): void {
   if (typeof part.toolCallId === "string" && typeof part.toolName === "string") return;
   const message = `${modelId}: the reply has a call without an id or a name.`;
   throw new ProviderError("other", message, { isRetryable: true });
 }
 
-/** Text, but some packages pass the arguments themselves. */
+/** Usually text, but some packages pass the arguments themselves. */
 function parseToolArguments(input: unknown): JsonObject {
   const text = typeof input === "string" ? input : (JSON.stringify(input) ?? "");
-  // A call without arguments may come without any text.
+  // A call without arguments may have no text.
   if (text.trim() === "") return {};
   const value = findJson(text);
-  // JSON that is nested too deeply cannot be recorded either.
+  // JSON that is nested too deeply could not be recorded.
   return isJsonObject(value) && !isTooDeep(value) ? value : { [INVALID_ARGUMENTS]: text };
 }
 
-/** Packages of others may leave out any of it. */
+/** Third-party packages may leave out any field. */
 type ReportedUsage = {
   readonly [Key in "inputTokens" | "outputTokens"]?: Partial<LanguageModelV4Usage[Key]>;
 };

@@ -93,22 +93,22 @@ const NO_POINTS: CachePoints = {
   pieces: new Set(),
 };
 
-/** The messages of the turns that many requests begin with. */
+/** The messages of turns that many requests start with. */
 interface BegunPrompt {
   readonly messages: readonly LanguageModelV4Message[];
-  /** The ids of their calls. */
+  /** The ids of the calls in them. */
   readonly ids: ReadonlySet<string>;
 }
 
-/** By the events that they are made of. */
+/** Keyed by the events that they are made of. */
 const begun = new WeakMap<Dialect, WeakMap<readonly ProviderEvent[], BegunPrompt>>();
 
-/** Without cache points. Makes messages only of what earlier requests did not have. */
+/** A prompt without cache points. Builds messages only for events that earlier requests did not have. */
 function toPlainPrompt({ systemParts, events }: ThreadParts, dialect: Dialect): Prompt {
   const context: Context = { dialect, points: NO_POINTS, mark: {} };
   const system = systemMessages(joinSurroundings(sendable(systemParts)), context);
   const beginning = findBeginning(events);
-  // Instructions that are said by the user are in the same message as the user's first.
+  // Instructions in the user role share a message with the user's first.
   if (beginning === undefined || system.at(-1)?.role === "user") {
     return { prompt: toMessages(system, toPieces(events, dialect), context), context };
   }
@@ -136,7 +136,7 @@ function beginPrompt(
   return prompt;
 }
 
-/** Event metadata that asks for a cache point after this event, so after the last of its pieces. */
+/** Event metadata that requests a cache point after the last piece of this event. */
 const BREAKPOINT_KEY = "cache_breakpoint";
 
 function toCacheable({ role, part, event }: Piece, next: Piece | undefined): CacheablePiece {
@@ -179,7 +179,7 @@ function canSendSchema({ schemaMayChange = "tools" }: ModelRequest, dialect: Dia
   return SCHEMA_CHANGES.indexOf(dialect.schemaChanges) <= SCHEMA_CHANGES.indexOf(schemaMayChange);
 }
 
-/** They are a part of their own only where a cache point can come before them. */
+/** Surroundings are a separate part only where a cache point can precede them. */
 function joinSurroundings(parts: readonly SystemPart[]): readonly SystemPart[] {
   const last = parts.at(-1);
   const before = parts.at(-2);
@@ -194,7 +194,7 @@ function systemMessages(
   if (parts.length === 0) return [];
   if (dialect.template !== undefined) {
     const text = parts.map((part) => part.text).join("\n\n");
-    // Templates that cannot tell of calls often have no system role either.
+    // Templates that do not support calls often lack a system role too.
     return dialect.template.calls === "as_text"
       ? [{ role: "user", content: [{ type: "text", text }] }]
       : [{ role: "system", content: text }];
@@ -205,10 +205,10 @@ function systemMessages(
   });
 }
 
-/** Said by the assistant between the results of its calls and the user's next message. */
+/** The assistant's placeholder between the results of its calls and the user's next message. */
 const NO_REPLY = "(No reply.)";
 
-/** Consecutive pieces of the same role become one message. What comes before them stays as it is. */
+/** Merges consecutive pieces of the same role into one message. Leaves `before` unchanged. */
 function toMessages(
   before: readonly LanguageModelV4Message[],
   pieces: readonly Piece[],
@@ -250,7 +250,7 @@ function toMessages(
   return messages;
 }
 
-/** Its parts may be added to. */
+/** Copied because text may be appended to its parts. */
 function copyOf(message: LanguageModelV4Message): LanguageModelV4Message {
   if (message.role !== "user") return message;
   return { ...message, content: message.content.map((part) => ({ ...part })) };
@@ -258,7 +258,7 @@ function copyOf(message: LanguageModelV4Message): LanguageModelV4Message {
 
 type MessagePart = Exclude<LanguageModelV4Message["content"], string>[number];
 
-/** Adds the second to the first if both are text. Returns whether they are. */
+/** Appends the second to the first if both are text. Returns whether it did. */
 function joinText(last: MessagePart | undefined, next: MessagePart): boolean {
   if (last?.type !== "text" || next.type !== "text") return false;
   last.text += `\n\n${next.text}`;
@@ -270,12 +270,12 @@ function pieceOptions(
   position: number,
   { dialect, points, mark }: Context,
 ) {
-  // No provider has written what the user says.
+  // The user's messages have no provider options.
   const own = role === "user" ? {} : dialect.toPartOptions(event);
   return toProviderOptions(dialect.key, points.pieces.has(position) ? { ...own, ...mark } : own);
 }
 
-/** The part itself if it has none: there may be a hundred thousand. */
+/** Returns the part itself without options, because there may be a hundred thousand parts. */
 function withOptions<Part extends MessagePart>(
   part: Part,
   options: ReturnType<typeof pieceOptions>,

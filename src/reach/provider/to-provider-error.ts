@@ -1,13 +1,13 @@
 /**
- * Turns anything thrown by a request to a model into a `ProviderError` that says what happened and what
- * to do. The provider's own words are untrusted: they are cut to one short line, with the key redacted.
+ * Turns anything thrown by a request to a model into a `ProviderError` that says what happened and what to do. The
+ * provider's message is untrusted: it is truncated to one short line, with the key redacted.
  */
 import type { Clock, JpErrorOptions } from "../../util/index.ts";
 import type { Dialect } from "./dialect.ts";
 import { ProviderError, type ProviderErrorKind } from "./provider-error.ts";
 import { type FailureDetails, findRetryAfter, readFailure } from "./read-failure.ts";
 
-/** Where the request went. */
+/** The target of the request. */
 export interface Endpoint {
   /** `provider/name`, or the provider alone. */
   readonly id: string;
@@ -17,7 +17,7 @@ export interface Endpoint {
   readonly baseUrl?: string;
   /** A server on the user's machine, which may not be running. */
   readonly isLocal?: boolean;
-  /** It has answered this process before, so that it is only gone for a moment. */
+  /** It has answered this process before, so it is probably only restarting. */
   readonly wasReached?: boolean;
 }
 
@@ -46,7 +46,7 @@ export function toProviderError(error: unknown, context: FailureContext): Provid
       ...(hint !== undefined && { hint }),
       ...(commandHint !== undefined && { commandHint }),
       ...(retryAfterMs !== undefined && { retryAfterMs }),
-      // An HTTP error carries the whole request and adds nothing. Anything else may be a bug of ours.
+      // An HTTP error carries the whole request and adds nothing. Anything else may be our bug.
       ...(classification.kind === "other" && failure.status === undefined && { cause: error }),
     },
   );
@@ -55,13 +55,13 @@ export function toProviderError(error: unknown, context: FailureContext): Provid
 interface Classification {
   readonly kind: ProviderErrorKind;
   readonly isRetryable: boolean;
-  /** Not kinds of their own, but they have their own message and hint. */
+  /** Variants of a kind, with their own message and hint. */
   readonly isOutOfCredit?: boolean;
   readonly refusesFiles?: boolean;
 }
 
 const OUT_OF_CREDIT = /insufficient_quota|insufficient credits|credit balance is too low/i;
-/** The words of all providers, because another server may speak the same protocol. */
+/** Covers the messages of all providers, because another server may speak the same protocol. */
 export const CONTEXT_TOO_LONG =
   /context.?(?:length|window|size|limit)|exceeds? .*context|prompt (?:is )?too long|exceeds the maximum number of tokens|request_too_large/i;
 const BAD_KEY = /api.?key.*(?:not valid|invalid|expired)|invalid.*api.?key|API_KEY_INVALID/i;
@@ -69,18 +69,18 @@ const REFUSED =
   /content_policy|content_filter|content policy|flagged|moderation|PROHIBITED_CONTENT/i;
 const UNKNOWN_MODEL =
   /not a valid model|model_not_found|model .{0,80}(?:not found|does not exist)/i;
-/** Words for a model without eyes, or a server that runs one without them. */
+/** Messages of a model without vision, or of a server that runs it without. */
 const NO_FILES =
   /(?:image|vision|multi-?modal|mmproj|pdf|document|file|audio).{0,80}(?:not support|unsupported|not enabled|disabled|not available|must provide)|(?:not support|unsupported|no endpoints found that support|cannot (?:process|read)).{0,40}(?:image|vision|multi-?modal|pdf|document|file|audio)/i;
 const RATE_LIMITED = /rate_limit|RESOURCE_EXHAUSTED/i;
 const OVERLOADED = /overloaded|api_error|server_error|UNAVAILABLE/i;
-/** llama.cpp's words for a conversation that the model's chat template does not accept, or fails on. */
+/** llama.cpp's messages for a conversation that the model's chat template rejects, or fails on. */
 const TEMPLATE_REFUSED =
   /jinja|chat template|conversation roles|tool.?call ids|single tool-calls|while executing \w+ at line|error executing \w+ at position/i;
-/** llama.cpp's code for whatever goes wrong inside of it: a template or an output that it cannot read. */
+/** llama.cpp's code for internal errors: a template or an output that it cannot read. */
 const SERVER_ERROR = /\bserver_error\b/;
 
-/** Goes by the status first, and by the provider's words last. */
+/** Goes by the status first, and by the provider's message last. */
 function classify(
   failure: FailureDetails,
   { endpoint, files = [] }: FailureContext,
@@ -117,10 +117,10 @@ function classify(
   return { kind: "other", isRetryable: false };
 }
 
-/** Failures that will not go away by themselves: the flags of the server, the memory of the machine. */
+/** Failures that will not go away on their own: the server's flags, the machine's memory. */
 const LOCAL_PERMANENT = /--jinja|requires more system memory|failed to load|error loading model/i;
 
-/** Errors of servers on this machine, which look like overload. */
+/** Errors of local servers, which look like overload. */
 function classifyLocal(
   { status, systemCode, message, code }: FailureDetails,
   { wasReached }: Endpoint,
@@ -132,13 +132,13 @@ function classifyLocal(
   if (status === undefined || status < 400) return undefined;
   if (LOCAL_PERMANENT.test(message)) return { kind: "other", isRetryable: false };
   if (TEMPLATE_REFUSED.test(message)) return { kind: "template_refused", isRetryable: false };
-  // It reports overload with another status, and would answer the same again.
+  // Overload has another status, and a retry would get the same error.
   return status === 500 && SERVER_ERROR.test(code)
     ? { kind: "other", isRetryable: false }
     : undefined;
 }
 
-/** Timeouts and conflicts pass like errors of the server. */
+/** Timeouts and conflicts pass, like server errors. */
 function isServerError(status: number | undefined): boolean {
   return status !== undefined && (status >= 500 || status === 408 || status === 409);
 }
@@ -172,7 +172,7 @@ function describe(
       : `the model does not accept ${toOneLine(files.join(", "))}`;
   const facts = [status === undefined ? undefined : `HTTP ${status}`, systemCode];
   const known = facts.filter((fact) => fact !== undefined).join(", ");
-  // Before the words of the template, or about it, llama.cpp quotes the place in the template.
+  // llama.cpp quotes the location in the template before the actual message.
   const words = message.replace(/^[^]*(?:Jinja Exception|\nError): /, "");
   const quoted = kind === "starting" ? "" : toOneLine(redactKey(words, endpoint.apiKey));
   return [
@@ -210,7 +210,7 @@ function findHints(classification: Classification, endpoint: Endpoint): Hints {
   return { ...(hint !== undefined && { hint }), ...(commandHint !== undefined && { commandHint }) };
 }
 
-/** Where a command helps. */
+/** Only for errors where a command helps. */
 function findCommandHint(
   { kind, refusesFiles }: Classification,
   { id }: Endpoint,

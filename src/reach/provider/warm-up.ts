@@ -1,6 +1,6 @@
 /**
- * Warms up the code that reads a reply. Its first run takes 15 ms: better while the model thinks than after
- * its first token has arrived.
+ * Warms up the code that reads a reply. Its first run takes 15 ms: better while the model thinks than after its first
+ * token has arrived.
  */
 import type { IncomingMessage } from "node:http";
 import { timestampFromDate } from "../../record/conversation/index.ts";
@@ -12,13 +12,13 @@ import { type StreamLimits, watchStream } from "./watch-stream.ts";
 
 const NO_LIMITS: StreamLimits = { idleTimeoutMs: 0, promptTimeoutMs: 0, maxResponseBytes: 0 };
 
-/** Reads a whole reply and ignores it. Throws what the model throws. */
+/** Reads a whole reply and ignores it. Throws the model's error. */
 export async function drainReply(model: Model, clock: Clock): Promise<void> {
   const reply = watchStream({ model, request: request(), limits: NO_LIMITS, clock });
   while ((await reply.next()).done !== true);
 }
 
-/** A `fetch` that makes no request and always gets this reply. */
+/** A `fetch` that makes no request and always returns this reply. */
 export function cannedFetch(text: string): Fetch {
   const { Readable } = process.getBuiltinModule("node:stream"); // Loaded with `node:http`.
   return async () => {

@@ -1,6 +1,6 @@
 /**
- * Streams a reply with limits: on silence, on the time without output, on its size. An abort
- * takes effect at once even if the model ignores it.
+ * Streams a reply with limits on silence, on the time without output, and on its size. An abort takes effect at once,
+ * even if the model ignores it.
  */
 import { assertNever, type Clock, MAX_TIMER_MS } from "../../util/index.ts";
 import type { Model, ModelEvent, ModelRequest, RequestUpdate } from "./port.ts";
@@ -9,13 +9,13 @@ import { brokenOffError, ProviderError } from "./provider-error.ts";
 /** How long a reply may pause, and how large it may get. */
 export interface StreamLimits {
   /**
-   * How long nothing at all may arrive, not even a keep-alive. 0 for no limit. Time that the reader
-   * spends on an event does not count.
+   * How long nothing may arrive, not even a keep-alive. 0 for no limit. Excludes the time that the reader spends on an
+   * event.
    */
   readonly idleTimeoutMs: number;
   /**
-   * How long a model may take for the next word of its reply while it reads a prompt or its server sends
-   * keep-alives. Progress on the prompt starts it anew. 0 for no limit.
+   * How long a model may take for its next output while it reads a prompt or its server sends keep-alives. Progress on
+   * the prompt restarts it. 0 for no limit.
    */
   readonly promptTimeoutMs: number;
   /** 0 for no limit. */
@@ -31,9 +31,8 @@ export interface WatchedStream {
 }
 
 /**
- * Throws what the model throws, and `ProviderError` of kind `stalled`, `response_too_long`, or `network`
- * for a reply that breaks off. On abort it throws the signal's reason at once. Leaving the loop ends the
- * request.
+ * Throws the model's error, and `ProviderError` of kind `stalled`, `response_too_long`, or `network` for a reply that
+ * breaks off. On abort, throws the signal's reason at once. Leaving the loop ends the request.
  */
 export async function* watchStream(
   watched: WatchedStream,
@@ -75,18 +74,18 @@ export async function* watchStream(
 
 type Next = IteratorResult<ModelEvent>;
 
-/** A limit on the wait for an event, and how it is reported. */
+/** A deadline for the next event, and the error for missing it. */
 interface Deadline {
   readonly at: number;
   readonly error: () => ProviderError;
 }
 
-/** Node makes an error with a stack where no reason is given. */
+/** Without a reason, Node would create an error with a stack. */
 const OVER = "the stream is over";
 
 /**
- * Waits for each event, up to the limits. One timer serves the whole stream, because a timer for each of
- * thousands of events would cost more than the events.
+ * Waits for each event, up to the limits. One timer serves the whole stream: a timer for each of thousands of events
+ * would cost more than the events.
  */
 class EventWaiter implements Disposable {
   readonly #watched: WatchedStream;
@@ -94,9 +93,9 @@ class EventWaiter implements Disposable {
   readonly #onAbort = () => this.#current?.reject(this.#watched.request.signal.reason);
   #current: PromiseWithResolvers<Next> | undefined;
   #hasOutput = false;
-  /** When the wait for the current event began, or its prompt last made progress. */
+  /** When the wait for the current event started, or its prompt last made progress. */
   #since = 0;
-  /** The same, or when anything last arrived. */
+  /** Like `#since`, or when anything last arrived. */
   #aliveAt = 0;
   #processed = 0;
 
@@ -107,7 +106,7 @@ class EventWaiter implements Disposable {
     if (idleTimeoutMs > 0 || promptTimeoutMs > 0) void this.#watch().catch(() => undefined);
   }
 
-  /** A server could repeat the same progress forever, so only more of it counts. */
+  /** A server could repeat the same progress forever, so only an increase counts. */
   note(update: RequestUpdate): void {
     this.#aliveAt = this.#now();
     if (update.type === "alive" && update.isReply === true) this.#since = this.#aliveAt;
@@ -119,7 +118,7 @@ class EventWaiter implements Disposable {
   async wait(event: Promise<Next>): Promise<Next> {
     const current = Promise.withResolvers<Next>();
     event.then(current.resolve, current.reject);
-    current.promise.catch(() => undefined); // It may be rejected when no one awaits it any more.
+    current.promise.catch(() => undefined); // It may be rejected after it is no longer awaited.
     this.#watched.request.signal.throwIfAborted();
     this.#current = current;
     this.#since = this.#now();
@@ -146,13 +145,13 @@ class EventWaiter implements Disposable {
       const deadline = this.#deadline();
       const left = deadline.at - this.#now();
       if (left <= 0) return this.#current?.reject(deadline.error());
-      // With the first word of the reply, the limit on silence begins.
+      // The limit on silence starts with the first output.
       const longest = idleTimeoutMs > 0 ? idleTimeoutMs : MAX_TIMER_MS;
       await clock.sleep(Math.min(left, longest), this.#ended.signal);
     }
   }
 
-  /** The next moment at which the wait could be too long. */
+  /** The earliest time at which a limit could be exceeded. */
   #deadline(): Deadline {
     const { model, limits } = this.#watched;
     const { idleTimeoutMs, promptTimeoutMs } = limits;
@@ -167,7 +166,7 @@ class EventWaiter implements Disposable {
       at: since + (promptTimeoutMs === 0 ? Number.POSITIVE_INFINITY : promptTimeoutMs),
       error: () => noReplyError(model, promptTimeoutMs),
     };
-    // Whoever lifts the limit on silence wants to wait for a reply, however long it pauses.
+    // Without a limit on silence, the user wants to wait for a reply no matter how long it pauses.
     const isPromptLimited = isReading || idleTimeoutMs > 0;
     return isPromptLimited && prompt.at < silence.at ? prompt : silence;
   }

@@ -1,4 +1,4 @@
-/** The sandbox on Linux: whether bubblewrap works here, and the arguments that make it one. */
+/** The sandbox on Linux: checks whether bubblewrap works here, and builds its arguments. */
 import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { findProgram, runProcess } from "../process/index.ts";
 import type { ProtectedPaths } from "./protected-paths.ts";
@@ -6,7 +6,7 @@ import { isInside, type SandboxPlace, type SandboxProblem } from "./sandbox-plac
 
 export interface Bubblewrap {
   readonly program: string;
-  /** Options that not every version and kernel has. */
+  /** Options that not every version and kernel supports. */
   readonly options: readonly string[];
 }
 
@@ -15,11 +15,11 @@ const ALWAYS = [
   ...NAMESPACES,
   "--unshare-cgroup-try",
   "--die-with-parent",
-  // Root would otherwise keep the means to undo every mount.
+  // Otherwise root could undo every mount.
   "--cap-drop",
   "ALL",
 ];
-/** From the best to what an old version that is setuid root can do. */
+/** From the best to the options of an old setuid-root version. */
 const VARIANTS: readonly (readonly string[])[] = [
   ["--unshare-user", "--disable-userns"],
   ["--unshare-user"],
@@ -28,7 +28,7 @@ const VARIANTS: readonly (readonly string[])[] = [
 
 const PROBE_TIMEOUT_MS = 5000;
 
-/** Starts it up to three times. */
+/** Tries up to three variants. */
 export async function findBubblewrap(): Promise<Bubblewrap | SandboxProblem> {
   const program = findProgram("bwrap");
   if (program === undefined) return { reason: "not_installed" };
@@ -51,7 +51,7 @@ export async function findBubblewrap(): Promise<Bubblewrap | SandboxProblem> {
   return { reason: areNamespacesOff() ? "namespaces_disabled" : "failed", detail };
 }
 
-/** Settings of the system by which distributions keep users from making namespaces. */
+/** System settings by which distributions forbid user namespaces. */
 const SWITCHES: readonly (readonly [file: string, off: string])[] = [
   ["/proc/sys/user/max_user_namespaces", "0"],
   ["/proc/sys/kernel/unprivileged_userns_clone", "0"],
@@ -69,7 +69,7 @@ function areNamespacesOff(): boolean {
 }
 
 const SYSTEM = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"];
-/** Homes, sockets of services, other disks, and what other programs leave for each other. */
+/** Homes, sockets of services, other disks, and files that other programs share. */
 const HIDDEN = [
   "/home",
   "/root",
@@ -86,14 +86,14 @@ const HIDDEN = [
   "/var/lib/incus",
   "/var/lib/lxd",
 ];
-/** Programs of NixOS and Guix. */
+/** The programs of NixOS and Guix. */
 const NEEDED = ["/run/current-system", "/run/current-system/profile"];
-/** Where `/etc/resolv.conf` leads. */
+/** Targets of `/etc/resolv.conf`. */
 const NAME_SERVERS = ["/run/systemd/resolve", "/run/NetworkManager/resolv.conf", "/run/resolvconf"];
 
 /**
- * What is mounted later covers what was mounted before: the system, then what is hidden of it, then the workspace, then what is
- * hidden or protected in that.
+ * Later mounts cover earlier ones: the system, its hidden parts, the workspace, then the hidden and protected parts of
+ * that.
  */
 export function bubblewrapArguments(
   { options }: Bubblewrap,
@@ -125,7 +125,7 @@ export function bubblewrapArguments(
   ];
 }
 
-/** Without links, each only once, the home even if a folder above it is hidden. Outer ones first. */
+/** Real paths without duplicates, outer ones first; includes the home even if a parent folder is hidden. */
 function hiddenFolders({ home, hidden }: SandboxPlace): readonly string[] {
   const found = [...HIDDEN, ...hidden].flatMap((folder) => {
     const real = findFolder(folder);
@@ -149,7 +149,7 @@ function findFolder(folder: string): string | undefined {
 }
 
 /**
- * Sockets that have a path are not part of the network: a service that listens on one could be reached. Those that begin to listen
+ * Sockets with a path are not part of the network: a command could reach a service that listens on one. Sockets opened
  * later are not found.
  */
 function socketsOutside(folders: readonly string[]): readonly string[] {

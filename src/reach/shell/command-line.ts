@@ -1,9 +1,9 @@
 /**
- * Splits a command line into the commands that a shell would run, with their words as the programs get them, and says what in it
- * makes that uncertain. It judges no command: rules do, by these words.
+ * Splits a command line into the commands that a shell would run, with their words as the programs get them, and reports
+ * hazards that make this uncertain. It judges no command: rules do, by these words.
  *
- * `unbash` has the grammar. What it finds is checked by reading each word again, and everything between the words: a line on which
- * the two differ, or on which shells do, has a hazard.
+ * `unbash` has the grammar. Its result is checked by reading each word again, and everything between the words: a line on
+ * which the two differ, or on which shells do, has a hazard.
  */
 import {
   type Command,
@@ -18,15 +18,15 @@ import { readShellWord, type WordHazard } from "./shell-word.ts";
 
 export interface CommandLine {
   readonly parts: readonly CommandPart[];
-  /** Those of the whole line. Each part has them too. */
+  /** Hazards of the whole line. Each part has them too. */
   readonly hazards: readonly CommandHazard[];
 }
 
-/** One command of a line: a program with its arguments, or a builtin of the shell. */
+/** One command of a line: a program with its arguments, or a shell builtin. */
 export interface CommandPart {
   /**
-   * Without their quotes; the first is the program. Empty for an assignment alone. Where a hazard says that a word is not what the
-   * program gets, it is the word as written.
+   * The words without quotes; the first is the program. Empty for an assignment alone. If a hazard means that the program
+   * gets something else, it is the word as written.
    */
   readonly words: readonly string[];
   readonly hazards: readonly CommandHazard[];
@@ -64,7 +64,7 @@ export type CommandHazard =
   | "empty"
   | "too_long";
 
-/** Never throws. Finds commands in compound commands, too, and not those in substitutions. */
+/** Never throws. Finds commands in compound commands too, but not in substitutions. */
 export function parseCommandLine(line: string): CommandLine {
   const { script, hazards } = readScript(line);
   const walk = new Walk(line, hazards);
@@ -72,15 +72,15 @@ export function parseCommandLine(line: string): CommandLine {
   return walk.finish();
 }
 
-/** Whether a part is a command that a rule names by its first words, and nothing else. */
+/** Whether a part has no hazards and starts with the words of a rule. */
 export function isPrefixOf(rule: readonly string[], part: CommandPart): boolean {
   if (rule.length === 0 || part.hazards.length > 0) return false;
   return rule.every((word, index) => part.words[index] === word);
 }
 
 /**
- * The options among the words of a part, from this one on. Those after `--` begin with `-- `: `npm test -- -c` hands its option on to
- * another program, to which it means something else. A hyphen alone is an input, and `--` alone only separates.
+ * The options of a part from this word on. Options after `--` are prefixed with `-- `: `npm test -- -c` passes its option
+ * on to another program, where it has another meaning. A hyphen alone is an input, and `--` alone only separates.
  */
 export function optionsFrom(start: number, { words }: CommandPart): readonly string[] {
   const rest = words.slice(start);
@@ -92,7 +92,9 @@ export function optionsFrom(start: number, { words }: CommandPart): readonly str
 }
 
 const MAX_LINE_LENGTH = 32 * 1024;
-/** Controls, formats such as marks of direction, unassigned and private characters, halves of pairs, and unusual blanks. */
+/**
+ * Control, format (such as direction marks), unassigned and private-use characters, lone surrogates, and unusual blanks.
+ */
 const UNSEEN = /[^\P{C}\t\n]|[^\P{Z} ]|[\u115f\u1160\u2800\u3164\uffa0]|\p{Variation_Selector}/u;
 
 interface ReadScript {
@@ -184,14 +186,14 @@ function readWord(word: CommandArgument, source: string, hazards: Set<CommandHaz
   return value;
 }
 
-/** An argument that looks like an assignment is one to builtins such as `export`. */
+/** Builtins such as `export` treat an argument that looks like an assignment as one. */
 function valueOf(word: CommandArgument): string {
   if (word.type === "Word") return word.value;
   const { name, value } = word;
   return value.type === "Word" ? `${name}=${value.value}` : word.text;
 }
 
-/** On descriptors of one digit: of more, shells differ. */
+/** Only for one-digit descriptors: shells differ on longer ones. */
 const HARMLESS_REDIRECT = /^[0-2]?(?:(?:>>?|<)[ \t]*\/dev\/null|[<>]&[0-2])$/;
 
 function redirectHazard(redirect: Redirection, source: string): CommandHazard | undefined {
@@ -225,7 +227,7 @@ function hazardsOf(node: SyntaxNode): readonly CommandHazard[] {
   }
 }
 
-/** What a shell reads as a word of its own language at the beginning of a command, or some do. */
+/** Words that some shell treats as reserved at the start of a command. */
 const RESERVED: ReadonlySet<string> = new Set(
   "! { } [[ ]] case coproc do done elif else esac fi for function if in select then time until while".split(
     " ",
@@ -247,10 +249,10 @@ function changesShell([program = "", ...args]: readonly string[]): boolean {
   return (program === "test" || program === "[") && args.some((word) => /^-[vR]$/.test(word));
 }
 
-/** Between two words: blanks, a line that is continued, separators, and comments. */
+/** Allowed between two words: blanks, line continuations, separators, and comments. */
 const GAP = /^(?:[ \t\n]|\\\n|;|&&|\|\|?|#[^\n]*)*$/;
 
-/** Whether nothing but separators is between the words and redirections, and something is between any two words. */
+/** Whether only separators are between words and redirections, and any two words have one between them. */
 function isSeparated(source: string, spans: readonly Span[]): boolean {
   const sorted = spans.toSorted((a, b) => a.pos - b.pos);
   let end = 0;
@@ -260,7 +262,7 @@ function isSeparated(source: string, spans: readonly Span[]): boolean {
     const token = source.slice(span.pos, span.end);
     if (span.pos < end || !GAP.test(gap)) return false;
     const isRedirect = /^[<>]/.test(token);
-    // `echo 2>x` has a descriptor, and `echo 2 >x` an argument.
+    // `echo 2>x` has a descriptor, but `echo 2 >x` an argument.
     if (gap === "" && end > 0 && (!isRedirect || /^\d+$/.test(before))) return false;
     end = span.end;
     before = token;

@@ -1,19 +1,19 @@
-/** The output of a command: its beginning and its end for a model, and all of it in a file if that is more. */
+/** The output of a command: its start and end for a model, and all of it in a file if that is longer. */
 import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeSync } from "node:fs";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { randomName } from "../../util/index.ts";
 
 export interface OutputLimits {
-  /** Of the beginning, and of the end. */
+  /** Limit for the start, and for the end. */
   readonly shownBytes: number;
-  /** Where longer output is kept. Created if it is missing. */
+  /** The folder for longer output. Created if missing. */
   readonly folder: string;
-  /** The most that is kept of one output. */
+  /** The limit per saved output. */
   readonly keptBytes: number;
 }
 
-/** More are removed, the oldest first. */
+/** Beyond this, the oldest are removed. */
 const MAX_FILES = 50;
 
 export class CommandOutput implements Disposable {
@@ -28,7 +28,7 @@ export class CommandOutput implements Disposable {
     this.#limits = limits;
   }
 
-  /** Never throws: what cannot be kept is only shown. */
+  /** Never throws: output that cannot be saved is only shown. */
   add(chunk: Buffer): void {
     const { shownBytes } = this.#limits;
     const before = this.#total;
@@ -47,7 +47,7 @@ export class CommandOutput implements Disposable {
     return this.#total;
   }
 
-  /** Undefined if all of it is shown, or it could not be kept. */
+  /** Undefined if all of it is shown, or it could not be saved. */
   get file(): string | undefined {
     return this.#problem === undefined ? this.#file?.name : undefined;
   }
@@ -56,7 +56,7 @@ export class CommandOutput implements Disposable {
     return this.file !== undefined && this.#total <= this.#limits.keptBytes;
   }
 
-  /** `middle` is put in the place of what is left out. */
+  /** `middle` replaces the omitted part. */
   toText(middle: string): string {
     const isWhole = this.#total <= 2 * this.#limits.shownBytes;
     if (isWhole) return toPlainText(Buffer.concat([this.#head, this.#tail]));
@@ -79,7 +79,7 @@ export class CommandOutput implements Disposable {
   }
 }
 
-/** Only its owner can read it: commands print secrets. */
+/** Readable only by its owner, because commands print secrets. */
 function createFile(folder: string): { readonly name: string; readonly fd: number } {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const names = readdirSync(folder).filter((name) => name.endsWith(".log"));
@@ -90,7 +90,7 @@ function createFile(folder: string): { readonly name: string; readonly fd: numbe
   return { name, fd: openSync(name, "wx", 0o600) };
 }
 
-/** Without colours and other controls; a line that is drawn over, as of progress, is a line. */
+/** Removes colours and other controls; an overwritten line, such as progress, counts as a line. */
 function toPlainText(bytes: Buffer): string {
   return (
     stripVTControlCharacters(bytes.toString())
@@ -100,7 +100,7 @@ function toPlainText(bytes: Buffer): string {
   );
 }
 
-/** Without the bytes of a character that was cut in two. */
+/** Drops the bytes of a truncated character. */
 function withoutPartAtEnd(bytes: Buffer): Buffer {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;

@@ -1,17 +1,20 @@
-/** The environment of a command that a model wrote: without keys, and without variables that make programs run other programs. */
+/**
+ * The environment of a command that a model wrote: without keys, and without variables that make programs run other
+ * programs.
+ */
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Names that end or begin in a word for something secret. */
+/** Names that contain a word for something secret. */
 const SECRET =
   /(?:^|_)(?:KEY|APIKEY|TOKENS?|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|PWD_HASH|CREDENTIALS?|AUTH|PAT|COOKIES?|DSN)(?:_|$)/i;
-/** The identity of commits is the only part of Git's that runs nothing and leads nowhere. */
+/** Git's only variables that run nothing and point nowhere are the commit identities. */
 const GIT = /^GIT_(?!(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE)$)/;
-/** Of jp, and what shells and loaders run or read before the command. */
+/** Variables of jp, and those that make shells and loaders run or read something before the command. */
 const OTHERS =
   /^(?:JP_.*|LD_PRELOAD|LD_AUDIT|DYLD_.*|BASH_ENV|ENV|ZDOTDIR|BASH_FUNC_.*|SHELLOPTS|BASHOPTS|PROMPT_COMMAND|PS4|IFS|CDPATH|GLOBIGNORE|DBUS_.*|SSH_(?:AUTH_SOCK|AGENT_PID|ASKPASS)|SUDO_ASKPASS|GPG_AGENT_INFO|XAUTHORITY)$/;
 
-/** No pager, editor or prompt can work: there is no terminal. */
+/** There is no terminal for a pager, an editor or a prompt. */
 const WITHOUT_TERMINAL = {
   TERM: "dumb",
   PAGER: "cat",
@@ -20,7 +23,7 @@ const WITHOUT_TERMINAL = {
   GIT_TERMINAL_PROMPT: "0",
 };
 
-/** `hidden` has names that the user does not want commands to see; `*` in one stands for anything. */
+/** `hidden` has names that the user hides from commands; `*` matches anything. */
 export function shellVariables(variables: Variables, hidden: readonly string[]): Variables {
   const patterns = [SECRET, GIT, OTHERS, ...hidden.map(toPattern)];
   const kept = Object.entries(variables).filter(

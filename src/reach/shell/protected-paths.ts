@@ -1,6 +1,6 @@
 /**
- * What a command must not change in a workspace: the files of jp, and those of Git that make it run programs. Some of them may not
- * exist yet. A sandbox can only protect what is there, so empty folders stand in for them while a command runs.
+ * Protects files of a workspace from commands: jp's, and those of Git that make it run programs. Some of them may not
+ * exist yet. A sandbox can only protect existing paths, so empty folders stand in for them while a command runs.
  */
 import {
   lstatSync,
@@ -16,19 +16,19 @@ import { isProtectedName } from "../files/index.ts";
 import { guardFolder } from "../process/index.ts";
 
 export interface ProtectedPaths {
-  /** Mounts on themselves, so that a command cannot rename them. What they contain may change. */
+  /** Mounted on themselves, so that a command cannot rename them. Their contents may change. */
   readonly pinned: readonly string[];
   readonly readOnly: readonly string[];
-  /** Outside the workspace: the repository that a linked worktree belongs to. */
+  /** Outside the workspace: the repository of a linked worktree. */
   readonly readable: readonly string[];
   /**
-   * To be called once, when the command has ended: removes what stood in, and what the command created under a protected name.
-   * Returns the names of the latter.
+   * Call it once, when the command has ended: removes the stand-ins, and anything the command created under a protected
+   * name. Returns the names of the latter.
    */
   readonly release: () => readonly string[];
 }
 
-/** A link in the place of one of them: nothing could keep a command from replacing it. */
+/** Whether one of them is a link, which a command could replace. */
 export function hasProtectedLink(root: string): boolean {
   return protectedIn(root).some((file) => findStats(file)?.isSymbolicLink() === true);
 }
@@ -57,7 +57,7 @@ export function protectPaths(root: string): ProtectedPaths {
   };
 }
 
-/** What Git reads as config, or runs, or follows to other folders with config. */
+/** Paths that Git reads as config, runs, or follows to other folders with config. */
 const GIT_NAMES = ["config", "config.worktree", "commondir", "hooks", "modules", "worktrees"];
 
 function gitPaths(git: string, root: string): readonly string[] {
@@ -68,7 +68,7 @@ function gitPaths(git: string, root: string): readonly string[] {
   ];
 }
 
-/** If the config says that the hooks are in a folder of the workspace. */
+/** Set if the config puts the hooks in a folder of the workspace. */
 function findHooksFolder(git: string, root: string): string | undefined {
   const config = readText(path.join(git, "config"));
   const value = /^[ \t]*hookspath[ \t]*=[ \t]*"?([^"\r\n#;]+)/im.exec(config)?.[1]?.trim();
@@ -78,8 +78,8 @@ function findHooksFolder(git: string, root: string): string | undefined {
 }
 
 /**
- * A worktree's `.git` is a file that names a folder elsewhere. It counts only if that folder names this worktree in turn: a file
- * in a clone could name any folder.
+ * A worktree's `.git` is a file that names a folder elsewhere. It counts only if that folder names this worktree in turn:
+ * a file in a clone could name any folder.
  */
 function findCommonFolder(git: string, root: string): readonly string[] {
   const named = /^gitdir: (.+)$/m.exec(isFile(git) ? readText(git) : "")?.[1];
@@ -94,7 +94,7 @@ function findCommonFolder(git: string, root: string): readonly string[] {
 
 interface StandIn {
   readonly guard: Disposable;
-  /** How many commands run that need it: the last one removes it. */
+  /** The number of running commands that need it: the last one removes it. */
   users: number;
 }
 
@@ -123,7 +123,7 @@ function makeStandIn(folder: string): StandIn | undefined {
   return entry;
 }
 
-/** Other protected names cannot be kept free. What appears there is removed when the command has ended. */
+/** Other protected names cannot be reserved. Anything created there is removed when the command has ended. */
 function watchNames(root: string, git: string | undefined): () => readonly string[] {
   const list = () => [
     ...readdirSync(root)
@@ -141,7 +141,7 @@ function watchNames(root: string, git: string | undefined): () => readonly strin
   };
 }
 
-/** Undefined also below what is not a folder, or cannot be read. */
+/** Also undefined if the parent is not a folder, or cannot be read. */
 function findStats(file: string): Stats | undefined {
   try {
     return lstatSync(file);

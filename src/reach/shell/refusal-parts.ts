@@ -1,11 +1,11 @@
 /**
- * Finds every command on a line that a refusing rule may mean, also behind other programs and in text that a shell is given. Generous:
- * it may find commands that would not run, and it cannot find those whose names the shell puts together.
+ * Finds every command on a line that a deny rule may match, including those behind other programs and in text passed to a
+ * shell. Generous: it may find commands that would not run, but it cannot find those whose names the shell assembles.
  */
 import { type Command, forEachChild, type SyntaxNode } from "unbash";
 import { type CommandPart, readCommand, readScript } from "./command-line.ts";
 
-/** Every part with these words somewhere, in substitutions and behind wrappers such as `env` and `sh -c`. Never throws. */
+/** All parts, including those in substitutions and behind wrappers such as `env` and `sh -c`. Never throws. */
 export function partsForRefusal(line: string): readonly CommandPart[] {
   const search = new RefusalSearch();
   search.addLine(line, 0);
@@ -13,7 +13,7 @@ export function partsForRefusal(line: string): readonly CommandPart[] {
 }
 
 /**
- * Whether a part begins with the words of a refusing rule. Options in front of a word, with or without a value, do not hide it:
+ * Whether a part starts with the words of a deny rule. Options before a word, with or without a value, do not hide it:
  * `git -C x push` is a `git push`.
  */
 export function isFoundIn(rule: readonly string[], { words }: CommandPart): boolean {
@@ -29,7 +29,7 @@ export function isFoundIn(rule: readonly string[], { words }: CommandPart): bool
   return matches(1, 1);
 }
 
-/** They run the command that follows their own options. */
+/** Programs that run the command after their own options. */
 const WRAPPERS: ReadonlySet<string> = new Set(
   (
     "builtin busybox catchsegv chpst chroot chrt command coproc corepack dbus-run-session doas env exec fakeroot firejail flock gdb " +
@@ -37,13 +37,13 @@ const WRAPPERS: ReadonlySet<string> = new Set(
     "sshpass ssh stdbuf strace su sudo systemd-run taskset time timeout toybox trap unbuffer unshare uvx watch xargs xvfb-run bwrap"
   ).split(" "),
 );
-/** They read commands from arguments or from their input. */
+/** Shells, which read commands from arguments or input. */
 const SHELLS: ReadonlySet<string> = new Set(
   "ash bash csh dash eval fish ksh mksh rbash sh tcsh yash zsh".split(" "),
 );
 const FIND_ACTIONS: ReadonlySet<string> = new Set(["-exec", "-execdir", "-ok", "-okdir"]);
 
-/** Of lines in lines. */
+/** Limit for lines within lines. */
 const MAX_DEPTH = 6;
 /** A line that names many shells could otherwise take exponential time. */
 const MAX_LINES = 200;
@@ -87,8 +87,8 @@ class RefusalSearch {
   }
 
   /**
-   * Where the options of a wrapper end is not known: its command may begin at any word, or be in one. Wrappers in its command are
-   * no different from its options.
+   * It is unknown where a wrapper's options end: its command may start at any word, or be inside one. Wrappers within its
+   * command are treated like its options.
    */
   #addSuffixes(part: CommandPart, depth: number): void {
     for (const [index, word] of part.words.entries()) {
@@ -97,7 +97,7 @@ class RefusalSearch {
     }
   }
 
-  /** A program that is named by its path also as if it were not. */
+  /** Adds a program named by its path under its base name too. */
   #add(part: CommandPart): void {
     this.parts.push(part);
     const [program = "", ...args] = part.words;

@@ -1,4 +1,4 @@
-/** Runs a command line in a shell, in the sandbox or without, until it and everything it started has ended. */
+/** Runs a command line in a shell, with or without the sandbox, until it and everything it started has ended. */
 import { LineReader } from "../../util/index.ts";
 import { findProgram, type ProcessExit, type ProcessLimits, runProcess } from "../process/index.ts";
 import { CommandOutput, type OutputLimits } from "./command-output.ts";
@@ -13,23 +13,23 @@ export interface CommandRequest {
   readonly input: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** For each line of its output, while it runs. */
+  /** Called for each line of its output, while it runs. */
   readonly onLine: (line: string) => void;
   readonly output: OutputLimits;
-  /** Absent: without a sandbox. */
+  /** If absent, it runs without a sandbox. */
   readonly sandbox?: { readonly place: SandboxPlace; readonly network: boolean };
 }
 
 export type CommandEnd =
   | { readonly type: "cancelled" }
   | { readonly type: "not_started"; readonly error: unknown }
-  /** There is no sandbox, and it did not run without. */
+  /** The sandbox is unavailable, so nothing was run. */
   | { readonly type: "no_sandbox"; readonly problem: SandboxProblem }
   | {
       readonly type: "ended";
       readonly exit: ProcessExit | { readonly timedOut: true };
       readonly output: CommandOutput;
-      /** What it created under a protected name, which was removed. */
+      /** Names of removed files that it had created under a protected name. */
       readonly removed: readonly string[];
     };
 
@@ -41,12 +41,15 @@ const LIMITS: ProcessLimits = {
 };
 const MAX_LINE_BYTES = 2000;
 
-/** Bash, which people and models write for, or else the system's shell. Never one of the workspace, even if PATH leads there. */
+/**
+ * Bash, which people and models write for, or else the system's shell. Never one in the workspace, even if PATH leads
+ * there.
+ */
 export function findCommandShell(): string {
   return findProgram("bash") ?? findProgram("sh") ?? "/bin/sh";
 }
 
-/** Throws if nothing can be written to the workspace. */
+/** Throws if the workspace cannot be written. */
 export async function runCommand(request: CommandRequest): Promise<CommandEnd> {
   const { line, cwd, sandbox } = request;
   const program = { program: findCommandShell(), args: ["-c", line], cwd };

@@ -1,15 +1,15 @@
-/** What a sandbox has to know about a workspace, and why there may be none. */
+/** The paths that a sandbox needs, and the reasons for having none. */
 import { realpathSync } from "node:fs";
 import path from "node:path";
 
-/** The paths are real ones, without links. */
+/** All paths are real, without links. */
 export interface SandboxPlace {
   /** The workspace. */
   readonly root: string;
   readonly home: string;
-  /** Folders of jp, wherever they are. */
+  /** jp's own folders. */
   readonly hidden: readonly string[];
-  /** What the user wants commands to see of what is hidden otherwise. */
+  /** Otherwise hidden paths that the user lets commands read. */
   readonly readable: readonly string[];
 }
 
@@ -29,18 +29,18 @@ export interface SandboxProblem {
     | "failed"
     | "workspace_has_home"
     | "protected_link";
-  /** The words of the program that failed. */
+  /** The message of the program that failed. */
   readonly detail?: string;
 }
 
-/** Also if they are the same. */
+/** Also true if they are equal. */
 export function isInside(folder: string, file: string): boolean {
   return (
     file === folder || file.startsWith(folder.endsWith(path.sep) ? folder : `${folder}${path.sep}`)
   );
 }
 
-/** Without links; as it is if nothing exists there. */
+/** Resolves links; returns the absolute path if nothing exists there. */
 export function realPath(file: string): string {
   try {
     return realpathSync(file);

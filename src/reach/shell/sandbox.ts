@@ -1,4 +1,7 @@
-/** Confines a command to the workspace: without the home, a network, other processes, and what protects the workspace itself. */
+/**
+ * Confines a command to the workspace: without the home, the network, other processes, and the files that protect the
+ * workspace itself.
+ */
 import { existsSync } from "node:fs";
 import type { Program } from "../process/index.ts";
 import { type Bubblewrap, bubblewrapArguments, findBubblewrap } from "./bubblewrap.ts";
@@ -10,7 +13,7 @@ type Machine = Bubblewrap | { readonly program: typeof SANDBOX_EXEC };
 
 let machine: Promise<Machine | SandboxProblem> | undefined;
 
-/** Whether this machine has a sandbox that works. Found out once. */
+/** Whether this machine lacks a working sandbox. Checked once. */
 export async function findSandboxProblem(): Promise<SandboxProblem | undefined> {
   const found = await findMachine();
   return "reason" in found ? found : undefined;
@@ -27,18 +30,18 @@ function findMachine(): Promise<Machine | SandboxProblem> {
 
 export interface ConfinedProgram {
   readonly program: Pick<Program, "program" | "args" | "cwd">;
-  /** To be called once, when it has ended. Returns what was created under a protected name, and is removed. */
+  /** Call it once, when the program has ended. Removes anything created under a protected name, and returns the names. */
   readonly release: () => readonly string[];
 }
 
-/** The same for one workspace. Throws if that cannot be read. */
+/** Like `findSandboxProblem`, for one workspace. Throws if that cannot be read. */
 export async function findProblemIn(place: SandboxPlace): Promise<SandboxProblem | undefined> {
   if (isInside(place.root, place.home)) return { reason: "workspace_has_home" };
   if (hasProtectedLink(place.root)) return { reason: "protected_link" };
   return findSandboxProblem();
 }
 
-/** The program as it has to be started in the sandbox, once and now. Throws if the workspace cannot be written. */
+/** Prepares a program to be started once in the sandbox, right away. Throws if the workspace cannot be written. */
 export async function confine(
   program: Pick<Program, "program" | "args" | "cwd">,
   place: SandboxPlace,

@@ -1,4 +1,4 @@
-/** The sandbox on macOS: a profile for `sandbox-exec`, with the rules of the one on Linux. Untested: there was no machine to try it on. */
+/** The sandbox on macOS: a profile for `sandbox-exec`, with the same rules as on Linux. Untested, for lack of a machine. */
 import path from "node:path";
 import type { ProtectedPaths } from "./protected-paths.ts";
 import type { SandboxPlace } from "./sandbox-place.ts";
@@ -23,7 +23,7 @@ export function seatbeltProfile(
     ...(network ? [] : ["(deny network*)"]),
     "(deny file-write*)",
     `(deny file-read* ${subpaths(closed)})`,
-    // Programs look up each folder above the one that they are in.
+    // Programs look up each parent folder of their own.
     "(allow file-read-metadata)",
     ...([...readable, ...paths.readable].length === 0
       ? []

@@ -1,6 +1,6 @@
 /**
- * Reads one word of a command line by itself, as a check on the parser: what it stands for after quote removal, and
- * everything in it that a shell would replace. Knows only what every shell reads alike; the rest is a hazard.
+ * Reads one word of a command line on its own, to check the parser: its text after quote removal, and everything in it
+ * that a shell would replace. Supports only syntax that every shell reads the same way; the rest is a hazard.
  */
 
 export type WordHazard =
@@ -16,15 +16,15 @@ export interface ShellWord {
   readonly hazards: ReadonlySet<WordHazard>;
 }
 
-/** `source` is the word as it was written, with its quotes. */
+/** `source` is the word as written, with its quotes. */
 export function readShellWord(source: string): ShellWord {
   const reader = new WordReader(source);
   return { text: reader.read(), hazards: reader.hazards };
 }
 
-/** End a word, or begin something that is not one. */
+/** Characters that end a word, or start something else. */
 const OPERATORS = " \t\n\r;&|<>()";
-/** In double quotes, a backslash stands for itself in front of anything else. */
+/** In double quotes, a backslash before any other character is literal. */
 const ESCAPED_IN_QUOTES = '$`"\\';
 
 class WordReader {
@@ -103,7 +103,7 @@ class WordReader {
     this.hazards.add(isProcess ? "substitution" : "unknown_syntax");
   }
 
-  /** Even where a dollar sign may stand for itself, as at the end of a word. */
+  /** Also where a dollar sign may be literal, such as at the end of a word. */
   #addDollar(): void {
     const rest = this.#source.slice(this.#position, this.#position + 2);
     this.hazards.add(rest.startsWith("(") && rest !== "((" ? "substitution" : "expansion");

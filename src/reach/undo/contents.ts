@@ -1,4 +1,4 @@
-/** Contents of files, each kept once under its digest. A crash leaves no half of one under a digest. */
+/** Contents of files, each stored once under its digest. A crash never leaves a partial one under a digest. */
 import {
   closeSync,
   existsSync,
@@ -17,22 +17,25 @@ import {
 import path from "node:path";
 import { JpError, randomName, settled, sha256, systemErrorCode } from "../../util/index.ts";
 
-/** Only the user may read what is kept. */
+/** Only the user may read stored contents. */
 export const OWNER_FOLDER = 0o700;
 export const OWNER_FILE = 0o600;
 
-/** What no turn refers to any more is deleted only after this: another process may be about to refer to it. */
+/** Contents without a reference are deleted only after this time: another process may be about to refer to them. */
 const GRACE_MS = 60 * 60 * 1000;
 const CHUNK_BYTES = 1024 * 1024;
 
 export interface PutOptions {
-  /** On disk when this resolves. Otherwise it survives the end of the process, but perhaps not of the machine. */
+  /**
+   * Whether it is on disk when this resolves. Otherwise it survives a crash of the process, but perhaps not of the
+   * machine.
+   */
   readonly isDurable: boolean;
 }
 
 export class Contents {
   readonly #folder: string;
-  /** When those that were seen here were last used, in milliseconds since the epoch. */
+  /** When known contents were last used, in milliseconds since the epoch. */
   readonly #known = new Map<string, number>();
 
   constructor(folder: string) {
@@ -49,7 +52,7 @@ export class Contents {
     return digest;
   }
 
-  /** The content of an open file, in pieces of bounded size. Throws system errors. */
+  /** Stores the content of an open file, in chunks of bounded size. Throws system errors. */
   async putFile(
     source: number,
     { isDurable }: PutOptions,
@@ -88,12 +91,12 @@ export class Contents {
     throw new JpError("kept_content_lost", message);
   }
 
-  /** Whether it is there, and stays so for a while. */
+  /** Whether it is there, and protects it from deletion for a while. */
   has(digest: string): boolean {
     return this.#has(digest);
   }
 
-  /** All of them, oldest first. */
+  /** All contents, oldest first. */
   list(): readonly StoredContent[] {
     const stored = listNames(this.#folder).flatMap((parent) =>
       listNames(path.join(this.#folder, parent)).flatMap((name): StoredContent[] => {
@@ -106,7 +109,7 @@ export class Contents {
     return stored.toSorted((left, right) => left.usedAt - right.usedAt);
   }
 
-  /** Deletes what is in no list, unless it was used just now. Returns the size of the rest. */
+  /** Deletes contents that are not in `used`, unless they were used recently. Returns the size of the rest. */
   prune(used: ReadonlySet<string>, now: Date): number {
     let size = 0;
     this.#removeTorn(now);
@@ -120,7 +123,7 @@ export class Contents {
     return size;
   }
 
-  /** What processes that were killed have left. */
+  /** Removes leftovers of killed processes. */
   #removeTorn(now: Date): void {
     if (!existsSync(this.#folder)) return;
     for (const name of readdirSync(this.#folder).filter((one) => one.endsWith(".tmp"))) {
@@ -135,7 +138,7 @@ export class Contents {
     const usedAt = this.#known.get(digest);
     if (usedAt !== undefined && now.getTime() - usedAt < GRACE_MS / 2) return true;
     try {
-      utimesSync(this.#fileOf(digest), now, now); // So that it is not deleted meanwhile.
+      utimesSync(this.#fileOf(digest), now, now); // Protects it from deletion.
       this.#known.set(digest, now.getTime());
       return true;
     } catch (error) {

@@ -1,9 +1,9 @@
-/** What is at a path of a workspace at one moment: enough to tell whether it has changed, and to put it back. */
+/** The state of a path of a workspace at one moment: enough to detect a change, and to restore it. */
 import { integerField, mismatch, type JsonObject, shapeOf, stringField } from "../../util/index.ts";
 
 export type EntryState =
   | { readonly kind: "absent" }
-  /** `digest` is the SHA-256 of its content, which the store has. */
+  /** `digest` is the SHA-256 of its content, which is in the store. */
   | {
       readonly kind: "file";
       readonly mode: number;
@@ -12,7 +12,7 @@ export type EntryState =
     }
   | { readonly kind: "link"; readonly target: string }
   | { readonly kind: "folder"; readonly mode: number }
-  /** Something that cannot be put back. `identity` changes with it. */
+  /** Something that cannot be restored. `identity` changes with it. */
   | { readonly kind: "unkept"; readonly reason: UnkeptReason; readonly identity: string };
 
 /** `special`: a pipe, a socket or a device. */

@@ -25,7 +25,7 @@ import { type EntryState, parseState, stateToJson } from "./entry-state.ts";
 
 export type JournalLine =
   | TurnLine
-  /** Before the first change of a path. `seq` is the line that it was read at, if that is an earlier one. */
+  /** Written before the first change of a path. `seq` is the line it was read at, if earlier. */
   | {
       readonly type: "keep";
       readonly path: string;
@@ -33,13 +33,13 @@ export type JournalLine =
       readonly planned?: PlannedState;
       readonly seq?: number;
     }
-  /** Before a later change. */
+  /** Written before a later change. */
   | { readonly type: "plan"; readonly path: string; readonly planned: PlannedState }
   | { readonly type: "wrote"; readonly path: string; readonly after: EntryState }
-  /** Before a command. `manifest` is the digest of the states of all files. */
+  /** Written before a command. `manifest` is the digest of the states of all files. */
   | { readonly type: "tree"; readonly id: string; readonly manifest: string }
   | { readonly type: "tree_end"; readonly id: string }
-  /** A command ran, and nothing was kept. `reason` is a code. */
+  /** A command ran, and nothing was saved. `reason` is a code. */
   | { readonly type: "unkept"; readonly reason: string }
   | { readonly type: "undo_start"; readonly replaced: readonly PathState[] }
   | { readonly type: "undo_end" };
@@ -58,7 +58,7 @@ export interface PathState {
   readonly state: EntryState;
 }
 
-/** What jp is about to make of a path. The mode is known only afterwards. */
+/** The state that jp is about to create at a path. The mode is known only afterwards. */
 export type PlannedState =
   | { readonly kind: "absent" }
   | { readonly kind: "folder" }
@@ -74,7 +74,10 @@ export class Journal {
     this.#length = length;
   }
 
-  /** Returns the number of the first of these lines. On disk when it resolves, if `isDurable`. Throws system errors. */
+  /**
+   * Returns the number of the first of these lines. If `isDurable`, they are on disk when it resolves. Throws system
+   * errors.
+   */
   async append(lines: readonly JournalLine[], isDurable = true): Promise<number> {
     const fd = openSync(this.file, "a+", OWNER_FILE);
     try {
@@ -90,7 +93,7 @@ export class Journal {
   }
 }
 
-/** Whether it ends within a line. */
+/** Whether it ends in the middle of a line. */
 function isTorn(fd: number): boolean {
   const { size } = fstatSync(fd);
   if (size === 0) return false;
@@ -99,7 +102,7 @@ function isTorn(fd: number): boolean {
   return last.toString() !== "\n";
 }
 
-/** Undefined in place of a line that cannot be read: the numbers of the others stay the same. Throws system errors. */
+/** Unreadable lines are undefined, so that the numbers of the others stay the same. Throws system errors. */
 export function readJournal(file: string): readonly (JournalLine | undefined)[] {
   const lines = readFileSync(file, "utf8").split("\n");
   if (lines.at(-1) === "") lines.pop();
@@ -183,7 +186,7 @@ export function parsePathState(value: unknown): PathState {
   };
 }
 
-/** Relative, with forward slashes, and inside the workspace. Throws `ShapeError`. */
+/** Must be relative, with forward slashes, and inside the workspace. Throws `ShapeError`. */
 function parsePath(text: string): string {
   const isInside = text !== "" && path.posix.normalize(text) === text && !text.startsWith("../../");
   if (!isInside || text === "." || text === ".." || path.posix.isAbsolute(text)) {

@@ -1,4 +1,6 @@
-/** Keeps what the tools of a turn are about to change. The first change of a path in a turn keeps what was there. */
+/**
+ * Saves the files that a turn's tools are about to change. The first change of a path in a turn saves its original state.
+ */
 import path from "node:path";
 import { formatPath, toFileError } from "../files/index.ts";
 import { type Clock, randomName, sha256 } from "../../util/index.ts";
@@ -17,48 +19,48 @@ import {
 import { UndoStore, type UndoPlace } from "./store.ts";
 import { findStats, modeOf, readEntry } from "./work-tree.ts";
 
-/** What tools tell before they change something, so that it can be undone. */
+/** Tools call it before a change, so that the change can be undone. */
 export interface ChangeKeeper {
   /**
-   * Before a file is written or deleted. Resolves when what is there is on disk elsewhere. Throws a `FileError` if it
-   * cannot be kept: then nothing may be changed.
+   * Call it before a file is written or deleted. Resolves when the current content is saved on disk. Throws a `FileError`
+   * if it cannot be saved: then nothing may be changed.
    */
   keepFile(change: PlannedChange): Promise<KeptFile>;
   /**
-   * Why what a command changes could not be undone; undefined if it could. For whoever is asked about the command, so it is quick:
-   * that there is too much to keep is known only after the first command.
+   * Why a command's changes could not be undone; undefined if they could. It informs the person asked about the command,
+   * so it is quick: that there is too much to save is known only after the first command.
    */
   checkFolder(): Promise<UnkeptFolderReason | undefined>;
   /**
-   * Before a command runs: keeps all files of the workspace that Git tracks or would add. Throws a `FileError` if they
-   * cannot be written, and the signal's reason.
+   * Call it before a command runs: saves all files of the workspace that Git tracks or would add. Throws a `FileError` if
+   * they cannot be saved, and the signal's reason.
    */
   keepFolder(signal: AbortSignal): Promise<KeptFolder>;
 }
 
 /** A change to one file. */
 export interface PlannedChange {
-  /** Absolute, and free of symbolic links. Folders on the way may be missing. */
+  /** Absolute, and free of symbolic links. Parent folders may be missing. */
   readonly file: string;
   /** Its new content; undefined if it is deleted. */
   readonly after: Buffer | undefined;
 }
 
 export interface KeptFile {
-  /** To be called once the file is changed. Never throws. */
+  /** Call it once the file is changed. Never throws. */
   done(): Promise<void>;
 }
 
 export interface KeptFolder {
-  /** Set if nothing was kept. */
+  /** Set if nothing was saved. */
   readonly reason?: UnkeptFolderReason;
-  /** To be called once the command has ended, and all that it started. Returns the paths that it has changed. Never throws. */
+  /** Call it once the command, and everything it started, has ended. Returns the paths it has changed. Never throws. */
   done(): Promise<readonly string[]>;
 }
 
 export interface KeepChangesOptions extends UndoPlace {
   readonly conversation: string;
-  /** Identifies the turn that runs now within the conversation. */
+  /** Identifies the current turn within the conversation. */
   readonly turn: () => string;
   readonly variables: Readonly<Record<string, string | undefined>>;
   /** For tests. */
@@ -72,14 +74,14 @@ export function keepChanges(options: KeepChangesOptions): ChangeKeeper {
 
 interface OpenTurn {
   readonly journal: Journal;
-  /** The paths that have been kept. */
+  /** The paths that have been saved. */
   readonly kept: Set<string>;
 }
 
 class TurnChanges implements ChangeKeeper {
   readonly #options: KeepChangesOptions;
   readonly #store: UndoStore;
-  /** Why nothing was kept before the last command. */
+  /** Why nothing was saved before the last command. */
   #unkept: UnkeptFolderReason | undefined;
   #open: { readonly turn: string; readonly opened: Promise<OpenTurn> } | undefined;
 
@@ -115,11 +117,11 @@ class TurnChanges implements ChangeKeeper {
     }
   }
 
-  /** Of a folder that a changed file is in: it may be created now, or be deleted later in the turn. */
+  /** For a parent folder of a changed file: it may be created now, or be deleted later in the turn. */
   #folderLine(name: string, isKept: boolean): readonly JournalLine[] {
     const stats = findStats(path.join(this.#store.root, name));
     if (stats !== undefined) {
-      if (!stats.isDirectory()) return []; // Then the file cannot be written.
+      if (!stats.isDirectory()) return []; // The file cannot be written then.
       const before: EntryState = { kind: "folder", mode: modeOf(stats) };
       return isKept ? [] : [{ type: "keep", path: name, before }];
     }
@@ -153,7 +155,7 @@ class TurnChanges implements ChangeKeeper {
     }
   }
 
-  /** The plan says the same, except for the mode, if this fails. */
+  /** If this fails, the plan has the same information, except for the mode. */
   async #noteWritten(
     journal: Journal,
     names: readonly string[],
@@ -178,7 +180,7 @@ class TurnChanges implements ChangeKeeper {
     }
   }
 
-  /** Without it, an undo asks the user which of the changes since the snapshot are theirs. */
+  /** If this fails, an undo asks the user which changes since the snapshot are theirs. */
   async #noteChanges(
     { journal, kept }: OpenTurn,
     snapshot: Snapshot,
@@ -199,7 +201,7 @@ class TurnChanges implements ChangeKeeper {
     }
   }
 
-  /** The turn may have changed since: what the user says instead of a yes starts another one. */
+  /** The turn may have changed since: a message from the user instead of a yes starts another one. */
   async #openTurn(): Promise<OpenTurn> {
     const turn = this.#options.turn();
     if (this.#open?.turn !== turn) this.#open = { turn, opened: this.#openJournal(turn) };
@@ -231,7 +233,7 @@ class TurnChanges implements ChangeKeeper {
   }
 }
 
-/** The folders that a file is in, outermost first. */
+/** The parent folders of a file, outermost first. */
 function foldersOf(relative: string): readonly string[] {
   const names = relative.split("/").slice(0, -1);
   return names.map((_name, index) => names.slice(0, index + 1).join("/"));

@@ -1,4 +1,4 @@
-/** What the journal of a turn says: what was at each path before, and what jp has made of it. */
+/** The content of a turn's journal: each path's original state, and the states that jp has left there. */
 import { type EntryState, isSameState } from "./entry-state.ts";
 import type { JournalLine, PlannedState } from "./journal.ts";
 
@@ -10,21 +10,21 @@ export interface KeptTurn {
   readonly root: string;
   /** By path. */
   readonly paths: ReadonlyMap<string, KeptPath>;
-  /** Snapshots before commands that did not end: jp does not know what they changed. */
+  /** Snapshots before commands that did not finish: their changes are unknown. */
   readonly openTrees: readonly OpenTree[];
-  /** Codes: why commands ran without anything being kept. */
+  /** Codes for why nothing was saved before commands. */
   readonly unkept: readonly string[];
-  /** Everything was put back. */
+  /** Everything was restored. */
   readonly isUndone: boolean;
-  /** A process has begun to put it back, and has not finished. */
+  /** A process has started to restore it, and has not finished. */
   readonly isBeingUndone: boolean;
 }
 
 export interface KeptPath {
   readonly before: EntryState;
-  /** The line of the journal at which it was so. */
+  /** The line of the journal at which it had this state. */
   readonly seq: number;
-  /** What jp has left there, or may have left there. Anything else is someone else's. */
+  /** States that jp has left there, or may have left. Any other is someone else's change. */
   readonly left: readonly (EntryState | PlannedState)[];
 }
 
@@ -34,7 +34,7 @@ export interface OpenTree {
   readonly manifest: string;
 }
 
-/** Undefined if it does not say whose it is. */
+/** Undefined if it has no header. */
 export function toKeptTurn(
   file: string,
   lines: readonly (JournalLine | undefined)[],
@@ -47,13 +47,13 @@ export function toKeptTurn(
   return { file, conversation, turn, root, ...reader.result() };
 }
 
-/** Whether this is what jp has left there. */
+/** Whether jp has left this state. */
 export function isLeft({ left }: KeptPath, now: EntryState): boolean {
   return left.some((state) => {
     if ("mode" in state || state.kind === "link" || state.kind === "unkept") {
       return isSameState(state, now);
     }
-    // What was planned has no mode.
+    // A planned state has no mode.
     if (state.kind === "file") return now.kind === "file" && now.digest === state.digest;
     return state.kind === now.kind;
   });
@@ -92,7 +92,7 @@ class JournalReader {
       case "undo_start":
         this.#isBeingUndone = true;
         for (const { path, state } of line.replaced) {
-          const absent = { kind: "absent" } as const; // What is replaced by something else is removed first.
+          const absent = { kind: "absent" } as const; // An entry that is replaced by another kind is removed first.
           this.#leave(path, (left) => [...left, state, absent]);
         }
         return;
@@ -115,7 +115,7 @@ class JournalReader {
     };
   }
 
-  /** The earliest counts, whoever has noted it. */
+  /** The earliest state counts, whichever line recorded it. */
   #keep({ path, before, planned }: KeepLine, seq: number): void {
     const known = this.#paths.get(path);
     const left = [...(known?.left ?? [before]), ...(planned === undefined ? [] : [planned])];

@@ -1,6 +1,6 @@
 /**
- * Puts back what was there before a turn. What it replaces is kept first, and what it is about to do is noted, so that an
- * undo that was killed can be repeated. Links are never followed.
+ * Restores the state before a turn. It saves what it replaces and records its steps first, so that an interrupted undo
+ * can be repeated. Links are never followed.
  */
 import { chmod, mkdir, rename, rm, rmdir, symlink, unlink } from "node:fs/promises";
 import { constants, readdirSync } from "node:fs";
@@ -16,11 +16,11 @@ import { readEntry } from "./work-tree.ts";
 /** One path that an undo would change. */
 export interface UndoStep {
   readonly path: string;
-  /** What comes back. */
+  /** The state to restore. */
   readonly before: EntryState;
-  /** What is there now. */
+  /** The current state. */
   readonly now: EntryState;
-  /** `changed`: by someone else since. `unknown`: jp was stopped while a command ran, so it cannot tell. */
+  /** `changed`: someone else has changed it since. `unknown`: jp was stopped while a command ran, so it cannot tell. */
   readonly conflict?: "changed" | "unknown";
 }
 
@@ -28,7 +28,7 @@ export interface UndoPlan {
   readonly turn: KeptTurn;
   /** Sorted by path. */
   readonly steps: readonly UndoStep[];
-  /** Paths whose content was not kept: too large, or not readable. */
+  /** Paths whose content was not saved: too large, or unreadable. */
   readonly lost: readonly string[];
 }
 
@@ -57,7 +57,7 @@ export async function planUndo(
     if (isSameState(before, now)) continue;
     if (before.kind === "unkept") lost.push(name);
     else if (needsStep(kept, now)) {
-      // Git does not know of empty folders, so it is not known who has made one.
+      // Git does not list empty folders, so their creator is unknown.
       const isEmpty = now.kind === "folder" && filesIn(store.root, name).length === 0;
       const conflict = isEmpty && isLeft(kept, ABSENT) ? undefined : findConflict(kept, now);
       steps.push({ path: name, before, now, ...(conflict !== undefined && { conflict }) });
@@ -66,7 +66,7 @@ export async function planUndo(
   return { turn, steps: withBlocked(store.root, steps.filter(isNeeded)), lost };
 }
 
-/** A folder that is gone comes back only with something in it. */
+/** A deleted folder is restored only if something in it is. */
 function isNeeded({ path: name, before, now }: UndoStep, _: number, all: readonly UndoStep[]) {
   if (before.kind !== "folder" || now.kind !== "absent") return true;
   return all.some((other) => other.path.startsWith(`${name}/`) && isThing(other.before));
@@ -76,7 +76,7 @@ function isThing({ kind }: EntryState): boolean {
   return kind === "file" || kind === "link";
 }
 
-/** A folder whose mode others have changed keeps it. */
+/** A folder whose mode someone else has changed keeps it. */
 function needsStep(kept: KeptPath, now: EntryState): boolean {
   const isBoth = now.kind === "folder" && kept.before.kind === "folder";
   return !isBoth || isLeft(kept, now);
@@ -84,14 +84,14 @@ function needsStep(kept: KeptPath, now: EntryState): boolean {
 
 function findConflict(kept: KeptPath, now: EntryState): UndoStep["conflict"] {
   if (isLeft(kept, now)) return undefined;
-  // A new folder may have been filled by others, and is removed only if it is empty.
+  // Others may have put files into a new folder, so it is removed only if empty.
   if (now.kind === "folder" && kept.before.kind === "absent") return undefined;
-  // It comes back only for what was in it.
+  // It is restored only for its contents.
   if (now.kind === "absent" && kept.before.kind === "folder") return undefined;
   return kept.left.length === 0 ? "unknown" : "changed";
 }
 
-/** A folder in place of a file can be removed only if everything in it is removed too. */
+/** A folder in place of a file can be removed only with everything in it. */
 function withBlocked(root: string, steps: readonly UndoStep[]): readonly UndoStep[] {
   const removed = new Set(
     steps.filter(({ before }) => before.kind === "absent").map((step) => step.path),
@@ -105,7 +105,7 @@ function withBlocked(root: string, steps: readonly UndoStep[]): readonly UndoSte
   });
 }
 
-/** All but folders. */
+/** Everything but folders. */
 function filesIn(root: string, folder: string): readonly string[] {
   return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const name = path.posix.join(folder, entry.name);
@@ -113,7 +113,7 @@ function filesIn(root: string, folder: string): readonly string[] {
   });
 }
 
-/** What has changed since commands began that did not end. */
+/** Changes since the start of unfinished commands. */
 async function findUnended(
   store: UndoStore,
   { openTrees }: KeptTurn,
@@ -132,7 +132,7 @@ async function findUnended(
   return found;
 }
 
-/** What there is to show of a step. Undefined where there is no file. Throws `kept_content_lost`. */
+/** The contents to show for a step. Undefined where there is no file. Throws `kept_content_lost`. */
 export interface StepContents {
   readonly before: Buffer | undefined;
   readonly now: Buffer | undefined;
@@ -156,19 +156,19 @@ async function readCurrent(root: string, name: string): Promise<Buffer> {
   return await handle.readFile();
 }
 
-/** Undefined on Windows, which the types do not say. */
+/** Undefined on Windows, contrary to the types. */
 const FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;
 
 export interface ApplyOptions {
-  /** Also replaces what someone else has changed since. */
+  /** Overwrites changes that someone else has made since. */
   readonly isForced?: boolean;
-  /** Called when everything is kept and noted, before the first change. */
+  /** Called when everything is saved and recorded, before the first change. */
   readonly onStart?: () => Promise<void>;
 }
 
 /**
- * Throws `undo_conflict` if something has changed since the plan was made, or conflicts and is not forced; `FileError` if
- * something cannot be put back. The rest may be by then: repeat it.
+ * Throws `undo_conflict` if something has changed since the plan was made, or if there are conflicts without `isForced`,
+ * and `FileError` if something cannot be restored. Other paths may have been restored by then: repeat it.
  */
 export async function applyUndo(
   store: UndoStore,
@@ -211,7 +211,7 @@ async function restore(
       throw toFileError("restore", formatPath(step.path), error);
     }
   };
-  // A folder that may not be written to would let nothing in it be restored.
+  // Nothing in a read-only folder could be restored.
   for (const step of inOrder) {
     const { before, now } = step;
     if (before.kind !== "folder" || now.kind !== "folder") continue;
@@ -230,7 +230,7 @@ function depthOf({ path: name }: UndoStep): number {
   return name.split("/").length;
 }
 
-/** What is there now, unless it is replaced in one go. An earlier attempt may have removed it. */
+/** Removes the current entry, unless a rename replaces it. An earlier attempt may have removed it already. */
 async function remove(root: string, { path: name, before, now }: UndoStep): Promise<void> {
   if (now.kind === "absent" || before.kind === now.kind) return;
   if (isThing(before) && isThing(now)) return;
@@ -248,7 +248,7 @@ async function remove(root: string, { path: name, before, now }: UndoStep): Prom
   }
 }
 
-/** With the empty folders in it, which Git does not know of. */
+/** Also removes empty folders in it, which Git does not list. */
 async function removeEmpty(folder: string): Promise<void> {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     if (entry.isDirectory()) await removeEmpty(path.join(folder, entry.name));
@@ -267,7 +267,7 @@ async function create(
   if (before.kind === "folder") {
     if (now.kind !== "folder") await mkdir(entry, { mode: before.mode | 0o700 }).catch(unlessThere);
   } else {
-    // Always the same, so that one that was left is replaced.
+    // Always the same name, so that a leftover is replaced.
     const temporary = folder.entry(`.jp-undo-${sha256(name).slice(0, 16)}.tmp`);
     try {
       await rm(temporary, { force: true });
@@ -297,7 +297,7 @@ function openParent(root: string, name: string): Promise<Folder> {
   return openFolder(path.join(root, path.posix.dirname(name)));
 }
 
-/** What a conversation has changed since it began: what was at each path first, and what is there now. */
+/** A conversation's changes since its start: the first and the current state of each path. */
 export async function compareWithStart(
   store: UndoStore,
   turns: readonly KeptTurn[],

@@ -1,6 +1,6 @@
 /**
- * All files of a workspace that Git tracks or would add, before and after a command: their bytes, modes and links as they
- * are on disk. Git only lists the names; nothing runs that a repository names. Ignored files are left out.
+ * All files of a workspace that Git tracks or would add, before and after a command: their bytes, modes and links as on
+ * disk. Git only lists the names, and never runs anything that a repository names. Ignored files are left out.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -24,7 +24,7 @@ import { ABSENT, type EntryState, isSameState, stateToJson } from "./entry-state
 import { parsePathState, type PathState } from "./journal.ts";
 import { findStats, identityOf, isInRealFolder, modeOf, readFound } from "./work-tree.ts";
 
-/** More is not kept, and cannot be undone. */
+/** Beyond these, nothing is saved or can be undone. */
 export interface SnapshotLimits {
   readonly files: number;
   readonly bytes: number;
@@ -32,19 +32,19 @@ export interface SnapshotLimits {
 
 export const SNAPSHOT_LIMITS: SnapshotLimits = { files: 50_000, bytes: 200 * 1024 * 1024 };
 
-/** Why nothing is kept before a command. */
+/** Why nothing is saved before a command. */
 export type UnkeptFolderReason =
-  /** The folder is in no Git work tree. */
+  /** The folder is not in a Git work tree. */
   | "not_git"
-  /** There is no git, or it fails. */
+  /** Git is missing, or fails. */
   | "git_failed"
-  /** There are more files, or more bytes, than are kept. */
+  /** There are too many files or bytes. */
   | "too_large";
 
-/** The states of all files, and the folders that they are in. */
+/** The states of all files and their parent folders. */
 export interface Snapshot {
   readonly entries: ReadonlyMap<string, EntryState>;
-  /** Names of ignored files and folders, the latter with a slash at the end. What was there is not known. */
+  /** Names of ignored files and folders; folders end with a slash. Their state is unknown. */
   readonly ignored: ReadonlySet<string>;
 }
 
@@ -52,11 +52,11 @@ export interface SnapshotOptions {
   /** The real path of the workspace. */
   readonly root: string;
   readonly contents: Contents;
-  /** Remembers the digests of files that have not changed. */
+  /** Caches the digests of unchanged files. */
   readonly indexFile: string;
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
-  /** For tests: a clock other than the machine's. */
+  /** Replaces the machine's clock in tests. */
   readonly clock?: Clock;
   readonly limits?: SnapshotLimits;
 }
@@ -68,7 +68,7 @@ interface Listing {
 
 const MAX_LIST_BYTES = 256 * 1024 * 1024;
 
-/** Whether files could be kept, as far as that is known without looking at them. */
+/** Whether files could be saved, as far as known without reading them. */
 export function checkFolder({
   root,
   variables,
@@ -99,7 +99,7 @@ export interface ChangedEntry {
   readonly after: EntryState;
 }
 
-/** Also finds what Git ignores only now, or lists only now. Throws like `takeSnapshot`. */
+/** Includes files that Git started to ignore, or to list, since. Throws like `takeSnapshot`. */
 export async function findChanges(
   before: Snapshot,
   options: SnapshotOptions,
@@ -112,7 +112,7 @@ export async function findChanges(
   return [...names].flatMap((name): ChangedEntry[] => {
     const [old, now] = [before.entries.get(name) ?? ABSENT, after.get(name) ?? ABSENT];
     if (isSameState(old, now)) return [];
-    // It may have been there all the time.
+    // It may have existed before.
     if (old.kind === "absent" && isIgnoredIn(before, name)) return [];
     return [{ path: name, before: old, after: now }];
   });
@@ -127,7 +127,7 @@ function isIgnoredIn({ ignored }: Snapshot, name: string): boolean {
   );
 }
 
-/** What `git add` would know of, and what it would not. */
+/** The files that `git add` would include, and those it would ignore. */
 async function listFiles({
   root,
   variables,
@@ -154,7 +154,7 @@ function toNames(text: string): readonly string[] {
   return [...new Set(text.split("\0"))].filter((name) => name !== "");
 }
 
-/** Neither the files of jp, which change all the time, nor a repository inside this one. */
+/** Leaves out jp's files, which change all the time, and nested repositories. */
 function isKeptName(name: string): boolean {
   return !name.endsWith("/") && !name.split("/").some(isProtectedName);
 }
@@ -174,7 +174,7 @@ function isTooLarge(
   return false;
 }
 
-/** With the folders that the files are in. */
+/** Includes the parent folders of the files. */
 async function readEntries(
   files: readonly string[],
   { root, contents, indexFile, signal, clock = systemClock }: SnapshotOptions,
@@ -198,7 +198,7 @@ async function readEntries(
       ? { kind: "file", mode: modeOf(stats), size: Number(stats.size), digest: known.digest }
       : await readFound(file, stats, { contents, isDurable: false });
     entries.set(name, state);
-    // A file that was written just now could be written again within one tick of its clock.
+    // A file that was just written could be written again within one tick of its clock.
     const isSettled =
       Number(stats.ctimeMs) + TICK_MS < readAt && Number(stats.mtimeMs) + TICK_MS < readAt;
     if (state.kind === "file" && isSettled) next.set(name, { identity, digest: state.digest });
@@ -211,7 +211,7 @@ async function readEntries(
   return entries;
 }
 
-/** The coarsest clock of a file system. */
+/** The resolution of the coarsest file system clock. */
 const TICK_MS = 2000;
 
 interface IndexedFile {
@@ -219,7 +219,7 @@ interface IndexedFile {
   readonly digest: string;
 }
 
-/** Empty if there is none that can be read: then all files are read. */
+/** Empty if it is missing or unreadable: then all files are read. */
 export function readIndex(file: string): ReadonlyMap<string, IndexedFile> {
   const index = new Map<string, IndexedFile>();
   const value = existsSync(file) ? findJson(readFileSync(file, "utf8")) : undefined;
@@ -240,7 +240,7 @@ function writeIndex(file: string, index: ReadonlyMap<string, IndexedFile>): void
   renameSync(temporary, file);
 }
 
-/** As it is kept while the command runs. */
+/** The format in which it is stored while the command runs. */
 export function snapshotToBytes({ entries, ignored }: Snapshot): Buffer {
   const json: Json = {
     entries: [...entries].map(([name, state]) => ({ path: name, state: stateToJson(state) })),

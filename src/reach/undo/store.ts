@@ -1,5 +1,5 @@
 /**
- * What was there before the changes of the last turns, in a folder of the user's own, outside of the workspace:
+ * The states before the changes of the last turns, in the user's own folder outside the workspace:
  *
  *   contents/ab/cdef…        the bytes of files, each once, by their digest
  *   turns/00000042-<id>.jsonl  the journal of one turn of one conversation
@@ -13,7 +13,7 @@ import { Journal, type JournalLine, readJournal, type TurnLine } from "./journal
 import { type KeptTurn, toKeptTurn } from "./kept-turn.ts";
 import { readIndex, snapshotFromBytes } from "./snapshot.ts";
 
-/** Older turns are dropped, as are the oldest ones of more than this. */
+/** Turns beyond these limits are dropped, oldest first. */
 export interface StoreLimits {
   readonly turns: number;
   readonly bytes: number;
@@ -24,21 +24,21 @@ export const STORE_LIMITS: StoreLimits = { turns: 100, bytes: 500 * 1024 * 1024 
 export interface UndoPlace {
   /** The user's folder for this workspace. */
   readonly folder: string;
-  /** The workspace. Its real path is part of what is kept. */
+  /** The workspace. Its real path is recorded. */
   readonly root: string;
   readonly limits?: StoreLimits;
 }
 
-/** A journal, and the lines that it has. */
+/** A journal and its lines so far. */
 export interface OpenJournal {
   readonly journal: Journal;
   readonly lines: readonly (JournalLine | undefined)[];
 }
 
 const JOURNAL = /^(\d{8,})-(.+)\.jsonl$/;
-/** Dropped turns leave this behind. */
+/** Marks a conversation whose turns were dropped. */
 const DROPPED = ".dropped";
-/** Looking at all contents takes a while, so it is not done for each turn. */
+/** Scanning all contents takes a while, so it is not done for each turn. */
 const TURNS_BETWEEN_PRUNES = 10;
 
 export class UndoStore {
@@ -60,7 +60,7 @@ export class UndoStore {
     this.#limits = limits;
   }
 
-  /** That of a turn, which is created if it has none. Throws system errors. */
+  /** Opens a turn's journal, creating it if necessary. Throws system errors. */
   async openJournal(conversation: string, turn: string): Promise<OpenJournal> {
     await this.#makeFolder();
     const last = this.#journals(conversation).at(-1);
@@ -76,7 +76,7 @@ export class UndoStore {
     return { journal, lines: [header] };
   }
 
-  /** Oldest first. Without those that cannot be read. */
+  /** Oldest first, without unreadable ones. */
   listTurns(conversation: string): readonly KeptTurn[] {
     return this.#journals(conversation).flatMap((file) => {
       const turn = toKeptTurn(file, readJournal(file));
@@ -93,7 +93,7 @@ export class UndoStore {
     return new Journal(file, readJournal(file).length);
   }
 
-  /** Drops the oldest turns beyond the limits, and what only they need. Throws system errors. */
+  /** Drops the oldest turns beyond the limits, and contents that only they need. Throws system errors. */
   prune(now: Date): void {
     const files = this.#journals();
     for (const file of files.slice(0, Math.max(0, files.length - this.#limits.turns))) {
@@ -102,7 +102,7 @@ export class UndoStore {
     const rest = this.#journals();
     while (this.contents.prune(this.#used(rest), now) > this.#limits.bytes) {
       const [oldest] = rest;
-      // What the index alone needs is read again.
+      // Contents that only the index needs can be read again.
       if (rest.length <= 1 || oldest === undefined) {
         rmSync(this.indexFile, { force: true });
         this.contents.prune(this.#used(rest), now);
@@ -146,7 +146,7 @@ export class UndoStore {
           const { entries } = snapshotFromBytes(this.contents.get(line.manifest));
           for (const state of entries.values()) addState(state);
         } catch {
-          // It is gone, or damaged.
+          // It is missing or damaged.
         }
       }
     }
@@ -169,7 +169,7 @@ export class UndoStore {
     }
   }
 
-  /** Of one conversation, or of all. Oldest first. */
+  /** The journals of one conversation, or of all, oldest first. */
   #journals(conversation?: string): string[] {
     const name = conversation && nameOf(conversation);
     return listNames(this.#turns)
@@ -185,7 +185,7 @@ function findHeader(lines: readonly (JournalLine | undefined)[]): TurnLine | und
   return lines.find((line) => line?.type === "turn");
 }
 
-/** Ids become the names of files. */
+/** Ids become file names. */
 function nameOf(conversation: string): string {
   return /^[\w-]{1,64}$/.test(conversation) ? conversation : sha256(conversation).slice(0, 32);
 }

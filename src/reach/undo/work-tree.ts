@@ -1,4 +1,4 @@
-/** Reads what is at paths of a workspace, without following links, and keeps the contents. */
+/** Reads the state of paths in a workspace, without following links, and saves the contents. */
 import {
   type BigIntStats,
   closeSync,
@@ -15,17 +15,17 @@ import { sha256, systemErrorCode } from "../../util/index.ts";
 import type { Contents, PutOptions } from "./contents.ts";
 import { ABSENT, type EntryState, type UnkeptReason } from "./entry-state.ts";
 
-/** Undefined on Windows, which the types do not say. */
+/** Undefined on Windows, contrary to the types. */
 const FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;
 
 export interface KeepOptions extends PutOptions {
-  /** Where contents go. Without it, they are only digested. */
+  /** Where to save contents. Without it, they are only digested. */
   readonly contents?: Contents;
 }
 
 /**
- * `relative` has forward slashes. Something behind a link is absent: the link is there. Throws system errors of the store
- * that keeps the content.
+ * `relative` has forward slashes. A path behind a link is absent: only the link exists. Throws system errors of the store
+ * that saves the content.
  */
 export async function readEntry(
   root: string,
@@ -38,7 +38,7 @@ export async function readEntry(
   return stats === undefined ? ABSENT : readFound(file, stats, options);
 }
 
-/** The same where it is known what is there. */
+/** Like `readEntry`, for an entry whose status is known. */
 export async function readFound(
   file: string,
   stats: BigIntStats,
@@ -77,7 +77,7 @@ export function findStats(file: string): BigIntStats | undefined {
   }
 }
 
-/** `known` saves looking at a folder again. */
+/** `known` caches the result for each folder. */
 export function isInRealFolder(
   root: string,
   relative: string,
@@ -94,7 +94,7 @@ export function isInRealFolder(
   return isReal;
 }
 
-/** Changes with the content, unless someone goes to great lengths. */
+/** Changes with the content, short of deliberate tampering. */
 export function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join(":");
 }
@@ -107,7 +107,7 @@ function unkept(stats: BigIntStats, reason: UnkeptReason): EntryState {
   return { kind: "unkept", reason, identity: identityOf(stats) };
 }
 
-/** Undefined if it may not be read, or is something else by now. */
+/** Undefined if it may not be read, or has been replaced. */
 function openFile(file: string): number | undefined {
   try {
     const { O_NOFOLLOW: noFollow = 0, O_NONBLOCK: noBlock = 0 } = FLAGS;

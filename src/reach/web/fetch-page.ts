@@ -1,6 +1,6 @@
 /**
- * Fetches a page that a model names: from public addresses only, unless the user has named the host. A redirect to another
- * host is not followed, so that whoever decides about hosts decides about that one too.
+ * Fetches a page that a model names: from public addresses only, unless the user has named the host. A redirect to
+ * another host is not followed, so that it needs its own approval.
  */
 import { formatSize, parseHost, type Clock } from "../../util/index.ts";
 import {
@@ -16,9 +16,9 @@ import { isPrivateAddress } from "./private-address.ts";
 
 export interface FetchPageOptions {
   readonly signal: AbortSignal;
-  /** Those that may be private: `localhost:3000`, or without a port for that of the scheme. */
+  /** Hosts that may be private: `localhost:3000`, or without a port for the scheme's default. */
   readonly privateHosts: readonly string[];
-  /** Replaced in tests, as the clock. */
+  /** Replaced in tests, like the clock. */
   readonly lookup?: Lookup;
   readonly clock?: Clock;
 }
@@ -30,7 +30,7 @@ export type FetchedPage =
       readonly mediaType: string;
       readonly text: string;
     }
-  /** `description`: its type and size, as far as the server says. */
+  /** `description`: its type and size, as far as the server reports them. */
   | { readonly type: "other"; readonly url: string; readonly description: string }
   | { readonly type: "redirect"; readonly url: string; readonly to: string };
 
@@ -50,10 +50,13 @@ export async function fetchPage(address: string, options: FetchPageOptions): Pro
   return { type: "text", url, mediaType, text };
 }
 
-/** A person has to be able to judge it as a whole. */
+/** A person must be able to judge it as a whole. */
 const MAX_ADDRESS_LENGTH = 2000;
 
-/** Throws `address_invalid`. Refuses what a `URL` would quietly change, so that the address is what everyone has read. */
+/**
+ * Throws `address_invalid`. Rejects anything that a `URL` would quietly change, so that the address is exactly what
+ * everyone has read.
+ */
 function parseAddress(address: string): URL {
   const invalid = (reason: string) =>
     new WebError("address_invalid", JSON.stringify(address.slice(0, MAX_ADDRESS_LENGTH)), reason);
@@ -68,7 +71,7 @@ function parseAddress(address: string): URL {
     throw invalid("it contains spaces, control characters or backslashes");
   }
   if (hasCredentials(url)) throw invalid("it contains a user name or a password");
-  // Another way to write a name, which no rule about it would match.
+  // Another way to write a name, which rules would not match.
   if (url.hostname.endsWith(".")) throw invalid("its host ends with a dot");
   url.hash = "";
   return url;
@@ -100,7 +103,7 @@ function accessTo(privateHosts: readonly string[]): PageAccess {
   };
 }
 
-/** Text, and what is text by another name. `octet-stream` may be anything, and is looked at. */
+/** Text types, by any name. `octet-stream` may be anything, so its content decides. */
 const READABLE =
   /^text\/|[/+](?:json|xml|yaml|toml|javascript|ecmascript|typescript|graphql|sql|ndjson|jsonl|x-(?:sh|yaml|toml|ndjson|javascript|tex|latex)|octet-stream)$/;
 

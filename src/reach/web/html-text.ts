@@ -1,9 +1,9 @@
 /**
- * Turns HTML into text for a model: headings, lists, links, code and tables as Markdown, without scripts, styles,
- * markup, and elements that say that they are hidden. Takes time in proportion to the length, whatever the page contains.
+ * Turns HTML into text for a model: headings, lists, links, code and tables as Markdown, without scripts, styles, markup,
+ * and elements marked as hidden. Takes linear time for any page.
  */
 
-/** Left out with all that is in them. */
+/** Left out with all their content. */
 const DROPPED = new Set(["script", "style", "noscript", "svg", "iframe", "template", "head"]);
 const BLOCKS = new Set(
   (
@@ -14,18 +14,18 @@ const BLOCKS = new Set(
 
 const TABLE_PARTS = new Set(["tbody", "thead", "tfoot"]);
 
-/** The length of what is looked at in a tag. */
+/** How many characters of a tag are examined. */
 const MAX_ATTRIBUTES = 4000;
 
 interface Tag {
   readonly name: string;
   readonly isEnd: boolean;
   readonly attributes: string;
-  /** The end of the text after it. */
+  /** The position after the tag. */
   readonly end: number;
 }
 
-/** Throws nothing: what is not valid HTML is text. Links are relative to `url`. */
+/** Never throws: invalid HTML is treated as text. Links are relative to `url`. */
 export function htmlToText(html: string, url: URL): string {
   const title = findTitle(html);
   const writer = new TextWriter(findBase(html, url));
@@ -48,7 +48,7 @@ export function htmlToText(html: string, url: URL): string {
     }
     hidden = isHidden(tag) ? new HiddenElement(tag.name) : undefined;
     if (hidden === undefined) writer.tag(tag);
-    else if (BLOCKS.has(tag.name)) writer.tag({ ...tag, name: "div" }); // It still separates what is around it.
+    else if (BLOCKS.has(tag.name)) writer.tag({ ...tag, name: "div" }); // It still separates its neighbours.
   }
   const body = writer.end();
   return title === "" || body.startsWith(`# ${title}`) ? body : `# ${title}\n\n${body}`;
@@ -65,7 +65,7 @@ function findTitle(html: string): string {
     .trim();
 }
 
-/** A page may say what its links are relative to. */
+/** A page may set its own base for links. */
 function findBase(html: string, url: URL): URL {
   const start = html.search(/<base\s/i);
   const tag = start === -1 ? undefined : tagAt(html, start);
@@ -92,7 +92,7 @@ function tagAt(html: string, open: number): Tag | undefined {
   };
 }
 
-/** The position of the `>` that ends a tag, not one in quotes. */
+/** The position of the `>` that ends a tag, ignoring quoted ones. */
 function closeOf(html: string, from: number): number {
   let quote = "";
   for (let at = from; at < html.length; at += 1) {
@@ -117,7 +117,7 @@ const VOID = new Set(
   "area base br col embed hr img input link meta param source track wbr ! ?".split(" "),
 );
 
-/** Elements that end where the next of these begins. */
+/** Elements that end where one of these starts. */
 const ENDED_BY: Readonly<Record<string, readonly string[]>> = {
   li: ["li"],
   dt: ["dt", "dd"],
@@ -130,7 +130,7 @@ const ENDED_BY: Readonly<Record<string, readonly string[]>> = {
 
 const ATTRIBUTE = /([^\s=>"'/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g;
 
-/** By name, in lower case; the first of several counts. */
+/** Keyed by name in lower case; the first of several counts. */
 function attributesOf({ attributes }: Pick<Tag, "attributes">): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const [, name = "", double, single, bare] of attributes.matchAll(ATTRIBUTE)) {
@@ -140,7 +140,7 @@ function attributesOf({ attributes }: Pick<Tag, "attributes">): ReadonlyMap<stri
   return found;
 }
 
-/** As far as the element itself says: style sheets are not read. */
+/** Checks only the element itself: style sheets are not read. */
 function isHidden(tag: Tag): boolean {
   if (tag.isEnd || VOID.has(tag.name) || !/hidden|style/i.test(tag.attributes)) return false;
   const attributes = attributesOf(tag);
@@ -152,7 +152,7 @@ function isHidden(tag: Tag): boolean {
   );
 }
 
-/** An element that is not shown. Ends with its own end tag, or where another tag leaves it open. */
+/** An element that is not shown. It ends with its own end tag, or where another tag implies its end. */
 class HiddenElement {
   readonly #name: string;
   /** The elements open in it, and how many of each name. */
@@ -165,7 +165,7 @@ class HiddenElement {
     this.#name = name;
   }
 
-  /** To be called for each tag in turn, until one is not in it or it is closed. */
+  /** Call it for each tag in turn, until it returns false or `isClosed` is set. */
   contains({ name, isEnd }: Tag): boolean {
     if (VOID.has(name)) return true;
     if (!isEnd) return DROPPED.has(name) || this.#enter(name);
@@ -174,7 +174,7 @@ class HiddenElement {
       return true;
     }
     this.isClosed = name === this.#name;
-    // The end of what is around it, which others leave open too.
+    // The end of a surrounding element, which implies the end of this one.
     return this.isClosed || !(BLOCKS.has(name) || TABLE_PARTS.has(name));
   }
 
@@ -199,7 +199,7 @@ class HiddenElement {
 
 interface TableRow {
   cells: number;
-  /** How many of them are titles. */
+  /** How many of the cells are titles. */
   titles: number;
   readonly isFirst: boolean;
   /** The first row of its table has titles. */
@@ -207,20 +207,20 @@ interface TableRow {
   isCellOpen: boolean;
 }
 
-/** Collects the text in pieces: looking at the end of a growing string would copy it each time. */
+/** Collects the text in pieces: checking the end of a growing string would copy it each time. */
 class TextWriter {
   readonly #pieces: string[] = [];
-  /** The number of line breaks at the end so far; more do not matter. */
+  /** The number of trailing line breaks; more than two do not matter. */
   #breaks = 2;
   #endsWithSpace = true;
   #isPre = false;
-  /** The address of the link that is open, and whether it has text yet. */
+  /** The address of the open link, and whether it has text yet. */
   #link = { address: "", hasText: false };
 
-  /** What addresses are relative to. */
+  /** The base of relative addresses. */
   readonly #base: URL;
 
-  /** The row of a table that is open, or will be next. */
+  /** The open row of a table, or the next one. */
   #row: TableRow = { cells: 0, titles: 0, isFirst: true, hasHeader: false, isCellOpen: false };
 
   constructor(base: URL) {
@@ -271,7 +271,7 @@ class TextWriter {
     this.#row = { cells: 0, titles: 0, isFirst: true, hasHeader: false, isCellOpen: false };
   }
 
-  /** The rows of a table that has a header row begin with a bar, as they do in Markdown. */
+  /** In a table with a header row, rows start with a bar, as in Markdown. */
   #cell(name: "td" | "th", isEnd: boolean): void {
     const row = this.#row;
     if (row.isCellOpen) this.#add(" | ");
@@ -313,7 +313,7 @@ class TextWriter {
     this.#link = { address: isPage ? url.href : "", hasText: false };
   }
 
-  /** After as many line breaks, unless this is code, which keeps its own. */
+  /** Adds text after this many line breaks, except in code, which keeps its own. */
   #startLine(breaks: 1 | 2, text = ""): void {
     if (this.#isPre) return;
     const missing = Math.max(0, breaks - this.#breaks);

@@ -1,7 +1,7 @@
 /**
- * Loads a page from the web, within limits of size, time and redirects. Whoever loads it says which addresses may be reached:
- * a connection goes to an address that was checked, whatever its name means by then. Sends no cookies and no keys, and uses no
- * proxy, which would resolve names by itself.
+ * Loads a page from the web, within limits on size, time and redirects. The caller decides which addresses may be
+ * reached: a connection goes to the address that was checked, even if its name resolves differently by then. Sends no
+ * cookies or keys, and uses no proxy, which would resolve names itself.
  */
 import { type LookupAddress, lookup as systemLookup } from "node:dns";
 import type { IncomingMessage, RequestOptions } from "node:http";
@@ -14,14 +14,14 @@ const MAX_REDIRECTS = 5;
 const TIMEOUT_MS = 30_000;
 
 /**
- * `address_invalid`: it is not one that can be loaded. `address_private`: it leads to an address that may not be reached.
+ * `address_invalid`: it cannot be loaded. `address_private`: it leads to an address that may not be reached.
  * `page_too_large`; `page_failed`: anything else.
  */
 export type WebErrorCode = "address_invalid" | "address_private" | "page_too_large" | "page_failed";
 
 /** Why a page cannot be loaded. */
 export class WebError extends JpError<WebErrorCode> {
-  /** The end of a sentence, without a full stop. */
+  /** The end of the message, without its full stop. */
   readonly reason: string;
 
   constructor(code: WebErrorCode, address: string, reason: string) {
@@ -44,19 +44,19 @@ export interface Endpoint {
   readonly port: number;
 }
 
-/** What may be reached, and what is worth reading. */
+/** Which addresses may be reached, and which content is worth reading. */
 export interface PageAccess {
-  /** Whether a connection for this URL may go there. `first`: where the one before all redirects went. */
+  /** Whether a connection for this URL may go to this endpoint. `first`: the endpoint before all redirects. */
   readonly mayConnect: (url: URL, to: Endpoint, first?: Endpoint) => boolean;
-  /** Whether to follow a redirect. One that is not followed is the result. */
+  /** Whether to follow a redirect. Otherwise the redirect is the result. */
   readonly mayFollow: (from: URL, to: URL) => boolean;
-  /** Whether to read content of this type, such as `text/html`; empty if the server does not say. */
+  /** Whether to read content of this type, such as `text/html`; empty if the server does not report it. */
   readonly wants: (mediaType: string) => boolean;
 }
 
 export type LoadedPage =
   | (PageHead & { readonly type: "page"; readonly bytes: Buffer })
-  /** `size`: as the server says. */
+  /** `size`: as reported by the server. */
   | (PageHead & { readonly type: "unwanted"; readonly size: number | undefined })
   | { readonly type: "redirect"; readonly url: URL; readonly to: URL };
 
@@ -69,7 +69,7 @@ interface PageHead {
 export interface LoadPageOptions {
   readonly signal: AbortSignal;
   readonly access: PageAccess;
-  /** Replaced in tests, as the clock. */
+  /** Replaced in tests, like the clock. */
   readonly lookup?: Lookup;
   readonly clock?: Clock;
 }
@@ -80,7 +80,7 @@ export async function loadPage(first: URL, options: LoadPageOptions): Promise<Lo
   const [late, done] = [new AbortController(), new AbortController()];
   clock.sleep(TIMEOUT_MS, done.signal).then(
     () => late.abort(),
-    () => undefined, // It was loaded first.
+    () => undefined, // It was loaded in time.
   );
   try {
     const until = AbortSignal.any([signal, late.signal]);
@@ -98,7 +98,7 @@ export async function loadPage(first: URL, options: LoadPageOptions): Promise<Lo
   }
 }
 
-/** A name that has only private addresses fails inside Node, which may wrap the error. */
+/** A name with only private addresses fails inside Node, which may wrap the error. */
 function causeOf(error: unknown): WebError | undefined {
   if (error instanceof WebError) return error;
   return error instanceof Error && error.cause instanceof WebError ? error.cause : undefined;
@@ -139,7 +139,7 @@ function failed(url: URL, reason: string): WebError {
   return new WebError("page_failed", url.href, reason);
 }
 
-/** Without parameters, in lower case. Empty for what is not a type. */
+/** In lower case, without parameters. Empty if it is not a media type. */
 export function mediaTypeOf(contentType: string): string {
   return /^\s*([\w.+-]{1,60}\/[\w.+-]{1,60})\s*(?:;|$)/.exec(contentType)?.[1]?.toLowerCase() ?? "";
 }
@@ -170,12 +170,12 @@ async function get(url: URL, { signal, access, lookup, first }: GetOptions) {
   const { request } = process.getBuiltinModule(isEncrypted ? "node:https" : "node:http");
   const port = portOf(url);
   const isAllowed = (address: string) => access.mayConnect(url, { address, port }, first);
-  // A name is checked when it is resolved. Node resolves no addresses, so those are checked here.
+  // Names are checked when they are resolved. Node does not resolve addresses, so those are checked here.
   const address = url.hostname.replace(/^\[|\]$/g, "");
   if (isIP(address) !== 0 && !isAllowed(address)) throw leadsToPrivate(url);
   const settings: RequestOptions = {
     signal,
-    agent: false, // A connection that is still open was checked for another page.
+    agent: false, // A reused connection was checked for another page.
     headers: { "user-agent": "jp", accept: "text/html,text/*;q=0.9,*/*;q=0.5" },
     lookup: allowedLookup(url, lookup, isAllowed),
   };
@@ -193,7 +193,7 @@ function leadsToPrivate(url: URL): WebError {
   return new WebError("address_private", url.href, reason);
 }
 
-/** Resolves a name like Node does, to those of its addresses that may be reached. */
+/** Resolves a name like Node, but only to addresses that may be reached. */
 function allowedLookup(
   url: URL,
   lookup: Lookup,

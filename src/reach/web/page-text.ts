@@ -1,11 +1,11 @@
-/** The text of a page: HTML as Markdown, other text as it is, in the encoding that the page or its server names. */
+/** The text of a page: HTML as Markdown, other text as it is, decoded as the page or its server declares. */
 import { decodeUtf8, decodeWindows1252 } from "../files/index.ts";
 import { htmlToText } from "./html-text.ts";
 import { type LoadedPage, mediaTypeOf } from "./load-page.ts";
 
 type Page = Extract<LoadedPage, { readonly type: "page" }>;
 
-/** Undefined if it is not text. Nothing in it can act on a terminal, reorder a line, or hide words from people. */
+/** Undefined if it is not text. The result cannot control a terminal, reorder a line, or hide words from people. */
 export function pageText({ bytes, contentType, url }: Omit<Page, "type">): string | undefined {
   const text = decode(bytes, contentType);
   if (text === undefined) return undefined;
@@ -31,10 +31,10 @@ function decode(bytes: Buffer, contentType: string): string | undefined {
   return text.includes("\0") ? undefined : text;
 }
 
-/** The first characters of a page may name its encoding, as HTML and XML do. */
+/** HTML and XML may declare their encoding at the start. */
 const HEAD_BYTES = 1024;
 
-/** A byte order mark counts most, then the server, then the page itself. */
+/** A byte order mark takes precedence, then the server, then the page itself. */
 function findCharset(bytes: Buffer, contentType: string): string | undefined {
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return "utf-16be";
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le";
@@ -44,7 +44,7 @@ function findCharset(bytes: Buffer, contentType: string): string | undefined {
   const named =
     /<meta\s[^>]*?charset\s*=\s*["']?([\w:.-]{1,40})/i.exec(head) ??
     /^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([\w:.-]{1,40})/i.exec(head);
-  // What could be read so far is not UTF-16.
+  // A readable declaration cannot be in UTF-16.
   return named?.[1]?.replace(/^utf-?16.*$/i, "utf-8");
 }
 
@@ -57,7 +57,7 @@ function findDecoder(label: string): TextDecoder | undefined {
   }
 }
 
-/** Controls other than tabs and line breaks, those that reorder text, and letters that only programs see (tags). */
+/** Controls other than tabs and line breaks, those that reorder text, and tag characters, which only programs see. */
 const CONTROLS = /[\0-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
 
 function withoutControls(text: string): string {

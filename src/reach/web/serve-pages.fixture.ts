@@ -12,7 +12,7 @@ export async function servePages(
   const { port } = server.address() as AddressInfo; // It listens on a port.
   return {
     port,
-    /** With its port. */
+    /** Includes the port. */
     host: `127.0.0.1:${port}`,
     url: `http://127.0.0.1:${port}`,
     [Symbol.asyncDispose]: async () => {

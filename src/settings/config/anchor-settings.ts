@@ -1,13 +1,13 @@
-/** Where the log of heads is anchored, as the user's own config says. */
+/** Where to anchor the log of heads, from the user's own config. */
 import { configError } from "./config-error.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 
-/** One place that is not on this machine. */
+/** One place outside this machine. */
 export type AnchorSettings = (
   | { readonly kind: "timestamp"; readonly url: string }
   | { readonly kind: "git"; readonly remote: string; readonly branch: string }
 ) & {
-  /** Otherwise only on demand. */
+  /** If false, only on demand. */
   readonly isDaily: boolean;
 };
 

@@ -3,17 +3,17 @@ import * as fc from "fast-check";
 import type { Json, JsonObject } from "../../util/index.ts";
 import { parseConfig, parseConfigOrThrow, type PartialConfig } from "./index.ts";
 
-/** Stands in every configured answer, so that a test can look for it where it must not be. */
+/** Part of every configured answer, so that a test can check where it must not appear. */
 export const SECRET = "hunter2";
 
-/** Keys that are known and refused are read all the same, as they are from a file. Throws for anything else. */
+/** Keys that are known but not supported are still read, as from a file. Throws for anything else. */
 export function readConfig(raw: unknown): PartialConfig {
   const { config, errors, warnings } = parseConfig(raw);
   const isUnexpected = warnings.some(({ message }) => !message.startsWith("not supported"));
   return errors.length > 0 || isUnexpected ? parseConfigOrThrow("a test", raw) : config;
 }
 
-/** A layer that says this of the tool `x`. */
+/** A layer that configures the tool `x`. */
 export function ofTool(tool: Json, name = "x"): JsonObject {
   return { conversation: { tools: { [name]: tool } } };
 }
@@ -35,7 +35,7 @@ export function anyConfig(): fc.Arbitrary<JsonObject> {
       mcp: fc.dictionary(word(), some({ command: word(), optional: fc.boolean() }), { maxKeys: 2 }),
     }),
   });
-  // JSON has no negative zero, and its tables are plain.
+  // JSON has no negative zero, and only plain objects.
   return config.map((value) => JSON.parse(JSON.stringify(value)) as JsonObject);
 }
 
@@ -167,7 +167,7 @@ function wrapped(value: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc.record({ value, strategy }, { requiredKeys: ["value"] });
 }
 
-/** Any of the keys may be absent. */
+/** Every key is optional. */
 function some(of: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<object> {
   return fc.record(of, { requiredKeys: [] });
 }

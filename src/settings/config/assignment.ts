@@ -13,7 +13,7 @@ import { findBehaviour } from "./schema/node.ts";
 export interface Assignment {
   /** A layer of config, not yet parsed. */
   readonly value: JsonObject;
-  /** Keys set to `null`: lower layers do not set them. */
+  /** Keys set to `null`, which removes the values of lower layers. */
   readonly cleared: readonly (readonly string[])[];
 }
 
@@ -86,7 +86,7 @@ function findSchema(path: readonly string[]): v.GenericSchema | undefined {
   return schema;
 }
 
-/** A list or text that layers add to, with how it merges. */
+/** Wraps a list or text that layers add to with its merge strategy. */
 function toLayer(schema: v.GenericSchema, parsed: Json, assigned: AssignedText): Json {
   const { isAdding, isJson, text } = assigned;
   if (!isAdding) {
@@ -98,7 +98,7 @@ function toLayer(schema: v.GenericSchema, parsed: Json, assigned: AssignedText):
   return { value: isOne ? [isJson ? parsed : fromText(item, text)] : parsed, strategy: "append" };
 }
 
-/** Text where the schema allows text, else JSON. Where it allows both, booleans and numbers win. */
+/** Prefers text where the schema allows it, else JSON. Where it allows both, booleans and numbers win. */
 function fromText(schema: v.GenericSchema, text: string): Json {
   const inner = unwrap(schema);
   const json = findJson(text);
@@ -151,5 +151,5 @@ function parseValue(text: string, where: string): Json {
 }
 
 function nest(path: readonly string[], value: Json): JsonObject {
-  return path.reduceRight<Json>((inner, key) => ({ [key]: inner }), value) as JsonObject; // At least one key deep.
+  return path.reduceRight<Json>((inner, key) => ({ [key]: inner }), value) as JsonObject; // There is at least one key.
 }

@@ -18,7 +18,7 @@ export interface AssistantSettings {
   readonly systemPrompt?: string;
   /** Sorted by position. */
   readonly sections: readonly AssistantSection[];
-  /** Where the model is. Not from the config: a turn adds it. */
+  /** Describes the model's surroundings. Not from the config: a turn adds it. */
   readonly surroundings?: string;
   readonly toolChoice: "auto" | "none" | "required" | { readonly tool: string };
   readonly request: RequestSettings;
@@ -62,8 +62,8 @@ export function resolveAssistant(config: PartialConfig): AssistantSettings {
 }
 
 /**
- * Settings of the question's own assistant, then of the assistant for all questions, then of the main one. Throws
- * as `resolveAssistant` does.
+ * Merges the settings of the question's own assistant, of the assistant for all questions, and of the main one, in this
+ * order of precedence. Throws like `resolveAssistant`.
  */
 export function resolveInquiryAssistant(
   config: PartialConfig,
@@ -79,8 +79,8 @@ function over(lower: PartialAssistant, upper: PartialAssistant): PartialAssistan
 }
 
 /**
- * Texts and lists of one assistant are not appended to the other's: a conversation records them without their
- * strategy, and they must mean the same in every turn.
+ * Texts and lists of one assistant replace the other's: a conversation records them without their strategy, and they must
+ * mean the same in every turn.
  */
 function withWholeLists(assistant: PartialAssistant): PartialAssistant {
   const { system_prompt, system_prompt_sections, instructions } = assistant;
@@ -132,7 +132,7 @@ function parametersOf(parameters: PartialParameters): ParameterSettings {
     ...(top_k !== undefined && { topK: top_k }),
     ...(stop_words !== undefined && { stopWords: stop_words }),
     ...(reasoning !== undefined && { reasoning: reasoningOf(reasoning) }),
-    other: { ...other, ...unknown } as JsonObject, // Read from a config file: JSON.
+    other: { ...other, ...unknown } as JsonObject, // JSON, as read from a config file.
   };
 }
 
@@ -165,7 +165,7 @@ type Lists = NonNullable<PartialConfig["assistant"]>;
 type Section = NonNullable<Lists["system_prompt_sections"]>["value"][number];
 type Instruction = NonNullable<Lists["instructions"]>["value"][number];
 
-/** `system_prompt_sections` and `instructions` by position, sections first. Empty ones are left out. */
+/** Sorts `system_prompt_sections` and `instructions` by position, sections first. Leaves out empty ones. */
 export function resolveSections(
   sections: readonly Section[],
   instructions: readonly Instruction[],
@@ -204,7 +204,7 @@ function instructionText(instruction: Omit<Instruction, "title" | "position">): 
   return paragraphs.filter((paragraph) => paragraph !== "").join("\n\n");
 }
 
-/** A text, or an object such as `{ good, bad, reason }`; anything else as JSON. */
+/** Formats a text, or an object such as `{ good, bad, reason }`; anything else as JSON. */
 function exampleText(example: unknown): string {
   if (typeof example === "string") return listItem(example);
   if (!isJsonObject(example)) return listItem(JSON.stringify(example));

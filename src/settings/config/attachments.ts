@@ -1,6 +1,6 @@
 /**
- * `conversation.attachments`: what is attached to a conversation, as addresses. The schemes and their notation are
- * those of the Rust original. Nothing here reads or reaches what an address names.
+ * `conversation.attachments`: the addresses of a conversation's attachments. The schemes and their notation are those of
+ * the Rust original. Nothing here reads files or connects to hosts.
  */
 import { JpError } from "../../util/index.ts";
 import { mergeConfig } from "./layers.ts";
@@ -30,19 +30,19 @@ type AttachmentConfig = NonNullable<
   NonNullable<PartialConfig["conversation"]>["attachments"]
 >["value"][number];
 
-/** The addresses of a config in order, each once. */
+/** The addresses of a config in order, without duplicates. */
 export function resolveAttachments(config: PartialConfig): readonly string[] {
   return [...new Set((config.conversation?.attachments?.value ?? []).map(attachmentUri))];
 }
 
-/** The config with these too, after those it has. */
+/** Appends these to the config's attachments. */
 export function withAttachments(config: PartialConfig, uris: readonly string[]): PartialConfig {
   const known = new Set(resolveAttachments(config));
   const added = uris.filter((uri) => !known.has(uri));
   return added.length === 0 ? config : setAttachments(config, [...entriesOf(config), ...added]);
 }
 
-/** The config without these. Returns it unchanged if it has none of them. */
+/** Removes these from the config. Returns it unchanged if it has none of them. */
 export function withoutAttachments(config: PartialConfig, uris: readonly string[]): PartialConfig {
   const entries = entriesOf(config);
   const left = entries.filter((entry) => !uris.includes(attachmentUri(entry)));
@@ -64,7 +64,7 @@ function setAttachments(
   return mergeConfig(config, { conversation: { attachments: { value, strategy: "replace" } } });
 }
 
-/** The address of an entry, which may be a table with its parts, or a path. */
+/** The address of an entry, which may be a table of its parts, or a path. */
 export function attachmentUri(entry: AttachmentConfig): string {
   if (typeof entry === "string") return schemeOf(entry) === undefined ? fileUri(entry) : entry;
   const { type, path, params = {} } = entry;
@@ -83,7 +83,7 @@ export function fileUri(path: string, isExcluded = false): string {
   return url.href;
 }
 
-/** In lower case. Undefined for a path; a single letter is a drive of Windows. */
+/** In lower case. Undefined for a path; a single letter is a Windows drive. */
 export function schemeOf(text: string): string | undefined {
   return /^([a-z][\w+.-]+):/i.exec(text)?.[1]?.toLowerCase();
 }
@@ -109,7 +109,7 @@ export function parseAttachment(uri: string): AttachmentSource {
   }
 }
 
-/** Undefined for what jp cannot attach. */
+/** Undefined if jp cannot attach it. */
 export function findAttachment(uri: string): AttachmentSource | undefined {
   try {
     return parseAttachment(uri);
@@ -118,7 +118,7 @@ export function findAttachment(uri: string): AttachmentSource | undefined {
   }
 }
 
-/** For a conversation, as the Rust original names it: `jp://jp-c123?select=a:-1`, or without the scheme. */
+/** The hint for a conversation, as the Rust original names it: `jp://jp-c123?select=a:-1`, or without the scheme. */
 export function conversationHint(name: string): string | undefined {
   const [, id] = /^(?:\/\/)?(jp-c\d+)(?:\?|$)/.exec(name) ?? [];
   return (
@@ -196,16 +196,16 @@ function parseResource(uri: string, rest: string): AttachmentSource {
   return { type: "resource", server, uri: `${scheme}:${rest}` };
 }
 
-/** Files that commonly hold passwords and keys. */
+/** Files that commonly contain passwords and keys. */
 const SECRET_FILE =
   /^(?:\.env(?:[._-].+)?|\.envrc|\.netrc|\.npmrc|\.pypirc|\.pgpass|\.my\.cnf|\.htpasswd|\.git-credentials|\.vault-token|\.dockercfg|\.\w+_history|id_(?:rsa|dsa|ecdsa|ed25519)|credentials(?:\..+)?|secrets?\.(?:json|toml|ya?ml|env)|.+\.(?:env|pem|key|p12|pfx|jks|keystore|kdbx))$/i;
 const SECRET_FOLDER = /^\.(?:ssh|aws|gnupg|kube|docker|azure)$/i;
-/** Where tools keep their logins, and where the system shows the environment of processes. */
+/** Folders with the logins of tools, and system files that expose the environment of processes. */
 const SECRET_PLACE = /(?:^|\/)\.config\/(?:gh|gcloud|hub)\/|^\/(?:proc|sys|dev)\//i;
-/** Examples are made to be shared. */
+/** Example files are meant to be shared. */
 const EXAMPLE = /[._-](?:example|sample|template|dist)$/i;
 
-/** Whether a path looks like that of a file with passwords or keys. */
+/** Whether a path looks like a file with passwords or keys. */
 export function namesSecretFile(path: string): boolean {
   const names = path.split(/[/\\]/);
   const name = names.at(-1) ?? "";
@@ -214,7 +214,7 @@ export function namesSecretFile(path: string): boolean {
   return SECRET_FILE.test(name) && !EXAMPLE.test(name);
 }
 
-/** Whether jp may read an address that a workspace names by itself: ordinary files of that workspace. */
+/** Whether jp may read an address that a workspace names itself: ordinary files of that workspace. */
 export function isHarmlessAttachment(uri: string): boolean {
   const source = findAttachment(uri);
   return source?.type === "file" && (source.isExcluded || !namesSecretFile(source.path));

@@ -1,7 +1,7 @@
-/** How a compaction rule is written: its range of turns, and what becomes of tool calls. */
+/** The notation of a compaction rule: its range of turns, and its treatment of tool calls. */
 import { findSeconds } from "./duration.ts";
 
-/** Where a range of turns starts or ends. Turns are counted from 0. */
+/** The start or end of a range of turns, which start at 0. */
 export type TurnBoundSettings =
   | { readonly type: "keep"; readonly count: number }
   | { readonly type: "turn"; readonly index: number }
@@ -19,7 +19,7 @@ const STRIP_REQUESTS = { ...STRIP, response: false } as const;
 const STRIP_RESPONSES = { ...STRIP, request: false } as const;
 const OMIT = { policy: "omit" } as const;
 
-/** With the short forms of the Rust original. */
+/** Includes the short forms of the Rust original. */
 export const TOOL_CALL_MODES = {
   strip: STRIP,
   s: STRIP,
@@ -39,8 +39,8 @@ export const TOOL_CALL_MODE_NAMES = Object.keys(
 ) as (keyof typeof TOOL_CALL_MODES)[]; // Its own keys.
 
 /**
- * A number of turns to keep, a duration such as `5h`, the number of a turn (`@3`), a number of turns before the last (`-3`),
- * or `last-compaction`. Undefined if it is none of these.
+ * A number of turns to keep, a duration such as `5h`, the number of a turn (`@3`), a number of turns before the last
+ * (`-3`), or `last-compaction`. Undefined for anything else.
  */
 export function parseTurnBound(written: string | number): TurnBoundSettings | undefined {
   const text = String(written).trim().toLowerCase();

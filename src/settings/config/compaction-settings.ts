@@ -1,4 +1,4 @@
-/** Resolves `conversation.compaction`: the rules for `jp conversation compact`, and when jp compacts by itself. */
+/** Resolves `conversation.compaction`: the rules for `jp conversation compact`, and when jp compacts automatically. */
 import type { JsonObject } from "../../util/index.ts";
 import { COMPACTION_DEFAULTS } from "./defaults.ts";
 import {
@@ -22,7 +22,7 @@ export interface CompactionRuleSettings {
 
 /** How a summary is made. */
 interface SummarySettings {
-  /** The main model if absent. */
+  /** Default: the main model. */
   readonly model?: { readonly id: ModelId; readonly parameters?: JsonObject };
   readonly instructions?: string;
   readonly context?: string;
@@ -36,14 +36,14 @@ export interface CompactionSettings {
   readonly triggerRatio: number;
   /** In tokens. */
   readonly contextWindow?: number;
-  /** The rule that jp applies by itself. */
+  /** The rule for automatic compaction. */
   readonly rule: CompactionRuleSettings;
 }
 
 type PartialCompaction = NonNullable<NonNullable<PartialConfig["conversation"]>["compaction"]>;
 type PartialRule = NonNullable<NonNullable<PartialCompaction["auto"]>["rule"]>;
 
-/** `conversation.compaction`, with the rules as they apply. */
+/** `conversation.compaction` with its rules resolved. */
 export function resolveCompaction({ conversation }: PartialConfig): CompactionSettings {
   const { rules, auto = {} } = conversation?.compaction ?? {};
   const defaults = COMPACTION_DEFAULTS.auto;
@@ -63,7 +63,7 @@ const BUILTIN_RULE: PartialRule = { reasoning: "strip", tool_calls: "strip" };
 /** The first and the last turn. */
 const KEPT = { type: "keep", count: 1 } as const;
 
-/** A rule as it is written in a config. */
+/** Converts a rule from a config. */
 export function toRule(rule: PartialRule): CompactionRuleSettings {
   const { keep_first, keep_last, reasoning, tool_calls, summary } = rule;
   const toolCalls = tool_calls && TOOL_CALL_MODES[tool_calls];
@@ -82,7 +82,7 @@ function toSummary({ model, instructions, context }: NonNullable<PartialRule["su
     ...(id !== undefined && {
       model: {
         id,
-        ...(parameters !== undefined && { parameters: parameters as JsonObject }), // Read from a config file: JSON.
+        ...(parameters !== undefined && { parameters: parameters as JsonObject }), // JSON, as read from a config file.
       },
     }),
     ...(instructions !== undefined && { instructions }),

@@ -1,12 +1,12 @@
-/** Errors in a config: what is wrong, where, and what was probably meant. */
+/** Errors in a config: the problem, its place, and the probable intention. */
 import { JpError, type JpErrorOptions, pathToText } from "../../util/index.ts";
 
-/** One thing that is wrong with a config. */
+/** One problem in a config. */
 export interface ConfigIssue {
   /** The keys that lead to it. */
   readonly path: readonly string[];
   readonly message: string;
-  /** Other versions have the key, or this value of it. */
+  /** Other versions support the key, or this value of it. */
   readonly isUnsupported?: boolean;
 }
 
@@ -18,9 +18,9 @@ export type ConfigErrorCode =
   | "unknown_tool"
   | "tool_locked";
 
-/** A config that cannot be read or applied. */
+/** A config cannot be read or applied. */
 export class ConfigError extends JpError<ConfigErrorCode> {
-  /** Everything that is wrong, one sentence each. The message has them all, one per line. */
+  /** All problems, one sentence each. The message has them all, one per line. */
   readonly problems: readonly string[];
 
   constructor(
@@ -34,7 +34,7 @@ export class ConfigError extends JpError<ConfigErrorCode> {
   }
 }
 
-/** `where` is a file, with a line if it is known, a variable, or a flag. */
+/** `where` is a file, with its line if known, a variable, or a flag. */
 export function configError(where: string, ...issues: readonly ConfigIssue[]): ConfigError {
   return invalidConfigError(issues.map((issue) => describeIssue(where, issue)));
 }
@@ -51,7 +51,7 @@ export function describeIssue(where: string, { path, message }: ConfigIssue): st
   return path.length === 0 ? `${where}: ${message}` : `${where}: ${pathToText(path)}: ${message}`;
 }
 
-/** The report of a parser of TOML or YAML. Lines and columns count from 1. */
+/** An error from a TOML or YAML parser. Lines and columns start at 1. */
 interface ParserError {
   readonly format: string;
   readonly reason: string;
@@ -60,11 +60,11 @@ interface ParserError {
 }
 
 /**
- * A syntax error on one line. It never quotes the text, which may hold a configured answer, or be a private file
- * that a link leads to.
+ * A syntax error on one line. It never quotes the text, which may contain a configured answer, or be a private file that
+ * a link leads to.
  */
 export function syntaxError({ format, reason, line, column }: ParserError): SyntaxError {
-  // Parsers quote the text after a quote, a colon or a bracket, or start a quote with a capital letter.
+  // Parsers quote the text after a quote, a colon or a bracket, or start a quotation with a capital letter.
   const [words = ""] = /^(?:[a-z][a-z-]*[,;]? ?)+/.exec(reason) ?? [];
   const text = `invalid ${format}${words === "" ? "" : `: ${words.trim()}`}`;
   return new SyntaxError(line === undefined ? text : `${line}:${column ?? 1}: ${text}`);

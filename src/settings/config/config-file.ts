@@ -14,10 +14,10 @@ import { type FindLine, keysInJson, keysInToml, lineFinder } from "./key-lines.t
 
 export const EXTENSIONS = ["toml", "json", "yaml", "yml"] as const;
 
-/** The content of a file in one of these formats, with places. */
+/** The content of a config file, with the lines of its keys. */
 export interface ConfigFile {
   readonly file: string;
-  /** JSON, whatever the format of the file, without the address of its schema. */
+  /** JSON, regardless of the file's format, without the address of its schema. */
   readonly value: unknown;
   readonly findLine: FindLine;
   /** The SHA-256 of its bytes. */
@@ -29,7 +29,7 @@ export function findConfigFile(folder: string, name: string): string | undefined
   return EXTENSIONS.map((extension) => path.join(folder, `${name}.${extension}`)).find(isFile);
 }
 
-/** Also reads other files in the same formats; `kind` says what for. Throws `config_not_found`, `config_unreadable`. */
+/** Also reads other files in these formats; `kind` names the purpose. Throws `config_not_found`, `config_unreadable`. */
 export async function readConfigFile(file: string, kind = "Config file"): Promise<ConfigFile> {
   if (!isFile(file)) throw new ConfigError("config_not_found", `${kind} not found: ${file}`);
   const bytes = readDisk(file, () => readFileSync(file));
@@ -40,12 +40,12 @@ export async function readConfigFile(file: string, kind = "Config file"): Promis
     return { file, value: json, findLine, digest: () => sha256(bytes) };
   } catch (error) {
     if (isNotLoaded(error)) throw error;
-    // No cause: it would quote the file.
+    // No cause, because it would quote the file.
     throw new ConfigError("config_unreadable", `${file}: ${describeSyntaxError(error)}`);
   }
 }
 
-/** Throws `config_unreadable` if the disk does not tell. */
+/** Throws `config_unreadable` if the disk reports an error. */
 export function isFile(file: string): boolean {
   return readDisk(file, () => statSync(file, { throwIfNoEntry: false })?.isFile() ?? false);
 }
@@ -58,7 +58,7 @@ export async function parseToml(text: string): Promise<Record<string, unknown>> 
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     const { line, column, message } = error;
-    // Its message is a fixed prefix, the reason, and below that the code.
+    // Its message is a fixed prefix, the reason, and then the code.
     const reason = message.slice(message.indexOf(": ") + 2);
     throw syntaxError({ format: "TOML", reason, line, column });
   }
@@ -73,7 +73,7 @@ async function parseText(
       return { value: parseJson(text), findLine: lineFinder(() => keysInJson(text)) };
     case ".yaml":
     case ".yml": {
-      const { parseYaml } = await loadModule(() => import("./yaml.ts")); // For YAML files only.
+      const { parseYaml } = await loadModule(() => import("./yaml.ts")); // Loaded for YAML files only.
       const { value, keys } = parseYaml(text);
       return { value, findLine: lineFinder(keys) };
     }
@@ -89,11 +89,11 @@ function withoutSchemaAddress(value: unknown): unknown {
   return config;
 }
 
-/** A few lines of YAML aliases can expand to more than memory holds, or refer to themselves. */
+/** A few lines of YAML aliases can expand beyond memory, or refer to themselves. */
 const MAX_VALUES = 100_000;
 const MAX_LEVELS = 1000;
 
-/** Writes dates as text, because JSON has none. */
+/** Converts dates to text, because JSON has none. */
 function toJsonValue(document: unknown): unknown {
   let count = 0;
   const copy = (value: unknown, level: number): unknown => {

@@ -30,7 +30,7 @@ const SCHEMA_ADDRESS: JsonObject = {
   description: "address of the JSON Schema, for editors; jp ignores it",
 };
 
-/** Adds the default of each key; a table has none itself. */
+/** Adds the default of each key; tables get none themselves. */
 function withDefaults(schema: JsonObject, value: Json | undefined): JsonObject {
   if (value === undefined) return schema;
   const { properties } = schema;

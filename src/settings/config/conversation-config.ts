@@ -1,6 +1,6 @@
 /**
- * Reads back the config that a conversation records: the base it started with, and every change since. Other
- * versions write keys that this one does not know or reads differently; those are ignored.
+ * Reads back the config that a conversation records: its initial base, and every change since. Ignores keys of other
+ * versions that this one does not know or reads differently.
  */
 import type * as v from "valibot";
 import { isJsonObject, type JsonObject } from "../../util/index.ts";
@@ -25,14 +25,14 @@ export function conversationConfig(
 }
 
 /**
- * Drops addresses, names of variables with keys, and MCP servers. A conversation may come from another machine,
- * where other programs listen.
+ * Drops addresses, names of variables with keys, and MCP servers. A conversation may come from another machine, where
+ * other programs listen.
  */
 export function withoutMachineSettings(config: PartialConfig): PartialConfig {
-  return omitMachine(configSchema, config) as PartialConfig; // Only less of it.
+  return omitMachine(configSchema, config) as PartialConfig; // A subset of the config.
 }
 
-/** Undefined for a machine-specific value, and for a table that holds nothing else. */
+/** Undefined for a machine-specific value, and for a table that contains nothing else. */
 function omitMachine(schema: v.GenericSchema, value: unknown): unknown {
   if (findBehaviour(unwrap(schema)).isMachineSpecific === true) return undefined;
   const node = nodeOf(schema);
@@ -46,7 +46,7 @@ function omitMachine(schema: v.GenericSchema, value: unknown): unknown {
   return isEmptied ? undefined : Object.fromEntries(kept);
 }
 
-/** Drops keys that cannot be read, one by one. */
+/** Drops unreadable keys, one by one. */
 function parseLeniently(value: JsonObject): PartialConfig {
   let rest: JsonObject = value;
   for (;;) {
@@ -58,7 +58,7 @@ function parseLeniently(value: JsonObject): PartialConfig {
   }
 }
 
-/** Undefined if the key is missing, so that the table it is missing from is dropped instead. */
+/** Undefined if the key is missing, so that the table without it is dropped instead. */
 function dropKey(
   value: JsonObject,
   [key = "", ...path]: readonly string[],

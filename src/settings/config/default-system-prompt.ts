@@ -1,6 +1,6 @@
-/** The system prompt of an assistant without one of its own. `assistant.system_prompt` replaces it, or adds to it. */
+/** The default system prompt. `assistant.system_prompt` replaces it, or adds to it. */
 
-/** For work on a code base. Each line costs tokens in every request: keep it short. */
+/** Meant for work on a code base. Each line costs tokens in every request: keep it short. */
 export const DEFAULT_SYSTEM_PROMPT = `\
 You are jp, an assistant in a terminal. You help the user with the project in the current folder, most often the code \
 of a program.

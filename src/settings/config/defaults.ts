@@ -18,7 +18,7 @@ export const TOOL_DEFAULTS = {
   style: { hidden: false, header: true, inline_results: 10, parameters: "function_call" },
 } as const satisfies ToolDefaults;
 
-/** Defaults for an assistant. Its model has none. */
+/** Defaults for an assistant, except its model. */
 export const ASSISTANT_DEFAULTS = {
   name: "jp",
   system_prompt: { value: DEFAULT_SYSTEM_PROMPT, strategy: "replace" },

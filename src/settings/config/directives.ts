@@ -14,8 +14,8 @@ export interface ToolDirective {
 }
 
 /**
- * Changes only the state, never the policy for changing it. A name that is unknown so far may be that of a tool which
- * a server will offer. Throws `unknown_tool`, `tool_locked`.
+ * Changes only the state, never the policy for changing it. An unknown name may belong to a tool that a server will
+ * offer. Throws `unknown_tool`, `tool_locked`.
  */
 export function applyDirectives(
   config: PartialConfig,

@@ -1,6 +1,6 @@
-/** Durations as they are written in a config: `90s`, `1h 30m`. */
+/** Durations as written in a config: `90s`, `1h 30m`. */
 
-/** Longer words, such as `hours`, are their first letter; `ms` is the exception. */
+/** Longer words, such as `hours`, are looked up by their first letter, except `ms`. */
 const SECONDS: Readonly<Record<string, number>> = {
   ms: 0.001,
   s: 1,

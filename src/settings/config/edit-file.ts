@@ -16,7 +16,7 @@ import { type Change, omitPaths, valueAt, withValue } from "./layers.ts";
 const BYTE_ORDER_MARK = "\uFEFF";
 const HINT = "Change it in your editor.";
 
-/** A value to set, or keys to remove without one. */
+/** A value to set; without one, the key is removed. */
 export type Edit = Change | (Omit<Change, "value"> & { readonly value?: undefined });
 
 /** Returns the new text of the file, with its comments. Throws `config_unreadable`. */
@@ -68,7 +68,7 @@ async function setInToml(file: string, text: string, change: Edit): Promise<stri
       if (isDeepStrictEqual(toPlainJson(await parseToml(edited)), wanted)) return edited;
     } catch (error) {
       if (isNotLoaded(error)) throw error;
-      // Try the next way.
+      // Try the next method.
     }
   }
   throw new ConfigError(
@@ -78,9 +78,9 @@ async function setInToml(file: string, text: string, change: Edit): Promise<stri
   );
 }
 
-/** Changes values where they are, and puts new keys where they belong. */
+/** Changes values in place, and inserts new keys where they belong. */
 async function editInPlace(text: string, { keys, value }: Edit): Promise<string> {
-  const toml = await loadModule(() => import("./edit-toml.ts")); // For edits only.
+  const toml = await loadModule(() => import("./edit-toml.ts")); // Loaded for edits only.
   const current = toPlainJson(await parseToml(text));
   if (value === undefined) {
     return toml.removeFromToml(text, emptiedBy(current, keys)) ?? (await patchToml(text, { keys }));
@@ -118,7 +118,7 @@ async function editMembers(text: string, { keys, value, old }: MembersEdit): Pro
 async function patchToml(text: string, change: Edit): Promise<string> {
   const toml = await loadModule(() => import("@decimalturn/toml-patch"));
   const current: unknown = toml.parse(text);
-  // A list may end with a comma, an inline table may not.
+  // A list may end with a comma, but an inline table may not.
   const format = toml.TomlFormat.autoDetectFormat(text);
   format.trailingComma = false;
   const changed = applyEdit(isJsonObject(current) ? current : {}, change);
@@ -139,7 +139,7 @@ function applyEdit(object: JsonObject, edit: Edit): JsonObject {
   return omitPaths(object, [emptiedBy(object, edit.keys)]);
 }
 
-/** The keys to remove for this key: a table that is empty without it is removed too. */
+/** The keys to remove: a table that would become empty is removed too. */
 function emptiedBy(object: JsonObject, keys: readonly string[]): readonly string[] {
   const parent = keys.slice(0, -1);
   const table = valueAt(object, parent);
@@ -147,9 +147,9 @@ function emptiedBy(object: JsonObject, keys: readonly string[]): readonly string
   return isEmptied ? emptiedBy(object, parent) : keys;
 }
 
-/** So that dates and prototypes make no difference when compared. */
+/** Ignores dates and prototypes in comparisons. */
 function toPlainJson(value: unknown): JsonObject {
-  return JSON.parse(JSON.stringify(value)) as JsonObject; // Of a table, which gives an object.
+  return JSON.parse(JSON.stringify(value)) as JsonObject; // A table gives an object.
 }
 
 function withFinalBreak(text: string): string {

@@ -1,6 +1,6 @@
 /**
- * Adds keys to a TOML text, and removes them, so that the rest keeps its place: a new key goes below its table, a new
- * table below the tables it belongs to, and a comment stays with what it describes. Does not check the result.
+ * Adds and removes keys of a TOML text without moving the rest: a new key goes below its table, a new table below related
+ * tables, and a comment stays with its subject. Does not check the result.
  */
 import { isJsonObject, type Json, loadModule } from "../../util/index.ts";
 import { lineBreakOf, statementsInToml, type TomlStatement } from "./key-lines.ts";
@@ -33,7 +33,7 @@ export async function insertInToml(text: string, change: Change): Promise<string
   return withBlock(text, table, placeOfTable(text, statements, isTable ? keys : parent));
 }
 
-/** Removes a key or a table, with the comment directly above it. Undefined if it lies inside a value. */
+/** Removes a key or a table, with the comment directly above it. Undefined if it is inside a value. */
 export function removeFromToml(text: string, keys: Keys): string | undefined {
   const statements = statementsInToml(text);
   const isHeader = ({ kind, path }: TomlStatement) => kind !== "key" && startsWith(path, keys);
@@ -44,7 +44,7 @@ export function removeFromToml(text: string, keys: Keys): string | undefined {
   );
   if (removed.length === 0) return undefined;
   return removed.toReversed().reduce((rest, [index, statement]) => {
-    // The first comment of a file may be about all of it.
+    // A file's first comment may be about the whole file.
     const start = index === 0 ? statement.start : startOfComments(text, { to: statement.start });
     const end = statement.kind === "key" ? statement.end : endOfTable(text, statements, index);
     return without(rest, { from: start, to: end });
@@ -56,14 +56,14 @@ export function hasHeader(text: string, keys: Keys): boolean {
   return statementsInToml(text).some(({ kind, path }) => kind !== "key" && startsWith(path, keys));
 }
 
-/** Where the comments about the next table begin. */
+/** Ends where the comments about the next table start. */
 function endOfTable(text: string, statements: readonly TomlStatement[], index: number): number {
   const next = statements.findIndex(({ kind }, at) => at > index && kind !== "key");
   if (next === -1) return text.length;
   return startOfLead(text, { from: statements[next - 1]?.end, to: statements[next]?.start ?? 0 });
 }
 
-/** Leaves one blank line where there were two, and none where there were none. */
+/** Keeps one blank line of two, and none if there were none. */
 function without(text: string, { from = 0, to }: Gap): string {
   const [before, removed, after] = [text.slice(0, from), text.slice(from, to), text.slice(to)];
   if (after === "") return before.replace(/(\r?\n)[ \t\r\n]*$/, "$1");
@@ -85,7 +85,7 @@ function needsHeader(value: Json): boolean {
   );
 }
 
-/** The statement below which a key of this table belongs: its last key, or its header. */
+/** The statement to insert a key of this table after: the table's last key, or its header. */
 function findSibling(
   statements: readonly TomlStatement[],
   parent: Keys,
@@ -117,13 +117,13 @@ function withLineAfter(text: string, { start, end }: TomlStatement, added: strin
   return `${before}${isOpen ? eol : ""}${indentation}${added}${eol}${text.slice(end)}`;
 }
 
-/** A key outside all tables has to stand above them. */
+/** A key outside all tables must precede them. */
 function withFirstLine(text: string, [first]: readonly TomlStatement[], added: string): string {
   const place = first === undefined ? text.length : startOfLead(text, { to: first.start });
   return withBlock(text, added, place);
 }
 
-/** The offset at which a new table goes. */
+/** The offset for a new table. */
 function placeOfTable(text: string, statements: readonly TomlStatement[], keys: Keys): number {
   const headers = statements.filter(({ kind }) => kind !== "key");
   const below = headers.findIndex(({ path }) => startsWith(path, keys));
@@ -144,7 +144,7 @@ function indexAfterGroup(headers: readonly TomlStatement[], keys: Keys): number 
   return headers.length;
 }
 
-/** Blocks keep the distance that they had in this place, and have a blank line between them at the ends of a file. */
+/** Blocks keep the distance used at this place, and get a blank line between them at the ends of a file. */
 function withBlock(text: string, block: string, place: number): string {
   const eol = lineBreakOf(text);
   const before = text.slice(0, place).replace(/[ \t\r\n]+$/, "");
@@ -164,8 +164,8 @@ interface Gap {
 }
 
 /**
- * Where the comments about the header after this gap begin. Those directly below a key, and keys that are commented
- * out, belong to the table above. Those at the start of a file belong to the file, unless the header follows directly.
+ * The start of the comments about the header after this gap. Comments directly below a key, and commented-out keys,
+ * belong to the table above. Comments at the start of a file belong to the file, unless the header follows directly.
  */
 function startOfLead(text: string, { from = 0, to }: Gap): number {
   let start = startOfComments(text, { from, to });
@@ -183,7 +183,7 @@ function startOfLead(text: string, { from = 0, to }: Gap): number {
 /** A line such as `# name = "Ada"` or `# [user]`. */
 const COMMENTED_OUT = /^[ \t]*#[ \t]*(?:\[|[\w."'-]+[ \t]*=)/m;
 
-/** The start of the lines of comment directly above this line. */
+/** The start of the comment lines directly above this line. */
 function startOfComments(text: string, gap: Gap): number {
   return startOfLines(text, /^[ \t]*#/, gap);
 }

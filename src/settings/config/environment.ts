@@ -1,6 +1,6 @@
 /**
- * Reads settings from the environment, such as `JP_CFG_ASSISTANT_MODEL_ID=…`. Underscores separate keys and occur
- * in keys too, so the schema decides how to read a name. A value may start with `:` (JSON) and `+` (append).
+ * Reads settings from the environment, such as `JP_CFG_ASSISTANT_MODEL_ID=…`. Underscores separate keys but also occur in
+ * keys, so the schema decides how to read a name. A value may start with `:` (JSON) and `+` (append).
  */
 import { findClosest } from "../../util/index.ts";
 import * as v from "valibot";
@@ -19,7 +19,7 @@ interface EnvironmentSetting {
 export interface Environment {
   /** Sorted by name. */
   readonly settings: readonly EnvironmentSetting[];
-  /** Variables that match no key, each with the one that was probably meant. */
+  /** Variables that match no key, each with the closest match. */
   readonly unknown: readonly { readonly variable: string; readonly meant: string | undefined }[];
 }
 
@@ -57,10 +57,10 @@ function keysBelow(schema: v.GenericSchema): readonly (readonly string[])[] {
   );
 }
 
-/** For each schema, the numbers of remaining words that led nowhere. */
+/** For each schema, the numbers of remaining words without a match. */
 type DeadEnds = Map<v.GenericSchema, Set<number>>;
 
-/** Finds the path whose keys, joined by underscores, are these words. */
+/** Finds the path whose keys, joined by underscores, equal these words. */
 function findPath(
   schema: v.GenericSchema,
   words: readonly string[],
@@ -69,8 +69,8 @@ function findPath(
   if (words.length === 0) return [];
   if (deadEnds.get(schema)?.has(words.length) === true) return undefined;
   const tables = writtenTables(schema);
-  // The longest key first, `max_tokens` before `max`. But of names that a user chooses the shortest, because `policy_run` is
-  // more likely to be a key of the tool `x` than `run` one of `x_policy`.
+  // Longest key first, `max_tokens` before `max`. For names that a user chooses, shortest first: `policy_run` is more
+  // likely a key of the tool `x` than `run` one of `x_policy`.
   const lengths = words.map((_word, index) => index + 1);
   const isKey = (length: number) =>
     tables.some(({ entries }) => Object.hasOwn(entries, words.slice(0, length).join("_")));
@@ -82,7 +82,7 @@ function findPath(
     const rest = child && findPath(child, words.slice(length), deadEnds);
     if (rest !== undefined) return [key, ...rest];
   }
-  // Names may have any length, so without this the same words would be tried again and again.
+  // Names may have any length, so without this the same words would be tried repeatedly.
   deadEnds.set(schema, (deadEnds.get(schema) ?? new Set()).add(words.length));
   return undefined;
 }
@@ -93,7 +93,7 @@ function findKey(table: WrittenTable, key: string, isLast: boolean): v.GenericSc
   const { entries, rest, isOpen } = table;
   if (!Object.hasOwn(entries, key))
     return rest ?? (isOpen === true && isLast ? v.unknown() : undefined);
-  // A key that is invalid without another cannot be meant: `aliases.my_name`.
+  // A key that requires another one cannot be meant: `aliases.my_name`.
   const isEnough = Object.entries(entries).every(
     ([other, { type }]) => other === key || type === "optional",
   );

@@ -1,20 +1,20 @@
 /** Finds the line of a key in a config file, for error messages. */
 
-/** The position of a key, or of an item of a list. */
+/** The position of a key or a list item. */
 export interface WrittenKey {
   readonly path: readonly string[];
-  /** From 1. */
+  /** Starts at 1. */
   readonly line: number;
 }
 
-/** The line of the key, or of the table it belongs to. From 1; undefined if neither is found. */
+/** The line of the key, or of its table. Starts at 1; undefined if neither is found. */
 export type FindLine = (keys: readonly string[]) => number | undefined;
 
-/** Reads the keys on first use, because most files have no errors, and once for any number of errors. */
+/** Reads the keys on first use, because most files have no errors, and only once. */
 export function lineFinder(readKeys: () => readonly WrittenKey[]): FindLine {
   let lines: Map<string, number> | undefined;
   return (keys) => {
-    // Reversed, so that the first of two equal keys wins.
+    // Reversed, so that the first of two duplicate keys wins.
     lines ??= new Map(
       readKeys()
         .toReversed()
@@ -28,7 +28,7 @@ export function lineFinder(readKeys: () => readonly WrittenKey[]): FindLine {
   };
 }
 
-/** Converts offsets to lines. The offsets have to ascend, so that long texts are read once. */
+/** Converts offsets to lines. The offsets must ascend, so that long texts are read only once. */
 export function lineCounter(text: string): (offset: number) => number {
   let [line, position] = [1, 0];
   return (offset) => {
@@ -53,15 +53,15 @@ const VALUE_PART = new RegExp(`${STRING}|#[^\\n]*|[[{]|[\\]}]|\\n|[^"'#[{\\]}\\n
 export interface TomlStatement {
   /** `[table]`, `[[item]]` or `key = value`. */
   readonly kind: "table" | "item" | "key";
-  /** With the tables it lies in, and the indexes of lists of tables. */
+  /** Includes its parent tables, and the indexes of lists of tables. */
   readonly path: readonly string[];
   /** The path of the open table; for a header, its own. */
   readonly table: readonly string[];
   /** The start of its line. */
   readonly start: number;
-  /** After the line break that ends it. */
+  /** After its line break. */
   readonly end: number;
-  /** From 1. */
+  /** Starts at 1. */
   readonly line: number;
 }
 
@@ -91,7 +91,7 @@ export function statementsInToml(text: string): readonly TomlStatement[] {
   return statements;
 }
 
-/** The keys of a valid TOML text, but not those inside a value. */
+/** The keys of a valid TOML text, except those inside a value. */
 export function keysInToml(text: string): readonly WrittenKey[] {
   // `a.b = 1` writes the table `a` as well.
   return statementsInToml(text).flatMap(({ path, line }) =>
@@ -99,7 +99,7 @@ export function keysInToml(text: string): readonly WrittenKey[] {
   );
 }
 
-/** The position after the line in which the value that starts here ends. */
+/** The position after the line where the value that starts here ends. */
 function endOfValue(text: string, start: number): number {
   let position = start;
   let depth = 0;
@@ -113,7 +113,7 @@ function endOfValue(text: string, start: number): number {
   return position;
 }
 
-/** Tracks the open table, with the indexes of the lists of tables it lies in. */
+/** Tracks the open table, with the indexes of its lists of tables. */
 class Tables {
   current: readonly string[] = [];
   readonly #counts = new Map<string, number>();
@@ -145,7 +145,7 @@ function matchAt(pattern: RegExp, text: string, position: number): RegExpExecArr
 
 const JSON_TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|\n|[^\s{}[\],:"]+/g;
 
-/** An object or list that has not ended. */
+/** An unfinished object or list. */
 interface JsonFrame {
   readonly path: readonly string[];
   readonly isList: boolean;

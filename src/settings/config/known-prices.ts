@@ -1,10 +1,10 @@
-/** Looks up the price of a model in the table that jp comes with. Nothing is fetched. */
+/** Looks up a model's price in the table that ships with jp. Nothing is fetched. */
 import { PRICE_TABLE } from "./price-table.ts";
 import type { PricedRequest, TokenPrice } from "./token-price.ts";
 
 export { PRICES_OF } from "./price-table.ts";
 
-/** A model, and what it costs: later, or with more input, it may cost something else. */
+/** A model and its prices, which depend on the date and the size of the input. */
 interface ListedModel {
   readonly provider: string;
   readonly pattern: RegExp;
@@ -14,9 +14,9 @@ interface ListedModel {
 interface ListedPrice {
   /** The first day, in UTC. */
   readonly since: string;
-  /** The input tokens that a request must exceed. */
+  /** A request must have more input tokens than this. */
   readonly above: number;
-  /** Undefined if it is not known per token. */
+  /** Undefined if there is no price per token. */
   readonly price: TokenPrice | undefined;
 }
 
@@ -40,7 +40,7 @@ export function findTablePrice(
 function readTable(text: string): readonly ListedModel[] {
   const models: ListedModel[] = [];
   for (const line of text.trim().split("\n")) {
-    // The pattern may have the separator too.
+    // The pattern may contain the separator too.
     const [provider = "", since = "", above = "", columns = "", ...pattern] = line.split("|");
     if (provider !== "") {
       models.push({ provider, pattern: new RegExp(pattern.join("|")), prices: [] });

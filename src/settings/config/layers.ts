@@ -6,28 +6,28 @@ import { findBehaviour, type Mergeable } from "./schema/node.ts";
 import { mergePolicyLists, type PolicyList } from "./schema/policy.ts";
 import { findChild, nodeOf, ownValue, toJson, unwrap } from "./schema-node.ts";
 
-/** The part of a config that comes from one place. */
+/** The part of a config from one place. */
 export interface Layer {
   /** A file, a variable, `defaults`, `conversation`, or a flag with its key. */
   readonly name: string;
   readonly config: PartialConfig;
   /** The SHA-256 of its file, as it was read. */
   readonly digest?: () => string;
-  /** Keys that this layer resets: lower layers do not set them. */
+  /** Keys that this layer resets, which removes the values of lower layers. */
   readonly cleared?: readonly (readonly string[])[];
-  /** Entries for groups of tools, which `config` has for each of their tools. */
+  /** Entries for groups of tools, which `config` repeats for each of their tools. */
   readonly groups?: PartialConfig;
   /** Ships with jp, below everything a user sets; `inherit = false` does not remove it. */
   readonly isBase?: boolean;
-  /** Those of its tools that only read: what a workspace configures for them needs no trust. */
+  /** Its tools that only read: a workspace may configure them without trust. */
   readonly readOnlyTools?: readonly string[];
-  /** Comes from a file of the workspace or from its records, and so perhaps from a clone. */
+  /** Comes from the workspace's files or records, and so perhaps from a clone. */
   readonly isFromWorkspace?: boolean;
-  /** Comes from a variable of the environment. */
+  /** Comes from an environment variable. */
   readonly isFromEnvironment?: boolean;
   /** Comes from the command line, and does not affect the next command. */
   readonly isTemporary?: boolean;
-  /** How many layers directly below are files it extends: its `inherit = false` keeps them. */
+  /** The number of layers directly below that it extends: its `inherit = false` keeps them. */
   readonly extendedBelow?: number;
 }
 
@@ -48,18 +48,18 @@ export function effectiveLayers(layers: readonly Layer[]): readonly Layer[] {
   return layers.filter(({ isBase }, index) => isBase === true || index >= start);
 }
 
-/** A value, and the layers it comes from. */
+/** A value and the layers that set it. */
 export interface ExplainedValue {
   readonly path: readonly string[];
   /** The value in force. */
   readonly value: unknown;
   /** Must not be shown. */
   readonly isPrivate: boolean;
-  /** The layers that set it, the highest first. */
+  /** The layers that set it, highest first. */
   readonly layers: readonly string[];
 }
 
-/** Every value in force, in the order of the schema, with the layers it comes from. */
+/** Every value in force, in the order of the schema, with the layers that set it. */
 export function explainLayers(layers: readonly Layer[]): readonly ExplainedValue[] {
   const effective = effectiveLayers(layers).toReversed();
   return leavesOf(configSchema, foldLayers(layers), []).map((leaf) => ({
@@ -97,7 +97,7 @@ function leavesOf(
 
 /** Merges two layers. `upper` wins. Neither is changed. */
 export function mergeConfig(lower: PartialConfig, upper: PartialConfig): PartialConfig {
-  return merge(configSchema, lower, upper) as PartialConfig; // Of the same schema as its parts.
+  return merge(configSchema, lower, upper) as PartialConfig; // It has the same schema as its parts.
 }
 
 function merge(schema: v.GenericSchema, lower: unknown, upper: unknown): unknown {
@@ -116,7 +116,7 @@ function merge(schema: v.GenericSchema, lower: unknown, upper: unknown): unknown
 
 function mergeLeaf(schema: v.GenericSchema, lower: unknown, upper: unknown): unknown {
   const { merge: how } = findBehaviour(unwrap(schema));
-  // Values with these behaviours are parsed into these types.
+  // Values with these behaviours have been parsed into these types.
   if (how === "fields") return { ...(lower as object), ...(upper as object) };
   if (how === "list") return mergeList(lower as Mergeable<unknown>, upper as Mergeable<unknown>);
   if (how === "rules") return mergePolicyLists(lower as PolicyList, upper as PolicyList);
@@ -153,7 +153,7 @@ export interface Change {
   readonly value: Json;
 }
 
-/** A copy with the value at these keys. Values on the way there that are not tables are replaced. */
+/** A copy with the value at these keys. Replaces values on the way that are not tables. */
 export function withValue(object: JsonObject, { keys, value }: Change): JsonObject {
   const [key = "", ...rest] = keys;
   if (rest.length === 0) return { ...object, [key]: value };
@@ -167,7 +167,7 @@ export function omitPaths<Config extends PartialConfig | JsonObject>(
   config: Config,
   paths: readonly (readonly string[])[],
 ): Config {
-  return paths.reduce((rest, path) => omit(rest, path) as Config, config); // Only less of it.
+  return paths.reduce((rest, path) => omit(rest, path) as Config, config); // A subset of the config.
 }
 
 function omit(value: unknown, [key, ...rest]: readonly string[]): unknown {

@@ -1,4 +1,4 @@
-/** For programs that may never bring config of their own. */
+/** Loads the config parser on demand, for programs that may never need it. */
 import { loadModule } from "../../util/index.ts";
 
 /** Throws `module_not_loaded`. */

@@ -33,7 +33,7 @@ export interface ConfigPlaces {
   readonly userFolder: string;
   /** Absent outside a workspace. */
   readonly workspaceRoot?: string;
-  /** A folder that is no workspace: no config is read from it, and a file of it that a flag names needs trust. */
+  /** A folder that is not a workspace: no config is read from it, and a file in it that a flag names needs trust. */
   readonly plainFolder?: string;
   /** The user's folder for this workspace, if there is one. */
   readonly userWorkspaceFolder?: string;
@@ -61,7 +61,7 @@ export interface LoadOptions {
 }
 
 export interface LoadedLayers {
-  /** From the lowest to the highest. */
+  /** Lowest first. */
   readonly layers: readonly Layer[];
   readonly warnings: readonly string[];
 }
@@ -107,7 +107,7 @@ function isSourced([, { source }]: ToolEntry): boolean {
   return source !== undefined;
 }
 
-/** See `ungroupLayers`, which is loaded only if an entry may be that of a group. */
+/** See `ungroupLayers`, which is loaded only if an entry may belong to a group. */
 export async function ungroup(layers: readonly Layer[]): Promise<UngroupedLayers> {
   const ofUser = layers.filter(({ isFromWorkspace }) => isFromWorkspace !== true);
   const own = new Set(
@@ -127,13 +127,13 @@ export async function ungroup(layers: readonly Layer[]): Promise<UngroupedLayers
   return ungroupLayers(layers);
 }
 
-/** A file that jp reads config from, or would if it existed. */
+/** A file that jp reads config from, if it exists. */
 export interface ConfigPlace {
   readonly file: string;
   readonly exists: boolean;
 }
 
-/** Every file that config can come from, the lowest first. */
+/** Every file that config can come from, lowest first. */
 export function configFiles(places: ConfigPlaces): readonly ConfigPlace[] {
   return candidatesOf(places).map(({ folder, name }) => {
     const file = findConfigFile(folder, name);
@@ -141,7 +141,7 @@ export function configFiles(places: ConfigPlaces): readonly ConfigPlace[] {
   });
 }
 
-/** Those that exist. */
+/** The config files that exist. */
 export function existingConfigFiles(places: ConfigPlaces): readonly string[] {
   return placesOf(places).map(({ file }) => file);
 }
@@ -217,7 +217,7 @@ function real(file: string): string {
 interface FileReading extends PlacedFile {
   /** The files that led here, to detect cycles. */
   readonly parents: readonly string[];
-  /** The files already read for the same file; each applies once. */
+  /** The files already read for this file; each applies once. */
   readonly seen: Set<string>;
 }
 
@@ -230,7 +230,7 @@ class Loader {
     this.layers.push({ name, config, isFromWorkspace });
   }
 
-  /** Files it extends are trusted as the file itself is, wherever they are. */
+  /** Extended files are trusted like the file itself, wherever they are. */
   async addFile(file: string, isFromWorkspace: boolean): Promise<void> {
     await this.#addFile({ file, isFromWorkspace, parents: [], seen: new Set() });
   }
@@ -249,8 +249,8 @@ class Loader {
   }
 
   /**
-   * An assignment, a file after `@`, or a name to look up. A file of the workspace needs trust even when the
-   * user names it: they may not know what is in it.
+   * An assignment, a file after `@`, or a name to look up. A file of the workspace needs trust even if the user names it:
+   * they may not know its content.
    */
   async addSetting(words: string, places: ConfigPlaces): Promise<void> {
     const { workspaceRoot, plainFolder, cwd } = places;
@@ -268,7 +268,7 @@ class Loader {
         await this.addFile(file, isFromWorkspace || isInside(file));
       return;
     }
-    // Not the value: it may be an answer.
+    // Leave out the value: it may be an answer.
     const name = `--cfg ${assignmentKey(words)}`;
     const { config: parsed, errors, warnings } = parseConfig(assignment.value);
     const refused = [...errors, ...warnings.filter(({ isUnsupported }) => isUnsupported === true)];
@@ -301,8 +301,8 @@ class Loader {
   }
 
   /**
-   * Trust is not enough for how commands are confined, what runs without asking, who decides in the place of others, and where
-   * decisions are anchored: only the user's own config says so.
+   * Trust is not enough to set how commands are confined, what runs without asking, who decides for others, and where
+   * decisions are anchored: only the user's own config may.
    */
   #withoutOwn(
     file: string,
@@ -326,7 +326,7 @@ class Loader {
     this.warnings.push(describeIssue(placeOf(read, issue.path), issue));
   }
 
-  /** Collects the warnings, and throws if there are errors. */
+  /** Collects the warnings, and throws on errors. */
   #accept(name: string, parsed: ParsedConfig, read?: ConfigFile): PartialConfig {
     const describe = (issue: ConfigIssue) => {
       if (read !== undefined) return describeIssue(placeOf(read, issue.path), issue);
@@ -358,7 +358,7 @@ class Loader {
       )
       .filter(({ file }) => isFile(file));
     if (files.length > 0) return files;
-    // It may be a mistyped assignment with an answer in it.
+    // It may be a mistyped assignment that contains an answer.
     const shown = name.replace(/=[\s\S]*$/, "=…");
     throw new ConfigError("config_not_found", `Cannot find a config named ${shown}.`, {
       hint: "Write settings as key=value, key:=JSON, @file or {…}. Names are looked up in config_load_paths.",

@@ -4,17 +4,17 @@ import type { PartialConfig } from "./schema/config-schema.ts";
 /** The settings in force for an MCP server. */
 export type McpServerSettings = {
   readonly name: string;
-  /** A program continues without it if it does not start. The command always does. */
+  /** An embedding program continues without it if it does not start. The command always does. */
   readonly isOptional: boolean;
   /** Its forms may ask for secrets, which are then never recorded. */
   readonly allowsSecrets: boolean;
   /** It may send its own prompts to a model. */
   readonly allowsSampling: boolean;
-  /** Infinite for no limit. */
+  /** Infinity for no limit. */
   readonly startupTimeoutMs: number;
   /** All its tools are offered, not only those with their own entry. */
   readonly offersAllTools?: boolean;
-  /** Put before the names of its tools, where all of them are offered. */
+  /** Prefixes the names of its tools where all of them are offered. */
   readonly toolPrefix?: string;
 } & (
   | {
@@ -53,7 +53,7 @@ export function resolveMcpServers(config: PartialConfig): ReadonlyMap<string, Mc
   return new Map(servers.map((server) => [server.name, server]));
 }
 
-/** The servers all of whose tools are offered, by name. */
+/** The names of servers that offer all their tools. */
 export function offeringServers(config: PartialConfig): readonly string[] {
   const servers = [...resolveMcpServers(config).values()];
   return servers.filter(({ offersAllTools = false }) => offersAllTools).map(({ name }) => name);

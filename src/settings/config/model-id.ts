@@ -1,4 +1,4 @@
-/** Model ids: `provider/name`, the same as two fields, or an alias for one. */
+/** Model ids: `provider/name`, the same in two fields, or an alias. */
 import { findClosest, JpError } from "../../util/index.ts";
 
 /** Names a model by provider and name, or by an alias. */

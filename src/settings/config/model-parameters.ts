@@ -1,4 +1,4 @@
-/** Finds the model parameters of a config that jp passes through to a provider without knowing them. */
+/** Finds a config's model parameters that jp does not know and passes through to a provider. */
 import type * as v from "valibot";
 import {
   isJsonArray,
@@ -12,13 +12,13 @@ import { configSchema, type PartialConfig } from "./schema/config-schema.ts";
 import { findBehaviour } from "./schema/node.ts";
 import { findChild, findItem, findWrittenChild, nodeOf, unwrap } from "./schema-node.ts";
 
-/** A place of the config with parameters of a model. */
+/** A place in the config with model parameters. */
 export interface ModelParameters {
-  /** The keys of what the model belongs to, such as an assistant or a question. */
+  /** The keys of the model's owner, such as an assistant or a question. */
   readonly name: string;
-  /** The keys of the parameters, or of the value around them that is replaced as a whole. */
+  /** The keys of the parameters, or of the enclosing value that is replaced as a whole. */
   readonly path: readonly string[];
-  /** Passed through to the provider, which may have its own tools and reach others with them. */
+  /** Passed through to the provider, which may have its own tools and reach other services with them. */
   readonly passthrough: JsonObject;
 }
 

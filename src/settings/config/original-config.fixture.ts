@@ -1,11 +1,11 @@
 /**
- * The config of the Rust original, hand-written from the types in its `crates/jp_config` at 4c1c39f1:
- * every key, its closed sets of values, what it requires, and what it refuses to load. It stands here
- * on its own, so that a mistake in what we think the original knows is not repeated.
+ * The config of the Rust original, hand-written from the types in its `crates/jp_config` at 4c1c39f1: every key, its
+ * enums, its required keys, and what it refuses to load. It is independent of our code, so that our misconceptions about
+ * the original are not repeated.
  */
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 
-/** Why the original would not load this conversation's config as we mean it; empty if it would. */
+/** Why the original would not load this conversation's config as intended; empty if it would. */
 export function configProblems(
   baseConfig: JsonObject,
   elements: readonly JsonObject[],
@@ -113,7 +113,7 @@ const parameters: Spec = {
   },
   rest: json,
 };
-// It panics on an unresolved alias, so we resolve ours where it looks for a model.
+// It panics on an unresolved alias, so ours are resolved where it looks for a model.
 const model = keys({ id: modelId, parameters });
 const optionalModel = keys({ id: modelId, parameters }, "id");
 
@@ -240,7 +240,7 @@ const conversation = keys({
     }),
   }),
   start_local: bool,
-  // Any other string is read as an id, which it then cannot write again.
+  // Any other string is read as an id, which it then cannot write back.
   default_id: oneOf("ask", "last", "last_activated", "last_created", "previous", "prev"),
 });
 
@@ -275,7 +275,7 @@ const style = keys({
 
 const inEditor = anyOf(bool, oneOf("true", "false", "always", "never"));
 
-/** Without `providers`, labels, compaction rules and how files find each other: we write none of these. */
+/** Leaves out `providers`, labels, compaction rules and references between files: we write none of these. */
 const APP = keys({
   assistant: assistantWith(model),
   conversation,
@@ -337,7 +337,7 @@ function missing(baseConfig: JsonObject): readonly string[] {
     .map((path) => `#0: needs ${path.join(".")}`);
 }
 
-/** The checks that it makes when it has put all parts together, and what it could offer but not run. */
+/** The checks that it makes after merging all parts, and tools that it could offer but not run. */
 function refusals(parts: readonly JsonObject[]): readonly string[] {
   return parts.flatMap((part, index) => {
     const idle = at(part, ["assistant", "request", "stream_idle_timeout_secs"]);

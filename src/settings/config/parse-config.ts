@@ -1,4 +1,4 @@
-/** Parses unknown JSON into a layer of config, and reports everything that is wrong with it. */
+/** Parses unknown JSON into a layer of config, and reports all problems. */
 import * as v from "valibot";
 import { findClosest, isJsonObject, isTooDeep, pathToText } from "../../util/index.ts";
 import { configError, type ConfigIssue } from "./config-error.ts";
@@ -15,7 +15,7 @@ import { configSchema, type PartialConfig } from "./schema/config-schema.ts";
 import { modelIdSchema } from "./schema/model-id-schema.ts";
 import { findBehaviour } from "./schema/node.ts";
 
-/** A parsed config, and what is wrong with it. */
+/** A parsed config and its problems. */
 export interface ParsedConfig {
   /** Empty if there are errors. */
   readonly config: PartialConfig;
@@ -23,7 +23,7 @@ export interface ParsedConfig {
   readonly warnings: readonly ConfigIssue[];
 }
 
-/** As deep as the YAML parser reads, and deeper than any key. */
+/** The YAML parser's limit, and deeper than any key. */
 const MAX_LEVELS = 100;
 
 /** Never throws: problems are part of the result. */
@@ -45,7 +45,7 @@ export function parseConfig(value: unknown): ParsedConfig {
   return { config: {}, errors: [...invalid, ...wrong.map(toConfigIssue)], warnings };
 }
 
-/** For flags and library callers, where an unknown key is an error too. Throws `config_invalid`. */
+/** Used for flags and library callers, where an unknown key is an error too. Throws `config_invalid`. */
 export function parseConfigOrThrow(where: string, value: unknown): PartialConfig {
   const { config, errors, warnings } = parseConfig(value);
   const issues = [...errors, ...warnings];
@@ -53,7 +53,7 @@ export function parseConfigOrThrow(where: string, value: unknown): PartialConfig
   return config;
 }
 
-/** Finds entries that are valid and still cannot be used. For all layers together: one may complete another. */
+/** Finds entries that are valid but cannot be used. Checks all layers together: one may complete another. */
 export function findUnusable(config: PartialConfig): readonly ConfigIssue[] {
   const { "*": _defaults, ...tools } = config.conversation?.tools ?? {};
   const usable = resolveMcpServers(config);
@@ -86,10 +86,10 @@ function toConfigIssue({ severity: _severity, ...issue }: StructureIssue): Confi
   return issue;
 }
 
-/** The schema library drops these keys without a word, and with them what they were to forbid. */
+/** The schema library silently drops these keys, and with them any restriction they set. */
 const RESERVED: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
-/** Finds unknown keys, reserved ones, and lists in place of tables: to the schema library, a list is an object too. */
+/** Finds unknown keys, reserved keys, and lists in place of tables, which the schema library treats as objects. */
 function findStructureIssues(
   schema: v.GenericSchema,
   value: unknown,
@@ -139,8 +139,8 @@ function findStructureIssues(
 }
 
 /**
- * The whole key that was probably meant: another one of these tables, one of the same name further below, or one with a name
- * of the user's, such as `conversation.tools.fs.enable` for `fs.enable`.
+ * The full key that was probably meant: another key of these tables, a key of the same name further below, or one below a
+ * name that the user chose, such as `conversation.tools.fs.enable` for `fs.enable`.
  */
 function findMeant(
   tables: readonly WrittenTable[],
@@ -165,7 +165,7 @@ function findMeant(
   return whole !== undefined && isKnown(whole) ? whole : meant;
 }
 
-/** The keys that lead to a single value: those that were typed after this one. */
+/** The keys down to a single value: the ones typed after this one. */
 function onlyKeys(value: unknown): readonly string[] {
   const [only, ...others] = isJsonObject(value) ? Object.entries(value) : [];
   return only === undefined || others.length > 0 ? [] : [only[0], ...onlyKeys(only[1])];
@@ -175,7 +175,7 @@ function isKnown(path: readonly string[]): boolean {
   return findSchema(path) !== undefined;
 }
 
-/** Unlike a key of a table that takes any. */
+/** Excludes keys of tables that accept any. */
 function isDeclared(path: readonly string[]): boolean {
   const above = findSchema(path.slice(0, -1));
   const tables = above === undefined ? [] : writtenTables(above);
@@ -188,12 +188,12 @@ function findSchema(path: readonly string[]): v.GenericSchema | undefined {
   return schema;
 }
 
-/** How deep a key may lie that is looked for by its name: `assistant.model.parameters.top_p`. */
+/** The maximum depth of a key to look up by name: `assistant.model.parameters.top_p`. */
 const MAX_DEPTH = 4;
 
 let keysByName: Map<string, readonly (readonly string[])[]> | undefined;
 
-/** Every key of this name that has no name of the user's above it, the shortest first. */
+/** Every key with this name that is not below a name the user chose, shortest first. */
 function keysNamed(name: string): readonly (readonly string[])[] {
   keysByName ??= Map.groupBy(knownKeys(), (path) => path.at(-1) ?? "");
   return keysByName.get(name) ?? [];
@@ -204,7 +204,7 @@ let allKeys: readonly (readonly string[])[] | undefined;
 function knownKeys(): readonly (readonly string[])[] {
   if (allKeys !== undefined) return allKeys;
   const all = childrenOf(configSchema, []);
-  // Grows while it is read, level by level.
+  // Grows during iteration, level by level.
   for (const { schema, path } of all)
     if (path.length < MAX_DEPTH) all.push(...childrenOf(schema, path));
   return (allKeys = all.map(({ path }) => path));
@@ -216,13 +216,13 @@ function childrenOf(schema: v.GenericSchema, path: readonly string[]) {
   );
 }
 
-/** A model id in a config as it is written. */
+/** A model id as written in a config. */
 export interface WrittenModelId {
   readonly path: readonly string[];
   readonly id: ModelId;
 }
 
-/** The model ids of a valid config as it is written. */
+/** The model ids of a valid config, as written. */
 export function findModelIds(value: unknown): readonly WrittenModelId[] {
   return modelIdsIn(configSchema, value, []);
 }
@@ -243,7 +243,7 @@ function modelIdsIn(
   });
 }
 
-/** Finds the issues of an item that was overlooked, because the list passed for a table. */
+/** Finds the issues of an item that were missed because the list passed for a table. */
 function findItemIssues(
   item: v.GenericSchema,
   member: unknown,
@@ -255,7 +255,7 @@ function findItemIssues(
     .map((issue) => ({ ...issue, path: [...path, ...issue.path], severity: "error" }));
 }
 
-/** Where several forms are allowed and one of them is a table: everything that is wrong inside the table. */
+/** If several forms are allowed and one of them is a table, reports all problems inside the table. */
 function toIssues(issue: v.GenericIssue): readonly ConfigIssue[] {
   const path = (issue.path ?? []).map(({ key }) => String(key));
   const inside = (issue.issues ?? [])
@@ -280,18 +280,18 @@ function describe(issue: v.GenericIssue, key: string | undefined): string {
   return `expected ${readable(issue.expected)}, got ${describeInput(issue)}`;
 }
 
-/** Never the value itself: the file may be a link to a private one. */
+/** Never quotes the value: the file may be a link to a private one. */
 function describeInput({ input, expected }: v.GenericIssue): string {
   if (Array.isArray(input)) return "a list";
   if (input === null) return "null";
   if (typeof input === "object") return "a table";
-  // Where only some strings are allowed, they are listed in quotes.
+  // If only some strings are allowed, they are listed in quotes.
   return `${typeof input === "string" && expected?.includes('"') ? "another" : "a"} ${typeof input}`;
 }
 
 /** Rewords the library's notation, such as `("ask" | "skip")`. */
 function readable(expected: string): string {
-  // Quoted words are values and stay as they are.
+  // Quoted words are values and stay unchanged.
   return expected.replaceAll(/"[^"]*"|[()]| \| |\bObject\b|\bArray\b/g, (part) => {
     const words: Readonly<Record<string, string>> = WORDS;
     return words[part] ?? part;

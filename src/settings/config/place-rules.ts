@@ -1,10 +1,10 @@
-/** Notes with each rule of a layer where it stands, so that a decision can name it, and a workspace cannot pass for the user. */
+/** Records each rule's place in its layer, so that a decision can name it, and a workspace cannot pass for the user. */
 import type { Layer } from "./layers.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 import { type PolicyList, ruleKey, type RulePlace } from "./schema/policy.ts";
 import type { PartialToolConfig } from "./schema/tool.ts";
 
-/** A conversation has no rules: it may come from anywhere, and they are about whom to ask here. */
+/** A conversation has no rules: it may come from anywhere, and rules say whom to ask here. */
 export function placeRules(layer: Layer): Layer {
   let digest: string | undefined;
   const file = () => (digest ??= layer.digest?.());
@@ -31,7 +31,7 @@ export function placeRules(layer: Layer): Layer {
 
 interface ListPlace {
   readonly layer: Layer;
-  /** The digest of its file. */
+  /** The digest of the layer's file. */
   readonly file: () => string | undefined;
   readonly name: string;
   readonly of: "run" | "result";

@@ -1,18 +1,18 @@
-/** Finds settings for questions that a tool does not ask: what config says about them would have no effect. */
+/** Finds settings for questions that a tool does not ask, which would have no effect. */
 import { findClosest } from "../../util/index.ts";
 import type { ConfigIssue } from "./config-error.ts";
 import type { Layer } from "./layers.ts";
 import type { PartialToolConfig } from "./schema/tool.ts";
 import { parseToolSource } from "./tool-settings.ts";
 
-/** A question that config names and that the tool does not declare. */
+/** A question in the config that the tool does not declare. */
 export interface UnknownQuestion {
   readonly id: string;
-  /** The declared one that was probably meant. */
+  /** The closest declared question. */
   readonly meant?: string;
 }
 
-/** The ids of all questions that a tool asks, by its name. */
+/** The ids of all questions a tool asks, by tool name. */
 export type DeclaredIds = Readonly<Record<string, readonly string[]>>;
 
 export function findUnknownQuestions(
@@ -27,12 +27,12 @@ export function findUnknownQuestions(
     });
 }
 
-/** "deploy asks sure, where", for whoever has named another question. */
+/** Such as "deploy asks sure, where", for the author of an unknown question. */
 export function listDeclared(tool: string, declared: readonly string[]): string {
   return `${tool} asks ${declared.length === 0 ? "no questions" : declared.join(", ")}`;
 }
 
-/** Where layers name questions that the builtin tools do not ask. */
+/** Finds layers that name questions the builtin tools do not ask. */
 export function findQuestionIssues(
   layers: readonly Layer[],
   declaredIds: DeclaredIds,

@@ -1,7 +1,7 @@
 /**
- * The part of its config that a conversation records, in two halves: `shared` is what the Rust original reads, `own` is an
- * event of ours that it keeps and ignores. Defaults are not recorded, nor are `providers`, `notify`,
- * `usage`, `web`, `shell` and `undo`: addresses, prices and what is kept belong to a machine.
+ * The part of its config that a conversation records, in two halves: `shared` is for the Rust original, `own` is an event
+ * of ours that it keeps and ignores. Defaults are not recorded, nor are `providers`, `notify`, `usage`, `web`, `shell`
+ * and `undo`: addresses, prices and undo data belong to a machine.
  */
 import * as v from "valibot";
 import { isDeepEqual, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
@@ -17,7 +17,7 @@ import {
   sharedToolSchemas,
 } from "./schema/shared-schema.ts";
 
-/** A part is absent if there is nothing to record in it. */
+/** A part with nothing to record is absent. */
 export interface RecordedConfig {
   /** The part the Rust original knows: a base config, or a config delta. */
   readonly shared?: JsonObject;
@@ -25,7 +25,7 @@ export interface RecordedConfig {
   readonly own?: JsonObject;
 }
 
-/** A new config of a conversation, and what it recorded before. */
+/** A conversation's new config, and the one recorded before. */
 export interface ConfigChange {
   /** The config of the builtin tools, before any user config. */
   readonly builtins: PartialConfig;
@@ -35,7 +35,7 @@ export interface ConfigChange {
   readonly config: PartialConfig;
 }
 
-/** Finds what a conversation has to record to continue with this config. */
+/** Finds the changes to record so that a conversation continues with this config. */
 export function recordConfig({ builtins, remembered, config }: ConfigChange): RecordedConfig {
   const shipped = mergeConfig(DEFAULTS, builtins);
   const before = remembered === undefined ? shipped : mergeConfig(shipped, remembered);
@@ -49,7 +49,7 @@ export function recordConfig({ builtins, remembered, config }: ConfigChange): Re
   });
   return [
     split(sharedSchema, omitPaths(delta, [TOOLS, ...replaced])),
-    ...replaced.map((keys) => within({ own: valueAt(delta, keys) as Json | undefined }, keys)), // Of JSON.
+    ...replaced.map((keys) => within({ own: valueAt(delta, keys) as Json | undefined }, keys)), // JSON.
     within(split(sharedToolDefaultsSchema, defaults), [...TOOLS, "*"]),
     ...Object.entries(tools).map(([name, entry]) =>
       within(splitTool(entry, valueAt(after, [...TOOLS, name, "source"])), [...TOOLS, name]),
@@ -66,7 +66,7 @@ export function recordConfig({ builtins, remembered, config }: ConfigChange): Re
 
 const TOOLS = ["conversation", "tools"];
 
-/** How files refer to each other matters to files only; addresses and prices belong to a machine. */
+/** References between files matter to files only; addresses and prices belong to a machine. */
 const UNRECORDED = [
   ["inherit"],
   ["extends"],
@@ -86,7 +86,7 @@ function withoutUnrecorded(config: PartialConfig): PartialConfig {
 
 type Model = NonNullable<PartialConfig["assistant"]>["model"];
 
-/** Writes models by provider and name, because aliases belong to a machine, and reasoning in full. */
+/** Writes models as provider and name, because aliases belong to a machine, and reasoning in full. */
 function inRecordedNotation(config: PartialConfig): PartialConfig {
   const { assistant, conversation, providers } = config;
   const aliases = providers?.llm?.aliases ?? {};
@@ -137,7 +137,7 @@ interface Split {
   readonly own?: Json | undefined;
 }
 
-/** Separates, key by key, what the original knows from the rest. */
+/** Separates the keys that the original knows from the rest. */
 function split(schema: v.GenericSchema, value: Json): Split {
   const node = nodeOf(schema);
   if (node.kind === "leaf" || !isJsonObject(value)) {
@@ -175,7 +175,7 @@ function requiredOf({ conversation }: PartialConfig): JsonObject {
   return { conversation: { tools: { "*": { run } } } };
 }
 
-/** Lists that the original appends a delta to, and that jp-ts replaces. */
+/** Lists that a delta appends to in the original, but replaces in jp-ts. */
 const APPENDED = [
   ["assistant", "model", "parameters", "stop_words"],
   ["editor", "envs"],
@@ -201,21 +201,21 @@ function mergeJson(lower: Json | undefined, upper: Json | undefined): Json | und
   if (!isJsonObject(lower) || !isJsonObject(upper)) return upper === undefined ? lower : upper;
   const entries = Object.entries(upper).map(([key, value]) => [
     key,
-    mergeJson(ownValue(lower, key) as Json | undefined, value), // Of JSON.
+    mergeJson(ownValue(lower, key) as Json | undefined, value), // JSON.
   ]);
   return { ...lower, ...(Object.fromEntries(entries) as JsonObject) };
 }
 
 /**
- * The change, as a conversation stores it; undefined if nothing did. A delta adds and replaces but cannot
- * remove, and never holds private values.
+ * The change as stored by a conversation; undefined if nothing changed. A delta adds and replaces but cannot remove, and
+ * never contains private values.
  */
 export function configDelta(before: PartialConfig, after: PartialConfig): JsonObject | undefined {
   const delta = difference(configSchema, before, after);
   return isJsonObject(delta) ? delta : undefined;
 }
 
-/** Undefined if there is none. An empty table is no difference, any other empty value is. */
+/** Undefined if they are equal. An empty table is not a difference, but any other empty value is. */
 function difference(schema: v.GenericSchema, before: unknown, after: unknown): Json | undefined {
   if (before === after) return undefined;
   const node = nodeOf(schema);
@@ -225,7 +225,7 @@ function difference(schema: v.GenericSchema, before: unknown, after: unknown): J
   }
   const lower = isJsonObject(before) ? before : {};
   const entries = Object.entries(after).flatMap(([key, value]) => {
-    // A key that only an open table allows holds any JSON.
+    // A key that only an open table allows may be any JSON.
     const child = findChild(node, key) ?? v.unknown();
     const changed = difference(child, ownValue(lower, key), value);
     return changed === undefined ? [] : [[key, changed] as const];

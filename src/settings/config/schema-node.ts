@@ -1,13 +1,13 @@
 /**
- * Walks along a config and its schema together. `nodeOf` shows a schema as its values merge and are stored;
- * `writtenTables` and the functions beside it show what may be written in a file, shorthands included.
+ * Walks a config and its schema in parallel. `nodeOf` shows a schema as its values merge and are stored; `writtenTables`
+ * and related functions show what may be written in a file, including shorthands.
  */
 import * as v from "valibot";
 import { isJsonObject, type Json } from "../../util/index.ts";
 import { findBehaviour } from "./schema/node.ts";
 
 type SchemaNode =
-  /** A table of known keys. `rest` is the schema of other keys; `isOpen` if they may hold anything. */
+  /** A table of known keys. `rest` is the schema of other keys; `isOpen` if they may be anything. */
   | {
       readonly kind: "group";
       readonly entries: Readonly<Record<string, v.GenericSchema>>;
@@ -38,7 +38,7 @@ export function nodeOf(schema: v.GenericSchema): SchemaNode {
   }
 }
 
-/** The schema of a key of this node; undefined if the key is not allowed, or may hold anything. */
+/** The schema of a key of this node; undefined if the key is not allowed, or may be anything. */
 export function findChild(node: SchemaNode, key: string): v.GenericSchema | undefined {
   if (node.kind === "map") return node.value;
   if (node.kind === "leaf") return undefined;
@@ -50,9 +50,7 @@ export function ownValue(value: object, key: string): unknown {
   return Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined; // Any table.
 }
 
-/**
- * Converts a parsed value to what is stored in conversations, or shown to people. Undefined if it is private or absent.
- */
+/** Converts a parsed value for storage in conversations, or for display. Undefined if it is private or absent. */
 export function toJson(
   schema: v.GenericSchema,
   value: unknown,
@@ -73,15 +71,15 @@ export function toJson(
   return Object.fromEntries(entries);
 }
 
-/** A table that may be written at some place of a config. */
+/** A table that may be written at this place of a config. */
 export interface WrittenTable {
   readonly kind: "table";
   readonly entries: Readonly<Record<string, v.GenericSchema>>;
   /** The schema of other keys. */
   readonly rest?: v.GenericSchema;
-  /** Other keys may hold anything. */
+  /** Other keys may be anything. */
   readonly isOpen?: boolean;
-  /** Other keys are an error, not only a warning. */
+  /** Other keys are errors, not just warnings. */
   readonly isStrict?: boolean;
 }
 
@@ -113,7 +111,7 @@ export function findWrittenChild(
   return undefined;
 }
 
-/** The schema of list items, where a list may be written. */
+/** The schema of list items, if a list may be written here. */
 export function findItem(schema: v.GenericSchema): v.GenericSchema | undefined {
   return writtenForms(schema).find((form) => form.kind === "list")?.item;
 }
@@ -165,10 +163,10 @@ type ConfigSchema =
   | v.LiteralSchema<string, undefined>
   | v.PicklistSchema<readonly string[], undefined>;
 
-/** The schema behind `optional`, as one of the kinds that can be told apart by their type. */
+/** The schema inside `optional`, as a union discriminated by type. */
 export function unwrap(
   schema: v.GenericSchema,
 ): Exclude<ConfigSchema, { readonly type: "optional" }> {
-  const known = schema as ConfigSchema; // Our schemas are built from nothing else.
+  const known = schema as ConfigSchema; // Our schemas are built only from these.
   return known.type === "optional" ? unwrap(known.wrapped) : known;
 }

@@ -1,15 +1,15 @@
-/** How commands are run, as the user's own config says. */
+/** Settings for running commands, from the user's own config. */
 import { SHELL_DEFAULTS } from "./defaults.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 
 export interface ShellSettings {
-  /** Commands outside of a sandbox: `ask` every time, or `unattended` where a rule allows it. */
+  /** For commands outside a sandbox: `ask` every time, or `unattended` where a rule allows it. */
   readonly unsandboxed: "ask" | "unattended";
-  /** Names of variables that commands do not get, besides those that look like keys. */
+  /** Variables to hide from commands, besides those that look like keys. */
   readonly hideEnv: readonly string[];
-  /** What commands may read of the home. */
+  /** Files and folders in the home that commands may read. */
   readonly readable: readonly string[];
-  /** The most that is kept of the output of one command. */
+  /** The limit for the saved output of one command. */
   readonly keepOutputBytes: number;
 }
 

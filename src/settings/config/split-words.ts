@@ -1,15 +1,15 @@
-/** The words of a line in shell notation. Apart from the schema, which is slow to load. */
+/** Splits a line in shell notation into words. Separate from the schema, which is slow to load. */
 
 /**
- * Splits a line into words as a shell does: quotes group, and a backslash outside single quotes escapes the next
- * character. Undefined if a quote is not closed.
+ * Splits a line into words like a shell: quotes group, and a backslash outside single quotes escapes the next character.
+ * Undefined if a quote is not closed.
  */
 export function splitWords(line: string): string[] | undefined {
   const { words, rest } = scanWords(line);
   return rest === "" ? words : undefined;
 }
 
-/** `rest` is the text from which no word could be read. */
+/** `rest` is the text after the last readable word. */
 export function scanWords(line: string): { readonly words: string[]; readonly rest: string } {
   const words: string[] = [];
   const pattern = /\s*((?:[^\s'"\\]|\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*")+)/y;

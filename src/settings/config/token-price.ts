@@ -1,22 +1,22 @@
-/** What the tokens of a request cost. */
+/** The price of a request's tokens. */
 
-/** Per million tokens. What has no price is not counted. */
+/** Per million tokens. Tokens without a price are not counted. */
 export interface TokenPrice {
   /** Input tokens that are not from the cache. */
   readonly input?: number;
-  /** Input tokens from the cache; the price of other input if absent. */
+  /** Input tokens from the cache. Default: the price of other input. */
   readonly cachedInput?: number;
-  /** Input tokens that are written to the cache; the price of other input if absent. */
+  /** Input tokens written to the cache. Default: the price of other input. */
   readonly cacheWrites?: number;
   /** Output tokens, including reasoning. */
   readonly output?: number;
 }
 
-/** A request whose price is wanted. */
+/** A request to price. */
 export interface PricedRequest {
   readonly at: Date;
-  /** All its input tokens: some models cost more per token above a limit. */
+  /** All its input tokens: some models charge more per token above a limit. */
   readonly input: number;
-  /** The cost in US dollars that the provider itself has reported. */
+  /** The cost in US dollars, as reported by the provider. */
   readonly reportedCost?: number | undefined;
 }

@@ -12,13 +12,13 @@ import { parseToolSource, resolveTools, type ToolSettings } from "./tool-setting
 /** Layers that name tools only. */
 export interface UngroupedLayers {
   readonly layers: readonly Layer[];
-  /** What cannot be set for a group, by the name of the layer. */
+  /** Settings that a group does not support, by the name of the layer. */
   readonly issues: readonly (ConfigIssue & { readonly layer: string })[];
 }
 
 const TOOLS = ["conversation", "tools"];
 
-/** What the defaults for all tools may say, a group may say too. */
+/** A group supports the same keys as the defaults for all tools. */
 const OF_GROUPS: ReadonlySet<string> = new Set<keyof PartialToolConfig>([
   "enable",
   "run",
@@ -31,8 +31,8 @@ const OF_GROUPS: ReadonlySet<string> = new Set<keyof PartialToolConfig>([
 ]);
 
 /**
- * A tool with the name of a group takes precedence. To which group one of the user's own tools belongs, only the user's own
- * config says: by a group of its own choice, a workspace could have the user switch on another tool.
+ * A tool with the name of a group takes precedence. Only the user's own config assigns the user's tools to groups:
+ * otherwise a workspace could make the user switch on another tool.
  */
 export function ungroupLayers(layers: readonly Layer[]): UngroupedLayers {
   const own = layers.filter(({ isFromWorkspace }) => isFromWorkspace !== true);
@@ -94,7 +94,7 @@ function ungroup(layer: Layer, { groups, tools, readOnly }: Groups) {
   };
 }
 
-/** A higher layer replaces `read` of a lower one. */
+/** A higher layer overrides `read` of a lower one. */
 function asWritten({ enable, ...entry }: PartialToolConfig = {}): PartialToolConfig {
   if (enable === undefined) return entry;
   return { ...entry, enable: { ...enable, reads_only: enable.reads_only ?? false } };
@@ -125,7 +125,7 @@ function enableFor(
   if (tool.allowToggle !== "any" && tool.allowToggle !== "if_named_or_group") return undefined;
   if (readsOnly === true) return { state: onlyReads(tool, readOnly) };
   const { allow_toggle: policy, ...state } = enable;
-  // `true` and `false` stand for it too, and say nothing about the policy of each tool.
+  // `true` and `false` have this policy too, and must not change the policy of each tool.
   return policy === "any" ? state : enable;
 }
 
@@ -136,7 +136,7 @@ function onlyReads(
   return source.type === "builtin" && readOnly.has(source.tool ?? name);
 }
 
-/** `enable = "read"` of a tool itself. */
+/** Resolves `enable = "read"` of a tool itself. */
 function withoutReadsOnly(
   config: PartialConfig,
   tools: readonly ToolSettings[],

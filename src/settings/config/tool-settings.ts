@@ -1,4 +1,4 @@
-/** Resolves the settings of each tool: its own config first, then the defaults for all tools. */
+/** Resolves the settings of each tool: its own config, then the defaults for all tools. */
 import type { JsonObject } from "../../util/index.ts";
 import { LIMIT_DEFAULTS, TOOL_DEFAULTS } from "./defaults.ts";
 import { findSeconds } from "./duration.ts";
@@ -17,7 +17,7 @@ import type {
   ToolEffect,
 } from "./schema/tool.ts";
 
-/** Where a tool comes from, and its name there. */
+/** A tool's source, and its name there. */
 export type ToolSource =
   | { readonly type: "builtin"; readonly tool?: string }
   | { readonly type: "local"; readonly tool?: string }
@@ -32,11 +32,11 @@ export interface ToolSettings {
   readonly allowToggle: TogglePolicy;
   readonly run: RunMode;
   readonly result: RunMode;
-  /** Rules on arguments, in the order in which they count. Where none matches, `run` and `result` apply. */
+  /** Rules on arguments, in order of precedence. If none matches, `run` and `result` apply. */
   readonly policy: Readonly<Record<"run" | "result", readonly Rule[]>>;
-  /** Who decides about its calls, unless a rule says otherwise; anyone who is asked if absent. */
+  /** Who decides about its calls, unless a rule overrides it. If absent, anyone who is asked. */
   readonly target?: PeopleTarget;
-  /** What it does, by the user's config; absent if that does not say. */
+  /** Its effect according to the user's config; absent if not configured. */
   readonly effect?: ToolEffect;
   readonly command?: CommandConfig;
   readonly summary?: string;
@@ -44,20 +44,20 @@ export interface ToolSettings {
   readonly examples?: string;
   readonly parameters: Readonly<Record<string, ParameterConfig>>;
   readonly questions: ReadonlyMap<string, QuestionSettings>;
-  /** For a local tool; never shown to a model. */
+  /** Passed to a local tool; never shown to a model. */
   readonly options: JsonObject;
-  /** `tool` is `unset` if an embedding program does not say: then no model answers a question meant for a person. */
+  /** `tool` is `unset` if an embedding program does not set it: then no model answers a question meant for a person. */
   readonly detached: Readonly<Record<"run" | "deliver", DetachedMode>> & {
     readonly tool: DetachedMode | "unset";
   };
-  /** Its own config says `deny` for `detached.run`: then what is for others is denied too. Otherwise it waits for them. */
+  /** Its own config sets `detached.run` to `deny`: then decisions assigned to others are denied too, instead of waiting. */
   readonly deniesWaiting?: true;
   readonly cancellationResponse: string;
-  /** Absent if the config does not say. */
+  /** Absent if not configured. */
   readonly isIdempotent?: boolean;
-  /** The tool can say what became of a call in doubt. Absent if the config does not say. */
+  /** The tool can report how a call in doubt ended. Absent if not configured. */
   readonly hasCheck?: boolean;
-  /** Files of a local tool that may change between a decision and the call, relative to the workspace. */
+  /** Files of a local tool, relative to the workspace, that may change between a decision and the call. */
   readonly subjectIgnore?: readonly string[];
   /** No limit if absent. */
   readonly timeoutMs?: number;
@@ -72,27 +72,27 @@ export interface QuestionSettings {
   /** Overrides the tool's own setting, if present. */
   readonly exclusive?: boolean;
   readonly promptLabel?: string;
-  /** How long it waits for an answer. Forever if absent. */
+  /** How long it waits for an answer. No limit if absent. */
   readonly deadlineMs?: number;
-  /** `deny` if absent. */
+  /** Default: `deny`. */
   readonly onTimeout?: TimeoutMode;
 }
 
 /** An MCP server may never reply, so its calls time out. Local commands are the user's own. */
 const MCP_CALL_SECONDS = 300;
 
-/** Lines of a result to show, by whom it is addressed to; infinite for all. */
+/** How many lines of a result to show, by audience; infinity for all. */
 interface ResultLines {
   readonly user: number;
   readonly assistant: number;
-  /** Shows what is addressed to the user alone as the assistant's own words. */
+  /** Shows content for the user alone as the assistant's own words. */
   readonly isChat: boolean;
 }
 
 /** How much of a tool's calls and results to show. */
 export interface ToolStyle {
   readonly isHidden: boolean;
-  /** Whether a call has a line of its own. */
+  /** Whether a call has its own line. */
   readonly hasHeader: boolean;
   readonly inlineLines: ResultLines;
   readonly errorLines: ResultLines;
@@ -111,7 +111,7 @@ export function resolveTools(config: PartialConfig): ReadonlyMap<string, ToolSet
   return new Map(settings.map((tool) => [tool.name, tool]));
 }
 
-/** As `ask_user` ships, for its aliases: asking for permission to ask would be one prompt too many. */
+/** The settings that `ask_user` ships with, for its aliases: asking for permission to ask would be one prompt too many. */
 const ALIAS_OF_ASK_USER: PartialToolConfig = { run: "unattended", result: "unattended" };
 
 function resolveTool(name: string, own: PartialToolConfig, defaults: Defaults): ToolSettings {
@@ -142,7 +142,7 @@ function resolveTool(name: string, own: PartialToolConfig, defaults: Defaults): 
     parameters: tool.parameters ?? {},
     ...(target !== undefined && { target }),
     questions: resolveQuestions(tool.questions ?? {}, target),
-    options: (tool.options ?? {}) as JsonObject, // Read from a config file: JSON.
+    options: (tool.options ?? {}) as JsonObject, // JSON, as read from a config file.
     detached: { ...TOOL_DEFAULTS.detached, ...defaults.detached, ...tool.detached },
     ...(tool.detached?.run === "deny" && { deniesWaiting: true }),
     cancellationResponse:
@@ -168,7 +168,7 @@ function modesOf(own: PartialToolConfig, defaults: Defaults): Pick<ToolSettings,
   };
 }
 
-/** Its own rules before those for all tools, and the user's before the workspace's. */
+/** Its own rules precede those for all tools, and the user's precede the workspace's. */
 function rulesOf(
   of: "run" | "result",
   name: string,
@@ -184,7 +184,7 @@ function rulesOf(
   return ownFirst(all);
 }
 
-/** Of a rule that comes from no file: a program has passed it. */
+/** The place of a rule that is in no file: a program has passed it. */
 function placeOf(name: string, of: "run" | "result", index: number): RulePlace {
   const key = ruleKey(name, of, index);
   return { from: "program", key, layer: "program", ...(name === "*" && { isShared: true }) };
@@ -227,7 +227,7 @@ function resolveQuestions(
 
 type PartialStyle = NonNullable<Defaults["style"]>;
 
-/** Key by key the tool's own style, then the default; errors are shown like results unless set. */
+/** Uses the tool's own style key by key, then the default; errors are shown like results unless set. */
 function resolveStyle(own: PartialStyle, common: PartialStyle): ToolStyle {
   const style = { ...TOOL_DEFAULTS.style, ...definedOnly(common), ...definedOnly(own) };
   const inError = { ...common.error, ...own.error };
@@ -243,7 +243,7 @@ function resolveStyle(own: PartialStyle, common: PartialStyle): ToolStyle {
 type LinesByAudience = NonNullable<PartialStyle["inline_results"]>;
 type Lines = Exclude<LinesByAudience, { readonly user?: unknown; readonly assistant?: unknown }>;
 
-/** A single value is for both. */
+/** A single value applies to both. */
 function linesOf(value: LinesByAudience): ResultLines {
   if (typeof value !== "object" || "truncate" in value) {
     const both = lineCount(value);
@@ -265,7 +265,7 @@ function lineCount(value: Lines): number {
   return value === true || value === "full" ? Number.POSITIVE_INFINITY : 0;
 }
 
-/** Limits of every call: what it may do without a person, and add to the record. */
+/** Limits for every call: automatic answers, and bytes added to the record. */
 export interface CallLimits {
   /** Answers from the config, memory, a default or a model. */
   readonly automaticAnswersPerCall: number;
@@ -274,7 +274,7 @@ export interface CallLimits {
   readonly recordBytesPerCall: number;
 }
 
-/** The configured limits, with defaults for the others. */
+/** The configured limits, with defaults. */
 export function resolveLimits({ conversation = {} }: PartialConfig): CallLimits {
   const {
     automatic_answers_per_call: automaticAnswersPerCall = LIMIT_DEFAULTS.automatic_answers_per_call,

@@ -1,4 +1,4 @@
-/** Resolves `usage`: what tokens cost, by the config, or by the table of prices that jp comes with. */
+/** Resolves `usage`: token prices from the config, or from the table that ships with jp. */
 import { loadModule } from "../../util/index.ts";
 import { DEFAULT_CURRENCY } from "./defaults.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
@@ -8,25 +8,25 @@ import type { PricedRequest, TokenPrice } from "./token-price.ts";
 export interface Prices {
   /** Such as `USD`. */
   readonly currency: string;
-  /** Undefined if there is none for this model, which is `provider/name`. jp says for which request it wants to know. */
+  /** Undefined if there is none for this model, which is `provider/name`. `request` is the request to price. */
   readonly of: (model: string, request?: PricedRequest) => TokenPrice | undefined;
 }
 
-/** Where the price of a model comes from: the config, jp's table, the provider's reports, or nowhere. */
+/** The source of a model's price: the config, jp's table, the provider's reports, or none. */
 export type PriceSource = "config" | "table" | "provider" | "unknown";
 
-/** Prices that say where they come from. */
+/** Prices with their sources. */
 export interface KnownPrices extends Prices {
-  /** The day of jp's table, such as `2026-09-23`. */
+  /** The date of jp's table, such as `2026-09-23`. */
   readonly tableDate: string;
-  /** Every model that was asked for so far, with where its prices came from. */
+  /** The price sources of every model looked up so far. */
   readonly sources: ReadonlyMap<string, ReadonlySet<PriceSource>>;
 }
 
-/** The currency of the table, and of what providers report. */
+/** The currency of the table and of providers' reports. */
 const TABLE_CURRENCY = "USD";
 
-/** `usage` in the config, then what the provider has reported, then the table, which is loaded with the first call. */
+/** Uses `usage` in the config, then the provider's report, then the table, which is loaded with the first call. */
 export async function loadPrices({ usage }: PartialConfig): Promise<KnownPrices> {
   const { PRICES_OF, findTablePrice } = await loadModule(() => import("./known-prices.ts"));
   const { currency = DEFAULT_CURRENCY } = usage ?? {};

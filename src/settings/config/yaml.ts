@@ -1,4 +1,4 @@
-/** Parses YAML, and finds the lines of its keys. Imports the parser, so import this file lazily. */
+/** Parses YAML, and finds the lines of its keys. It imports the parser, so import this file lazily. */
 import {
   constructFromEvents,
   EVENT_ALIAS,
@@ -36,11 +36,11 @@ export function parseYaml(text: string): ParsedYaml {
   }
 }
 
-/** A mapping or sequence that has not ended. */
+/** An unfinished mapping or sequence. */
 interface Frame {
   readonly path: readonly string[];
   readonly isList: boolean;
-  /** The index of the next item, or the key whose value comes next. */
+  /** The index of the next item, or the key of the next value. */
   index: number;
   key: string | undefined;
 }

@@ -1,4 +1,4 @@
-/** The people as those know them who let someone decide: who has which roles, who stands in for whom, and whose signature it is. */
+/** The people from the point of view of decisions: their roles, their substitutes, and their signatures. */
 import { userInfo } from "node:os";
 import {
   type Directory,
@@ -13,14 +13,14 @@ import { confirmationOf, isConfirmed, type Person, type StoredPerson } from "./p
 import { storageOf } from "./storage.ts";
 
 export interface DirectoryOptions {
-  /** Who runs this process. */
+  /** The OS user of this process. */
   readonly osUser?: (() => string) | undefined;
   readonly now?: () => Date;
-  /** Signs for whoever runs this process. No one can sign here without it. */
+  /** Signs for the user of this process. Without it, no one can sign here. */
   readonly signerOf?: (person: Person | undefined) => PersonSigner;
 }
 
-/** The same people, as those know them who let someone decide. Those in a database have to be loaded. */
+/** The people, for the code that assigns decisions. Those in a database must be loaded first. */
 export function openDirectory(
   place: string | PeopleTable,
   { osUser = () => userInfo().username, now = () => new Date(), signerOf }: DirectoryOptions = {},
@@ -30,7 +30,7 @@ export function openDirectory(
   const findHere = () => {
     const user = osUser();
     const [person, ...others] = storage.read().filter((each) => each.osUser === user);
-    // Nobody can be told apart who uses the same account.
+    // People who share an account cannot be told apart.
     return others.length > 0 ? undefined : person;
   };
   return {
@@ -48,11 +48,11 @@ export function openDirectory(
   };
 }
 
-/** Everyone, with those in whose place they decide. */
+/** All people, with those they stand in for. */
 function withAbsent(people: readonly StoredPerson[], now: Date): readonly KnownPerson[] {
   return people.map((person) => {
     const { id, name, roles = [] } = person;
-    // An account that does not count yet does not count through someone else either.
+    // An unconfirmed account does not count through a substitute either.
     const absent = people.filter(
       (each) =>
         each.away !== undefined &&

@@ -1,6 +1,6 @@
 /**
- * The keys with which people sign what they decide, as data, and whether one of them has signed something. Private keys are
- * elsewhere: in an agent, a file, or a passkey that no program can read.
+ * The keys people sign decisions with, as data, and whether one of them made a signature. Private keys are elsewhere: in
+ * an agent, a file, or a passkey that no program can read.
  */
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { DecisionSignature } from "../../record/conversation/index.ts";
@@ -22,23 +22,23 @@ import {
 /** A key of one person. */
 export type PersonKey = Ed25519Key | Passkey;
 
-/** What checks a signature. */
+/** The part that verifies a signature. */
 export type PublicPart =
   | Pick<Ed25519Key, "type" | "id" | "public">
   | Pick<Passkey, "type" | "id" | "public" | "rpId">;
 
 export interface Ed25519Key {
   readonly type: "ed25519";
-  /** As `ssh-keygen -l` prints it. */
+  /** The fingerprint, as `ssh-keygen -l` prints it. */
   readonly id: string;
   /** The 32 bytes, in base64. */
   readonly public: string;
   readonly added: string;
-  /** Where the private key is: in this file, or else in the SSH agent. */
+  /** The file with the private key; if absent, it is in the SSH agent. */
   readonly file?: string;
 }
 
-/** Of a browser or a phone. It signs for one name of the desk only. */
+/** A passkey of a browser or phone. It signs for one host name of the desk only. */
 export interface Passkey {
   readonly type: "passkey";
   /** The id of the credential, in base64url. */
@@ -46,20 +46,20 @@ export interface Passkey {
   /** A JSON Web Key. */
   readonly public: JsonObject;
   readonly added: string;
-  /** The name of the desk: without a port. */
+  /** The host name of the desk, without a port. */
   readonly rpId: string;
-  /** How often it has signed, as far as it counts. */
+  /** Its signature counter, if it has one. */
   readonly counter: number;
   readonly transports?: readonly string[];
 }
 
-/** A key that a person gets, and the id of one that they lose. With both, one replaces the other. */
+/** A key to add, and the id of one to remove. With both, one replaces the other. */
 export interface KeyChange {
   readonly add?: PersonKey;
   readonly remove?: string;
 }
 
-/** Undefined for a kind that this version does not know. Throws `ShapeError`. */
+/** Undefined for a kind this version does not know. Throws `ShapeError`. */
 export function parseKey(json: Json): PersonKey | undefined {
   const shape = shapeOf(json, "keys");
   const { type } = shape.value;
@@ -93,7 +93,7 @@ export function keyToJson(key: PersonKey): JsonObject {
   return { ...others, rp_id: rpId, ...(transports !== undefined && { transports }) };
 }
 
-/** For an export: without where it is and how often it was used. */
+/** For an export: leaves out its location and counter. */
 export function publicPartOf(key: PersonKey): PublicPart {
   const { type, id } = key;
   return type === "ed25519"
@@ -107,13 +107,16 @@ export function publicPartToJson(key: PublicPart): JsonObject {
   return { ...others, rp_id: rpId };
 }
 
-/** Undefined for a kind that this version does not know. Throws `ShapeError`. */
+/** Undefined for a kind this version does not know. Throws `ShapeError`. */
 export function parsePublicPart(json: JsonObject): PublicPart | undefined {
   const key = parseKey({ added: "", counter: 0, ...json });
   return key && publicPartOf(key);
 }
 
-/** What a passkey signs to allow a change of its person's keys, in hexadecimal digits: 32 bytes. No decision has the same. */
+/**
+ * The hash that a passkey signs to allow a change of its person's keys: 32 bytes in hexadecimal. No decision has the same
+ * hash.
+ */
 export function hashKeyChange(
   { add, remove }: KeyChange,
   { id, name }: { readonly id: string; readonly name: string },
@@ -132,12 +135,12 @@ export function hashKeyChange(
 const SSH_TYPE = "ssh-ed25519";
 const KEY_BYTES = 32;
 
-/** The key as SSH writes it. */
+/** The key in SSH's encoding. */
 export function sshBlobOf(publicKey: Buffer): Buffer {
   return Buffer.concat([sshString(Buffer.from(SSH_TYPE)), sshString(publicKey)]);
 }
 
-/** The 32 bytes in what `sshBlobOf` returns. Undefined for any other. */
+/** The 32 bytes of a key encoded by `sshBlobOf`. Undefined for anything else. */
 export function findKeyIn(blob: Buffer): Buffer | undefined {
   const key = blob.subarray(-KEY_BYTES);
   return key.length === KEY_BYTES && blob.equals(sshBlobOf(key)) ? key : undefined;
@@ -155,7 +158,7 @@ export function fingerprintOf(publicKey: Buffer): string {
   return `SHA256:${digest.replace(/=+$/, "")}`;
 }
 
-/** Whether the key has signed these 32 bytes, in hexadecimal digits. False also for what is no signature at all. */
+/** Whether the key has signed these 32 bytes, in hexadecimal. Also false for an invalid signature. */
 export function hasSigned(key: PublicPart, hash: string, signature: DecisionSignature): boolean {
   if (signature.key !== key.id) return false;
   const bytes = Buffer.from(hash, "hex");
@@ -167,7 +170,7 @@ export function hasSigned(key: PublicPart, hash: string, signature: DecisionSign
     if (key.type !== "passkey") return false;
     const [data, client] = [bytesOf(signature.authenticatorData), bytesOf(signature.clientData)];
     const signed = Buffer.concat([data, createHash("sha256").update(client).digest()]);
-    // Those of EdDSA hash by themselves.
+    // EdDSA keys hash by themselves.
     const algorithm = object.asymmetricKeyType === "ed25519" ? null : "sha256";
     return (
       isOf(key.rpId, data) &&
@@ -191,7 +194,7 @@ const USER_PRESENT = 0x01;
 const USER_VERIFIED = 0x04;
 const MIN_DATA_BYTES = 37;
 
-/** What the authenticator says: whom it signs for, and that it has verified who it is. */
+/** Checks the authenticator's data: it signs for this host name, and has verified the user. */
 function isOf(rpId: string, data: Buffer): boolean {
   if (data.length < MIN_DATA_BYTES) return false;
   const rpIdHash = createHash("sha256").update(rpId).digest();
@@ -200,7 +203,7 @@ function isOf(rpId: string, data: Buffer): boolean {
   return isVerified && data.subarray(0, 32).equals(rpIdHash);
 }
 
-/** What the browser says: what was signed, and where. */
+/** Checks the browser's data: the signed challenge and its origin. */
 function isFor(rpId: string, bytes: Buffer, client: Buffer): boolean {
   const json = findJson(client.toString("utf8"));
   if (!isJsonObject(json)) return false;
@@ -211,7 +214,7 @@ function isFor(rpId: string, bytes: Buffer, client: Buffer): boolean {
   return isThere && crossOrigin !== true;
 }
 
-/** Base64url in the one way to write it. Throws if it is another. */
+/** Decodes canonical base64url. Throws if it is anything else. */
 function bytesOf(text: string): Buffer {
   const bytes = Buffer.from(text, "base64url");
   if (bytes.toString("base64url") !== text) throw new SyntaxError("not base64url");

@@ -1,13 +1,15 @@
-/** The log of changes to people: what was changed, of whom, by whom and from where. In codes, and never shortened. */
+/**
+ * The log of changes to people: what was changed, for whom, by whom and from where. It uses codes and is never truncated.
+ */
 import { isJsonObject, type JsonObject, shapeOf, stringField } from "../../util/index.ts";
 import type { PersonKey } from "./keys.ts";
 
-/** Who changes people. At the desk it is a person, or its owner. */
+/** Who changes people. At the desk, a person or its owner. */
 export type Actor =
   | { readonly channel: "cli"; readonly osUser: string }
   | { readonly channel: "desk"; readonly id: string; readonly name: string };
 
-/** The id of a desk's owner where no person has their OS user. */
+/** The id of a desk's owner if no person has their OS user. */
 export const OWNER_ID = "owner";
 
 export type PeopleLogCode =
@@ -23,18 +25,18 @@ export type PeopleLogCode =
   | "key_replaced"
   | "key_removed";
 
-/** One change, as it is stored and shown. Other versions may write other codes and fields. */
+/** One change, as stored and shown. Other versions may write other codes and fields. */
 export interface PeopleLogEntry extends JsonObject {
   readonly at: string;
   readonly what: string;
-  /** The id of the person who was changed, and their name at the time. */
+  /** The id of the changed person, and their name at the time. */
   readonly person_id: string;
   readonly name: string;
-  /** `channel`, with the `os_user` of a command line, or with the `person_id` and the `name` of someone at the desk. */
+  /** `channel`, with the `os_user` of a command line, or with the `person_id` and `name` of someone at the desk. */
   readonly by: JsonObject;
 }
 
-/** The parts of an entry that depend on what was changed. */
+/** The fields of an entry that depend on the change. */
 export interface PeopleLogDetails extends JsonObject {
   readonly rights?: readonly string[];
   readonly roles?: readonly string[];
@@ -47,7 +49,7 @@ export interface PeopleLogDetails extends JsonObject {
   readonly rp_id?: string;
   /** The key that the new one replaced. */
   readonly replaced?: string;
-  /** What allowed it at the desk: `link`, or the id of the passkey that signed. */
+  /** The permission at the desk: `link`, or the id of the passkey that signed. */
   readonly allowed_by?: string;
 }
 
@@ -57,7 +59,7 @@ const KEY_CODES: ReadonlySet<string> = new Set<PeopleLogCode>([
   "key_removed",
 ]);
 
-/** Whether the entry is about a key with which someone signs. */
+/** Whether the entry is about a signing key. */
 export function isKeyChange({ what }: PeopleLogEntry): boolean {
   return KEY_CODES.has(what);
 }

@@ -1,11 +1,11 @@
-/** Which names people and roles can have, and whether two of them could be taken for each other. */
+/** Valid names of people and roles, and whether two of them could be confused. */
 import { foldName } from "../../record/conversation/index.ts";
 import { JpError } from "../../util/index.ts";
 
 const MAX_NAME_LENGTH = 64;
-/** Control and format characters, line breaks, lone surrogates, what is drawn as nothing, and spaces around. */
+/** Control and format characters, line breaks, lone surrogates, invisible characters, and surrounding spaces. */
 const BAD_NAME = /^\s|\s$|[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
-/** Cyrillic and Greek letters that look like Latin ones, small or capital; those follow in the same order. */
+/** Cyrillic and Greek letters that look like Latin ones, small or capital; `LATIN` has those in the same order. */
 const LOOKALIKES = "авԁеһніјкӏморԛсѕтхуԝѵαβεηικμνορτυχγ";
 const LATIN = "abdehhijklmopqcstxywvabehikmvoptuxy";
 
@@ -19,8 +19,8 @@ export function assertName(name: string): void {
 }
 
 /**
- * Whether people would take one name for the other: they only differ in case, in how a letter is encoded, in spaces,
- * or in letters of other alphabets that look the same.
+ * Whether people could confuse two names: they differ only in case, encoding, spaces, or similar letters of other
+ * alphabets.
  */
 export function looksLike(left: string, right: string): boolean {
   return skeletonOf(left) === skeletonOf(right);

@@ -1,4 +1,4 @@
-/** People in a file and in PostgreSQL, as two processes have them open. */
+/** People in a file and in PostgreSQL, each opened by two processes. */
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import { migratedDatabase } from "../../../test/support/postgres.ts";
@@ -11,7 +11,7 @@ import { openPeople, type People, type PeopleOptions } from "./people.ts";
 import { deriveId } from "./person.ts";
 import { hashOf } from "./secret.ts";
 
-/** Some people, and the same ones as another process has them open. */
+/** Some people, and the same people opened by another process. */
 interface OpenedPeople {
   readonly people: People;
   readonly other: People;
@@ -46,7 +46,7 @@ export const EVERY_PLACE: readonly {
   },
 ];
 
-/** The same tenant of a database, twice. */
+/** Opens the same tenant of a database twice. */
 export async function openTenants() {
   const options = { url: await migratedDatabase(), tenant: crypto.randomUUID(), pid: process.pid };
   const [tenant, other] = [new PostgresTenant(options), new PostgresTenant(options)];
@@ -54,7 +54,7 @@ export async function openTenants() {
   onTestFinished(async () => {
     for (const each of [tenant, other, database]) await each.close();
   });
-  /** With the tenant as the first value. */
+  /** Passes the tenant as the first value. */
   const query = (text: string) => database.query({ text, values: [options.tenant] });
   return { tenant, other, query, url: options.url, name: options.tenant };
 }
@@ -68,7 +68,7 @@ export function findByToken(people: People, token: string) {
   return people.findByHash(hashOf(token));
 }
 
-/** The id of someone who was added with this token. */
+/** The id of a person who was added with this token. */
 export function idOf(token: string): string {
   return deriveId(hashOf(token));
 }

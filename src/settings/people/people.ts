@@ -1,6 +1,6 @@
 /**
- * Who may use the desk, and whom decisions can be for: finds them by their tokens, and changes them. Each change is logged with who
- * made it and from where. What someone may decide is said elsewhere (`record/conversation/whom.ts`).
+ * The people who may use the desk and make decisions: finds them by their tokens, and changes them. Each change is logged
+ * with its actor and channel. What someone may decide is determined elsewhere (`record/conversation/whom.ts`).
  */
 import { timingSafeEqual } from "node:crypto";
 import { userInfo } from "node:os";
@@ -37,60 +37,72 @@ import { type ChangedPeople, type PeopleStorage, storageOf } from "./storage.ts"
 /** Someone with an account. */
 export type Member = Person & { readonly id: string };
 
-/** What is known of a person besides their name. What is absent stays as it is, or is empty. */
+/** A person's settings besides their name. Absent ones stay unchanged, or are empty. */
 export type PersonSettings = Partial<Pick<Person, "rights" | "roles" | "osUser">>;
 
-/** The people, by their tokens. Nothing here changes them, apart from how often a passkey was used. */
+/** Looks up people by their tokens. Changes only the counters of passkeys. */
 export interface PeopleReader {
   /**
-   * By the SHA-256 hash of their token, in hexadecimal digits. Takes as long whoever it is. While their account is not confirmed, they
-   * do not have the right to administer.
+   * Finds a person by the SHA-256 hash of their token, in hexadecimal. Takes the same time for everyone. An unconfirmed
+   * account does not have the right to administer.
    */
   findByHash(hash: string): Promise<Member | undefined>;
   list(): Promise<readonly Member[]>;
   /** The changes to all people, or to one, oldest first. */
   readLog(personId?: string): Promise<readonly PeopleLogEntry[]>;
-  /** Whether the hash is of a link that this person can still use. */
+  /** Whether the hash belongs to a link that this person can still use. */
   hasLink(personId: string, hash: string): Promise<boolean>;
-  /** Notes how often a passkey has signed. Returns false if that is not more than before: then it was copied, or replayed. */
+  /**
+   * Updates the counter of a passkey. Returns false if it has not increased: the passkey was copied, or the signature
+   * replayed.
+   */
   countUse(name: string, id: string, counter: number): Promise<boolean>;
-  /** Changes people in the name of someone at the desk. */
+  /** Changes people on behalf of someone at the desk. */
   as(actor: Extract<Actor, { readonly channel: "desk" }>): DeskEditor;
 }
 
-/** What can be changed at the desk. All methods throw `actor_unknown` if who changes it was removed or is not confirmed. */
+/** The changes available at the desk. All methods throw `actor_unknown` if the actor was removed or is not confirmed. */
 export interface DeskEditor {
-  /** An account that has to be confirmed. Otherwise the same as for `People`. */
+  /** Adds an account that must be confirmed. Otherwise like `People.add`. */
   add(name: string, rights: readonly Right[]): Promise<string>;
   /** Returns false if there is no such person. */
   remove(name: string): Promise<boolean>;
-  /** By id. Returns false if there is no such person, or nothing to confirm. Throws `not_independent`. */
+  /** Confirms by id. Returns false if there is no such person, or nothing to confirm. Throws `not_independent`. */
   confirm(personId: string): Promise<boolean>;
   /**
-   * Adds, removes or replaces a key. Returns what was logged. Throws `person_not_found`, `key_exists`, `key_not_found`, and
-   * `key_change_refused` if the link was used or has expired, or the passkey that allows it is not one of theirs.
+   * Adds, removes or replaces a key. Returns the log entry. Throws `person_not_found`, `key_exists`, `key_not_found`, and
+   * `key_change_refused` if the link was used or has expired, or if the passkey that allows it is not theirs.
    */
   changeKeys(personId: string, change: KeyChange, allowedBy: KeyPermit): Promise<PeopleLogEntry>;
 }
 
-/** What lets a person change their keys at the desk: a passkey of theirs that has signed it, or a link from the command line. */
+/**
+ * Permits a person to change their keys at the desk: their passkey that has signed the change, or a link from the command
+ * line.
+ */
 export type KeyPermit = { readonly passkey: string } | { readonly linkHash: string };
 
-/** As the command line changes them. */
+/** The changes available on the command line. */
 export interface People extends PeopleReader {
-  /** Returns the token, which is stored only as a hash. Throws `person_exists`, `role_exists`, `os_user_taken`, `invalid_name`. */
+  /**
+   * Returns the token, which is stored only as a hash. Throws `person_exists`, `role_exists`, `os_user_taken`,
+   * `invalid_name`.
+   */
   add(name: string, rights: readonly Right[], settings?: PersonSettings): Promise<string>;
   /** Returns false if there is no such person. Throws `role_exists`, `os_user_taken`, `invalid_name`. */
   change(name: string, settings: PersonSettings): Promise<boolean>;
-  /** Absent: they are back. Returns false if there is no such person. Throws `person_not_found`, `invalid_absence`. */
+  /**
+   * Without `away`, they are back. Returns false if there is no such person. Throws `person_not_found`,
+   * `invalid_absence`.
+   */
   setAway(name: string, away?: Absence): Promise<boolean>;
   /** Returns false if there is no such person. */
   remove(name: string): Promise<boolean>;
-  /** By id. Returns false if there is no such person, or nothing to confirm. */
+  /** Confirms by id. Returns false if there is no such person, or nothing to confirm. */
   confirm(personId: string): Promise<boolean>;
-  /** Returns another token for the same person; the one before stops working. Undefined if there is no such person. */
+  /** Returns a new token for the same person; the old one stops working. Undefined if there is no such person. */
   renewToken(name: string): Promise<string | undefined>;
-  /** Returns the secret of a link that replaces the one before. Undefined if there is no such person. */
+  /** Returns the secret of a link that replaces the previous one. Undefined if there is no such person. */
   createLink(name: string): Promise<string | undefined>;
   /** Returns false if there is no such person. Throws `key_exists`. */
   addKey(name: string, key: PersonKey): Promise<boolean>;
@@ -98,23 +110,23 @@ export interface People extends PeopleReader {
   removeKey(name: string, id: string): Promise<boolean>;
 }
 
-/** So that a token, or the secret of a link, is recognized where it does not belong: in a log, a commit or a paste. */
+/** Makes leaked tokens and link secrets recognizable: in a log, a commit or a paste. */
 const TOKEN_PREFIX = "jpd_";
 const LINK_PREFIX = "jpl_";
 const LINK_MS = 24 * 3_600_000;
-/** However long a database cannot be reached, a token that was removed is not accepted for longer. */
+/** Limits how long a removed token is accepted while a database is unreachable. */
 const MAX_AGE_MS = 5000;
 
 export interface PeopleOptions {
-  /** Who runs this process. */
+  /** The OS user of this process. */
   readonly osUser?: () => string;
   readonly now?: () => Date;
 }
 
 /**
- * The people in `people.json` of a folder, or in a database. The file is read again when it has changed, so that removing a person
- * in another process counts at once; a database is told of it, which takes a moment. Reading throws `people_invalid` if the file is damaged or not private,
- * and `store_unreachable`.
+ * The people in `people.json` of a folder, or in a database. The file is read again when it has changed, so that removing
+ * a person in another process takes effect at once; a database sends a notification, which takes a moment. Reading throws
+ * `people_invalid` if the file is damaged or not private, and `store_unreachable`.
  */
 export function openPeople(
   place: string | PeopleTable,
@@ -133,10 +145,10 @@ function findOsUser(): string {
   }
 }
 
-/** A change to one person, and what the log says of it. */
+/** A change to one person, and its log entry. */
 interface Edit {
   readonly after: StoredPerson;
-  /** Absent for what is not logged. */
+  /** Absent if the change is not logged. */
   readonly what?: PeopleLogCode;
   readonly details?: PeopleLogDetails;
 }
@@ -164,7 +176,7 @@ class StoredPeople implements People {
     await this.#storage.load(MAX_AGE_MS);
     const found = findHashed(this.#storage.read(), hash);
     if (found !== undefined) return toCaller(found);
-    await this.#storage.load(); // They may have been added elsewhere a moment ago.
+    await this.#storage.load(); // They may just have been added elsewhere.
     const added = findHashed(this.#storage.read(), hash);
     return added && toCaller(added);
   }
@@ -313,7 +325,7 @@ class StoredPeople implements People {
     return this.#edit(named(name), (person) => {
       const { keys = [] } = person;
       const used = keys.find((key): key is Passkey => key.type === "passkey" && key.id === id);
-      // Most passkeys do not count, and say 0.
+      // Most passkeys do not count, and report 0.
       const isMore = used !== undefined && (counter > used.counter || counter + used.counter === 0);
       if (!isMore) return undefined;
       return {
@@ -331,7 +343,7 @@ class StoredPeople implements People {
       this.#findActor(people);
       const others = people.filter((person) => person !== removed);
       return {
-        // Someone else may get the name, and must not decide for those who were handed to this one.
+        // Someone else may get the name, and must not stand in for people who chose this one.
         people: others.map((person) => withoutSubstitute(person, removed.name)),
         entry: this.#entry("person_removed", removed),
       };
@@ -344,7 +356,7 @@ class StoredPeople implements People {
     return (await this.#editLogged(find, edit)) !== undefined;
   }
 
-  /** Returns the change, with its entry in the log. */
+  /** Returns the change with its log entry. */
   async #editLogged(find: FindPerson, edit: EditPerson): Promise<ChangedPeople | undefined> {
     let changed: ChangedPeople | undefined;
     await this.#storage.change((people) => {
@@ -370,7 +382,7 @@ class StoredPeople implements People {
     return { at, what, person_id: id, name, by: actorToJson(this.#actor()), ...details };
   }
 
-  /** Who made an account, for one that is made at the desk. */
+  /** The maker of an account, if it is made at the desk. */
   #makerIn(people: readonly StoredPerson[]): Pick<StoredPerson, "madeBy"> {
     const maker = this.#findActor(people);
     const actor = this.#actor();
@@ -397,7 +409,7 @@ function assertIndependent(administrator: Maker, account: StoredPerson): void {
   });
 }
 
-/** Their sessions end, and whatever was allowed before. Throws `key_exists`, `key_not_found`. */
+/** Ends their sessions and earlier permissions. Throws `key_exists`, `key_not_found`. */
 function changeKeys(
   person: StoredPerson,
   { add, remove }: KeyChange,
@@ -431,7 +443,7 @@ function changeKeys(
   return { after, what: "key_replaced", details: { ...keyDetails(add), replaced: remove } };
 }
 
-/** What an account may do now. */
+/** The person with the rights that currently apply. */
 function toCaller(stored: StoredPerson): Member {
   const person = toPerson(stored);
   if (isConfirmed(stored)) return person;
@@ -457,7 +469,7 @@ function findHashed(people: readonly StoredPerson[], hash: string): StoredPerson
   const given = Buffer.from(hash);
   let found: StoredPerson | undefined;
   for (const person of people) {
-    // Not `find`: which one it is must not show in the time it takes.
+    // Not `find`: the time it takes must not reveal the match.
     if (timingSafeEqual(given, Buffer.from(person.tokenHash))) found = person;
   }
   return found;

@@ -1,4 +1,4 @@
-/** One person as data: who they are, what they may do, and where their account comes from. Reads and writes their JSON. */
+/** One person as data: their identity, rights, and the origin of their account. Reads and writes their JSON. */
 import { createHash } from "node:crypto";
 import { type Timestamp, timestampFromDate } from "../../record/conversation/index.ts";
 import {
@@ -13,40 +13,43 @@ import {
 } from "../../util/index.ts";
 import { keyToJson, parseKey, type PersonKey } from "./keys.ts";
 
-/** What a person may do at the desk: see what there is, answer questions, approve what tools do, manage people. */
+/** A person's rights at the desk: see everything, answer questions, approve tool calls, manage people. */
 export type Right = "see" | "answer" | "approve" | "administer";
 
-/** Someone who may use the desk, and decide what is for them. */
+/** Someone who may use the desk, and make decisions assigned to them. */
 export interface Person {
-  /** Never given to anyone else, even once the person is removed. Absent only for the owner of a desk. */
+  /** Never reused, even after the person is removed. Absent only for the owner of a desk. */
   readonly id?: string;
-  /** Recorded with what they decide. */
+  /** Recorded with their decisions. */
   readonly name: string;
   readonly rights: readonly Right[];
-  /** What they decide for others: see `target`. None if absent. */
+  /** Roles that decisions can be assigned to: see `target`. None if absent. */
   readonly roles?: readonly string[];
-  /** Their name on this machine, or on all that share a database: whoever uses a terminal as this user is this person. */
+  /**
+   * Their user name on this machine, or on all that share a database: anyone at a terminal with this user name is this
+   * person.
+   */
   readonly osUser?: string;
-  /** Someone else decides in their place until then. */
+  /** Someone else decides in their place for a time. */
   readonly away?: Absence;
-  /** With which they sign what has to be signed. None if absent. */
+  /** Keys for signing decisions. None if absent. */
   readonly keys?: readonly PersonKey[];
-  /** How often their keys have changed. Each time, their sessions end. */
+  /** How often their keys have changed. Each change ends their sessions. */
   readonly keyChanges?: number;
   /**
-   * Ids, for an account that was made at the desk: its maker, then whoever made the maker at the desk, and so on. Absent for
-   * an account from the command line.
+   * For an account made at the desk: the ids of its maker, of the maker's maker at the desk, and so on. Absent for an
+   * account from the command line.
    */
   readonly madeBy?: readonly string[];
-  /** When an account that was made at the desk was confirmed. */
+  /** When an account made at the desk was confirmed. */
   readonly confirmedAt?: Date;
-  /** The one whose desk it is. They are known by their OS user. */
+  /** The owner of the desk, identified by their OS user. */
   readonly isOwner?: boolean;
 }
 
-/** A person hands what they would decide to another. */
+/** A person delegates their decisions to another. */
 export interface Absence {
-  /** The name of the other. What is handed to that one is not handed on. */
+  /** The name of the substitute, who cannot delegate them further. */
   readonly to: string;
   readonly until: Date;
 }
@@ -54,9 +57,9 @@ export interface Absence {
 export interface StoredPerson extends Person {
   readonly id: string;
   readonly tokenHash: string;
-  /** Lets them change their passkeys at the desk, once. */
+  /** Allows one change of their passkeys at the desk. */
   readonly link?: StoredLink;
-  /** As it was read: another version may have stored more. */
+  /** The JSON as read: another version may have stored more. */
   readonly raw?: JsonObject;
 }
 
@@ -65,14 +68,14 @@ export interface StoredLink {
   readonly until: Date;
 }
 
-/** All rights, in the order in which they are stored and shown. */
+/** All rights, in the order they are stored and shown. */
 export const RIGHTS: readonly Right[] = ["see", "answer", "approve", "administer"];
-/** What a person may do unless told otherwise. */
+/** A person's rights by default. */
 export const DEFAULT_RIGHTS: readonly Right[] = ["see", "answer", "approve"];
 
 export const HASH = /^[0-9a-f]{64}$/;
 
-/** Until then, an account that was made at the desk decides nothing that names people, and administers nothing. */
+/** Until confirmed, an account made at the desk makes no decisions that name people, and administers nothing. */
 export function isConfirmed({ madeBy, confirmedAt }: Person): boolean {
   return madeBy === undefined || confirmedAt !== undefined;
 }
@@ -84,27 +87,27 @@ export interface Maker {
 }
 
 /**
- * Whether this administrator may confirm an account that was made at the desk. One alone must not get accounts that count: neither by
- * confirming their own, nor through an account they made.
+ * Whether this administrator may confirm an account made at the desk. One person alone must not obtain accounts that
+ * count: neither by confirming their own, nor through an account they made.
  */
 export function isIndependent(administrator: Maker, { madeBy = [] }: Person): boolean {
   const [maker = ""] = madeBy;
   return !madeBy.includes(administrator.id) && administrator.madeBy?.includes(maker) !== true;
 }
 
-/** As `KnownPerson` has it. */
+/** In the format of `KnownPerson`. */
 export function confirmationOf(person: Person): Timestamp | false | undefined {
   if (person.madeBy === undefined) return undefined;
   return person.confirmedAt !== undefined && timestampFromDate(person.confirmedAt);
 }
 
-/** The id of a person whose entry has none: every process finds the same one, without writing it. */
+/** The id of a person whose entry has none: every process derives the same one, without writing it. */
 export function deriveId(tokenHash: string): string {
   const digest = createHash("sha256").update(`jp person\n${tokenHash}`).digest("hex");
   return `p_${digest.slice(0, 32)}`;
 }
 
-/** Those that no one has changed since they were read. */
+/** People who have not changed since they were read. */
 const unchanged = new WeakSet<StoredPerson>();
 
 /** Throws `ShapeError`. */
@@ -142,7 +145,7 @@ function parseAway(value: Json | undefined): Pick<Person, "away"> {
   return typeof to === "string" && time !== undefined ? { away: { to, until: time } } : {};
 }
 
-/** What cannot be read here was not made at the command line, and is not confirmed. */
+/** An unreadable value means made at the desk, and not confirmed. */
 function parseMaking({ made_by: by, confirmed_at: at }: JsonObject) {
   if (by === undefined) return {};
   const madeBy = isJsonArray(by) ? by.filter((id) => typeof id === "string") : [];
@@ -163,12 +166,12 @@ function findTime(value: Json | undefined): Date | undefined {
   return Number.isNaN(time.getTime()) ? undefined : time;
 }
 
-/** How they authenticate, besides the token. */
+/** Ways to authenticate besides the token. */
 function waysIn({ auth }: JsonObject): readonly JsonObject[] {
   return isJsonArray(auth) ? auth.filter(isJsonObject) : [];
 }
 
-/** An entry that has not changed is returned as it was read. */
+/** Returns an unchanged entry as it was read. */
 export function personToJson(person: StoredPerson): JsonObject {
   const { raw = {} } = person;
   if (unchanged.has(person)) return raw;
@@ -196,7 +199,7 @@ export function personToJson(person: StoredPerson): JsonObject {
   };
 }
 
-/** Without what only the storage needs. */
+/** Drops the fields that only the storage needs. */
 export function toPerson(stored: StoredPerson): Person & { readonly id: string } {
   const { tokenHash: _token, raw: _raw, link: _link, roles = [], keys = [], ...person } = stored;
   return { ...person, ...(roles.length > 0 && { roles }), ...(keys.length > 0 && { keys }) };

@@ -1,4 +1,4 @@
-/** Secrets that people are given, such as tokens, and what is stored of them. */
+/** Secrets given to people, such as tokens, and their stored hashes. */
 import { createHash, randomBytes } from "node:crypto";
 
 const SECRET_BYTES = 32;
@@ -8,7 +8,7 @@ export function newSecret(): string {
   return randomBytes(SECRET_BYTES).toString("base64url");
 }
 
-/** What is stored of a secret. */
+/** The hash that is stored for a secret. */
 export function hashOf(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }

@@ -1,4 +1,4 @@
-/** Signs as a person, with the key of theirs that this process can use: in a file, or in the SSH agent. */
+/** Signs as a person, with a key that this process can use: in a file, or in the SSH agent. */
 import {
   createPrivateKey,
   createPublicKey,
@@ -13,17 +13,17 @@ import { PrivateFile, type PrivateFileOptions } from "../../stores/index.ts";
 import { JpError, loadModule, messageOf } from "../../util/index.ts";
 import { type Ed25519Key, fingerprintOf, type PersonKey } from "./keys.ts";
 
-/** Who signs, and where their agent is. */
+/** The signing person, and their agent's socket. */
 export interface SignerOptions {
-  /** Absent if it is not known who uses this process. */
+  /** Absent if the user of this process is unknown. */
   readonly person?: { readonly name: string; readonly keys?: readonly PersonKey[] } | undefined;
-  /** `SSH_AUTH_SOCK`. */
+  /** The value of `SSH_AUTH_SOCK`. */
   readonly agentSocket?: string | undefined;
 }
 
 export function createSigner({ person, agentSocket }: SignerOptions): PersonSigner {
   const own = person?.keys?.filter((each) => each.type === "ed25519") ?? [];
-  // A person of several machines may have a file on each.
+  // A person with several machines may have a file on each.
   const key = own.find(({ file }) => file === undefined || existsSync(file)) ?? own[0];
   if (person === undefined || key === undefined) return { sign: () => refuse(person?.name) };
   const { id, file } = key;
@@ -63,14 +63,14 @@ export function loadAgent() {
   return loadModule(() => import("./ssh-agent.ts"));
 }
 
-/** An Ed25519 key, and how it is named. */
+/** An Ed25519 key and its fingerprint. */
 interface PrivateKey {
   readonly privateKey: KeyObject;
   readonly publicKey: Buffer;
   readonly id: string;
 }
 
-/** Only its owner may read it. Throws `cannot_sign`. */
+/** The file must be readable only by its owner. Throws `cannot_sign`. */
 export function readKeyFile(file: string): PrivateKey {
   const key = new PrivateFile<PrivateKey | undefined>(file, {
     empty: undefined,
@@ -102,7 +102,7 @@ function cannotUse(file: string, why: string, cause?: unknown): JpError {
   });
 }
 
-/** Makes a key in a file of its own in this folder. Throws `write_failed`. */
+/** Creates a key in its own file in this folder. Throws `write_failed`. */
 export async function makeKeyFile(folder: string): Promise<string> {
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const { x = "" } = publicKey.export({ format: "jwk" });

@@ -1,9 +1,9 @@
-/** Signs with an Ed25519 key of the SSH agent, over its socket. What the agent sends is not trusted. */
+/** Signs with an Ed25519 key of the SSH agent, over its socket. The agent's messages are not trusted. */
 import { createConnection } from "node:net";
 import { JpError, messageOf } from "../../util/index.ts";
 import { findKeyIn, fingerprintOf, sshBlobOf, sshString } from "./keys.ts";
 
-/** A key that the agent has. */
+/** A key in the agent. */
 export interface AgentKey {
   readonly id: string;
   readonly publicKey: Buffer;
@@ -14,12 +14,12 @@ const REQUEST_IDENTITIES = 11;
 const IDENTITIES_ANSWER = 12;
 const SIGN_REQUEST = 13;
 const SIGN_RESPONSE = 14;
-/** As much as OpenSSH's own client takes. */
+/** The limit of OpenSSH's own client. */
 const MAX_MESSAGE_BYTES = 256 << 10;
 /** The agent may ask the person to confirm. */
 const TIMEOUT_MS = 60_000;
 
-/** Its Ed25519 keys. Throws `cannot_sign`. */
+/** The agent's Ed25519 keys. Throws `cannot_sign`. */
 export async function listAgentKeys(socket: string | undefined): Promise<readonly AgentKey[]> {
   const reader = new Reader(await request(socket, Buffer.of(REQUEST_IDENTITIES)));
   if (reader.byte() !== IDENTITIES_ANSWER) throw refused();
@@ -33,7 +33,7 @@ export async function listAgentKeys(socket: string | undefined): Promise<readonl
   return keys;
 }
 
-/** The 64 bytes of the signature. Throws `cannot_sign`. */
+/** Returns the 64 bytes of the signature. Throws `cannot_sign`. */
 export async function signWithAgent(
   socket: string | undefined,
   publicKey: Buffer,
@@ -52,7 +52,7 @@ export async function signWithAgent(
   return signature.text();
 }
 
-/** One message there, and one back. Throws `cannot_sign`. */
+/** Sends one message and returns the reply. Throws `cannot_sign`. */
 async function request(socket: string | undefined, message: Buffer): Promise<Buffer> {
   if (socket === undefined || socket === "") {
     throw cannotSign("No SSH agent is running: SSH_AUTH_SOCK is not set.");

@@ -1,4 +1,4 @@
-/** Where people are stored: in a private file of the user, or in a database. */
+/** Stores people in a private file of the user, or in a database. */
 import path from "node:path";
 import { type PeopleTable, type PersonRow, PrivateFile } from "../../stores/index.ts";
 import {
@@ -14,26 +14,26 @@ import { parseLogEntry, type PeopleLogEntry } from "./log.ts";
 import { personFromJson, personToJson, type StoredPerson } from "./person.ts";
 
 export interface PeopleStorage {
-  /** Those who are known without waiting. */
+  /** The people known without waiting. */
   read(): readonly StoredPerson[];
-  /** Resolves once those are known who are stored now, or were so many milliseconds ago. */
+  /** Resolves once the people stored now, or at most this many milliseconds ago, are known. */
   load(maxAgeMs?: number): Promise<void>;
-  /** The function returns undefined if there is nothing to do. */
+  /** `change` returns undefined if there is nothing to do. */
   change(change: ChangePeople): Promise<void>;
-  /** All of it, or of one person, oldest first. */
+  /** The whole log, or one person's, oldest first. */
   readLog(personId?: string): Promise<readonly PeopleLogEntry[]>;
 }
 
-/** Gets the ids of everyone who was removed, too. */
+/** Also receives the ids of all removed people. */
 type ChangePeople = (
   people: readonly StoredPerson[],
   removed: ReadonlySet<string>,
 ) => ChangedPeople | undefined;
 
-/** People after a change, and what the log says of it. */
+/** The people after a change, and its log entry. */
 export interface ChangedPeople {
   readonly people: readonly StoredPerson[];
-  /** Absent for what is not logged: how often a passkey was used. */
+  /** Absent if it is not logged, as for a passkey's counter. */
   readonly entry?: PeopleLogEntry;
 }
 
@@ -41,11 +41,11 @@ export function storageOf(place: string | PeopleTable): PeopleStorage {
   return typeof place === "string" ? fileStorage(place) : tableStorage(place);
 }
 
-/** What the file contains. */
+/** The content of the file. */
 interface StoredPeople {
   readonly people: readonly StoredPerson[];
   readonly log: readonly PeopleLogEntry[];
-  /** As it was read: another version may have stored more. */
+  /** The JSON as read: another version may have stored more. */
   readonly raw: JsonObject;
 }
 
@@ -68,7 +68,7 @@ function fileStorage(folder: string): PeopleStorage {
   });
   return {
     read: () => file.read().people,
-    load: async () => undefined, // Reading looks.
+    load: async () => undefined, // `read` checks the file itself.
     change: (change) =>
       file.change(({ people, log, raw }) => {
         const changed = change(people, removedIn(log));

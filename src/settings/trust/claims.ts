@@ -1,6 +1,7 @@
 /**
- * Finds what the files of a workspace would run, reach or allow: programs as tools, MCP servers, addresses of
- * models, notifications, attachments. The files may come from a clone, so each of these is a claim that the user has to trust.
+ * Finds everything that a workspace's files would run, connect to or allow: programs as tools, MCP servers, addresses of
+ * models, notifications, attachments. The files may come from a clone, so each of these is a claim that the user must
+ * trust.
  */
 import {
   effectiveLayers,
@@ -39,14 +40,14 @@ import {
   usesDefault,
 } from "./trust-relevant-fields.ts";
 
-/** Something that files of a workspace would run, reach or allow. */
+/** Something that a workspace's files would run, connect to or allow. */
 export interface Claim {
   /**
-   * `model` is for parameters that only the provider understands, `interrupt` for what Ctrl-C does, `user` for who the
-   * user is, `inherit` for dropping the user's config, `surroundings` for what models are told of this machine,
-   * `display` for whether the user sees tool calls, `instructions` for what a file asks of models, `command` for what a
-   * file sends as a message of the user's, `assistant` for the model and the prompt that may answer questions of the user's tools, `alias` for what a short name of a model means,
-   * `setting` for a limit or the like that the user has set stricter.
+   * `model`: parameters that only the provider understands. `interrupt`: the action of Ctrl-C. `user`: the user's name.
+   * `inherit`: dropping the user's config. `surroundings`: facts about this machine for models. `display`: whether the
+   * user sees tool calls. `instructions`: a file that instructs models. `command`: a file that is sent as the user's
+   * message. `assistant`: the model and prompt that may answer questions of the user's tools. `alias`: the meaning of a
+   * model's short name. `setting`: a limit or the like that is stricter in the user's config.
    */
   readonly kind:
     | "tool"
@@ -67,17 +68,17 @@ export interface Claim {
     | "alias"
     | "setting";
   /**
-   * The name of the tool, server, provider or file; `*` for the defaults of all tools; for a model, the keys of what it
-   * belongs to, and for an assistant and a setting its own; the address of an attachment; otherwise empty.
+   * The name of the tool, server, provider or file; `*` for the defaults of all tools; for a model, its owner's keys; for
+   * an assistant or a setting, its own keys; the address of an attachment; otherwise empty.
    */
   readonly name: string;
-  /** Not used until it is trusted; empty if it is not a key of the config. */
+  /** The config key that is not used until trusted; empty if it is not in the config. */
   readonly path: readonly string[];
-  /** The fields that need trust. For an alias and a setting, `value` is all there is. */
+  /** The fields that need trust. For an alias or a setting, only `value`. */
   readonly value: JsonObject;
-  /** The whole entry as it would be in force, merged with the user's own config. */
+  /** The whole entry as it would apply, merged with the user's own config. */
   readonly inForce: JsonObject;
-  /** The files that it comes from. */
+  /** The files that make the claim. */
   readonly files: readonly string[];
 }
 
@@ -103,7 +104,7 @@ export function findClaims(layers: readonly Layer[]): readonly Claim[] {
   );
 }
 
-/** The config without these claims, in whose place the user's own config applies. */
+/** The config without these claims; the user's own config applies instead. */
 export function withoutClaims(layers: readonly Layer[], claims: readonly Claim[]): PartialConfig {
   const mayDropOwn = !claims.some(({ kind }) => kind === "inherit");
   const config = foldLayers(mayDropOwn ? layers : ignoreInherit(layers));
@@ -114,10 +115,10 @@ export function withoutClaims(layers: readonly Layer[], claims: readonly Claim[]
     .map(({ path }) => path)
     .filter((path) => path.length > 0);
   const restored = paths.flatMap((keys) => {
-    const value = valueAt(own, keys) as Json | undefined; // Read from JSON.
+    const value = valueAt(own, keys) as Json | undefined; // JSON.
     return value === undefined ? [] : [withValue({}, { keys, value })];
   });
-  // Parts of a config, put together.
+  // Merges the parts.
   const rest = restored.reduce<PartialConfig>(
     (whole, part) => mergeConfig(whole, part),
     omitPaths(config, paths),
@@ -128,13 +129,13 @@ export function withoutClaims(layers: readonly Layer[], claims: readonly Claim[]
   );
 }
 
-/** Whether the config already says the same. */
+/** Whether the config already includes the claim. */
 export function isClaimWithin(config: PartialConfig, { kind, name, path, value }: Claim): boolean {
-  // A user's config never drops itself, and a file is not part of a config.
+  // A user's config never drops itself, and files are not part of a config.
   if (kind === "inherit" || kind === "instructions" || kind === "command") return false;
   if (kind === "attachment") return resolveAttachments(config).includes(name);
   if (kind === "alias" || kind === "setting") {
-    const own = valueAt(config, path) as Json | undefined; // Read from JSON.
+    const own = valueAt(config, path) as Json | undefined; // JSON.
     return isDeepEqual(own, value["value"]);
   }
   if (kind !== "model") return isWithin(value, tableAt(config, path));
@@ -146,7 +147,7 @@ function isWithin(part: Json, whole: Json | undefined): boolean {
   if (!isJsonObject(part) || !isJsonObject(whole)) return isDeepEqual(part, whole);
   return Object.entries(part).every(([key, value]) => {
     const other = Object.hasOwn(whole, key) ? whole[key] : undefined;
-    // Less of a target lets others answer.
+    // Removing part of a target lets others answer.
     if (key === "target") return isDeepEqual(value, other);
     if (key === "rules" && isJsonArray(value) && isJsonArray(other)) {
       const written = other.map(withoutPlace);
@@ -156,14 +157,14 @@ function isWithin(part: Json, whole: Json | undefined): boolean {
   });
 }
 
-/** Where a rule stands is not part of what it says. */
+/** A rule's place is not part of its content. */
 function withoutPlace(rule: Json): Json {
   if (!isJsonObject(rule)) return rule;
   const { place: _, ...written } = rule;
   return written;
 }
 
-/** A file of the workspace that would drop the user's own config. */
+/** Finds files of the workspace that would drop the user's own config. */
 function inheritClaims(layers: readonly Layer[]): readonly Claim[] {
   const first = layers.findIndex(({ isBase, isFromWorkspace }) => !isBase && !isFromWorkspace);
   const files = layers.filter(
@@ -176,19 +177,19 @@ function inheritClaims(layers: readonly Layer[]): readonly Claim[] {
   return [{ kind: "inherit", name: "", path: [], value, inForce: value, files: names }];
 }
 
-/** The same config from several points of view. */
+/** Views of the same config. */
 interface Views {
-  /** From the workspace's files alone. */
+  /** From the workspace's files only. */
   readonly workspace: PartialConfig;
   /** Without the workspace. */
   readonly own: PartialConfig;
-  /** From the user alone, without the defaults. */
+  /** From the user only, without the defaults. */
   readonly user: PartialConfig;
   readonly inForce: PartialConfig;
   readonly readOnlyTools: ReadonlySet<string>;
 }
 
-/** Ignores `inherit = false` of workspace files: it is a claim itself, and must not hide others. */
+/** Ignores `inherit = false` in workspace files: it is a claim itself, and must not hide others. */
 function entryClaims(layers: readonly Layer[]): readonly Claim[] {
   const effective = effectiveLayers(ignoreInherit(layers));
   const files = effective.filter(({ isFromWorkspace }) => isFromWorkspace);
@@ -250,7 +251,7 @@ function ownTool(name: string, { own, user, readOnlyTools }: Views): OwnTool {
   const userTables = [name, "*"].map((one) => tableAt(user, [...TOOLS, one]));
   return {
     policy: toolPolicy(tableAt(own, [...TOOLS, "*"]), entry),
-    // Takes a look at all tools, and is seldom needed.
+    // Examines all tools, and is seldom needed.
     get timeoutSecs() {
       return ownTimeout(name, own);
     },
@@ -289,13 +290,13 @@ function defaultsWithEffect(value: JsonObject, views: Views): JsonObject {
   );
 }
 
-/** They count for every tool, whatever rules it has itself. */
+/** Rules apply to every tool, even one with its own rules. */
 function hasRules(claimed: Json): boolean {
   const lists = isJsonObject(claimed) ? [claimed["run"], claimed["result"]] : [];
   return lists.some((list) => isJsonObject(list) && list["rules"] !== undefined);
 }
 
-/** With one tool that stands for all which servers offer: they have no settings but the defaults. */
+/** Adds one tool that represents all tools offered by servers, which have only the default settings. */
 function withOffered(config: PartialConfig): PartialConfig {
   const [server] = offeringServers(config);
   if (server === undefined) return config;
@@ -338,7 +339,7 @@ function notifyClaims({ workspace }: Views): readonly EntryClaim[] {
   return [{ kind: "notify", name: "", path: NOTIFY, value: tableAt(workspace, NOTIFY) }];
 }
 
-/** A command to run, or the variables that name one. */
+/** A command to run, or variables that name one. */
 function editorClaims({ workspace }: Views): readonly EntryClaim[] {
   const { inline: _inline, ...value } = tableAt(workspace, EDITOR);
   return [{ kind: "editor", name: "", path: EDITOR, value }];
@@ -349,17 +350,20 @@ function interruptClaims({ workspace }: Views): readonly EntryClaim[] {
   return [{ kind: "interrupt", name: "", path: INTERRUPT, value }];
 }
 
-/** Each that is more than a file of the workspace: it runs a program, reaches an address, or may reveal a secret. */
+/**
+ * Attachments other than ordinary files of the workspace: they run a program, connect to an address, or may reveal a
+ * secret.
+ */
 function attachmentClaims({ workspace }: Views): readonly EntryClaim[] {
   return resolveAttachments(workspace)
     .filter((uri) => !isHarmlessAttachment(uri))
     .map((uri) => ({ kind: "attachment", name: uri, path: ATTACHMENTS, value: { uri } }));
 }
 
-/** By the name of another, the user could answer what is meant for that person alone. */
+/** Under another name, the user could answer questions meant for that person alone. */
 function nameClaims({ workspace, own, inForce }: Views): readonly EntryClaim[] {
   const { name } = tableAt(workspace, USER);
-  // Also one that the workspace replaces: without trust, it is in force.
+  // Includes a name that the workspace replaces: without trust, it applies.
   const isNameUsed = [own, inForce].some((view) =>
     Object.values(tableAt(view, TOOLS)).some(namesPerson),
   );
@@ -367,7 +371,7 @@ function nameClaims({ workspace, own, inForce }: Views): readonly EntryClaim[] {
   return [{ kind: "user", name: "", path: USER, value: { name } }];
 }
 
-/** A workspace must not show a model what the user has switched off. */
+/** A workspace must not reveal to a model what the user has switched off. */
 function surroundingsClaims({ workspace, own }: Views): readonly EntryClaim[] {
   const before = tableAt(own, SURROUNDINGS);
   const value = Object.fromEntries(
@@ -378,13 +382,13 @@ function surroundingsClaims({ workspace, own }: Views): readonly EntryClaim[] {
   return [{ kind: "surroundings", name: "", path: SURROUNDINGS, value }];
 }
 
-/** Calls of the user's own tools must not go unseen because a workspace says so. */
+/** A workspace must not hide calls of the user's own tools. */
 function displayClaims({ workspace }: Views): readonly EntryClaim[] {
   const { show } = tableAt(workspace, SHOWN_CALLS);
   return [{ kind: "display", name: "", path: SHOWN_CALLS, value: show === false ? { show } : {} }];
 }
 
-/** The model and the prompt that may approve something for the user's own tool must be the user's choice. */
+/** The model and prompt that may approve something for the user's own tool must be the user's choice. */
 function assistantClaims(views: Views): readonly EntryClaim[] {
   if (!mayModelAnswer(views)) return [];
   return ASSISTANTS.map((path) => ({
@@ -395,7 +399,7 @@ function assistantClaims(views: Views): readonly EntryClaim[] {
   }));
 }
 
-/** The user's own name for a model must not become another model. */
+/** The user's alias for a model must not change its meaning. */
 function aliasClaims(views: Views): readonly EntryClaim[] {
   const { own, workspace } = views;
   if (!mayModelAnswer(views)) return [];
@@ -406,7 +410,7 @@ function aliasClaims(views: Views): readonly EntryClaim[] {
   const targets = Object.values(tableAt(own, TOOLS)).flatMap(questionTargets);
   const used = new Set<unknown>([
     ...Object.keys(tableAt(own, ALIASES)),
-    // Also names that only the workspace defines.
+    // Includes names that only the workspace defines.
     ...[
       ...models,
       ...targets.map((target) => tableAt(target, ["assistant", "model", "id"])),
@@ -418,7 +422,7 @@ function aliasClaims(views: Views): readonly EntryClaim[] {
     .map(([name, value]) => ({ kind: "alias", name, path: [...ALIASES, name], value: { value } }));
 }
 
-/** Whether a model may answer a question of a tool that the workspace does not bring. */
+/** Whether a model may answer a question of a tool that does not come with the workspace. */
 function mayModelAnswer({ own, inForce }: Views): boolean {
   const { "*": _defaults, ...tools } = tableAt(withOffered(own), TOOLS);
   return Object.entries(tools).some(([name, tool]) => {
@@ -433,7 +437,7 @@ function mayModelAnswer({ own, inForce }: Views): boolean {
 
 function settingClaims({ workspace, own }: Views): readonly EntryClaim[] {
   return LOOSER_SETTINGS.flatMap(({ path, isLooser }): readonly EntryClaim[] => {
-    const value = valueAt(workspace, path) as Json | undefined; // Read from JSON.
+    const value = valueAt(workspace, path) as Json | undefined; // JSON.
     if (value === undefined || !isLooser(value, valueAt(own, path))) return [];
     return [{ kind: "setting", name: path.join("."), path, value: { value } }];
   });
@@ -441,18 +445,18 @@ function settingClaims({ workspace, own }: Views): readonly EntryClaim[] {
 
 /** A file of the workspace that instructs models: `AGENTS.md`, or a command in `.jp/commands`. */
 export interface InstructingFile {
-  /** By default, `instructions`: they are sent with every message. A command is sent if the user types its name. */
+  /** Default: `instructions`, which are sent with every message. A command is sent when the user types its name. */
   readonly kind?: "instructions" | "command";
   /** Its path, relative to the workspace. */
   readonly name: string;
   readonly content: string;
   /** Changes with the content. */
   readonly digest: string;
-  /** There is more in the file than `content`. */
+  /** The file is longer than `content`. */
   readonly isCut: boolean;
 }
 
-/** The file needs new trust when it changes. `changes` are the lines of a difference to what was trusted before. */
+/** The file needs new trust when it changes. `changes` are the lines of a diff against the trusted version. */
 export function instructionClaim(
   { kind = "instructions", name, content, digest, isCut }: InstructingFile,
   changes?: readonly string[],
@@ -467,7 +471,7 @@ function namesPerson(tool: Json): boolean {
   );
 }
 
-/** Who is to answer the questions of a tool, or to decide about its calls. */
+/** The targets that answer a tool's questions, or decide about its calls. */
 function questionTargets(tool: Json): readonly JsonObject[] {
   if (!isJsonObject(tool)) return [];
   const { questions, policy } = tool;

@@ -1,6 +1,6 @@
 /**
- * Describes claims to the user who is to trust them. Each takes one line, whatever its names and values hold, so
- * that none of them can look like a line of jp's own. Instructions follow theirs, each line behind a sign.
+ * Describes claims to the user who is asked to trust them. Each takes one line, regardless of its names and values, so
+ * that none can imitate jp's own lines. Instructions are quoted below theirs, with a prefix on each line.
  */
 import { isForModel } from "./trust-relevant-fields.ts";
 import { findAttachment, transportType } from "../config/index.ts";
@@ -49,14 +49,14 @@ export function describeClaim({ kind, name }: Claim): string {
   }
 }
 
-/** `name` is the keys of what the model belongs to. */
+/** `name` has the keys of the model's owner. */
 function modelText(name: string): string {
   if (name === "assistant") return "the assistant's model";
   if (name === "conversation.inquiry.assistant") return "the model that answers questions";
   return `the model of ${wordText(name)}`;
 }
 
-/** Lists what each claim would do, below the files it comes from. */
+/** Lists the effects of each claim, below the files that make it. */
 export function listClaims(claims: readonly Claim[]): readonly string[] {
   const groups = Map.groupBy(claims, ({ files }) => files.map(fileText).join(", "));
   return [...groups].flatMap(([files, listed]) => [
@@ -121,7 +121,7 @@ function settingText(value: Json | undefined): string {
   return isJsonArray(value) ? value.map(wordText).join(", ") : wordText(value);
 }
 
-/** Instructions as a whole, or what has changed in them. The sign in front keeps them from looking like a claim. */
+/** Quotes the whole instructions, or their changes. The prefix keeps them from looking like a claim. */
 function quotedText({ kind, inForce }: Claim): readonly string[] {
   if (kind !== "instructions" && kind !== "command") return [];
   const { changes } = inForce;
@@ -136,7 +136,7 @@ function textIn(entry: Entry, key: string): string {
 
 type Entry = Claim["value"];
 
-/** The prompt as a whole: a part of it tells too little. */
+/** Shows the whole prompt: a part of it says too little. */
 function assistantText({ model, ...texts }: Entry): readonly string[] {
   const { id } = isJsonObject(model) ? model : {};
   return [
@@ -154,12 +154,12 @@ function modelIdText(id: Json): string {
   return wordText(`${wordText(provider)}/${wordText(name)}`);
 }
 
-/** Says what the tool does, even if only its policy is claimed: a name alone tells too little. */
+/** Describes the tool even if only its policy is claimed: a name alone says too little. */
 function toolText(value: Entry, inForce: Entry): readonly string[] {
   const { command, source, options, parameters, style } = inForce;
   const from = typeof source === "string" && source !== "local" ? `from ${wordText(source)}` : "";
   const hasDefaults = JSON.stringify(parameters ?? {}).includes('"default":');
-  // Changed parameters of a tool that the workspace did not bring are always worth showing.
+  // Changed parameters of a tool that does not come with the workspace are always shown.
   const areShown = value["parameters"] !== undefined && (hasDefaults || !isNew(value));
   return [
     commandText("runs", command),
@@ -170,7 +170,7 @@ function toolText(value: Entry, inForce: Entry): readonly string[] {
   ];
 }
 
-/** The workspace brings the tool itself, not only a policy for it. */
+/** The tool itself comes with the workspace, not just a policy for it. */
 function isNew({ source, command }: Entry): boolean {
   return source !== undefined || command !== undefined;
 }
@@ -181,7 +181,7 @@ function commandText(does: string, command: Json | undefined): string {
   return `${does} ${words.join(" ")}${command["shell"] === true ? " in a shell" : ""}`;
 }
 
-/** The things it allows without asking. Answers are not shown, because they may be secret. */
+/** Lists what it allows without asking. Answers are hidden, because they may be secret. */
 function policyText(value: Entry): readonly string[] {
   const { run, result, format, group, enable, timeout_secs } = value;
   return [
@@ -242,7 +242,7 @@ function enableText({ state, allow_toggle }: Entry): readonly string[] {
   return ["changes how it can be switched on or off"];
 }
 
-/** A command that formats arguments is shown with what the tool runs. */
+/** A formatting command is shown with the tool's own command. */
 function styleText({ hidden, header, inline_results, error }: Entry): readonly string[] {
   const isChat = inline_results !== undefined || error !== undefined;
   return [
@@ -296,7 +296,7 @@ function personText(id: string, question: Json, isOfNewTool: boolean): string {
   return type === "user" && !isOfNewTool ? `lets you answer ${wordText(id)}` : "";
 }
 
-/** Undefined if it is for anyone who is asked. Those who are asked later follow. */
+/** Undefined if anyone who is asked may decide. People who are asked later follow. */
 function peopleText({ next, ...first }: JsonObject): string | undefined {
   const later = list(next).flatMap((each) => (isJsonObject(each) ? [each] : []));
   if (later.length === 0) return namedText(first);
@@ -313,7 +313,7 @@ function namedText({ user, any }: JsonObject): string | undefined {
   return names.length === 0 ? undefined : names.join(" or ");
 }
 
-/** Only what applies to its transport. */
+/** Shows only what applies to its transport. */
 function serverText(server: Entry): readonly string[] {
   const { url, command, variables, headers, allow_secrets, allow_sampling } = server;
   const isHttp = transportType(server) === "http";
@@ -329,7 +329,7 @@ function serverText(server: Entry): readonly string[] {
   ];
 }
 
-/** Not the value, which may be a token, but the variables in it. */
+/** Shows only the variables in the value, which may be a token. */
 function headerText([name, value]: readonly [string, Json]): string {
   const variables = typeof value === "string" ? (value.match(/\$\{?\w+\}?/g) ?? []) : [];
   return variables.length === 0 ? wordText(name) : `${wordText(name)} (${variables.join(", ")})`;
@@ -387,7 +387,7 @@ function emailText({ from, to, server, port, user, password_env }: Entry): strin
   return `go by e-mail from ${wordText(from)} to ${recipients} ${route}`;
 }
 
-/** Whatever it is, its content goes to the model. */
+/** In every case, its content goes to the model. */
 function attachmentText(uri: string): string {
   const source = findAttachment(uri);
   switch (source?.type) {
@@ -408,7 +408,7 @@ function list(value: Json | undefined): readonly Json[] {
   return isJsonArray(value) ? value : [];
 }
 
-/** Quotes all but plain words, so that no space, quote or line break can end it. */
+/** Quotes everything except plain words, so that no space, quote or line break can end it. */
 function wordText(value: Json | undefined): string {
   const text = typeof value === "string" ? value : JSON.stringify(value ?? null);
   return /^[\w@%+=:,./{}*-]+$/.test(text) ? text : jsonText(text);

@@ -1,6 +1,6 @@
 /**
- * Selects the fields of a workspace's config that need trust: those by which it runs, reaches or allows more than
- * the user's own config does. Names, descriptions and stricter settings do not.
+ * Selects the fields of a workspace's config that need trust: those that run, connect to or allow more than the user's
+ * own config does. Names, descriptions and stricter settings do not.
  */
 import {
   isJsonArray,
@@ -11,7 +11,7 @@ import {
   type JsonObject,
 } from "../../util/index.ts";
 
-/** Fields of a tool that the workspace brings, and that never run, connect to or allow more. */
+/** Fields of a workspace's own tool that never run, connect to or allow more. */
 const HARMLESS_TOOL_FIELDS = new Set([
   "enable",
   "group",
@@ -27,15 +27,15 @@ const HARMLESS_TOOL_FIELDS = new Set([
 export interface OwnTool {
   /** Its policy without the workspace: its own fields, else the defaults for all tools. */
   readonly policy: JsonObject;
-  /** Its time limit without the workspace, or infinite. */
+  /** Its time limit without the workspace, or infinity. */
   readonly timeoutSecs: number;
   /** Whether the user's config sets this field, even to its default. */
   readonly isSetByUser: (key: string) => boolean;
-  /** Ships with jp and only reads: a workspace may configure what the user has not. */
+  /** It ships with jp and only reads: a workspace may configure what the user has not. */
   readonly isReadOnly: boolean;
 }
 
-/** For a tool that the workspace brings, everything but harmless fields; for other tools, what loosens them. */
+/** For a tool that the workspace brings, everything but harmless fields; for other tools, fields that relax them. */
 export function trustRelevantToolFields(table: JsonObject, own: OwnTool): JsonObject {
   const fields = withWrittenRules(table);
   const isReplaced = ["source", "command"].some(
@@ -43,14 +43,14 @@ export function trustRelevantToolFields(table: JsonObject, own: OwnTool): JsonOb
   );
   const loosened = () => {
     const all = looserFields(fields, own);
-    // Rules come before the plain words.
+    // Rules take precedence over plain modes.
     const isSet = (key: string) =>
       (key === "policy" ? [key, "run", "result"] : [key]).some(own.isSetByUser);
     return own.isReadOnly ? pick(all, isSet) : all;
   };
   const { parameters: formatter } = tableIn(fields, "style");
   const style = {
-    // Trust in a tool that the workspace brings includes how it looks.
+    // Trust in a workspace's own tool includes its style.
     ...(!isReplaced && deceptiveStyle(tableIn(fields, "style"), tableIn(own.policy, "style"))),
     ...(isJsonObject(formatter) && { parameters: formatter }), // A command.
   };
@@ -77,12 +77,12 @@ export function trustRelevantInterruptFields(fields: JsonObject): JsonObject {
   };
 }
 
-/** The providers whose servers run on the user's machine. Other keys open an account elsewhere. */
+/** Providers whose servers run on the user's machine. The keys of others open an account elsewhere. */
 const LOCAL_PROVIDERS = new Set(["ollama", "llamacpp"]);
 
 /**
- * Where requests go, and with which key. A model server on this machine needs no trust, unless it gets a key that is for
- * another: any user of the machine can listen there. A variable does: it can send any part of the environment anywhere.
+ * The address and key of requests. A model server on this machine needs no trust, unless it gets a key meant for another:
+ * any user of the machine can listen there. A variable needs trust: it can send any part of the environment anywhere.
  */
 export function trustRelevantProviderFields(
   provider: string,
@@ -101,7 +101,7 @@ export function trustRelevantProviderFields(
   };
 }
 
-/** Only with the usual paths: with any other, a request could reach any service of this machine. */
+/** Only with the usual paths: otherwise a request could reach any service on this machine. */
 function isLocalModelServer(url: Json | undefined): boolean {
   if (typeof url !== "string" || !URL.canParse(url)) return false;
   const { hostname, pathname, search } = new URL(url);
@@ -110,7 +110,7 @@ function isLocalModelServer(url: Json | undefined): boolean {
   );
 }
 
-/** Which model it is, and what it is told. Parameters that need trust are claims of their own. */
+/** The model and its prompt. Parameters that need trust are separate claims. */
 export function trustRelevantAssistantFields(fields: JsonObject): JsonObject {
   const { id } = tableIn(fields, "model");
   return {
@@ -121,7 +121,7 @@ export function trustRelevantAssistantFields(fields: JsonObject): JsonObject {
 
 const HARMLESS_ASSISTANT_FIELDS = new Set(["model", "name", "tool_choice", "request"]);
 
-/** Whether config lets a model answer a question of the tool. Those of tools that come with jp are for a person. */
+/** Whether config lets a model answer a question of the tool. Questions of tools that ship with jp are for a person. */
 export function isAnsweredByModel(policy: JsonObject, isShipped: boolean): boolean {
   const isNamed = Object.values(tableIn(policy, "questions")).some(
     (question) =>
@@ -130,27 +130,27 @@ export function isAnsweredByModel(policy: JsonObject, isShipped: boolean): boole
   return isNamed || (!isShipped && tableIn(policy, "detached")["tool"] === "auto");
 }
 
-/** First, or once everyone else was too slow. */
+/** Whether a model is asked first, or after everyone else missed the deadline. */
 export function isForModel(target: Json | undefined): boolean {
   return isJsonObject(target) && (target["type"] === "assistant" || target["lastly"] !== undefined);
 }
 
-/** A setting of the config, and whether a value of the workspace allows more than the user's own. */
+/** A setting, and whether the workspace's value allows more than the user's own. */
 interface LooserSetting {
   readonly path: readonly string[];
   readonly isLooser: (value: Json, own: unknown) => boolean;
 }
 
 const isHigher = (value: Json, own: unknown) => !(Number(value) <= Number(own));
-/** 0 is no limit. */
+/** 0 means no limit. */
 const isFurther = (value: Json, own: unknown) =>
   isHigher(value === 0 ? Infinity : value, own === 0 ? Infinity : own);
 
-/** Of lists. */
+/** For lists. */
 const hasMore = (value: Json, own: unknown) =>
   !isJsonArray(value) || value.some((one) => !Array.isArray(own) || !own.includes(one));
 
-/** Every setting outside of tools, servers and models that limits something, or keeps it private. */
+/** Every setting outside tools, servers and models that limits something or keeps it private. */
 export const LOOSER_SETTINGS: readonly LooserSetting[] = [
   ...["automatic_answers_per_call", "automatic_answers_per_turn", "record_bytes_per_call"].map(
     (key) => ({ path: ["conversation", "limits", key], isLooser: isHigher }),
@@ -163,9 +163,9 @@ export const LOOSER_SETTINGS: readonly LooserSetting[] = [
     path: ["conversation", "start_local"],
     isLooser: (value, own) => value === false && own === true,
   },
-  // A model could read what only this machine and its networks see.
+  // A model could read pages that only this machine and its networks can reach.
   { path: ["web", "private_hosts"], isLooser: hasMore },
-  // What tools change could not be undone.
+  // Changes by tools could not be undone.
   { path: ["undo", "keep"], isLooser: (value, own) => value === false && own !== false },
   { path: ["assistant", "request", "max_retries"], isLooser: isHigher },
   ...["max_response_bytes", "stream_idle_timeout_secs", "prompt_timeout_secs"].map((key) => ({
@@ -194,7 +194,7 @@ export function toolPolicy(defaults: JsonObject, tool: JsonObject): JsonObject {
   };
 }
 
-/** Whether a tool leaves this field, or a part of it that is claimed, to the defaults for all tools. */
+/** Whether a tool leaves this field, or a claimed part of it, to the defaults for all tools. */
 export function usesDefault(tool: JsonObject, key: string, claimed: Json): boolean {
   const own = tool[key];
   if (own === undefined) return true;
@@ -223,21 +223,21 @@ function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
     ...(isLooser(PROMPTS, result, policy["result"]) && { result }),
     ...(isLooser(PROMPTS, format, ownFormat) && { format }),
     ...(Object.keys(rules).length > 0 && { policy: rules }),
-    // What destroys is not offered to be allowed for good.
+    // For a destructive tool, no lasting permission is offered.
     ...(effect !== undefined && effect !== "destroys" && effect !== policy["effect"] && { effect }),
     ...(Object.keys(detached).length > 0 && { detached }),
     ...(questions.length > 0 && { questions: Object.fromEntries(questions) }),
     ...(isJsonObject(enable) && isEnabling(enable, own) && { enable }),
-    // Users switch on tools by the name of their group.
+    // Users switch on tools by group name.
     ...(group !== undefined && group !== policy["group"] && { group }),
     ...(timeout_secs !== undefined && isLonger(timeout_secs, own.timeoutSecs) && { timeout_secs }),
-    // Others would decide about its calls.
+    // Other people would decide about its calls.
     ...(isJsonObject(target) && !namesSame(target, tableIn(policy, "target")) && { target }),
-    // A call that may have run is run again without asking.
+    // A call that may have run would run again without asking.
     ...(idempotent === true && policy["idempotent"] !== true && { idempotent }),
-    // What the tool says of such a call takes the place of a person's word.
+    // The tool's report about such a call would replace a person's decision.
     ...(check === true && policy["check"] !== true && { check }),
-    // A call runs although a file of its program is not the one that was shown.
+    // A call would run although its program's file differs from the one shown.
     ...(ignored !== undefined &&
       !isDeepEqual(ignored, policy["subject_ignore"] ?? []) && { subject_ignore: ignored }),
     ...(options !== undefined && { options }),
@@ -246,7 +246,7 @@ function looserFields(fields: JsonObject, own: OwnTool): JsonObject {
   };
 }
 
-/** Where a rule stands is not part of what it says. */
+/** A rule's place is not part of its content. */
 function withWrittenRules(fields: JsonObject): JsonObject {
   const { policy } = fields;
   if (!isJsonObject(policy)) return fields;
@@ -266,8 +266,8 @@ function rulesIn(rules: Json | undefined): readonly JsonObject[] {
 }
 
 /**
- * Rules that let something through unasked or say who decides, and a plain word that does so more than the user's. Without one that comes before
- * them, they would let more through.
+ * Rules that skip a prompt or name who decides, and a plain mode that is looser than the user's. Includes the rules
+ * before them, without which they would allow more.
  */
 function looserPolicy(fields: JsonObject, own: JsonObject): JsonObject {
   const looser = ["run", "result"].map((of) => {
@@ -295,7 +295,7 @@ function isChat(style: JsonObject): boolean {
   return tableIn(style, "inline_results")["user"] === "chat";
 }
 
-/** Settings that hide calls from the user, or show what a tool says as the assistant's own words. */
+/** Settings that hide calls from the user, or show a tool's output as the assistant's own words. */
 function deceptiveStyle(style: JsonObject, own: JsonObject): JsonObject {
   const chat = { inline_results: { user: "chat" } };
   const { hidden, header } = style;
@@ -307,12 +307,12 @@ function deceptiveStyle(style: JsonObject, own: JsonObject): JsonObject {
   };
 }
 
-/** From the strictest to the loosest. */
+/** From strictest to loosest. */
 const PROMPTS = [["skip"], ["ask", "edit"], ["unattended"]];
 const DETACHED = [["deny"], ["defer"], ["defaults"], ["auto"]];
 const TOGGLES = [["never"], ["if_named"], ["if_named_or_group"], ["any"]];
 
-/** An unknown value is looser than any other. */
+/** An unknown value counts as the loosest. */
 function isLooser(
   order: readonly (readonly string[])[],
   value: Json | undefined,
@@ -325,25 +325,25 @@ function isLooser(
   return value !== undefined && rank(value, order.length) > rank(own, -1);
 }
 
-/** 0 is no limit. */
+/** 0 means no limit. */
 function isLonger(seconds: Json | undefined, own: number): seconds is number {
   return typeof seconds === "number" && (seconds === 0 ? Infinity : seconds) > own;
 }
 
-/** The tool would be on, or stay on where the user switches it off. */
+/** The tool would be on, or stay on although the user switches it off. */
 function isEnabling(enable: JsonObject, { policy, isSetByUser }: OwnTool): boolean {
   const { state: wasOn, allow_toggle: before } = tableIn(policy, "enable");
   const { state: isOn = wasOn, allow_toggle: after = before } = enable;
   if (isOn === true && wasOn !== true) return true;
-  // A tool that is on can be locked on, and one that is off can be unlocked.
+  // A tool that is on could be locked on, and one that is off could be unlocked.
   return isOn === true
     ? isLooser(TOGGLES, before, after)
     : isLooser(TOGGLES, after, before) && isSetByUser("enable");
 }
 
 /**
- * To ask the user, and only the user, is stricter than anything else, unless the user has named who is to answer.
- * Anyone whom the workspace names may approve more readily than the user.
+ * Asking only the user is the strictest setting, unless the user has named someone to answer. Anyone the workspace names
+ * may approve more readily than the user.
  */
 function withoutStricter(question: Json, ownTarget: JsonObject): JsonObject {
   if (!isJsonObject(question)) return {};
@@ -359,7 +359,7 @@ function withoutStricter(question: Json, ownTarget: JsonObject): JsonObject {
 
 const PEOPLE = ["user", "any", "terms", "withinMs", "next", "lastly"];
 
-/** Whether both are for the same people on the same terms and in the same order, or both for anyone who is asked. */
+/** Whether both name the same people on the same terms and in the same order, or neither names anyone. */
 function namesSame(target: JsonObject, own: JsonObject): boolean {
   return PEOPLE.every((key) => isDeepEqual(target[key] ?? null, own[key] ?? null));
 }

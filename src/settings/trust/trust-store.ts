@@ -1,7 +1,6 @@
 /**
- * Stores what a user has trusted, as digests, outside the workspace. Instructions are kept as a whole, so that the user can
- * be shown what has changed. The file is tied to the path of the workspace: a clone elsewhere is not trusted, whatever id
- * it brings.
+ * Stores what a user has trusted, as digests, outside the workspace. Instructions are stored in full, to show the user
+ * later changes. The file is tied to the path of the workspace: a clone elsewhere is not trusted, even with the same id.
  */
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -25,19 +24,19 @@ export class TrustStore {
     this.#root = root;
   }
 
-  /** Returns the texts that are trusted. */
+  /** Returns the trusted texts. */
   async filterTrusted(texts: readonly string[]): Promise<ReadonlySet<string>> {
     const { file, digestOf } = this.#open();
     const { digests } = readStored(file);
     return new Set(texts.filter((text) => digests.has(digestOf(text))));
   }
 
-  /** The instructions that were trusted last, by the name of their file. */
+  /** The instructions that were trusted last, by file name. */
   trustedTexts(): ReadonlyMap<string, string> {
     return readStored(this.#open().file).shown;
   }
 
-  /** `shown` are instructions that the user has seen. Throws `write_failed`. */
+  /** `shown` has instructions that the user has seen. Throws `write_failed`. */
   async add(
     texts: readonly string[],
     shown: ReadonlyMap<string, string> = new Map(),
@@ -84,7 +83,7 @@ interface Stored {
 
 const NOTHING: Stored = { digests: new Set(), shown: new Map() };
 
-/** If the file cannot be read, or someone else could have written it, nothing is trusted. */
+/** Nothing is trusted if the file cannot be read, or could have been written by someone else. */
 function readStored(file: string): Stored {
   try {
     const { uid, mode } = statSync(file);

@@ -1,6 +1,6 @@
 /**
- * Decides which part of a config is safe to use: what a workspace's own files would run, reach or allow counts
- * once the user has trusted it, and needs new trust when it changes.
+ * Decides which part of a config is safe to use: anything that a workspace's own files would run, connect to or allow
+ * applies only once the user has trusted it, and needs new trust when it changes.
  */
 import {
   applyDirectives,
@@ -31,7 +31,7 @@ import {
 import { describeClaim, listClaims } from "./describe-claim.ts";
 import { TrustStore } from "./trust-store.ts";
 
-/** A workspace, and where the user's trust in it is stored. */
+/** A workspace, and the store for the user's trust in it. */
 export interface WorkspaceTrustOptions {
   /** The root of the workspace. */
   readonly root: string;
@@ -52,7 +52,7 @@ export class WorkspaceTrust {
     this.#store = new TrustStore(dataFolder, root);
   }
 
-  /** The claims that are not trusted, neither for the whole workspace nor for this conversation. */
+  /** The claims that are trusted neither for the whole workspace nor for this conversation. */
   async findUntrusted(
     layers: readonly Layer[],
     conversationId?: string,
@@ -89,8 +89,8 @@ export class WorkspaceTrust {
   }
 
   /**
-   * Trusts what the user has just written to a file of the workspace: a claim that says nothing else, or that differs in
-   * nothing else from one that was trusted. Throws `write_failed`.
+   * Trusts what the user has just written to a file of the workspace: a claim that consists only of it, or that differs
+   * only by it from a trusted one. Throws `write_failed`.
    */
   async trustWritten({ before, after, written }: WrittenConfig): Promise<void> {
     const trusted = new Map(findClaims(before).map((claim) => [nameOf(claim), claim]));
@@ -105,13 +105,13 @@ export class WorkspaceTrust {
   }
 
   /**
-   * Trusts a file that instructs models, after an edit that the user has seen whole. False if it was not trusted before:
-   * the user has not seen the rest of it. Without `before`, it is new. Throws `write_failed`.
+   * Trusts a file that instructs models, after an edit that the user has seen in full. False if it was not trusted
+   * before: the user has not seen the rest of it. Without `before`, it is new. Throws `write_failed`.
    */
   async trustEdited(before: InstructingFile | undefined, after: InstructingFile): Promise<boolean> {
     if (before !== undefined) {
       const key = claimKey(instructionClaim(before));
-      // Not by the variable, which allows it only for as long as it is set.
+      // Ignores the variable, which grants trust only while it is set.
       if (!(await this.#store.filterTrusted([key])).has(key)) return false;
     }
     await this.trust([instructionClaim(after)]);
@@ -124,9 +124,9 @@ export class WorkspaceTrust {
   }
 
   /**
-   * Trusts what a conversation now records of the config in force, for this conversation only: it came from the
-   * user or was trusted before, so the next turn need not ask, although the record lies in the workspace. Other
-   * content of the record stays untrusted, and so does what only the variable allows. Throws `write_failed`.
+   * Trusts the part of the config in force that a conversation now records, for this conversation only: it came from the
+   * user or was trusted before, so the next turn need not ask, although the record is in the workspace. Other content of
+   * the record stays untrusted, and so does anything that only the variable allows. Throws `write_failed`.
    */
   async trustRecord(
     { layers, config: inForce }: TrustedConfig,
@@ -142,17 +142,17 @@ export class WorkspaceTrust {
     await this.#store.add(wanted.map((claim) => claimKey(claim, id)));
   }
 
-  /** For machines without a user. */
+  /** Meant for machines without a user. */
   #isTrustedByVariable(): boolean {
     return isListedFolder(this.#root, this.#variables["JP_TRUSTED_WORKSPACES"]);
   }
 }
 
-/** A change that the user makes to a file of the workspace. */
+/** A user's change to a file of the workspace. */
 export interface WrittenConfig {
   readonly before: readonly Layer[];
   readonly after: readonly Layer[];
-  /** With the tools of a group in place of the group. */
+  /** Groups are replaced by their tools. */
   readonly written: PartialConfig;
 }
 
@@ -160,7 +160,7 @@ function nameOf({ kind, name }: Claim): string {
   return JSON.stringify([kind, name]);
 }
 
-/** Whether two values differ only in what a change says. */
+/** Whether two values differ only by a change. */
 function isChangedBy(
   change: Json | undefined,
   before: Json | undefined,
@@ -183,17 +183,17 @@ function memberOf(table: JsonObject, key: string): Json | undefined {
 /** A config that is safe to use. */
 export interface TrustedConfig {
   readonly config: PartialConfig;
-  /** The claims that are not trusted, and therefore not part of it. */
+  /** Untrusted claims, which are not part of it. */
   readonly withheld: readonly Claim[];
   readonly layers: readonly Layer[];
-  /** The files that may instruct models, as the user has trusted them. They may have changed since. */
+  /** The trusted files that may instruct models. They may have changed since. */
   readonly instructions: readonly InstructingFile[];
 }
 
 type WithheldConfig = Pick<TrustedConfig, "config" | "withheld">;
 type TrustQuestion = ReturnType<typeof booleanQuestion>;
 
-/** The layers of a config, and how to ask the user to trust them. */
+/** The layers of a config, and how to ask the user for trust. */
 export interface TrustRequest {
   readonly layers: readonly Layer[];
   readonly conversationId?: string | undefined;
@@ -202,7 +202,7 @@ export interface TrustRequest {
   /** Applied after untrusted claims are removed. */
   readonly directives?: readonly ToolDirective[] | undefined;
   /**
-   * Asks the user. Absent, or undefined as its result, if no one can be asked. `without` is what is in force if the
+   * Asks the user. Absent, or returns undefined, if no one can be asked. `without` is the config that applies if the
    * answer is no.
    */
   readonly ask?:
@@ -211,8 +211,8 @@ export interface TrustRequest {
 }
 
 /**
- * The config without untrusted claims. Asks the user to trust them if it can. `trust` is undefined outside a
- * workspace. Throws `workspace_not_trusted` if a directive names a withheld tool, and what `applyDirectives` throws.
+ * The config without untrusted claims. Asks the user to trust them if possible. `trust` is undefined outside a workspace.
+ * Throws `workspace_not_trusted` if a directive names a withheld tool, and the errors of `applyDirectives`.
  */
 export async function resolveTrustedConfig(
   trust: WorkspaceTrust | undefined,
@@ -248,18 +248,18 @@ export function trustQuestion(claims: readonly Claim[]): TrustQuestion {
   });
 }
 
-/** Tells the user how to trust what was withheld. */
+/** Tells the user how to trust withheld claims. */
 export const TRUST_HINT = "Run `jp trust` to review it.";
 
-/** Names the claims that are not used, and why. */
+/** Lists the claims that are not used, and why. */
 export function describeWithheld(claims: readonly Claim[]): string {
   const names = claims.map(describeClaim).join(", ");
   return `not used, because you have not trusted this workspace: ${names}.`;
 }
 
 /**
- * Throws `workspace_not_trusted` if the tool is withheld. A tool that exists without the workspace is not: only
- * the workspace's changes to it are.
+ * Throws `workspace_not_trusted` if the tool is withheld. A tool that exists without the workspace is not withheld, only
+ * the workspace's changes to it.
  */
 export function assertTrusted(
   tool: string,
@@ -271,10 +271,10 @@ export function assertTrusted(
   throw new JpError("workspace_not_trusted", message, { hint: TRUST_HINT });
 }
 
-/** Time grows with the square of the edits: a text that differs more is shown as a whole. */
+/** Time grows with the square of the number of edits: a text that differs more is shown in full. */
 const MAX_EDITS = 1000;
 
-/** The lines that differ, with some around them. Undefined if the whole text says more. */
+/** The differing lines with some context. Undefined if the whole text should be shown. */
 async function findChanges(
   before: string | undefined,
   after: string,
@@ -287,7 +287,7 @@ async function findChanges(
   return patch?.hunks.flatMap(({ lines }, index) => (index === 0 ? lines : ["…", ...lines]));
 }
 
-/** The same for equal claims, whatever the order of keys and whichever file they come from. */
+/** Equal for equal claims, regardless of key order and file. */
 function claimKey({ kind, name, value }: Claim, conversationId?: string): string {
   const scope = conversationId === undefined ? [] : [conversationId];
   return JSON.stringify([kind, name, value, ...scope], (_key, member: unknown) =>

@@ -15,7 +15,7 @@ export type ReadQuestions =
   /** The text for the assistant. */
   | { readonly type: "error"; readonly message: string };
 
-/** Config names the first one `answer`, as older versions do. */
+/** Config calls the first one `answer`, as older versions do. */
 const QUESTION_IDS = ["answer", "answer_2", "answer_3", "answer_4"] as const;
 export const MORE_IDS = QUESTION_IDS.slice(1);
 
@@ -73,7 +73,7 @@ function toQuestion(id: string, asked: JsonObject): Question {
   const text = typeof question === "string" ? question : "";
   const more = {
     ...(typeof context === "string" && context !== "" && { context }),
-    // The tool exists to ask you: no one else may answer, and no earlier answer counts.
+    // The tool exists to ask you: no one else may answer, and earlier answers are not reused.
     exclusive: true,
     persistence: "none" as const,
     allowsNote: true,
@@ -95,11 +95,11 @@ function toQuestion(id: string, asked: JsonObject): Question {
         return assertNever(type);
     }
   };
-  // A model may suggest what does not fit.
+  // A model's suggestion may not fit.
   return { ...create(), ...(suggested !== undefined && { default: suggested }) };
 }
 
-/** The schema takes it as a text. */
+/** The schema declares the default as a string. */
 function defaultOf(asked: JsonObject): Json | undefined {
   const { default: suggested } = asked;
   const isTruth = typeOf(asked) === "boolean" && (suggested === "true" || suggested === "false");

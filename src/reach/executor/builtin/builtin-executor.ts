@@ -28,18 +28,21 @@ export interface ShippedTool {
   readonly tool: Tool;
   /** Its default config. */
   readonly config: PartialToolConfig;
-  /** Changes nothing and answers no questions: a workspace may configure it before you trust it. */
+  /** Changes nothing and asks no questions: a workspace may configure it before you trust it. */
   readonly isReadOnly?: true;
-  /** Set if it does not ship with jp, but belongs to the program that embeds jp. */
+  /** Set for a tool of the program that embeds jp. */
   readonly isOwn?: true;
   /** See `RunnableTool`. A tool that `isReadOnly` reads. */
   readonly effect?: ToolEffect;
   readonly argumentKinds?: ArgumentKinds;
-  /** What a call would run beyond the tool itself, such as the program of a command. Never throws. */
+  /** Describes the code a call would run beyond the tool itself, such as a command's program. Never throws. */
   readonly describeCall?: (args: JsonObject, options: DescribeOptions) => Promise<CallSource>;
 }
 
-/** The ids of all questions that it asks. A tool of jp that declares none asks none; one of a program may ask any. */
+/**
+ * The ids of all questions that it asks. Without declared questions, a tool of jp asks none, and a program's tool may ask
+ * any.
+ */
 export function declaredIds({
   tool: { questions },
   isOwn,
@@ -47,10 +50,10 @@ export function declaredIds({
   return questions === undefined && isOwn === true ? undefined : Object.keys(questions ?? {});
 }
 
-/** What a call would run, and how it is confined, if it runs a command. */
+/** The code a call would run and, for a command, its confinement. */
 export type CallSource = Omit<ToolSource, "origin" | "identity"> & Confinement;
 
-/** `name` is the tool's name in the config, which is the one the model knows. The config may turn its check off. */
+/** `name` is the tool's name in the config, which the model uses. The config may turn its check off. */
 export function createBuiltinExecutor(
   tool: Tool,
   name: string,
@@ -80,7 +83,7 @@ export function createBuiltinExecutor(
   };
 }
 
-/** With the result as an attempt would have returned it. */
+/** Formats the result as an attempt would. */
 export function toCheckResult(check: CallCheck): CheckResult {
   if (check.type !== "done") return { type: check.type };
   const { type, ...content } = toResultContent(check.result);
@@ -91,7 +94,7 @@ function toResultContent(outcome: ResultOutcome) {
   return outcome.type === "error" ? toErrorResult(outcome) : outcome;
 }
 
-/** The key is made only for a tool that wants it. */
+/** The key is created only if the tool reads it. */
 function toToolCall(request: AttemptRequest): ToolCall {
   const { toolCallId, arguments: args, answers, notes, bindings, signal, onProgress } = request;
   const call = {

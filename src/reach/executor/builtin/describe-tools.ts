@@ -8,7 +8,7 @@ import type { ShippedTool } from "./builtin-executor.ts";
 /** Undefined for a tool that is unknown or unavailable. Must not throw. */
 export type FindDescription = (name: string) => Promise<ToolDescription | undefined>;
 
-/** Calls `find` when the tool runs, so that it sees the tools of that moment. */
+/** Calls `find` when the tool runs, so that it sees the tools available then. */
 export function createDescribeTools(find: FindDescription): ShippedTool {
   const tool = defineTool<{ readonly tools: readonly string[] }>({
     name: "describe_tools",

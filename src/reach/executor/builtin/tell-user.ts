@@ -1,6 +1,6 @@
 /**
- * `tell_user`: lets the assistant say something to you in the middle of a turn. It needs nothing that other tools do
- * not have: a script that prints the same blocks, with the same style in its config, does the same.
+ * `tell_user`: lets the assistant tell you something in the middle of a turn. It has no special powers: a script that
+ * prints these blocks, with the same style in its config, works just as well.
  */
 import type { ParameterConfig } from "../../../settings/config/index.ts";
 import { toParametersSchema } from "../parameters-schema.ts";
@@ -20,7 +20,7 @@ const PARAMETERS: Readonly<Record<string, ParameterConfig>> = {
   message: { type: "string", required: true, description: "the message, as Markdown" },
 };
 
-/** The result for the model. The message itself is in its own call. */
+/** The result for the model, which knows the message from its own call. */
 const ACKNOWLEDGEMENT = "Message shown to user.";
 
 /** The tool `tell_user`. */
@@ -30,7 +30,7 @@ export function createTellUser(): ShippedTool {
     effect: "reads",
     config: {
       source: "builtin",
-      // "No tools" does not switch it off, as with `ask_user`.
+      // "No tools" does not switch it off, just like `ask_user`.
       enable: { state: true, allow_toggle: "if_named" },
       run: "unattended",
       result: "unattended",

@@ -1,6 +1,6 @@
 /**
- * Runs a tool that is a command of the user's. It owns the protocol with the process: what the process
- * is given, and how its output is read. Questions and permission are decided elsewhere.
+ * Runs a tool that is a command of the user's. It owns the protocol with the process: its input, and how its output is
+ * read. Questions and permission are decided elsewhere.
  */
 import { existsSync } from "node:fs";
 import type { ToolSettings } from "../../../settings/config/index.ts";
@@ -33,17 +33,17 @@ import type {
 import { renderCommand } from "./render-command.ts";
 import type { TemplateContext } from "./template.ts";
 
-/** The part of a tool's settings that matters when it is run. */
+/** The part of a tool's settings that matters at run time. */
 export type LocalToolSettings = Pick<
   ToolSettings,
   "name" | "source" | "command" | "options" | "timeoutMs" | "hasCheck"
 >;
 
-/** Where local tools run, and within which limits. */
+/** Where local tools run, and their limits. */
 export interface LocalEnvironment extends ToolPlace {
-  /** The process inherits them unchanged; only a mark of its process group is added. */
+  /** The process inherits them unchanged, plus a marker for its process group. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** Override the defaults. */
+  /** Overrides the defaults. */
   readonly limits?: Partial<ProcessLimits>;
 }
 
@@ -60,7 +60,7 @@ const DEFAULT_LIMITS: ProcessLimits = {
   pipeGraceMs: 250,
 };
 
-/** Runs a command, and reads its output as an outcome. */
+/** Runs a command and reads its output as an outcome. */
 export function createLocalExecutor(
   settings: LocalToolSettings,
   environment: LocalEnvironment,
@@ -94,7 +94,7 @@ async function runTool(
   return toAttemptResult(name, processRequest, await runProcess(processRequest));
 }
 
-/** What an attempt and a check have in common. */
+/** The common part of an attempt and a check. */
 interface DocumentRequest extends Pick<
   AttemptRequest,
   "arguments" | "answers" | "secretAnswers" | "notes" | "bindings" | "idempotencyKey" | "signal"
@@ -123,7 +123,7 @@ async function toProcess(
   };
 }
 
-/** The same command, told to look and not to act. Whatever goes wrong, no one knows more than before. */
+/** Runs the same command with the action `check`, so that it looks without acting. Any problem counts as a failed check. */
 async function checkCall(
   settings: LocalToolSettings,
   environment: LocalEnvironment,
@@ -149,7 +149,7 @@ function notRun(name: string, problem: string): AttemptResult {
   return { type: "error", content: `Tool '${name}' was not run: ${problem}` };
 }
 
-/** Available to templates. Everyone on the machine can read a command line, so it has no secrets. */
+/** The values for templates. Everyone on the machine can read a command line, so secrets are left out. */
 function templateContext(
   settings: LocalToolSettings,
   request: DocumentRequest,
@@ -189,7 +189,7 @@ function toolDocument(
   };
 }
 
-/** `name` is the one in the config, which the model uses. */
+/** `name` is the tool's name in the config, which the model uses. */
 export function toAttemptResult(
   name: string,
   request: ProcessRequest,
@@ -214,7 +214,7 @@ export function toAttemptResult(
   }
 }
 
-/** An outcome counts whatever the exit status is; any other output is a success or failure by its status. */
+/** An outcome counts regardless of the exit status, which decides for any other output. */
 function toExitResult(name: string, exit: ProcessExit, output: ProcessOutput): AttemptResult {
   const outcome = readOutcome(output);
   switch (outcome.type) {
@@ -223,7 +223,7 @@ function toExitResult(name: string, exit: ProcessExit, output: ProcessOutput): A
     case "error":
       return toErrorResult(outcome);
     case "needs_input":
-      // Who asks is never read from the output.
+      // The source of a question is never read from the output.
       return { ...outcome, source: { source: "tool", name } };
     case "malformed": {
       const content = `The output of tool '${name}' is malformed: ${outcome.problem}.`;
@@ -238,7 +238,7 @@ function toExitResult(name: string, exit: ProcessExit, output: ProcessOutput): A
   }
 }
 
-/** Tells the model everything that is known about a process that gave no outcome, as JSON. */
+/** Tells the model everything known about a process that returned no outcome, as JSON. */
 function failure(message: string, output: ProcessOutput, exit?: ProcessExit): AttemptResult {
   const [stderr, stdout] = [output.stderr.toText(), output.stdout.toText()];
   return { type: "error", content: JSON.stringify({ message, ...exit, stderr, stdout }) };
@@ -267,12 +267,12 @@ function readOutcome({ stdout }: ProcessOutput): ReadOutcome {
   }
 }
 
-/** Why a program could not be started, and what to do about it. */
+/** Explains why a program could not start, and how to fix it. */
 function describeStartFailure({ program, cwd }: ProcessRequest, error: unknown): string {
   switch (systemErrorCode(error)) {
     case "ENOENT":
       if (!existsSync(cwd)) return `the folder ${cwd} does not exist.`;
-      // The system reports the same for a script whose interpreter is missing.
+      // The system reports the same error for a script whose interpreter is missing.
       return program.includes("/")
         ? `program ${program}, or the interpreter of this script, not found (from ${cwd}).`
         : `program ${program} not found in PATH. Install it, or use its full path.`;

@@ -1,6 +1,6 @@
 /**
- * Describes what a local tool would run, as it is right now: its command, the program, and the files that words of the
- * command name. What those load in turn is out of reach, and so is code in an argument such as that of `sh -c`.
+ * Describes what a local tool would run right now: its command, the program, and the files that words of the command
+ * name. Files that those load in turn are out of reach, and so is code in an argument, such as for `sh -c`.
  */
 import {
   type CommandConfig,
@@ -18,7 +18,7 @@ import { hasTemplate, splitTemplate } from "./template.ts";
 
 type Place = Pick<LocalEnvironment, "workspaceRoot" | "variables">;
 
-/** Reads each file once. Never throws: what cannot be read is described as such. */
+/** Reads each file once. Never throws: unreadable files are described as such. */
 export async function describeLocalSource(
   { command, subjectIgnore = [] }: Pick<ToolSettings, "command" | "subjectIgnore">,
   { workspaceRoot, variables }: Place,
@@ -38,7 +38,7 @@ export async function describeLocalSource(
   };
 }
 
-/** In shell notation, as someone would type it. */
+/** The command in shell notation, as someone would type it. */
 function commandText({ program, args, shell }: CommandConfig): string {
   if (!shell) return quoteCommand([program, ...args]);
   return [program, ...(args.length === 0 ? [] : [quoteCommand(args)])].join(" ");
@@ -57,13 +57,13 @@ async function describeProgram(
   return described ?? { missing: command };
 }
 
-/** Those that name something before the templates are rendered, without the program itself. */
+/** Words without templates, except the program itself. */
 function wordsOf({ program, args, shell }: CommandConfig): readonly string[] {
   const plain = args.filter((word) => !hasTemplate(word));
   return shell ? [...shellWords(program), ...plain] : plain;
 }
 
-/** A character that no path has. */
+/** A character that no path contains. */
 const TEMPLATE = "\0";
 const SHELL_WORD = /(?:[^\s'"\\;|&<>()`]|\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*")+/g;
 

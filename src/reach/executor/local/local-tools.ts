@@ -1,3 +1,3 @@
-/** The parts of local tools, which are loaded with the first of them. */
+/** Local tools, loaded with the first of them. */
 export { createLocalExecutor } from "./local-executor.ts";
 export { describeLocalSource } from "./local-source.ts";

@@ -1,4 +1,4 @@
-/** Renders a command in the config, with its templates, to a program and its arguments. */
+/** Renders a command in the config and its templates to a program and its arguments. */
 import type { CommandConfig } from "../../../settings/config/index.ts";
 import { findProgram, type Program, quoteWord } from "../../process/index.ts";
 import { type Place, replaceReferences } from "./shell-places.ts";
@@ -23,27 +23,26 @@ export async function renderCommand(
   };
 }
 
-/** Not one of the workspace, even if PATH leads there. */
+/** Never a shell from the workspace, even if PATH leads there. */
 export function findShell(): string {
   return findProgram("sh") ?? "sh";
 }
 
 /**
- * Values in the text of a shell program. A value is never part of that text: it is assigned to a
- * variable in front of it, quoted, and the text refers to the variable so that the value is one word,
- * or a part of one, where it stands. So no value is read as code. If a place in the text is misjudged,
- * a value may be split into words, but still not run.
+ * Values in the text of a shell program. A value is never part of that text: it is assigned to a variable in front of it,
+ * quoted, and the text refers to the variable so that the value is one word, or a part of one, where it stands. So no
+ * value is read as code. If a place in the text is misjudged, a value may be split into words, but still not run.
  *
  *     echo {{a}} "to {{b}}"   becomes   jp_value_1='…' jp_value_2='…'; echo "${jp_value_1}" "to ${jp_value_2}"
  *
- * Whatever the program evaluates itself (`eval`, text passed to another shell) is out of reach.
+ * Text that the program evaluates itself (`eval`, text passed to another shell) is out of reach.
  */
 class ShellValues {
   readonly #prefix: string;
   readonly #pattern: string;
   readonly #values: string[] = [];
 
-  /** The names of the variables must not occur in `taken`. */
+  /** The names of the variables do not occur in `taken`. */
   constructor(taken: string) {
     let prefix = "jp_value_";
     while (taken.includes(prefix)) prefix = `${prefix}_`;
@@ -58,7 +57,7 @@ class ShellValues {
     return `\${${this.#prefix}${this.#values.push(plain)}}`;
   }
 
-  /** Throws `TemplateError` if a value is at a place that cannot have one. */
+  /** Throws `TemplateError` if a value is where none is allowed. */
   completeProgram(text: string): string {
     if (this.#values.length === 0) return text;
     const assignments = this.#values.map(
@@ -100,7 +99,7 @@ class ShellValues {
   }
 }
 
-/** Some shells run commands that a variable in an arithmetic expression contains. */
+/** Some shells run commands inside a variable that an arithmetic expression uses. */
 function assertWholeNumber(value: string): string {
   if (/^-?\d+$/.test(value)) return value;
   throw new TemplateError(

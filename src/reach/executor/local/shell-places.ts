@@ -1,19 +1,19 @@
 /**
- * Finds out where a reference stands in the text of a shell program: in a command, in quotes, in a
- * here-document. It knows the shell's grammar only as far as quoting goes.
+ * Finds the context of a reference in a shell program: in a command, in quotes, or in a here-document. It knows the
+ * shell's grammar only as far as quoting goes.
  */
 
 export type Place =
   | "command"
-  /** In parentheses or backquotes: a command again. */
+  /** In parentheses or backquotes, which contain commands again. */
   | "group"
   | "backquote"
   | "single"
   | "double"
   | "arithmetic"
-  /** In parentheses, in arithmetic. */
+  /** In parentheses within arithmetic. */
   | "term"
-  /** A here-document in which variables are expanded, and one in which they are not. */
+  /** A here-document with variable expansion, and one without. */
   | "here"
   | "verbatim";
 
@@ -53,7 +53,7 @@ const IN_CODE: Moves = {
 };
 const IN_ARITHMETIC: Moves = { ...IN_TEXT, "(": "term" };
 
-/** Which token begins another place, and which one ends the current place. */
+/** Which tokens enter another place, and which end the current one. */
 const MOVES = {
   command: IN_CODE,
   group: { ...IN_CODE, ")": "end" },
@@ -67,12 +67,12 @@ const MOVES = {
 } as const satisfies Record<Place, Moves>;
 
 export interface References {
-  /** The source of a regular expression. A backslash in front of a match does not escape it. */
+  /** The source of a regular expression. A backslash before a match does not escape it. */
   readonly pattern: string;
   readonly replace: (reference: string, place: Place) => string;
 }
 
-/** Changes nothing else in the text. */
+/** Leaves the rest of the text unchanged. */
 export function replaceReferences(
   text: string,
   references: References,

@@ -1,10 +1,10 @@
 /**
- * Renders the templates in a command. Values are formatted here: the engine's own way to print a list,
- * a map or nothing is not what a command line needs.
+ * Renders the templates in a command. Values are formatted here: the engine prints lists, maps and missing values in a
+ * form that does not suit a command line.
  */
 import { type JsonObject, loadModule, messageOf } from "../../../util/index.ts";
 
-/** A template that cannot be rendered. The author of the config can fix it. */
+/** A template cannot be rendered. The author of the config can fix it. */
 export class TemplateError extends Error {
   constructor(problem: string) {
     super(problem);
@@ -13,7 +13,7 @@ export class TemplateError extends Error {
 }
 
 export interface Template {
-  /** The part of the command, for errors. */
+  /** Names the part of the command in errors. */
   readonly name: string;
   readonly source: string;
 }
@@ -21,11 +21,11 @@ export interface Template {
 export interface TemplateContext {
   /** Available to templates. Contains no secrets. */
   readonly document: JsonObject;
-  /** The ids of the answers that it leaves out. */
+  /** The ids of the answers that are left out. */
   readonly secretAnswers: readonly string[];
 }
 
-/** A filter added to each expression: the engine has no other way to format what it prints. */
+/** A filter added to each expression: the engine has no other way to format its output. */
 const FORMAT_FILTER = "jp_show";
 
 /** Replaces the text of each value. Must not throw. */
@@ -55,12 +55,12 @@ export async function renderTemplate(
   }
 }
 
-/** Whether rendering may change the text. */
+/** Whether the text contains template syntax. */
 export function hasTemplate(source: string): boolean {
   return /\{[{%#]/.test(source);
 }
 
-/** Lists and maps as compact JSON; a missing value as `null`. */
+/** Formats lists and maps as compact JSON, and a missing value as `null`. */
 function valueToText(value: unknown): string {
   if (typeof value === "string") return value;
   if (typeof value === "number" || typeof value === "boolean") return String(value);
@@ -98,7 +98,7 @@ function assertNoSecrets(
 }
 
 function templateError({ name, source }: Template, problem: string): TemplateError {
-  const [line = ""] = problem.split("\n"); // The rest is a drawing of the place.
+  const [line = ""] = problem.split("\n"); // The rest points at the location graphically.
   return new TemplateError(`${name}, \`${source}\`, cannot be rendered: ${line}.`);
 }
 
@@ -120,7 +120,7 @@ const RAW_START = /\{%[-+]?\s*raw\s*[-+]?%\}/y;
 const RAW_END = /\{%[-+]?\s*endraw\s*[-+]?%\}/g;
 const TOKEN = /"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|[^"']/gy;
 
-/** The sources of all parts, joined, are the template, which must be valid. */
+/** Joining the sources of all parts gives the template, which must be valid. */
 export function splitTemplate(template: string): TemplatePart[] {
   const parts: TemplatePart[] = [];
   let position = 0;
@@ -159,7 +159,7 @@ function expression(source: string): TemplatePart {
   return { type: "expression", source, opening, code, closing };
 }
 
-/** Inside brackets and quotes, the closing marks do not end the code. */
+/** Closing marks inside brackets and quotes do not end the code. */
 function endOfCode(template: string, start: number, closer: string): number {
   let depth = 0;
   TOKEN.lastIndex = start;

@@ -1,6 +1,6 @@
 /**
- * The state with which another process can continue a call that its server has left at a question. It is kept in the
- * record, which may have come with a clone: whatever is read back is checked, and goes to no other server.
+ * The state that lets another process continue a call whose server has asked a question. It is kept in the record, which
+ * may come from a clone, so it is validated on reading and never sent to another server.
  */
 import { type Asks, ELICITATION, type InputRequest } from "../../mcp/index.ts";
 import {
@@ -17,20 +17,20 @@ import {
   stringField,
 } from "../../../util/index.ts";
 
-/** Whose call it is. */
+/** The server and tool that a call belongs to. */
 export interface CallOwner {
-  /** By its name in the config. */
+  /** The server's name in the config. */
   readonly server: string;
-  /** By the server's name for it. */
+  /** The server's name for the tool. */
   readonly tool: string;
 }
 
-/** The record has it with each question. */
+/** Limits the state recorded with each question. */
 const MAX_LENGTH = 64 * 1024;
 
 /**
- * Undefined if the call cannot be continued elsewhere: the server of 2025 that asks waits for the answer on
- * its connection, a model's prompt is not asked again, and what is too long is not recorded.
+ * Undefined if the call cannot be continued elsewhere: a server of the 2025 protocol waits for the answer on its
+ * connection, a model's prompt is not asked again, and long states are not recorded.
  */
 export function encodeCallState(asks: Asks, { server, tool }: CallOwner): string | undefined {
   const { requests, isPrerequisite, requestState, closed } = asks;
@@ -40,7 +40,7 @@ export function encodeCallState(asks: Asks, { server, tool }: CallOwner): string
   const state: JsonObject = {
     server,
     tool,
-    // As it was received: JSON.
+    // JSON, as received.
     requests: Object.fromEntries(
       requests.map(({ key, params }) => [key, (params ?? null) as Json]),
     ),

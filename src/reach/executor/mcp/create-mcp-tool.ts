@@ -11,18 +11,18 @@ export interface McpToolOptions {
   readonly settings: ToolSettings;
   readonly servers: McpServers;
   readonly signal: AbortSignal;
-  /** Who calls, if several share the servers. */
+  /** Identifies the caller, if several share the servers. */
   readonly caller?: object;
 }
 
-/** Its server is optional and did not start: jp continues without the tool. */
+/** The tool's server is optional and did not start: jp continues without it. */
 export interface AbsentTool {
   readonly warning: McpError;
 }
 
 /**
- * Waits for the server. Throws `McpError` if it does not start and is not optional, or lacks the tool
- * or a configured parameter; on abort the signal's reason.
+ * Waits for the server. Throws `McpError` if it does not start and is not optional, or lacks the tool or a configured
+ * parameter; on abort, throws the signal's reason.
  */
 export async function createMcpTool(options: McpToolOptions): Promise<RunnableTool | AbsentTool> {
   const { settings, servers, signal, caller } = options;
@@ -45,7 +45,7 @@ export async function createMcpTool(options: McpToolOptions): Promise<RunnableTo
     }),
     describeSource: () => describeMcpSource(server, remote.name),
     isIdempotent,
-    // That it destroys is believed: it only means more questions.
+    // A server's claim to be destructive is trusted: it only adds questions.
     ...(remote.isDestructive === true && { effect: "destroys" }),
     argumentKinds: findPaths(settings.parameters),
   };
@@ -73,7 +73,7 @@ function toDescription(settings: ToolSettings, remote: RemoteTool): ToolDescript
 
 const MAX_SIMILAR_NAMES = 5;
 
-/** The most similar first. */
+/** Most similar first. */
 export function similarNames(wanted: string, known: readonly string[]): readonly string[] {
   const pairs = pairsOf(wanted);
   return known

@@ -1,4 +1,4 @@
-/** A field of a form: the question asked for it, and the way from the answer to the value for the server. */
+/** A form field: its question, and how its answer is converted to a value for the server. */
 import { matchesSchema } from "../../json-schema/index.ts";
 import type { FormField } from "../../mcp/index.ts";
 import {
@@ -13,13 +13,13 @@ export interface FieldContext {
   readonly id: string;
   /** The text above the whole form. */
   readonly introduction?: string;
-  /** The problem with the last answer. */
+  /** The reason the last answer was rejected. */
   readonly problem?: string;
 }
 
 const MAX_LINE_LENGTH = 200;
 const MAX_TEXT_LENGTH = 4000;
-/** The schema is the server's and may be slow to check, and a form may have many. */
+/** The server's schema may be slow to check, and a form may have many fields. */
 const CHECK_MS = 50;
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
@@ -43,7 +43,7 @@ const LIMITS: Readonly<Record<string, (limit: string | number) => string>> = {
   maxItems: (most) => `at most ${most} of them`,
 };
 
-/** The option for no value. */
+/** The option to leave the field out. */
 const LEAVE_OUT = "(leave out)";
 
 export function toFieldQuestion(field: FormField, fieldContext: FieldContext): Question {
@@ -97,7 +97,7 @@ function answerTypeOf({ kind, isSecret, isRequired }: FormField): AnswerType {
   }
 }
 
-/** The title is also the description, for whoever shows only values and descriptions. */
+/** The title is repeated as the description, for clients that show only values and descriptions. */
 function toOption(value: string, title: string | undefined): SelectOption {
   const shown = shortLine(title ?? "");
   return shown === "" ? { value } : { value, title: shown, description: shown };
@@ -107,7 +107,7 @@ function suggestionOf({ kind, default: suggested }: FormField): Json | undefined
   return kind.type !== "boolean" && typeof suggested === "number" ? String(suggested) : suggested;
 }
 
-/** As in "a whole number, at least 1". Undefined if there is nothing to add. */
+/** Returns text such as "a whole number, at least 1", or undefined if there is nothing to add. */
 export function expectationOf(field: FormField): string | undefined {
   const what = whatOf(field);
   const limits = Object.entries(field.schema).flatMap(([key, limit]) =>
@@ -160,7 +160,7 @@ function isEmptyAnswer({ kind }: FormField, answer: Json): boolean {
   return answer === LEAVE_OUT && kind.options.every(({ value }) => value !== LEAVE_OUT);
 }
 
-/** Undefined if the answer cannot be a value of the field. */
+/** Undefined if the answer does not fit the field. */
 function valueOf({ kind, schema }: FormField, answer: Json): Json | undefined {
   switch (kind.type) {
     case "number":
@@ -176,7 +176,7 @@ function valueOf({ kind, schema }: FormField, answer: Json): Json | undefined {
   }
 }
 
-/** A number that JavaScript cannot represent would be sent as another one. */
+/** A number that JavaScript cannot represent would be sent as a different one. */
 function parseNumber(text: string): number | undefined {
   const value = DECIMAL.test(text) ? Number(text) : Number.NaN;
   const isExact =
@@ -184,18 +184,18 @@ function parseNumber(text: string): number | undefined {
   return isExact ? value : undefined;
 }
 
-/** A server's text on one line. May be empty. */
+/** Puts a server's text on one line. May be empty. */
 export function shortLine(text: string): string {
   return cut(text.replaceAll(/[\s\p{Cc}]+/gu, " ").trim(), MAX_LINE_LENGTH);
 }
 
-/** A server's text, no longer than a person can be expected to read. */
+/** Limits a server's text to what a person can be expected to read. */
 export function shortText(text: string): string {
   return cut(text.trim(), MAX_TEXT_LENGTH);
 }
 
 function cut(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
-  const start = text.slice(0, maxLength - 1).replace(/[\uD800-\uDBFF]$/, ""); // Half a character.
+  const start = text.slice(0, maxLength - 1).replace(/[\uD800-\uDBFF]$/, ""); // Half a surrogate pair.
   return `${start}…`;
 }

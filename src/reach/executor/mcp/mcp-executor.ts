@@ -1,6 +1,6 @@
 /**
- * Runs a tool on its server. A question of the server ends the attempt but not the call: the next
- * attempt continues it, if need be in another process. The tool is the one who asks, whatever the server says.
+ * Runs a tool on its server. A server's question ends the attempt but not the call: the next attempt continues it, if
+ * need be in another process. The tool always counts as the asker, regardless of what the server claims.
  */
 import type {
   Asks,
@@ -34,16 +34,16 @@ import {
 export interface McpExecutorOptions {
   readonly server: McpServer;
   readonly tool: RemoteTool;
-  /** The one in the config, under which the model knows the tool. */
+  /** The tool's name in the config, which the model uses. */
   readonly name: string;
-  /** A call whose question cannot be continued may simply be made again. */
+  /** A call that cannot be continued after a question may be repeated. */
   readonly isIdempotent: boolean;
   readonly timeoutMs?: number;
-  /** Who calls, if several share the server. */
+  /** Identifies the caller, if several share the server. */
   readonly caller?: object;
 }
 
-/** A call in progress, and what was asked last. */
+/** A call in progress, and its latest questions. */
 interface CallState {
   readonly call: ServerCall;
   asked?: AskedRound;
@@ -51,12 +51,12 @@ interface CallState {
 
 interface AskedRound {
   readonly round: QuestionRound;
-  /** For another process; undefined if only this one can continue. */
+  /** Lets another process continue; undefined if only this one can. */
   readonly state: string | undefined;
   readonly closed?: AbortSignal;
 }
 
-/** Cancels calls whose caller neither continues nor gives up. */
+/** Cancels calls that their caller has dropped without finishing. */
 const abandoned = new FinalizationRegistry<ServerCall>((call) => call.cancel());
 
 export function createMcpExecutor(options: McpExecutorOptions): Executor {
@@ -117,7 +117,7 @@ async function runAttempt(
 
 type Given = Pick<AttemptRequest, "state" | "secretAnswers">;
 
-/** Takes up what another process has left. Returns a result if the call cannot go on. */
+/** Continues a call that another process has left. Returns a result if it cannot be continued. */
 function restore(
   options: McpExecutorOptions,
   state: CallState,
@@ -144,7 +144,7 @@ function cannotContinue(
   );
 }
 
-/** Makes what the server asks the round that the next attempt answers. Returns a result if it may not be asked. */
+/** Turns the server's questions into a round for the next attempt to answer. Returns a result if they may not be asked. */
 function open(
   { server, tool, name }: McpExecutorOptions,
   state: CallState,
@@ -160,7 +160,7 @@ function open(
     const refusal = toRefusal(server, tool, round);
     return { ...toNeedsInput(name, state.call, questions), refusal };
   }
-  // The server may have put the secrets it got into its state, and no record has those.
+  // The server's state may contain secrets it was given, which must not be recorded.
   const isRecordable = given.secretAnswers.length === 0;
   const owner = { server: server.name, tool: tool.name };
   state.asked = {
@@ -171,7 +171,7 @@ function open(
   return undefined;
 }
 
-/** Asks the questions of the round, or only some of them. */
+/** Asks all questions of the round, or the given ones. */
 function needsInput(
   { name }: McpExecutorOptions,
   { call, asked }: CallState,
@@ -214,7 +214,7 @@ function toRefusal(server: McpServer, tool: RemoteTool, { reason, key }: Refusal
   return { reason: "no_prompt_backend", content: content + hint };
 }
 
-/** For the record: the tool is the one who asks if its call is known, otherwise the server is. */
+/** The questions for the record. The asker is the tool if its call is known, otherwise the server. */
 export function toRefusedQuestions({ server, tool, request }: UnscopedQuestion): RefusedQuestions {
   return {
     source: sourceOf(tool ?? `mcp.${server}`),
@@ -227,7 +227,7 @@ function sourceOf(name: string): RefusedQuestions["source"] {
   return { source: "tool", name };
 }
 
-/** The questions as they would have been asked, one for each field of a form. */
+/** One question per form field, as they would have been asked. */
 function toRecordedQuestions(
   server: string,
   requests: readonly InputRequest[],

@@ -4,7 +4,7 @@ import { quoteCommand } from "../../process/index.ts";
 import type { ToolSource } from "../../../record/tool/index.ts";
 import type { Json } from "../../../util/index.ts";
 
-/** `tool` is the server's name for it. Waits for the server, and restarts it if necessary. Never throws. */
+/** `tool` is the server's name for it. Waits for the server, restarting it if necessary. Never throws. */
 export async function describeMcpSource(server: McpServer, tool: string): Promise<ToolSource> {
   return {
     ...describeAddress(server.address, { server: server.name, tool }),
@@ -12,7 +12,7 @@ export async function describeMcpSource(server: McpServer, tool: string): Promis
   };
 }
 
-/** The part of it that the config says. Starts nothing. */
+/** The part that is known from the config. Starts nothing. */
 export function describeAddress(
   address: ServerAddress,
   { server, tool }: { readonly server: string; readonly tool: string },
@@ -25,7 +25,7 @@ export function describeAddress(
   return { origin: { type: "mcp", server, tool, command }, identity };
 }
 
-/** User names, passwords, queries and fragments may hold keys. */
+/** These parts of a URL may contain keys. */
 function withoutSecrets(url: string): string {
   if (!URL.canParse(url)) return "";
   const shown = new URL(url);

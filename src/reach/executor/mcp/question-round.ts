@@ -1,6 +1,6 @@
 /**
- * Turns what a server asks at one time into questions that are asked together, and their answers into
- * responses. An invalid answer is never sent: its question is asked again.
+ * Turns a server's simultaneous requests into questions that are asked together, and their answers into responses. An
+ * invalid answer is never sent: its question is asked again.
  */
 import {
   type Asks,
@@ -43,25 +43,25 @@ interface AskedField {
 export interface Refusal {
   readonly type: "refused";
   readonly reason: string;
-  /** The setting of the server with which the user could allow it. */
+  /** The server's setting that would allow it. */
   readonly key?: "allow_secrets" | "allow_sampling";
 }
 
 /** The kinds of input that a server may ask for. */
 export interface RoundRules {
-  /** Its name in the config. */
+  /** The server's name in the config. */
   readonly server: string;
   readonly allowsSecrets: boolean;
-  /** Whether it may ask a model. */
+  /** Whether it may prompt a model. */
   readonly allowsSampling: boolean;
 }
 
-/** In place of a model, if the answer is configured. */
+/** Stands in for the model if the answer is configured. */
 const BY_CONFIG = { model: "config", isCutOff: false };
 
 type ParsedRequest = Elicitation | { readonly type: "sampling"; readonly prompt: ModelPrompt };
 type Given = Pick<AttemptRequest, "answers" | "personAnswers" | "replies">;
-/** Questions whose answers were not valid. */
+/** Questions whose answers were invalid. */
 type Again = { readonly again: readonly Question[] };
 
 export type Filled =
@@ -174,7 +174,7 @@ function toRequest(parsed: ParsedRequest, { mint, server, isPrerequisite }: Requ
   return { type: "form", message, fields } as const;
 }
 
-/** The name alone if it is unique, because answers are configured by it. */
+/** Uses the name alone if it is unique, because answers are configured by it. */
 function mintId(taken: Set<string>, key: string, name: string): string {
   const candidates = [shortLine(name), shortLine(`${key}.${name}`)].filter((id) => id !== "");
   let id = candidates.find((candidate) => !taken.has(candidate));
@@ -194,13 +194,13 @@ async function fill(request: RoundRequest, given: Given): Promise<InputResponse 
     case "consent": {
       const { id } = request.question;
       if (given.answers[id] === true) return request.accepted;
-      // Only a person declines. A no from config says nothing about what a person wants.
+      // Only a person can decline. A no from config says nothing about what a person wants.
       return { action: given.personAnswers?.includes(id) === true ? "decline" : "cancel" };
     }
     case "sampling": {
       const { id } = request.question;
       const { model, isCutOff } = given.replies?.[id] ?? BY_CONFIG;
-      const text = given.answers[id] as string; // It was checked.
+      const text = given.answers[id] as string; // It has been checked.
       const stopReason = isCutOff ? "maxTokens" : "endTurn";
       return { role: "assistant", content: { type: "text", text }, model, stopReason };
     }
@@ -234,7 +234,7 @@ async function fillForm(
   return { action: "accept", content: Object.fromEntries(content) };
 }
 
-/** Only a person can consent, and only this once. */
+/** Only a person can consent, and each time anew. */
 const BY_PERSON = { exclusive: true, persistence: "none" } as const;
 
 function consentQuestion(id: string, message: string): Question {
@@ -244,11 +244,11 @@ function consentQuestion(id: string, message: string): Question {
 interface Visit {
   readonly message: string;
   readonly url: URL;
-  /** Whether the tool can only run after it. */
+  /** Whether the tool can run only afterwards. */
   readonly isPrerequisite: boolean;
 }
 
-/** Shows the URL as it is looked up, not as it was written: letters of other scripts look alike. */
+/** Shows the URL as it is resolved, not as it was written: letters of other scripts look alike. */
 function visitQuestion(id: string, { message, url, isPrerequisite }: Visit): Question {
   const text = isPrerequisite
     ? `Have you visited ${url.host}?`
@@ -264,7 +264,7 @@ function visitQuestion(id: string, { message, url, isPrerequisite }: Visit): Que
 
 const SPEAKERS = { user: "User", assistant: "Assistant" } as const;
 
-/** No person is asked. The context has everything that the model gets, for readers of the record. */
+/** No person is asked. The context contains everything the model gets, for readers of the record. */
 function samplingQuestion(id: string, server: string, prompt: ModelPrompt): Question {
   const { systemPrompt, messages } = prompt;
   const context = [

@@ -1,4 +1,4 @@
-/** Describes a server's tool to a model: its text and parameters, with what the config changes. */
+/** Describes a server's tool to a model: its text and parameters, with the config's overrides. */
 import type { ParameterConfig, ToolSettings } from "../../../settings/config/index.ts";
 import { toParametersSchema } from "../parameters-schema.ts";
 import { McpError, type RemoteTool } from "../../mcp/index.ts";
@@ -7,7 +7,7 @@ import type { ToolDescription } from "../port.ts";
 
 type Texts = Pick<ToolDescription, "summary" | "description">;
 
-/** Without a configured summary, the first sentence is the summary; the rest follows on demand. */
+/** Without a configured summary, the first sentence is the summary; the rest is available on demand. */
 export function describeRemoteTool(
   settings: Pick<ToolSettings, "summary" | "description">,
   remote: RemoteTool,
@@ -44,7 +44,7 @@ export function mergeParameters(
   return { ...inputSchema, properties, ...(required.length > 0 && { required }) };
 }
 
-/** Keyword by keyword. With other properties, the server's rules about its own no longer apply. */
+/** Overrides keyword by keyword. With other properties, the server's rules about its own no longer apply. */
 function override(own: Json | undefined, changed: Json): Json {
   if (!isJsonObject(changed)) return changed;
   const before = isJsonObject(own) ? own : {};
@@ -53,7 +53,7 @@ function override(own: Json | undefined, changed: Json): Json {
   return { ...kept, ...withServerDescriptions(changed, own) };
 }
 
-/** Puts the server's text into descriptions, at every depth. */
+/** Inserts the server's text into descriptions, at every depth. */
 function withServerDescriptions(changed: JsonObject, own: Json | undefined): JsonObject {
   const before = isJsonObject(own) ? own : {};
   const { description, items, properties } = changed;
@@ -105,7 +105,7 @@ function withServerText(text: string, serverText: string): string {
 }
 
 export interface SplitText {
-  /** On one line. */
+  /** A single line. */
   readonly sentence: string;
   /** Empty if there is nothing else. */
   readonly rest: string;

@@ -15,7 +15,7 @@ import {
 import { conversationGroup } from "./conversation.ts";
 import { providersSchema } from "./providers.ts";
 
-// TypeScript infers types only so deep: the two largest groups have types of their own.
+// TypeScript limits the depth of inference, so the two largest groups have their own types.
 type PartialAssistant = v.InferOutput<typeof assistantGroup>;
 
 interface PartialConversation extends v.InferOutput<typeof conversationGroup> {}
@@ -40,7 +40,7 @@ const link = v.union([v.boolean(), v.picklist(["full", "osc8", "off"])]);
 const NO_BACKGROUND = "jp does not color backgrounds";
 const NO_TYPEWRITER = "jp prints text as it arrives";
 
-/** Also accepted by other versions. */
+/** Accepted by other versions too. */
 const reasoningDisplay = v.pipe(
   v.union([
     v.string(),
@@ -222,7 +222,7 @@ const notify = v.pipe(
   behaviour({ isMachineSpecific: true }),
 );
 
-/** Never recorded with a conversation: elsewhere, the same name or address is another machine. */
+/** Never recorded with a conversation: the same name or address is a different machine elsewhere. */
 const web = v.pipe(
   group({
     private_hosts: described(
@@ -259,7 +259,7 @@ const usage = v.pipe(
   behaviour({ isMachineSpecific: true }),
 );
 
-/** Only the user's own config may set it: what a clone or a conversation could loosen here protects from both. */
+/** Only the user's own config may set it: it protects from clones and conversations, which could otherwise relax it. */
 const shell = v.pipe(
   group({
     unsandboxed: described(
@@ -282,7 +282,7 @@ const shell = v.pipe(
   behaviour({ isMachineSpecific: true }),
 );
 
-/** Never recorded with a conversation: what is kept, is kept on this machine. */
+/** Never recorded with a conversation: undo data stays on this machine. */
 const undo = v.pipe(
   group({
     keep: described(
@@ -293,7 +293,7 @@ const undo = v.pipe(
   behaviour({ isMachineSpecific: true }),
 );
 
-/** Only the user's own config may set it: whoever anchors elsewhere, or not at all, could rewrite what was decided. */
+/** Only the user's own config may set it: anyone who could move or disable the anchor could rewrite decisions. */
 const proof = v.pipe(
   group({
     anchor: group({
@@ -327,7 +327,7 @@ const proof = v.pipe(
   behaviour({ isMachineSpecific: true }),
 );
 
-/** Only the user's own config may set it: it lets whoever uses the machine decide what is for others. */
+/** Only the user's own config may set it: it lets any user of the machine make decisions assigned to others. */
 const people = v.pipe(
   group({
     owner_alone: described(
@@ -338,7 +338,7 @@ const people = v.pipe(
   behaviour({ isMachineSpecific: true }),
 );
 
-/** Only the user's own config may set it: whoever reads along could take conversations elsewhere. */
+/** Only the user's own config may set it: otherwise conversations could be redirected to someone else's database. */
 const storage = v.pipe(
   group({
     url: described(
@@ -372,7 +372,7 @@ function hasNoPassword(text: string): boolean {
   return URL.canParse(text) && new URL(text).username === "" && new URL(text).password === "";
 }
 
-/** Nothing that git would take for an option, or for a program to run. */
+/** Rejects anything that git would treat as an option or a program to run. */
 function isGitRemote(text: string): boolean {
   if (/[\s\p{Cc}]/u.test(text) || text.includes("::")) return false;
   if (text.startsWith("https://")) return hasNoPassword(text);
@@ -380,7 +380,7 @@ function isGitRemote(text: string): boolean {
   return text.startsWith("/") || /^(?:[\w.+-]+@)?[A-Za-z0-9][\w.-]*:[^-:/][^:]*$/.test(text);
 }
 
-/** A part of what git allows. */
+/** A subset of the names that git allows. */
 function isBranchName(text: string): boolean {
   return /^\w[\w.-]*(?:\/\w[\w.-]*)*$/.test(text) && !/\.\.|\.$|\.lock(?:\/|$)|\.\//.test(text);
 }
@@ -393,7 +393,7 @@ function isWebAddress(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
-/** Whether no one on the way can read what is sent there. */
+/** Whether no one in between can read messages to it. */
 function isPrivateAddress(text: string): boolean {
   if (!isWebAddress(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);
@@ -436,5 +436,8 @@ export const configSchema = group({
 
 type Entries = (typeof configSchema)["entries"];
 
-/** One layer, or several merged: any key may be absent. Key by key, since TypeScript infers types only so deep. */
+/**
+ * One layer, or several merged: any key may be absent. Mapped key by key, because TypeScript limits the depth of
+ * inference.
+ */
 export type PartialConfig = { [Key in keyof Entries]?: v.InferOutput<Entries[Key]> };

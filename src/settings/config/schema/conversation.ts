@@ -1,4 +1,4 @@
-/** Schema of `conversation`: its tools, its attachments, and what happens as it grows. */
+/** Schema of `conversation`: its tools, attachments, limits and compaction. */
 import * as v from "valibot";
 import { parseTurnBound, TOOL_CALL_MODE_NAMES } from "../compaction-notation.ts";
 import { modelIdSchema } from "./model-id-schema.ts";
@@ -70,12 +70,12 @@ const compactionGroup = group({
   }),
 });
 
-/** `conversation.compaction` as it is written. Named, because TypeScript resolves inferred types only so deep. */
+/** `conversation.compaction` as written. Named, because TypeScript limits the depth of inference. */
 export interface WrittenCompaction extends v.InferOutput<typeof compactionGroup> {}
 
 const compactionSchema: v.GenericSchema<unknown, WrittenCompaction> = compactionGroup;
 
-/** An address in parts. Params become its query. */
+/** An address in parts. `params` becomes its query. */
 const attachment = v.object({
   type: v.pipe(v.string(), v.nonEmpty()),
   path: v.string(),
@@ -102,7 +102,7 @@ export const conversationGroup = group({
       }),
     }),
   }),
-  // Its rules can run commands, so a conversation must not bring them.
+  // Its rules can run commands, so they must not come from a conversation.
   labels: v.pipe(
     described(`not supported: ${NO_LABEL_RULES}`, openGroup({})),
     behaviour({ unsupported: NO_LABEL_RULES, isMachineSpecific: true }),

@@ -1,11 +1,11 @@
-/** Schema of a model id: `provider/name`, the same as two fields, or an alias for one. */
+/** Schema of a model id: `provider/name`, the same in two fields, or an alias. */
 import * as v from "valibot";
 import { type ModelId, parseModelId } from "../model-id.ts";
 import { behaviour } from "./node.ts";
 
 const part = v.pipe(v.string(), v.nonEmpty("must not be empty"));
 
-/** It becomes part of a URL, and must not lead to another one. */
+/** It becomes part of a URL, and must not change its target. */
 const UNSAFE_NAME = /\.\.|[?#%\\]/;
 
 /** Replaced as a whole. */

@@ -21,7 +21,7 @@ export function openGroup<const Of extends Entries>(entries: Of) {
 function optional<const Of extends Entries>(entries: Of): Optional<Of> {
   return Object.fromEntries(
     Object.entries(entries).map(([key, schema]) => [key, v.optional(schema)]),
-  ) as unknown as Optional<Of>; // Key by key the same schema, made optional.
+  ) as unknown as Optional<Of>; // The same schemas, made optional.
 }
 
 /** A table whose keys are names the user chooses. */
@@ -33,7 +33,7 @@ export function namedBy<const Value extends v.GenericSchema>(value: Value) {
 export function described<const Schema extends v.GenericSchema>(text: string, schema: Schema) {
   const { pipe = [schema] } = schema as { readonly pipe?: readonly v.GenericPipeItem[] };
   const [first, ...rest] = pipe;
-  // The JSON Schema of what users write ends at the first transformation, so it has to come before that.
+  // The JSON Schema for users ends at the first transformation, so the description must precede it.
   const items = [first, v.description(text), ...rest] as unknown as [Schema];
   return v.pipe(...items) as unknown as Schema; // Only adds a description.
 }
@@ -42,31 +42,31 @@ export function atLeast(min: number) {
   return v.pipe(v.number(), v.minValue(min, `expected ${min} or more`));
 }
 
-/** Has a maximum, so that a limit cannot be configured away. */
+/** Has a maximum, so that a limit cannot be disabled. */
 export function wholeNumber({ min, max }: { readonly min: number; readonly max: number }) {
   const message = `expected a whole number from ${min} to ${max}`;
   return v.pipe(v.number(), v.integer(message), v.minValue(min, message), v.maxValue(max, message));
 }
 
-/** How a value is merged, recorded and shown. Kept as metadata of its schema. */
+/** How a value is merged, recorded and shown. Stored as metadata of its schema. */
 export interface Behaviour {
   /** How it merges with lower layers: by `fields`, as a `list` with a strategy, or as `rules`. By default it replaces them. */
   readonly merge?: "fields" | "list" | "rules";
   /** Never copied into a conversation, an output or an error. */
   readonly isPrivate?: boolean;
-  /** An address or a server of this machine, which a conversation must not set. */
+  /** An address or server of this machine, which a conversation must not set. */
   readonly isMachineSpecific?: boolean;
   /** Parameters of a model. Unknown keys are passed through to its provider. */
   readonly isModelParameters?: boolean;
-  /** Why jp refuses the key, or this value. It is known by name because other versions have it. */
+  /** Why jp rejects the key, or this value. It is known because other versions support it. */
   readonly unsupported?: string | ((value: unknown) => string | undefined);
-  /** Words of other programs for this key, which a hint may translate. */
+  /** Other programs' names for this key, for hints. */
   readonly synonyms?: readonly string[];
   /** A model id, or an alias for one. */
   readonly isModelId?: boolean;
-  /** Converts back to what is written in files, where that differs from the parsed value. */
+  /** Converts to the notation in files, if that differs from the parsed value. */
   readonly toJson?: (value: never) => Json;
-  /** Converts to what a person would write, where that differs from `toJson`. */
+  /** Converts to what a person would write, if that differs from `toJson`. */
   readonly toShown?: (value: never) => Json;
 }
 
@@ -79,7 +79,7 @@ export function behaviour<Value>(
   return v.metadata<Value, { readonly behaviour: Behaviour }>({ behaviour: of });
 }
 
-/** A key of other versions that has no effect here. Whoever writes it is told so, and why. */
+/** A key of other versions that has no effect here. Users get a warning with the reason. */
 export function unsupported<const Schema extends v.GenericSchema>(why: string, schema: Schema) {
   const refused = v.pipe(schema, behaviour({ unsupported: why }));
   return described(`not supported: ${why}`, refused as unknown as Schema); // Only adds metadata.
@@ -93,15 +93,15 @@ export function findBehaviour(schema: v.GenericSchema): Behaviour {
 
 const STRATEGIES = ["append", "prepend", "replace"] as const;
 
-/** A list or text together with how it merges with lower layers. */
+/** A list or text, and how it merges with lower layers. */
 export interface Mergeable<Value> {
   readonly value: Value;
   readonly strategy: (typeof STRATEGIES)[number];
 }
 
 /**
- * Lists and texts that layers add to. Written plainly, a list is appended to lower layers and a text replaces
- * them; `{ value, strategy }` chooses otherwise.
+ * Lists and texts that layers add to. By default, a list is appended to lower layers and a text replaces them; `{ value,
+ * strategy }` overrides this.
  */
 export const list = {
   of: <const Item extends v.GenericSchema>(item: Item) => mergeable(v.array(item), "append"),
@@ -125,16 +125,16 @@ function mergeable<const Schema extends v.GenericSchema>(
     ]),
     v.transform((input): Mergeable<v.InferOutput<Schema>> => {
       if (!isJsonObject(input)) return { value: input, strategy };
-      // The second member of the union: neither a list nor a text is an object.
+      // The second member of the union: a list or a text is not an object.
       const wrapped = input as unknown as Mergeable<v.InferOutput<Schema>>;
       return { value: wrapped.value, strategy: wrapped.strategy };
     }),
     behaviour<Mergeable<v.InferOutput<Schema>>>({
       merge: "list",
-      // The stored value is the result of all layers: reading it back must not append to it again.
+      // The stored value is the result of all layers: reading it back must not append it again.
       toJson: ({ value }) =>
         typeof value === "string" ? value : { value: value as Json, strategy: "replace" },
-      toShown: ({ value }) => value as Json, // Parsed from JSON.
+      toShown: ({ value }) => value as Json, // JSON.
     }),
   );
 }

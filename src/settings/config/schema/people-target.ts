@@ -1,32 +1,32 @@
-/** Schema of the people whom a decision is for: in the `target` of a question, of a tool, and of a rule. */
+/** Schema of the people who make a decision: in the `target` of a question, of a tool, and of a rule. */
 import * as v from "valibot";
 import { type Addressee, isAddresseeName, MAX_ADDRESSEES } from "../../../record/tool/index.ts";
 import type { Json, JsonObject } from "../../../util/index.ts";
 import { findSeconds } from "../duration.ts";
 import { behaviour, described } from "./node.ts";
 
-/** The people whom a decision is for. Anyone who is asked may decide if both are absent; at most one is set. */
+/** The people who may decide. If neither `user` nor `any` is set, anyone who is asked may; at most one is set. */
 export interface PeopleTarget {
   /** The name of the only person who may decide. */
   readonly user?: string;
-  /** Any of these may: people, and those who have a role. */
+  /** Any of these may decide: people by name, and holders of a role. */
   readonly any?: readonly Addressee[];
   readonly terms?: TargetTerms;
-  /** How long they have. Forever if absent. */
+  /** Their deadline. None if absent. */
   readonly withinMs?: number;
-  /** Who is asked after them, in order, if no one has decided in time. None of these has a `next`. */
+  /** Who is asked next, in order, if no one decides in time. These have no `next` themselves. */
   readonly next?: readonly PeopleTarget[];
 }
 
-/** What a decision takes besides someone who may make it. */
+/** Requirements for a decision besides an eligible person. */
 export interface TargetTerms {
-  /** So many different people have to say the same. */
+  /** How many different people must cast the same vote. */
   readonly quorum?: number;
-  /** `ends`: the first no ends it, as it does unless this says otherwise. `counts`: it takes as many as a yes. */
+  /** `ends`: the first no decides; the default. `counts`: a no needs the same quorum as a yes. */
   readonly refusal?: "ends" | "counts";
-  /** Whoever has started the turn may not decide. */
+  /** The person who started the turn may not decide. */
   readonly notBy?: "asker";
-  /** Whoever decides has to sign it. */
+  /** The decision must be signed. */
   readonly proof?: "signed";
 }
 
@@ -54,13 +54,13 @@ const addressee = v.pipe(
 
 const MAX_QUORUM = 16;
 
-/** More would be a queue. */
+/** A longer list would be a queue. */
 const MAX_RUNGS = 8;
 
-/** Ten years in seconds: a time that every calendar can hold. */
+/** Ten years in seconds: a time that every calendar supports. */
 const MAX_DEADLINE = 10 * 365 * 24 * 3600;
 
-/** How long someone has to answer. */
+/** The deadline for an answer. */
 export const deadlineSchema = v.pipe(
   v.string(),
   v.check((text) => {
@@ -69,7 +69,7 @@ export const deadlineSchema = v.pipe(
   }, "expected a duration like 30m or 2h, at most 3650d"),
 );
 
-/** The keys of a table that names people. It has at most one of the first three, and no key of an assistant. */
+/** The keys of a table that names people. It has at most one of the first three, and no assistant key. */
 export const peopleEntries = {
   user: v.optional(described("the name of the only person who may decide", personName)),
   role: v.optional(described("a role: whoever has it may decide", personName)),
@@ -139,12 +139,12 @@ export function findPeople(table: PeopleTable): PeopleTarget | undefined {
   };
 }
 
-/** People who are asked one after the other, as one target. */
+/** Combines people who are asked one after the other into one target. */
 export function ladderOf([first = {}, ...next]: readonly PeopleTarget[]): PeopleTarget {
   return next.length === 0 ? first : { ...first, next };
 }
 
-/** Why these cannot be asked one after the other. `isLast` unless a model is asked after them. */
+/** Why these cannot be asked one after the other. `isLast`: no model is asked after them. */
 export function explainLadder(rungs: readonly PeopleTarget[], isLast = true): string | undefined {
   if (rungs.length > MAX_RUNGS) return `expected at most ${MAX_RUNGS} to be asked in order`;
   const before = isLast ? rungs.slice(0, -1) : rungs;
@@ -153,12 +153,12 @@ export function explainLadder(rungs: readonly PeopleTarget[], isLast = true): st
     : 'all but the last need a time: { user = "NAME", within = "2h" }';
 }
 
-/** A decision is for these, in order. */
+/** The people of a target, in the order they are asked. */
 export function rungsOf({ next = [], ...first }: PeopleTarget): readonly PeopleTarget[] {
   return [first, ...next];
 }
 
-/** Why a table that is about people cannot be used. */
+/** Why a table about people cannot be used. */
 export function explainPeople(table: PeopleTable): string | undefined {
   const keys = Object.keys(table);
   const count = NAMING.filter((key) => keys.includes(key)).length;
@@ -174,7 +174,7 @@ function findNamed({ user, role, any }: PeopleTable): PeopleTarget | undefined {
   if (user !== undefined) return { user };
   if (any === undefined) return undefined;
   const [first, ...others] = any;
-  // The same as a single name, which earlier versions know.
+  // Equivalent to a single name, which earlier versions support.
   return first !== undefined && others.length === 0 && "user" in first ? first : { any };
 }
 
@@ -188,7 +188,7 @@ function termsIn({ quorum, refusal, not_by: notBy, proof }: PeopleTable): Target
   return Object.keys(terms).length === 0 ? undefined : terms;
 }
 
-/** As config has it. */
+/** Converts to the notation in config. */
 export function peopleToJson(target: PeopleTarget): Json {
   const rungs = rungsOf(target).map(rungToJson);
   const [first = {}] = rungs;
@@ -232,8 +232,8 @@ type PeopleRung = v.InferOutput<typeof peopleTable>;
 const toTargets = (rungs: readonly PeopleRung[]) => rungs.map((rung) => findPeople(rung) ?? {});
 
 /**
- * Whom a call is for. No model may decide about one, so there is no `assistant`. Replaced as a whole. Nothing inside the union is
- * transformed: what a check of it says would be lost.
+ * The people who decide about a call. No model may, so there is no `assistant`. Replaced as a whole. Nothing inside the
+ * union is transformed, because that would lose the messages of its checks.
  */
 export const peopleTargetSchema: v.GenericSchema<unknown, PeopleTarget> = v.pipe(
   v.union([

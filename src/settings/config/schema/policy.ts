@@ -1,11 +1,11 @@
-/** Schema of a tool's `policy`: rules that decide about a call by its arguments, and what applies where none does. */
+/** Schema of a tool's `policy`: rules that decide about a call by its arguments, and the mode if none matches. */
 import * as v from "valibot";
 import { type Json, pathToText } from "../../../util/index.ts";
 import { definedOnly } from "../defined-only.ts";
 import { behaviour } from "./node.ts";
 import { type PeopleTarget, peopleTargetSchema, peopleToJson } from "./people-target.ts";
 
-/** Before a call runs, and before its result goes to the model. */
+/** Applied before a call runs, and before its result goes to the model. */
 export const MODES = ["ask", "unattended", "edit", "skip"] as const;
 
 export type RunMode = (typeof MODES)[number];
@@ -13,27 +13,30 @@ export type RunMode = (typeof MODES)[number];
 export const MODE_NAMES = ["ask", "plan", "edits", "sandbox"] as const;
 
 /**
- * What a turn may do without asking. `ask`: as rules and settings say. `plan`: only tools that read. `edits`: files of the workspace
- * are changed without asking, and each change can be undone. `sandbox`: what runs inside the sandbox runs.
+ * How much a turn may do without asking. `ask`: follows rules and settings. `plan`: only tools that read. `edits`: files
+ * of the workspace are changed without asking, and each change can be undone. `sandbox`: anything inside the sandbox
+ * runs.
  */
 export type Mode = (typeof MODE_NAMES)[number];
 
-/** A rule as it is written: at most one condition on an argument, and what applies to the calls that meet it. */
+/** A rule as written: at most one condition on an argument, and the mode for matching calls. */
 export interface RuleConfig extends Matcher {
   readonly mode: RunMode;
-  /** JSON Pointer to an argument. A list on the way means its elements. Empty for all arguments, as one object. */
+  /**
+   * JSON Pointer to an argument. A list on the way matches each of its elements. Empty for all arguments, as one object.
+   */
   readonly arg?: string;
-  /** The name of the tool, where a rule is for all of them; `*` stands for any characters. */
+  /** The name of the tool, in a rule for all tools; `*` matches any characters. */
   readonly tool?: string;
-  /** The name of its MCP server, likewise. */
+  /** The name of its MCP server; `*` matches any characters. */
   readonly server?: string;
-  /** Questions of the tool itself that it answers as well, beyond those about creating and changing files. */
+  /** Other questions of the tool that it also answers, besides those about creating and changing files. */
   readonly questions?: readonly string[];
-  /** Who decides about the calls that it asks about. Those of the tool if absent. */
+  /** Who decides about calls that it asks about. Default: the tool's target. */
   readonly target?: PeopleTarget;
 }
 
-/** One of these, if there is an `arg`. */
+/** With an `arg`, exactly one of these is set. */
 export interface Matcher {
   readonly const?: Json;
   readonly enum?: readonly Json[];
@@ -58,15 +61,15 @@ export const MATCHERS = [
   "exclusive_maximum",
 ] as const satisfies readonly (keyof Matcher)[];
 
-/** A rule, and where it stands. */
+/** A rule and its place. */
 export interface Rule extends RuleConfig {
   readonly place: RulePlace;
-  /** Set if a person has granted it for the first words of a command: the only options that may follow. */
+  /** Set if a person granted it for the first words of a command: only these options may follow. */
   readonly options?: readonly string[];
 }
 
 export interface RulePlace {
-  /** `workspace`: a file of the workspace. All others are the user's own; `saved` and `turn`: from a prompt. */
+  /** `workspace`: a file of the workspace. All others are the user's own; `saved` and `turn` come from a prompt. */
   readonly from:
     | "user"
     | "workspace"
@@ -75,20 +78,23 @@ export interface RulePlace {
     | "program"
     | "saved"
     | "turn";
-  /** Below the file or flag, such as `conversation.tools.fs_edit.policy.run[2]`; the id of a saved rule, or of an inquiry. */
+  /**
+   * The key within the file or flag, such as `conversation.tools.fs_edit.policy.run[2]`; or the id of a saved rule, or of
+   * an inquiry.
+   */
   readonly key: string;
   /** The file, variable or flag. */
   readonly layer: string;
-  /** The SHA-256 of the file, as it was when the rule was read. */
+  /** The SHA-256 of the file when the rule was read. */
   readonly file?: string;
-  /** It is written for several tools, so that it may name arguments which some of them lack. */
+  /** It is written for several tools, so it may name arguments that some of them lack. */
   readonly isShared?: boolean;
 }
 
-/** The rules of one layer or several, and the plain word, which applies where no rule does. */
+/** The rules of one or more layers, and the fallback mode if none matches. */
 export interface PolicyList {
   readonly mode?: RunMode;
-  /** In the order in which they count. `place` is absent until the layers are put together. */
+  /** In order of precedence. `place` is absent until the layers are merged. */
   readonly rules: readonly (RuleConfig & Partial<Pick<Rule, "place">>)[];
 }
 
@@ -124,7 +130,7 @@ const ruleSchema = v.pipe(
     ({ mode, target }) => target === undefined || mode === "ask" || mode === "edit",
     "target is for rules with the mode ask or edit",
   ),
-  v.transform((rule) => definedOnly(rule) as RuleConfig), // The same keys; JSON, because it is from a file.
+  v.transform((rule) => definedOnly(rule) as RuleConfig), // The same keys; JSON, as read from a file.
 );
 
 /** Undefined if it is not a rule. */
@@ -133,7 +139,7 @@ export function findRule(value: unknown): RuleConfig | undefined {
   return parsed.success ? parsed.output : undefined;
 }
 
-/** Why it is not a rule. Undefined if it is one. */
+/** Why it is not a rule; undefined if it is one. */
 export function explainRule(value: unknown): string | undefined {
   const { success, issues = [] } = v.safeParse(ruleSchema, value);
   if (success) return undefined;
@@ -147,7 +153,7 @@ export const policyListSchema = v.pipe(
   v.transform((value): PolicyList =>
     Array.isArray(value) ? { rules: value } : { mode: value, rules: [] },
   ),
-  // Whom a call needs no permission of belongs to a person and a machine: no conversation records it.
+  // Permissions belong to a person and a machine: no conversation records them.
   behaviour<PolicyList>({ merge: "rules", isMachineSpecific: true, toJson: listToJson }),
 );
 
@@ -161,14 +167,14 @@ function listToJson({ mode, rules }: PolicyList): Json {
   return [...written, ...fallback];
 }
 
-/** Every list counts: the user's own rules first, those of higher layers before those of lower ones. */
+/** All lists count: the user's own rules come first, and higher layers before lower ones. */
 export function mergePolicyLists(lower: PolicyList, upper: PolicyList): PolicyList {
   const mode = upper.mode ?? lower.mode;
   const rules = ownFirst([...upper.rules, ...lower.rules]);
   return { ...(mode !== undefined && { mode }), rules };
 }
 
-/** A workspace decides only what the user's own rules leave open. */
+/** A workspace's rules apply only where the user's own do not. */
 export function ownFirst<Of extends PolicyList["rules"][number]>(
   rules: readonly Of[],
 ): readonly Of[] {
@@ -176,7 +182,7 @@ export function ownFirst<Of extends PolicyList["rules"][number]>(
   return [...rules.filter((rule) => !isOfWorkspace(rule)), ...rules.filter(isOfWorkspace)];
 }
 
-/** Where a rule of a tool stands. */
+/** The config key of a tool's rule. */
 export function ruleKey(tool: string, of: "run" | "result", index: number): string {
   return `${pathToText(["conversation", "tools", tool, "policy", of])}[${index}]`;
 }

@@ -1,4 +1,4 @@
-/** Schema of `providers`: where to reach models, and which MCP servers exist. */
+/** Schema of `providers`: the addresses of models, and the MCP servers. */
 import * as v from "valibot";
 import { modelIdSchema } from "./model-id-schema.ts";
 import { atLeast, behaviour, described, group, namedBy, openGroup, unsupported } from "./node.ts";
@@ -57,7 +57,7 @@ const mcpServer = group({
   url: described("address of an http server", v.string()),
   headers: described(
     "headers for an http server; $NAME is taken from the environment",
-    // They may hold a token.
+    // They may contain a token.
     namedBy(v.pipe(v.string(), behaviour({ isPrivate: true }))),
   ),
   all_tools: described(

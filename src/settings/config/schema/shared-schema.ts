@@ -1,7 +1,7 @@
 /**
- * Schema of the config that the Rust original knows, as of its commit 4c1c39f1. Its types reject every other key,
- * and one unknown key makes it drop the whole config of a conversation. A value that it replaces as a whole is a
- * union here, even if it has one member.
+ * Schema of the config that the Rust original supports, as of its commit 4c1c39f1. Its types reject every other key, and
+ * one unknown key makes it drop the whole config of a conversation. A value that it replaces as a whole is a union here,
+ * even with a single member.
  */
 import * as v from "valibot";
 import { namedBy } from "./node.ts";
@@ -18,7 +18,7 @@ function whole(...schemas: readonly v.GenericSchema[]): v.GenericSchema {
   return v.union([...schemas]);
 }
 
-/** A list that layers add to, as jp-ts stores it. */
+/** A list that layers add to, as stored by jp-ts. */
 function wholeList(item: v.GenericSchema): v.GenericSchema {
   return whole(v.strictObject({ value: v.array(item), strategy: v.literal("replace") }));
 }
@@ -61,7 +61,7 @@ const reasoning = whole(
   }),
 );
 
-/** It accepts any other parameter, and would send one called `other` to the provider. */
+/** It accepts any other parameter, and would send one named `other` to the provider. */
 const parameters = v.objectWithRest(
   {
     max_tokens: v.optional(u32),
@@ -82,7 +82,7 @@ const request = keys({
   max_retries: u32,
   base_backoff_ms: u32,
   max_backoff_secs: u32,
-  // It rejects a config with less.
+  // It rejects a config with a lower value.
   stream_idle_timeout_secs: v.union([v.literal(0), integer(10, 2 ** 32 - 1)]),
   max_response_bytes: u32,
   cache: v.union([flag, v.picklist(["short", "long", "off"]), duration]),
@@ -201,7 +201,7 @@ const url = v.pipe(
   v.check((address) => URL.canParse(address)),
 );
 
-/** Without tools: which keys a tool may have depends on its source. */
+/** Leaves out tools, whose keys depend on their source. */
 const conversation = keys({
   title: keys({ generate: keys({ auto: flag, model: optionalModel }), from_heading: flag }),
   attachments: wholeList(

@@ -31,7 +31,7 @@ export type TogglePolicy = (typeof TOGGLE_POLICIES)[number];
 export interface Enable {
   readonly state?: boolean;
   readonly allow_toggle?: TogglePolicy;
-  /** Of a group: only those that only read are on. Replaced by the state of each tool when config is loaded. */
+  /** For a group: enables only its tools that only read. Replaced by the state of each tool when config is loaded. */
   readonly reads_only?: boolean;
 }
 
@@ -63,7 +63,7 @@ const enableSchema = v.pipe(
 const toolEnableSchema = v.pipe(
   v.union([v.boolean(), v.picklist([...shorthand.options, READ]), enableTable]),
   v.transform((value): Enable => {
-    // Off where nothing knows which tools only read.
+    // Off if it is unknown which tools only read.
     if (value === READ) return { state: false, allow_toggle: "any", reads_only: true };
     return v.parse(enableSchema, value);
   }),
@@ -84,9 +84,9 @@ export type DetachedMode = (typeof DETACHED_MODES)[number];
 
 /** The policy for each kind of prompt in a run without a terminal. */
 export interface Detached {
-  /** May a tool run that would ask first. */
+  /** Whether a tool may run that would ask first. */
   readonly run?: DetachedMode;
-  /** Is a result delivered that would be shown first. */
+  /** Whether a result is delivered that would be shown first. */
   readonly deliver?: DetachedMode;
   /** Questions of tools. */
   readonly tool?: DetachedMode;
@@ -190,11 +190,11 @@ const shared = {
   style,
 };
 
-/** Who answers a question. A table in the config is the config of the assistant that does. Replaced as a whole. */
+/** Who answers a question. A table in the config configures the assistant that does. Replaced as a whole. */
 export type QuestionTarget =
   | ({
       readonly type: "user";
-      /** The assistant that is asked once all of them were too slow. */
+      /** The assistant to ask after all of them missed their deadlines. */
       readonly lastly?: AssistantConfig;
     } & PeopleTarget)
   | ({
@@ -212,7 +212,7 @@ const LIST_FORM =
 const PEOPLE_ALONE =
   'people and the settings of an assistant do not mix; to ask an assistant first, write [{ … }, { user = "NAME" }]';
 
-/** People if it names some, and an assistant otherwise. */
+/** People if it names any, otherwise an assistant. */
 const targetTable = v.object({ ...assistantGroup.entries, ...peopleEntries });
 
 type TargetItem = string | v.InferOutput<typeof targetTable>;
@@ -247,7 +247,7 @@ const targetSchema: v.GenericSchema<unknown, QuestionTarget> = v.pipe(
   behaviour({ toJson: targetToJson }),
 );
 
-/** Why one of them cannot be used. */
+/** Why one of the items cannot be used. */
 function explainItems(value: TargetItem | readonly TargetItem[]): string | undefined {
   const items: readonly TargetItem[] =
     typeof value === "object" && "length" in value ? value : [value];
@@ -260,9 +260,9 @@ function explainItems(value: TargetItem | readonly TargetItem[]): string | undef
   return undefined;
 }
 
-/** Whom a list asks, in order. */
+/** The order in which a list is asked. */
 interface Order {
-  /** The assistant that is asked before all people, or after. */
+  /** The assistant to ask before all people; `last` is asked after them. */
   readonly first?: TargetItem;
   readonly people: readonly PeopleTarget[];
   readonly last?: TargetItem;
@@ -321,7 +321,7 @@ function assistantToJson(assistant: AssistantConfig): Json {
 
 const TIMEOUT_MODES = ["deny", "default", "escalate"] as const;
 
-/** `deny`: the call fails. `default`: take the question's default. `escalate`: ask the user instead of a model. */
+/** `deny`: the call fails. `default`: use the question's default. `escalate`: ask the user instead of a model. */
 export type TimeoutMode = (typeof TIMEOUT_MODES)[number];
 
 const questionSchema = group({
@@ -349,7 +349,7 @@ const questionSchema = group({
   prompt_label: described("label shown with the question; changes only the display", v.string()),
 });
 
-/** One parameter of a tool, in the words of JSON Schema. */
+/** One parameter of a tool, in JSON Schema keywords. */
 export interface ParameterConfig {
   readonly type?: string | readonly string[] | undefined;
   readonly default?: unknown;
@@ -362,7 +362,7 @@ export interface ParameterConfig {
   readonly properties?: Readonly<Record<string, ParameterConfig>> | undefined;
 }
 
-/** Other keywords of JSON Schema are passed through. */
+/** Other JSON Schema keywords are passed through. */
 const parameterSchema: v.GenericSchema<ParameterConfig> = openGroup({
   type: v.union([v.string(), v.array(v.string())]),
   default: v.unknown(),
@@ -378,8 +378,8 @@ const parameterSchema: v.GenericSchema<ParameterConfig> = openGroup({
 const EFFECTS = ["reads", "edits", "destroys"] as const;
 
 /**
- * `reads`: it changes nothing. `edits`: it changes files of the workspace, and asks before each change. `destroys`: what it does
- * cannot be had back, so that no lasting permission for it is offered.
+ * `reads`: it changes nothing. `edits`: it changes files of the workspace, and asks before each change. `destroys`: its
+ * effects are irreversible, so no lasting permission is offered.
  */
 export type ToolEffect = (typeof EFFECTS)[number];
 
@@ -424,7 +424,7 @@ const toolSchema = group({
   access: unsupported("a local tool can access whatever you can", v.unknown()),
 });
 
-/** The config of one tool: any key may be absent. */
+/** The config of one tool; every key is optional. */
 export interface PartialToolConfig extends v.InferOutput<typeof toolSchema> {}
 
 // Has its own name: inlined in the whole config, it is too deep for a compiler that reads our declarations.
@@ -432,7 +432,7 @@ const namedToolSchema: v.GenericSchema<unknown, PartialToolConfig> = toolSchema;
 
 const allTools = v.objectWithRest({ "*": v.optional(group(shared)) }, namedToolSchema);
 
-/** Named, because TypeScript infers types only so deep. */
+/** Named, because TypeScript limits the depth of inference. */
 export type PartialTools = v.InferOutput<typeof allTools>;
 
 export const toolsSchema: v.GenericSchema<unknown, PartialTools> = allTools;

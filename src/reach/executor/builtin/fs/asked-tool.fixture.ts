@@ -1,15 +1,15 @@
-/** Calls a tool as jp does: each attempt gets the answers so far, each with the binding of its question as it was asked. */
+/** Calls a tool as jp does: each attempt gets the answers so far, with the binding that each question was asked with. */
 import type { Outcome, Tool, ToolCall } from "../../../../record/tool/index.ts";
 import type { JsonObject } from "../../../../util/index.ts";
 
 export interface AskedTool {
-  /** One attempt without answers. Its question is recorded. */
+  /** Makes one attempt without answers, and records its questions. */
   ask(args: JsonObject): Promise<Outcome>;
-  /** The next attempt, with this answer to every question that was recorded, and no other one. Asks first if none was. */
+  /** Makes the next attempt, with this answer to every recorded question. Asks first if none is recorded. */
   answer(args: JsonObject, answer: boolean, more?: Partial<ToolCall>): Promise<Outcome>;
 }
 
-/** `create` makes the tool anew for each attempt, as another process does. */
+/** `create` makes a new tool for each attempt, like another process would. */
 export function askedTool(create: () => Tool): AskedTool {
   const bindings = new Map<string, string>();
   const attempt = async (call: Pick<ToolCall, "arguments" | "answers"> & Partial<ToolCall>) => {

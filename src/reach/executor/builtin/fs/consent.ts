@@ -13,18 +13,21 @@ import {
 import { canonicalJson, type Json, sha256 } from "../../../../util/index.ts";
 import { type FileTarget, formatPath } from "../../../files/index.ts";
 
-/** Covers files that are created and files that are changed. Overwriting and deleting are always asked about. */
+/** Covers created and changed files. Overwriting and deleting always ask. */
 export const ALL_EDITS = "all edits this turn";
 
 interface ConsentChange {
   readonly target: FileTarget;
-  /** The content that the file has now, or a description of it; undefined if there is no file. */
+  /** The file's current content, or a description of it; undefined if the file does not exist. */
   readonly before: Buffer | Json | undefined;
-  /** The content that it would have; undefined if it would be gone. */
+  /** The new content; undefined if the file is to be deleted. */
   readonly after: Buffer | undefined;
 }
 
-/** Declares a question about a change. Exclusive: the model that wants the change may not approve it, unless config allows that. */
+/**
+ * Declares a question about a change. Exclusive: the model that wants the change may not approve it, unless config allows
+ * it.
+ */
 export function consentQuestion<const Id extends string>(
   id: Id,
   text: string,
@@ -34,9 +37,9 @@ export function consentQuestion<const Id extends string>(
 }
 
 interface ConsentRequest {
-  /** One answer covers all of them, and none without the others. */
+  /** One answer covers all of them together. */
   readonly changes: readonly ConsentChange[];
-  /** The question about these changes, and what shows them. */
+  /** The question and a preview of the changes. */
   readonly text: string;
   readonly context: string;
 }
@@ -44,7 +47,7 @@ interface ConsentRequest {
 /** Asks a question that `consentQuestion` has declared. */
 type AskConsent = (changes: QuestionChanges<TypedQuestion<boolean>>) => Promise<boolean>;
 
-/** False if the answer is no. */
+/** Returns false if the answer is no. */
 export async function askConsent(
   ask: AskConsent,
   { isShared = false }: Pick<ToolContext, "isShared">,
@@ -60,12 +63,12 @@ export async function askConsent(
   return ask({ text, context, binding });
 }
 
-/** The real path, which is how a binding names a file, unless other machines have to name it alike. */
+/** The real path, which names the file in a binding, unless other machines must use the same name. */
 export function fileOf({ folder, newFolders, name }: FileTarget): string {
   return path.join(folder, ...newFolders, name);
 }
 
-/** The binding of a change to one file, for whoever has only the digests of the contents. Without `before`, of a new file. */
+/** The binding of a change to one file, from the digests of its contents. `before` is undefined for a new file. */
 export function changeBinding(change: {
   /** The real path. */
   readonly file: string;
@@ -93,7 +96,7 @@ function digestOf(content: Buffer | Json | undefined): Json {
   return Buffer.isBuffer(content) ? { sha256: sha256(content) } : content;
 }
 
-/** Adds what the user said about the change, for the model: why they declined it, for example. */
+/** Adds the user's note about the change for the model, such as why they declined it. */
 export function withNote(result: string, { notes }: Pick<ToolContext, "notes">): string {
   return [result, ...Object.values(notes).map((note) => `The user's note: ${note}`)].join(" ");
 }

@@ -14,7 +14,7 @@ interface CreateFileArguments {
 
 export interface WritingToolOptions {
   readonly root: string;
-  /** Keeps what is changed, so that it can be undone. Without it, nothing is kept. */
+  /** Saves the old content for undo. Without it, nothing is saved. */
   readonly changes?: ChangeKeeper | undefined;
 }
 
@@ -87,7 +87,7 @@ async function createFile(
   if (before?.bytes.equals(bytes)) {
     return `${displayPath} already has this content. Nothing was changed.`;
   }
-  // A no stands, even if the file has appeared or gone since, and the question is now the other one.
+  // A no stands, even if the file has since appeared or disappeared, which changes the question.
   const declined = [CREATE, OVERWRITE].find(({ id }) => answers[id] === false);
   const { verb, id } = declined ?? (before === undefined ? CREATE : OVERWRITE);
   const isAgreed =

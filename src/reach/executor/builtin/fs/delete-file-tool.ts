@@ -78,7 +78,7 @@ async function deleteFile(
   const isAgreed = await askConsent(context.ask.delete_file, context, {
     changes: [{ target, before: identity, after: undefined }],
     text: `Delete ${questionPath}?`,
-    // Not the content, which would be kept in the conversation.
+    // The content is left out because the conversation would keep it.
     context: [
       ...countLines(bytes),
       `${before.size} bytes`,
@@ -94,7 +94,7 @@ async function deleteFile(
   return `Deleted ${displayPath}.`;
 }
 
-/** Empty for anything but text, and for files that are too long to read. */
+/** Empty unless it is text that is short enough to read. */
 function countLines(bytes: Buffer | undefined): readonly string[] {
   const text = bytes && parseText(bytes);
   if (text === undefined) return [];
@@ -120,7 +120,7 @@ async function examineFile(
     const stats = await lstat(file, { bigint: true });
     if (stats.isDirectory()) throw cannotDelete(displayPath, "a folder");
     if (!stats.isFile()) throw new FileError(`${displayPath} is not a regular file.`);
-    // A hard link is not read: its file may be outside the workspace.
+    // A hard link is not read: the same file may be outside the workspace.
     if (stats.nlink > 1n) {
       return { stats, identity: { ...identifyByTime(stats), inode: String(stats.ino) } };
     }
@@ -155,7 +155,7 @@ async function unlinkFile(
   }
 }
 
-/** Differs for another file, and for the same file after it was written to. */
+/** Differs for another file, and once this one has been written to. */
 function identityOf({ dev, ino, mode, size, mtimeNs }: BigIntStats): string {
   return [dev, ino, mode, size, mtimeNs].join(":");
 }

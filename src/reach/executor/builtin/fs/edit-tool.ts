@@ -25,7 +25,7 @@ interface EditArguments {
   readonly files: readonly EditedFile[];
 }
 
-/** Each holds a folder open while they are written. */
+/** Each file holds a folder open while it is written. */
 const MAX_FILES = 100;
 
 const DESCRIPTION =
@@ -109,7 +109,7 @@ async function editFiles(
   return edits.map(({ done }) => done).join("\n");
 }
 
-/** The most files that a question names. The diff names all. */
+/** A question names at most this many files. The diff names all. */
 const MAX_NAMES = 3;
 
 function listNames(names: readonly string[]): string {
@@ -118,13 +118,13 @@ function listNames(names: readonly string[]): string {
 }
 
 interface PlannedEdit extends FileWrite {
-  /** Of the file itself, if the path leads through a link. */
+  /** Names the file itself, even if the path leads through a link. */
   readonly diff: string;
-  /** For the model, once it is done. */
+  /** The result for the model. */
   readonly done: string;
 }
 
-/** Writes nothing. Throws a `FileError` that names everything that is wrong. */
+/** Writes nothing. Throws a `FileError` that lists all problems. */
 async function planEdits(
   root: string,
   files: readonly EditedFile[],
@@ -155,7 +155,7 @@ async function planEdit(root: string, { path: file, ...edit }: EditedFile): Prom
   const { patterns = [], content } = edit;
   const target = await resolveTarget(root, file);
   if (patterns.length === 0 && content !== undefined) return planNewFile(target, content);
-  // Some models fill in every field, and leave the one that they do not mean empty.
+  // Some models fill in every field, and leave the unused one empty.
   if (patterns.length > 0 && (content ?? "") === "") return planChange(target, patterns);
   throw new FileError(
     `${target.displayPath} has ${patterns.length === 0 ? "neither patterns nor" : "both patterns and"} ` +
@@ -188,7 +188,7 @@ async function planNewFile(target: FileTarget, content: string): Promise<Planned
     target,
     bytes: Buffer.from(content),
     before: undefined,
-    // An empty file has only the heading of a diff.
+    // For an empty file, the diff is only its heading.
     diff: diff === "" ? `--- /dev/null\n+++ b/${realDisplayPath}\n` : diff,
     done: `Created ${displayPath}.`,
   };

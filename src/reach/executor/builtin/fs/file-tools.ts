@@ -11,11 +11,11 @@ import { createModifyFileTool } from "./modify-file-tool.ts";
 import { createReadFileTool } from "./read-file-tool.ts";
 
 export interface FileToolsOptions {
-  /** The folder they never leave; absolute. */
+  /** The folder that confines them; absolute. */
   readonly root: string;
-  /** The `PATH`. A search in very many files is faster with the ripgrep that is there. */
+  /** The `PATH`. Very large searches use ripgrep if it is there. */
   readonly searchPath?: string | undefined;
-  /** Keeps what they change, so that it can be undone. Without it, nothing is kept. */
+  /** Saves the old content for undo. Without it, nothing is saved. */
   readonly changes?: ChangeKeeper | undefined;
 }
 
@@ -44,6 +44,6 @@ const CONFIG: PartialToolConfig = {
   source: "builtin",
   group: "fs",
   enable: { state: false, allow_toggle: "any" },
-  // Each tool only reads, or asks a question of its own before it changes anything.
+  // Each tool only reads, or asks its own question before it changes anything.
   run: "unattended",
 };

@@ -32,9 +32,9 @@ export interface GrepFilesOptions {
   readonly root: string;
   /** The `PATH`, to find ripgrep. */
   readonly searchPath?: string | undefined;
-  /** How many files to search before ripgrep is worth a process. */
+  /** How many files to search before starting ripgrep pays off. */
   readonly ripgrepAfter?: number;
-  /** How long a regular expression may take on one file. */
+  /** Time limit for a regular expression, per file. */
   readonly timeLimitMs?: number;
 }
 
@@ -104,7 +104,7 @@ interface GrepRequest {
   readonly root: string;
   readonly args: GrepFilesArguments;
   readonly context: ToolContext;
-  /** Looks for it once. */
+  /** Looks it up only once. */
   readonly ripgrep: () => Promise<string | undefined>;
   readonly ripgrepAfter: number;
 }
@@ -141,7 +141,7 @@ async function grepFiles(search: LineSearch, request: GrepRequest): Promise<stri
   return output.text();
 }
 
-/** All files, and which of them have no match according to ripgrep. */
+/** Yields all files, and marks those that cannot match according to ripgrep. */
 async function* findCandidates(
   { required }: LineSearch,
   request: GrepRequest,
@@ -164,7 +164,7 @@ async function* findCandidates(
   });
 }
 
-/** Each file once, even if several paths lead to it. */
+/** Yields each file once, even if several paths lead to it. */
 async function* findFiles(request: GrepRequest, output: GrepOutput): AsyncGenerator<FoundFile> {
   const { root, args, context } = request;
   const seen = new Set<string>();
@@ -179,10 +179,10 @@ async function* findFiles(request: GrepRequest, output: GrepOutput): AsyncGenera
   }
 }
 
-/** How far into a file to look for a NUL, the sign of a binary file. */
+/** How far into a file to look for a NUL byte, which marks it as binary. */
 const BINARY_CHECK_BYTES = 8192;
 
-/** Undefined for files that are not searched. */
+/** Undefined for a file that is not searched. */
 function readText(file: FoundFile, output: GrepOutput): Buffer | undefined {
   const { folder, name, displayPath } = file;
   try {
@@ -210,7 +210,7 @@ interface FileMatches {
   readonly contextLines: number;
 }
 
-/** In the format of grep: groups of adjacent lines. */
+/** Uses grep's format: groups of adjacent lines. */
 function formatMatches(file: FileMatches): readonly (readonly string[])[] {
   const groups: string[][] = [];
   const columns = new Map(file.matches.map(({ line, column }) => [line, column]));
@@ -243,7 +243,7 @@ function truncateAround(line: string, column: number): string {
 
 const MAX_MATCHES = 200;
 const MAX_CHARACTERS = 64 * 1024;
-/** The most files that one notice names. */
+/** A notice names at most this many files. */
 const MAX_NAMES = 5;
 
 interface Notice {

@@ -6,19 +6,19 @@ import { FileError } from "../../../files/index.ts";
 import { findRequiredTexts, isSearchable } from "./required-texts.ts";
 
 export interface LineMatch {
-  /** Both counted from 0. */
+  /** Both start at 0. */
   readonly line: number;
   readonly column: number;
 }
 
 export interface LineSearch extends AsyncDisposable {
-  /** A text without any of these has no match. Undefined if that is not known. */
+  /** A text that contains none of these has no match. Undefined if unknown. */
   readonly required?: readonly string[] | undefined;
-  /** The first matches, one per line. Throws a `FileError`, or the signal's reason. */
+  /** Returns the first matches, one per line. Throws a `FileError`, or the signal's reason. */
   find(text: string, limit: number): Promise<readonly LineMatch[]>;
 }
 
-/** The lines without their line endings, LF or CR LF. Every line number counts these lines. */
+/** Returns the lines without their endings, LF or CR LF. All line numbers refer to these lines. */
 export function splitLines(text: string): readonly string[] {
   const lines = text.split(/\r?\n/);
   return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
@@ -44,7 +44,7 @@ export function createTextSearch(wanted: string): LineSearch {
 
 export interface RegexSearchOptions {
   readonly pattern: string;
-  /** For each text. */
+  /** Limit per text. */
   readonly timeLimitMs: number;
   readonly signal: AbortSignal;
 }
@@ -88,8 +88,8 @@ function parseRegex(pattern: string): RegExp {
 }
 
 /**
- * Kept as text, because a bundle has no second file to start. It takes the lines of `splitLines` one at
- * a time: an array of them can need many times the memory of the text.
+ * A string, because a bundle has no second file to start. It splits lines like `splitLines`, but one at a time: an array
+ * of them can need many times the memory of the text.
  */
 const WORKER = `
 const { parentPort, workerData } = require("node:worker_threads");

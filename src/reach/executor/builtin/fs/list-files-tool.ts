@@ -8,7 +8,7 @@ interface ListFilesArguments {
   readonly extension?: string;
 }
 
-/** Per call. */
+/** Limit per call. */
 const MAX_FILES = 1000;
 const PROGRESS_FILES = 1000;
 

@@ -37,7 +37,6 @@ const DESCRIPTION =
   "in the meantime. Nothing is written then: read the file again and correct the patterns. To change " +
   "several files, use fs_edit.";
 
-/** The parameters for a list of patterns. */
 export const PATTERN_PARAMETERS = {
   type: "array",
   items: {
@@ -66,7 +65,7 @@ const PARAMETERS = {
   additionalProperties: false,
 } as const;
 
-/** The question of a tool that changes files. */
+/** The question that tools ask before changing files. */
 export const APPLY_CHANGES = {
   apply_changes: consentQuestion("apply_changes", "Apply these changes?", {
     default: true,
@@ -113,10 +112,10 @@ export function describeReplacements(displayPath: string, count: number): string
   return `Changed ${displayPath}: ${count} ${count === 1 ? "replacement" : "replacements"}.`;
 }
 
-/** A file, and its content after the patterns. */
+/** A file, and its content with the patterns applied. */
 interface PlannedPatterns extends PatchedText {
   readonly before: FileSnapshot;
-  /** The text that the file has now. */
+  /** The current text. */
   readonly body: string;
   /** The new content. */
   readonly bytes: Buffer;
@@ -198,7 +197,7 @@ function applyPattern(text: string, pattern: Pattern, index: number): PatchedTex
 
 const MAX_LISTED_LINES = 5;
 
-/** Includes overlapping ones, which are just as ambiguous. Finds one more than is listed. */
+/** Includes overlapping ones, which are just as ambiguous. Finds one more than it lists. */
 function findOccurrences(text: string, wanted: string): readonly number[] {
   const found: number[] = [];
   for (let at = text.indexOf(wanted); at >= 0 && found.length <= MAX_LISTED_LINES;) {

@@ -19,7 +19,7 @@ interface ReadFileArguments {
   readonly end_line?: number;
 }
 
-/** Per call. */
+/** Limit per call. */
 const MAX_BYTES = 64 * 1024;
 
 const DESCRIPTION =
@@ -105,7 +105,7 @@ function formatLines(
 }
 
 interface LineRange {
-  /** Counted from 1, both inclusive. */
+  /** Both start at 1 and are inclusive. */
   readonly start: number;
   readonly end: number;
   readonly maxBytes: number;
@@ -115,16 +115,16 @@ interface LineRange {
 
 interface LinesRead {
   readonly bytes: Buffer;
-  /** The last line in `bytes`. If the range is past the end of the file, its number of lines. */
+  /** The number of the last line in `bytes`, or of the file's last line if the range is past the end. */
   readonly last: number;
-  /** `limit_reached`: the next line does not fit. `line_truncated`: not even the first one does. */
+  /** `limit_reached`: the next line does not fit. `line_truncated`: even the first line does not fit. */
   readonly state: "complete" | "limit_reached" | "line_truncated";
 }
 
 const CHUNK_BYTES = 256 * 1024;
 const PROGRESS_BYTES = 64 * 1024 * 1024;
 
-/** Works for files of any size: holds no more than it returns. */
+/** Works for files of any size: holds only what it returns. */
 async function readLines(handle: FileHandle, range: LineRange): Promise<LinesRead> {
   const collector = new LineCollector(range);
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);

@@ -1,29 +1,30 @@
 /**
- * Texts of which a line has at least one if a regular expression matches it. A file without them need not be searched, which
- * is much faster to find out. Reads only what it is sure of: whatever else a pattern has may match anything.
+ * Finds literal texts, at least one of which occurs in every line that a regular expression matches. A file without them
+ * need not be searched, which is much faster to check. Understands only part of the syntax and assumes that the rest may
+ * match anything.
  */
 
-/** More alternatives are not worth looking for. */
+/** More alternatives are not worth searching for. */
 const MAX_TEXTS = 10;
 
-/** Undefined if there are no such texts. The pattern is valid with the flag `u`, and with no other. */
+/** Undefined if there are no such texts. The pattern must be valid with the flag `u`, and is used with that flag only. */
 export function findRequiredTexts(pattern: string): readonly string[] | undefined {
   const reader = new PatternReader(Array.from(pattern));
   const texts = reader.readAlternatives();
   return texts?.every(isSearchable) === true ? texts : undefined;
 }
 
-/** Whether a text that contains it has the same bytes in its file: those that are not UTF-8 are shown as U+FFFD. */
+/** Whether a decoded text contains it exactly if the file's bytes do: invalid UTF-8 is decoded as U+FFFD. */
 export function isSearchable(text: string): boolean {
   return text !== "" && text.isWellFormed() && !/[\0\r\n\uFFFD]/.test(text);
 }
 
-/** One of these texts is in every match. */
+/** Every match contains one of these texts. */
 type Texts = readonly string[];
 
 const LITERAL = /^[^\\^$.*+?()[\]{}|]$/su;
 const ESCAPED_LITERAL = /^[\\^$.*+?()[\]{}|/-]$/;
-/** Groups whose content a match has to contain. Others look around, or change the meaning of letters. */
+/** Groups whose content must be in a match. Others look around, or change what letters mean. */
 const PLAIN_GROUP = /^(?:\?:|\?<[\p{ID_Start}$_][\p{ID_Continue}$]*>)?/u;
 const ODD_GROUP = /^\?/;
 
@@ -39,7 +40,7 @@ class PatternReader {
     return this.#characters[this.#at] ?? "";
   }
 
-  /** Up to the end of the group, or of the pattern. One text of each alternative is enough. */
+  /** Reads up to the end of the group or pattern. One text per alternative is enough. */
   readAlternatives(): Texts | undefined {
     let all: Texts | undefined = [];
     for (;;) {
@@ -51,7 +52,7 @@ class PatternReader {
     return all !== undefined && all.length <= MAX_TEXTS ? all : undefined;
   }
 
-  /** The best of what the parts of a sequence require. */
+  /** The most selective texts that any part of a sequence requires. */
   #readSequence(): Texts | undefined {
     let best: Texts | undefined;
     let run = "";
@@ -82,7 +83,7 @@ class PatternReader {
     return escaped;
   }
 
-  /** Anything but a literal character. Only of groups it is known what they require. */
+  /** Reads anything but a literal character. Only groups can require texts. */
   #readOther(): Texts | undefined {
     const first = this.#take();
     if (first === "(") return this.#readGroup();
@@ -108,7 +109,7 @@ class PatternReader {
     this.#at += 1;
   }
 
-  /** With what belongs to it: `\u{1F600}`, `\u00e9`, `\p{L}`, `\k<name>`, `\x41`, `\cA`, `\12`. */
+  /** Skips the whole escape: `\u{1F600}`, `\u00e9`, `\p{L}`, `\k<name>`, `\x41`, `\cA`, `\12`. */
   #skipEscape(): void {
     const kind = this.#take();
     const end = kind === "k" ? ">" : "pPu".includes(kind) && this.#next === "{" ? "}" : undefined;
@@ -140,7 +141,7 @@ class PatternReader {
   }
 }
 
-/** Longer names of groups are read as odd ones. */
+/** Groups with longer names count as odd. */
 const MAX_GROUP_START = 50;
 
 function shortest(texts: Texts): number {

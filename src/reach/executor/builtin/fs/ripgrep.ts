@@ -1,6 +1,6 @@
 /**
- * Asks ripgrep, if there is one, which of many files cannot have a match, so that they need not be read here. What it finds is
- * never shown: every other file is searched as without it, so the results are the same.
+ * Uses ripgrep, if installed, to rule out files that cannot match, so that they need not be read here. Its matches are
+ * never shown: every other file is searched as usual, so the results are the same.
  */
 import { lstatSync, realpathSync } from "node:fs";
 import path from "node:path";
@@ -9,15 +9,18 @@ import { findProgram, runProcess } from "../../../process/index.ts";
 import { MAX_FILE_BYTES } from "./save-file.ts";
 
 export interface RipgrepPlaces {
-  /** Without links. */
+  /** A path without links. */
   readonly root: string;
-  /** The `PATH`. Without one, there is none. */
+  /** The `PATH`. If undefined, ripgrep is not used. */
   readonly searchPath: string | undefined;
 }
 
-/** The user's own program. A workspace cannot provide it: folders of the `PATH` that are relative, or inside it, do not count. */
+/**
+ * The user's own ripgrep. A workspace cannot provide it: folders of the `PATH` that are relative, or inside the
+ * workspace, are ignored.
+ */
 export function findRipgrep({ root, searchPath }: RipgrepPlaces): string | undefined {
-  // Windows limits command lines to a size at which it is not worth it.
+  // Command lines on Windows are too short to make it worthwhile.
   if (searchPath === undefined || process.platform === "win32") return undefined;
   const isOutside = (file: string) => {
     const relative = path.relative(root, realPathOf(file));
@@ -40,11 +43,11 @@ function realPathOf(file: string): string {
 
 export interface RipgrepSearch {
   readonly program: string;
-  /** Without links; the paths of the files are relative to it. */
+  /** A path without links; file paths are relative to it. */
   readonly root: string;
-  /** A file without any of these texts has no match. */
+  /** A file that contains none of these texts has no match. */
   readonly required: readonly string[];
-  /** How many files to leave to the search itself: if there are not more, no process starts. */
+  /** How many files to search without ripgrep first; if there are no more, no process starts. */
   readonly after: number;
   readonly signal: AbortSignal;
 }
@@ -52,11 +55,11 @@ export interface RipgrepSearch {
 /** A file to search. */
 export interface Candidate {
   readonly file: FoundFile;
-  /** `excluded`: it has no match, and nothing about it needs to be reported. `lost`: its folder cannot be opened again. */
+  /** `excluded`: it has no match, and nothing about it needs to be reported. `lost`: its folder cannot be reopened. */
   readonly state: "open" | "excluded" | "lost";
 }
 
-/** All files, in their order. */
+/** Yields all files in their original order. */
 export async function* excludeWithRipgrep(
   files: AsyncIterable<FoundFile>,
   search: RipgrepSearch,
@@ -91,21 +94,21 @@ export async function* excludeWithRipgrep(
   }
 }
 
-/** Systems allow at least a quarter of a megabyte. On Linux each argument has a pointer of its own. */
+/** Systems allow at least 256 kB. On Linux, each argument also needs a pointer. */
 const MAX_ARGUMENT_BYTES = 200_000;
 const PATH_OVERHEAD = 12;
-/** ripgrep itself uses all processors. One more is prepared meanwhile. */
+/** ripgrep itself uses all processors. The next batch is prepared meanwhile. */
 const MAX_RUNNING = 1;
 
 interface ListedFile {
   readonly file: FoundFile;
-  /** An ordinary file of which nothing would be reported. */
+  /** An ordinary file that would cause no notice. */
   readonly isPlain: boolean;
 }
 
 interface Batch {
   readonly files: readonly ListedFile[];
-  /** The paths of those that have no match. */
+  /** The paths of files without a match. */
   readonly excluded: Promise<ReadonlySet<string>>;
 }
 
@@ -119,7 +122,7 @@ function isPlain({ folder, name, isStart }: FoundFile): boolean {
   }
 }
 
-/** The folder of each file was closed when the walk went on. */
+/** Reopens each file's folder, which the walk has closed. */
 async function* finish(
   batch: Batch | undefined,
   { root }: RipgrepSearch,
@@ -138,7 +141,7 @@ async function* finish(
   }
 }
 
-/** No config, no preprocessor, no ignore files, no other encoding, no guesses about binary files. */
+/** Disables config, preprocessors, ignore files, other encodings, and binary detection. */
 const OPTIONS = [
   "--no-config",
   "--no-pre",
@@ -162,7 +165,7 @@ const LIMITS = {
   pipeGraceMs: 100,
 };
 
-/** None, if ripgrep failed on any of them: one that it cannot read, for example. */
+/** Empty if ripgrep failed on any file, such as an unreadable one. */
 async function findExcluded(
   batch: readonly ListedFile[],
   { program, root, required, signal }: RipgrepSearch,
@@ -179,12 +182,12 @@ async function findExcluded(
     timeoutMs: TIMEOUT_MS,
     limits: LIMITS,
   });
-  // 1: there is no match at all. 2: there was an error.
+  // 1: no match at all. 2: an error.
   if (paths.length === 0 || end.type !== "exited" || !("status" in end.exit)) return new Set();
   if (end.exit.status > 1 || end.stdout.isTruncated) return new Set();
   const excluded = new Set(paths);
   for (const found of end.stdout.text.split("\0").filter(Boolean)) {
-    // It is not the program that was expected.
+    // This is not the expected program.
     if (!excluded.delete(found.slice("./".length))) return new Set();
   }
   return excluded;

@@ -1,6 +1,6 @@
 /**
- * Reads files to change, and writes them in folders held open, so that there is always the old file or the new one.
- * Links, symbolic or hard, are never used.
+ * Reads files to change, and writes them in folders held open, so that either the old or the new file always exists.
+ * Never follows links, symbolic or hard.
  */
 import type { Stats } from "node:fs";
 import { link, lstat, rename, rm, rmdir, unlink } from "node:fs/promises";
@@ -21,7 +21,7 @@ import { openHandle, systemErrorCode } from "../../../../util/index.ts";
 /** Files to change or search are held in memory. */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 
-/** The content of a file at one moment, its owner and mode, and which file it is. */
+/** A file's content at one moment, its owner and mode, and its inode. */
 export interface FileSnapshot {
   readonly bytes: Buffer;
   readonly stats: Pick<Stats, "mode" | "uid" | "gid" | "dev" | "ino">;
@@ -66,10 +66,10 @@ export interface FileWrite {
 }
 
 /**
- * Writes all files, or none: if one of them is not as it was `before`, or cannot be written, the others are put back. Creates
- * missing folders too. Throws a `FileError`, also if a new file exists by now, or the reason of the signal, which counts until
- * the first file is put in place. If the process ends meanwhile, each file is the old one or the new one. `changes` keeps what is
- * replaced.
+ * Writes all files, or none: if one of them no longer matches `before`, or cannot be written, the others are restored.
+ * Creates missing folders too. Throws a `FileError`, also if a new file already exists, or the signal's reason, which is
+ * checked until the first file is in place. If the process dies meanwhile, each file is either the old or the new one.
+ * `changes` saves the replaced content.
  */
 export async function saveFiles(
   writes: readonly FileWrite[],
@@ -81,7 +81,7 @@ export async function saveFiles(
   const kept: (KeptFile | undefined)[] = [];
   try {
     signal.throwIfAborted();
-    // Before anything is created, so that new folders are known as such.
+    // Do this before anything is created, so that new folders are recognized as new.
     for (const { target, bytes } of writes) kept.push(await keepBefore(changes, target, bytes));
     for (const write of writes) files.push(staged.use(await stageFile(write)));
     for (const file of files) await assertAsBefore(file);
@@ -100,7 +100,7 @@ export async function saveFiles(
   }
 }
 
-/** Before a file is changed, or deleted if `after` is undefined. Throws a `FileError`. */
+/** Saves a file before it is changed, or deleted if `after` is undefined. Throws a `FileError`. */
 export async function keepBefore(
   changes: ChangeKeeper | undefined,
   { folder, newFolders, name }: FileTarget,
@@ -109,14 +109,14 @@ export async function keepBefore(
   return await changes?.keepFile({ file: path.join(folder, ...newFolders, name), after });
 }
 
-/** A file in its folder, which is held open, under a temporary name. */
+/** A file under a temporary name in its folder, which is held open. */
 interface StagedFile extends AsyncDisposable {
   readonly write: FileWrite;
   readonly folder: Folder;
   readonly temporary: string;
 }
 
-/** Writes beside the target and syncs first: after a crash there is the old file or the new one. */
+/** Writes beside the target and syncs first: after a crash, either the old or the new file exists. */
 async function stageFile(write: FileWrite): Promise<StagedFile> {
   const { target, bytes, before } = write;
   try {
@@ -176,7 +176,7 @@ function toWriteError({ target, before }: FileWrite, error: unknown): Error {
   return toFileError(isNew ? "create" : "write", target.displayPath, error);
 }
 
-/** Restores the first files, after the next one has failed. */
+/** Restores the files written so far, after the next one has failed. */
 async function putBack(
   writes: readonly FileWrite[],
   count: number,
@@ -206,7 +206,7 @@ async function putBack(
 
 const NEVER = new AbortController().signal;
 
-/** Unless it has other content by now. */
+/** Fails if the content has changed since. */
 async function removeFile(target: FileTarget, bytes: Buffer): Promise<void> {
   await using folder = await openFolder(path.join(target.folder, ...target.newFolders));
   const now = await findSnapshotIn(folder, target);
@@ -216,7 +216,7 @@ async function removeFile(target: FileTarget, bytes: Buffer): Promise<void> {
   await folder.sync();
 }
 
-/** The innermost first. Those that are in use stay. */
+/** Innermost first. Folders in use stay. */
 async function removeNewFolders(writes: readonly FileWrite[]): Promise<void> {
   const folders = writes.flatMap(({ target }) =>
     target.newFolders.map((_name, index) =>
@@ -228,7 +228,7 @@ async function removeNewFolders(writes: readonly FileWrite[]): Promise<void> {
       await using folder = await openFolder(path.dirname(each));
       await rmdir(folder.entry(path.basename(each)));
     } catch {
-      // It has other files, or was never created.
+      // It contains other files, or was never created.
     }
   }
 }
@@ -247,7 +247,7 @@ async function writeTemporaryFile(file: string, { bytes, like }: TemporaryConten
   await using handle = await openHandle(file, "wx", like === undefined ? 0o666 : 0o600);
   await handle.writeFile(bytes);
   if (like !== undefined) {
-    // Only root can give a file away; for everyone else it stays their own.
+    // Only root can change the owner; for everyone else it stays their own.
     await handle.chown(like.uid, like.gid).catch(() => undefined);
     await handle.chmod(like.mode & 0o777);
   }
@@ -258,7 +258,7 @@ async function writeTemporaryFile(file: string, { bytes, like }: TemporaryConten
 async function moveWithoutOverwriting(temporary: string, file: string): Promise<void> {
   try {
     await link(temporary, file);
-    await rm(temporary); // A file with two names would be refused as a hard link.
+    await rm(temporary); // Otherwise the file would be refused as a hard link.
   } catch (error) {
     if (!LINKS_UNSUPPORTED.has(systemErrorCode(error) ?? "")) throw error;
     const other = await lstat(file).catch(() => undefined);

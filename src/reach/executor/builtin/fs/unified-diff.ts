@@ -12,7 +12,7 @@ export interface DiffedTexts {
 
 const CONTEXT_LINES = 3;
 
-/** Time grows with the square of the edits: texts that differ more get one large hunk. */
+/** Time grows with the square of the number of edits: texts that differ more get one large hunk. */
 const MAX_EDITS = 1000;
 /** Millions of equal lines are slow even with few edits. */
 const MAX_MILLISECONDS = 1000;
@@ -38,7 +38,7 @@ async function findHunks(before: string, after: string): Promise<readonly Struct
   return patch?.hunks ?? [toSingleHunk(before, after)];
 }
 
-/** Replaces everything from the first line that differs to the last. */
+/** Replaces everything from the first to the last differing line. */
 function toSingleHunk(before: string, after: string): StructuredPatchHunk {
   const [old, fresh] = [splitLines(before), splitLines(after)];
   const start = countEqual(old, fresh);
@@ -61,7 +61,7 @@ function toSingleHunk(before: string, after: string): StructuredPatchHunk {
   };
 }
 
-/** Each with its line break, which the last may not have. */
+/** Keeps line breaks; the last line may have none. */
 function splitLines(text: string): readonly string[] {
   return text.split(/(?<=\n)/).filter((line) => line !== "");
 }
@@ -90,7 +90,7 @@ function formatHunk({
   return `${[header, ...lines].join("\n")}\n`;
 }
 
-/** An empty range is given as the line before it. */
+/** An empty range is written as the line before it. */
 function formatRange(start: number, count: number): string {
   if (count === 1) return String(start);
   return `${count === 0 ? start - 1 : start},${count}`;

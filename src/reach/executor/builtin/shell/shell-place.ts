@@ -1,4 +1,4 @@
-/** The arguments of `shell_run`, and what it has to know about the machine. */
+/** The arguments of `shell_run`, and the settings of the machine that it needs. */
 import type { ShellSettings } from "../../../../settings/config/index.ts";
 import type { ChangeKeeper } from "../../../undo/index.ts";
 
@@ -10,16 +10,16 @@ export interface ShellRunArguments {
   readonly network?: boolean;
 }
 
-/** Where commands run, and what they must not see. */
+/** Where commands run, and which folders are hidden from them. */
 export interface ShellPlace {
   /** The workspace. */
   readonly root: string;
   readonly home: string;
-  /** jp's own folder, where long output is kept too. */
+  /** jp's own folder, which also holds long output. */
   readonly dataFolder: string;
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly settings: ShellSettings;
-  /** Keeps what a command changes, so that it can be undone. */
+  /** Saves the files that a command changes, for undo. */
   readonly changes?: ChangeKeeper | undefined;
 }
 

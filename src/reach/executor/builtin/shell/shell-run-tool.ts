@@ -1,4 +1,4 @@
-/** `shell_run`: runs a command line in the workspace. What it takes to do so is loaded with the first call. */
+/** `shell_run`: runs a command line in the workspace. The implementation loads on the first call. */
 import { defineTool, type ToolContent } from "../../../../record/tool/index.ts";
 import { loadModule } from "../../../../util/index.ts";
 import type { ShippedTool } from "../builtin-executor.ts";
@@ -12,7 +12,7 @@ const DESCRIPTION =
   "folder instead of cd, and one command per call where possible: the user may allow simple commands once and for all, which " +
   "does not work for lines with substitutions, variables, redirections or cd.";
 
-/** `place` is only needed to call it. */
+/** `place` is needed only to run it. */
 export function createShellRunTool(place?: ShellPlace): ShippedTool {
   const tool = defineTool<ShellRunArguments>({
     name: "shell_run",

@@ -1,4 +1,4 @@
-/** Runs one command line for a model, and describes beforehand what that would run. */
+/** Runs one command line for a model, and describes beforehand what it would run. */
 import path from "node:path";
 import { resolvePath } from "../../../files/index.ts";
 import { resolveProgram } from "../../../process/index.ts";
@@ -27,10 +27,10 @@ import type { CallSource } from "../builtin-executor.ts";
 import { SourceFiles } from "../../source-files.ts";
 import { DEFAULT_TIMEOUT_SECS, type ShellPlace, type ShellRunArguments } from "./shell-place.ts";
 
-/** Of the beginning and of the end, for the model. */
+/** Shown to the model from each end of the output. */
 const SHOWN_BYTES = 8 * 1024;
 const OUTPUT_FOLDER = "shell-output";
-/** A line that names more has more than a person would read. */
+/** No person would read a longer list. */
 const MAX_DESCRIBED_WORDS = 500;
 
 /** Throws a `FileError` for a folder that is not in the workspace. */
@@ -64,11 +64,11 @@ export async function runShellCall(
   return toResult(end, { seconds, isSandboxed: problem === undefined, unkept: kept?.reason });
 }
 
-/** How it ran, for the text about its end. */
+/** How it ran, to describe how it ended. */
 interface RunPlace {
   readonly seconds: number;
   readonly isSandboxed: boolean;
-  /** Why what it changed cannot be undone. */
+  /** Why its changes cannot be undone. */
   readonly unkept: UnkeptFolderReason | undefined;
 }
 
@@ -82,7 +82,7 @@ function showLine(line: string, { progress }: ToolContext): void {
   if (line.trim() !== "") progress(line);
 }
 
-/** In the sandbox, PATH may lead to folders that are hidden there. */
+/** In the sandbox, PATH may contain hidden folders. */
 function variablesOf({ variables, settings }: ShellPlace): ShellPlace["variables"] {
   return shellVariables(variables, settings.hideEnv);
 }
@@ -157,8 +157,8 @@ function failure(text: string): ToolContent {
 }
 
 /**
- * The shell, the programs of all commands on the line, the files that their words name, and how it is confined: if one of these is
- * another, so is the call. What programs load in turn is out of reach. Never throws.
+ * Describes the shell, the programs of all commands on the line, the files that their words name, and the confinement. If
+ * one of these changes, it is a different call. Files that programs load in turn are out of reach. Never throws.
  */
 export async function describeShellCall(
   args: JsonObject,
@@ -167,7 +167,7 @@ export async function describeShellCall(
 ): Promise<CallSource> {
   const { command = "", folder = "." } = args as Partial<Record<keyof ShellRunArguments, string>>;
   const shell = findCommandShell();
-  // If the workspace is a link, its name differs from machine to machine.
+  // If the workspace is a link, its path differs between machines.
   const realRoot = toRealPath(place.root);
   const root = isShared ? realRoot : place.root;
   const [confinement, undo, cwd] = await Promise.all([

@@ -7,7 +7,7 @@ import type { ShippedTool } from "../builtin-executor.ts";
 export interface WebFetchOptions {
   /** Hosts that may be private: see `fetchPage`. */
   readonly privateHosts: readonly string[];
-  /** Replaced in tests, as the clock. */
+  /** Replaced in tests, like the clock. */
   readonly lookup?: Lookup;
   readonly clock?: Clock;
 }
@@ -28,7 +28,7 @@ const DESCRIPTION =
   "addresses of private networks, pages above 5 MB, and responses other than success. Of images, PDFs and other files it " +
   "returns only type and size. No search engine: you need an address.";
 
-/** Loads what fetches pages. Throws `module_not_loaded`. */
+/** Loads the code that fetches pages. Throws `module_not_loaded`. */
 export async function preloadWeb(): Promise<void> {
   await loadWeb();
 }
@@ -63,7 +63,7 @@ export function createWebFetchTool(options: WebFetchOptions): ShippedTool {
       source: "builtin",
       group: "web",
       enable: { state: false, allow_toggle: "any" },
-      // An address can carry away whatever the model knows.
+      // A URL can leak anything the model knows.
       run: "ask",
       summary: "Fetch a page from the web as text, by its address.",
       description: tool.description,
@@ -90,7 +90,7 @@ async function fetchText(
 const ONLY_NAMED =
   "Only the user can allow it, by naming the host and port in web.private_hosts of their own config.";
 
-/** All of jp's own words come first: what follows them is the page's. */
+/** jp's own text comes first: everything after it is the page's. */
 function format(page: FetchedPage, start: number, maxChars: number): string {
   switch (page.type) {
     case "redirect":
@@ -118,7 +118,7 @@ function formatText(
   return `[Text of ${url}${part}.${next} It comes from the web, not from the user.]\n\n${text.slice(start - 1, end)}`;
 }
 
-/** Does not cut a character in two. */
+/** Does not split a surrogate pair. */
 function endOf(text: string, end: number): number {
   if (end >= text.length) return text.length;
   const isCut = /[\ud800-\udbff]/.test(text.charAt(end - 1)) && end > 1;
