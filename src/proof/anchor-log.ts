@@ -1,4 +1,4 @@
-/** The anchors of this user, in a file of the data folder, and how another one is made. */
+/** This user's anchors, stored in a file in the data folder, and making new ones. */
 import { rmSync, statSync } from "node:fs";
 import path from "node:path";
 import type { AnchorSettings } from "../settings/config/index.ts";
@@ -45,13 +45,15 @@ export interface AnchorOptions {
 export interface AnchorResult {
   /** Absent if there was nothing new. */
   readonly made?: Anchor;
-  /** The one before. */
+  /** The previous anchor. */
   readonly last?: Anchor;
-  /** How many heads were anchored that the log no longer has. */
+  /** The number of anchored heads that the log no longer has. */
   readonly lost: number;
 }
 
-/** Anchors what is new in the log of heads. Throws `AnchorError`, `invalid_anchors`, `read_failed`, `write_failed`. */
+/**
+ * Anchors the new entries in the log of heads. Throws `AnchorError`, `invalid_anchors`, `read_failed`, `write_failed`.
+ */
 export async function anchorHeads(options: AnchorOptions): Promise<AnchorResult> {
   const { environment } = options;
   const failure = failureFile(environment);
@@ -89,7 +91,7 @@ async function anchorNew({
   return { made, ...(last && { last }), lost };
 }
 
-/** All of the anchors so far. Throws `invalid_anchors`. */
+/** All anchors so far. Throws `invalid_anchors`. */
 export function readAnchors(environment: UserEnvironment): readonly Anchor[] {
   return anchorsOf(environment).read();
 }
@@ -120,10 +122,10 @@ async function prove(
   });
 }
 
-/** For everything that has to be asked of others. */
+/** The timeout for all remote requests together. */
 const TIMEOUT_MS = 60_000;
 
-/** Throws the signal's reason, and `anchor_failed` if it takes too long. */
+/** Throws the signal's reason, and `anchor_failed` on timeout. */
 async function withDeadline<Result>(
   { clock, signal }: Pick<AnchorOptions, "clock" | "signal">,
   action: (signal: AbortSignal) => Promise<Result>,
@@ -131,7 +133,7 @@ async function withDeadline<Result>(
   const [late, done] = [new AbortController(), new AbortController()];
   clock.sleep(TIMEOUT_MS, done.signal).then(
     () => late.abort(),
-    () => undefined, // It was done first.
+    () => undefined, // The action finished first.
   );
   try {
     return await action(AbortSignal.any([signal, late.signal]));
@@ -144,17 +146,17 @@ async function withDeadline<Result>(
   }
 }
 
-/** How anchoring stands, for `jp doctor`, and for whoever decides whether it is time. */
+/** The state of anchoring, for `jp doctor` and to decide when the next anchor is due. */
 export interface AnchorState {
   /** When the last anchor was made, in milliseconds. Absent if there is none. */
   readonly lastAt?: number;
   /** Whether the log has grown since. */
   readonly hasNew: boolean;
-  /** The last attempt, if it failed. */
+  /** When the last attempt failed, if it did. */
   readonly failedAt?: number;
 }
 
-/** Looks only at the times of files: it is asked after each turn. */
+/** Checks only file times, because it runs after each turn. */
 export function anchorState(environment: UserEnvironment): AnchorState {
   const lastAt = changedAt(anchorsFile(environment));
   const notedAt = changedAt(headsFileIn(userDataFolder(environment)));
@@ -169,7 +171,7 @@ export function anchorState(environment: UserEnvironment): AnchorState {
 const DAY_MS = 24 * 60 * 60 * 1000;
 const RETRY_MS = 60 * 60 * 1000;
 
-/** Whether a day has passed, or an hour since an attempt that failed. */
+/** Whether a day has passed, or an hour since a failed attempt. */
 export function isAnchorDue({ lastAt, hasNew, failedAt }: AnchorState, now: number): boolean {
   if (!hasNew || (failedAt !== undefined && now - failedAt < RETRY_MS)) return false;
   return lastAt === undefined || now - lastAt >= DAY_MS;
@@ -187,21 +189,21 @@ function anchorsFile(environment: UserEnvironment): string {
   return path.join(proofFolder(environment), "anchors.jsonl");
 }
 
-/** The last attempt, if it failed. */
+/** Records the last attempt, if it failed. */
 function failureFile(environment: UserEnvironment): string {
   return path.join(proofFolder(environment), "anchor-failure.json");
 }
 
-/** Never throws: the error that it notes is the one to report. */
+/** Never throws: the caller reports the recorded error. */
 async function noteFailure(file: string, error: unknown): Promise<void> {
   const code = isJpError(error) ? error.code : "error";
   const text = `${JSON.stringify({ code, message: messageOf(error) })}\n`;
   try {
     await makeFolder(path.dirname(file), OWNER_FOLDER);
-    rmSync(file, { force: true }); // So that its time is that of the last attempt.
+    rmSync(file, { force: true }); // So that the file's time is that of the last attempt.
     await writeDurably(file, Buffer.from(text), OWNER_FILE);
   } catch {
-    // The next attempt comes earlier.
+    // Only makes the next attempt come earlier.
   }
 }
 

@@ -1,6 +1,7 @@
 /**
- * What is anchored outside of this machine: a document with the digests of heads that the log has noted since the anchor
- * before, and the digest of that one. A digest shows nothing of its head, so that an export can show some and keep others.
+ * The content anchored outside of this machine: a document with the digests of the heads logged since the previous
+ * anchor, and the previous document's digest. A digest reveals nothing about its head, so an export can show some heads
+ * and withhold others.
  */
 import type { NotedHead } from "../stores/index.ts";
 import {
@@ -17,17 +18,17 @@ import {
   stringField,
 } from "../util/index.ts";
 
-/** The digest of its canonical JSON is what others have seen. */
+/** The digest of its canonical JSON is anchored. */
 export interface AnchorDocument {
-  /** The digest of the document before. Empty in the first. */
+  /** The previous document's digest. Empty in the first. */
   readonly prev: string;
-  /** The digests of heads, in the order of the log. */
+  /** Digests of heads, in log order. */
   readonly heads: readonly string[];
 }
 
-/** A document, and how others can tell that it was there. */
+/** A document and the proof that it existed. */
 export interface Anchor {
-  /** By the clock of the machine. */
+  /** By the machine's clock. */
   readonly at: string;
   readonly document: AnchorDocument;
   readonly proof: AnchorProof;
@@ -35,7 +36,7 @@ export interface Anchor {
 
 export type AnchorProof = TimestampProof | GitProof;
 
-/** A time stamp of RFC 3161. */
+/** An RFC 3161 time stamp. */
 export interface TimestampProof {
   readonly kind: "timestamp";
   readonly url: string;
@@ -43,7 +44,7 @@ export interface TimestampProof {
   readonly response: string;
 }
 
-/** A commit in a repository elsewhere, with a file that has the digest. */
+/** A commit in a remote repository, with a file that contains the digest. */
 export interface GitProof {
   readonly kind: "git";
   readonly remote: string;
@@ -53,8 +54,8 @@ export interface GitProof {
 }
 
 /**
- * `anchor_failed`: it could not be reached, or something went wrong there. `anchor_refused`: the authority refused.
- * `anchor_invalid`: what it sent is not a time stamp of what it was asked for.
+ * `anchor_failed`: the remote was unreachable or failed. `anchor_refused`: the authority refused. `anchor_invalid`: the
+ * response is not a time stamp for the request.
  */
 export type AnchorErrorCode = "anchor_failed" | "anchor_refused" | "anchor_invalid";
 
@@ -65,14 +66,14 @@ export class AnchorError extends JpError<AnchorErrorCode> {
   }
 }
 
-/** Without the workspace: its path is no one else's business. */
+/** Omits the workspace: its path is private. */
 export type AnchoredHead = Pick<NotedHead, "conversation" | "length" | "head" | "isRemoved">;
 
 export function digestOfHead({ conversation, length, head, isRemoved }: AnchoredHead): string {
   return sha256(canonicalJson({ conversation, length, head, ...(isRemoved && { removed: true }) }));
 }
 
-/** What is anchored: the bytes that a time stamp is for. */
+/** The anchored bytes, which a time stamp covers. */
 export function documentToText({ prev, heads }: AnchorDocument): string {
   return canonicalJson({ prev, heads: [...heads] });
 }
@@ -106,7 +107,7 @@ function parseProof(shape: Shape): AnchorProof {
     return { kind, url: stringField(shape, "url"), response: stringField(shape, "response") };
   }
   const [commit, file] = [stringField(shape, "commit"), stringField(shape, "file")];
-  // Both become words of a command.
+  // Both become arguments of a command.
   if (!/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(commit)) throw new ShapeError("commit", "not an id");
   if (!/^[0-9a-f]{64}\.json$/.test(file)) throw new ShapeError("file", "not the name of one");
   return {

@@ -1,6 +1,6 @@
 /**
- * Checks the signatures of people in evidence: that each is of its decision, by a key that the export names for that person alone.
- * Whether one was needed, the judge says. Says nothing about whose hands the key was in.
+ * Checks people's signatures in evidence: each must cover its decision, with a key that the export names for that
+ * person alone. The judge says whether a signature was needed. None of this shows who held the key.
  */
 import {
   answerToSign,
@@ -36,25 +36,25 @@ interface Decided {
 export class ApprovalCheck {
   readonly #report: (code: "bad_approval_signature") => void;
   readonly #keys = new Map<string, PublicPart>();
-  /** By their public parts. */
+  /** Keyed by public key. */
   readonly #owners = new Map<string, string>();
-  /** When each was asked, by its id. Ids may come again. */
+  /** When each request was made, by id. Ids may repeat. */
   #asked = new Map<string, Json | undefined>();
-  /** What people have decided, by its position. */
+  /** People's decisions, by position. */
   #decisions = new Map<number, Decided>();
   #checked = new Map<number, CheckedSignature>();
   #lost = new Set<number>();
   #isRecordLost = false;
   #content: Content | undefined;
   signed = 0;
-  /** Signatures of answers that the export does not show. */
+  /** Signatures over answers that the export omits. */
   unchecked = 0;
 
   constructor(report: (code: "bad_approval_signature") => void) {
     this.#report = report;
   }
 
-  /** Conversations come one after the other. */
+  /** Called after each conversation, since they come one after the other. */
   leave(): void {
     this.#asked = new Map();
     this.#decisions = new Map();
@@ -63,7 +63,7 @@ export class ApprovalCheck {
     this.#isRecordLost = false;
   }
 
-  /** Undefined if the link at this position has none. */
+  /** Undefined if the link at this position has no signature. */
   find(seq: number): CheckedSignature | undefined {
     const { link, askedAt } = this.#decisions.get(seq) ?? {};
     const mayHaveOne = link !== undefined && (versionOf(link) === 1 || "signature" in link.json);
@@ -74,7 +74,7 @@ export class ApprovalCheck {
     return { state: isLate ? "lost" : "bad" };
   }
 
-  /** One key is one person: whoever else it is named for has none. */
+  /** A key belongs to one person: it does not count for anyone else. */
   readKey({ person, key }: KeyStatement): void {
     const text = canonicalJson(publicPartToJson(key)["public"] ?? null);
     const owner = this.#owners.get(text) ?? person;
@@ -110,7 +110,7 @@ export class ApprovalCheck {
     else this.#report("bad_approval_signature");
   }
 
-  /** What cannot be found, or whose key is gone, cannot be shown. */
+  /** A lost event or key makes its signature uncheckable. */
   readFinding({ code, about }: Finding): void {
     const isLost = ["event_missing", "salt_missing", "key_missing"].includes(code);
     if (isLost && typeof about["seq"] === "number") this.#lost.add(about["seq"]);
@@ -127,7 +127,7 @@ export class ApprovalCheck {
     return key !== undefined && isOwn && hasSigned(key, hash, signature);
   }
 
-  /** Whether the answer is the one that the rest of the export shows, as far as it does. */
+  /** Whether the answer matches the rest of the export, as far as it is shown. */
   #isShown(seq: number, { decision, result }: JsonObject, answer: Json): boolean {
     if (decision === "approved" && answer !== true) return false;
     const changed = result === true ? "result" : "arguments";
@@ -139,14 +139,14 @@ export class ApprovalCheck {
   }
 }
 
-/** Signed after it was asked, and before it was recorded. */
+/** Signed after the request and before it was recorded. */
 function isTimely(nonce: string, asked: Json | undefined, recorded: Json | undefined): boolean {
   const time = nonceTime(nonce);
   if (time === undefined) return false;
   return (asked === undefined || toTime(asked) <= time) && time <= toTime(recorded);
 }
 
-/** Whether it may be the signature of this decision. Links of version 1 do not name the key. */
+/** Whether the signature may belong to this decision. Version 1 links do not name the key. */
 function isClaimed({ link, askedAt }: Decided, { type, key, nonce }: DecisionSignature): boolean {
   const claimed = findObject(link.json, "signature");
   const isNamed = claimed?.["type"] === type && claimed["key"] === key;

@@ -1,4 +1,7 @@
-/** A time stamp authority for tests: openssl behind a small server. Without openssl, tests that need it are skipped, and say so once. */
+/**
+ * A time stamp authority for tests: openssl behind a small server. Without openssl, the tests that need it are skipped,
+ * with one message.
+ */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -22,15 +25,15 @@ function hasOpenssl(): boolean {
   }
 }
 
-/** Skips the tests of a file, or of a `describe`, without openssl. With JP_REQUIRE_OPENSSL=1, they fail instead. */
+/** Skips the tests of a file or a `describe` without openssl. With JP_REQUIRE_OPENSSL=1, they fail instead. */
 export function useOpenssl(): void {
   beforeEach(({ skip }) => skip(isSkipped, "no openssl"));
 }
 
 export interface Authority {
-  /** The certificate that that of the authority comes from: a PEM file. */
+  /** The authority's root certificate: a PEM file. */
   readonly root: string;
-  /** What it sends for a request. */
+  /** The authority's response to a request. */
   readonly reply: (query: Buffer) => Buffer;
   /** Whether `openssl ts -verify` accepts a response for the digest. */
   readonly accepts: (response: Buffer, sha256: string) => boolean;
@@ -38,11 +41,11 @@ export interface Authority {
 
 export interface AuthorityOptions {
   readonly key?: "rsa" | "ec";
-  /** Of the certificate. */
+  /** The certificate's validity. */
   readonly days?: number;
-  /** For the signature. */
+  /** The signature's digest. */
   readonly digest?: "sha256" | "sha512";
-  /** Those that it makes time stamps of. */
+  /** The digests it accepts in requests. */
   readonly digests?: string;
 }
 
@@ -113,7 +116,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** Serves the answers until the test ends. Returns the address. */
+/** Serves the answers until the test ends. Returns the URL. */
 export async function serveAuthority(
   answer: (query: Buffer) => Answer | Promise<Answer>,
 ): Promise<string> {

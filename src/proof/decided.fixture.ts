@@ -1,5 +1,6 @@
 /**
- * Decisions for tests of judging: of people who decide together, as jp would have recorded them, and of any people in any order.
+ * Decisions for tests of the judge: by people who decide together, as jp would record them, and by arbitrary people in
+ * arbitrary order.
  */
 import * as fc from "fast-check";
 import {
@@ -34,12 +35,12 @@ import { ed25519, type TestKey } from "./signing.fixture.ts";
 
 export type UserDecider = Extract<Decider, { readonly kind: "user" }>;
 
-/** Keys of people, by name. Made once: generating them takes longer than signing. */
+/** People's keys by name. Generated once, because that takes longer than signing. */
 export const KEYS: ReadonlyMap<string, TestKey> = new Map(
   ["ada", "bo", "cy", "di", "eve"].map((name) => [name, ed25519()] as const),
 );
 
-/** As an export names them. */
+/** In an export's format. */
 export function keysOf(names: Iterable<string> = KEYS.keys()): NonNullable<ExportOptions["keys"]> {
   return [...names].flatMap((person) => {
     const key = KEYS.get(person)?.key;
@@ -47,7 +48,7 @@ export function keysOf(names: Iterable<string> = KEYS.keys()): NonNullable<Expor
   });
 }
 
-/** With the signature of this person, or of whoever it names. */
+/** Adds the signature of this key's owner, by default the person named in the event. */
 export function signed<Event extends AnswerEvent | DecisionVote>(
   event: Event,
   key?: string,
@@ -63,7 +64,7 @@ function deciderIn(event: AnswerEvent): Decider | undefined {
   return event.outcome === "cancelled" ? undefined : event.answeredBy;
 }
 
-/** The record and the chain of a conversation in which this has happened. */
+/** The record and chain of a conversation with these events. */
 export function keptOf(events: readonly ConversationEvent[]): Kept {
   const entries: readonly StreamEntry[] = entriesOf(turnStart(), toolCall("a"), ...events);
   return { id: ID, entries, chain: chainOf(ID, entries) };
@@ -73,7 +74,7 @@ const anyName = fc.constantFrom("ada", "Ada ", "bo", "cy", "eve");
 const anyRole = fc.constantFrom("release", "Release", "ops");
 const maybe = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined });
 
-/** Without the members that are undefined. */
+/** Drops undefined members. */
 function defined<Value extends object>(value: Value): Value {
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
   return Object.fromEntries(members) as Value;
@@ -171,7 +172,7 @@ const anySubject: fc.Arbitrary<DecisionSubject> = fc
 const anyAction = fc.constantFrom<PermissionAction>("run", "run", "deliver", "rerun");
 const RESULT = { content: "x", isError: false };
 
-/** What someone says, about a call or as the answer to a question. */
+/** A person's reply to a call or a question. */
 interface Said {
   readonly by: Decider;
   readonly user: UserDecider;
@@ -252,7 +253,7 @@ function toVote(request: Request, said: Said): DecisionVote {
   return defined({ ...base, ...chosen }) as DecisionVote;
 }
 
-/** Signed by whoever it names, by someone else, or not at all. */
+/** Signed by the person it names, by another, or not at all. */
 function perhapsSigned<Event extends AnswerEvent | DecisionVote>(event: Event, { key }: Said) {
   const by = event.type === "decision_vote" ? event.by : deciderIn(event);
   const isSignable = event.digest !== undefined && event.id !== undefined;
@@ -261,11 +262,11 @@ function perhapsSigned<Event extends AnswerEvent | DecisionVote>(event: Event, {
   return signed(event, key === "own" ? name.trim().toLowerCase() : key);
 }
 
-/** Something is asked, some people vote, and someone decides. */
+/** A request, some votes, and a decision. */
 const anyStory: fc.Arbitrary<readonly ConversationEvent[]> = fc
   .tuple(anyRequest, fc.array(anySaid, { maxLength: 3 }), anySaid, fc.nat(9))
   .map(([request, votes, said, chance]) => {
-    // Seldom where one person decides alone.
+    // Rarely, if one person decides alone.
     const hasVotes = (request.terms?.quorum ?? 1) > 1 || chance === 0;
     return [
       request,
@@ -274,7 +275,7 @@ const anyStory: fc.Arbitrary<readonly ConversationEvent[]> = fc
     ];
   });
 
-/** Whatever else may happen meanwhile. */
+/** Any other event in between. */
 const anyStep: fc.Arbitrary<ConversationEvent> = fc.oneof(
   anyRequest,
   fc.tuple(anyRequest, anySaid).map(([request, said]) => toAnswer(request, said)),
@@ -291,7 +292,7 @@ const anyStep: fc.Arbitrary<ConversationEvent> = fc.oneof(
   fc.constant(toolResult("a")),
 );
 
-/** Decisions of the same few people. Most do not meet their terms. */
+/** Decisions by the same few people. Most do not meet their terms. */
 export const anyDecided: fc.Arbitrary<Kept> = fc
   .array(fc.tuple(anyStory, fc.array(fc.tuple(fc.nat(5), anyStep), { maxLength: 2 })), {
     minLength: 1,

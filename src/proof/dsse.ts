@@ -1,4 +1,4 @@
-/** Envelopes of the Dead Simple Signing Envelope (DSSE), version 1, with one Ed25519 signature each, one per line. */
+/** Dead Simple Signing Envelopes (DSSE), version 1, with one Ed25519 signature each, one per line. */
 import { createHash, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import { findJson, isJsonArray, isJsonObject } from "../util/index.ts";
 
@@ -6,7 +6,7 @@ const PAYLOAD_TYPE = "application/vnd.in-toto+json";
 const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 
-/** Who signs. */
+/** A signing key. */
 export interface Signer {
   readonly key: PublicKey;
   readonly privateKey: KeyObject;
@@ -14,14 +14,14 @@ export interface Signer {
 
 /** An Ed25519 key. */
 export interface PublicKey {
-  /** SHA-256 of its 32 bytes, in hexadecimal digits. */
+  /** SHA-256 of its 32 bytes, in hexadecimal. */
   readonly id: string;
   /** The 32 bytes, in base64. */
   readonly text: string;
   readonly object: KeyObject;
 }
 
-/** Undefined if these are not the 32 bytes of a key in base64. */
+/** Undefined unless the text is a 32-byte key in base64. */
 export function findPublicKey(text: string): PublicKey | undefined {
   const bytes = findBytes(text);
   if (bytes?.length !== KEY_BYTES) return undefined;
@@ -30,7 +30,7 @@ export function findPublicKey(text: string): PublicKey | undefined {
     const object = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
     return { id: digestOf(bytes), text, object };
   } catch {
-    return undefined; // Not every 32 bytes are a key everywhere.
+    return undefined; // Not every 32 bytes are a valid key on every platform.
   }
 }
 
@@ -46,7 +46,7 @@ function base64Of(base64url: string): string {
   return Buffer.from(base64url, "base64url").toString("base64");
 }
 
-/** One line, with its newline. */
+/** One line, including its newline. */
 export function signLine(payload: Buffer, { key, privateKey }: Signer): string {
   const sig = sign(null, signedBytes(payload), privateKey).toString("base64");
   return `${lineOf(payload.toString("base64"), key.id, sig)}\n`;
@@ -59,8 +59,8 @@ export interface Envelope {
 }
 
 /**
- * Undefined if the line is not exactly as `signLine` would have written it. So nothing in a line can be changed without its
- * payload, its key or its signature being another one.
+ * Undefined if the line is not exactly as `signLine` would write it. So any change to a line changes its payload, its
+ * key or its signature.
  */
 export function findEnvelope(line: string): Envelope | undefined {
   const json = findJson(line);
@@ -90,13 +90,13 @@ function lineOf(payload: string, keyid: string, sig: string): string {
   return JSON.stringify({ payloadType: PAYLOAD_TYPE, payload, signatures: [{ keyid, sig }] });
 }
 
-/** The "pre-authentication encoding" of DSSE. */
+/** DSSE's "pre-authentication encoding". */
 function signedBytes(payload: Buffer): Buffer {
   const head = `DSSEv1 ${PAYLOAD_TYPE.length} ${PAYLOAD_TYPE} ${payload.length} `;
   return Buffer.concat([Buffer.from(head), payload]);
 }
 
-/** Undefined unless it is written in the one way that base64 of these bytes has. */
+/** Undefined unless it is the canonical base64 of these bytes. */
 function findBytes(base64: string): Buffer | undefined {
   const bytes = Buffer.from(base64, "base64");
   return bytes.toString("base64") === base64 ? bytes : undefined;

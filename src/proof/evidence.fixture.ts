@@ -1,4 +1,4 @@
-/** Exports for tests: of chains and records that are given, or of any. */
+/** Exports for tests, from given or arbitrary chains and records. */
 import * as fc from "fast-check";
 import {
   answered,
@@ -34,7 +34,7 @@ import {
 } from "./export.ts";
 import { generateSigner } from "./machine-key.ts";
 
-/** A conversation as a store has it. */
+/** A conversation in a store. */
 export interface Kept {
   readonly id: ConversationId;
   readonly chain: readonly (ChainLine | ChainProblem)[];
@@ -46,7 +46,7 @@ export const SIGNER: Signer = generateSigner();
 export const ID = parseConversationId("jp-c17673230450");
 const IDS = [ID, parseConversationId("jp-c17673230460"), parseConversationId("jp-c17673230470")];
 
-/** Something was permitted, asked, answered and done. */
+/** A call with a permission, a question, an answer and a result. */
 export const ENTRIES: readonly StreamEntry[] = entriesOf(
   turnStart(),
   toolCall("a"),
@@ -70,7 +70,7 @@ export interface EvidenceOptions extends Pick<ExportOptions, "keys"> {
   readonly anchored?: AnchoredHeads;
 }
 
-/** The lines have their newlines. */
+/** Lines include their newlines. */
 export async function evidenceOf(
   kept: readonly Kept[],
   { signer = SIGNER, ...options }: EvidenceOptions = {},
@@ -94,7 +94,7 @@ export async function evidenceOf(
   return { lines, summary };
 }
 
-/** A chain of all entries that are links. `isRebuilt` says which were made later. */
+/** A chain of all entries that have links. `isRebuilt` selects those rebuilt later. */
 export function chainOf(
   id: ConversationId,
   entries: readonly StreamEntry[],
@@ -110,7 +110,7 @@ export function chainOf(
 
 export const WORKSPACE = "/home/ana/project";
 
-/** The head of a chain after this many links, as the log has it. */
+/** A chain's head after this many links, as logged. */
 export function headOf({ id, chain }: Kept, length: number): NotedHead {
   const read = chain[length - 1];
   const head = read !== undefined && "link" in read ? hashLink(read.link) : "";
@@ -125,7 +125,7 @@ export const GIT_PROOF: AnchorProof = {
   file: `${SIGNER.key.id}.json`,
 };
 
-/** One anchor for each list of heads. */
+/** One anchor per list of heads. */
 export function anchorsOf(
   lists: readonly (readonly NotedHead[])[],
   proof: AnchorProof = GIT_PROOF,
@@ -156,7 +156,7 @@ const anyKept: fc.Arbitrary<readonly Kept[]> = fc
   .map((all) =>
     all.map(({ events, rebuilt, lost, unlinked, unreadable, hasGap }, position): Kept => {
       const id = IDS[position] ?? ID;
-      // As a record has them: read from text.
+      // Parsed from text, as in a record.
       const entries = events.map((event) => {
         const raw = StreamEntry.fromEvent(event).toText();
         return StreamEntry.fromJson(JSON.parse(raw) as JsonObject);
@@ -175,12 +175,12 @@ const anyKept: fc.Arbitrary<readonly Kept[]> = fc
     }),
   );
 
-/** Any export, with the key that signed it. */
+/** An arbitrary export and its signing key. */
 export const anyEvidence: fc.Arbitrary<() => Promise<Exported>> = fc
   .tuple(anyKept, fc.boolean(), fc.array(fc.array(fc.nat(30), { maxLength: 4 }), { maxLength: 3 }))
   .map(([kept, hasContent, places]) => {
     const all = kept.flatMap((one) => one.chain.map((_, index) => headOf(one, index + 1)));
-    // Some of them are not in the chain, since lines that cannot be read are not counted.
+    // Some are not in the chain, because unreadable lines are not counted.
     const lists = places.map((list) => list.flatMap((place) => all[place % all.length] ?? []));
     return () => evidenceOf(kept, { hasContent, anchored: anchorsOf(lists) });
   });

@@ -1,6 +1,6 @@
 /**
- * Writes evidence: the chains of conversations as signed statements, what their links commit to if that is wanted, and
- * whatever chain and record do not agree about. Neither chains nor records are held in memory.
+ * Writes evidence: conversations' chains as signed statements, optionally the events that links commit to, and all
+ * differences between chain and record. Neither chains nor records are held in memory.
  */
 import { createHash } from "node:crypto";
 import {
@@ -38,21 +38,21 @@ export interface ExportOptions {
   readonly clock: Clock;
   /** Such as `jp 1.0.0`. */
   readonly tool: string;
-  /** With the events that links commit to: what was asked, answered and done. */
+  /** Includes the events that links commit to: requests, answers and results. */
   readonly hasContent?: boolean;
-  /** With which people sign. Those that have signed something are named in the export. */
+  /** People's signing keys. The export names those that signed something. */
   readonly keys?: readonly Omit<KeyStatement, "type">[];
-  /** How the conversations were chosen, to be named in the export. */
+  /** How the conversations were selected, for the export's header. */
   readonly filters?: JsonObject;
   readonly anchored?: AnchoredHeads;
 }
 
-/** What was anchored, of these and of other conversations. */
+/** The anchored heads, of these and other conversations. */
 export interface AnchoredHeads {
   readonly anchors: readonly Anchor[];
   /** The log of heads. */
   readonly heads: readonly NotedHead[];
-  /** The real path of the workspace that is exported. */
+  /** The real path of the exported workspace. */
   readonly workspace?: string;
 }
 
@@ -61,11 +61,11 @@ export interface ExportSummary {
   readonly contents: number;
   readonly anchors: number;
   readonly findings: Readonly<Partial<Record<FindingCode, number>>>;
-  /** Those whose chain does not hold together. Their export cannot be verified. */
+  /** Conversations with a broken chain. Their export cannot be verified. */
   readonly broken: readonly ConversationId[];
 }
 
-/** Calls `write` with one line after the other. Throws what reading a record, and what `write` throws. */
+/** Calls `write` for each line in turn. Throws errors of reading a record and of `write`. */
 export async function exportEvidence(
   options: ExportOptions,
   write: (line: string) => Promise<void> | void,
@@ -112,11 +112,11 @@ export async function exportEvidence(
 
 interface ExpectedHead extends NotedHead {
   readonly digest: string;
-  /** Noted for this workspace. Others may have a conversation with the same id, which went on in another way. */
+  /** Logged for this workspace. Others may have a diverging conversation with the same id. */
   readonly isOwn: boolean;
 }
 
-/** By conversation. */
+/** Keyed by conversation. */
 function anchoredHeads(
   { anchors, heads, workspace }: AnchoredHeads = { anchors: [], heads: [] },
 ): ReadonlyMap<string, readonly ExpectedHead[]> {
@@ -129,7 +129,7 @@ function anchoredHeads(
   return Map.groupBy(expected, ({ conversation }) => conversation);
 }
 
-/** The file that is being written. */
+/** The file being written. */
 class Sheet {
   readonly #signer: Signer;
   readonly #write: (line: string) => Promise<void> | void;
@@ -149,11 +149,11 @@ class Sheet {
     this.#keys = keys;
   }
 
-  /** Names the key of a person, unless it is named already: for whoever has it, if that is someone else. False if no one has. */
+  /** Names a person's key once, under its owner's name if that is someone else. False if the key is unknown. */
   async nameKey(person: string, id: string): Promise<boolean> {
     const known = this.#keys.filter((each) => each.key.id === id);
     const own = known.find((each) => isSameName(each.person, person));
-    // As the record writes the name.
+    // Spells the name as in the record.
     const named = own === undefined ? known[0] : { ...own, person };
     if (named === undefined) return false;
     const name = JSON.stringify([named.person, id]);
@@ -177,7 +177,7 @@ class Sheet {
   }
 }
 
-/** A link that commits to an event, until that is found. */
+/** A link's commitment to an event, until the event is found. */
 interface Commitment {
   readonly seq: number;
   readonly salt: string;
@@ -189,9 +189,9 @@ class ConversationExport {
   readonly #id: ConversationId;
   readonly #store: ExportOptions["store"];
   readonly #sheet: Sheet;
-  /** Digests of anchored heads that the chain has. */
+  /** Digests of anchored heads found in the chain. */
   readonly heads: string[] = [];
-  /** By type and time of the event. */
+  /** Keyed by the event's type and time. */
   readonly #commitments = new Map<string, Commitment[]>();
   readonly findings = new Map<FindingCode, number>();
   contents = 0;
@@ -209,7 +209,7 @@ class ConversationExport {
     return { conversation: this.#id, length: this.#length, head: this.#head };
   }
 
-  /** A conversation that cannot be read is named, and does not keep others from being exported. */
+  /** An unreadable conversation is named, and does not stop the export of others. */
   async write(hasContent: boolean, expected: readonly ExpectedHead[]): Promise<void> {
     const reached = new Set<string>();
     const waited = new Set(expected.map(({ head }) => head));
@@ -243,7 +243,7 @@ class ConversationExport {
     }
   }
 
-  /** `onHead` is called with each head. */
+  /** Calls `onHead` with each head. */
   async #writeLinks(onHead: (head: string) => unknown): Promise<void> {
     for await (const read of this.#store.readChain?.(this.#id) ?? []) {
       if ("problem" in read) {
@@ -271,7 +271,7 @@ class ConversationExport {
     else alike.push(commitment);
   }
 
-  /** Reads the record once: for the events that links commit to, and for those that should have a link. */
+  /** Reads the record once, for the events that links commit to and for events that lack a link. */
   async #compareRecord(hasContent: boolean): Promise<void> {
     const chained = new ChainedEntries();
     let unlinked: JsonObject[] = [];
@@ -301,7 +301,7 @@ class ConversationExport {
     }
   }
 
-  /** Several if the chain was cut and made again. */
+  /** Several if the chain was cut and rebuilt. */
   #commitmentsTo({ raw }: StreamEntry): readonly Commitment[] {
     const alike = this.#commitments.get(keyOf(raw["type"], raw["timestamp"])) ?? [];
     return alike.filter(({ isFound, salt, digest }) => !isFound && commitTo(raw, salt) === digest);
@@ -312,7 +312,10 @@ class ConversationExport {
     await this.#sheet.add({ type: "content", conversation: this.#id, seq, salt, event });
   }
 
-  /** The signature of whoever has decided, if there is one. What it is of is shown only if that says no more than the link. */
+  /**
+   * Adds the decider's signature, if there is one. The signed answer is included only if it reveals no more than the
+   * link.
+   */
   async #approve({ event }: StreamEntry, { seq }: Commitment, hasContent: boolean): Promise<void> {
     if (event === undefined || !(isAnswer(event) || event.type === "decision_vote")) return;
     const { signature } = event;
@@ -342,7 +345,7 @@ function keyOf(type: unknown, at: unknown): string {
   return JSON.stringify([type ?? null, at ?? null]);
 }
 
-/** No more of the event than a link would say. */
+/** Reveals no more of the event than a link would. */
 function nameOf({ raw }: StreamEntry): JsonObject {
   const named = { type: "type", at: "timestamp", id: "id", call: "tool_call_id" };
   const members = Object.entries(named).flatMap(([name, key]) => {

@@ -1,6 +1,6 @@
 /**
- * Anchors by a commit in a repository elsewhere. The remote is not trusted: nothing of it is checked out or run, what is pushed
- * only adds to its branch, and the repository in between is made for one anchor and removed.
+ * Anchors through a commit in a remote repository. The remote is not trusted: nothing from it is checked out or run,
+ * pushes only add to its branch, and the local repository is created for one anchor and then removed.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -27,10 +27,10 @@ import { AnchorError, type GitProof } from "./anchor.ts";
 export interface PushRequest {
   readonly remote: string;
   readonly branch: string;
-  /** The name of the file: each machine has its own, so that several can push to one branch. */
+  /** The file's name: each machine has its own, so that several can push to one branch. */
   readonly file: string;
   readonly content: JsonObject;
-  /** In which to make the repository. */
+  /** Where to create the repository. */
   readonly folder: string;
   readonly variables: FoundGit["environment"];
   readonly signal: AbortSignal;
@@ -65,7 +65,7 @@ export async function pushAnchor(request: PushRequest): Promise<GitProof> {
         { mayFail: true },
       );
       if (pushed.isOk) return { kind: "git", remote, branch, commit, file };
-      // Unless someone else was faster, trying again is pointless.
+      // A retry helps only if someone else pushed first.
       if (attempt === MAX_ATTEMPTS || (attempt > 1 && tip === before)) throw pushed.error;
       before = tip ?? "";
     }
@@ -77,7 +77,7 @@ export async function pushAnchor(request: PushRequest): Promise<GitProof> {
 interface GitEnd {
   readonly isOk: boolean;
   readonly stdout: string;
-  /** To be thrown if it is not ok. */
+  /** The error to throw if it failed. */
   readonly error: AnchorError;
 }
 
@@ -86,7 +86,7 @@ interface RunOptions {
   readonly mayFail?: boolean;
 }
 
-/** Throws `AnchorError`, unless it may fail, and the signal's reason. */
+/** Throws `AnchorError` on failure, unless allowed to fail, and the signal's reason. */
 type RunGit = (args: readonly string[], options?: RunOptions) => Promise<GitEnd>;
 
 const LIMITS = {
@@ -96,7 +96,7 @@ const LIMITS = {
   pipeGraceMs: 250,
 };
 
-/** Whoever reads the commit should learn no more than that jp made it. */
+/** A reader of the commit should learn only that jp made it. */
 const IDENTITY = {
   GIT_AUTHOR_NAME: "jp",
   GIT_AUTHOR_EMAIL: "jp@localhost",
@@ -136,7 +136,7 @@ function runIn({ program, environment }: FoundGit, cwd: string, signal: AbortSig
   };
 }
 
-/** The first line that says something. The other machine may have written it. */
+/** The first meaningful line. The remote may have written it. */
 function reasonIn(text: string): string {
   const lines = text.split("\n").map((line) => line.trim());
   const found = lines.find((line) => /^(?:fatal|error|remote):/.test(line)) ?? lines.find(Boolean);
@@ -147,7 +147,7 @@ function refOf(branch: string): string {
   return `refs/heads/${branch}`;
 }
 
-/** The commit that the branch is at. Undefined if there is no such branch. */
+/** The branch's commit. Undefined if there is no such branch. */
 async function findTip(run: RunGit, { remote, branch }: PushRequest): Promise<string | undefined> {
   const { stdout } = await run(["ls-remote", "--quiet", remote, refOf(branch)]);
   const line = stdout.split("\n").find((each) => each.endsWith(`\t${refOf(branch)}`));
@@ -163,7 +163,7 @@ async function fetchTip(run: RunGit, { remote, branch }: PushRequest): Promise<v
   await run(["fetch", ...words, remote, refs]);
 }
 
-/** A commit with the files of the tip, and ours. */
+/** A commit with the tip's files and ours. */
 async function commitOn(
   run: RunGit,
   { file, content }: PushRequest,
@@ -179,9 +179,9 @@ async function commitOn(
   return commit.trim();
 }
 
-/** A clone of the repository, to look for commits in. */
+/** A clone of the repository, for looking up commits. */
 export interface Clone {
-  /** Whether a branch or tag has the commit, and its file has this digest. */
+  /** Whether a branch or tag contains the commit, and its file has this digest. */
   readonly has: (proof: GitProof, digest: string) => Promise<boolean>;
 }
 
@@ -206,7 +206,7 @@ export async function openClone(
         const json = findJson(await runGit(git, ["cat-file", "blob", `${commit}:${file}`]));
         return isJsonObject(json) && json["sha256"] === digest;
       } catch {
-        return false; // It has no such commit.
+        return false; // The commit does not exist.
       }
     },
   };

@@ -1,7 +1,7 @@
 /**
- * Judges the decisions of an export again, by the judge that every surface asks: from what links say, the signatures that were
- * checked, and as much of people as answers and votes have recorded. Who has left since, and which terms are in force now, does
- * not matter. What an export does not show is read in every way; if only some of them meet the terms, it is not judged.
+ * Judges an export's decisions again, with the judge that all surfaces use: from the links, the verified signatures,
+ * and the identities recorded in answers and votes. People who have left since and current terms do not matter. Where
+ * an export leaves something open, every reading is judged; if only some meet the terms, the decision is not judged.
  */
 import {
   type AnswerEvent,
@@ -36,32 +36,34 @@ import {
 import type { LinkedAnswer, LinkedEvent } from "./linked-decisions.ts";
 import { findObject } from "./statement.ts";
 
-/** What the judge says of an answer that does not meet its terms. `decides`: of a vote, where one person decides alone. */
+/**
+ * The judge's ruling on an answer that does not meet its terms. `decides`: a vote although one person decides alone.
+ */
 export type UnmetCode =
   | Ruling["code"]
-  /** Nothing waited for it. */
+  /** It answers no pending request. */
   | "not_pending";
 
 /** Why a decision is not judged, or only in part. */
 export type NotJudgedReason =
-  /** A link of version 1 does not hold all that it takes. The rest meets the terms. */
+  /** A version 1 link lacks necessary information. The rest meets the terms. */
   | "version_1"
-  /** A link of a version that this one does not know. */
+  /** The link's version is unknown here. */
   | "newer_version"
-  /** The terms are of a newer version. */
+  /** The terms are from a newer version. */
   | "unknown_terms"
-  /** Its request is not in the chain, which has a gap before it. */
+  /** Its request is not in the chain, which has a gap before the answer. */
   | "request_missing"
-  /** A rule or a model has decided it, and the rules of then are not in the export. */
+  /** A rule or a model decided it, and the rules at the time are not in the export. */
   | "rules_in_force"
   /** It depends on an answer that is not in the export. */
   | "answer_missing"
   /** It depends on a signature whose key or event is gone. */
   | "signature_missing"
-  /** One of its links is not one that jp makes. */
+  /** One of its links was not made by jp. */
   | "unreadable_link";
 
-/** What comes of judging a decision. */
+/** The result of judging a decision. */
 export type TermsResult =
   | { readonly type: "met" }
   | { readonly type: "unmet"; readonly code: UnmetCode; readonly line: number }
@@ -69,21 +71,21 @@ export type TermsResult =
 
 /** A person's signature in an export. */
 export interface CheckedSignature {
-  /** `unchecked`: what it is of is not in the export. `lost`: its key or its event is gone. */
+  /** `unchecked`: the signed content is not in the export. `lost`: its key or its event is gone. */
   readonly state: "good" | "bad" | "unchecked" | "lost";
   readonly signature?: DecisionSignature | undefined;
 }
 
-/** What else an export says of links, by their position. */
+/** An export's further information about links, by position. */
 export interface LinkKnowledge {
   findSignature(seq: number): CheckedSignature | undefined;
-  /** Whether the answer is a no. Undefined if the export does not show it. */
+  /** Whether the answer is a no. Undefined if the export omits it. */
   isNo(seq: number): boolean | undefined;
 }
 
 const MET = { type: "met" } as const;
 
-/** Undefined if there is nothing to judge: no one was asked, or nothing comes of it. */
+/** Undefined if there is nothing to judge: no one was asked, or the answer has no effect. */
 export function judgeLinked(answer: LinkedAnswer, known: LinkKnowledge): TermsResult | undefined {
   const { said, asked, isAfterGap } = answer;
   const versions = [said.version, asked?.version ?? said.version];
@@ -116,13 +118,13 @@ function unmet(code: UnmetCode, { line }: LinkedEvent): TermsResult {
   return { type: "unmet", code, line };
 }
 
-/** Nothing happens by a no that is not a person's own word, and the tool's own check only says what has happened. */
+/** Only a person's own no has an effect, and the tool's own check only reports what has happened. */
 function isIdle({ decision, cause }: JsonObject, by: Decider | undefined): boolean {
   if (decision === "cancelled" || (by?.kind === "tool" && decision === "edited")) return true;
   return decision === "denied" && (by?.kind !== "user" || cause !== undefined);
 }
 
-/** What no person has decided, or a person only earlier in the turn. */
+/** Judges a decision made without a person, or by an answer from earlier in the turn. */
 function judgeUnasked(
   { said, given }: LinkedAnswer,
   decision: LinkedDecision,
@@ -135,16 +137,16 @@ function judgeUnasked(
     const code = findUnmet(decision, event, { people: peopleIn(decision, [person]) });
     return code === undefined ? MET : unmet(code, said);
   }
-  // The rules of then are not in the export: as if none had asked for more than the request does.
+  // The rules at the time are not in the export, so assume that none required more than the request does.
   if (!isDecidedUnasked(by, decision, {})) return unmet("not_a_person", said);
   const isRuled = by?.kind === "policy" || by?.kind === "assistant";
   return isRuled ? notJudged("rules_in_force") : MET;
 }
 
-/** What may come of a vote. Whoever has voted before may have had another key by then. */
+/** The rulings of a valid vote. A person who votes again may have another key by then. */
 const VOTE_RULINGS: ReadonlySet<string> = new Set<UnmetCode>(["counts", "decides", "repeated"]);
 
-/** Whether the votes may be there, and whether the answer meets the terms with them. */
+/** Whether the votes are valid, and whether the answer meets the terms with them. */
 function judgePerson(
   { said, votes }: LinkedAnswer,
   decision: LinkedDecision,
@@ -166,17 +168,17 @@ function judgePerson(
   return notJudged(isForSigners(decision) && isLost ? "signature_missing" : "answer_missing");
 }
 
-/** One way to read what links leave open. */
+/** One reading of what links leave open. */
 interface Supposed {
   readonly isNo: boolean;
-  /** Signatures that cannot be checked are good. */
+  /** Treats signatures that cannot be checked as valid. */
   readonly isSigned: boolean;
 }
 
-/** The latest first. */
+/** Latest first. */
 type Saying = readonly [LinkedEvent, ...LinkedEvent[]];
 
-/** What the judge says in each way to read it, the most likely first. Undefined if a link is not one that jp makes. */
+/** The ruling for each reading, most likely first. Undefined if a link was not made by jp. */
 function judgeReadings(
   saying: Saying,
   decision: LinkedDecision,
@@ -196,12 +198,12 @@ function judgeReadings(
   return first === undefined ? undefined : [first, ...others];
 }
 
-/** Any other answer than a text may be one. */
+/** Any answer but a text may be a no. */
 function canBeNo({ answerType }: LinkedDecision): boolean {
   return answerType !== "text" && answerType !== "secret";
 }
 
-/** What the judge says, with as much of the people as those who have said something have recorded. */
+/** The ruling, based on the identities recorded in the answer and votes. */
 function rule(
   saying: Saying,
   decision: LinkedDecision,
@@ -225,7 +227,7 @@ function rule(
   if (read.includes(undefined) || event === undefined || event.type === "decision_vote") {
     return undefined;
   }
-  // Of a call with other arguments, the digest is that of what the person has made of it.
+  // For an edited call, the digest covers the person's arguments.
   const isOwnDigest = decision.action === "run" && said.json["decision"] === "edited";
   const asked = {
     ...decision,
@@ -240,7 +242,7 @@ function rule(
   return judge(asked, event, { people, signed }).code;
 }
 
-/** A type that the stand-in for the answer fits: whether the answer itself fits its question is not judged. */
+/** A type that fits the answer's placeholder: whether the answer itself fits its question is not judged. */
 function questionOf({ action, answerType, allowsNote }: LinkedDecision, event: AnswerEvent) {
   if (action !== undefined || answerType === undefined) return undefined;
   const isNo = "answer" in event && event.answer === false;
@@ -248,7 +250,7 @@ function questionOf({ action, answerType, allowsNote }: LinkedDecision, event: A
   return { answerType: { type }, allowsNote } as const;
 }
 
-/** Those who have chosen the same have said the same, whatever that is. */
+/** Equal choices are equal answers, whatever their content. */
 function isSameChoice(left: LinkedEvent, right: LinkedEvent): boolean {
   return choiceOf(left) === choiceOf(right);
 }
@@ -262,12 +264,12 @@ function signatureOf(
   if (signature !== undefined) {
     return { isGood: state === "good" || (state === "unchecked" && isSigned), signature };
   }
-  // One that the link claims, and the export does not have.
+  // The link claims a signature that is not in the export.
   const claimed = findObject(json, "signature");
   return { isGood: false, signature: claimed && { unknown: claimed } };
 }
 
-/** Made when it was recorded, as far as anyone can tell. */
+/** Assumes that it was made when the answer was recorded. */
 function lostSignature({ at }: JsonObject): DecisionSignature {
   const timestamp = findTimestamp(at);
   const time = timestamp === undefined ? 0 : timestampToMilliseconds(timestamp);

@@ -1,4 +1,7 @@
-/** Compares links with the events that they commit to, where an export has both: what was judged is what was done. */
+/**
+ * Compares links with the events that they commit to, if an export has both: the judged decision must be the recorded
+ * one.
+ */
 import {
   CHAIN_VERSION,
   type ChainLink,
@@ -10,7 +13,7 @@ import {
 import { canonicalJson, type JsonObject } from "../util/index.ts";
 import { type Content, findObject, findText } from "./statement.ts";
 
-/** What decisions are judged by. Whatever else a link says, a newer version may read otherwise. */
+/** The fields that decisions are judged by. A newer version may read other fields differently. */
 const JUDGED = [
   "type",
   "at",
@@ -36,12 +39,12 @@ const JUDGED = [
   "grant",
 ] as const;
 
-/** Takes the contents of one conversation, in the order of its record. */
+/** Takes one conversation's contents in recorded order. */
 export class LinkComparison {
-  /** By what they are about. */
+  /** Keyed by subject. */
   readonly #shown = new Map<unknown, { readonly link: ChainLink; readonly salt: string }[]>();
 
-  /** Links of another version say something else, and are not compared. */
+  /** Links of other versions have different content, and are not compared. */
   isSame(link: ChainLink, { event, salt }: Content): boolean {
     const content = linkContentOf(StreamEntry.fromJson(event), this.#keysOf(link));
     for (const about of aboutOf(link)) {
@@ -57,7 +60,7 @@ export class LinkComparison {
     );
   }
 
-  /** A chain that was cut and made again has several links about one event. The salts of those before this one count. */
+  /** A chain that was cut and rebuilt has several links per event. Only the salts of earlier links count. */
   #keysOf(link: ChainLink): ChoiceKeys {
     const keys = new ChoiceKeys();
     for (const { link: other, salt } of aboutOf(link).flatMap(
@@ -73,7 +76,7 @@ function aboutOf({ json }: ChainLink): readonly string[] {
   return [`id ${findText(json, "id")}`, `call ${findText(json, "call")}`];
 }
 
-/** What a newer version has recorded may mean more to whoever made the link. A choice needs the salt of what was asked. */
+/** The link's maker may know more about values from a newer version. A choice needs the request's salt. */
 function isUnknown(name: string, content: JsonObject): boolean {
   if (name === "choice") return content["choice"] === undefined;
   if (name === "terms") return findObject(content, "terms")?.["unknown"] === true;

@@ -1,6 +1,6 @@
 /**
- * Reads links back as the events that the judge takes. A link has no texts: its `choice` stands in for an answer or a result,
- * which is enough to tell whether two said the same.
+ * Converts links back to the judge's events. A link has no texts: its `choice` stands for an answer or a result, which
+ * is enough to compare two.
  */
 import {
   ACTIONS,
@@ -29,15 +29,15 @@ import { ShapeError, shapeOf } from "../util/index.ts";
 import type { LinkedEvent, LinkedRequest } from "./linked-decisions.ts";
 import { findObject, findText } from "./statement.ts";
 
-/** What was asked, as the judge takes it. */
+/** The request in the judge's format. */
 export interface LinkedDecision extends JudgedDecision {
   readonly action?: PermissionAction | undefined;
-  /** `boolean`, `select` and so on. Undefined for a call, and in links of version 1. */
+  /** `boolean`, `select` and so on. Undefined for a call, and in version 1 links. */
   readonly answerType?: string | undefined;
   readonly allowsNote: boolean;
 }
 
-/** Undefined if its link is not one that jp makes. */
+/** Undefined if its link was not made by jp. */
 export function findDecision({ json, version }: LinkedRequest): LinkedDecision | undefined {
   const action = findAction(json);
   if (json["action"] !== undefined && action === undefined) return undefined;
@@ -46,10 +46,10 @@ export function findDecision({ json, version }: LinkedRequest): LinkedDecision |
     return {
       ...asked,
       kind: action === undefined ? "question" : kindOf(action),
-      id: (findText(json, "id") ?? "") as InquiryId, // Branded where it is read.
+      id: (findText(json, "id") ?? "") as InquiryId, // Branded on reading.
       askedAt: findTimestamp(json["at"]),
       digest: findText(json, "shown"),
-      // Links of version 1 do not say it.
+      // Version 1 links do not record these.
       takes: version === 1 ? { turn: { code: "calls" }, note: "any" } : takes,
       deadline: version === 1 ? undefined : deadline,
       action,
@@ -72,7 +72,7 @@ function kindOf(action: PermissionAction): CallDecisionKind {
   return KINDS.find(([, each]) => each === action)?.[0] ?? "permission";
 }
 
-/** Who decided. Of version 1, how jp knew is a guess or has given way to the kind of signature, unless the owner stood in. */
+/** The decider. In version 1, `auth` is a guess or was replaced by the kind of signature, unless the owner stood in. */
 export function byOf({ json, version }: LinkedEvent): Decider | undefined {
   const by = findObject(json, "by");
   if (by === undefined) return undefined;
@@ -81,11 +81,11 @@ export function byOf({ json, version }: LinkedEvent): Decider | undefined {
   return { ...decider, auth: decider.auth === "owner" ? "owner" : "token" };
 }
 
-/** What a link does not say by itself. */
+/** Information that a link does not contain itself. */
 export interface Reading {
   readonly by: UserDecider;
   readonly signature?: RecordedSignature | undefined;
-  /** Undefined for what `choice` says. */
+  /** Undefined to use `choice`. */
   readonly answer?: Json | undefined;
 }
 
@@ -107,7 +107,7 @@ function baseOf(
   };
 }
 
-/** Undefined if its link is not one that jp makes. */
+/** Undefined if its link was not made by jp. */
 export function toAnswer(
   said: LinkedEvent,
   decision: LinkedDecision,
@@ -141,7 +141,7 @@ export function toAnswer(
   return { ...inquiry, outcome, answer, ...(note === true && { note: "" }) };
 }
 
-/** Undefined if its link is not one that jp makes. */
+/** Undefined if its link was not made by jp. */
 export function toVote(
   said: LinkedEvent,
   decision: LinkedDecision,
@@ -168,12 +168,14 @@ function resultOf(said: LinkedEvent): Pick<DecisionVote, "result"> {
   return { result: { content: choiceOf(said), isError: false } };
 }
 
-/** One that should say it and does not is like no other. */
+/** A missing choice differs from all others. */
 export function choiceOf({ json, seq }: LinkedEvent): string {
   return findText(json, "choice") ?? `${seq}`;
 }
 
-/** Links of version 1 say neither what was chosen nor that there is a result: as if they agreed with the answer that is judged. */
+/**
+ * Version 1 links record neither the choice nor whether there is a result, so assume they agree with the judged answer.
+ */
 export function agreeing(
   link: LinkedEvent,
   { json: said }: LinkedEvent,
@@ -185,7 +187,9 @@ export function agreeing(
   return { ...link, json: { ...link.json, choice, ...(hasResult && { result: true }) } };
 }
 
-/** As much of the people as their answers say, the latest first: of two with one name, only the later was known at the end. */
+/**
+ * The people as known from their answers, latest first: of two with the same name, only the later was known at the end.
+ */
 export function peopleIn(whom: ForWhom, deciders: readonly Decider[]): KnownPeople {
   const [first] = deciders;
   if (first?.kind === "user" && first.auth === "owner") return { list: [], ownerAlone: true };
@@ -202,13 +206,13 @@ export function peopleIn(whom: ForWhom, deciders: readonly Decider[]): KnownPeop
   return { list: [...people.values()], ownerAlone: false };
 }
 
-/** Whether something other than the name says who it was. A bare name is for whoever has it, while no people are known. */
+/** Whether more than a name identifies the person. While no people are known, anyone with the name may decide. */
 function isKnown(whom: ForWhom, { auth, personId, name }: UserDecider): boolean {
   if (auth === undefined || auth === "owner" || auth === "client") return false;
   return personId !== undefined || (isForKnown(whom) && name !== undefined);
 }
 
-/** The person, with the role in which they have decided, or in which whoever they stand in for would have. */
+/** Adds the role in which the person decided, either their own or that of the person they stand in for. */
 function withSeat(
   person: KnownPerson,
   { role, onBehalfOf }: UserDecider,

@@ -1,6 +1,6 @@
 /**
- * Reads the decisions out of a chain: for each answer what it answers, with the votes before it. What was made void before
- * anything came of it does not count, and is left out.
+ * Extracts the decisions from a chain: each answer with its request and the votes before it. Decisions voided before
+ * they took effect do not count, and are left out.
  */
 import { type ChainLink, versionOf } from "../record/conversation/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
@@ -11,26 +11,26 @@ export interface LinkedEvent {
   readonly json: JsonObject;
   readonly seq: number;
   readonly version: number;
-  /** Its line in the file, counted from 1. */
+  /** Its line in the file, starting at 1. */
   readonly line: number;
 }
 
-/** What was asked, as far as its link says. */
+/** A request, as far as its link describes it. */
 export interface LinkedRequest {
-  /** With the fields of a link that asks. */
+  /** Has the fields of a request's link. */
   readonly json: JsonObject;
   readonly version: number;
 }
 
-/** An answer, and what it answers. */
+/** An answer and its request. */
 export interface LinkedAnswer {
   readonly said: LinkedEvent;
-  /** Undefined if nothing waited for it. */
+  /** Undefined if no request was pending. */
   readonly asked?: LinkedRequest | undefined;
   readonly votes: readonly LinkedEvent[];
-  /** The answer for the whole turn that it repeats. */
+  /** The whole-turn answer that it repeats. */
   readonly given?: LinkedEvent | undefined;
-  /** Links are missing before it, and what it answers may be one of them. */
+  /** Links are missing before it, possibly including its request. */
   readonly isAfterGap: boolean;
 }
 
@@ -38,11 +38,11 @@ interface Open extends LinkedRequest {
   readonly votes: readonly LinkedEvent[];
 }
 
-/** A call that has not ended, as far as a doubt about it depends on it. */
+/** The state of an open call that matters if it ends up in doubt. */
 interface StartedCall {
-  /** The latest request to let it run. */
+  /** The latest request to run it. */
   readonly request?: JsonObject | undefined;
-  /** The digest of what was permitted last, and when the call has started. */
+  /** The digest of the last permission, and the start of the call. */
   readonly permitted?: string | undefined;
   readonly start?: LinkedEvent | undefined;
   readonly startedWith?: string | undefined;
@@ -54,7 +54,7 @@ export class LinkedDecisions {
   readonly #calls = new Map<string, StartedCall>();
   readonly #given = new Map<string, LinkedEvent>();
   readonly #answers = new Set<LinkedAnswer>();
-  /** Those that nothing has come of yet, and the calls that they are about. */
+  /** Answers that have not taken effect yet, and their calls. */
   readonly #unused = new Map<LinkedAnswer, string>();
   #hasGap = false;
 
@@ -94,12 +94,12 @@ export class LinkedDecisions {
     }
   }
 
-  /** In order. */
+  /** In chain order. */
   get answers(): Iterable<LinkedAnswer> {
     return this.#answers;
   }
 
-  /** A question that goes to a person waits as long as that person may take. */
+  /** An escalated question has the person's deadline. */
   #escalate(id: string, { deadline }: JsonObject): void {
     const open = this.#open.get(id);
     if (open === undefined) return;
@@ -107,7 +107,7 @@ export class LinkedDecisions {
     this.#open.set(id, { ...open, json: deadline === undefined ? json : { ...json, deadline } });
   }
 
-  /** One that nothing waits for decides nothing. */
+  /** A vote without a pending request has no effect. */
   #vote(id: string, call: string, event: LinkedEvent): void {
     const open = this.#open.get(id) ?? this.#doubtOf(call);
     if (open !== undefined) this.#open.set(id, { ...open, votes: [...open.votes, event] });
@@ -135,13 +135,13 @@ export class LinkedDecisions {
     }
   }
 
-  /** Earlier versions recorded no id with a decision about a call. */
+  /** Earlier versions recorded no id with a decision on a call. */
   #idAbout(call: string, action: Json | undefined): string {
     const isAbout = ({ json }: Open) => json["call"] === call && json["action"] === action;
     return [...this.#open].findLast(([, open]) => isAbout(open))?.[0] ?? "";
   }
 
-  /** An answer that no longer counts before anything came of it is as if it had not been given. */
+  /** An answer voided before it took effect is treated as never given. */
   #void(id: string): void {
     this.#open.delete(id);
     for (const answer of this.#unused.keys()) {
@@ -162,7 +162,10 @@ export class LinkedDecisions {
     this.#calls.set(call, { ...this.#calls.get(call), ...more });
   }
 
-  /** A call in doubt that no one was asked about is for those who had to let it run, and about what they saw. */
+  /**
+   * If no one was asked about a call in doubt, the decision belongs to those who had to permit it, and covers what they
+   * saw.
+   */
   #doubtOf(call: string): Open | undefined {
     const { request, start, startedWith } = this.#calls.get(call) ?? {};
     if (start === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The Ed25519 key with which this machine signs exports, in a file of the user's data folder. */
+/** This machine's Ed25519 key for signing exports, stored in the user's data folder. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from "node:crypto";
 import path from "node:path";
 import { PrivateFile, type UserEnvironment, userDataFolder } from "../stores/index.ts";
@@ -9,7 +9,7 @@ export function machineKeyFile(environment: UserEnvironment): string {
   return path.join(userDataFolder(environment), "proof", "machine-key.pem");
 }
 
-/** Makes the key if there is none. Throws `invalid_machine_key`, `write_failed`. */
+/** Creates the key if there is none. Throws `invalid_machine_key`, `write_failed`. */
 export async function ensureMachineKey(environment: UserEnvironment): Promise<Signer> {
   const file = new PrivateFile<Signer | undefined>(machineKeyFile(environment), {
     empty: undefined,
@@ -25,7 +25,7 @@ export async function ensureMachineKey(environment: UserEnvironment): Promise<Si
   });
   const found = file.read();
   if (found !== undefined) return found;
-  // Another process may have made one meanwhile.
+  // Another process may have created one in the meantime.
   await file.change((before) => (before === undefined ? generateSigner() : undefined));
   const made = file.read();
   if (made === undefined) throw new Error("the key was removed at once");

@@ -1,15 +1,15 @@
 /**
- * The sheet that an auditor asks for: a sample of decisions, and for each who decided, how jp knows that, what they were
- * shown, under which policy, when, and what came of it. Made from the links of chains, which have no contents.
+ * The auditor's sheet: a sample of decisions, each with who decided, how jp knows that, what they were shown, the
+ * policy, the time and the result. Built from chain links, which have no contents.
  */
 import { type ChainLink, hashLink } from "../record/conversation/index.ts";
 import { isJsonArray, isJsonObject, type JsonObject, oneLine, sha256 } from "../util/index.ts";
 import { findObject, findText } from "./statement.ts";
 
-/** One decision. What is not known is empty. */
+/** One decision. Unknown fields are empty. */
 export interface DecisionRow {
   readonly conversation: string;
-  /** The position of its link in the chain, and the digest of that. */
+  /** The link's position in the chain and its digest. */
   readonly seq: number;
   readonly link: string;
   /** `run`, `deliver`, `rerun`, or `question`. */
@@ -21,32 +21,34 @@ export interface DecisionRow {
   readonly kind: string;
   readonly name: string;
   readonly surface: string;
-  /** How jp knows who it was: `os_user`, `token`, `program`, `client`, `owner`, or `key` and `passkey` for those who have signed. */
+  /**
+   * How jp identified them: `os_user`, `token`, `program`, `client`, `owner`, or `key` and `passkey` for a signature.
+   */
   readonly authentication: string;
-  /** The digest of what was shown, and of what was decided. */
+  /** The digests of what was shown and of what was decided. */
   readonly shown: string;
   readonly decided: string;
-  /** The key of the config, and the digests of the rules that decided. */
+  /** The config key, and the digests of the rules that decided. */
   readonly policy: string;
   readonly askedAt: string;
   readonly decidedAt: string;
   readonly result: DecisionResult;
-  /** Its link was made later, from the record. */
+  /** Its link was rebuilt later from the record. */
   readonly isRebuilt: boolean;
 }
 
 export type DecisionResult =
-  /** Nothing has come of it yet. */
+  /** No result yet. */
   | "open"
-  /** Its call has been started, and has no result yet. */
+  /** Its call has started and has no result yet. */
   | "started"
   | "succeeded"
   | "failed"
-  /** Its call has ended without being started after it. */
+  /** Its call ended without starting after the decision. */
   | "not_run"
   | "delivered"
   | "withheld"
-  /** It no longer counted, because what was decided had changed. */
+  /** It was voided, because its subject had changed. */
   | "void";
 
 interface Growing {
@@ -60,7 +62,7 @@ interface Growing {
 export class DecisionSheet {
   readonly conversation: string;
   readonly #requests = new Map<string, JsonObject>();
-  /** The tools of calls, which questions do not name. */
+  /** The calls' tools, which questions do not name. */
   readonly #tools = new Map<string, string>();
   /** Decisions whose calls have not ended. */
   #open: Growing[] = [];
@@ -69,7 +71,7 @@ export class DecisionSheet {
     this.conversation = conversation;
   }
 
-  /** Returns the decisions that this link settles. */
+  /** Returns the decisions that this link completes. */
   read(link: ChainLink): readonly DecisionRow[] {
     const { json } = link;
     const id = findText(json, "id");
@@ -103,7 +105,7 @@ export class DecisionSheet {
     }
   }
 
-  /** Call it at the end of the chain. */
+  /** Call at the end of the chain. */
   end(): readonly DecisionRow[] {
     return this.#settle(
       () => true,
@@ -154,7 +156,7 @@ function resultOf({ row, isStarted }: Growing, hasFailed: boolean): DecisionResu
   return hasFailed ? "failed" : "succeeded";
 }
 
-/** A signature says more than how someone has logged in. Links of version 1 have it in `auth`. */
+/** A signature says more than how a person logged in. Version 1 links have it in `auth`. */
 function signingOf(json: JsonObject): string | undefined {
   const { type } = findObject(json, "signature") ?? {};
   if (type === "webauthn") return "passkey";
@@ -171,14 +173,14 @@ function policyOf(by: JsonObject): string {
 }
 
 /**
- * Chooses decisions by the digests of their links and of a seed: whoever knows the seed can choose them again, and whoever
- * does not cannot have decided with the sample in mind. Holds no more than it chooses.
+ * Samples decisions by the digests of their links and a seed: the seed makes the sample reproducible, and no one
+ * without it could have decided with the sample in mind. Holds only the chosen decisions.
  */
 export class Sample {
   readonly #size: number;
   readonly #seed: string;
   #chosen: { readonly rank: string; readonly row: DecisionRow }[] = [];
-  /** How many there were to choose from. */
+  /** The number of decisions to choose from. */
   total = 0;
 
   constructor(size: number, seed: string) {
@@ -194,7 +196,7 @@ export class Sample {
     if (this.#chosen.length > this.#size * 2) this.#cut();
   }
 
-  /** In the order of the decisions. */
+  /** In decision order. */
   get rows(): readonly DecisionRow[] {
     this.#cut();
     return this.#chosen
@@ -241,7 +243,7 @@ const COLUMNS: readonly (readonly [
   ["Link", "link_sha256", ({ link }) => link],
 ];
 
-/** Lines of a CSV file (RFC 4180), without their line ends. A spreadsheet takes no cell for a formula. */
+/** Lines of a CSV file (RFC 4180), without line ends. Spreadsheets do not read any cell as a formula. */
 export function reportToCsv(rows: readonly DecisionRow[]): readonly string[] {
   return [
     COLUMNS.map(([, name]) => name).join(","),
@@ -255,10 +257,10 @@ function csvCell(text: string): string {
   return /[",]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Enough to find it again: the whole digest is in the CSV. */
+/** Enough to find it again: the CSV has the whole digest. */
 const SHORT_DIGEST = 16;
 
-/** Lines of Markdown: a table of what was decided, and what the columns mean. */
+/** Lines of Markdown: a table of the decisions, and an explanation of its columns. */
 export function reportToMarkdown(
   rows: readonly DecisionRow[],
   { total, seed }: { readonly total: number; readonly seed: string },
@@ -281,7 +283,7 @@ function shortCell(text: string): string {
   return markdownCell(text.replaceAll(/[0-9a-f]{64}/g, (digest) => digest.slice(0, SHORT_DIGEST)));
 }
 
-/** No text becomes a link, an image, a tag or another cell. */
+/** Escapes links, images, tags and cell separators. */
 function markdownCell(text: string): string {
   return oneLine(text).replaceAll(/[\\`*_{}[\]<>()#+!|~&$]/g, String.raw`\$&`);
 }

@@ -1,4 +1,4 @@
-/** Keys of people for tests, which sign in memory: of a file or an agent, and of a browser. */
+/** People's keys for tests, which sign in memory: file or agent keys, and passkeys. */
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import {
   type AnswerEvent,
@@ -12,7 +12,7 @@ import {
 import { fingerprintOf, type PublicPart } from "../settings/people/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
-/** A key, and how it signs what someone says. */
+/** A key, and how it signs a person's reply. */
 export interface TestKey {
   readonly key: PublicPart;
   readonly sign: (

@@ -1,4 +1,4 @@
-/** What an export says: in-toto statements, version 1, with predicates of jp. `docs/proof.md` describes them. */
+/** The statements of an export: in-toto statements, version 1, with jp's predicates. `docs/proof.md` describes them. */
 import { type ChainLink, parseLink } from "../record/conversation/index.ts";
 import {
   parsePublicPart,
@@ -38,18 +38,18 @@ export const EXPORT_VERSION = 1;
 /** One line of an export. */
 export type Statement = Place & (StatementContent | Unknown);
 
-/** What a statement says, wherever it is. */
+/** A statement's content, without its place. */
 export type StatementContent = Header | Entry | End;
 
-/** Where in which export. */
+/** A statement's place in an export. */
 export interface Place {
-  /** Random. The same in all statements of one export. */
+  /** Random, and shared by all statements of one export. */
   readonly export: string;
-  /** Counted from 0. */
+  /** Starts at 0. */
   readonly index: number;
 }
 
-/** Between the first and the last. */
+/** The statements between the first and the last. */
 type Entry =
   | LinkStatement
   | HeadStatement
@@ -59,18 +59,18 @@ type Entry =
   | Approval
   | AnchorStatement;
 
-/** The first one. */
+/** The first statement. */
 export interface Header {
   readonly type: "export";
   readonly version: number;
   /** Such as `jp 1.0.0`. */
   readonly tool: string;
-  /** By the clock of the machine. */
+  /** By the machine's clock. */
   readonly at: string;
-  /** The 32 bytes of the key, in base64. */
+  /** The 32-byte key, in base64. */
   readonly key: string;
   readonly hasContent: boolean;
-  /** Which conversations were asked for. Empty for all. */
+  /** How the conversations were selected. Empty for all. */
   readonly filters: JsonObject;
 }
 
@@ -81,16 +81,16 @@ export interface LinkStatement {
   readonly link: ChainLink;
 }
 
-/** A head of a conversation's chain that was anchored. It follows the links, and its anchor follows it. */
+/** An anchored head of a conversation's chain. It follows the links, and its anchor follows it. */
 export interface HeadStatement {
   readonly type: "head";
   readonly conversation: string;
-  /** How many links there were. */
+  /** The number of links at the time. */
   readonly length: number;
   readonly head: string;
 }
 
-/** An anchor of heads before it, and of others that the export does not show. */
+/** An anchor of preceding heads, and of others that the export does not show. */
 export interface AnchorStatement extends Anchor {
   readonly type: "anchor";
 }
@@ -104,77 +104,77 @@ export interface Content {
   readonly event: JsonObject;
 }
 
-/** A key with which a person has signed. It comes before the first signature. */
+/** A person's signing key. It precedes their first signature. */
 export interface KeyStatement {
   readonly type: "key";
   readonly person: string;
   readonly key: PublicPart;
 }
 
-/** A person's own signature of what they have decided. */
+/** A person's own signature over their decision. */
 export interface Approval {
   readonly type: "approval";
   readonly conversation: string;
-  /** Of the link. */
+  /** The link's position. */
   readonly seq: number;
-  /** As in the record. */
+  /** As recorded. */
   readonly signature: JsonObject;
-  /** What was signed as the answer. Absent if that is content, and not in the export. */
+  /** The signed answer. Absent if it is content that the export omits. */
   readonly answer?: Json;
 }
 
-/** Something in which record and chain differ. */
+/** A difference between record and chain. */
 export interface Finding {
   readonly type: "finding";
   readonly conversation: string;
   readonly code: FindingCode | (string & {});
-  /** Of the link, the line or the event. Codes, names and numbers. */
+  /** Details of the link, the line or the event: codes, names and numbers. */
   readonly about: JsonObject;
 }
 
 export type FindingCode =
   /** A line of the chain's file cannot be read. */
   | "unreadable_line"
-  /** The event of a link is not in the record, or no longer as it was. */
+  /** A link's event is missing from the record, or was changed. */
   | "event_missing"
-  /** The salt of a link is lost, so that no one can say which event it is about. */
+  /** A link's salt is lost, so its event cannot be identified. */
   | "salt_missing"
-  /** There is no chain, but the record has this. */
+  /** The record has this event, but there is no chain. */
   | "no_chain"
-  /** In the record before the first event that has a link. */
+  /** An unlinked event in the record before the first linked event. */
   | "before_chain"
-  /** In the record between events that have links. */
+  /** An unlinked event in the record between linked events. */
   | "link_missing"
-  /** In the record after the last event that has a link: its process is still running, or was killed. */
+  /** An unlinked event in the record after the last linked event: its process is still running, or was killed. */
   | "link_pending"
-  /** A head was anchored that the chain does not have. */
+  /** An anchored head is not in the chain. */
   | "head_missing"
   /** The chain's file cannot be read at all. */
   | "unreadable_chain"
-  /** A person has signed it, and is no longer known, or has removed the key. */
+  /** The signer is no longer known, or has removed the key. */
   | "key_missing"
-  /** The record, or a part of it, cannot be read. */
+  /** The record cannot be read, or only in part. */
   | "unreadable_record";
 
-/** The last one. */
+/** The last statement. */
 export interface End {
   readonly type: "end";
-  /** How many statements there are, with this one. */
+  /** The number of statements, including this one. */
   readonly count: number;
   readonly conversations: readonly ConversationEnd[];
-  /** SHA-256 over the digests of all payloads before this one, in order, in hexadecimal digits. */
+  /** SHA-256 over the digests of all preceding payloads, in order, in hexadecimal. */
   readonly payloads: string;
 }
 
 export interface ConversationEnd {
   readonly conversation: string;
-  /** How many links. */
+  /** The number of links. */
   readonly length: number;
-  /** The digest of the last one. Empty if there is none. */
+  /** The last link's digest. Empty if there is none. */
   readonly head: string;
 }
 
-/** Of a newer version. */
+/** From a newer version. */
 export interface Unknown {
   readonly type: "unknown";
 }
@@ -270,7 +270,7 @@ function subjectOf(statement: Exclude<Statement, Unknown>): Subject {
   }
 }
 
-/** `isAbout`: whether its subject is what it says. Throws `SyntaxError`, `ShapeError`. */
+/** `isAbout`: whether its subject matches its content. Throws `SyntaxError`, `ShapeError`. */
 export function parseStatement(bytes: Buffer): {
   readonly statement: Statement;
   readonly isAbout: boolean;
@@ -378,7 +378,7 @@ function countField(shape: Shape, key: string): number {
   return count;
 }
 
-/** What a link says of the event that it commits to. */
+/** A link's commitment to its event. */
 export function commitmentOf({ kind, json }: ChainLink): string | undefined {
   return kind === "event" ? findText(json, "event") : undefined;
 }

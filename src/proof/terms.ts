@@ -1,4 +1,4 @@
-/** Judges every decision of an export again, conversation by conversation, and counts what comes of it. */
+/** Judges every decision of an export again, conversation by conversation, and counts the results. */
 import type { ChainLink } from "../record/conversation/index.ts";
 import type { ApprovalCheck } from "./approvals.ts";
 import { judgeLinked, type NotJudgedReason, type UnmetCode } from "./judge-links.ts";
@@ -6,9 +6,9 @@ import { LinkedDecisions } from "./linked-decisions.ts";
 import { type Content, findObject } from "./statement.ts";
 
 export interface TermsEvents {
-  /** A decision does not meet its terms. The line is that of its link, or of a vote. */
+  /** A decision does not meet its terms. The line belongs to its link, or to a vote. */
   readonly onUnmet: (ruling: UnmetCode, line: number) => void;
-  /** The owner of the machine stood in for people. */
+  /** The machine's owner stood in for people. */
   readonly onOwner: (line: number) => void;
 }
 
@@ -16,7 +16,7 @@ export class TermsCheck {
   readonly #approvals: Pick<ApprovalCheck, "find">;
   readonly #events: TermsEvents;
   #decisions = new LinkedDecisions();
-  /** Whether an answer that the export shows is a no, by the position of its link. */
+  /** Whether each answer in the export is a no, by its link's position. */
   #noes = new Map<number, boolean>();
   judged = 0;
   ownerStoodIn = 0;
@@ -38,7 +38,7 @@ export class TermsCheck {
     if (event["answer"] !== undefined) this.#noes.set(seq, event["answer"] === false);
   }
 
-  /** Call it at the end of each conversation, before the signatures of the next are read. */
+  /** Call at the end of each conversation, before reading the next one's signatures. */
   leave(): void {
     const known = {
       findSignature: (seq: number) => this.#approvals.find(seq),

@@ -1,6 +1,7 @@
 /**
- * Time stamps of RFC 3161: asks an authority for one, and checks what it sent. Parsing and the signature are the library's; it
- * knows neither RSA nor who signed, which is here. Checks no revocation: for that there is `openssl ts -verify`.
+ * RFC 3161 time stamps: requests one from an authority, and checks the response. The library parses it and verifies the
+ * signature; RSA and the signer's identity, which it does not support, are handled here. Does not check revocation: use
+ * `openssl ts -verify` for that.
  */
 import { randomBytes, X509Certificate } from "node:crypto";
 import { ASN1Obj, RFC3161Timestamp } from "@sigstore/core";
@@ -17,7 +18,7 @@ export async function requestTimestamp(
   signal: AbortSignal,
 ): Promise<TimestampProof> {
   const nonce = randomBytes(NONCE_BYTES);
-  nonce[0] = 0x40 | ((nonce[0] ?? 0) & 0x3f); // Positive, and never shorter.
+  nonce[0] = 0x40 | ((nonce[0] ?? 0) & 0x3f); // Positive, and always the same length.
   const response = await post(url, requestFor(data, nonce), signal);
   try {
     checkTimestamp(response, data, { nonce });
@@ -29,7 +30,7 @@ export async function requestTimestamp(
   return { kind: "timestamp", url, response: response.toString("base64") };
 }
 
-/** `TimeStampReq`: version 1, SHA-256 of the data, the nonce, and that certificates are wanted. All lengths are fixed. */
+/** `TimeStampReq`: version 1, SHA-256 of the data, the nonce, and a request for certificates. All lengths are fixed. */
 function requestFor(data: Buffer, nonce: Buffer): Buffer {
   const imprint = `3031300d060960864801650304020105000420${sha256(data)}`;
   const content = `020101${imprint}0208${nonce.toString("hex")}0101ff`;
@@ -71,9 +72,9 @@ async function post(url: string, body: Buffer, signal: AbortSignal): Promise<Buf
   }
 }
 
-/** Why a response is not a time stamp of the data. Its message is the end of a sentence. */
+/** Why a response is not a time stamp of the data. The message completes a sentence. */
 export class TimestampError extends Error {
-  /** The authority says that it did not make one. */
+  /** The authority refused to make one. */
   readonly isRefusal: boolean;
 
   constructor(message: string, isRefusal = false) {
@@ -83,18 +84,18 @@ export class TimestampError extends Error {
 }
 
 export interface CheckedTimestamp {
-  /** When, by the clock of the authority. */
+  /** The time by the authority's clock. */
   readonly at: string;
-  /** The name in the certificate. Anyone can have written it, unless `isTrusted`. */
+  /** The name in the certificate. Not verified unless `isTrusted`. */
   readonly authority: string;
-  /** Undefined if no certificates are trusted. */
+  /** Undefined if no trusted certificates were given. */
   readonly isTrusted?: boolean;
 }
 
 interface TimestampExpectations {
-  /** What was sent with the request. */
+  /** The request's nonce. */
   readonly nonce?: Buffer;
-  /** Certificates that the authority's has to come from. */
+  /** Root certificates for the authority's certificate. */
   readonly trusted?: readonly X509Certificate[];
 }
 
@@ -129,7 +130,7 @@ export function checkTimestamp(
   });
 }
 
-/** The library throws all kinds of errors for bytes that are something else. */
+/** The library throws various errors for malformed bytes. */
 function asTimestampError<Result>(reason: string, action: () => Result): Result {
   try {
     return action();
@@ -144,7 +145,7 @@ const TIME_STAMPING = "1.3.6.1.5.5.7.3.8";
 
 const CONTENT_TYPE = "1.2.840.113549.1.9.3";
 const TST_INFO = "1.2.840.113549.1.9.16.1.4";
-/** Which certificate signed, with SHA-1 and with others: RFC 5816. */
+/** Identifies the signing certificate, by SHA-1 or by another digest: RFC 5816. */
 const SIGNING_CERTIFICATE = "1.2.840.113549.1.9.16.2.12";
 const SIGNING_CERTIFICATE_V2 = "1.2.840.113549.1.9.16.2.47";
 const HASHES: Readonly<Record<string, string>> = {
@@ -158,7 +159,7 @@ class Token extends RFC3161Timestamp {
     super(ASN1Obj.parseBuffer(Buffer.from(response)));
   }
 
-  /** The library has only those of ECDSA. With RSA, it is that of the digest. */
+  /** The library knows only ECDSA algorithms. For RSA, this is the digest's. */
   override get signatureAlgorithm(): string {
     const known: string | undefined = super.signatureAlgorithm;
     return known ?? this.signerDigestAlgorithm;
@@ -171,7 +172,7 @@ class Token extends RFC3161Timestamp {
     );
   }
 
-  /** The certificate that the token itself names. */
+  /** The certificate named in the token itself. */
   get signer(): X509Certificate {
     const [type] = this.#attribute(CONTENT_TYPE);
     if (type?.toOID() !== TST_INFO) throw new TimestampError("something else was signed");
@@ -248,7 +249,7 @@ interface TrustPath {
 
 const MAX_PATH_LENGTH = 8;
 
-/** Whether it is one of the trusted certificates, or others lead from one of them to it. */
+/** Whether it is a trusted certificate, or has a chain to one. */
 function comesFrom(signer: X509Certificate, { trusted, others, time }: TrustPath): boolean {
   let current = signer;
   for (let length = 0; length < MAX_PATH_LENGTH; length += 1) {

@@ -1,4 +1,4 @@
-/** Checks the anchors of an export: that chains pass through the heads that were anchored, and what others say of the anchors. */
+/** Checks an export's anchors: chains must pass through the anchored heads, and the anchors' proofs must hold. */
 import { X509Certificate } from "node:crypto";
 import { loadModule } from "../util/index.ts";
 import {
@@ -12,31 +12,31 @@ import type { Clone } from "./git-anchor.ts";
 import type { AnchorStatement, HeadStatement } from "./statement.ts";
 
 export type AnchorProblemCode =
-  /** The chain does not have a head that was anchored. */
+  /** An anchored head is not in the chain. */
   | "anchor_mismatch"
-  /** No anchor in the export has a head. */
+  /** A head is in none of the export's anchors. */
   | "anchor_missing"
-  /** A time stamp is not one of the anchor. */
+  /** The time stamp does not cover the anchor. */
   | "bad_timestamp"
-  /** A time stamp is not from an authority that was expected. */
+  /** The time stamp is not from a trusted authority. */
   | "untrusted_timestamp"
-  /** The clone does not have the commit of an anchor. */
+  /** The clone does not have an anchor's commit. */
   | "commit_missing";
 
 export interface AnchorExpectations {
-  /** Certificates of time stamp authorities. Without them, any authority may have signed. */
+  /** Certificates of time stamp authorities. Without them, any authority is accepted. */
   readonly authorities?: readonly X509Certificate[];
-  /** Of the repository that anchors were pushed to. Without it, commits are not looked up. */
+  /** A clone of the repository that anchors were pushed to. Without it, commits are not looked up. */
   readonly clone?: Clone;
 }
 
 /** An anchor whose heads are in the export. */
 export interface VerifiedAnchor {
-  /** What was anchored. */
+  /** The digest of the anchored document. */
   readonly sha256: string;
-  /** By the clock of the machine. */
+  /** By the machine's clock. */
   readonly at: string;
-  /** How many of its heads the export has. */
+  /** The number of its heads in the export. */
   readonly heads: number;
   readonly by: VerifiedTimestamp | VerifiedCommit;
 }
@@ -44,16 +44,16 @@ export interface VerifiedAnchor {
 export interface VerifiedTimestamp {
   readonly kind: "timestamp";
   readonly url: string;
-  /** By the clock of the authority. */
+  /** By the authority's clock. */
   readonly time: string;
-  /** The name in the certificate of the authority. */
+  /** The name in the authority's certificate. */
   readonly authority: string;
   /** The certificate was checked. */
   readonly isTrusted: boolean;
 }
 
 export interface VerifiedCommit extends GitProof {
-  /** It was looked up. */
+  /** The commit was found in the clone. */
   readonly isFound: boolean;
 }
 
@@ -65,7 +65,7 @@ interface FoundAnchor {
 
 type Report = (code: AnchorProblemCode, line?: number) => void;
 
-/** Collects heads and anchors. An anchor comes after its heads. */
+/** Collects heads and anchors. An anchor follows its heads. */
 export class AnchorCheck {
   readonly #report: Report;
   readonly #heads = new Map<string, { readonly statement: HeadStatement; isAnchored: boolean }>();
@@ -75,7 +75,7 @@ export class AnchorCheck {
     this.#report = report;
   }
 
-  /** `actual`: the head that the chain has there. */
+  /** `actual`: the chain's head at that length. */
   readHead(statement: HeadStatement, actual: string | undefined): void {
     if (actual !== statement.head) return this.#report("anchor_mismatch");
     const digest = digestOfHead({ ...statement, isRemoved: false });
@@ -94,7 +94,7 @@ export class AnchorCheck {
     }
   }
 
-  /** How many links are before an anchored head. */
+  /** The number of links covered by an anchored head. */
   get links(): number {
     const longest = new Map<string, number>();
     for (const { statement } of this.#heads.values()) {
@@ -104,7 +104,7 @@ export class AnchorCheck {
     return [...longest.values()].reduce((sum, length) => sum + length, 0);
   }
 
-  /** What others say of the anchors. Only for evidence that is whole otherwise. */
+  /** Checks the anchors' proofs. Only for evidence that is otherwise valid. */
   async checkProofs({
     authorities,
     clone,
@@ -145,7 +145,7 @@ export class AnchorCheck {
   }
 }
 
-/** All certificates of a PEM file. Throws if there is none, or something else. */
+/** All certificates in a PEM file. Throws if there is none, or one is malformed. */
 export function parseCertificates(pem: string): readonly X509Certificate[] {
   const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (found.length === 0) throw new TypeError("no certificate");

@@ -1,6 +1,6 @@
 /**
- * Checks evidence line by line: that a key has signed every statement, that all statements of one export are there and in
- * order, and that the links in them make chains. Says nothing about who has the key.
+ * Checks evidence line by line: one key must have signed every statement, all statements of one export must be present
+ * and in order, and the links must form chains. None of this shows who holds the key.
  */
 import { createHash } from "node:crypto";
 import { type ChainLink, commitTo, hashLink, versionOf } from "../record/conversation/index.ts";
@@ -37,47 +37,47 @@ import {
 } from "./verify-anchors.ts";
 
 export type EvidenceProblemCode =
-  /** A line is not an envelope, or its statement has not the form of one. */
+  /** A line is not an envelope, or its statement is malformed. */
   | "malformed"
-  /** The file does not begin with the statement that has the key. Nothing else can be checked. */
+  /** The file does not start with the statement that has the key. Nothing else can be checked. */
   | "no_header"
-  /** The export is of a newer version. Nothing else can be checked. */
+  /** The export is from a newer version. Nothing else can be checked. */
   | "newer_version"
-  /** Signed with another key than the first statement names, or than was expected. */
+  /** Not signed with the key that the first statement names, or with the expected one. */
   | "wrong_key"
-  /** The signature is not of this statement. */
+  /** The signature does not match the statement. */
   | "bad_signature"
-  /** A statement of another export. */
+  /** A statement from another export. */
   | "foreign_export"
-  /** A statement between two others is not there. */
+  /** A statement between two others is missing. */
   | "missing"
   | "out_of_order"
   | "repeated"
   /** Something follows the last statement. */
   | "after_end"
-  /** The last statement, or a part of it, is not there. */
+  /** The last statement is missing or incomplete. */
   | "truncated"
-  /** The subject of a statement is not what it is about. */
+  /** A statement's subject does not match its content. */
   | "bad_subject"
-  /** A link does not name the one before it. */
+  /** A link does not reference the previous one. */
   | "broken_chain"
-  /** An event is not what its link commits to. */
+  /** An event does not match its link's commitment. */
   | "commitment_mismatch"
-  /** There is no link for an event. */
+  /** An event without a link. */
   | "unknown_link"
-  /** The last statement counts something else. */
+  /** The last statement's totals are wrong. */
   | "wrong_total"
   | AnchorProblemCode
-  /** A person's signature is not of what it stands for, or of no key of theirs. */
+  /** A person's signature does not cover its decision, or was not made with one of their keys. */
   | "bad_approval_signature"
-  /** A link says something else than the event that it commits to. */
+  /** A link contradicts the event that it commits to. */
   | "link_mismatch"
   /** A decision does not meet its terms. */
   | "terms_not_met"
-  /** The owner of the machine stood in for people. Only with `isStrict`. */
+  /** The machine's owner stood in for people. Only with `isStrict`. */
   | "owner_stood_in";
 
-/** They are about what was decided: the file itself is whole. */
+/** Problems with the decisions rather than with the file. */
 export const JUDGED_CODES: ReadonlySet<EvidenceProblemCode> = new Set([
   "terms_not_met",
   "owner_stood_in",
@@ -85,63 +85,63 @@ export const JUDGED_CODES: ReadonlySet<EvidenceProblemCode> = new Set([
 
 export interface EvidenceProblem {
   readonly code: EvidenceProblemCode;
-  /** The first line that has it, counted from 1. */
+  /** The first affected line, starting at 1. */
   readonly line: number;
-  /** How many have it. */
+  /** The number of occurrences. */
   readonly count: number;
-  /** `terms_not_met`: how many of them for which reason. */
+  /** For `terms_not_met`: the number per reason. */
   readonly rulings?: Readonly<Partial<Record<UnmetCode, number>>>;
 }
 
 export interface VerifyOptions extends AnchorExpectations {
-  /** The id of the key that must have signed. Without it, any key may have. */
+  /** The id of the key that must have signed. Without it, any key is accepted. */
   readonly expectedKey?: string;
-  /** That the owner of the machine stood in for people is a problem. */
+  /** Reports a problem if the machine's owner stood in for people. */
   readonly isStrict?: boolean;
-  /** Gets each link that is where it belongs, before the rest of the file is checked. */
+  /** Receives each correctly placed link, before the rest of the file is checked. */
   readonly onLink?: (statement: LinkStatement) => void;
 }
 
 export interface Verification {
-  /** Empty if the evidence is whole. */
+  /** Empty if the evidence is valid. */
   readonly problems: readonly EvidenceProblem[];
-  /** Of the key that the export names. Absent if there is none. */
+  /** The id of the key that the export names. Absent if there is none. */
   readonly keyId?: string;
   readonly header?: Header;
   readonly counts: EvidenceCounts;
-  /** Empty unless the evidence is whole otherwise. */
+  /** Empty unless the evidence is otherwise valid. */
   readonly anchors: readonly VerifiedAnchor[];
 }
 
-/** Of what was checked. */
+/** Counts of what was checked. */
 export interface EvidenceCounts {
   readonly statements: number;
   readonly conversations: number;
   readonly links: number;
-  /** Events that came with their link. */
+  /** Events included with their link. */
   readonly contents: number;
-  /** Approvals with the person's own signature, and those whose answer is not in the export, so that it is not checked. */
+  /** Approvals with the person's own signature, and those left unchecked because the export omits the answer. */
   readonly signed: number;
   readonly unchecked: number;
   /** Decisions that meet their terms. */
   readonly judged: number;
-  /** Answers of the owner of the machine, in the place of people. */
+  /** Answers by the machine's owner, standing in for people. */
   readonly ownerStoodIn: number;
   /** Decisions that were not judged, or only in part, by reason. */
   readonly notJudged: ReadonlyMap<NotJudgedReason, number>;
-  /** Links that were made later, from the record. */
+  /** Links that were rebuilt later from the record. */
   readonly rebuilt: number;
-  /** Links before a head that was anchored. */
+  /** Links covered by an anchored head. */
   readonly anchored: number;
-  /** By reason. */
+  /** Keyed by reason. */
   readonly gaps: ReadonlyMap<string, number>;
-  /** By code. */
+  /** Keyed by code. */
   readonly findings: ReadonlyMap<string, number>;
-  /** Statements and links of kinds that this version does not know. */
+  /** Statements and links of kinds unknown to this version. */
   readonly unknown: number;
 }
 
-/** Never throws for what the file contains. Throws what reading throws. */
+/** Never throws for the file's content. Throws what reading throws. */
 export async function verifyEvidence(
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   options: VerifyOptions = {},
@@ -161,7 +161,7 @@ const NEWLINE = 0x0a;
 interface Line {
   /** One character per byte. */
   readonly text: string;
-  /** It ends with a newline, and is not too long. */
+  /** It ends with a newline and is not too long. */
   readonly isWhole: boolean;
 }
 
@@ -180,7 +180,7 @@ async function* linesOf(
       start = end + 1;
     }
     length += bytes.length - start;
-    if (length > MAX_LINE_BYTES) break; // A line that no one can have written is as good as cut off.
+    if (length > MAX_LINE_BYTES) break; // No one can have written such a line, so it counts as cut off.
     if (start < bytes.length) parts.push(bytes.toString("latin1", start));
   }
   if (length > 0) yield { text: parts.join(""), isWhole: false };
@@ -200,14 +200,14 @@ class Check {
   #header: Header | undefined;
   #key: PublicKey | undefined;
   #export = "";
-  /** The index that comes next. */
+  /** The next expected index. */
   #next = 0;
-  /** Indices that were passed over, and have not come later. */
+  /** Skipped indices that have not appeared later. */
   #gaps: Gap[] = [];
-  /** Lines since the last one that counts. Each may be one that is missing. */
+  /** Lines since the last valid one. Each may be a missing one. */
   #unread = 0;
   #hasEnd = false;
-  /** All statements so far are signed, there, and in order. */
+  /** All statements so far are signed, present and in order. */
   #isSound = true;
   isOver = false;
 
@@ -245,7 +245,7 @@ class Check {
     };
   }
 
-  /** From here on, what statements say is not checked: what is missing may be why it makes no sense. */
+  /** Stops checking the statements' content, which may make no sense without the missing parts. */
   #report(code: EvidenceProblemCode, line = this.#line): void {
     this.#isSound = false;
     this.#note(code, line);
@@ -257,7 +257,7 @@ class Check {
     this.#problems.set(code, { code, line: Math.min(first, line), count: count + 1, ...ruled });
   }
 
-  /** The first statement has the key that it is signed with. */
+  /** The first statement contains the key that it is signed with. */
   #begin(text: string): void {
     const problem = this.#findHeader(text);
     if (problem === undefined) return;
@@ -287,7 +287,7 @@ class Check {
     return undefined;
   }
 
-  /** What a line says, if the key has signed it for this export. */
+  /** The line's statement, if the key has signed it for this export. */
   #open(text: string): { readonly statement: Statement; readonly payload: Buffer } | undefined {
     const envelope = findEnvelope(text);
     const problem = this.#problemOf(envelope);
@@ -357,7 +357,7 @@ function findStatement(payload: Buffer) {
 
 type Report = (code: EvidenceProblemCode, line?: number, ruling?: UnmetCode) => void;
 
-/** Checks what statements say. They are signed, all there, and in order. */
+/** Checks the content of statements that are signed, complete and in order. */
 class ContentCheck {
   readonly #report: Report;
   readonly anchors: AnchorCheck;
@@ -365,13 +365,13 @@ class ContentCheck {
   readonly #terms: TermsCheck;
   readonly #payloads = createHash("sha256");
   readonly #ends: ConversationEnd[] = [];
-  /** The links of the last conversation that commit to an event. */
+  /** The last conversation's links that commit to an event. */
   #committed = new Map<number, ChainLink>();
   #comparison = new LinkComparison();
   #version = 1;
-  /** What its chain had grown to, by length. */
+  /** The heads of its chain, by length. */
   #heads = new Map<number, string>();
-  /** Conversations come one after the other. */
+  /** To check that conversations come one after the other. */
   readonly #seen = new Set<string>();
   readonly #gaps = new Map<string, number>();
   readonly #findings = new Map<string, number>();
@@ -450,7 +450,7 @@ class ContentCheck {
     this.#payloads.update(digestOf(payload));
   }
 
-  /** The end of the chain of this conversation, so far. */
+  /** The current end of this conversation's chain. */
   #enter(conversation: string): ConversationEnd {
     const last = this.#ends.at(-1);
     if (last?.conversation === conversation) return last;
@@ -466,7 +466,7 @@ class ContentCheck {
     return end;
   }
 
-  /** Only once all of a conversation was read can its decisions be judged. */
+  /** Judges the conversation's decisions, once all of it has been read. */
   #leave(): void {
     this.#terms.leave();
     this.#approvals.leave();
@@ -519,7 +519,7 @@ function endsToText(ends: readonly ConversationEnd[]): string {
 
 const KINDS: ReadonlySet<string> = new Set(["start", "event", "gap"]);
 
-/** The first link of a chain says whose it is. */
+/** A chain's first link names its conversation. */
 function follows(link: ChainLink, { conversation, length, head }: ConversationEnd): boolean {
   if (link.seq !== length || link.prev !== head) return false;
   const isStart = link.kind === "start" && findText(link.json, "conversation") === conversation;

@@ -1,6 +1,6 @@
 /**
- * Tools of the AI SDK as tools of jp. Their types are described here by structure, so that versions 6 and 7 of `ai`
- * both fit and neither has to be installed.
+ * Uses AI SDK tools as jp tools. The types are structural, so that versions 6 and 7 of `ai` both fit and neither has to
+ * be installed.
  */
 import {
   booleanQuestion,
@@ -12,7 +12,7 @@ import {
 } from "../../record/tool/index.ts";
 import { isJsonObject, JpError, type Json, type JsonObject, messageOf } from "../../util/index.ts";
 
-/** A tool of the AI SDK, made with its `tool` or `dynamicTool`: the parts that jp uses. */
+/** A tool made with the AI SDK's `tool` or `dynamicTool`: the parts that jp uses. */
 export interface AiTool<Input = unknown> {
   readonly type?: string | undefined;
   readonly description?: string | AiFunctions<Input>["describe"] | undefined;
@@ -22,7 +22,9 @@ export interface AiTool<Input = unknown> {
   readonly toModelOutput?: AiFunctions<Input>["toModelOutput"] | undefined;
 }
 
-/** As methods, because TypeScript lets a tool with a narrower `context` or output fit a method, not a function. */
+/**
+ * Declared as methods, because TypeScript accepts a narrower `context` or output for a method, but not for a function.
+ */
 interface AiFunctions<Input> {
   describe(options: Pick<AiCallOptions, "context">): string;
   needsApproval(input: Input, options: AiCallOptions): boolean | PromiseLike<boolean>;
@@ -34,10 +36,10 @@ interface AiFunctions<Input> {
   }): unknown;
 }
 
-/** Passed to the functions of an AI SDK tool besides their input. */
+/** The second argument of an AI SDK tool's functions. */
 export interface AiCallOptions {
   readonly toolCallId: string;
-  /** Always empty: a tool of jp does not see the conversation. */
+  /** Always empty: a jp tool does not see the conversation. */
   readonly messages: unknown[];
   readonly abortSignal?: AbortSignal;
   readonly context?: unknown;
@@ -45,7 +47,7 @@ export interface AiCallOptions {
   readonly experimental_context?: unknown;
 }
 
-/** Any schema that the AI SDK takes: of zod or another Standard Schema library, or made with its `jsonSchema`. */
+/** Any schema that the AI SDK accepts: from zod or another Standard Schema library, or made with its `jsonSchema`. */
 export type AiSchema<Input = unknown> =
   | AiSchemaObject<Input>
   | (() => AiSchemaObject<Input>)
@@ -61,13 +63,13 @@ type Validation<Input> =
   | { readonly success: true; readonly value: Input }
   | { readonly success: false; readonly error: Error };
 
-/** Facts about an AI SDK tool that it does not state itself. */
+/** Properties that an AI SDK tool does not state itself. */
 export interface FromAiToolOptions<Input = unknown> {
-  /** Replaces the tool's own. */
+  /** Replaces the tool's description. */
   readonly description?: string;
-  /** JSON Schema of the input. Needed for a schema that promises one. */
+  /** JSON Schema of the input. Required if the tool's own schema is a promise. */
   readonly parameters?: JsonObject;
-  /** Replaces the tool's own. A tool that is meant for a client has none. */
+  /** Replaces the tool's `execute`. A client-side tool has none. */
   readonly execute?: (input: Input, options: AiCallOptions) => unknown;
   /** The tool's `context`; see `toolsContext` in the AI SDK. */
   readonly context?: unknown;
@@ -75,14 +77,14 @@ export interface FromAiToolOptions<Input = unknown> {
   readonly isIdempotent?: boolean;
 }
 
-/** By tool. */
+/** Keyed by tool. */
 export type FromAiToolsOptions<Tools> = {
   readonly [Name in keyof Tools]?: Tools[Name] extends AiTool<infer Input>
     ? FromAiToolOptions<Input>
     : never;
 };
 
-/** All tools of a `ToolSet`. Throws like `fromAiTool`. */
+/** Converts all tools of a `ToolSet`. Throws like `fromAiTool`. */
 export function fromAiTools<Tools extends Readonly<Record<string, AiTool>>>(
   tools: Tools,
   options: FromAiToolsOptions<Tools> = {},
@@ -92,9 +94,9 @@ export function fromAiTools<Tools extends Readonly<Record<string, AiTool>>>(
 }
 
 /**
- * Turns a tool of the AI SDK into one of jp. The tool's own schema validates and transforms the input. If it needs
- * approval, jp asks a person and records the answer. Outputs that it yields on the way become progress, and the last
- * one is the result. Throws `unsupported_tool` if jp cannot run it.
+ * Converts an AI SDK tool to a jp tool. The tool's own schema validates and transforms the input. If it needs approval,
+ * jp asks a person and records the answer. Intermediate outputs become progress, and the last one is the result. Throws
+ * `unsupported_tool` if jp cannot run it.
  */
 export function fromAiTool<Input>(
   name: string,
@@ -150,12 +152,12 @@ async function needsApproval<Input>(
   return typeof isNeeded === "function" ? isNeeded(input, options) : (isNeeded ?? false);
 }
 
-/** An approval is for one input, so it is never remembered for another. */
+/** An approval covers one input, so it is never remembered. */
 function approvalQuestion(name: string) {
   return booleanQuestion("approval", `Run ${name}?`, { exclusive: true, persistence: "none" });
 }
 
-/** A tool may yield outputs on the way. Which one is the last is known only afterwards. */
+/** A tool may yield intermediate outputs. Only at the end is the last one known. */
 async function lastOutput(output: unknown, progress: (message: string) => void): Promise<unknown> {
   if (!isAsyncIterable(output)) return await output;
   let last: unknown;
@@ -170,7 +172,7 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** The AI SDK sends JSON too. */
+/** Like the AI SDK, which also sends JSON. */
 function toJson(output: unknown): Json {
   return output === undefined ? null : (JSON.parse(JSON.stringify(output)) as Json); // JSON.parse gives JSON.
 }
@@ -179,7 +181,7 @@ function toText(output: unknown): string {
   return typeof output === "string" ? output : JSON.stringify(toJson(output));
 }
 
-/** Reads a `ToolResultOutput`. A result in jp is text, so it says where a file is missing. Throws what is an error. */
+/** Reads a `ToolResultOutput`. jp results are text, so a file is replaced by a note. Throws an error output. */
 function toResult(output: unknown): Json {
   if (!isJsonObject(output)) return toJson(output);
   const { type, value } = output;
@@ -205,7 +207,7 @@ function describePart(part: unknown): string {
   return type === "text" && typeof text === "string" ? text : `[left out: ${toText(mediaType)}]`;
 }
 
-/** The input as the model wrote it, and as the tool gets it. */
+/** The input as the model wrote it, and as the tool receives it. */
 interface ParsedInput<Input> {
   readonly given: JsonObject;
   readonly input: Input;
@@ -242,12 +244,12 @@ function findJsonSchema(name: string, schema: StandardSchema): JsonObject {
   }
 }
 
-/** The AI SDK's own kind of schema, and a function that returns one, as a Standard Schema. */
+/** Wraps the AI SDK's own schema type, or a function that returns one, as a Standard Schema. */
 function toStandardSchema<Input>(schema: AiSchema<Input>): StandardSchema<Input> {
   if ("~standard" in schema) return schema;
   const own = typeof schema === "function" ? schema() : schema;
   const validate = async (value: unknown): Promise<StandardResult<Input>> => {
-    // Without a check of its own, only the JSON Schema counts, as in the AI SDK.
+    // Without `validate`, only the JSON Schema counts, as in the AI SDK.
     if (own.validate === undefined) return { value: value as Input };
     const result = await own.validate(value);
     return result.success

@@ -1,12 +1,12 @@
-/** Language models for both versions of the AI SDK that give fixed replies. */
+/** Mock language models with fixed replies, for both versions of the AI SDK. */
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { MockLanguageModelV4 } from "ai/test";
 import { MockLanguageModelV3 } from "ai-6/test";
 
-/** A text, or the input of a call of the tool `deploy` with the id `call_1`. */
+/** A text, or the input of a call to the tool `deploy` with the id `call_1`. */
 type MockReply = string | { readonly input: object };
 
-/** For `ai`. It can generate and stream. */
+/** For `ai`. Can generate and stream. */
 export function mockModel(...replies: readonly MockReply[]): MockLanguageModelV4 {
   const results = replies.map(toResult);
   let streamed = 0;

@@ -1,11 +1,11 @@
 /**
- * The promises of a jp tool that the AI SDK cannot keep, because it has no record and does not know who answers. Such a tool
- * is refused when it is converted. What only shows in a call is refused there, before anyone is asked.
+ * Refuses jp tools that rely on what the AI SDK cannot provide, because it has no record and does not know who answers.
+ * They are refused on conversion, or, if only a call reveals it, in the call before anyone is asked.
  */
 import type { Question, Tool } from "../../record/tool/index.ts";
 import { JpError } from "../../util/index.ts";
 
-/** How questions are answered: by a function in the same call, by the approval of the call, or by a client, step by step. */
+/** How questions are answered: by a function during the call, by the call's approval, or by a client, step by step. */
 export type Way = "function" | "approval" | "client";
 
 /** Throws `unsupported_tool`. */
@@ -22,7 +22,7 @@ export function assertSupported({ name, hasSteps = false, questions = {} }: Tool
   throw new JpError("unsupported_tool", `${name} asks ${refusal.what}.`, { hint: refusal.hint });
 }
 
-/** Throws `unanswerable_question`, unless all of these can be answered. */
+/** Throws `unanswerable_question` unless all of them can be answered. */
 export function assertAnswerable({ name }: Tool, questions: readonly Question[], way: Way): void {
   const refusal = findRefusal(questions, way);
   if (refusal === undefined) return;
@@ -49,7 +49,7 @@ function findRefusal(questions: readonly Question[], way: Way): QuestionRefusal 
   return what === undefined ? undefined : { what, hint: OTHER_WAY };
 }
 
-/** Why the approval of a call does not answer these. */
+/** Why a call's approval cannot answer these. */
 function explainApproval([question, ...more]: readonly Question[]): string | undefined {
   if (question === undefined) return undefined;
   const { text, answerType, binding } = question;
@@ -63,7 +63,7 @@ function explainApproval([question, ...more]: readonly Question[]): string | und
     : `${JSON.stringify(text)} with a binding, which an approval does not have`;
 }
 
-/** For a tool that relies on a key which would be another one in its next attempt. */
+/** For a tool that relies on a key that would differ in its next attempt. */
 export function keyUnavailable({ name }: Tool): JpError {
   return new JpError(
     "key_unavailable",

@@ -1,6 +1,6 @@
 /**
- * Tools of jp as tools of the AI SDK. A tool that asks ends its attempt, and runs again with the answer. Here the
- * answer comes from a function, from the AI SDK's approval of the call, or from a client.
+ * Uses jp tools as AI SDK tools. A tool that asks ends its attempt and runs again with the answer. Here, the answer
+ * comes from a function, from the AI SDK's approval of the call, or from a client.
  */
 import {
   type AttemptResult,
@@ -35,15 +35,16 @@ export interface ToAiToolOptions extends KeyOptions {
   readonly ask?: AskPerson;
 }
 
-/** The tool's question is answered by the approval of its call. */
+/** The approval of the call answers the tool's question. */
 export interface ApprovalOptions extends KeyOptions {
   readonly ask: "approval";
 }
 
 interface KeyOptions {
   /**
-   * The `idempotencyKey` of a call: the same whenever it runs, and unique. Ids of calls are unique in a chat at most, so add
-   * the chat's. Without it, the key is random, and a tool that uses it cannot be approved: it runs again after the approval.
+   * The `idempotencyKey` of a call: stable across its attempts, and unique. Call ids are unique within a chat at most,
+   * so add the chat's id. Without it, the key is random, and a tool that uses it cannot be approved: it runs again
+   * after the approval.
    */
   readonly idempotencyKey?: (toolCallId: string) => string;
 }
@@ -55,19 +56,19 @@ export interface ExecutableAiTool {
   readonly execute: (input: JsonObject, options: AiExecuteOptions) => Promise<string>;
 }
 
-/** The parts of what the AI SDK passes to `execute` that jp uses. */
+/** The parts of the AI SDK's `execute` options that jp uses. */
 export interface AiExecuteOptions {
   readonly toolCallId: string;
   readonly messages: readonly unknown[];
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-/** A tool whose yes-or-no question a person answers by approving the call, or denying it. */
+/** A tool with a yes-or-no question that a person answers by approving or denying the call. */
 export interface ApprovalAiTool extends ExecutableAiTool {
   readonly needsApproval: ApprovalFunction<boolean>;
   /**
-   * For `toolApproval` of version 7, by the tool's name. It also adds the question to the request for approval: as
-   * `reason`, which is `requestReason` in a UI message.
+   * For version 7's `toolApproval`, by tool name. It also adds the question to the approval request: as `reason`, which
+   * is `requestReason` in a UI message.
    */
   readonly approval: ApprovalFunction<ApprovalStatus>;
 }
@@ -102,32 +103,34 @@ type Validation<Value> =
   | { readonly value: Value; readonly issues?: undefined }
   | { readonly issues: readonly { readonly message: string }[] };
 
-/** A call that a client has been left with, and the answers that it has collected. */
+/** A call left to a client, and the answers collected so far. */
 export interface ClientToolCall {
   /** Checked against the tool's parameters. */
   readonly input: unknown;
   /** All answers so far, by question id. */
   readonly answers?: Readonly<Record<string, Json>>;
-  /** The `binding` of each question that was answered, by question id. Without it, such an answer does not count. */
+  /** The `binding` of each answered question, by question id. Without it, such an answer does not count. */
   readonly bindings?: Readonly<Record<string, string>>;
   readonly toolCallId?: string;
   readonly signal?: AbortSignal;
-  /** The same in every step of the call. A tool that uses it does not run without it. */
+  /** Must be the same in every step of the call. A tool that uses it does not run without it. */
   readonly idempotencyKey?: string;
 }
 
-/** The tool asks, or it is done. The questions are to be answered together. */
+/** The tool asks or is done. The questions are to be answered together. */
 export type ToolCallStep =
   | { readonly type: "question"; readonly questions: readonly Question[] }
   | { readonly type: "result"; readonly output: string }
-  /** `code` is set if the AI SDK cannot keep what the tool relies on: `unanswerable_question` or `key_unavailable`. */
+  /**
+   * `code` is set if the AI SDK cannot provide what the tool relies on: `unanswerable_question` or `key_unavailable`.
+   */
   | { readonly type: "error"; readonly message: string; readonly code?: string };
 
 /**
- * Turns a tool of jp into one of the AI SDK. `ask` answers its questions in this process. With `"approval"`, a person
- * answers by approving the call or denying it, also in a later request. That works for a tool that asks one
- * yes-or-no question. Throws `unsupported_tool` for a tool that relies on what the AI SDK cannot keep: steps, and questions
- * for certain people. What the tool does not declare ends the call with an error before anyone is asked.
+ * Converts a jp tool to an AI SDK tool. `ask` answers its questions in this process. With `"approval"`, a person
+ * answers by approving or denying the call, also in a later request. That works for a tool that asks one yes-or-no
+ * question. Throws `unsupported_tool` for a tool that relies on what the AI SDK cannot provide: steps, and questions
+ * for certain people. If the tool does not declare them, the call ends with an error before anyone is asked.
  */
 export function toAiTool(tool: Tool, options: ApprovalOptions): ApprovalAiTool;
 export function toAiTool(tool: Tool, options?: ToAiToolOptions): ExecutableAiTool;
@@ -160,12 +163,12 @@ function toApprovalTool(tool: Tool, { idempotencyKey }: KeyOptions): ApprovalAiT
     const call = toCall(tool, input, { ...options, way: "approval", key });
     return { call, result: await attempt(call) };
   };
-  // By the input itself, which the AI SDK passes to both functions. Two users' calls may have the same id.
+  // Keyed by the input object, which the AI SDK passes to both functions. Two users' calls may have the same id.
   const firstAttempts = new WeakMap<JsonObject, ReturnType<typeof attemptFirst>>();
   const approval: ApprovalFunction<ApprovalStatus> = async (input, options) => {
     const first = attemptFirst(input, options);
     firstAttempts.set(input, first);
-    const { result } = await first.catch(() => ({ result: undefined })); // The call itself ends with the error.
+    const { result } = await first.catch(() => ({ result: undefined })); // The call itself reports the error.
     if (result?.type !== "needs_input") return undefined;
     return { type: "user-approval", reason: reasonOf(result.question) };
   };
@@ -188,14 +191,14 @@ function toApprovalTool(tool: Tool, { idempotencyKey }: KeyOptions): ApprovalAiT
   };
 }
 
-/** The question, as the request for approval shows it. */
+/** The question as the approval request shows it. */
 function reasonOf({ text, context = "" }: Question): string {
   return [text, context].join("\n\n").trim();
 }
 
 /**
- * Turns a tool of jp into one of the AI SDK that has no `execute`: the AI SDK leaves its calls to the client. The
- * client has them run by a server that calls `continueToolCall`, and passes the output to `addToolOutput`. Throws
+ * Converts a jp tool to an AI SDK tool without `execute`: the AI SDK leaves its calls to the client. The client has
+ * them run by a server that calls `continueToolCall`, and passes the output to `addToolOutput`. Throws
  * `unsupported_tool` like `toAiTool`.
  */
 export function toClientTool(tool: Tool): ClientAiTool {
@@ -210,9 +213,9 @@ export function toClientTool(tool: Tool): ClientAiTool {
 }
 
 /**
- * Runs a call with the answers so far, up to the tool's next question or its end. It keeps nothing between steps, so
- * each step may run in another process. Check first what this user may do: the client chooses both the input and the
- * answers. Throws `unsupported_tool` like `toAiTool`.
+ * Runs a call with the answers so far, up to the tool's next question or its end. Stateless, so each step may run in
+ * another process. Check the user's rights first: the client chooses both the input and the answers. Throws
+ * `unsupported_tool` like `toAiTool`.
  */
 export async function continueToolCall(
   tool: Tool,
@@ -224,7 +227,7 @@ export async function continueToolCall(
   const options = { toolCallId, abortSignal: signal, way: "client", key: idempotencyKey } as const;
   const call = toCall(tool, parsed.value, options);
   try {
-    // Another machine may run the next step.
+    // The next step may run on another machine.
     return toStep(await attempt({ ...call, answers, bindings, isShared: true }), call);
   } catch (error) {
     if (!isJpError(error)) throw error;
@@ -256,7 +259,7 @@ interface Call {
   readonly toolCallId?: string;
   readonly signal: AbortSignal;
   readonly isShared?: boolean;
-  /** The same in all attempts of the call, wherever they run. Undefined if there is no such key. */
+  /** Stable across all attempts of the call, on any machine. Undefined if there is no such key. */
   readonly key: string | undefined;
 }
 
@@ -287,8 +290,8 @@ function signalOf({ abortSignal = new AbortController().signal }: CallOptions) {
 }
 
 /**
- * Throws `key_unavailable` if the tool relies on a key that there is not, and `unanswerable_question`. An answer may have come
- * with the call, so questions that have one are looked at too.
+ * Throws `key_unavailable` if the tool relies on a missing key, and `unanswerable_question`. Answered questions are
+ * checked too, since an answer may have come with the call.
  */
 async function attempt({ tool, way, key, ...call }: Call): Promise<AttemptResult> {
   let refused: unknown;
@@ -322,7 +325,7 @@ async function attempt({ tool, way, key, ...call }: Call): Promise<AttemptResult
   return result;
 }
 
-/** Runs the tool again with each answer. Throws what the model gets as an error. */
+/** Runs the tool again with each answer. Throws the error that the model gets. */
 async function finishCall(
   call: Call,
   first: AttemptResult,
@@ -362,8 +365,8 @@ function unanswerable({ name }: Tool, { text }: Question): JpError {
 }
 
 /**
- * Throws unless the last message approves this call, and what it was shown with is still what the tool asks. A program's
- * `toolApproval` replaces the tool's own, so the AI SDK may run a call that no one has approved.
+ * Throws unless the last message approves this call, and the tool still asks what was shown. A program's `toolApproval`
+ * replaces the tool's own, so the AI SDK may run a call that no one has approved.
  */
 function assertApproved(
   tool: Tool,
@@ -393,7 +396,7 @@ function createInputSchema(tool: Tool): AiValueSchema<JsonObject> {
   return createSchema(tool.parameters, (value) => parseInput(tool, value));
 }
 
-/** Fills in defaults, as before any call. */
+/** Fills in defaults, as before every call. */
 async function parseInput(tool: Tool, input: unknown): Promise<Validation<JsonObject>> {
   if (!isJsonObject(input)) return { issues: [{ message: "expected an object" }] };
   const check = await checkArguments(tool, input);
@@ -405,8 +408,8 @@ function describeIssues(issues: readonly { readonly message: string }[]): string
 }
 
 /**
- * A schema of the AI SDK's own kind too, which it prefers and passes on unchanged. In a Standard Schema, it forbids
- * all properties that are not listed. Its type needs `ai`, so only the Standard Schema is declared.
+ * Also a schema of the AI SDK's own type, which it prefers and passes on unchanged. In a Standard Schema, it forbids
+ * all unlisted properties. The own type needs `ai`, so only the Standard Schema is declared.
  */
 function createSchema<Value>(
   jsonSchema: JsonObject,

@@ -1,9 +1,9 @@
 /**
- * Decides who is calling: one-time logins, sessions of the page, personal tokens, and how often one may fail.
+ * Identifies callers: one-time logins, page sessions, personal tokens, and a limit on failed attempts.
  *
- * A session belongs to a key pair that a browser keeps and never sends. With it, the page signs a nonce of this process, and
- * gets a token that only this process accepts. So whatever else later listens on the same port gets nothing from the browser
- * that counts here: neither the token, nor a signature.
+ * A session belongs to a key pair that the browser keeps and never sends. The page signs a nonce from this process with
+ * it, and gets a token that only this process accepts. So a program that later listens on the same port gets neither a
+ * token nor a signature that is valid here.
  */
 import { createHmac, randomBytes, webcrypto } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -17,17 +17,17 @@ import { proofText } from "./wire.ts";
 /** Who made a request. */
 export interface Caller {
   readonly person: Person;
-  /** The same for all requests with the same token, or of the same session. */
+  /** Identical for all requests with one token or in one session. */
   readonly key: string;
-  /** Which person it is, as in a session: another once their keys have changed. */
+  /** The person as a session stores them. Changes when their keys change. */
   readonly who: string;
-  /** The same person as they are now: undefined once they are removed or logged out. */
+  /** Looks the person up again. Undefined once they are removed or logged out. */
   readonly find: () => Promise<Person | undefined>;
 }
 
 type Found = Pick<Caller, "person" | "who">;
 
-/** What a session has of its person: the hash of their token, and how often their keys had changed when it started. */
+/** The person as a session stores them: their token's hash and the number of key changes at login. */
 function whoOf(tokenHash: string, { keyChanges = 0 }: Person): string {
   return keyChanges === 0 ? tokenHash : `${tokenHash}.${keyChanges}`;
 }
@@ -36,7 +36,7 @@ function tokenHashOf(who: string): string {
   return who.split(".")[0] ?? "";
 }
 
-/** A caller who has not said who they are. */
+/** A caller who is not logged in. */
 export const ANONYMOUS: Caller = {
   person: { name: "", rights: [] },
   key: "",
@@ -48,43 +48,40 @@ export interface AccessOptions {
   readonly people: PeopleReader;
   readonly owner: Person;
   readonly sessions: Sessions;
-  /** What is served. A session that was started for something else does not count. */
+  /** Identifies the served content. Sessions started in another scope are not valid. */
   readonly scope: string;
   readonly clock: Clock;
-  /** Called with a line of JSON. */
+  /** Called with one line of JSON. */
   readonly audit: (line: string) => void;
-  /** Where the page may be opened. A session counts only for the first one. */
+  /** The origins where the page may be opened. Sessions are valid only at the first. */
   readonly origins: readonly [string, ...string[]];
 }
 
-/** Shows that the page has the key of its session. */
+/** Proves that the page holds its session's private key. */
 export interface Proof {
   /** The public key: a point of P-256, as 65 bytes in base64url. */
   readonly key: string;
-  /** As `createNonce` has made it. */
+  /** A nonce from `createNonce`. */
   readonly nonce: string;
-  /** Of `proofText` by the private key: ECDSA with SHA-256, in base64url. */
+  /** The private key's signature over `proofText`: ECDSA with SHA-256, in base64url. */
   readonly signature: string;
 }
 
 const MINUTE_MS = 60_000;
 const LOGIN_MS = 10 * MINUTE_MS;
-/** Of one person. The oldest is dropped: whoever has one can make more. */
+/** Per person. The oldest is dropped: anyone who holds one can create more. */
 const MAX_LOGINS = 50;
 const MAX_USER_AGENT = 200;
 const NONCE_MS = MINUTE_MS;
 const MAX_NONCES = 10_000;
 
-/**
- * Secrets are kept as hashes, and looked up by them. So the time of a lookup says nothing about a secret, and memory
- * has none that someone could use.
- */
+/** Secrets are stored and looked up as hashes. So lookup times reveal nothing, and memory holds no usable secret. */
 export class Access {
   readonly #options: AccessOptions;
-  /** Whom each one-time login is for, and when it expires. */
+  /** The person and the expiry of each one-time login. */
   readonly #logins = new Map<string, { readonly who: string; readonly expiresAt: number }>();
   readonly #failures: Failures;
-  /** Neither stored nor sent: what is made with it ends with the process. */
+  /** Neither stored nor sent: anything made with it is worthless after this process ends. */
   readonly #secret = randomBytes(32);
   readonly #usedNonces = new Map<string, true>();
 
@@ -93,7 +90,10 @@ export class Access {
     this.#failures = new Failures(options.clock);
   }
 
-  /** For a person, who can hand it to another browser of theirs: the owner, unless given. It works once, for ten minutes. */
+  /**
+   * A one-time login, valid for ten minutes, that a person can pass to another of their browsers. Defaults to the
+   * owner.
+   */
   createLogin(who = OWNER): string {
     const code = newSecret();
     const now = this.#now();
@@ -105,15 +105,15 @@ export class Access {
     return code;
   }
 
-  /** For anyone, and not stored: no one can use up what others need. */
+  /** Open to anyone. Nonces are not stored, so no caller can exhaust them. */
   createNonce(): string {
     const content = `${this.#now()}.${newSecret()}`;
     return `${content}.${this.#sign("nonce", content)}`;
   }
 
   /**
-   * Returns the token of a session: of a new one with a one-time login or a person's token, else of the one that was
-   * started with the same key. Throws an `ApiError`, and `write_failed`.
+   * Returns a session token. A one-time login or a person's token starts a new session; without one, the key's existing
+   * session continues. Throws an `ApiError`, and `write_failed`.
    */
   async startSession(
     proof: Proof,
@@ -148,12 +148,12 @@ export class Access {
     this.audit("login", request, { name: found.person.name });
   }
 
-  /** After a change of the caller's keys, which has ended all of their sessions: this one goes on. */
+  /** Keeps the caller's session alive after a key change, which ends all their other sessions. */
   async keepSession({ key, who }: Caller): Promise<void> {
     const { sessions } = this.#options;
     const session = await sessions.find(key);
     const now = await this.#findByToken(tokenHashOf(who));
-    if (session?.who !== who || now === undefined) return; // Not a session but a token, or removed.
+    if (session?.who !== who || now === undefined) return; // A token instead of a session, or the person was removed.
     await sessions.start({ ...session, who: now.who }, [key]);
   }
 
@@ -207,7 +207,7 @@ export class Access {
       return false;
     }
     if (!(await isSignedBy(key, signature, proofText(origin, nonce)))) return false;
-    if (this.#usedNonces.has(nonce)) return false; // Meanwhile.
+    if (this.#usedNonces.has(nonce)) return false; // Used by a concurrent request.
     this.#usedNonces.set(nonce, true);
     dropOldest(this.#usedNonces, MAX_NONCES);
     return true;
@@ -218,7 +218,7 @@ export class Access {
     return createHmac("sha256", this.#secret).update(text).digest("base64url");
   }
 
-  /** Undefined if the session has ended or expired, if the person was removed, or if their keys have changed since. */
+  /** Undefined if the session has ended or expired, the person was removed, or their keys have changed since. */
   async #findBySession(key: string): Promise<Found | undefined> {
     const session = await this.#options.sessions.find(key);
     if (session === undefined || isExpired(session, this.#now())) return undefined;
@@ -236,7 +236,7 @@ export class Access {
     return person && { person, who: whoOf(hash, person) };
   }
 
-  /** Returns whom it is for, if it is valid, and uses it up. */
+  /** Uses up a valid login and returns its person. */
   #useLogin(code: string): string | undefined {
     const key = hashOf(code);
     const login = this.#logins.get(key);
@@ -244,15 +244,15 @@ export class Access {
     return login !== undefined && this.#now() <= login.expiresAt ? login.who : undefined;
   }
 
-  /** So a key is worth nothing at another address of this machine, or when something else is served. */
+  /** Binds a key to this origin and scope, so that it is worthless elsewhere on this machine. */
   #keyOf(publicKey: string): string {
     const { origins, scope } = this.#options;
     return hashOf(JSON.stringify([origins[0], scope, publicKey]));
   }
 
   /**
-   * A valid secret is accepted even after too many wrong ones: no one guesses 256 bits, and others at the same
-   * address, such as a proxy's, must not be locked out.
+   * Valid secrets are accepted even after too many wrong ones: nobody guesses 256 bits, and others behind the same
+   * address, such as a proxy, must not be locked out.
    */
   #refuse(request: IncomingMessage, { what, message }: { what: string; message: string }) {
     const failure = this.#failures.add(clientOf(request));
@@ -267,7 +267,7 @@ export class Access {
     });
   }
 
-  /** Writes who did it, and to whom, if that is known. */
+  /** Logs who did it and, if known, to whom. */
   audit(
     what: string,
     request: IncomingMessage,
@@ -293,10 +293,10 @@ const FAILURES_MS = MINUTE_MS;
 const MAX_FAILURES = 20;
 const MAX_CLIENTS = 10_000;
 
-/** Counts failures for each client, a minute at a time. */
+/** Counts failures per client and minute. */
 class Failures {
   readonly #clock: Clock;
-  /** The oldest comes first. */
+  /** Oldest first. */
   readonly #clients = new Map<string, { readonly since: number; count: number }>();
 
   constructor(clock: Clock) {
@@ -338,10 +338,10 @@ function dropOldest(map: Map<string, unknown>, max: number): void {
 const CURVE = { name: "ECDSA", namedCurve: "P-256" };
 const PUBLIC_KEY_BYTES = 65;
 
-/** False also if either is not what it should be. */
+/** Also false for a malformed key or signature. */
 async function isSignedBy(key: string, signature: string, text: string): Promise<boolean> {
   const [point, signed] = [Buffer.from(key, "base64url"), Buffer.from(signature, "base64url")];
-  // One key has one spelling, because sessions are found by it.
+  // A key must have a single encoding, because sessions are looked up by it.
   if (point.length !== PUBLIC_KEY_BYTES || point.toString("base64url") !== key) return false;
   const { subtle } = webcrypto;
   try {

@@ -1,4 +1,4 @@
-/** The operations about who is calling, and who may: logging in and out, and people. */
+/** The account operations: logging in and out, and managing people. */
 import type { Directory, KnownPerson } from "../../record/conversation/index.ts";
 import * as v from "valibot";
 import { type Clock, isJpError, type JpError, type JsonObject } from "../../util/index.ts";
@@ -191,7 +191,7 @@ export const ACCOUNT_OPERATIONS: readonly Operation[] = [
   }),
 ];
 
-/** Who changes people. The owner is the person whose OS user runs the desk, if there is one. */
+/** The person making a change to people. The owner is the person whose OS user runs the desk, if there is one. */
 function actorOf({ id, name, isOwner = false }: Person, directory: Directory | undefined) {
   const known = isOwner ? (directory?.findHere()?.id ?? OWNER_ID) : id;
   if (known === undefined) throw new Error("someone who is not the owner has no id");
@@ -201,7 +201,7 @@ function actorOf({ id, name, isOwner = false }: Person, directory: Directory | u
 const SHOWN_MS = 30 * 24 * 3_600_000;
 const MAX_SHOWN = 20;
 
-/** Recent changes of their keys, so that they see one that was not theirs. Newest first. */
+/** Recent changes to their keys, newest first, so that they notice one they did not make. */
 async function listKeyChanges(
   { id, isOwner = false }: Person,
   people: PeopleReader,
@@ -235,7 +235,7 @@ function knownToJson(person: Person, directory?: Directory): JsonObject {
   if (directory === undefined || people.length === 0) {
     return { no_people: true, ...(directory?.ownerAlone === true && { owner_alone: true }) };
   }
-  // A program's directory may leave ids out.
+  // A custom directory may omit ids.
   const isThem = (each: KnownPerson) =>
     each.id === undefined ? each.name === name : each.id === id;
   const listed = people.find(isThem) ?? { name, roles };

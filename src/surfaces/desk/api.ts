@@ -1,4 +1,4 @@
-/** The operations of the API. `server.ts` makes them routes, and finds out who is calling. */
+/** The API's operations. `server.ts` turns them into routes and identifies callers. */
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import * as v from "valibot";
 import { findConversationId, type InquiryId, type Reply } from "../../record/conversation/index.ts";
@@ -11,10 +11,10 @@ import type { ConversationRef, DeskAnswerResult, InquiryRef } from "./port.ts";
 import * as schemas from "./schemas.ts";
 import type { DeciderJson } from "./wire.ts";
 
-/** Below it are all operations. */
+/** The prefix of all operations. */
 export const API_PATH = "/api/v1";
 
-/** A tool's result that a person has edited may be as large as one that a tool gave. */
+/** A result that a person edited may be as large as one from a tool. */
 const MAX_CONTENT_BYTES = 1 << 20;
 const MAX_PAGE = 500;
 
@@ -32,7 +32,7 @@ const noteText = v.pipe(
   v.description("A remark that is recorded with the answer."),
 );
 
-/** Which reading of a decision is meant. */
+/** Identifies the version of a decision that the caller read. */
 const reading = {
   asked_at: v.pipe(
     v.exactOptional(v.string()),
@@ -118,7 +118,7 @@ export const OPERATIONS: readonly Operation[] = [
     id: "answerInquiry",
     summary: "Answer a question, or decide about a permission, a delivery, or a call in doubt",
     route: "POST /conversations/{conversation}/inquiries/{inquiry}/answer",
-    // The desk knows which right it takes, and for whom the question is.
+    // The desk checks the right it takes and who the question is for.
     needs: "person",
     query: { workspace },
     body: {
@@ -281,14 +281,14 @@ export const OPERATIONS: readonly Operation[] = [
 
 let openApi: JsonObject | undefined;
 
-/** Made once: anyone may ask, as often as they like. */
+/** Built once: anyone may request it, as often as they like. */
 async function renderDocument(): Promise<JsonObject> {
   const { renderOpenApi } = await loadDocument();
   openApi ??= renderOpenApi(OPERATIONS, API_PATH);
   return openApi;
 }
 
-/** Loaded when the desk is being served already. Throws `module_not_loaded`. */
+/** Loaded once the desk is already serving. Throws `module_not_loaded`. */
 export function loadDocument() {
   return loadModule(() => import("./openapi.ts"));
 }
@@ -313,7 +313,7 @@ interface InWorkspace {
   readonly workspace?: string;
 }
 
-/** Throws an `ApiError` if there is no such conversation. */
+/** Throws an `ApiError` if the conversation is unknown. */
 function conversationRef(
   { conversation: given = "" }: Params,
   { workspace: root }: InWorkspace,
@@ -327,7 +327,7 @@ function inquiryRef(
   query: InWorkspace,
   { asked_at, digest }: Pick<InquiryRef, "asked_at" | "digest">,
 ): InquiryRef {
-  const id = (params.inquiry ?? "") as InquiryId; // Any text may be an id; the desk knows which are.
+  const id = (params.inquiry ?? "") as InquiryId; // Any text may be an id; the desk checks it.
   return { ...conversationRef(params, query), id, asked_at, digest };
 }
 

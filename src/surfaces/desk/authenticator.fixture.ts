@@ -1,4 +1,4 @@
-/** A passkey in software: makes a credential and signs with it, as a browser returns them. */
+/** A passkey in software: creates a credential and signs with it, in the format a browser returns. */
 import { createHash, generateKeyPairSync, randomBytes, sign } from "node:crypto";
 
 interface Asked {
@@ -16,7 +16,7 @@ export class SoftwareAuthenticator {
     this.#origin = origin;
   }
 
-  /** The answer to `navigator.credentials.create`. */
+  /** Mimics `navigator.credentials.create`. */
   create(challenge: string) {
     const { x = "", y = "" } = this.#pair.publicKey.export({ format: "jwk" });
     const credential = Buffer.from(this.id, "base64url");
@@ -46,7 +46,7 @@ export class SoftwareAuthenticator {
     };
   }
 
-  /** The answer to `navigator.credentials.get`. */
+  /** Mimics `navigator.credentials.get`. */
   sign({ nonce, challenge }: Asked) {
     this.#uses += 1;
     const data = this.#data(0x05);
@@ -75,7 +75,7 @@ export class SoftwareAuthenticator {
 
 type Cbor = number | string | Buffer | ReadonlyMap<number | string, Cbor>;
 
-/** As much of it as a credential needs. */
+/** The subset of CBOR that a credential needs. */
 function cbor(value: Cbor): Buffer {
   if (typeof value === "number") return value < 0 ? head(1, -1 - value) : head(0, value);
   if (typeof value === "string") return Buffer.concat([head(3, value.length), Buffer.from(value)]);

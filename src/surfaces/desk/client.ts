@@ -1,6 +1,6 @@
 /**
- * The client of the desk's API, for programs of any kind and for the page itself: it needs nothing but `fetch`. Programs
- * have a token; the page passes a `fetch` that has its session.
+ * The desk's API client, for any program and for the page itself: it needs only `fetch`. Programs pass a token; the
+ * page passes a `fetch` that adds its session.
  */
 import type { Reply } from "../../record/conversation/index.ts";
 import {
@@ -54,19 +54,19 @@ export type {
   VoteJson,
 } from "./wire.ts";
 
-/** Where the desk is, and who is calling. */
+/** The desk's address, and who is calling. */
 export interface DeskClientOptions {
-  /** What `jp serve` prints as the address, such as `http://127.0.0.1:4711`. */
+  /** The address that `jp serve` prints, such as `http://127.0.0.1:4711`. */
   readonly url: string;
-  /** What `jp serve people add NAME` prints. Without one, `fetch` has to identify the caller. */
+  /** The token that `jp serve people add NAME` prints. Without one, `fetch` has to identify the caller. */
   readonly token?: string;
-  /** Instead of the global one, for a proxy or a test. */
+  /** Replaces the global `fetch`, for a proxy or a test. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
-  /** Waits before `events` connects again. */
+  /** Times the pause before `events` reconnects. */
   readonly clock?: Clock;
 }
 
-/** Shows that a page has the key of its session. The API's description says how it is made. */
+/** Proves that a page holds its session's key. The API's description says how to make one. */
 export interface SessionProof {
   readonly key: string;
   readonly nonce: string;
@@ -74,25 +74,25 @@ export interface SessionProof {
   readonly login?: string | undefined;
 }
 
-/** What goes with an answer. Arguments can be edited only where the turn runs. */
+/** Optional parts of an answer. Arguments can be edited only where the turn runs. */
 export interface AnswerExtras extends Omit<Reply, "answer" | "arguments"> {
-  /** Sending the same answer again with the same key gives the same result, as long as the server runs. */
+  /** Resending the answer with the same key gives the same result, as long as the server runs. */
   readonly idempotencyKey?: string;
-  /** For a yes that has to be signed (`terms.proof`): of what `signing` has returned. */
+  /** A signature over the result of `signing`, for a yes that has to be signed (`terms.proof`). */
   readonly signature?: AnswerSignature;
 }
 
-/** By a passkey. Everything is in base64url. */
+/** A passkey's signature. Everything is in base64url. */
 export interface AnswerSignature {
   readonly nonce: string;
-  /** The id of the credential. */
+  /** The credential's id. */
   readonly key: string;
   readonly sig: string;
   readonly authenticator_data: string;
   readonly client_data: string;
 }
 
-/** What a passkey has to sign. It can be used once, for two minutes. */
+/** A challenge for a passkey to sign, valid once and for two minutes. */
 export interface SigningJson {
   readonly nonce: string;
   /** In base64url. */
@@ -101,14 +101,14 @@ export interface SigningJson {
   readonly credentials: readonly { readonly id: string; readonly transports: readonly string[] }[];
 }
 
-/** A passkey of the caller. */
+/** One of the caller's passkeys. */
 export interface PasskeyJson {
   readonly id: string;
   readonly added: string;
   readonly rp_id: string;
 }
 
-/** What a browser returns for a new passkey, in base64url. `replaces` is the id of one that is removed at the same time. */
+/** A new passkey as the browser returns it, in base64url. `replaces` is the id of one to remove at the same time. */
 export interface NewPasskeyJson {
   readonly challenge: string;
   readonly id: string;
@@ -118,7 +118,7 @@ export interface NewPasskeyJson {
   readonly replaces?: string;
 }
 
-/** What a browser needs to make a passkey. */
+/** The input for creating a passkey in a browser. */
 export interface PasskeyChallengeJson {
   readonly challenge: string;
   readonly rp_id: string;
@@ -126,21 +126,25 @@ export interface PasskeyChallengeJson {
   readonly known: readonly string[];
 }
 
-/** Whether `events` hears of changes. */
+/** The state of the connection that `events` reads from. */
 export type Connection = "connecting" | "live" | "lost";
 
 /**
- * The desk refused. `code` is its own code, such as `unauthorized`, `forbidden`, `not_found`, `already_answered`,
- * `changed` or `does_not_fit`; `unreachable` if nothing answered, and `unexpected_response` if something else did.
+ * A request that the desk refused. `code` is the desk's own, such as `unauthorized`, `forbidden`, `not_found`,
+ * `already_answered`, `changed` or `does_not_fit`; `unreachable` if nothing answered, and `unexpected_response` if
+ * something else did.
  */
 export class DeskError extends JpError {
-  /** Of the response. 0 if there was none. */
+  /** The response's HTTP status, or 0 without a response. */
   readonly status: number;
-  /** For `does_not_fit` and `not_for_you`: the code of why the answer does not count, such as `misfit` or `wrong_person`. */
+  /**
+   * With `does_not_fit` and `not_for_you`: a code for why the answer does not count, such as `misfit` or
+   * `wrong_person`.
+   */
   readonly reason: string | undefined;
-  /** For `already_answered`: who was faster, as in the record. */
+  /** With `already_answered`: who answered first, as recorded. */
   readonly answeredBy: DeciderJson | undefined;
-  /** For `changed`: codes of what has changed since it was read, if that is known. */
+  /** With `changed`: codes for the differences since it was read, if known. */
   readonly changed: readonly string[];
 
   constructor(status: number, refusal: Refusal) {
@@ -169,14 +173,14 @@ interface Refusal {
 
 type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** After an interruption before the first event: no one knows what happened in between. */
+/** Sent after an interruption before the first event, when events may be missing. */
 const RESET: DeskEvent = { id: 0, type: "reset", data: {} };
 const MIN_RETRY_MS = 500;
 const MAX_RETRY_MS = 15_000;
-/** The desk sends comments in between. A stream that is silent for longer is dead. */
+/** The desk sends comments in between, so a stream that stays silent for longer is dead. */
 const MAX_SILENCE_MS = 60_000;
 
-/** Lists what waits, answers it, and listens to what changes. All methods throw a `DeskError`. */
+/** Lists pending decisions, answers them, and streams changes. All methods throw a `DeskError`. */
 export class DeskClient {
   readonly #base: string;
   readonly #options: DeskClientOptions;
@@ -186,24 +190,24 @@ export class DeskClient {
     this.#options = options;
   }
 
-  /** Who is calling. */
+  /** The caller. */
   async me(): Promise<DeskUser> {
     return this.#get<DeskUser>("/me");
   }
 
-  /** For a page in a browser: what it has to sign for `startSession`. */
+  /** For a page in a browser: the challenge to sign for `startSession`. */
   async challenge(): Promise<{ readonly nonce: string }> {
     const response = await this.#post("/challenge", {});
     return (await response.json()) as { nonce: string }; // As for `#get`.
   }
 
-  /** For a page in a browser: with the code of a login link, or a person's token, or to go on with its session. */
+  /** For a page in a browser: logs in with a login link's code or a person's token, or continues its session. */
   async startSession(proof: SessionProof): Promise<{ readonly token: string }> {
     const response = await this.#post("/session", proof);
     return (await response.json()) as { token: string }; // As for `#get`.
   }
 
-  /** A one-time login for the same person: with `#login=…` after the page's address, it logs in another browser. */
+  /** A one-time login for the same person: append `#login=…` to the page's address to log in another browser. */
   async createLogin(): Promise<{ readonly login: string }> {
     const response = await this.#post("/logins", {});
     return (await response.json()) as { login: string }; // As for `#get`.
@@ -214,7 +218,7 @@ export class DeskClient {
     await this.#post("/logout", {});
   }
 
-  /** Everything that waits, oldest first. There may be very many: `pendingPage` gets some of it. */
+  /** All pending decisions, oldest first. There may be very many: use `pendingPage` to get some of them. */
   async pending(): Promise<readonly DecisionJson[]> {
     const all: DecisionJson[] = [];
     for (let cursor: string | undefined; ;) {
@@ -225,7 +229,7 @@ export class DeskClient {
     }
   }
 
-  /** What waits, oldest first. Pass `next` as `cursor` to get the next page. */
+  /** One page of pending decisions, oldest first. Pass `next` as `cursor` to get the next page. */
   async pendingPage(query: PendingQuery = {}): Promise<Page<DecisionJson>> {
     return this.#get<Page<DecisionJson>>("/inquiries", { ...query, state: "pending" });
   }
@@ -235,14 +239,14 @@ export class DeskClient {
     return this.#get<Page<DecisionJson>>("/inquiries", { ...query });
   }
 
-  /** One that waits, or the same as on record, with `outcome`, once it is decided. */
+  /** A pending decision, or its record with `outcome` once it is decided. */
   async inquiry(address: InquiryAddress): Promise<DecisionJson> {
     return this.#get<DecisionJson>(inquiryPath(address), workspaceOf(address));
   }
 
   /**
-   * Answers what `pending` or `inquiry` has returned. The first valid answer counts: later ones get `already_answered`. If
-   * something else is asked by now, the answer gets `changed`.
+   * Answers a decision from `pending` or `inquiry`. The first valid answer counts: later ones get `already_answered`.
+   * If the question has changed since it was read, the answer gets `changed`.
    */
   async answer(
     address: InquiryAddress,
@@ -255,60 +259,65 @@ export class DeskClient {
     const headers: Sent["headers"] = key === undefined ? {} : { "idempotency-key": key };
     const path = `${inquiryPath(address)}/answer`;
     const response = await this.#post(withQuery(path, workspaceOf(address)), body, headers);
-    return (await response.json()) as AnswerOutcome; // The server's schema.
+    return (await response.json()) as AnswerOutcome; // Matches the server's schema.
   }
 
-  /** What a passkey has to sign for this answer. Throws `no_passkey` if the caller has none for this address. */
+  /** The challenge to sign for this answer. Throws `no_passkey` if the caller has none for this address. */
   async signing(address: InquiryAddress, answer: Json, content?: string): Promise<SigningJson> {
     const path = withQuery(`${inquiryPath(address)}/challenge`, workspaceOf(address));
     const response = await this.#post(path, { answer, content, ...readingOf(address) });
     return (await response.json()) as SigningJson; // As for `#get`.
   }
 
-  /** The caller's own passkeys that work at this address. */
+  /** The caller's passkeys that work at this address. */
   async passkeys(): Promise<readonly PasskeyJson[]> {
     const { items } = await this.#get<Page<PasskeyJson>>("/passkeys");
     return items;
   }
 
   /**
-   * For a page in a browser: what it needs to make a passkey for the caller. `link` is the code of a link from the command line; without it, the
-   * caller needs another passkey here. Throws `link_needed`, `link_refused`.
+   * For a page in a browser: the input for creating a passkey for the caller. `link` is the code of a link from the
+   * command line; without it, the caller needs another passkey here. Throws `link_needed`, `link_refused`.
    */
   async startPasskey(link?: string): Promise<PasskeyChallengeJson> {
     const response = await this.#post("/passkeys/challenge", { link });
     return (await response.json()) as PasskeyChallengeJson; // As for `#get`.
   }
 
-  /** Adds a passkey for the caller. Returns what one that they have has to sign first, unless a link allows it. */
+  /**
+   * Adds a passkey for the caller. Unless a link allows it, returns a challenge that one of their passkeys has to sign
+   * first.
+   */
   async addPasskey(passkey: NewPasskeyJson): Promise<SigningJson | undefined> {
     const response = await this.#post("/passkeys", passkey);
     return response.status === 202 ? ((await response.json()) as SigningJson) : undefined; // As for `#get`.
   }
 
-  /** Returns what a passkey of the caller has to sign, so that this one is removed. */
+  /** Starts to remove a passkey. Returns a challenge that one of the caller's passkeys has to sign. */
   async removePasskey(id: string): Promise<SigningJson> {
     const response = await this.#post(`/passkeys/${encodeURIComponent(id)}/removal`, {});
     return (await response.json()) as SigningJson; // As for `#get`.
   }
 
-  /** Makes the change that `addPasskey` or `removePasskey` has asked a signature for. Ends the caller's other sessions. */
+  /**
+   * Makes the change for which `addPasskey` or `removePasskey` returned a challenge. Ends the caller's other sessions.
+   */
   async signPasskeyChange(signature: AnswerSignature): Promise<void> {
     await this.#post("/passkeys/signature", signature);
   }
 
-  /** Everyone who may use the desk, for those who may administer. */
+  /** Lists everyone who may use the desk. Needs the right to administer. */
   async people(): Promise<readonly PersonJson[]> {
     const { items } = await this.#get<Page<PersonJson>>("/people");
     return items;
   }
 
-  /** Confirms an account that someone else has added at the desk. Throws `not_independent`. */
+  /** Confirms an account that another person added at the desk. Throws `not_independent`. */
   async confirmPerson(id: string): Promise<void> {
     await this.#post(`/people/${encodeURIComponent(id)}/confirm`, {});
   }
 
-  /** Cancels the question, and with it the call that asks. */
+  /** Cancels the question, and with it the call that asked. */
   async cancel(address: InquiryAddress): Promise<void> {
     const path = `${inquiryPath(address)}/cancel`;
     await this.#post(withQuery(path, workspaceOf(address)), readingOf(address));
@@ -319,7 +328,7 @@ export class DeskClient {
     return this.#get<Page<ConversationJson>>("/conversations", { ...query });
   }
 
-  /** The events of a conversation, from the index `first` on. */
+  /** The events of a conversation, starting at index `first`. */
   async conversation(address: ConversationAddress, first = 0): Promise<ConversationPart> {
     const query = { ...workspaceOf(address), first };
     return this.#get<ConversationPart>(conversationPath(address), query);
@@ -332,8 +341,8 @@ export class DeskClient {
   }
 
   /**
-   * What changes from now on, until the signal aborts. Connects again after an interruption, and goes on after the
-   * last event. Where events may be missing, a `reset` says to read everything again. Throws if the desk refuses.
+   * Streams changes until the signal aborts. After an interruption, reconnects and continues after the last event. A
+   * `reset` means that events may be missing: read everything again. Throws if the desk refuses.
    */
   async *events(
     signal: AbortSignal = new AbortController().signal,
@@ -377,7 +386,7 @@ export class DeskClient {
 
   async #get<Result>(path: string, query: Query = {}): Promise<Result> {
     const response = await this.#send(withQuery(path, query), {});
-    return (await response.json()) as Result; // What the API returns; its types are in `wire.ts`.
+    return (await response.json()) as Result; // The API's result; `wire.ts` has the types.
   }
 
   #post(path: string, body: object, headers: Sent["headers"] = {}): Promise<Response> {
@@ -406,7 +415,7 @@ export class DeskClient {
   }
 }
 
-/** Which reading of it is meant. */
+/** The version that the caller read. */
 function readingOf({ asked_at, digest }: InquiryAddress) {
   return { asked_at, digest };
 }
@@ -451,7 +460,7 @@ function isDecider(json: Json | undefined): json is JsonObject & DeciderJson {
   return isJsonObject(json) && typeof json["kind"] === "string";
 }
 
-/** Aborts a stream on which nothing arrives. */
+/** Aborts a stream that has gone silent. */
 class Silence {
   readonly #controller = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -471,7 +480,7 @@ class Silence {
   }
 }
 
-/** An event that was not received completely is left out. */
+/** Skips events that were not received completely. */
 async function* readEvents(response: Response, silence: Silence): AsyncGenerator<DeskEvent> {
   const decoder = new TextDecoder();
   const parser = new EventParser();
@@ -482,10 +491,10 @@ async function* readEvents(response: Response, silence: Silence): AsyncGenerator
       if (done) return;
       silence.restart();
       for (const { id, type, data } of parser.push(decoder.decode(value, { stream: true }))) {
-        yield { id: Number(id), type, data } as unknown as DeskEvent; // The desk sends no others.
+        yield { id: Number(id), type, data } as unknown as DeskEvent; // The desk sends no other types.
       }
     }
   } finally {
-    await reader?.cancel().catch(() => undefined); // It may have broken.
+    await reader?.cancel().catch(() => undefined); // The stream may be broken.
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Keeps clients that open connections and send nothing from locking out the others. A connection waits as long as no
- * whole request has come on it. Of those that wait, only so many are kept: the oldest is closed for a new one. Many clients
- * that connect at the same moment are not a reason to close one: what they have sent is read a little later.
+ * Keeps clients that open connections and send nothing from locking out the others. A connection is waiting until it
+ * has sent a complete request. The number of waiting connections is limited: a new one closes the oldest. A burst of
+ * clients that connect at once closes none: their requests are read a little later.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -9,11 +9,11 @@ import type { Clock } from "../../util/index.ts";
 
 export interface ConnectionLimits {
   readonly connections: number;
-  /** Of one address: how many of them may wait for a request. */
+  /** Waiting connections per address. */
   readonly waitingPerAddress: number;
 }
 
-/** How long a connection is not closed for others of its address. */
+/** How long a new connection is safe from being closed for others from its address. */
 const GRACE_MS = 1000;
 
 interface Waiting {
@@ -21,10 +21,10 @@ interface Waiting {
   readonly since: number;
 }
 
-/** May be shared by several servers. */
+/** Can be shared by several servers. */
 export class Connections {
   readonly #limits: ConnectionLimits;
-  /** By address and port, which also identify the connection below TLS. The one that waits longest comes first. */
+  /** Keyed by address and port, which also identify the connection below TLS. Longest waiting first. */
   readonly #waiting = new Map<string, Waiting>();
   readonly #perAddress = new Map<string, number>();
   readonly #sockets = new Map<string, Socket>();
@@ -45,7 +45,7 @@ export class Connections {
 
   #add(socket: Socket): void {
     const { remoteAddress: address, remotePort } = socket;
-    if (address === undefined) return void socket.destroy(); // It is gone already.
+    if (address === undefined) return void socket.destroy(); // Already closed.
     const key = `${address} ${remotePort}`;
     this.#sockets.set(key, socket);
     this.#wait(key, socket);

@@ -1,4 +1,4 @@
-/** Implements the desk over one or several workspaces: what waits in them, answers to it, and turns that go on. */
+/** Implements the desk over one or more workspaces: pending decisions, answers to them, and resuming turns. */
 import {
   type AnswerEvent,
   type ConversationId,
@@ -77,32 +77,32 @@ import type {
 } from "./wire.ts";
 import type { DeskWorkspace } from "./workspace.ts";
 
-/** How a desk runs. Nothing is required. */
+/** Options of a desk, all optional. */
 export interface DeskOptions {
-  /** Continues turns. Without it, the desk only takes answers. */
+  /** Resumes turns. Without it, the desk only takes answers. */
   readonly resumeTurn?: ResumeTurn;
-  /** Also continues each turn once everything that it waits for is answered, unless a process has it open. */
+  /** Also resumes each turn once all its questions are answered, unless a process has it open. */
   readonly resumesAnswered?: boolean;
-  /** Workspaces that were made since. Asked now and then; they are served from then on. */
+  /** Workspaces created since. Polled now and then; the desk serves them from then on. */
   readonly findNew?: () => Promise<readonly DeskWorkspace[]>;
-  /** Who has which roles. Without it, what takes people who are known cannot be decided here. */
+  /** The people and their roles. Without it, decisions that need known people cannot be made here. */
   readonly directory?: Directory;
-  /** Told of conversations that cannot be read, and of turns that cannot be continued. */
+  /** Called about conversations that cannot be read and turns that cannot be resumed. */
   readonly onProblem?: (problem: string) => void;
   /** Replaces the system clock, for tests. */
   readonly clock?: Clock;
 }
 
-/** Systems may lose changes of files, so what waits is read again now and then. */
+/** File watchers may miss changes, so pending decisions are also polled. */
 const POLL_MS = 30_000;
-/** How long a process that has a conversation open may take to accept an answer. */
+/** How long a process with the conversation open may take to accept an answer. */
 const ANSWER_TIMEOUT_MS = 30_000;
-/** On one page of what waits. */
+/** Pending decisions per page. */
 const MAX_PAGE = 500;
-/** A search that finds little ends its page after so many. */
+/** A search ends its page after this many items, even if it finds few. */
 const MAX_SEARCHED = 5000;
 
-/** Reads what waits, and keeps it up to date until the desk is disposed of. */
+/** Reads the pending decisions and keeps them up to date until the desk is disposed of. */
 export async function createDesk(
   workspaces: readonly DeskWorkspace[],
   options: DeskOptions = {},
@@ -165,7 +165,7 @@ class WorkspacesDesk implements Desk {
     }
   }
 
-  /** In the same order, without those that wait no more. */
+  /** Keeps the order and drops items that are no longer pending. */
   async #readItems(items: readonly PendingEntry[]): Promise<readonly DecisionJson[]> {
     const read = await Promise.all(
       this.#inboxes.map((inbox) =>
@@ -232,7 +232,7 @@ class WorkspacesDesk implements Desk {
     return refusedBy({ code: "unsigned" }, found.inquiry);
   }
 
-  /** What this person may answer so, as far as the desk knows. */
+  /** The pending decision, if this person may give this reply as far as the desk knows. */
   async #findAnswerable(
     ref: InquiryRef,
     reply: ReplyOrCancel,
@@ -273,7 +273,7 @@ class WorkspacesDesk implements Desk {
     return this.#log.subscribe(listener, after);
   }
 
-  /** Without reading anything. Undefined if several have it too. */
+  /** Looks in memory only. Undefined if several workspaces match. */
   #findWaiting({ conversation, workspace, id }: InquiryRef): Inbox | undefined {
     const waiting = this.#inboxes.filter(
       (inbox) =>
@@ -301,7 +301,7 @@ class WorkspacesDesk implements Desk {
     );
   }
 
-  /** Undefined if it does not wait any more. */
+  /** Undefined if it is no longer pending. */
   async #record(
     { workspace }: Inbox,
     inquiry: PendingDecision,
@@ -376,7 +376,7 @@ class WorkspacesDesk implements Desk {
   }
 }
 
-/** Something that waits, and where. */
+/** A pending decision and its inbox. */
 interface Answerable {
   readonly inbox: Inbox;
   readonly inquiry: PendingDecision;
@@ -400,7 +400,7 @@ function hasText({ tool, question }: DecisionJson, text: string | undefined): bo
   return text === undefined || searched.includes(text.toLowerCase());
 }
 
-/** As it is recorded. */
+/** The answer as recorded. */
 function toAnswer({ reply, person, digest, directory }: Given, clock: Clock): DecisionAnswer {
   return {
     ...reply,
@@ -413,25 +413,25 @@ function toAnswer({ reply, person, digest, directory }: Given, clock: Clock): De
   };
 }
 
-/** What one person says to one decision. */
+/** One person's reply to one decision. */
 interface Given {
   readonly reply: SignedReply;
   readonly person: Person;
-  /** Of what they have read. */
+  /** The digest of the version they read. */
   readonly digest: string | undefined;
   readonly directory: Directory | undefined;
 }
 
 type Refusal = Extract<DeskAnswerResult, { readonly type: "forbidden" }>;
 
-/** Why this person may not say this. Undefined if they may. */
+/** Why this person may not give this reply. Undefined if they may. */
 function findForbidden(
   item: PendingDecision,
   { reply, person, directory }: Pick<Given, "reply" | "person" | "directory">,
   clock: Clock,
 ): Refusal | undefined {
   const { kind, acts } = item;
-  // Whichever way a tool asks: what acts is approved, and so is who sees a result, and what the model is told to do instead.
+  // However a tool asks, these need the right to approve: acting, delivering a result, and redirecting the model.
   const isTelling = "redirects" in reply && reply.redirects;
   const right: Right = acts || kind === "delivery" || isTelling ? "approve" : "answer";
   if (!person.rights.includes(right)) {
@@ -446,7 +446,7 @@ function findForbidden(
   return { type: "forbidden", code: "not_for_you", reason: code, message };
 }
 
-/** Whoever runs the turn can cancel it anyway, but people at the desk run nothing. */
+/** The person running the turn can always cancel it, but people at the desk run nothing. */
 function findStrangerCode(
   item: PendingDecision,
   given: Given,
@@ -469,7 +469,7 @@ function refusedBy(refused: Refused, item: PendingItem): DeskAnswerResult {
   return { type: "refused", code, message };
 }
 
-/** The owner has logged in with a link from their terminal, and everyone else with a token. */
+/** The owner logged in with a link from their terminal, everyone else with a token. */
 function authOf({ isOwner = false }: Person): "os_user" | "token" {
   return isOwner ? "os_user" : "token";
 }
@@ -478,10 +478,10 @@ function isAdministrator({ rights }: Person): boolean {
   return rights.includes("administer");
 }
 
-/** Codes of errors that mean that nothing can be answered there any more. */
+/** Error codes that mean the conversation can no longer be answered. */
 const GONE = new Set(["conversation_not_found", "conversation_archived"]);
 
-/** It may have been asked just now. */
+/** Reads the conversation again if needed: the question may be new. */
 async function findItem(inbox: Inbox, ref: InquiryRef): Promise<PendingEntry | undefined> {
   const known = inbox.find(ref.conversation, ref.id);
   if (known !== undefined) return known;
@@ -492,7 +492,7 @@ async function findItem(inbox: Inbox, ref: InquiryRef): Promise<PendingEntry | u
 async function findAnswered(inbox: Inbox, ref: InquiryRef): Promise<DeskAnswerResult> {
   const recorded = await findRecorded(inbox.workspace, ref.conversation, ref.id);
   const { madeVoid, response } = recorded ?? {};
-  // It has been asked again.
+  // It was asked again.
   if (madeVoid !== undefined) return { type: "changed", changed: madeVoid.changed };
   return response === undefined ? { type: "not_found" } : answeredBy(response);
 }
@@ -532,13 +532,13 @@ function toDeskResult(result: AnswerResult): DeskAnswerResult | undefined {
     case "changed":
       return { type: "changed", changed: [] };
     default: {
-      const { type: code } = result as { readonly type: string }; // Whatever else a store may refuse.
+      const { type: code } = result as { readonly type: string }; // Any other refusal by a store.
       return { type: "conflict", code, message: CONFLICTS.get(code) ?? "Cannot be answered here." };
     }
   }
 }
 
-/** Why the turn cannot be continued. */
+/** Why the turn cannot be resumed. */
 function findRefusal(
   inbox: Inbox,
   { id, openTurn, isArchived }: ConversationSummary,

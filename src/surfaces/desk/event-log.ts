@@ -1,21 +1,21 @@
-/** The last events of the desk, for listeners that come back after they have missed some. */
+/** The desk's latest events, for listeners that reconnect after missing some. */
 import type { Clock } from "../../util/index.ts";
 import type { DeskChange, DeskEvent } from "./wire.ts";
 
-/** A listener that has missed more reads everything again. */
+/** A listener that missed more than this reads everything again. */
 const MAX_EVENTS = 1000;
-/** The same, of their JSON. The last event is kept however long it is. */
+/** Total length of the events' JSON. The last event is kept even if it is longer. */
 const MAX_LENGTH = 4 << 20;
-/** More than are ever emitted in a millisecond, so that ids grow from one start of the desk to the next. */
+/** More than are ever emitted in a millisecond, so that ids keep growing across restarts. */
 const IDS_PER_MS = 1000;
 
-/** Numbers events, and passes them to all who listen. */
+/** Numbers events and passes them to all listeners. */
 export class EventLog {
   readonly #events: LoggedEvent[] = [];
-  /** Of all events that are kept. */
+  /** Total length of the stored events. */
   #length = 0;
   readonly #listeners = new Set<(event: DeskEvent) => void>();
-  /** Older events are not kept. */
+  /** Older events have been dropped. */
   #first: number;
   #last: number;
 
@@ -35,9 +35,9 @@ export class EventLog {
     for (const listener of this.#listeners) listener(event);
   }
 
-  /** First calls the listener for what it has missed, or with `reset` if that is not known any more. */
+  /** First replays the events that the listener missed, or sends `reset` if they are no longer stored. */
   subscribe(listener: (event: DeskEvent) => void, after: number = this.#last): Disposable {
-    const own = (event: DeskEvent) => listener(event); // It may be registered twice.
+    const own = (event: DeskEvent) => listener(event); // A listener may be registered twice.
     const isKnown = after >= this.#first - 1 && after <= this.#last;
     if (!isKnown) own({ id: this.#last, type: "reset", data: {} });
     const missed = isKnown ? this.#events.filter(({ event }) => event.id > after) : [];
@@ -54,6 +54,6 @@ export class EventLog {
 
 interface LoggedEvent {
   readonly event: DeskEvent;
-  /** Of its JSON. */
+  /** The length of its JSON. */
   readonly length: number;
 }

@@ -1,4 +1,4 @@
-/** Parses the desk's stream of events, for the page and for `DeskClient`. */
+/** Parses the desk's event stream, for the page and for `DeskClient`. */
 import { isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 
 /** An event as the server sends it. */
@@ -8,14 +8,14 @@ export interface StreamEvent {
   readonly data: JsonObject;
 }
 
-/** Parses `text/event-stream` in pieces of any size. Events whose data is not a JSON object are left out. */
+/** Parses `text/event-stream` in chunks of any size. Skips events whose data is not a JSON object. */
 export class EventParser {
   #rest = "";
   #type = "";
   #id: string | undefined;
   #data: string[] = [];
 
-  /** Returns the events that this piece completes. */
+  /** Returns the events that this chunk completes. */
   push(piece: string): readonly StreamEvent[] {
     const lines = (this.#rest + piece).split(/\r\n|\n|\r(?!$)/);
     this.#rest = lines.pop() ?? "";

@@ -1,7 +1,6 @@
 /**
- * Sends what changes to every client that listens, as server-sent events. What is the same for all is done once: the desk
- * has one listener, events of a moment become one piece of bytes, and whether a person may still see them is asked once for
- * each person.
+ * Sends changes to all listening clients as server-sent events. Shared work is done once: the desk has one listener,
+ * events close together are sent as one chunk, and access is checked once per person.
  */
 import type { ServerResponse } from "node:http";
 import { type Clock, messageOf } from "../../util/index.ts";
@@ -15,17 +14,17 @@ export interface EventStreamsOptions {
   readonly clock: Clock;
   readonly onProblem: (problem: string) => void;
   readonly maxStreams: number;
-  /** How much is kept for a client that reads too slowly. */
+  /** The buffer limit for a client that reads too slowly. */
   readonly maxBufferedBytes: number;
 }
 
 const KEEP_ALIVE_MS = 15_000;
-/** How long a browser waits before it connects again. */
+/** How long a browser waits before it reconnects. */
 const RETRY = "retry: 2000\n\n";
 const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
-/** A write to hundreds of clients takes a while, so what happens in between is sent with the next one. */
+/** Writing to hundreds of clients takes a while, so events in between are batched into the next write. */
 const MIN_PAUSE_MS = 20;
-/** Longer the longer a write takes, so that most of the time is left for everything else. */
+/** The pause grows with the time a write takes, so that most of the time is left for other work. */
 const PAUSES_PER_WRITE = 5;
 const MAX_PAUSE_MS = 1000;
 
@@ -34,15 +33,15 @@ export class EventStreams {
   readonly #streams = new Set<EventStream>();
   readonly #closed = new AbortController();
   #subscription: Disposable | undefined;
-  /** Still to be sent. */
+  /** Queued events. */
   #events: EncodedEvent[] = [];
   #waitingBytes = 0;
   /** Ends the pause between two writes. */
   #endPause: () => void = () => undefined;
-  /** They get what was sent to them before they were ended. */
+  /** Streams that still get their buffered data before they are closed. */
   readonly #ending = new Set<EventStream>();
   #isKeepAliveDue = false;
-  /** Of the last event that the desk has emitted while anyone was listening. */
+  /** The id of the last event that the desk emitted while any client listened. */
   #lastId = Number.NEGATIVE_INFINITY;
   #isSending = false;
 
@@ -70,14 +69,14 @@ export class EventStreams {
     stream.start();
     const { after } = request;
     if (after !== undefined) {
-      // Also what is about to be sent to the others.
+      // Includes events that are queued for the others.
       desk.subscribe((event) => stream.write(encode(event).bytes), after)[Symbol.dispose]();
     }
     stream.lastId = this.#lastId;
     if (stream.isEnding) this.#end(stream);
   }
 
-  /** Ends all streams. Browsers connect again as soon as they can. */
+  /** Ends all streams. Browsers reconnect as soon as they can. */
   close(): void {
     this.#closed.abort();
     this.#endPause();
@@ -114,21 +113,21 @@ export class EventStreams {
     return events;
   }
 
-  /** Proxies close a connection that is silent, and someone who was removed does not hear of it otherwise. */
+  /** Proxies close silent connections, and this is when a removed person's stream is noticed and ended. */
   async #keepAlive(): Promise<void> {
     const { clock } = this.#options;
     const { signal } = this.#closed;
     while (!signal.aborted) {
       await clock.sleep(KEEP_ALIVE_MS, signal).catch(() => undefined);
       if (signal.aborted) return;
-      // A client that has not read the end by now will not.
+      // A client that has not read the rest by now never will.
       for (const stream of this.#ending) stream.destroy();
       this.#isKeepAliveDue = true;
       void this.#send();
     }
   }
 
-  /** Sends what is there at once, and what comes while it does after a pause. */
+  /** Sends queued events at once; events that arrive meanwhile are sent after a pause. */
   async #send(): Promise<void> {
     if (this.#isSending) return;
     this.#isSending = true;
@@ -138,7 +137,7 @@ export class EventStreams {
       this.#isKeepAliveDue = false;
       const begun = performance.now();
       await this.#sendToAll(events, comments);
-      // Node writes when this has run.
+      // Node writes after this.
       await new Promise(setImmediate);
       await this.#pause((performance.now() - begun) * PAUSES_PER_WRITE);
     }
@@ -164,7 +163,7 @@ export class EventStreams {
       const maySee = await this.#maySee(streams[0]?.caller);
       for (const stream of streams) {
         if (!this.#streams.has(stream)) continue;
-        // One that came in the meantime has got some of them already.
+        // A stream opened meanwhile already has some of them.
         const isLate = stream.lastId >= first;
         const rest = isLate ? events.filter(({ id }) => id > stream.lastId) : events;
         const bytes = isLate ? join(rest, comments) : all;
@@ -193,11 +192,11 @@ class EventStream {
   readonly #response: ServerResponse;
   readonly #maxBufferedBytes: number;
   readonly caller: Caller;
-  /** Later events are still to be sent. */
+  /** Only later events are still to be sent. */
   lastId = Number.NEGATIVE_INFINITY;
-  /** The first piece is sent however large it is: otherwise the client would never get past it. */
+  /** The first chunk is sent at any size: otherwise the client would never get past it. */
   #hasEvent = false;
-  /** The client gets what is buffered, and connects again for the rest. */
+  /** The client gets the buffered data, then reconnects for the rest. */
   isEnding = false;
 
   constructor(response: ServerResponse, { caller, maxBufferedBytes }: StreamOptions) {
@@ -214,7 +213,7 @@ class EventStream {
     this.#response.write(RETRY);
   }
 
-  /** Returns false if the client has not read enough of what was sent before. */
+  /** Returns false if the client has not read enough of the earlier data. */
   write(bytes: Buffer): boolean {
     if (this.isEnding) return false;
     const waiting = this.#response.writableLength;
@@ -247,7 +246,7 @@ function encode({ id, type, data }: DeskEvent): EncodedEvent {
   return { id, bytes: Buffer.from(text) };
 }
 
-/** Not in a part of the pool that Node keeps for small buffers: that would stay in memory as long as a client is slow. */
+/** Not allocated in Node's pool for small buffers: a slow client would keep the whole pool in memory. */
 function join(events: readonly EncodedEvent[], comments: readonly Buffer[]): Buffer {
   const pieces = [...events.map(({ bytes }) => bytes), ...comments];
   const joined = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0));

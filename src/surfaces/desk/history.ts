@@ -1,4 +1,4 @@
-/** Reads conversations and the decisions in them, newest first and page by page. No record is held in memory as a whole. */
+/** Reads conversations and their decisions, newest first and page by page. No record is held in memory as a whole. */
 import {
   compareCreation,
   type ConversationCreation,
@@ -27,15 +27,15 @@ import type { DeskWorkspace } from "./workspace.ts";
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
-/** A search that finds little ends its page after so many records. */
+/** A search ends its page after this many records, even if it finds few. */
 const MAX_RECORDS = 1000;
-/** In one part of a conversation. */
+/** Per part of a conversation. */
 const MAX_EVENTS = 2000;
-/** Of the JSON of one part or page. The first event or decision is included however long it is. */
+/** The maximum length of a part's or page's JSON. The first event or decision is included at any length. */
 const MAX_LENGTH = 4 << 20;
 const LISTED_AT_ONCE = 100;
 
-/** A conversation in a list of the desk. */
+/** A conversation as the desk lists it. */
 export function conversationToJson(
   workspace: string,
   summary: ConversationSummary,
@@ -45,7 +45,7 @@ export function conversationToJson(
   return { ...summaryToJson(summary), workspace, id, ...state };
 }
 
-/** What lists need besides their query. */
+/** The context of list queries. */
 export interface HistoryContext {
   readonly workspaces: readonly DeskWorkspace[];
   readonly onProblem: (problem: string) => void;
@@ -112,7 +112,7 @@ export async function listInquiries(
   return { items };
 }
 
-/** The last decision with this id, whether anything was decided or not. */
+/** The last decision with this id, decided or not. */
 export async function findRecorded(
   { conversations }: DeskWorkspace,
   conversation: ConversationId,
@@ -148,10 +148,10 @@ export async function readConversation(
   return { conversation: conversationToJson(root, summary), count, first, events };
 }
 
-/** Counts the events of conversations. Reads only what comes after the turns that it has counted before. */
+/** Counts a conversation's events. Reads only what follows the turns it has already counted. */
 export class EventCounter {
   readonly #store: ConversationStore;
-  /** The last turn that was begun, and how many events come before it. */
+  /** The last started turn, and the number of events before it. */
   readonly #counted = new Map<ConversationId, { readonly turn: number; readonly count: number }>();
 
   constructor(store: ConversationStore) {
@@ -178,7 +178,7 @@ export class EventCounter {
     return count;
   }
 
-  /** Undefined if the store has no quick way to read from this turn on. */
+  /** Undefined if the store cannot read from this turn on quickly. */
   async #readSince(id: ConversationId, turn: number): Promise<readonly RecordPiece[] | undefined> {
     const last = await this.#store.findLastTurns(id, 1);
     if (last === undefined || last.firstTurn < turn) return undefined;
@@ -218,7 +218,7 @@ async function hasText(
   return false;
 }
 
-/** Ignores case, unless the text has upper-case letters: like `jp conversation grep`. */
+/** Ignores case unless the text has upper-case letters, like `jp conversation grep`. */
 function searchFor(text: string): (searched: string | undefined) => boolean {
   const isLower = text === text.toLowerCase();
   return (searched = "") => (isLower ? searched.toLowerCase() : searched).includes(text);
@@ -237,7 +237,7 @@ function hasWords({ label, tool, question }: DecisionJson, { text }: InquiryQuer
   return [label, tool, question.text, question.context].some(searchFor(text));
 }
 
-/** Tells of those that cannot be read. */
+/** Reports conversations that cannot be read. */
 async function readDecisions(
   { workspace, summary }: Found,
   { onProblem }: HistoryContext,
@@ -263,7 +263,7 @@ interface Found {
   readonly summary: ConversationSummary;
 }
 
-/** Where the next page starts: after this conversation, or with the first `rest` decisions of it. */
+/** Where the next page starts: after this conversation, or with its first `rest` decisions. */
 interface Position extends ConversationCreation {
   readonly root: string;
   readonly rest: number;
@@ -296,7 +296,7 @@ interface NewestOptions {
   readonly only?: string;
 }
 
-/** The conversations of all workspaces, by the time they were created. */
+/** The conversations of all workspaces, newest first. */
 async function* newestFirst(
   workspaces: readonly DeskWorkspace[],
   options: NewestOptions,
@@ -320,14 +320,14 @@ async function* newestFirst(
 
 type Head = IteratorResult<Found, undefined>;
 
-/** Of those of the same moment, the first is the newest. */
+/** The first of several with the same timestamp is the newest. */
 function isNewer(head: Head, other: Head | undefined): boolean {
   if (head.done === true) return false;
   if (other === undefined || other.done === true) return true;
   return compareCreation(head.value.summary, other.value.summary) > 0;
 }
 
-/** Those of one workspace. `isGiven` says that the conversation of the position was on an earlier page. */
+/** One workspace's conversations. `isGiven`: the position's conversation was on an earlier page. */
 async function* listFrom(
   workspace: DeskWorkspace,
   { which, position, only }: NewestOptions,

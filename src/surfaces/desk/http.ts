@@ -1,16 +1,16 @@
-/** What the requests and responses of the desk have in common, and the headers that protect the page. */
+/** Shared parts of the desk's requests and responses, and the headers that protect the page. */
 import type { IncomingMessage } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import { isTooDeep, type Json, type JsonObject, messageOf, parseJson } from "../../util/index.ts";
 
-/** Hono's, with the request and the response of Node. */
+/** Hono's environment, with Node's request and response. */
 export interface DeskEnv {
   readonly Bindings: HttpBindings;
 }
 
 /**
- * Sent with everything, unless a response has its own: no other site may embed, open or read this one, no script runs
- * but our own, and nothing is stored by browsers and proxies.
+ * Sent with every response that does not set its own: other sites cannot embed, open or read this one, only our own
+ * scripts run, and browsers and proxies store nothing.
  */
 export const PROTECTION: ReadonlyMap<string, string> = new Map([
   [
@@ -34,7 +34,7 @@ export const PROTECTION: ReadonlyMap<string, string> = new Map([
   ["cache-control", "no-store"],
 ]);
 
-/** How much more than allowed is read, so that a client that is still sending gets the response. */
+/** How far past the limit to read, so that a client that is still sending gets the response. */
 const MAX_IGNORED_BYTES = 4 << 20;
 
 interface ApiErrorDetails {
@@ -43,11 +43,11 @@ interface ApiErrorDetails {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Why a request is refused. The client gets `{"error":{"code","message"}}` with the status. */
+/** A refused request. The client gets `{"error":{"code","message"}}` with the status. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
-  /** A code of its own for what the code leaves open: why an answer does not count. */
+  /** A more specific code: why an answer does not count. */
   readonly reason: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
@@ -69,7 +69,7 @@ export function notFound(message: string): ApiError {
   return new ApiError(404, "not_found", { message });
 }
 
-/** What to answer a request with. */
+/** A response with a JSON body. */
 export interface JsonReply {
   readonly status?: number;
   /** Sent as JSON. */
@@ -90,13 +90,13 @@ export function toErrorResponse({ status, code, message, reason, headers }: ApiE
 }
 
 /**
- * The JSON object in the body; an empty one without a body. Throws an `ApiError` if it is something else, or larger
+ * The JSON object in the body, or an empty one without a body. Throws an `ApiError` if it is not an object, or larger
  * than `maxBytes`.
  */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<JsonObject> {
   const { "content-length": length, "transfer-encoding": encoding } = request.headers;
   if (encoding === undefined && (length === undefined || length === "0")) return {};
-  // Forms and plain text are what a page of another site could send without asking.
+  // Other sites can send forms and plain text without a preflight.
   const [type = ""] = (request.headers["content-type"] ?? "").split(";");
   if (type.trim().toLowerCase() !== "application/json") {
     throw new ApiError(415, "unsupported_media_type", {
@@ -104,7 +104,7 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
     });
   }
   if (Number(length) > maxBytes + MAX_IGNORED_BYTES) throw tooLarge(maxBytes);
-  // Hono's own limit needs the `Request` of its adapter in place of the global one.
+  // Hono's own limit would need its adapter's `Request` in place of the global one.
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of bytesOf(request)) {
@@ -116,7 +116,7 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
   return parseBody(Buffer.concat(chunks).toString("utf8"));
 }
 
-/** Without closing the connection when the loop is left: the response is still to come. */
+/** Leaving the loop must not close the connection: the response is still to come. */
 function bytesOf(request: IncomingMessage): AsyncIterable<Buffer> {
   return request.iterator({ destroyOnReturn: false });
 }
@@ -139,16 +139,16 @@ function parseBody(text: string): JsonObject {
   }
   if (isTooDeep(value)) throw badRequest("The body is nested too deeply.");
   if (hasPrototypeKey(value)) throw badRequest("The body has a field named __proto__.");
-  return value as JsonObject; // Neither an array nor a scalar.
+  return value as JsonObject; // Not an array or a scalar.
 }
 
-/** Copying such a field by assignment would change the prototype of the copy. */
+/** Assigning such a field to a copy would change the copy's prototype. */
 function hasPrototypeKey(value: Json): boolean {
   if (typeof value !== "object" || value === null) return false;
   return Object.hasOwn(value, "__proto__") || Object.values(value).some(hasPrototypeKey);
 }
 
-/** The path and the query of a request, as they were sent. The path is never resolved: `..` is a name like any other. */
+/** The path and query of a request, as sent. The path is never resolved: `..` is a name like any other. */
 export function readTarget(url = "") {
   const [path = ""] = url.split("?");
   return { path, query: new URLSearchParams(url.slice(path.length + 1)) };

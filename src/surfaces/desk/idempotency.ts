@@ -1,4 +1,4 @@
-/** Answers that were sent with a key, so that sending one again, because its response was lost, is not another answer. */
+/** Remembers answers sent with a key, so that a resend after a lost response is not a second answer. */
 import { createHmac, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../util/index.ts";
@@ -8,7 +8,7 @@ import { ApiError, badRequest, type JsonReply } from "./http.ts";
 interface Sent {
   readonly content: string;
   readonly expiresAt: number;
-  /** Absent if nothing was recorded: then it is tried again. */
+  /** Absent if nothing was recorded, so that a retry runs again. */
   reply?: Promise<JsonReply> | undefined;
 }
 
@@ -16,18 +16,18 @@ const KEEP_MS = 24 * 3_600_000;
 const MAX_KEYS = 10_000;
 const KEY = /^[ -~]{1,255}$/;
 
-/** For as long as the server runs. Has neither keys nor answers, only what shows that they are the same. */
+/** Lasts as long as the server runs. Stores digests in place of keys and answers. */
 export class IdempotencyKeys {
   readonly #clock: Clock;
   readonly #secret = randomBytes(32);
-  /** The oldest comes first. */
+  /** Oldest first. */
   readonly #sent = new Map<string, Sent>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Does the work once for each key of a person. Throws an `ApiError` if the key came with another body before. */
+  /** Runs the work once per caller and key. Throws an `ApiError` if the key was used with another body. */
   async run(
     request: IncomingMessage,
     { caller, body }: { readonly caller: Caller; readonly body: object },

@@ -1,8 +1,8 @@
 /**
- * What waits for people in one workspace. Kept up to date by watching its store: after a change, only the last turn of that
- * conversation is read again: at once, and if it changes again, after a moment. What changes while others are read is then read
- * together. When everything is checked, only turns that have changed are read. Of a conversation in which nothing waits, nothing
- * is kept.
+ * The pending decisions of one workspace, kept up to date by watching its store. After a change, only the
+ * conversation's last turn is read again: the first time at once, then after a short delay. Changes that arrive during
+ * a read are batched into the next. A full check reads only turns that have changed. Nothing is stored for
+ * conversations without pending decisions.
  */
 import {
   type ConversationEvent,
@@ -22,20 +22,20 @@ import type { PendingEntry, PendingList } from "./pending-list.ts";
 import type { DecisionJson, DeskChange } from "./wire.ts";
 import type { DeskWorkspace } from "./workspace.ts";
 
-/** How many turns are in memory at once. */
+/** Turns in memory at once. */
 const BATCH = 200;
-/** What changes within such a moment is read, and told, once. */
+/** Changes within this window are read and reported once. */
 const MOMENT_MS = 50;
-/** Recording an answer opens a conversation too. So that it is open is told only if it stays open. */
+/** Recording an answer also opens a conversation, so `is_live` is reported only once it lasts. */
 const LIVE_MS = 1000;
 
-/** Told of what happens in a workspace. Must not throw. */
+/** Receives a workspace's changes. Must not throw. */
 export interface InboxListener {
   readonly emit: (change: DeskChange) => void;
   readonly onProblem: (problem: string) => void;
-  /** Everything that a turn has waited for is answered, and no process has it open. Told once. */
+  /** Called once when all of a turn's questions are answered and no process has it open. */
   readonly onReady: (id: ConversationId) => void;
-  /** What waits in all workspaces. */
+  /** The pending decisions of all workspaces. */
   readonly list: PendingList;
 }
 
@@ -44,21 +44,21 @@ export class Inbox implements AsyncDisposable {
   readonly #listener: InboxListener;
   readonly #items = new Map<ConversationId, readonly PendingEntry[]>();
   #lastOrder = 0;
-  /** The state in which each turn was last found ready to go on. */
+  /** The state in which each turn was last found ready to resume. */
   readonly #ready = new Map<ConversationId, string>();
-  /** Of each incomplete turn as it was last read, if the store has versions. */
+  /** The version of each incomplete turn at its last read, if the store has versions. */
   readonly #versions = new Map<ConversationId, string>();
   readonly #counter: EventCounter;
   readonly #clock: Clock;
   readonly #stop = new AbortController();
-  /** The conversations that are to be read, but have not been begun. */
+  /** Conversations queued to be read. */
   readonly #due = new Set<ConversationId>();
-  /** When those are read, and all: if that has not begun. */
+  /** The next queued read and the next full check, until they start. */
   #nextDue: Promise<void> | undefined;
   #nextAll: Promise<void> | undefined;
-  /** Those that were read a moment ago, and whether they have changed since. */
+  /** Conversations read a moment ago, and whether they have changed since. */
   readonly #resting = new Map<ConversationId, { hasChanged: boolean }>();
-  /** Those that a process has opened or left, unlike what is told of them, and whether that was long enough ago. */
+  /** Conversations whose `is_live` differs from the reported one, and whether it has differed long enough. */
   readonly #unsettled = new Map<ConversationId, { isSettled: boolean }>();
   #lastRead: Promise<void> = Promise.resolve();
   #watching: Disposable | undefined;
@@ -72,10 +72,10 @@ export class Inbox implements AsyncDisposable {
     this.#counter = new EventCounter(workspace.conversations);
   }
 
-  /** Reads what waits, and from then on what changes. */
+  /** Reads the pending decisions and starts watching for changes. */
   async start(): Promise<void> {
     this.#watching = this.workspace.conversations.watch(({ id }) => {
-      // Anyone who shows a conversation has to read it again too.
+      // Clients that show the conversation have to read it again too.
       if (id !== undefined) return this.#notice(id);
       this.#listener.emit({ type: "reset", data: {} });
       void this.refresh();
@@ -92,7 +92,7 @@ export class Inbox implements AsyncDisposable {
     return this.#items.has(conversation);
   }
 
-  /** As the record has it now. It may have been asked just now. */
+  /** Reads it from the record, since it may be new. */
   async load(conversation: ConversationId, id: InquiryId): Promise<PendingDecision | undefined> {
     const { conversations } = this.workspace;
     const turns = await conversations.listPending({ id: conversation, hasMetadata: true });
@@ -100,9 +100,9 @@ export class Inbox implements AsyncDisposable {
     return turn && pendingInTurn(turn).find((inquiry) => inquiry.id === id);
   }
 
-  /** The JSON of items of this workspace. Those that wait no more may be missing. */
+  /** The JSON of this workspace's items. Items that are no longer pending may be missing. */
   async read(items: readonly PendingEntry[]): Promise<ReadonlyMap<PendingEntry, DecisionJson>> {
-    const kept = new Map(items.map((item) => [item, item.text])); // Others may take its place meanwhile.
+    const kept = new Map(items.map((item) => [item, item.text])); // Texts may be evicted meanwhile.
     const missing = items.filter(({ text }) => text === undefined);
     const ids = [...new Set(missing.map(({ conversation }) => conversation))];
     const turns = new Map((await this.#listTurns(ids)).map((turn) => [turn.id, turn]));
@@ -111,7 +111,7 @@ export class Inbox implements AsyncDisposable {
       const text = kept.get(item) ?? this.#textOf(item, turns.get(item.conversation));
       if (text === undefined) continue;
       if (this.#items.get(item.conversation)?.includes(item)) this.#listener.list.use(item, text);
-      found.set(item, JSON.parse(text) as DecisionJson); // As it was written here.
+      found.set(item, JSON.parse(text) as DecisionJson); // Written by this class.
     }
     return found;
   }
@@ -124,14 +124,14 @@ export class Inbox implements AsyncDisposable {
     return JSON.stringify(decisionToJson(inquiry, { ...inquiry, workspace, isLive }));
   }
 
-  /** Says that this conversation is about to change, so that it is not read in between. */
+  /** Announces a change to this conversation, so that it is not read before then. */
   expectChange(id: ConversationId): void {
     const resting = this.#resting.get(id);
     if (resting === undefined) this.#rest(id, true);
     else resting.hasChanged = true;
   }
 
-  /** It has changed: reads it, unless it was read a moment ago. */
+  /** Reads a changed conversation, unless it was read a moment ago. */
   #notice(id: ConversationId): void {
     if (this.#resting.has(id)) return this.expectChange(id);
     this.#rest(id, false);
@@ -148,7 +148,7 @@ export class Inbox implements AsyncDisposable {
     setTimeout(wake, MOMENT_MS).unref();
   }
 
-  /** Reads one conversation again, or everything that waits. Reads that have not begun are shared. Never rejects. */
+  /** Reads one conversation again, or all pending decisions. Queued reads are shared. Never rejects. */
   refresh(id?: ConversationId): Promise<void> {
     if (id === undefined) {
       this.#nextAll ??= this.#readNext(() => {
@@ -187,7 +187,7 @@ export class Inbox implements AsyncDisposable {
     await this.#readTurns([...changed.keys()], changed);
   }
 
-  /** The versions of turns that have changed, and those that wait no more. Reads whatever has no version. */
+  /** The versions of changed turns, and the conversations that are no longer pending. Reads turns without a version. */
   async #compareVersions() {
     const turns = await this.workspace.conversations.listPending({
       hasMetadata: true,
@@ -203,7 +203,7 @@ export class Inbox implements AsyncDisposable {
     return { changed, gone: new Set(known.filter((id) => !open.has(id))) };
   }
 
-  /** If one has changed since it had its version, the next check finds another one. */
+  /** If a turn changed after its version was listed, the next check sees another version. */
   async #readTurns(
     ids: readonly ConversationId[],
     versions?: ReadonlyMap<ConversationId, string>,
@@ -211,13 +211,13 @@ export class Inbox implements AsyncDisposable {
     const batchFrom = (first: number) => ids.slice(first, first + BATCH);
     const list = (first: number) => {
       const listed = this.#listTurns(batchFrom(first));
-      listed.catch(() => undefined); // The desk may have stopped by then.
+      listed.catch(() => undefined); // The desk may have stopped meanwhile.
       return listed;
     };
     let next = list(0);
     for (let first = 0; first < ids.length && !this.#stop.signal.aborted; first += BATCH) {
       const turns = new Map((await next).map((turn) => [turn.id, turn]));
-      next = list(first + BATCH); // Comes while these are worked on.
+      next = list(first + BATCH); // Loads while this batch is processed.
       for (const id of batchFrom(first)) {
         if (shouldYield()) await yieldToEventLoop();
         const turn = turns.get(id);
@@ -236,7 +236,7 @@ export class Inbox implements AsyncDisposable {
     return this.workspace.conversations.listPending({ ...which, hasMetadata: true });
   }
 
-  /** For those who show the conversation. Never rejects. */
+  /** Notifies clients that show the conversation. Never rejects. */
   async #tellChanged(id: ConversationId): Promise<void> {
     const { conversations, root } = this.workspace;
     try {
@@ -253,7 +253,7 @@ export class Inbox implements AsyncDisposable {
 
   async #update(id: ConversationId, turn: PendingTurn | undefined): Promise<void> {
     this.#versions.delete(id);
-    // What waited there still does, as far as is known.
+    // Its pending decisions are kept, for lack of newer information.
     if (turn?.problem !== undefined) return this.#report(id, turn.problem);
     const before = this.#items.get(id) ?? [];
     const after = turn === undefined ? [] : this.#itemsIn(turn, before);
@@ -277,13 +277,13 @@ export class Inbox implements AsyncDisposable {
     }
     for (const { item, json } of after) {
       const isKnown = before.find((other) => isSame(other, item))?.digest === item.digest;
-      // Before that, no one can listen.
+      // There are no listeners before the start.
       if (!isKnown && this.#hasStarted) this.#listener.emit({ type: "pending", data: json });
     }
     this.#updateReady(id, after.length === 0 ? turn : undefined);
   }
 
-  /** Turns that were ready before the start are left to people. */
+  /** Turns that were ready before the start are left for people to resume. */
   #updateReady(id: ConversationId, turn: PendingTurn | undefined): void {
     const state = turn && findReadyState(turn);
     if (state === undefined) {
@@ -295,7 +295,7 @@ export class Inbox implements AsyncDisposable {
     if (isNew && this.#hasStarted) this.#listener.onReady(id);
   }
 
-  /** With `is_live` as it was told before, unless it has been something else for a while. */
+  /** Keeps the reported `is_live` until a new value has lasted for a while. */
   #itemsIn(turn: PendingTurn, before: readonly PendingEntry[]): readonly ReadItem[] {
     const pending = pendingInTurn(turn).map((inquiry) => {
       const known = before.find((item) => isSame(item, inquiry));
@@ -321,7 +321,7 @@ export class Inbox implements AsyncDisposable {
     return { item: { ...of, order, digest, text }, json };
   }
 
-  /** Whether to tell of it now. If not, it is looked at again later. */
+  /** Whether to report it now. Otherwise it is checked again later. */
   #isSettled(id: ConversationId, isOther: boolean): boolean {
     const known = this.#unsettled.get(id);
     if (!isOther || known?.isSettled === true) {
@@ -342,7 +342,7 @@ export class Inbox implements AsyncDisposable {
     if (isWanted) await this.refresh(id);
   }
 
-  /** The next turn may have started already. Empty if the conversation is gone. */
+  /** Reads two turns, since the next may have started already. Empty if the conversation is gone. */
   async #readEnd(id: ConversationId): Promise<readonly ConversationEvent[]> {
     const { conversations } = this.workspace;
     try {
@@ -354,7 +354,7 @@ export class Inbox implements AsyncDisposable {
     }
   }
 
-  /** Each problem once, however often it is found. */
+  /** Reports each problem once. */
   #report(id: ConversationId | undefined, problem: string): void {
     if (this.#problems.get(id) === problem) return;
     this.#problems.set(id, problem);
@@ -375,13 +375,13 @@ function isSame(left: Compared, right: Compared): boolean {
   return left.id === right.id && left.askedAt === right.askedAt && left.kind === right.kind;
 }
 
-/** What has changed, if it no longer counts for that reason. */
+/** The codes of what changed, if the decision was voided. */
 function findVoid(turn: readonly ConversationEvent[], id: InquiryId) {
   const voids = turn.filter((event) => event.type === "decision_void");
   return voids.findLast((event) => event.id === id)?.changed;
 }
 
-/** Different for each answer. Undefined unless an answer is the last that happened, and no process has it. */
+/** Different for each answer. Undefined unless an answer is the last event and no process has the conversation open. */
 function findReadyState({ entries, isLive }: PendingTurn): string | undefined {
   const turn = lastTurnOf(entries);
   const last = turn.at(-1);

@@ -1,4 +1,4 @@
-/** Renders the OpenAPI document from the operations, so that it cannot differ from what they do. */
+/** Renders the OpenAPI document from the operations, so that the two cannot diverge. */
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from "@valibot/to-json-schema";
 import * as v from "valibot";
 import { isJsonObject, type JsonObject } from "../../util/index.ts";
@@ -18,7 +18,7 @@ const CONVERSION: ConversionConfig = {
   overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
 };
 
-/** `path` is where the operations are on the server. */
+/** `path` is the operations' prefix on the server. */
 export function renderOpenApi(operations: readonly Operation[], path: string): JsonObject {
   const paths = Map.groupBy(operations, (one) => one.path);
   return {
@@ -88,7 +88,7 @@ function pathParameters(path: string): readonly JsonObject[] {
 }
 
 function queryParameters(query: NonNullable<Operation["query"]>): readonly JsonObject[] {
-  // What the text of a parameter is read as.
+  // The type that a parameter's text is parsed into.
   const { properties } = toSchema(v.strictObject(query), "output");
   return Object.entries(isJsonObject(properties) ? properties : {}).map(([name, schema]) => {
     const { description, ...rest } = isJsonObject(schema) ? schema : {};
@@ -104,7 +104,7 @@ function jsonContent(schema: JsonObject, mediaType = "application/json"): JsonOb
   return { [mediaType]: { schema } };
 }
 
-/** The named schemas are referred to, and are in `components`. */
+/** Refers to the named schemas in `components`. */
 function toSchema(schema: v.GenericSchema, typeMode: "input" | "output" = "input"): JsonObject {
   const json = toJsonSchema(schema, { ...CONVERSION, typeMode }) as JsonObject; // A JSON Schema is JSON.
   const { $schema: _dialect, $defs: _named, ...rest } = json;

@@ -1,4 +1,4 @@
-/** One operation of the API: its request and responses as schemas, for checks and for the OpenAPI document alike. */
+/** One API operation: its request and responses as schemas, used for validation and the OpenAPI document. */
 import { type Directory } from "../../record/conversation/index.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Context } from "hono";
@@ -21,13 +21,13 @@ import type { Passkeys } from "./passkeys.ts";
 import type { Desk, PeopleReader, Person } from "./port.ts";
 import type { Right } from "./wire.ts";
 
-/** What operations work with. */
+/** The services that operations use. */
 export interface ApiParts {
   readonly desk: Desk;
   readonly people: PeopleReader;
-  /** Whoever uses a one-time login. */
+  /** The person behind one-time logins. */
   readonly owner: Person;
-  /** Who has which roles. Without it, everyone may decide what is for a role. */
+  /** The people and their roles. Without it, everyone may decide what is for a role. */
   readonly directory?: Directory;
   readonly access: Access;
   readonly events: EventStreams;
@@ -35,9 +35,9 @@ export interface ApiParts {
   readonly passkeys: Passkeys;
   readonly gate: Gate;
   readonly clock: Clock;
-  /** Whether turns continue when their questions are answered. */
+  /** Whether turns resume when their questions are answered. */
   readonly runs: boolean;
-  /** Called with what was logged when someone has changed their keys. */
+  /** Called with the log entry when a person's keys change. */
   readonly onKeyChange?: ((change: PeopleLogEntry) => void) | undefined;
 }
 
@@ -49,27 +49,27 @@ interface Call<Query extends Entries, Body extends Entries> extends ApiParts {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly caller: Caller;
-  /** From the path, decoded. */
+  /** Decoded from the path. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Fields<Query>;
   readonly body: Fields<Body>;
 }
 
-/** A status with its description and the schema of its JSON. */
+/** A status's description and the schema of its JSON. */
 export interface ResponseSpec {
   readonly description: string;
   readonly schema: v.GenericSchema;
-  /** JSON unless given. */
+  /** Defaults to JSON. */
   readonly mediaType?: string;
 }
 
 interface OperationSpec<Query extends Entries, Body extends Entries> {
-  /** The name of the operation in the OpenAPI document. */
+  /** The operation's name in the OpenAPI document. */
   readonly id: string;
   readonly summary: string;
   /** Such as `POST /conversations/{conversation}/resume`, below the API's own path. */
   readonly route: `${"GET" | "POST" | "DELETE"} /${string}`;
-  /** What the caller needs; `anyone` needs no login, `person` no particular right. */
+  /** The right that the caller needs; `anyone` needs no login, `person` no particular right. */
   readonly needs: Right | "anyone" | "person";
   readonly query?: Query;
   readonly body?: Body;
@@ -80,7 +80,7 @@ interface OperationSpec<Query extends Entries, Body extends Entries> {
   readonly handle: (call: Call<Query, Body>) => Promise<JsonReply | Response>;
 }
 
-/** An operation, with the types of its request left to itself. */
+/** An operation whose request types are erased. */
 export interface Operation extends Omit<OperationSpec<Entries, Entries>, "handle" | "route"> {
   readonly method: string;
   readonly path: string;
@@ -88,10 +88,10 @@ export interface Operation extends Omit<OperationSpec<Entries, Entries>, "handle
   readonly run: (context: Context<DeskEnv>, caller: Caller, parts: ApiParts) => Promise<Response>;
 }
 
-/** Long questions have long answers, but a person typed or picked them. */
+/** Long questions have long answers, but a person typed or chose them. */
 export const MAX_BODY_BYTES = 64 << 10;
 
-/** For requests without parameters, or without a body. */
+/** A request without parameters, or without a body. */
 interface NoEntries {
   readonly [key: string]: never;
 }
@@ -101,7 +101,7 @@ export function operation<
   const Body extends Entries = NoEntries,
 >({ handle, route, ...spec }: OperationSpec<Query, Body>): Operation {
   const [method = "", path = ""] = route.split(" ");
-  // Without entries, everything is an unknown field.
+  // Without entries, every field is unknown.
   const querySchema = v.strictObject(spec.query ?? ({} as Query));
   const bodySchema = v.strictObject(spec.body ?? ({} as Body));
   return {
@@ -127,7 +127,7 @@ export function operation<
   };
 }
 
-/** Lets only so many requests be worked on at once. Those that are still being sent do not count. */
+/** Limits concurrent requests. Requests that are still being sent do not count. */
 export class Gate {
   readonly #max: number;
   #count = 0;
@@ -136,7 +136,7 @@ export class Gate {
     this.#max = max;
   }
 
-  /** Throws an `ApiError` if there are too many. */
+  /** Throws an `ApiError` at the limit. */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#count >= this.#max) {
       throw new ApiError(503, "busy", {
@@ -153,7 +153,7 @@ export class Gate {
   }
 }
 
-/** Throws an `ApiError` if a parameter comes twice: which one counts would be anyone's guess. */
+/** Throws an `ApiError` if a parameter appears twice, which would be ambiguous. */
 function fieldsOf(query: URLSearchParams): JsonObject {
   const repeated = [...query.keys()].find((key) => query.getAll(key).length > 1);
   if (repeated !== undefined) throw badRequest(`${repeated}: given more than once.`);

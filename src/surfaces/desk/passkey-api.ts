@@ -1,4 +1,4 @@
-/** The operations about passkeys: a person's own, and what they sign with them. */
+/** The passkey operations: managing a person's own passkeys, and signing with them. */
 import * as v from "valibot";
 import type { DecisionSignature } from "../../record/conversation/index.ts";
 import type { Passkey, PeopleLogEntry } from "../../settings/people/index.ts";
@@ -133,7 +133,7 @@ interface Changed extends Pick<ApiParts, "access" | "onKeyChange"> {
   readonly caller: Caller;
 }
 
-/** The change has ended all sessions of the caller. Only this one goes on. */
+/** The change ended all the caller's sessions; this one is kept. */
 async function finish(
   { access, onKeyChange, request, caller }: Changed,
   entry: PeopleLogEntry,
@@ -160,7 +160,7 @@ function toJson({ id, added, rpId }: Passkey): JsonObject {
   return { id, added, rp_id: rpId };
 }
 
-/** A signature as an answer has it. */
+/** The signature in an answer. */
 export const signatureFields = v.pipe(
   v.exactOptional(v.strictObject(signature)),
   v.description(

@@ -1,6 +1,6 @@
 /**
- * Passkeys at the desk: what is to be signed, once and for a short time, and whether it was. What a signature has to be of, the
- * desk knows; whose keys there are, the people file.
+ * Passkeys at the desk: issues short-lived, single-use challenges and verifies their signatures. The desk knows what
+ * has to be signed; the people file holds the keys.
  */
 import { randomBytes } from "node:crypto";
 import { isIP } from "node:net";
@@ -34,7 +34,7 @@ export interface PasskeyOptions {
   readonly url: URL;
 }
 
-/** As a browser is asked for it. */
+/** A signing request as the browser gets it. */
 export interface SigningRequest {
   readonly nonce: string;
   /** The bytes to sign, in base64url. */
@@ -43,20 +43,20 @@ export interface SigningRequest {
   readonly credentials: readonly { readonly id: string; readonly transports: readonly string[] }[];
 }
 
-/** A passkey that a browser has made, and the id of the one it replaces. */
+/** A passkey that a browser created, and the id of the one it replaces. */
 export interface ProposedPasskey extends NewCredential {
   readonly challenge: string;
   readonly transports: readonly string[];
   readonly replaces?: string | undefined;
 }
 
-/** It is done, or one of the person's passkeys has to sign it first. */
+/** Either the change is made, or one of the person's passkeys has to sign it first. */
 export type Proposal =
   | { readonly type: "changed"; readonly entry: PeopleLogEntry; readonly passkey: Passkey }
   | { readonly type: "to_sign"; readonly request: SigningRequest };
 
 interface Issued {
-  /** The `key` of the caller that it was made for. */
+  /** The `key` of the caller it was issued to. */
   readonly caller: string;
   readonly expiresAt: number;
   readonly purpose: Purpose;
@@ -64,12 +64,12 @@ interface Issued {
 
 type Purpose =
   | { readonly type: "decision"; readonly toSign: ToSign }
-  /** Of a new passkey. `linkHash` is that of the link that allows it, if no passkey does. */
+  /** For a new passkey. `linkHash` is the hash of the link that allows it, if no passkey does. */
   | { readonly type: "creation"; readonly personId: string; readonly linkHash?: string | undefined }
-  /** `hash` is what a passkey of the person has to sign. */
+  /** `hash` is the hash that one of the person's passkeys has to sign. */
   | { readonly type: "key_change"; readonly change: KeyChange; readonly hash: string };
 
-/** A person has to look for their phone. */
+/** Long enough to find a phone. */
 const CHALLENGE_MS = 2 * 60_000;
 const MAX_CHALLENGES = 1000;
 const MAX_PASSKEYS = 20;
@@ -82,18 +82,18 @@ export class Passkeys {
     this.#options = options;
   }
 
-  /** Undefined if browsers know no passkeys where the desk is: at an address such as 127.0.0.1. */
+  /** Undefined at an IP address such as 127.0.0.1, where browsers do not support passkeys. */
   get rpId(): string | undefined {
     const { hostname } = this.#options.url;
     return isIP(hostname.replaceAll(/[[\]]/g, "")) === 0 ? hostname : undefined;
   }
 
-  /** The caller's own that work here. Whoever has the link of the owner has none. */
+  /** The caller's passkeys that work here. The owner's link has none. */
   async listOwn({ person: { id, isOwner = false } }: Caller): Promise<readonly Passkey[]> {
     return isOwner ? [] : this.#list((person) => person.id === id);
   }
 
-  /** What a browser has to sign. Throws an `ApiError`: `passkey_address`, `no_passkey`. */
+  /** The challenge for a browser to sign. Throws an `ApiError`: `passkey_address`, `no_passkey`. */
   async request(toSign: ToSign, caller: Caller): Promise<SigningRequest> {
     const { person, nonce } = toSign;
     const rpId = this.#getRpId();
@@ -117,8 +117,8 @@ export class Passkeys {
   }
 
   /**
-   * Starts to add a passkey, or to replace one. It takes another one of the person's that works here, or the secret of a link. Throws an
-   * `ApiError`: `passkey_address`, `own_token_needed`, `link_needed`, `link_refused`.
+   * Starts to add or replace a passkey. Needs another of the person's passkeys that works here, or a link's secret.
+   * Throws an `ApiError`: `passkey_address`, `own_token_needed`, `link_needed`, `link_refused`.
    */
   async startAdding(caller: Caller, link?: string) {
     const rpId = this.#getRpId();
@@ -135,8 +135,8 @@ export class Passkeys {
   }
 
   /**
-   * Takes the passkey that was started. With a link, it is added at once. Throws an `ApiError`: `passkey_refused`, `too_many_passkeys`,
-   * `not_found`, and what `startAdding` throws. Throws what `changeKeys` throws.
+   * Takes the new passkey. With a link, adds it at once. Throws an `ApiError`: `passkey_refused`, `too_many_passkeys`,
+   * `not_found`, and the errors of `startAdding` and `changeKeys`.
    */
   async propose(proposed: ProposedPasskey, caller: Caller): Promise<Proposal> {
     const { clock, url } = this.#options;
@@ -162,7 +162,10 @@ export class Passkeys {
     return { type: "changed", entry: await this.#change(change, { linkHash }, caller), passkey };
   }
 
-  /** What a passkey of the caller has to sign, so that this one is removed. Throws an `ApiError`: `not_found`, `passkey_address`. */
+  /**
+   * Starts to remove a passkey. Returns the challenge for one of the caller's passkeys to sign. Throws an `ApiError`:
+   * `not_found`, `passkey_address`.
+   */
   async startRemoving(id: string, caller: Caller): Promise<SigningRequest> {
     this.#getRpId();
     const known = await this.listOwn(caller);
@@ -171,8 +174,8 @@ export class Passkeys {
   }
 
   /**
-   * Makes the change of keys that the caller's passkey has signed, and uses up its nonce. Throws an `ApiError`: `signature_refused`,
-   * `passkey_copied`. Throws what `changeKeys` throws.
+   * Makes the key change that the caller's passkey has signed, and uses up its nonce. Throws an `ApiError`:
+   * `signature_refused`, `passkey_copied`. Throws what `changeKeys` throws.
    */
   async acceptChange(signature: DecisionSignature, caller: Caller): Promise<PeopleLogEntry> {
     const purpose = this.#take(signature.nonce, caller);
@@ -207,7 +210,7 @@ export class Passkeys {
     return editor.changeKeys(id, change, allowedBy);
   }
 
-  /** Throws an `ApiError` if the signature is not good, was made for another page, or its passkey was copied. */
+  /** Throws an `ApiError` if the signature is invalid, was made for another page, or its passkey was copied. */
   async #assertUsed(
     signature: DecisionSignature,
     person: string,
@@ -252,7 +255,7 @@ export class Passkeys {
 
 interface ToSignHere {
   readonly nonce: string;
-  /** In hexadecimal digits. */
+  /** In hexadecimal. */
   readonly hash: string;
   readonly rpId: string;
   readonly passkeys: readonly Passkey[];
@@ -267,7 +270,7 @@ function toRequest({ nonce, hash, rpId, passkeys }: ToSignHere): SigningRequest 
   };
 }
 
-/** Whoever has the link of the owner is not known well enough. Throws an `ApiError`: `own_token_needed`. */
+/** The owner's link does not identify a person well enough. Throws an `ApiError`: `own_token_needed`. */
 function ownPerson({ person: { id, name, isOwner = false } }: Caller) {
   if (!isOwner && id !== undefined) return { id, name };
   throw new ApiError(403, "own_token_needed", {

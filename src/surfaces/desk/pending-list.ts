@@ -1,6 +1,6 @@
 /**
- * Everything that waits at the desk, oldest first, over all workspaces. There may be a hundred thousand, so only what finds
- * and compares them is held for each, and their JSON as far as there is room for it.
+ * All pending decisions of the desk, oldest first, across workspaces. There may be a hundred thousand, so each entry
+ * holds only its sort keys and identity. JSON texts are cached up to a size limit.
  */
 import {
   type ConversationId,
@@ -11,35 +11,35 @@ import {
 } from "../../record/conversation/index.ts";
 import { JpError } from "../../util/index.ts";
 
-/** Something that waits. */
+/** A pending decision. */
 export interface PendingEntry extends Pick<PendingItem, "id" | "kind" | "tool" | "toolCallId"> {
   /** The root of the workspace. */
   readonly workspace: string;
   readonly conversation: ConversationId;
   readonly askedAt: Timestamp;
-  /** Of those that one turn asks in the same moment, the first has the lowest. */
+  /** Lowest for the first of several that one turn asks at the same time. */
   readonly order: number;
-  /** As it was told, which may be a moment behind. */
+  /** As last reported, which may be slightly out of date. */
   readonly isLive: boolean;
-  /** Of its JSON. */
+  /** The digest of its JSON. */
   readonly digest: string;
-  /** Its JSON. Removed if there is no room for it: then it has to be read again. */
+  /** Its JSON. Evicted when the cache is full, and then read again. */
   text: string | undefined;
 }
 
-/** A place in the list, of an item that may be gone. */
+/** A position in the list. Its item may be gone. */
 type ListPlace = Pick<PendingEntry, "askedAt" | "workspace" | "conversation" | "order">;
 
-/** Of all texts together, in characters. */
+/** The total length of all texts, in characters. */
 const MAX_TEXT = 16 << 20;
-/** So many are put in their places one by one. If there are more, all of them are sorted. */
+/** Up to this many are inserted one by one. With more, the whole list is sorted. */
 const MAX_INSERTED = 64;
 
 export class PendingList {
   readonly #sorted: PendingEntry[] = [];
   /** Not sorted yet. */
   readonly #added = new Set<PendingEntry>();
-  /** Those whose text is kept, the least recently used first. */
+  /** Items with a cached text, least recently used first. */
   readonly #kept = new Set<PendingEntry>();
   readonly #maxText: number;
   #textLength = 0;
@@ -48,7 +48,7 @@ export class PendingList {
     this.#maxText = maxText;
   }
 
-  /** Its text is kept only if there is room: what was there before is probably wanted earlier. */
+  /** Caches its text only if there is room: earlier items are probably read sooner. */
   add(item: PendingEntry): void {
     const { text = "" } = item;
     if (this.#textLength + text.length > this.#maxText) item.text = undefined;
@@ -56,7 +56,7 @@ export class PendingList {
     this.#added.add(item);
   }
 
-  /** Someone wants it: its text takes the place of others. */
+  /** Caches a requested item's text, evicting others. */
   use(item: PendingEntry, text: string): void {
     this.#forget(item);
     this.#keep(item, text);
@@ -85,7 +85,7 @@ export class PendingList {
     item.text = undefined;
   }
 
-  /** The first ones after a place that are wanted, at most so many. */
+  /** The first matching items after a place, up to a limit. */
   after(
     place: ListPlace | undefined,
     count: number,
@@ -101,7 +101,7 @@ export class PendingList {
     return found;
   }
 
-  /** Puts everything in its place, so that whoever reads next need not wait for it. */
+  /** Sorts everything, so that the next reader does not have to wait for it. */
   sort(): void {
     const added = [...this.#added];
     this.#added.clear();
@@ -114,7 +114,7 @@ export class PendingList {
     this.#sorted.sort(compare);
   }
 
-  /** Of the first item behind the place. */
+  /** The index of the first item after the place. */
   #indexAfter(place: ListPlace): number {
     let [low, high] = [0, this.#sorted.length];
     while (low < high) {
@@ -127,7 +127,7 @@ export class PendingList {
   }
 }
 
-/** Says how to go on behind an item. */
+/** The cursor for the items after this one. */
 export function cursorBehind({ askedAt, conversation, order, workspace }: PendingEntry): string {
   return `${askedAt}/${conversation}/${order}/${workspace}`;
 }

@@ -1,7 +1,6 @@
 /**
- * The ports of the desk: what waits for people, what they do about it, and who they are. The server (`server.ts`)
- * speaks HTTP and knows people; the desk (`desk.ts`) knows workspaces and their records. Both speak the JSON of
- * `wire.ts`.
+ * The desk's ports: pending decisions, what people do about them, and who they are. The server (`server.ts`) speaks
+ * HTTP and knows people; the desk (`desk.ts`) knows workspaces and their records. Both use the JSON of `wire.ts`.
  */
 import type {
   ConversationId,
@@ -29,48 +28,50 @@ import type {
 
 export type { PeopleReader, Person } from "../../settings/people/index.ts";
 
-/** Which conversation: ids are unique within a workspace, whose root is in `workspace` where there are several. */
+/**
+ * Identifies a conversation. Ids are unique within a workspace; `workspace` is its root, needed if there are several.
+ */
 export interface ConversationRef extends ConversationAddress {
   readonly conversation: ConversationId;
 }
 
-/** Which decision, and which reading of it. */
+/** Identifies a decision and the version that was read. */
 export interface InquiryRef extends InquiryAddress {
   readonly conversation: ConversationId;
   readonly id: InquiryId;
 }
 
-/** A reply, with the signature of who gives it if one is needed. */
+/** A reply, with the person's signature if one is needed. */
 export type SignedReply = ReplyOrCancel & { readonly signature?: DecisionSignature };
 
-/** What has to be signed for an answer. */
+/** The content to sign for an answer. */
 export interface PreparedAnswer {
   readonly type: "to_sign";
   readonly toSign: ToSign;
 }
 
-/** What became of an answer. */
+/** The result of an answer. */
 export type DeskAnswerResult =
   | { readonly type: "recorded" }
-  /** Others have to say the same before anything is decided. */
+  /** Recorded as a vote; the quorum is not met yet. */
   | ({ readonly type: "counted" } & VoteCount)
-  /** It has an answer already: `by` is who gave it, as in the record, if that is known. */
+  /** Already answered. `by` is who answered, as recorded, if known. */
   | { readonly type: "answered"; readonly by?: DeciderJson }
-  /** What is asked is not what was read. `changed` has codes for what differs, if that is known. */
+  /** The question differs from the version that was read. `changed` has codes for the differences, if known. */
   | { readonly type: "changed"; readonly changed: readonly string[] }
-  /** The answer does not say what was read. */
+  /** The answer does not name the version that was read. */
   | { readonly type: "digest_required" }
-  /** Nothing with this id waits, and nothing with it was answered. */
+  /** No pending or answered decision has this id. */
   | { readonly type: "not_found" }
-  /** It cannot be answered here, for the reason that `code` names. */
+  /** It cannot be answered here. `code` names the reason. */
   | { readonly type: "conflict"; readonly code: string; readonly message: string }
-  /** It does not count, for the reason that `code` names and `message` says in words. */
+  /** The answer does not count. `code` names the reason and `message` explains it. */
   | {
       readonly type: "refused";
       readonly code: RefusalCode | "overdue" | "busy";
       readonly message: string;
     }
-  /** `not_for_you`: only others may decide it, as `reason` names. `forbidden`: the person lacks a right. */
+  /** `not_for_you`: only others may decide it, for the given `reason`. `forbidden`: the person lacks a right. */
   | {
       readonly type: "forbidden";
       readonly code: "forbidden" | "not_for_you";
@@ -79,39 +80,39 @@ export type DeskAnswerResult =
     };
 
 /**
- * What waits in the workspaces that are served, their conversations, and what people do. Whatever takes a conversation
- * throws `ambiguous_conversation` if several workspaces have it, and none is named.
+ * The served workspaces' pending decisions and conversations, and what people do with them. Every method that takes a
+ * conversation throws `ambiguous_conversation` if several workspaces have it and none is named.
  */
 export interface Desk extends AsyncDisposable {
-  /** What waits, oldest first. Throws `invalid_cursor`. */
+  /** Pending decisions, oldest first. Throws `invalid_cursor`. */
   listPending(query?: PendingQuery): Promise<Page<DecisionJson>>;
-  /** One that waits, or the same as on record (with `outcome`) once it was decided. */
+  /** A pending decision, or its record (with `outcome`) once it is decided. */
   findInquiry(ref: InquiryRef): Promise<DecisionJson | undefined>;
   /** Decisions on record, newest first. */
   listInquiries(query: InquiryQuery): Promise<Page<DecisionJson>>;
-  /** Newest first. `text` is searched for in titles and in what was said. */
+  /** Newest first. `text` is searched for in titles and messages. */
   listConversations(query: ConversationQuery): Promise<Page<ConversationJson>>;
-  /** Undefined if there is none. */
+  /** Undefined if it does not exist. */
   readConversation(ref: ConversationRef, first?: number): Promise<ConversationPart | undefined>;
-  /** Checks the person's rights, for whom the question is, and what was read. The first valid answer counts. */
+  /** Checks the person's rights, who the question is for, and the version they read. The first valid answer counts. */
   answer(ref: InquiryRef, reply: SignedReply, person: Person): Promise<DeskAnswerResult>;
-  /** Checks the same, and returns what the person has to sign. Its nonce is new. */
+  /** Makes the same checks, and returns the content to sign with a new nonce. */
   prepareAnswer(
     ref: InquiryRef,
     reply: ReplyOrCancel,
     person: Person,
   ): Promise<PreparedAnswer | DeskAnswerResult>;
-  /** Lets a turn go on whose questions are answered. Undefined if the conversation is unknown. */
+  /** Resumes a turn whose questions are answered. Undefined if the conversation is unknown. */
   resume(ref: ConversationRef, person: Person): Promise<ResumeResult | undefined>;
-  /** Calls the listener for everything after the event with this id; without one, from now on. */
+  /** Calls the listener for every event after this id, or from now on without one. */
   subscribe(listener: (event: DeskEvent) => void, after?: number): Disposable;
 }
 
-/** Whether a turn goes on. */
+/** Whether a turn was resumed. */
 export type ResumeResult =
   | { readonly type: "started" }
-  /** Nothing is left to do, something still waits, or the server does not run turns (`--run`). */
+  /** Nothing is left to do, a decision is still pending, or the server does not run turns (`--run`). */
   | { readonly type: "refused"; readonly message: string };
 
-/** Continues the turn of a conversation in a process of its own, as `jp query --continue-turn` does. */
+/** Resumes a conversation's turn in a separate process, like `jp query --continue-turn`. */
 export type ResumeTurn = (ref: ConversationRef) => Promise<ResumeResult>;

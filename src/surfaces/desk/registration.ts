@@ -1,4 +1,4 @@
-/** Reads what a browser returns for a new passkey. Loaded only when someone adds one. */
+/** Parses a browser's response for a new passkey. Loaded only when someone adds one. */
 import { createHash } from "node:crypto";
 import {
   cose,
@@ -8,14 +8,14 @@ import {
 } from "@simplewebauthn/server/helpers";
 import { findJson, isJsonObject, type JsonObject } from "../../util/index.ts";
 
-/** What a browser returns, in base64url. */
+/** A browser's response, in base64url. */
 export interface NewCredential {
   readonly id: string;
   readonly clientData: string;
   readonly attestation: string;
 }
 
-/** What it has to be for. */
+/** The expected values of a new credential. */
 export interface ExpectedCredential {
   /** In base64url. */
   readonly challenge: string;
@@ -31,8 +31,8 @@ export interface RegisteredCredential {
 }
 
 /**
- * Undefined if it is not what was asked for, or does not verify who uses it. What kind of device it is, no one asks, so what
- * it says about itself is not read.
+ * Undefined if it does not match the request, or does not verify its user. Its attestation is not read: any kind of
+ * device is accepted.
  */
 export function findCredential(
   { id, clientData, attestation }: NewCredential,
@@ -52,11 +52,11 @@ export function findCredential(
     const key = toJwk(decodeCredentialPublicKey(credentialPublicKey));
     return key && { public: key, counter };
   } catch {
-    return undefined; // Whatever it is, it is not a credential.
+    return undefined; // Not a credential.
   }
 }
 
-/** Undefined for a kind of key that was not asked for. */
+/** Undefined for a key type that was not requested. */
 function toJwk(key: cose.COSEPublicKey): JsonObject | undefined {
   if (cose.isCOSEPublicKeyEC2(key) && key.get(cose.COSEKEYS.crv) === cose.COSECRV.P256) {
     const [x, y] = [key.get(cose.COSEKEYS.x), key.get(cose.COSEKEYS.y)];

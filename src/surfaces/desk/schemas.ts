@@ -1,4 +1,4 @@
-/** The JSON that the API answers with, as schemas. What is not listed may come on top: the fields are those of the record. */
+/** The schemas of the API's JSON. Responses may have unlisted fields: those of the record. */
 import * as v from "valibot";
 import { RIGHTS } from "../../settings/people/index.ts";
 import {
@@ -253,7 +253,7 @@ export const DIGEST_REQUIRED: ResponseSpec = {
   description: "The answer does not say what was read: `digest_required`.",
   schema: error,
 };
-/** Any operation that needs a login, or has parameters, may answer with these. */
+/** Responses of every operation that needs a login or has parameters. */
 export const COMMON_RESPONSES: Readonly<Record<number, ResponseSpec>> = {
   400: { description: "The request is not valid.", schema: error },
   401: { description: "Without a valid token or session.", schema: error },

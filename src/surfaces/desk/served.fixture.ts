@@ -1,4 +1,4 @@
-/** A desk that is served on this machine, with one question that waits. */
+/** A desk served on this machine, with one pending question. */
 import { EventEmitter, once } from "node:events";
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { onTestFinished } from "vitest";
@@ -38,15 +38,15 @@ export const PENDING: DecisionJson = {
   is_live: false,
 };
 
-/** An answer that says what was read. */
+/** An answer's reference to the version that was read. */
 export const READ = { digest: PENDING.digest };
 
-/** Where the question is. */
+/** The question's path. */
 export const QUESTION_PATH = `/conversations/${PENDING.conversation}/inquiries/${encodeURIComponent(PENDING.id)}`;
 
 export const OWNER: Person = { name: "olga", rights: ["see", "answer", "approve", "administer"] };
 
-/** Only for tests: of `localhost`, signed by itself. */
+/** A self-signed certificate for `localhost`, for tests only. */
 export const TLS = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgJchRizGo67uRn/Ae
@@ -68,7 +68,7 @@ pTxKKrGoxVML5qBoCVKuJ92ekFXRCadS+X6hUh/PIg==
 `,
 };
 
-/** Keeps everything in memory, and what it was asked. */
+/** Keeps everything in memory, including the requests it got. */
 class FakeDesk implements Desk {
   answeredBy: DeciderJson | undefined;
   /** If set, answers fail with it. */
@@ -88,7 +88,7 @@ class FakeDesk implements Desk {
     while (this.#listeners.size !== count) await once(this.#changes, "listeners");
   }
 
-  /** Answers wait until the function is called. */
+  /** Holds answers back until the returned function is called. */
   holdAnswers(): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#hold = promise;
@@ -100,7 +100,7 @@ class FakeDesk implements Desk {
   }
 
   publish(data: JsonObject, type: DeskEvent["type"] = "conversation"): void {
-    const change = { type, data } as unknown as DeskChange; // Any, to see that it arrives as it is.
+    const change = { type, data } as unknown as DeskChange; // Any type, to check that it arrives unchanged.
     const event = { id: this.#events.length + 1, ...change };
     this.#events.push(event);
     for (const listener of this.#listeners) listener(event);
@@ -203,14 +203,14 @@ interface Received {
   readonly json: JsonObject;
 }
 
-/** A session of the page, with the key that the browser keeps. */
+/** A page session, with the key that the browser keeps. */
 export interface PageSession {
   readonly pair: CryptoKeyPair;
-  /** What the page sends. */
+  /** The headers that the page sends. */
   readonly headers: { readonly authorization: string };
 }
 
-/** The server, as its clients see it. */
+/** The server as its clients see it. */
 export class ServedDesk {
   readonly desk = new FakeDesk();
   readonly clock = new FakeClock();
@@ -255,7 +255,7 @@ export class ServedDesk {
     return this.people.add(name, rights);
   }
 
-  /** Allows any path and headers, unlike `fetch`. A path below the API's own, or any that is `at` the root. */
+  /** Unlike `fetch`, allows any path and headers. The path is below the API's prefix, or below `at`. */
   send(path: string, { method = "GET", headers, body }: Sent = {}, at = "/api/v1") {
     const { promise, resolve, reject } = Promise.withResolvers<Received>();
     const text = typeof body === "string" ? body : JSON.stringify(body);
@@ -271,7 +271,7 @@ export class ServedDesk {
           ...json,
           ...headers,
         },
-        agent: false, // A connection that is kept could lead to a server that was stopped.
+        agent: false, // A reused connection could lead to a stopped server.
       },
       (response) => {
         const chunks: Buffer[] = [];
@@ -295,7 +295,7 @@ export class ServedDesk {
     return promise;
   }
 
-  /** Logs in like the page does, with a new key unless given. */
+  /** Logs in like the page, with a new key unless given. */
   async login(
     secret: string | undefined = this.service.createLogin(),
     pair?: CryptoKeyPair,
@@ -304,7 +304,7 @@ export class ServedDesk {
     return { pair: own, headers: sessionOf(await this.prove(own, secret)) };
   }
 
-  /** Signs a nonce of this server, or another one, as the page of this origin does. */
+  /** Signs a nonce, by default this server's, like the page at this origin. */
   async prove(
     pair: CryptoKeyPair,
     login?: string,
@@ -321,12 +321,12 @@ export class ServedDesk {
   }
 }
 
-/** The headers that a page sends with what it got. */
+/** The page's headers after a login. */
 export function sessionOf({ json }: Received): { readonly authorization: string } {
   return { authorization: `Session ${json["token"] as string}` };
 }
 
-/** A text of a response. */
+/** A text field of a response. */
 export function textIn(json: JsonObject, field: string): string {
   const text = json[field];
   if (typeof text !== "string") throw new Error(`no ${field} in ${JSON.stringify(json)}`);

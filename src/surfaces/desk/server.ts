@@ -47,64 +47,64 @@ export interface PageFile {
   readonly body: string | Uint8Array<ArrayBuffer>;
 }
 
-/** How much the server puts up with. */
+/** Server limits. */
 export interface DeskLimits extends ConnectionLimits {
-  /** Worked on at once, besides event streams. */
+  /** Concurrent requests, besides event streams. */
   readonly requests: number;
-  /** Clients that listen to events. */
+  /** Concurrent event streams. */
   readonly streams: number;
-  /** Kept for a client that reads events too slowly. */
+  /** The buffer limit of a client that reads events too slowly. */
   readonly bufferedBytes: number;
-  /** How long a client may take to send the headers of a request, and all of it. */
+  /** How long a client may take to send a request's headers, and the whole request. */
   readonly headersMs: number;
   readonly requestMs: number;
-  /** How long nothing may move on a connection: longer than any response takes to come. */
+  /** How long a connection may be idle: longer than any response takes. */
   readonly idleMs: number;
 }
 
-/** What the desk serves, to whom, and where. */
+/** Options of a served desk. */
 export interface ServeDeskOptions {
   readonly desk: Desk;
   readonly people: PeopleReader;
-  /** Whoever uses a one-time login. */
+  /** The person behind one-time logins. */
   readonly owner: Person;
-  /** Who has which roles. Without it, everyone may decide what is for a role. */
+  /** The people and their roles. Without it, everyone may decide what is for a role. */
   readonly directory?: Directory;
-  /** Who is logged in on the page. */
+  /** The page's logins. */
   readonly sessions: Sessions;
-  /** What is served, such as the workspace. A session does not count for a server with another scope or port. */
+  /** The served content, such as the workspace. Sessions are not valid for another scope or port. */
   readonly scope: string;
   readonly host: string;
-  /** 0 for any free port. */
+  /** 0 picks a free port. */
   readonly port: number;
   /** PEM texts. */
   readonly tls?: { readonly key: string; readonly cert: string };
-  /** More names and addresses of this machine that people may use. */
+  /** More names and addresses of this machine that people may open. */
   readonly hosts?: readonly string[];
-  /** The address that people open, if a proxy is in front: `https://desk.example.org`. */
+  /** The address that people open if there is a proxy, such as `https://desk.example.org`. */
   readonly origin?: string;
-  /** Whether turns continue when their questions are answered. */
+  /** Whether turns resume when their questions are answered. */
   readonly runs: boolean;
-  /** The files of the page by path: `/` is the page itself. No other files are served. */
+  /** The page's files by path: `/` is the page itself. No other files are served. */
   readonly page: ReadonlyMap<string, PageFile>;
   readonly clock: Clock;
   readonly onProblem: (problem: string) => void;
-  /** Called with a line of JSON about each login, logout and refused token. */
+  /** Called with one line of JSON for each login, logout and refused token. */
   readonly audit: (line: string) => void;
-  /** Called with what was logged when someone has changed their keys. */
+  /** Called with the log entry when a person's keys change. */
   readonly onKeyChange?: ((change: PeopleLogEntry) => void) | undefined;
   readonly limits?: Partial<DeskLimits>;
 }
 
-/** A desk that is being served. */
+/** A served desk. */
 export interface DeskService {
-  /** The origin that people open: `http://jp-0123abcd.localhost:4711`, or the one that was given. */
+  /** The origin that people open: `http://jp-0123abcd.localhost:4711`, or the configured one. */
   readonly url: string;
-  /** For programs, whose system may not know the name: `http://127.0.0.1:4711`, or the same. */
+  /** For programs on systems that may not resolve that name: `http://127.0.0.1:4711`, or the same. */
   readonly apiUrl: string;
-  /** A one-time login for the owner. The page takes it from the fragment of its address: `#login=…`. */
+  /** A one-time login for the owner. The page reads it from its fragment: `#login=…`. */
   createLogin(): string;
-  /** Ends all connections. The desk itself stays open. */
+  /** Closes all connections. The desk itself stays open. */
   close(): Promise<void>;
 }
 
@@ -119,9 +119,9 @@ const LIMITS: DeskLimits = {
   idleMs: 90_000,
 };
 const MAX_HEADERS = 100;
-/** They are accepted while others are being closed for them. */
+/** Extra connections, accepted while older ones are being closed. */
 const SPARE_CONNECTIONS = 100;
-/** How long closing waits for responses that are being sent. */
+/** How long `close` waits for responses in progress. */
 const CLOSE_MS = 1000;
 const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
 const ANY_ADDRESS = new Set(["0.0.0.0", "::"]);
@@ -143,7 +143,7 @@ export async function serveDesk(options: ServeDeskOptions): Promise<DeskService>
     maxStreams: limits.streams,
     maxBufferedBytes: limits.bufferedBytes,
   });
-  void loadDocument().catch(() => undefined); // Before an upgrade can replace it. Whoever asks for it is told.
+  void loadDocument().catch(() => undefined); // Before an upgrade can replace it. Requests report a failure.
   const connections = new Connections(limits, clock);
   const open = new Map<ServerResponse, Promise<unknown>>();
   const keys = new IdempotencyKeys(clock);
@@ -183,13 +183,13 @@ export async function serveDesk(options: ServeDeskOptions): Promise<DeskService>
   };
 }
 
-/** The build that the page names. An open page of another one reloads. */
+/** The build named in the page. An open page from another build reloads. */
 function findBuild(page: ServeDeskOptions["page"]): string | undefined {
   const html = Buffer.from(page.get("/")?.body ?? "").toString();
   return /<meta name="jp-build" content="(\w+)"/.exec(html)?.[1];
 }
 
-/** Whether the page has a name that only this machine knows: no other desk has its storage in the browser. */
+/** Whether the page gets a name that is unique to this desk, so that no other desk shares its browser storage. */
 function hasLocalName({ host, tls, origin }: ServeDeskOptions): boolean {
   return origin === undefined && tls === undefined && LOOPBACK.includes(host);
 }
@@ -197,8 +197,8 @@ function hasLocalName({ host, tls, origin }: ServeDeskOptions): boolean {
 const MAX_PORTS = 20;
 
 /**
- * A local name leads browsers to 127.0.0.1 or to ::1, whichever they like. So both are taken, and no one else on this
- * machine can get what is meant for the desk.
+ * Browsers resolve a local name to 127.0.0.1 or ::1. The desk listens on both, so that no other program on this machine
+ * can receive its requests.
  */
 async function listenLocally(options: ServeDeskOptions, create: () => Server) {
   const { host, port: wanted } = options;
@@ -213,14 +213,14 @@ async function listenLocally(options: ServeDeskOptions, create: () => Server) {
       return { servers: [server, other], port };
     } catch (error) {
       const isTaken = isJpError(error) && error.code === "port_in_use";
-      if (!isTaken) return { servers: [server], port }; // This machine has only one of them.
+      if (!isTaken) return { servers: [server], port }; // This machine has only one of the two.
       server.close();
       if (wanted !== 0 || tried === MAX_PORTS) throw error;
     }
   }
 }
 
-/** The page is opened by its own name only. Programs use any address. */
+/** The page opens only under its own name. Programs may use any address. */
 function isPageElsewhere({ headers, url }: IncomingMessage, host: string): boolean {
   return headers.host?.toLowerCase() !== host && readTarget(url).path === "/";
 }
@@ -231,7 +231,7 @@ function redirect(response: ServerResponse, location: string): void {
   response.end();
 }
 
-/** A client that sends or reads slowly, or not at all, does not keep its connection. */
+/** Closes connections of clients that send or read too slowly. */
 function createServer({ tls }: ServeDeskOptions, limits: DeskLimits): Server {
   const { headersMs, requestMs, idleMs } = limits;
   const timeouts = {
@@ -247,7 +247,7 @@ function createServer({ tls }: ServeDeskOptions, limits: DeskLimits): Server {
   return server;
 }
 
-/** The first one is for people. */
+/** The first one is the one people open. */
 function ownAddresses(options: ServeDeskOptions, port: number): readonly [URL, ...URL[]] {
   const { host, hosts = [], tls, origin } = options;
   const toUrl = (name: string) => {
@@ -263,7 +263,7 @@ function ownAddresses(options: ServeDeskOptions, port: number): readonly [URL, .
   return origin === undefined ? [first, ...rest] : [new URL(origin), first, ...rest];
 }
 
-/** The same after a restart, and another for each desk. */
+/** Stable across restarts, different for each desk. */
 function localName({ owner, scope }: ServeDeskOptions): string {
   return `jp-${hashOf(JSON.stringify([owner.name, scope])).slice(0, 8)}.localhost`;
 }
@@ -271,8 +271,8 @@ function localName({ owner, scope }: ServeDeskOptions): string {
 const answering = new WeakSet<Socket>();
 
 /**
- * Whether the request was sent before the last one of its connection was answered. Browsers and programs wait, and the
- * responses to a client that does not would all be kept in memory until it reads them.
+ * Whether the request was sent before the previous one on its connection was answered. Browsers and programs wait; for
+ * a client that does not, all responses would pile up in memory.
  */
 function isPipelined({ socket }: IncomingMessage, response: ServerResponse): boolean {
   if (answering.has(socket)) return true;
@@ -281,7 +281,7 @@ function isPipelined({ socket }: IncomingMessage, response: ServerResponse): boo
   return false;
 }
 
-/** Hono trusts the host and resolves the path. So both are checked as they were sent. */
+/** Hono trusts the host and resolves the path, so both are checked as sent. */
 function findRefusal(request: IncomingMessage, own: readonly URL[]): ApiError | undefined {
   const foreign = findForeignCaller(request.headers, own);
   if (foreign !== undefined) return forbidden("foreign_caller", foreign);
@@ -290,7 +290,7 @@ function findRefusal(request: IncomingMessage, own: readonly URL[]): ApiError | 
   return isEncoded(path) ? undefined : badRequest("The path is not encoded properly.");
 }
 
-/** The result is used, because the build leaves out a call whose result is not, even if it may throw. */
+/** Returns a result because the bundler drops calls whose result is unused, even if they may throw. */
 function isEncoded(path: string): boolean {
   try {
     return decodeURIComponent(path) !== "";
@@ -304,10 +304,10 @@ function refuse(response: ServerResponse, { status, code, message }: ApiError): 
   response.end(`${JSON.stringify({ error: { code, message } })}\n`);
 }
 
-/** Codes of errors that are the request's own fault. */
+/** Error codes caused by the request. */
 const UNCLEAR = new Set(["ambiguous_conversation", "invalid_cursor"]);
 
-/** Answers requests that are not refused. */
+/** Handles requests that were not refused. */
 function createListener({ page, onProblem }: ServeDeskOptions, parts: ApiParts) {
   const toFailure = (error: unknown): Response => {
     if (error instanceof ApiError) return toErrorResponse(error);
@@ -318,9 +318,9 @@ function createListener({ page, onProblem }: ServeDeskOptions, parts: ApiParts) 
         "The desk cannot load a part of itself. Whoever runs it has to start it again.";
       return toFailure(new ApiError(503, "restart_needed", { message }));
     }
-    // Such as a backslash.
+    // Such as a path with a backslash.
     if (error instanceof RequestError) return toFailure(badRequest("The path is not valid."));
-    const isGone = systemErrorCode(error) === "ECONNRESET"; // The client left while it was sending.
+    const isGone = systemErrorCode(error) === "ECONNRESET"; // The client disconnected while sending.
     if (!isGone) onProblem(messageOf(error));
     return toFailure(new ApiError(500, "internal", { message: "Internal error." }));
   };
@@ -331,7 +331,7 @@ function createListener({ page, onProblem }: ServeDeskOptions, parts: ApiParts) 
     app.all(path, ({ req }) => sendPageFile(file, req.method));
   }
   for (const [path, operations] of Map.groupBy(OPERATIONS, (one) => one.path)) {
-    // Not by method: Hono would answer HEAD like GET, and anything else with 404.
+    // Not routed by method: Hono would answer HEAD like GET, and any other method with 404.
     app.all(`${API_PATH}${path.replaceAll(/\{(\w+)\}/g, ":$1")}`, async (context) => {
       const { method } = context.req;
       const operation = operations.find((one) => one.method === method);
@@ -347,22 +347,22 @@ function createListener({ page, onProblem }: ServeDeskOptions, parts: ApiParts) 
     outgoing.destroy();
     return RESPONSE_ALREADY_SENT;
   });
-  // The global objects stay Node's own: turns that run in this process use them too.
+  // Keep Node's global objects: turns in this process use them too.
   return getRequestListener(app.fetch, { errorHandler: toFailure, overrideGlobalObjects: false });
 }
 
-/** Decoded except for `/` and others with a meaning, as routes expect it: Hono decodes the rest in parameters. */
+/** Decoded except for `/` and other reserved characters, as routes expect: Hono decodes the rest in parameters. */
 function readPath(url: string | undefined): string {
   return decodeURI(readTarget(url).path.replaceAll("%25", "%2525"));
 }
 
-/** Checks who is calling, what they may do, and that they mean it. Throws an `ApiError`. */
+/** Checks the caller, their rights, and that the request is not cross-site. Throws an `ApiError`. */
 async function admit(
   { needs }: Operation,
   request: IncomingMessage,
   access: Access,
 ): Promise<Caller> {
-  // Browsers say where a request is from.
+  // Browsers say whether a request is cross-site.
   const site = request.headers["sec-fetch-site"] ?? "none";
   if (site !== "same-origin" && site !== "none") {
     throw forbidden("foreign_caller", "Requests from other sites are not allowed.");

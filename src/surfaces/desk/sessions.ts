@@ -1,4 +1,4 @@
-/** Stores who is logged in on the page, so that a restart of the server logs no one out. */
+/** Stores the page's sessions, so that a server restart logs no one out. */
 import path from "node:path";
 import { PrivateFile, type SessionTable } from "../../stores/index.ts";
 import {
@@ -10,50 +10,52 @@ import {
   stringField,
 } from "../../util/index.ts";
 
-/** A session as it is stored. It has no secret: no one can log in with what is in it. */
+/** A stored session. It contains no secret, so no one can log in with it. */
 export interface Session {
-  /** A hash of its secret, and of what the secret is good for. */
+  /** A hash of its secret and of the secret's scope. */
   readonly key: string;
   /**
-   * The hash of the token that was used to log in, with how often that person's keys had changed: a later change ends the session. Or
-   * `OWNER` if it was a one-time login.
+   * The login token's hash, with the number of key changes at the time: a later key change ends the session. `OWNER`
+   * for a one-time login.
    */
   readonly who: string;
   /** In milliseconds since 1970, like `Date.now()`. */
   readonly startedAt: number;
-  /** To the hour. */
+  /** Rounded to the hour. */
   readonly usedAt: number;
 }
 
-/** The sessions of a desk. They may be shared by several servers. */
+/** A desk's sessions. Several servers may share them. */
 export interface Sessions {
   find(key: string): Promise<Session | undefined>;
-  /** Ends those that it replaces. Throws `write_failed`, `store_unreachable`. */
+  /** Ends the sessions it replaces. Throws `write_failed`, `store_unreachable`. */
   start(session: Session, replaced?: readonly string[]): Promise<void>;
-  /** Does nothing if it has ended: a session never comes back. */
+  /** Does nothing if the session has ended: sessions never come back. */
   use(key: string, now: number): Promise<void>;
-  /** Throws `write_failed`, `store_unreachable` if it would come back with a restart. Until then it has ended anyway. */
+  /**
+   * Throws `write_failed`, `store_unreachable` if the session would come back with a restart. It has ended until then.
+   */
   end(key: string): Promise<void>;
 }
 
-/** No hash. */
+/** Not a hash. */
 export const OWNER = "owner";
 
 const HOUR_MS = 3_600_000;
 const IDLE_MS = 24 * HOUR_MS;
 const MAX_AGE_MS = 7 * 24 * HOUR_MS;
-/** The least recently used of the same person is dropped: no one can end another's session by logging in often. */
+/** Drops the same person's least recently used: no one can end another's session by logging in often. */
 const MAX_SESSIONS_EACH = 50;
-/** How long one that has ended at another desk may still count here. */
+/** How long a session that ended at another desk may remain valid here. */
 const KNOWN_MS = 2000;
 const MAX_KNOWN = 10_000;
 
-/** Whether it was started, or used, too long ago. */
+/** Whether it was started or last used too long ago. */
 export function isExpired({ startedAt, usedAt }: Session, now: number): boolean {
   return now - usedAt > IDLE_MS || now - startedAt > MAX_AGE_MS;
 }
 
-/** For as long as the process runs. */
+/** Lasts as long as the process runs. */
 export function sessionsInMemory(): Sessions {
   let sessions: readonly Session[] = [];
   return new StoredSessions({
@@ -66,8 +68,8 @@ export function sessionsInMemory(): Sessions {
 }
 
 /**
- * In `desk-sessions.json` of this folder. If the file is damaged, or not private, no one is logged in, and
- * `onProblem` is told. Deleting it logs everyone out.
+ * Stores sessions in this folder's `desk-sessions.json`. If the file is damaged or not private, no one is logged in,
+ * and `onProblem` is called. Deleting it logs everyone out.
  */
 export function openSessions(folder: string, onProblem: (problem: string) => void): Sessions {
   const file = new PrivateFile<readonly Session[]>(path.join(folder, "desk-sessions.json"), {
@@ -87,8 +89,9 @@ export function openSessions(folder: string, onProblem: (problem: string) => voi
 }
 
 /**
- * In a database, where other desks find them: whoever logs in at one is logged in at all with the same address and scope. The owner is
- * only that of one desk, so their sessions stay in `own`. Whoever writes to the database cannot make one.
+ * Stores sessions in a database shared with other desks: a login at one is valid at all with the same address and
+ * scope. The owner belongs to one desk, so owner sessions stay in `own`: write access to the database cannot create
+ * one.
  */
 export function openSharedSessions(
   table: SessionTable,
@@ -100,7 +103,7 @@ export function openSharedSessions(
 
 interface Storage {
   readonly read: () => readonly Session[];
-  /** The function returns undefined if there is nothing to do. */
+  /** The callback returns undefined if there is nothing to change. */
   readonly change: (
     change: (sessions: readonly Session[]) => readonly Session[] | undefined,
   ) => Promise<void>;
@@ -109,7 +112,7 @@ interface Storage {
 
 class StoredSessions implements Sessions {
   readonly #storage: Storage;
-  /** Those whose end could not be stored. */
+  /** Sessions whose end could not be stored. */
   readonly #ended = new Set<string>();
 
   constructor(storage: Storage) {
@@ -157,11 +160,11 @@ class SharedSessions implements Sessions {
   readonly #table: SessionTable;
   readonly #own: Sessions;
   readonly #onProblem: (problem: string) => void;
-  /** Those whose end could not be stored. */
+  /** Sessions whose end could not be stored. */
   readonly #ended = new Set<string>();
-  /** As they were found a moment ago: each event is sent to many. The oldest comes first. */
+  /** A short-lived cache, because each event is sent to many. Oldest first. */
   readonly #known = new Map<string, { readonly session: Session; readonly until: number }>();
-  /** Whatever was looked for before the last one may be out of date. */
+  /** Counts changes: a lookup that started before the last one may be out of date. */
   #changes = 0;
 
   constructor(table: SessionTable, own: Sessions, onProblem: (problem: string) => void) {
@@ -229,7 +232,7 @@ class SharedSessions implements Sessions {
   }
 }
 
-/** The least recently used, if there is no room for another one. */
+/** The least recently used sessions that have to make room for another. */
 function tooMany(own: readonly Session[]): readonly Session[] {
   const oldestFirst = own.toSorted((left, right) => left.usedAt - right.usedAt);
   return oldestFirst.slice(0, Math.max(0, own.length + 1 - MAX_SESSIONS_EACH));
@@ -254,7 +257,7 @@ function toJson({ key, who, startedAt, usedAt }: Session) {
   };
 }
 
-/** Otherwise it would never expire. */
+/** Rejects an invalid time, which would never expire. */
 function parseTime(text: string): number {
   const time = Date.parse(text);
   if (Number.isNaN(time)) throw new SyntaxError(`${text} is not a time`);

@@ -1,9 +1,9 @@
-/** What the desk knows of a workspace. */
+/** A workspace as the desk sees it. */
 import type { ConversationStore } from "../../stores/index.ts";
 
-/** A workspace whose questions are shown, or any store of conversations under a name of your choice. */
+/** A workspace served by the desk, or any conversation store under a name of your choice. */
 export interface DeskWorkspace {
-  /** Shown as `workspace`, and used to tell them apart. */
+  /** Shown as `workspace`, and identifies it. */
   readonly root: string;
   readonly conversations: ConversationStore;
 }

@@ -16,27 +16,27 @@ import {
 } from "../../util/index.ts";
 import type { Notification } from "./message.ts";
 
-/** One way to send notifications. */
+/** A way to send notifications. */
 export interface Channel {
   readonly name: ChannelSettings["type"];
-  /** Loads what it sends with, if that is not loaded by itself. Throws `module_not_loaded`. */
+  /** Loads its modules, if they are lazy. Throws `module_not_loaded`. */
   readonly load?: () => Promise<unknown>;
-  /** Throws what went wrong: a `PermanentError` if trying again is pointless, and the signal's reason. */
+  /** Throws on failure: a `PermanentError` if a retry is pointless, and the signal's reason. */
   readonly send: (message: Notification, signal: AbortSignal) => Promise<void>;
 }
 
-/** The parts of this machine that channels need. */
+/** The environment that channels need. */
 export interface ChannelMachine {
-  /** The environment, with the secrets that the settings name. */
+  /** The environment variables, with the secrets that the settings name. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** The folder that commands run in. */
+  /** The working directory of commands. */
   readonly cwd: string;
 }
 
-/** Would fail again in the same way. */
+/** A failure that a retry would repeat. */
 export class PermanentError extends Error {}
 
-/** Opens no connection, and loads neither mailer nor signer, before one of them loads or sends. */
+/** Opens no connection, and loads neither mailer nor signer, before a channel loads or sends. */
 export function openChannels(
   settings: readonly ChannelSettings[],
   machine: ChannelMachine,
@@ -75,7 +75,7 @@ const COMMAND_LIMITS: ProcessLimits = {
   pipeGraceMs: 250,
 };
 
-/** The program gets the JSON on its standard input, and the rest in its environment: nothing in its arguments. */
+/** The program gets the JSON on standard input and the rest in its environment, nothing in its arguments. */
 function openCommand({ program, args }: CommandChannel, machine: ChannelMachine): Channel {
   const send: Channel["send"] = async (message, signal) => {
     const end = await runProcess({
@@ -107,7 +107,7 @@ function openCommand({ program, args }: CommandChannel, machine: ChannelMachine)
   return { name: "command", send };
 }
 
-/** Signed as in https://www.standardwebhooks.com, and never redirected: the signature is for one receiver. */
+/** Signed per https://www.standardwebhooks.com, and never redirected: the signature is for one receiver. */
 function openWebhook({ url, secretVariable }: WebhookChannel, machine: ChannelMachine): Channel {
   const { host } = new URL(url);
   const send: Channel["send"] = async (message, signal) => {

@@ -1,13 +1,13 @@
 /**
- * Composes notifications. They never say more than `notify.content` allows, and nothing but these fields: not what a
- * tool would run with, no context, no answers. All text from tools and models is neutralized, and of bounded length.
+ * Composes notifications. They never say more than `notify.content` allows, and contain only these fields: no arguments
+ * of a tool, no context, no answers. All text from tools and models is neutralized and limited in length.
  */
 import { createHash, randomUUID } from "node:crypto";
 import type { NotifySettings } from "../../settings/config/index.ts";
 import { type DecisionJson, describePeopleChange } from "../render/index.ts";
 import { type JsonObject, neutralize, oneLine } from "../../util/index.ts";
 
-/** A pending decision. Fields that are not named here are never sent. */
+/** A pending decision. Fields not listed here are never sent. */
 export interface PendingNotice extends Pick<
   DecisionJson,
   "workspace" | "conversation" | "title" | "id" | "kind" | "tool" | "asked_at"
@@ -15,7 +15,7 @@ export interface PendingNotice extends Pick<
   readonly question: Pick<DecisionJson["question"], "text">;
 }
 
-/** A change of the keys with which someone signs, as it is logged. Fields that are not named here are never sent. */
+/** A logged change of a person's signing keys. Fields not listed here are never sent. */
 export interface ChangedKey extends JsonObject {
   readonly at: string;
   /** A code: `key_added`, `key_replaced` or `key_removed`. */
@@ -25,9 +25,9 @@ export interface ChangedKey extends JsonObject {
   readonly by: JsonObject;
 }
 
-/** One notification, as every channel sends it. */
+/** One notification, identical on all channels. */
 export interface Notification {
-  /** The same for the same items, so that a receiver can recognize a repeated one. */
+  /** Stable for the same items, so that a receiver can recognize a repeat. */
   readonly id: string;
   /** One line. */
   readonly title: string;
@@ -39,7 +39,7 @@ export interface Notification {
   readonly json: JsonObject;
 }
 
-/** How much a message says, and the address its links lead to. */
+/** A message's level of detail, and the address of its links. */
 export interface MessageOptions {
   readonly content: NotifySettings["content"];
   readonly link?: string | undefined;
@@ -51,7 +51,7 @@ const MAX_NAME_LENGTH = 200;
 const MAX_ID_LENGTH = 500;
 const MAX_TEXT_LENGTH = 1000;
 
-/** `items` are at least one, oldest first. */
+/** `items` has at least one element, oldest first. */
 export function composeMessage(
   items: readonly PendingNotice[],
   options: MessageOptions,
@@ -83,7 +83,10 @@ export function composeMessage(
   };
 }
 
-/** Tells of a change that may not be the person's own. With `notify.content = "none"`, it does not say whose keys they are. */
+/**
+ * Reports a key change that the person may not have made. With `notify.content = "none"`, it does not say whose keys
+ * changed.
+ */
 export function composeKeyMessage(
   change: ChangedKey,
   { content, link: origin, now }: MessageOptions,
@@ -108,7 +111,7 @@ export function composeKeyMessage(
   };
 }
 
-/** Shows that a channel works, without any question. */
+/** Tests a channel without a question. */
 export function composeTestMessage(now: Date): Notification {
   const text = "This is a test. jp will notify you this way when a question is waiting.";
   return {
@@ -119,7 +122,7 @@ export function composeTestMessage(now: Date): Notification {
   };
 }
 
-/** Identifies what waits, whatever else is known about it. */
+/** Identifies a pending decision, independent of its other fields. */
 export function itemKey({
   workspace,
   conversation,
@@ -133,19 +136,19 @@ function idOf(items: readonly PendingNotice[]): string {
   return `msg_${createHash("sha256").update(JSON.stringify(keys)).digest("base64url")}`;
 }
 
-/** The page reads it from the fragment, which a browser does not send: opening it changes nothing. */
+/** The page reads the link's fragment, which browsers do not send: opening it changes nothing. */
 function linkTo(
   { conversation, id }: PendingNotice,
   origin: string | undefined,
 ): string | undefined {
   if (origin === undefined) return undefined;
-  // Models and providers choose ids: a long one must not keep a message from being sent.
+  // Models and providers choose ids: a long one must not prevent a message.
   if (id.length > MAX_ID_LENGTH) return `${origin}/`;
   const path = [conversation, id].map((part) => encodeURIComponent(part.toWellFormed()));
   return `${origin}/#/inquiries/${path.join("/")}`;
 }
 
-/** The decision's own fields, and the link. */
+/** The decision's fields and the link. */
 function itemToJson(item: PendingNotice, { content, link: origin }: MessageOptions): JsonObject {
   const { kind, conversation, id, asked_at } = item;
   const title = titleOf(item);
@@ -180,7 +183,7 @@ function describeItem(item: PendingNotice, { content, link: origin }: MessageOpt
   return lines.filter((line) => line !== "").join("\n");
 }
 
-/** The title of the conversation, if it has one. */
+/** The conversation's title, if any. */
 function titleOf({ title = "" }: PendingNotice): string | undefined {
   return title === "" ? undefined : name(title);
 }

@@ -1,7 +1,7 @@
 /**
- * Announces what waits for a person. Questions are collected for a moment and announced together; what was answered
- * by then is not announced. A channel that fails is tried again, later each time, and what it could not send is
- * dropped in the end: the question still waits in the inbox.
+ * Announces pending decisions. Questions are collected briefly and announced together; those answered by then are
+ * skipped. A failing channel is retried with backoff, and its unsent messages are eventually dropped: the question is
+ * still in the inbox.
  */
 import type { NotifySettings } from "../../settings/config/index.ts";
 import { type Clock, messageOf, oneLine } from "../../util/index.ts";
@@ -16,43 +16,43 @@ import {
   type PendingNotice,
 } from "./message.ts";
 
-/** Sends notifications through all configured channels. Answers nothing. */
+/** Sends notifications through all configured channels. Never answers. */
 export interface Notifier {
-  /** Announces what waits, once each. Returns at once. */
+  /** Announces each pending decision once. Returns at once. */
   notify(items: readonly PendingNotice[]): void;
-  /** Tells of a change of someone's keys, without waiting for others. Returns at once. */
+  /** Announces a change of a person's keys without collecting. Returns at once. */
   announce(change: ChangedKey): void;
-  /** It was answered, or no longer waits: it is left out of what was not sent yet. */
+  /** Removes an answered or withdrawn decision from the unsent messages. */
   withdraw(item: Pick<PendingNotice, "workspace" | "conversation" | "id">): void;
-  /** Stops. What was not sent yet is dropped. */
+  /** Stops and drops unsent messages. */
   close(): Promise<void>;
 }
 
-/** The parts of a notifier. */
+/** Options of a notifier. */
 export interface NotifierOptions extends ChannelMachine {
   readonly clock: Clock;
-  /** Where the desk is reached, for links, unless the settings have a `link`. Without a slash at the end. */
+  /** The desk's address for links, unless the settings have a `link`. Without a trailing slash. */
   readonly origin?: string;
-  /** Told, in a sentence, when a notification could not be sent. */
+  /** Called with a sentence when a notification could not be sent. */
   readonly onProblem: (problem: string) => void;
-  /** Instead of those of the settings, in tests. */
+  /** Replaces the configured channels in tests. */
   readonly channels?: readonly Channel[];
 }
 
-/** Between attempts: five in about ten minutes. */
+/** Delays between attempts: five in about ten minutes. */
 const BACKOFF_MS = [15_000, 60_000, 180_000, 360_000];
 const MAX_ATTEMPTS = BACKOFF_MS.length + 1;
 const TIMEOUT_MS = 30_000;
 
-/** Sends nothing by itself, only what `notify` is given, which may come after an upgrade: its channels load at once. */
+/** Sends only what `notify` is given. That may come after an upgrade, so the channels are loaded at once. */
 export function createNotifier(settings: NotifySettings, options: NotifierOptions): Notifier {
   const { channels = openChannels(settings.channels, options) } = options;
-  for (const { load } of channels) load?.().catch(() => undefined); // Sending says so.
+  for (const { load } of channels) load?.().catch(() => undefined); // Sending reports it.
   const closing = new AbortController();
   const outboxes = channels.map(
     (channel) => new Outbox(channel, settings, { ...options, signal: closing.signal }),
   );
-  /** When each was asked; the same id may be asked again later. */
+  /** When each was asked, because an id may be asked again later. */
   const announced = new Map<string, string>();
   return {
     notify: (items) => {
@@ -78,7 +78,7 @@ export function createNotifier(settings: NotifySettings, options: NotifierOption
   };
 }
 
-/** How sending through one channel went. */
+/** The result of one channel. */
 export interface ChannelResult {
   readonly channel: Channel["name"];
   /** Absent if it was sent. */
@@ -93,7 +93,7 @@ export async function testChannels(
   return sendOnce(channels, { ...options, message: composeTestMessage(options.clock.now()) });
 }
 
-/** Tells of a change of someone's keys through each channel, once: for a process that does not stay. */
+/** Announces a key change through each channel once, for a short-lived process. */
 export async function announceOnce(
   change: ChangedKey,
   { content, link, channels }: NotifySettings,
@@ -160,15 +160,15 @@ interface KeyEntry {
   attempts: number;
 }
 
-/** Everything that one channel has yet to announce. Sends one message at a time. */
+/** One channel's pending announcements. Sends one message at a time. */
 class Outbox {
   readonly #channel: Channel;
   readonly #settings: NotifySettings;
   readonly #options: NotifierOptions & { readonly signal: AbortSignal };
   readonly #entries = new Map<string, Entry>();
-  /** Each in a message of its own, before anything else. */
+  /** Each sent in its own message, before anything else. */
   readonly #changes: KeyEntry[] = [];
-  /** While there is something to announce. */
+  /** Set while there is something to announce. */
   #sending: Promise<void> | undefined;
 
   constructor(
@@ -199,7 +199,7 @@ class Outbox {
     await this.#sending;
   }
 
-  /** Ends when nothing is left. Questions that come while a channel fails join its next attempt. */
+  /** Ends when the outbox is empty. Questions that arrive while a channel fails join its next attempt. */
   async #sendAll(): Promise<void> {
     const { clock, signal, onProblem } = this.#options;
     let failures = 0;
@@ -232,7 +232,7 @@ class Outbox {
     return { content, link, now: clock.now() };
   }
 
-  /** Removes what was sent, and what has failed too often. */
+  /** Removes the change once it is sent or has failed too often. */
   async #sendChange(): Promise<Failure | undefined> {
     const [entry] = this.#changes;
     if (entry === undefined) return undefined;
@@ -245,7 +245,7 @@ class Outbox {
     return failure;
   }
 
-  /** The same for what waits. */
+  /** Sends the pending decisions, and removes those sent or failed too often. */
   async #sendItems(): Promise<Failure | undefined> {
     const entries = [...this.#entries];
     if (entries.length === 0) return undefined;
@@ -256,7 +256,7 @@ class Outbox {
     for (const [key, entry] of entries) {
       entry.attempts += 1;
       const isOver = failure?.isPermanent !== false || entry.attempts >= MAX_ATTEMPTS;
-      // Another entry with this key is for a question that was asked again meanwhile.
+      // A different entry with this key means that the question was asked again.
       if (isOver && this.#entries.get(key) === entry) this.#entries.delete(key);
     }
     return failure;

@@ -1,7 +1,7 @@
-/** Something that waits, for tests of notifications. */
+/** A pending decision, for tests of notifications. */
 import type { DecisionJson } from "../render/index.ts";
 
-/** A question of the tool `deploy`, with everything that a desk knows about it. */
+/** A question from the tool `deploy`, with everything that a desk knows about it. */
 export function pendingNotice(fields: Partial<DecisionJson> = {}): DecisionJson {
   return {
     workspace: "/home/ada/project",
@@ -19,7 +19,7 @@ export function pendingNotice(fields: Partial<DecisionJson> = {}): DecisionJson 
   };
 }
 
-/** What is asked, with more than a notification may have. */
+/** A question with more than a notification may contain. */
 export function asking(text: string): DecisionJson["question"] {
   return {
     text,

@@ -1,4 +1,4 @@
-/** A tool call, its questions and its result in a few lines, the same live and in a transcript. */
+/** A tool call with its questions and result in a few lines, both live and in a transcript. */
 import {
   describeDecider,
   type InquiryRequest,
@@ -31,15 +31,15 @@ export interface LineOptions {
 }
 
 export interface CallLineOptions extends LineOptions {
-  /** Shown after a call that ran: how long it took, for example. */
+  /** Shown after a completed call, such as its duration. */
   readonly note?: string;
-  /** How to show the arguments; `function_call` by default. */
+  /** The format of the arguments. Defaults to `function_call`. */
   readonly parameters?: "json" | "function_call" | "off";
   /** Shown instead of the call: one line, verbatim. */
   readonly title?: string | undefined;
 }
 
-/** One line if possible. Long values are shortened first; names stay whole. */
+/** One line if possible. Shortens long values first; names stay whole. */
 export function renderCallLines(
   request: Pick<ToolCallRequest, "name" | "arguments">,
   end: CallEnd,
@@ -57,7 +57,7 @@ export function renderCallLines(
   );
 }
 
-/** `deploy {"where":"test"}`, shortened to the room, or only `deploy`. */
+/** `deploy {"where":"test"}`, truncated to fit, or only `deploy`. */
 function callIn(
   style: "json" | "off",
   { name, arguments: given }: Pick<ToolCallRequest, "name" | "arguments">,
@@ -68,7 +68,7 @@ function callIn(
   return Number.isFinite(room) ? truncate(text, Math.max(room, MIN_VALUE_WIDTH)) : text;
 }
 
-/** The change that a call asked about: the first lines of its diffs, and arguments that these do not show. */
+/** The change a call asked about: the first lines of its diffs, and the arguments they do not show. */
 export function renderChangeLines(
   { files, others }: FileChange,
   { paint, width, maxLines }: LineOptions & { readonly maxLines: number },
@@ -88,7 +88,7 @@ export function renderChangeLines(
   ];
 }
 
-/** What each of many files gets. */
+/** The minimum per file. */
 const MIN_CHANGE_LINES = 3;
 
 function renderFirstLines(
@@ -103,7 +103,7 @@ function renderFirstLines(
   ];
 }
 
-/** Who answered the question about a change, and how: `→ yes (you, via terminal)`. */
+/** The answer to the question about a change: `→ yes (you, via terminal)`. */
 export function renderChangeAnswer(
   response: InquiryResponse,
   { paint, width }: LineOptions,
@@ -132,7 +132,7 @@ export function renderAskerLines(
   return rows.map((row, index) => paint("cyan", `${index === 0 ? "•" : " "} ${row}`));
 }
 
-/** One line, with values shortened if needed; more only if names and short texts do not fit. */
+/** One line, with values shortened if needed; more lines only if names and short texts do not fit. */
 function foldCall(call: Pick<ToolCallRequest, "name" | "arguments">, room: number): string {
   const whole = describeCall(call);
   if (fits(whole, room)) return whole;
@@ -165,9 +165,9 @@ function widthOf(value: Json): number {
 const MAX_ONE_LINE_CALL = 60;
 
 /**
- * A call with all its arguments, verbatim, for deciding about it: on one line if it is short, otherwise one argument
- * per line. Lines of a text get a bar in front, so that none of them can pass for an argument. An address that writes its
- * host in another way than it is looked up is followed by a line with the host.
+ * A call with all its arguments, verbatim, to decide on: on one line if it is short, otherwise one argument per line.
+ * Each line of a text gets a bar in front, so that it cannot pass for an argument. A URL that disguises its host is
+ * followed by a line with the actual host.
  */
 export function callText(call: Pick<ToolCallRequest, "name" | "arguments">): string {
   const { line, isClear } = callLine(call);
@@ -179,8 +179,8 @@ export function callText(call: Pick<ToolCallRequest, "name" | "arguments">): str
 }
 
 /**
- * The same on one line, however long that is. `isClear` is false if it has to be read on several: where a text has line
- * breaks, or an address needs a line with its host.
+ * The call on one line of any length. `isClear` is false if it has to be read on several: if a text has line breaks, or
+ * a URL needs a line with its host.
  */
 export function callLine({ name, arguments: given }: Pick<ToolCallRequest, "name" | "arguments">) {
   const entries = Object.entries(given);
@@ -189,12 +189,12 @@ export function callLine({ name, arguments: given }: Pick<ToolCallRequest, "name
   return { line: `${verbatim(name)}(${shown.join(", ")})`, isClear };
 }
 
-/** Empty unless it is an address that does not show its host. */
+/** Empty unless it is a URL that disguises its host. */
 function hostOf(value: Json): string {
   return (typeof value === "string" ? findOtherHost(value) : undefined) ?? "";
 }
 
-/** One argument per line, indented. Of lists and objects that have texts of several lines, one line per part. */
+/** One argument per line, indented. Lists and objects with multi-line texts get one line per part. */
 export function argumentLines(
   parts: readonly (readonly [name: string, value: Json])[],
 ): readonly string[] {
@@ -204,7 +204,7 @@ export function argumentLines(
 function partLines(name: string, value: Json): readonly string[] {
   if (!hasSeveralLines(value)) {
     const host = hostOf(value);
-    // No argument looks like this: its name would be in quotation marks.
+    // Cannot pass for an argument, whose name would be quoted.
     const note = host === "" ? [] : [`  host of ${verbatim(name)}: ${verbatim(host)}`];
     return [`  ${argumentLine(name, value)}`, ...note];
   }
@@ -229,8 +229,8 @@ function hasSeveralLines(value: Json): boolean {
 }
 
 /**
- * A question and its answer, on one line if they fit. A remembered answer was given to another question,
- * so this one is shown in full, with its context.
+ * A question and its answer, on one line if they fit. A remembered answer was given to another question, so this one is
+ * shown in full, with its context.
  */
 export function renderInquiryLines(
   event: InquiryRequest,
@@ -268,7 +268,7 @@ function contextRows(context: string, { paint, width }: LineOptions): readonly s
   );
 }
 
-/** `requested`: what the model asked for, if the call ran with other arguments. */
+/** `requested`: the model's arguments, if the call ran with others. */
 export function renderPermissionLines(
   { tool, action, decision, decidedBy, reason, ...event }: PermissionDecision,
   { paint, width, requested }: LineOptions & { readonly requested?: JsonObject | undefined },
@@ -288,7 +288,7 @@ function describeChange(ran: JsonObject, requested: JsonObject | undefined): str
     : `; the model asked for (${describeArguments(requested)})`;
 }
 
-/** The arguments a call ran with, if the user edited them. */
+/** The arguments that a call ran with, if the user edited them. */
 export function editedArguments(decisions: readonly PermissionDecision[]): JsonObject | undefined {
   return decisions.findLast(({ action, decision }) => action === "run" && decision === "edited")
     ?.arguments;
@@ -304,12 +304,12 @@ function describeArguments(parameters: JsonObject): string {
     .join(", ");
 }
 
-/** Quoted unless plain, so that it cannot look like another argument and its value. */
+/** Quoted unless plain, so that it cannot pass for another argument and its value. */
 function keyText(key: string): string {
   return /^[\w.-]+$/.test(key) ? key : jsonLine(key);
 }
 
-/** The same where a dot may stand between two keys. */
+/** A key in a dotted path, so a dot is quoted too. */
 function partKey(key: string): string {
   return /^[\w-]+$/.test(key) ? key : jsonLine(key);
 }
@@ -321,11 +321,11 @@ export type CallEnd =
   | "failed"
   /** Permission was denied. */
   | "skipped"
-  /** Its question was not answered. */
+  /** The call's question was not answered. */
   | "cancelled"
-  /** The model did not get its result. */
+  /** The model did not get the result. */
   | "withheld"
-  /** The user said no to the change that it asked about. */
+  /** The user rejected the change that it asked about. */
   | "not applied"
   /** It was interrupted. */
   | "stopped";
@@ -333,9 +333,9 @@ export type CallEnd =
 /** The events between a call and its result. */
 export interface CallEvents {
   readonly decisions: readonly PermissionDecision[];
-  /** In order. */
+  /** In recorded order. */
   readonly answers: readonly InquiryResponse[];
-  /** The change to a file that it asked about. */
+  /** The file change that it asked about. */
   readonly change?: FileChange | undefined;
 }
 
@@ -369,7 +369,7 @@ function endSymbol(end: CallEnd, paint: Paint): string {
   }
 }
 
-/** Empty where the symbol is enough. */
+/** Empty if the symbol is enough. */
 function endLabel(end: CallEnd): string {
   return end === "running" || end === "done" || end === "failed" ? "" : end;
 }

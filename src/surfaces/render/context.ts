@@ -1,13 +1,13 @@
-/** The context of a question, in rows: prose in the words of its author, everything else verbatim. */
+/** A question's context in rows: prose as its author wrote it, everything else verbatim. */
 import type { ChangedFile, FileChange } from "./file-change.ts";
 import { isDiff, type Paint, paintLine, type StyleName } from "./style.ts";
 import { SHOWN_TAB, verbatimLines, verbatimProseLines } from "./verbatim.ts";
 import { wrapProse, wrapVerbatimLine } from "./wrap.ts";
 
 /**
- * `prose` is wrapped at words, apart from diffs; Markdown stays as it was written, so nothing of it is lost.
- * `verbatim` is for whatever a yes acts on. `drawn` has been made verbatim already. `change` is the text of a
- * change to a file, as `changeText` makes it.
+ * `prose` is wrapped at words, except for diffs; Markdown is left as written, so that nothing is lost. `verbatim` is
+ * for content that a yes acts on. `drawn` is already verbatim. `change` is the text of a file change, from
+ * `changeText`.
  */
 export type ContextStyle = "prose" | "verbatim" | "drawn" | "change";
 
@@ -17,12 +17,12 @@ export interface ContextOptions {
   readonly style?: ContextStyle | undefined;
 }
 
-/** None of the rows is wider than the width, except code in prose. */
+/** No row exceeds the width, except for code in prose. */
 export function renderContext(
   context: string,
   { paint, width, style = "prose" }: ContextOptions,
 ): readonly string[] {
-  // The end of the last line, not a line.
+  // The trailing newline does not start another line.
   const lines = context.replace(/\n$/, "").split("\n");
   if (style === "drawn") return lines.flatMap((line) => wrapVerbatimLine(line, width));
   if (style === "change") return changeRows(lines, { paint, width });
@@ -40,13 +40,13 @@ export function renderContext(
   return rows.map((row) => row.replaceAll("\t", SHOWN_TAB));
 }
 
-/** The sign stays in its column. */
+/** Keeps the sign in its column. */
 function diffLine(line: string): string {
   const sign = /^[-+ ]/.exec(line)?.[0] ?? "";
   return sign + verbatimLines(line.slice(sign.length)).join("");
 }
 
-/** The text of a change: the heading of each file, and below it, indented, its diff. */
+/** A change as text: each file's heading, followed by its indented diff. */
 export function changeText({ heading, files }: FileChange): string {
   const blocks = files.flatMap((file) => [
     `${HEADING}${file.heading}`,
@@ -55,12 +55,12 @@ export function changeText({ heading, files }: FileChange): string {
   return [...(files.length === 1 ? [] : [`${HEADING}${heading}`]), ...blocks].join("\n");
 }
 
-/** What is shown below the heading of a file. */
+/** The lines below a file's heading. */
 export function changedLines({ about, diff }: ChangedFile): readonly string[] {
   return [...(about === "" ? [] : about.split("\n")), ...diff];
 }
 
-/** No line of a diff begins like this, because they are indented. */
+/** No diff line starts like this, because diffs are indented. */
 const HEADING = "• ";
 
 function changeRows(
@@ -76,7 +76,7 @@ function changeRows(
 
 const DIFF_INDENT = "  ";
 
-/** The lines of a diff, without those that name its file, indented. */
+/** A diff's lines, indented, without those that name its file. */
 export function diffRows(
   lines: readonly string[],
   { paint, width }: Pick<ContextOptions, "paint" | "width">,

@@ -1,6 +1,7 @@
 /**
- * The one JSON form of a decision, pending or ended, on every surface: commands, the desk's API and events, notifications
- * and the library. A surface may leave fields out, but never renames them. `surfaces/desk/decision-schema.ts` defines the fields.
+ * The single JSON form of a decision, pending or ended, on every surface: commands, the desk's API and events,
+ * notifications and the library. A surface may omit fields, but never renames them. `surfaces/desk/decision-schema.ts`
+ * defines the fields.
  */
 import {
   type AnswerEvent,
@@ -29,19 +30,22 @@ import type {
 } from "./decision-json-types.ts";
 import { describeSource } from "./inquiry.ts";
 
-/** A pending decision, and how it is put as a question. */
+/** A pending decision and its question. */
 export interface PendingAsQuestion extends PendingItem {
   readonly question: InquiryQuestion;
 }
 
-/** On record. A doubt that no one has been asked about yet has no request, and says itself what it is about, and for whom. */
+/**
+ * A recorded decision. A doubt that no one has been asked about yet has no request, and carries its own subject and
+ * addressees.
+ */
 type RecordedDecision = LoggedInquiry & Pick<PendingItem, "digest"> & ForWhom;
 
 type Decision = RecordedDecision | PendingAsQuestion;
 
-/** Where a decision is. */
+/** The location of a decision. */
 export interface DecisionPlace {
-  /** The root of the workspace, or its name in a database. */
+  /** The workspace's root, or its name in a database. */
   readonly workspace: string;
   readonly conversation: string;
   readonly title?: string | undefined;
@@ -49,7 +53,7 @@ export interface DecisionPlace {
   readonly isLive?: boolean | undefined;
 }
 
-/** The JSON of a decision, from a list of pending ones or from the record. Both give the same. */
+/** A decision's JSON, identical for pending lists and for the record. */
 export function decisionToJson(
   decision: Decision,
   { workspace, conversation, title, isLive = false }: DecisionPlace,
@@ -84,7 +88,7 @@ export function decisionToJson(
   };
 }
 
-/** How something ended that no longer waits, as far as that is known. */
+/** The outcome of a decision that is no longer pending, as far as it is known. */
 export function answeredToJson(
   answer: AnswerEvent | undefined,
   madeVoid: readonly string[] | undefined,
@@ -97,7 +101,7 @@ export function answeredToJson(
   };
 }
 
-/** Who decided. What a newer version has recorded is kept as it is. */
+/** The decider. Values recorded by newer versions are passed through. */
 export function toDeciderJson(by: Decider): DeciderJson {
   return { kind: by.kind, ...deciderToJson(by) };
 }
@@ -122,13 +126,13 @@ function askerToJson(
   };
 }
 
-/** As it was asked. A person is also shown what a model said about it, which is in `escalation`. */
+/** The question as asked. The model's comment, which a person also sees, is in `escalation`. */
 function questionToJson({ question, request }: Decision): QuestionJson {
   const asked = request?.type === "inquiry_request" ? request.question : question;
-  return inquiryQuestionToJson(asked) as QuestionJson; // The keys of the record are those of the schema.
+  return inquiryQuestionToJson(asked) as QuestionJson; // The record uses the schema's keys.
 }
 
-/** What was asked of whom, and when. */
+/** The request: its subject, addressees and time. */
 function requestToJson(decision: Decision) {
   const { request, changed, deadline, votes = [] } = decision;
   const { subject, replaces, takes } = request ?? {};
@@ -162,7 +166,7 @@ function resultToJson(request: Request): Pick<DecisionJson, "result"> {
     : { result: { content: result.content, is_error: result.isError } };
 }
 
-/** What the tool's own check said of a call in doubt. If it was checked again, the decision has the latest. */
+/** The tool's own check of a call in doubt. If it was checked again, the decision has the latest. */
 function checkToJson(decision: Decision): Pick<DecisionJson, "check"> {
   const response = "turn" in decision ? decision.response : undefined;
   const checks = [response, decision.request].flatMap((event) =>
@@ -190,7 +194,7 @@ function responseToJson(response: AnswerEvent): Partial<DecisionJson> {
   };
 }
 
-/** Without the outcome. */
+/** Omits the outcome. */
 function answerToJson(answer: AnswerEvent | InquiryEscalation): OutcomeJson {
   const by = deciderOf(answer);
   return {
@@ -199,7 +203,7 @@ function answerToJson(answer: AnswerEvent | InquiryEscalation): OutcomeJson {
   };
 }
 
-/** `reason` has the person's own words, and `cause` is a code. */
+/** `reason` is in the person's own words, and `cause` is a code. */
 function decidedToJson(decision: PermissionDecision): OutcomeJson {
   const { reason, cause, problem, arguments: edited, result } = decision;
   return {
@@ -211,7 +215,7 @@ function decidedToJson(decision: PermissionDecision): OutcomeJson {
   };
 }
 
-/** A secret is not in the record, so nothing is left out here. */
+/** Secrets are not in the record, so nothing is omitted here. */
 function saidToJson(said: InquiryOutcome): OutcomeJson {
   if (said.outcome === "redacted") return {};
   if (said.outcome === "cancelled") {

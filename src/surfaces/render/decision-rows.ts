@@ -1,4 +1,4 @@
-/** Decisions in lists, as lines: those on record, and those that wait for someone. */
+/** Lists of decisions as lines: recorded and pending ones. */
 import {
   type CallProgress,
   type ConversationEvent,
@@ -32,13 +32,13 @@ import { sourceLines } from "./origin.ts";
 /** A decision in its conversation: one line of `jp inquiry ls`. */
 export interface InquiryRow extends LoggedInquiry {
   readonly conversation: ConversationId;
-  /** The title of the conversation, if it has one. */
+  /** The conversation's title, if any. */
   readonly title?: string | undefined;
 }
 
 /**
- * The outcome of a question, the decision about a call, or why there is neither: it is pending, or it ended without an
- * answer. What is void was decided or pending, and no longer counts.
+ * The outcome of a question, the decision on a call, or why there is neither: it is pending, or it ended without an
+ * answer. A void decision was made or pending, and no longer counts.
  */
 export const INQUIRY_STATES = [
   "answered",
@@ -54,27 +54,26 @@ export const INQUIRY_STATES = [
 
 export type InquiryState = (typeof INQUIRY_STATES)[number];
 
-/** How it ended, or that it has not. */
+/** The outcome, or that it is pending. */
 export function inquiryState({ response, madeVoid, isPending }: LoggedInquiry): InquiryState {
   if (madeVoid !== undefined) return "void";
   if (response === undefined) return isPending === true ? "pending" : "unanswered";
   return outcomeOf(response);
 }
 
-/** Which decisions are wanted: all, unless said otherwise, but for what the config approved unasked. */
+/** Filters decisions. By default all match, except for calls that the config approved without asking. */
 export interface InquiryFilter {
   /**
-   * States. `answered` also stands for whatever someone approved, denied or edited, and `cancelled` for what was denied
-   * though no one said no.
+   * States. `answered` also matches calls that someone approved, denied or edited, and `cancelled` those denied without
+   * a person's no.
    */
   readonly outcome?: readonly string[] | undefined;
-  /** Kinds of deciders, such as `user`. With `policy`, what the config approved unasked is wanted too. */
+  /** Kinds of deciders, such as `user`. `policy` includes calls that the config approved without asking. */
   readonly by?: readonly string[] | undefined;
   /** Kinds of decisions, such as `permission`. */
   readonly kind?: readonly string[] | undefined;
 }
 
-/** Whether a decision is wanted. */
 export function matchesInquiryFilter(inquiry: LoggedInquiry, filter: InquiryFilter): boolean {
   const { outcome, by, kind } = filter;
   const { request, response } = inquiry;
@@ -84,7 +83,7 @@ export function matchesInquiryFilter(inquiry: LoggedInquiry, filter: InquiryFilt
   }
   const decider = response && deciderOf(response);
   if (by !== undefined) return decider !== undefined && by.includes(decider.kind);
-  // Every call of a tool that runs unattended has one of these, and no one was asked.
+  // Every call of an unattended tool has one of these, although no one was asked.
   const isUnasked = request === undefined && decider?.kind === "policy";
   return !isUnasked || inquiryState(inquiry) !== "approved";
 }
@@ -96,7 +95,7 @@ function statesOf(inquiry: LoggedInquiry): readonly InquiryState[] {
   return [state, response.cause === undefined ? "answered" : "cancelled"];
 }
 
-/** How it ended, or that it is pending. One that is overdue will be settled when its turn is continued. */
+/** The outcome, or that it is pending. An overdue decision is settled when its turn resumes. */
 export function describeEnd(inquiry: LoggedInquiry, now: Date): string {
   const { response, madeVoid, deadline, isPending } = inquiry;
   const isLate = deadline !== undefined && timestampToMilliseconds(deadline) <= now.getTime();
@@ -119,11 +118,11 @@ interface Subject {
   readonly origin?: ToolOrigin | undefined;
   readonly folder?: string | undefined;
   readonly arguments?: JsonObject | undefined;
-  /** The parts that have changed since the earlier decision. */
+  /** The parts that have changed since the previous decision. */
   readonly changed?: readonly string[] | undefined;
 }
 
-/** One line about something that waits for a person: `fs_delete_file asks "Delete it?"`. */
+/** One line about a pending decision: `fs_delete_file asks "Delete it?"`. */
 export function describePending(item: PendingItem): string {
   const { kind, tool, request } = item;
   const name = oneLine(tool);
@@ -148,16 +147,16 @@ export function describePending(item: PendingItem): string {
   }
 }
 
-/** What is decided, and the request for it. */
+/** The subject of a decision and its request. */
 interface DescribedSubject extends Subject {
   readonly tool?: string | undefined;
   readonly request?: PendingItem["request"];
 }
 
 /**
- * Describes the subject of a decision, in lines below `describePending`: the call with all its arguments, the source of its
- * tool, the folder that it runs in, and the changes. Nothing is shortened. Of changes to files, these are their headings: the
- * diff is the context of the question.
+ * Describes a decision's subject, in lines below `describePending`: the call with all its arguments, its tool's source,
+ * its folder, and the changes. Nothing is shortened. File changes are only listed by heading: the diff is the
+ * question's context.
  */
 export function describeSubject(described: DescribedSubject): readonly string[] {
   const { tool, origin, folder, changed, request, arguments: args = {} } = described;
@@ -174,7 +173,7 @@ export function describeSubject(described: DescribedSubject): readonly string[] 
   ];
 }
 
-/** `describePending`, and below it, indented, what is decided. `calls` are those of the turn. */
+/** `describePending`, followed by the indented subject. `calls` are the turn's calls. */
 export function describeWaiting(
   item: PendingItem,
   calls: readonly CallProgress[],
@@ -190,7 +189,7 @@ export function describeWaiting(
 
 const DECIDED = { run: "", rerun: "to run again: ", deliver: "its result: " } as const;
 
-/** Describes open calls from the record: their arguments, decisions and answers. */
+/** Describes open calls on record: their arguments, decisions and answers. */
 export function describeCalls(calls: readonly CallProgress[]): readonly string[] {
   return calls.flatMap(({ request, permissions, questions, steps }) => {
     const args = permissions.run?.decision?.arguments ?? request.arguments;
@@ -215,7 +214,7 @@ function describeDecision(event: PermissionDecision): string {
   return oneLine(`${decisionWord(event)} by ${describeDecider(event.decidedBy)}`);
 }
 
-/** Describes the recorded decisions and answers that a person gave for the whole turn: they count for later calls. */
+/** Describes recorded decisions and answers that a person gave for the whole turn: they apply to later calls. */
 export function describeRemembered(turn: readonly ConversationEvent[]): readonly string[] {
   const texts = new Map<string, string>();
   return turn.flatMap((event) => {
@@ -231,7 +230,7 @@ export function describeRemembered(turn: readonly ConversationEvent[]): readonly
   });
 }
 
-/** Describes the missing parts of an incomplete turn: lines for each open call, or one for a reply. */
+/** Describes what an incomplete turn lacks: lines for each open call, or one for a reply. */
 export function describeIncomplete(progress: TurnProgress): readonly string[] {
   const { calls, hasCalls, next } = progress;
   if (next === "check") return ["the answer has not been checked against the schema"];

@@ -1,6 +1,6 @@
 /**
- * A call that changes files, as one block: what happens to which file, how many lines come and go, and the diff. Only
- * jp's own file tools are shown like this, because the diff that they ask about is all that their arguments do.
+ * A call that changes files, as one block: the action, the files, the line counts and the diff. Only jp's own file
+ * tools are shown like this, because the diff that they ask about is all that their arguments do.
  */
 import type { ToolCallRequest } from "../../record/conversation/index.ts";
 import type { ToolOrigin } from "../../record/tool/index.ts";
@@ -10,38 +10,38 @@ import { verbatim } from "./verbatim.ts";
 export interface FileChange {
   /** `Edit src/a.ts +1 −1` or `Edit 3 files +4 −2`: one line, verbatim. */
   readonly heading: string;
-  /** Lines of all diffs. */
+  /** Line counts over all diffs. */
   readonly added: number;
   readonly removed: number;
-  /** At least one, in the order of the diff. */
+  /** At least one, in diff order. */
   readonly files: readonly [ChangedFile, ...ChangedFile[]];
-  /** The arguments, or parts of them, that the headings and the diffs do not show. */
+  /** The arguments, or parts of them, that neither the headings nor the diffs show. */
   readonly others: readonly (readonly [name: string, value: Json])[];
 }
 
-/** One of the files that a call changes. */
+/** A file that a call changes. */
 export interface ChangedFile {
   readonly verb: string;
   readonly added: number;
   readonly removed: number;
   /** `Edit src/a.ts +1 −1`: one line, verbatim. */
   readonly heading: string;
-  /** A sentence of the tool about the file; empty if there is none. */
+  /** The tool's sentence about the file, or empty. */
   readonly about: string;
-  /** The lines of the diff as they are, without those that name the file. Empty if the call has not asked yet. */
+  /** The diff's lines, unchanged, without those that name the file. Empty if the call has not asked yet. */
   readonly diff: readonly string[];
 }
 
 type ChangingCall = Pick<ToolCallRequest, "name" | "arguments">;
 
-/** The question of a call, with what the record has of it. */
+/** A call's question, as recorded. */
 export interface AskedChange {
   readonly origin?: ToolOrigin | undefined;
   readonly questionId?: string | undefined;
   readonly question?: { readonly context?: string | undefined } | undefined;
 }
 
-/** By the id of the question that asks about it. */
+/** Keyed by the id of the question about the change. */
 const VERBS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   apply_changes: { fs_modify_file: "Edit", fs_edit: "Edit" },
   create_file: { fs_create_file: "Create" },
@@ -49,10 +49,10 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   delete_file: { fs_delete_file: "Delete" },
 };
 
-/** The tool whose one argument is a list of files. */
+/** The tool that takes a list of files. */
 const SEVERAL = "fs_edit";
 
-/** The change that a call asks about. Undefined for the questions of any other tool, whatever its name is. */
+/** The change a call asks about. Undefined for other tools' questions, even under the same name. */
 export function findFileChange(
   { name, arguments: given }: ChangingCall,
   { origin, questionId = "", question }: AskedChange,
@@ -65,7 +65,7 @@ export function findFileChange(
   const { path } = given;
   if (typeof path !== "string") return undefined;
   const { about, sections } = readContext(context);
-  // What is not a diff of this one file is shown as it is.
+  // Anything but a diff of this one file is shown unchanged.
   const [section = { file: path, isNew: false, hunks: [] }] = sections;
   const file = changedFile(verb, section, about);
   const others = Object.entries(given).flatMap(([key, value]) => missingIn(section, key, value));
@@ -73,11 +73,11 @@ export function findFileChange(
   return { heading, added, removed, files: [file], others };
 }
 
-/** `fs_edit`: the diff has a section for each of the `files`, in their order. */
+/** For `fs_edit`: the diff has a section for each of the `files`, in order. */
 function findSeveral(given: JsonObject, context: string): FileChange | undefined {
   const { files: listed, ...rest } = given;
   if (!isJsonArray(listed ?? null)) return undefined;
-  const entries = listed as readonly Json[]; // As was just checked.
+  const entries = listed as readonly Json[]; // Checked above.
   const { about, sections } = readContext(context);
   const [first, ...more] = sections.map((section) =>
     changedFile(
@@ -109,7 +109,7 @@ function findSeveral(given: JsonObject, context: string): FileChange | undefined
 
 const EMPTY = "An empty file.";
 
-/** A field that a model fills in with nothing, beside the one that it means. */
+/** An empty field that a model filled in alongside the one it means. */
 function isBlank(key: string, value: Json, { patterns = [], content = "" }: JsonObject): boolean {
   const hasPatterns = isJsonArray(patterns) && patterns.length > 0;
   if (key === "content") return value === "" && hasPatterns;
@@ -132,12 +132,12 @@ function changedFile(verb: string, { file, hunks }: DiffSection, about: string):
     removed,
     heading: [verb, pathText(file), ...counts].join(" "),
     about,
-    // A new file has one hunk, from its first line to its last.
+    // A new file has a single hunk, from its first line to its last.
     diff: verb === "Create" ? hunks.slice(1) : hunks,
   };
 }
 
-/** `Edit src/a.ts`, of a call that has not asked. Undefined if its arguments are not those of jp's file tools. */
+/** `Edit src/a.ts`, for a call that has not asked yet. Undefined if the arguments do not match jp's file tools. */
 export function changeTitle({ name, arguments: given }: ChangingCall): string | undefined {
   const tool = Object.hasOwn(TITLES, name) ? TITLES[name] : undefined;
   return tool?.(given);
@@ -161,10 +161,10 @@ const TITLES: Readonly<Record<string, (given: JsonObject) => string | undefined>
   },
 };
 
-/** The most files that a title names. */
+/** The maximum number of files in a title. */
 const MAX_TITLES = 3;
 
-/** Undefined if there are other arguments than these. */
+/** Undefined if there are other arguments. */
 function titleOf(
   verb: string,
   { path, ...others }: JsonObject,
@@ -183,7 +183,7 @@ function isText(value: Json): boolean {
   return typeof value === "string";
 }
 
-/** In quotes unless it is one word, so that it cannot pass for a path and its counts. */
+/** Quoted unless it is one word, so that it cannot pass for a path with counts. */
 function pathText(file: string): string {
   const isQuoted = file.startsWith('"') && file.endsWith('"') && file.length > 1;
   return verbatim(isQuoted || /^[^\s"]\S*$/.test(file) ? file : JSON.stringify(file));
@@ -195,19 +195,19 @@ interface ReadContext {
   readonly sections: readonly DiffSection[];
 }
 
-/** The part of a diff about one file. */
+/** A diff's section for one file. */
 interface DiffSection {
   /** The path in the diff. */
   readonly file: string;
   /** There is no old file. */
   readonly isNew: boolean;
-  /** From the first `@@` on. */
+  /** Starts at the first `@@`. */
   readonly hunks: readonly string[];
 }
 
 /**
- * Follows the number of lines that each hunk has: a removed line that begins with `-- ` and an added one that begins with
- * `++ ` look like the names of another file.
+ * Counts the lines of each hunk: a removed line that starts with `-- ` or an added one that starts with `++ ` looks
+ * like another file's name.
  */
 function readContext(context: string): ReadContext {
   const lines = context.replace(/\n$/, "").split("\n");
@@ -231,7 +231,7 @@ function readContext(context: string): ReadContext {
 
 const HUNK = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
 
-/** The line after the hunk that begins here, or after a line that begins none. */
+/** The index after the hunk that starts here, or after this line if it starts none. */
 function afterHunk(lines: readonly string[], start: number): number {
   const [isHunk, old = "1", fresh = "1"] = HUNK.exec(lines[start] ?? "") ?? [];
   if (isHunk === undefined) return start + 1;
@@ -250,7 +250,7 @@ function count(hunks: readonly string[], sign: "+" | "-"): number {
   return hunks.filter((line) => line.startsWith(sign)).length;
 }
 
-/** The argument under its key, or the parts of it that are not in the diff. Empty if all of it is. */
+/** The argument under its key, or its parts that are missing from the diff. Empty if all of it is there. */
 function missingIn(
   { isNew, file, hunks }: DiffSection,
   key: string,
@@ -268,7 +268,7 @@ function missingIn(
   );
 }
 
-/** The lines of one side, hunk by hunk. */
+/** One side's lines, hunk by hunk. */
 function sidesOf(hunks: readonly string[], sign: "-" | "+"): readonly string[] {
   const sides: string[][] = [];
   for (const line of hunks) {
@@ -278,7 +278,7 @@ function sidesOf(hunks: readonly string[], sign: "-" | "+"): readonly string[] {
   return sides.map((lines) => lines.join("\n"));
 }
 
-/** Whether the hunks have every line of the content, and nothing else. */
+/** Whether the hunks contain every line of the content and nothing else. */
 function isNewFile(hunks: readonly string[], content: string): boolean {
   if (content === "") return hunks.length === 0;
   const lines = content.replace(/\n$/, "").split("\n");
@@ -288,7 +288,7 @@ function isNewFile(hunks: readonly string[], content: string): boolean {
   return shown.length === expected.length && shown.every((line, at) => line === expected[at]);
 }
 
-/** Whether the pieces are in the content, in their order: the rest is as it was. An empty content needs none. */
+/** Whether the content contains the pieces in order: the rest is unchanged. An empty content needs none. */
 function hasPieces(content: string, pieces: readonly string[]): boolean {
   const text = content.replaceAll("\r\n", "\n");
   let from = 0;
@@ -300,7 +300,7 @@ function hasPieces(content: string, pieces: readonly string[]): boolean {
   return pieces.length > 0 || content === "";
 }
 
-/** A pattern whose effect a later one takes back is in neither side. Lines that it keeps need not be. */
+/** A pattern undone by a later one is on neither side. Lines that it leaves unchanged need not be. */
 function isPatternIn(pattern: Json, before: readonly string[], after: readonly string[]): boolean {
   if (!isJsonObject(pattern)) return false;
   const { old, new: replacement, replace_all: _all, ...others } = pattern;
@@ -313,7 +313,7 @@ function isPatternIn(pattern: Json, before: readonly string[], after: readonly s
   );
 }
 
-/** Without the lines that both begin or end with. */
+/** Strips common leading and trailing lines. */
 function withoutCommonLines(from: readonly string[], to: readonly string[]) {
   const most = Math.min(from.length, to.length);
   let start = 0;
@@ -323,5 +323,5 @@ function withoutCommonLines(from: readonly string[], to: readonly string[]) {
   return [from, to].map((lines) => lines.slice(start, lines.length - end).join("\n")) as [
     string,
     string,
-  ]; // One for each.
+  ]; // One for each input.
 }

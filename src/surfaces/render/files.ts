@@ -1,8 +1,8 @@
-/** The files of a message, in words. */
+/** A message's files in words. */
 import { type ChatRequest, fileSize, type RecordedFile } from "../../record/conversation/index.ts";
 import { formatSize, oneLine } from "../../util/index.ts";
 
-/** A line for each, such as `[image: cat.png, image/png, 12 kB]`. */
+/** One line per file, such as `[image: cat.png, image/png, 12 kB]`. */
 export function describeFiles({ files = [] }: ChatRequest): string[] {
   return files.map(describeFile);
 }

@@ -1,4 +1,4 @@
-/** What a person has granted, in words: which calls, what they may do at most, and for how long. */
+/** A person's grant in words: its calls, their limits, and its lifetime. */
 import {
   type GrantScope,
   type Grant,
@@ -8,7 +8,7 @@ import type { Capabilities, GrantLimits } from "../../record/tool/index.ts";
 import { assertNever } from "../../util/index.ts";
 import { verbatim } from "./verbatim.ts";
 
-/** For after "for": `files in src/agent/`. One line, verbatim. `isListed`: what was asked is not on the screen. */
+/** To follow "for": `files in src/agent/`. One line, verbatim. `isListed`: the call is not on the screen. */
 export function describeScope(scope: GrantScope, isListed = false): string {
   return [describeCalls(scope, isListed), ...limitWords(scope)].join(", ");
 }
@@ -35,7 +35,7 @@ function describeCalls({ code, parts }: GrantScope, isListed: boolean): string {
   }
 }
 
-/** What differs from the least that a call may do: run in the sandbox, without a network. Of a command, also where it may run. */
+/** How a grant exceeds the minimum: running in the sandbox without a network. For a command, also where it may run. */
 function limitWords({ code, limits }: GrantScope): readonly string[] {
   const isCommand = code === "command" || code === "command_prefix";
   if (limits === undefined) return isCommand ? ["in any folder"] : [];
@@ -58,7 +58,10 @@ function optionWords({ options }: GrantLimits): readonly string[] {
   return [options.length === 0 ? "without options" : `with no options but ${listOf(options)}`];
 }
 
-/** What an answer for the whole turn covers, for after the calls: `, in the sandbox without a network`. Empty for most tools. */
+/**
+ * The capabilities that an answer for the whole turn covers, to follow the calls: `, in the sandbox without a network`.
+ * Empty for most tools.
+ */
 export function describeCapabilities(shown: Capabilities): string {
   const { confinement, network = false, outside = [] } = shown;
   const words = [
@@ -87,7 +90,7 @@ export function describeGrant(scope: GrantScope, until: Grant["until"], now: Dat
 export function describeUntil(until: Grant["until"], now: Date): string {
   if (until === "turn") return "this turn";
   if (until === "always") return until;
-  // What counts to the end of a day ends with the next one.
+  // A grant until the end of a day expires as the next one starts.
   const last = new Date(timestampToMilliseconds(until) - 1);
   const year = last.getFullYear();
   const isThisYear = year === now.getFullYear();

@@ -1,6 +1,6 @@
 /**
- * Syntax highlighting, line by line. The highlighter and each language are loaded on first use, before the
- * first line of code; after that, everything is synchronous.
+ * Syntax highlighting, line by line. The highlighter and each language are loaded on first use, before the first line
+ * of code; everything after that is synchronous.
  */
 import type { Emitter, HLJSApi, LanguageFn } from "highlight.js";
 import type { Paint, StyleName } from "./style.ts";
@@ -10,7 +10,7 @@ export type LineHighlighter = (line: string) => string;
 
 let highlighter: HLJSApi | undefined;
 
-/** Longer lines stay plain; of a longer context, such as a comment, only the first line is kept. */
+/** Longer lines stay plain; a longer context, such as a comment, is cut to its first line. */
 const MAX_LINE = 2000;
 const MAX_CONTEXT = 200;
 
@@ -52,13 +52,13 @@ export function prepareLanguage(name: string): Promise<void> | undefined {
     highlighter.configure({ __emitter: SpanEmitter });
     highlighter.registerLanguage(language.id, definition.default);
   };
-  // Show the code without colours.
+  // Falls back to code without colours.
   return load().catch(() => undefined);
 }
 
 /**
- * Highlights each line after the lines it depends on: those since a comment or string began, or since the last
- * line that is not indented. Plain if the language is not loaded.
+ * Highlights each line in its context: the lines since a comment or string began, or since the last unindented line.
+ * Plain if the language is not loaded.
  */
 export function createLineHighlighter(name: string, paint: Paint): LineHighlighter {
   const language = findLanguage(name);
@@ -88,24 +88,24 @@ function isReady(id: string): boolean {
   return highlighter?.getLanguage(id) !== undefined;
 }
 
-/** The first line says what is open; the rest would be highlighted again for every line. */
+/** The first line determines what is open; the rest would be highlighted again for every line. */
 function shorten(context: string): string {
   return context.length <= MAX_CONTEXT ? context : context.slice(0, context.indexOf("\n") + 1);
 }
 
-/** A part of the code, and what the highlighter has found it to be. */
+/** A span of code and its style. */
 interface Span {
   text: string;
   readonly style: StyleName | undefined;
-  /** It is a part of something: a comment, a string, a keyword. */
+  /** It is part of a scope: a comment, a string, a keyword. */
   readonly isInside: boolean;
 }
 
-/** Collects the parts of code, where the highlighter's own would make HTML of them. */
+/** Collects spans of code, where the highlighter's own emitter would render HTML. */
 class SpanEmitter implements Emitter {
   readonly #spans: Span[] = [];
   readonly #open: (StyleName | undefined)[] = [];
-  /** No other part has begun or ended since the last text. */
+  /** No scope has started or ended since the last text. */
   #isSame = false;
   #hasBegun = false;
 
@@ -115,10 +115,10 @@ class SpanEmitter implements Emitter {
     return last !== undefined && last.isInside && !this.#hasBegun && last.text.endsWith("\n");
   }
 
-  /** Without its line break. */
+  /** Omits the line break. */
   paintLastLine(paint: Paint): string {
     let line = "";
-    let isLast = true; // The line break at the end is not the one before the line.
+    let isLast = true; // Skips the trailing line break, to find the one before the line.
     for (let index = this.#spans.length - 1; index >= 0; index -= 1) {
       const { text, style } = this.#spans[index] ?? NOTHING;
       const whole = isLast ? text.replace(/\n$/, "") : text;
@@ -131,7 +131,7 @@ class SpanEmitter implements Emitter {
     return line;
   }
 
-  /** The highlighter calls both by either name. */
+  /** The highlighter uses both pairs of names. */
   openNode(name: string): void {
     this.startScope(name);
   }
@@ -179,7 +179,7 @@ class SpanEmitter implements Emitter {
     this.#open.length = 0;
   }
 
-  /** Always called, and for nothing. */
+  /** Always called, but its result is unused. */
   toHTML(): string {
     return "";
   }
@@ -187,7 +187,7 @@ class SpanEmitter implements Emitter {
 
 const NOTHING: Span = { text: "", style: undefined, isInside: false };
 
-/** In `title.function`, the first word counts. */
+/** Uses the first word, as in `title.function`. */
 function styleOf(scope: string): StyleName | undefined {
   const [name = ""] = scope.split(".", 1);
   return Object.hasOwn(STYLES, name) ? STYLES[name] : undefined;
@@ -282,7 +282,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   zsh: "bash",
 };
 
-/** The name that the language is registered under, and how it is loaded. */
+/** The language's registered name and its loader. */
 function findLanguage(name: string): { readonly id: string; readonly load: Load } | undefined {
   const id = Object.hasOwn(ALIASES, name) ? (ALIASES[name] ?? name) : name;
   const load = Object.hasOwn(LANGUAGES, id) ? LANGUAGES[id] : undefined;

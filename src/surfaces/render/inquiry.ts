@@ -15,19 +15,19 @@ import {
 import type { InquirySource, SelectOption } from "../../record/tool/index.ts";
 import { assertNever, type Json, jsonLine, oneLine, valueLine } from "../../util/index.ts";
 
-/** An option as it is shown. */
+/** An option as shown. */
 export interface ShownOption {
   readonly label: string;
   readonly description?: string;
-  /** As it was given: not neutralized. */
+  /** As given: not neutralized. */
   readonly preview?: string;
-  /** The value, as someone would type it. */
+  /** The value as a person would type it. */
   readonly typed?: string;
 }
 
 /**
- * Titles stand for values. Options that look the same are told apart by their values. `show` draws a text on one line:
- * `verbatim` where the answer acts.
+ * Titles replace values. Options that look alike are distinguished by their values. `show` draws a text on one line:
+ * `verbatim` if the answer acts.
  */
 export function describeOptions(
   options: readonly SelectOption[],
@@ -46,7 +46,7 @@ export function describeOptions(
   });
 }
 
-/** The title of an option, or else its value. */
+/** An option's title, or else its value. */
 export function optionLabel(
   { value, title }: SelectOption,
   show: (text: string) => string = oneLine,
@@ -54,7 +54,7 @@ export function optionLabel(
   return show(title ?? (typeof value === "string" ? value : jsonLine(value)));
 }
 
-/** As RFD 082 prescribes: `Answer: …`, `Answer: <redacted>` or `Cancelled (<tag>)`. */
+/** In RFD 082's format: `Answer: …`, `Answer: <redacted>` or `Cancelled (<tag>)`. */
 export function describeOutcome(outcome: InquiryOutcome): string {
   switch (outcome.outcome) {
     case "answered":
@@ -82,7 +82,7 @@ export function describeAnswer(outcome: InquiryOutcome): string {
   return answer + by;
 }
 
-/** In words that `by` can follow. */
+/** Words that `by` can follow. */
 export function decisionWord({
   decision,
   decidedBy,
@@ -120,13 +120,13 @@ const CAUSES = {
   declined_by_client: "the client declined",
 } as const satisfies Record<DenialCause, string>;
 
-/** Describes a model's outcome for a question that then went to a person. */
+/** Describes a model's outcome for a question that was then escalated to a person. */
 export function describeEscalation(escalation: InquiryEscalation): string {
   const problem = escalation.outcome === "cancelled" ? escalation.problem : undefined;
   return describeAnswer(escalation) + (problem === undefined ? "" : `: ${jsonLine(problem)}`);
 }
 
-/** The answer, and who gave it in parentheses, if that is known. */
+/** The answer and, in parentheses, who gave it, if known. */
 export function answerParts(outcome: InquiryOutcome) {
   if (outcome.outcome === "cancelled") {
     const { reason } = outcome;
@@ -162,7 +162,7 @@ function describeAnswerer(decider: Decider): string {
   }
 }
 
-/** Who asked: the name of the tool, `assistant` or `user`. */
+/** The asker: the tool's name, `assistant` or `user`. */
 export function describeSource(source: InquirySource): string {
   return "name" in source ? source.name : source.source;
 }
@@ -188,18 +188,18 @@ const CHANGED: Readonly<Record<string, string>> = {
 export function describeChanged(changed: readonly string[]): string {
   const words = changed.map((part) => (Object.hasOwn(CHANGED, part) ? CHANGED[part] : undefined));
   const known = words.filter((word) => word !== undefined);
-  // Of an older or newer version, which has recorded no parts that are known here.
+  // Another version recorded only parts that are unknown here.
   if (known.length === 0) return "what was recorded with it";
   const last = known.at(-1) ?? "";
   return known.length === 1 ? last : `${known.slice(0, -1).join(", ")} and ${last}`;
 }
 
-/** Why a decision or a request no longer counts: "its arguments changed", or "no one answered in time". */
+/** Why a decision or request no longer counts: "its arguments changed", or "no one answered in time". */
 export function describeVoidCause(changed: readonly string[]): string {
   return isPassedOn(changed) ? "no one answered in time" : `${describeChanged(changed)} changed`;
 }
 
-/** Why something is asked again. `since`: as in "since you answered". */
+/** Why a decision is asked for again. `since`: as in "since you answered". */
 export function describeAskedAgain(changed: readonly string[], since: string): string {
   return isPassedOn(changed)
     ? "Others were asked before, and did not answer in time"
@@ -211,14 +211,14 @@ export function describeVoid({ id, changed }: Omit<DecisionVoid, "timestamp">): 
   return `Void: ${describeVoidCause(changed)} (${id})`;
 }
 
-/** The part of a vote that is shown, whichever way it is written. */
+/** The shown part of a vote, in either notation. */
 interface ShownVote {
   readonly by: { readonly kind: string; readonly name?: string | undefined };
   readonly decision?: string;
   readonly answer?: Json;
 }
 
-/** What people have said so far who decide together: `ada has approved, bo has denied`. */
+/** The votes so far: `ada has approved, bo has denied`. */
 export function describeVotes(votes: readonly ShownVote[]): string {
   const latest = new Map(votes.map((vote) => [vote.by.name ?? "", vote]));
   return [...latest.values()].map(sayVote).join(", ");
@@ -230,13 +230,13 @@ function sayVote({ by, decision, answer }: ShownVote): string {
   return `${oneLine(by.name ?? "someone")} has ${said}`;
 }
 
-/** What one of several people has said: `ada has approved`, `bo has answered "next": "at last"`. */
+/** One person's vote: `ada has approved`, `bo has answered "next": "at last"`. */
 export function describeVote(vote: Omit<DecisionVote, "timestamp">): string {
   const { note } = vote;
   return `${sayVote(vote)}${note === undefined ? "" : `: ${jsonLine(note)}`}`;
 }
 
-/** The arguments a call ran with, and who edited them: `{"where":"test"} (edited by user (terminal))`. */
+/** The arguments that a call ran with, and who edited them: `{"where":"test"} (edited by user (terminal))`. */
 export function describeEdited({ arguments: ran, decidedBy }: PermissionDecision): string {
   return `${jsonLine(ran ?? {})} (edited by ${oneLine(describeDecider(decidedBy))})`;
 }

@@ -1,11 +1,11 @@
 import { createMarkdownStream, type MarkdownStreamOptions, type Paint, plain } from "./index.ts";
 
-/** Shows what is painted without any escape sequence. */
+/** Shows styles without escape sequences. */
 export const bracketed: Paint = (style, text) => `<${style}>${text}</>`;
 
 export type Looks = Partial<Omit<MarkdownStreamOptions, "write">>;
 
-/** Everything that is written for a text that comes in these pieces. */
+/** The complete output for a text that arrives in these pieces. */
 export async function streamMarkdown(pieces: readonly string[], looks: Looks = {}) {
   const writes: string[] = [];
   const stream = createMarkdownStream({
@@ -20,7 +20,7 @@ export async function streamMarkdown(pieces: readonly string[], looks: Looks = {
   return writes.join("");
 }
 
-/** The lines of a document given by its lines. */
+/** The output lines for a document given as lines. */
 export async function linesOf(document: readonly string[], looks: Looks = {}) {
   const text = await streamMarkdown([document.join("\n")], looks);
   return text.replace(/\n$/, "").split("\n");

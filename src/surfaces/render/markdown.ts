@@ -21,7 +21,7 @@ import {
 } from "./inquiry.ts";
 import { describeUndo } from "./undo.ts";
 
-/** A conversation to be written as Markdown. */
+/** A conversation to render as Markdown. */
 export interface MarkdownDocument {
   readonly title?: string;
   readonly turns: readonly RecordedTurn[];
@@ -39,7 +39,7 @@ export function renderMarkdown({ title, turns }: MarkdownDocument): string {
   return `${[...heading, ...sections].join("\n\n")}\n`;
 }
 
-/** By the result of the call. */
+/** Keyed by the call's result. */
 type ToolNames = ReadonlyMap<ConversationEvent | undefined, string>;
 
 function renderEvent(event: ConversationEvent, names: ToolNames): string[] {
@@ -134,7 +134,7 @@ function stepText({ name, result, failure }: ToolStep): string {
   return JSON.stringify({ name, result, failure }, null, 2);
 }
 
-/** The arguments the call ran with, if the user edited them. */
+/** The arguments that the call ran with, if the user edited them. */
 function editedCall({ arguments: ran }: PermissionDecision): readonly string[] {
   if (ran === undefined) return [];
   return ["It ran with these arguments:", fence(JSON.stringify(ran, null, 2), "json")];

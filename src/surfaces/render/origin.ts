@@ -1,9 +1,9 @@
-/** Where a tool comes from, in words, for whoever decides about a call of it. */
+/** A tool's origin in words, for the person who decides on its call. */
 import type { Confinement, ToolOrigin, ToolSource, UndoForecast } from "../../record/tool/index.ts";
 import { assertNever } from "../../util/index.ts";
 import { verbatim } from "./verbatim.ts";
 
-/** `local command "sh deploy.sh"`: on one line, verbatim, with all names quoted. */
+/** `local command "sh deploy.sh"`: one line, verbatim, with all names quoted. */
 export function describeOrigin(origin: ToolOrigin): string {
   switch (origin.type) {
     case "builtin":
@@ -35,8 +35,8 @@ function describeConfinement({ confinement, network }: Confinement): string {
 }
 
 /**
- * Lines below a call: what would start it, unless that is jp itself, how it is confined, the folder that it would run in, which
- * files outside the workspace it names, and whether it can be undone.
+ * Lines below a call: what would start it, unless that is jp itself, its sandbox, its folder, the files it names
+ * outside the workspace, and whether it can be undone.
  */
 export function originLines(
   origin: ToolOrigin,
@@ -61,7 +61,7 @@ const UNDO: Readonly<Record<UndoForecast, string>> = {
   off: "Cannot be undone: jp keeps no copies here",
 };
 
-/** `Source: …` and `Folder: …`, each if known, and whether it could be undone. */
+/** `Source: …` and `Folder: …`, if known, and whether it could be undone. */
 export function sourceLines(
   origin: ToolOrigin | undefined,
   folder: string | undefined,

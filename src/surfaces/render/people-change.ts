@@ -1,7 +1,7 @@
-/** A change to people, in words, for the log, for notifications and for the person whose keys have changed. */
+/** A change to people in words, for the log, for notifications, and for the person whose keys have changed. */
 import { isJsonArray, type Json, type JsonObject } from "../../util/index.ts";
 
-/** As the log has it. Names and ids are as they are: neutralize the words for a terminal. */
+/** A log entry. Names and ids are raw: neutralize the words for a terminal. */
 export interface PeopleChange {
   /** A code, such as `key_added`. */
   readonly what: string;
@@ -10,13 +10,13 @@ export interface PeopleChange {
 
 type Change = PeopleChange & JsonObject;
 
-/** Such as `passkey aBcDeFgH added at the desk by ada, allowed by a link`. A code of another version stays as it is. */
+/** Such as `passkey aBcDeFgH added at the desk by ada, allowed by a link`. Unknown codes are kept. */
 export function describePeopleChange(change: PeopleChange): string {
-  const [done, more = ""] = wordsOf(change as Change); // Whatever else it has.
+  const [done, more = ""] = wordsOf(change as Change); // It may have more fields.
   return `${done}${describeActor(change.by)}${more}`;
 }
 
-/** What was done, and what comes after who did it. */
+/** The words before and after the actor. */
 function wordsOf(change: Change): readonly [done: string, more?: string] {
   const { what, to, until, key, replaced } = change;
   switch (what) {
@@ -73,7 +73,7 @@ function allowanceOf({ allowed_by: by }: Change): string {
   return by === "link" ? ", allowed by a link" : `, signed by passkey ${shortKey(textOf(by))}`;
 }
 
-/** Enough of a key's id for a person to tell their keys apart. */
+/** Enough of a key's id to tell a person's keys apart. */
 export function shortKey(id: string): string {
   return id.replace(/^SHA256:/, "").slice(0, 8);
 }

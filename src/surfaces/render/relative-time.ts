@@ -1,4 +1,4 @@
-/** How long ago something was, or how far ahead it is. */
+/** Relative times, past and future. */
 const UNITS = [
   { name: "year", length: 365 * 24 * 3600_000 },
   { name: "month", length: 30 * 24 * 3600_000 },
@@ -8,7 +8,7 @@ const UNITS = [
   { name: "minute", length: 60_000 },
 ];
 
-/** A time as people say it, such as "5 minutes ago". */
+/** A time relative to now, such as "5 minutes ago". */
 export function relativeTime(then: number, now: number): string {
   const distance = Math.abs(now - then);
   const unit = UNITS.find(({ length }) => distance >= length);

@@ -1,11 +1,11 @@
-/** The result of a call in a few lines: the first of what it returned, or the last before it failed. */
+/** A call's result in a few lines: the first lines of its output, or the last before it failed. */
 import { isForUserAlone, type ToolCallResponse } from "../../record/conversation/index.ts";
 import { type ContentBlock, isFor, textOfBlocks } from "../../record/tool/index.ts";
 import { isJsonObject, neutralize, oneLine } from "../../util/index.ts";
 import type { LineOptions } from "./call-lines.ts";
 import { moreLines, truncate } from "./wrap.ts";
 
-/** Lines of a result to show, by whom it is addressed to. */
+/** The number of lines to show per audience. */
 export interface LinesByAudience {
   readonly user: number;
   readonly assistant: number;
@@ -13,7 +13,7 @@ export interface LinesByAudience {
   readonly isChat: boolean;
 }
 
-/** Lines of a result that are not blank: one number is for what is addressed to the user. */
+/** The non-blank lines of a result. A single number applies to what is addressed to the user. */
 export function renderResultLines(
   response: ToolCallResponse,
   { resultLines, ...options }: LineOptions & { readonly resultLines: number | LinesByAudience },
@@ -33,7 +33,7 @@ export function renderResultLines(
   );
 }
 
-/** `exit status 1`, if that is how the tool failed; otherwise empty. */
+/** `exit status 1`, if the tool failed like that; otherwise empty. */
 export function failureNote(response: ToolCallResponse): string {
   return findFailure(response)?.note ?? "";
 }
@@ -51,7 +51,7 @@ interface Failure {
   readonly text: string;
 }
 
-/** A program that gave no outcome, as the model gets it. Undefined for any other result. */
+/** A program that gave no outcome, in the model's format. Undefined for any other result. */
 function findFailure({ content, isError, added }: ToolCallResponse): Failure | undefined {
   if (!isError || !content.startsWith('{"message":')) return undefined;
   const own = content.slice(0, content.length - (added?.after ?? 0));
@@ -59,7 +59,7 @@ function findFailure({ content, isError, added }: ToolCallResponse): Failure | u
   try {
     parsed = JSON.parse(own);
   } catch {
-    return undefined; // It is too long to be recorded whole, or only looks like it.
+    return undefined; // Too long to be recorded whole, or not such a result.
   }
   if (!isJsonObject(parsed)) return undefined;
   const { message, status, signal, stderr, stdout } = parsed;
@@ -73,7 +73,7 @@ function findFailure({ content, isError, added }: ToolCallResponse): Failure | u
         ? `ended by ${oneLine(signal)}`
         : "";
   const output = [stdout, stderr].filter((text) => text.trim() !== "");
-  // The status says that it failed. Otherwise the message says why, and is read last.
+  // The exit status shows that it failed. Without one, the message says why, and comes last.
   const said = note === "" || output.length === 0 ? [message] : [];
   return { note, text: [...output, ...said].join("\n") };
 }

@@ -13,10 +13,10 @@ export type StyleName =
   | "magenta"
   | "cyan";
 
-/** Returns the text unchanged where there are no colours. */
+/** Returns the text unchanged without colours. */
 export type Paint = (style: StyleName, text: string) => string;
 
-/** Leaves the text as it is. */
+/** Leaves the text unchanged. */
 export const plain: Paint = (_style, text) => text;
 
 /** Whether the lines hold a unified diff. */
@@ -28,7 +28,7 @@ export function isDiff(lines: readonly string[]): boolean {
   );
 }
 
-/** Colours a row as its line of a diff. A line that is too wide takes several rows. */
+/** Colours a row according to its diff line. A line that is too wide takes several rows. */
 export function paintLine(line: string, paint: Paint, row: string): string {
   if (line.startsWith("--- ") || line.startsWith("+++ ")) return paint("bold", row);
   if (line.startsWith("@@")) return paint("cyan", row);

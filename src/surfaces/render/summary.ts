@@ -1,4 +1,4 @@
-/** A conversation in a list, in words and as JSON. */
+/** A listed conversation, in words and as JSON. */
 import {
   type ConversationCreation,
   type ConversationMetadata,
@@ -7,11 +7,11 @@ import {
 } from "../../record/conversation/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 
-/** A conversation as lists show it. */
+/** A conversation as listed. */
 export interface ListedConversation extends ConversationCreation {
   readonly metadata?: ConversationMetadata;
   readonly isArchived: boolean;
-  /** Only in a workspace. */
+  /** Present only in a workspace. */
   readonly place?: string;
   readonly lastEventAt?: Timestamp;
   readonly openTurn?: OpenTurnState;
@@ -20,7 +20,7 @@ export interface ListedConversation extends ConversationCreation {
 
 type StateNames = Readonly<Record<Exclude<OpenTurnState["type"], "waiting_for_input">, string>>;
 
-/** Those of other versions, which programs may read. */
+/** The names that other versions use, which programs may read. */
 const STATES: StateNames = {
   running: "running",
   pending_calls: "interrupted (pending tool execution)",
@@ -29,7 +29,7 @@ const STATES: StateNames = {
   pending_check: "interrupted (pending check of the answer)",
 };
 
-/** The name of the state of an incomplete turn. */
+/** The name of an incomplete turn's state. */
 export function nameState(state: OpenTurnState): string {
   if (state.type === "waiting_for_input") return `waiting-for-input (${state.tool})`;
   return STATES[state.type];
@@ -43,14 +43,14 @@ const IN_WORDS: StateNames = {
   pending_check: "interrupted before the answer was checked",
 };
 
-/** The same for people. */
+/** The state in words, for people. */
 export function describeState(state: OpenTurnState): string {
   return state.type === "waiting_for_input"
     ? `waits for you (${state.tool})`
     : IN_WORDS[state.type];
 }
 
-/** One object for each conversation: one line of `jp conversation ls`. */
+/** One object per conversation: one line of `jp conversation ls`. */
 export function summaryToJson(summary: ListedConversation): JsonObject {
   const { id, createdAt, metadata, place, isArchived, lastEventAt, openTurn, problem } = summary;
   return {

@@ -1,4 +1,4 @@
-/** Tables of aligned columns, fitted to the width of the screen. */
+/** Tables with aligned columns, fitted to the screen width. */
 import type { Paint } from "./style.ts";
 import { textWidth, truncate } from "./wrap.ts";
 
@@ -6,7 +6,7 @@ import { textWidth, truncate } from "./wrap.ts";
 export interface Column {
   readonly title: string;
   readonly align?: "right";
-  /** Shortened when the lines would be too long. */
+  /** Shortened if the lines would be too long. */
   readonly shrinks?: boolean;
 }
 
@@ -16,7 +16,7 @@ export interface Cell {
   readonly style?: Parameters<Paint>[0];
 }
 
-/** The content of a table, and its maximum width. */
+/** A table's content and maximum width. */
 export interface TableOptions {
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly Cell[])[];
@@ -28,11 +28,11 @@ export interface TableOptions {
 const GAP = "  ";
 const MIN_COLUMN_WIDTH = 8;
 
-/** The lines of a table; the first is its header. */
+/** A table's lines, header first. */
 export function renderTable({ columns, rows, paint, width }: TableOptions): string[] {
   const header = columns.map(({ title }): Cell => ({ text: title, style: "bold" }));
   const lines = [header, ...rows];
-  // Where there is no limit, the last column takes what it needs, and nothing is aligned after it.
+  // Without a limit, the last column can be any width, since nothing is aligned after it.
   const isEndFree = width === Number.POSITIVE_INFINITY && columns.at(-1)?.align !== "right";
   const measured = isEndFree ? columns.slice(0, -1) : columns;
   const natural = measured.map((_column, index) => widestOf(lines, index));
@@ -53,7 +53,7 @@ function widestOf(lines: readonly (readonly Cell[])[], column: number): number {
   return lines.reduce(widen, 0);
 }
 
-/** If not all columns fit, the last ones are dropped, but two always stay. */
+/** If not all columns fit, the last ones are dropped, except for the first two. */
 function countFitting(
   natural: readonly number[],
   columns: readonly Column[],

@@ -1,4 +1,4 @@
-/** A conversation as `jp print` shows it: messages, calls and questions, turn by turn. */
+/** A conversation as shown by `jp print`: messages, calls and questions, turn by turn. */
 import {
   type ChatResponse,
   type ConversationEvent,
@@ -36,22 +36,22 @@ import type { Paint } from "./style.ts";
 import { truncate } from "./wrap.ts";
 import { describeUndo } from "./undo.ts";
 
-/** How a transcript is rendered. */
+/** Options of a transcript. */
 export interface TranscriptOptions {
   readonly paint: Paint;
   readonly now: Date;
   readonly width: number;
-  /** How many lines to show of each tool result. */
+  /** Lines to show per tool result. */
   readonly resultLines: number;
   readonly showsReasoning: boolean;
 }
 
 interface TranscriptContext extends TranscriptOptions {
-  /** The index of the turn, from 0. Readers see numbers from 1. */
+  /** The turn's index, starting at 0. Readers see numbers starting at 1. */
   readonly index: number;
   readonly results: ReadonlyMap<ToolCallRequest, ToolCallResponse>;
   readonly inquiries: ReadonlyMap<InquiryRequest, InquiryPair>;
-  /** The call that each question and decision belongs to, and the reverse. */
+  /** Maps questions and decisions to their call, and back. */
   readonly callOf: ReadonlyMap<WithinCall, ToolCallRequest>;
   readonly within: ReadonlyMap<ToolCallRequest | undefined, readonly WithinCall[]>;
 }
@@ -65,7 +65,7 @@ interface Block {
   readonly lines: readonly string[];
 }
 
-/** The lines of one turn, starting with a rule that names it. */
+/** One turn's lines, starting with a rule that names it. */
 export function renderTurn(turn: RecordedTurn, options: TranscriptOptions): string[] {
   const callOf = findCalls(turn.events);
   const context: TranscriptContext = {
@@ -134,7 +134,7 @@ function action(text: readonly string[]): Block {
   return { type: "action", lines: text };
 }
 
-/** Older records do not say which call asked; there, a question is shown on its own. */
+/** Older records do not say which call asked, so the question is shown on its own. */
 function findCalls(events: readonly ConversationEvent[]): Map<WithinCall, ToolCallRequest> {
   const calls = new Map<string, ToolCallRequest>();
   const askedBy = new Map<string, ToolCallRequest>();
@@ -164,12 +164,12 @@ function isWithinCall(event: ConversationEvent): event is WithinCall {
   );
 }
 
-/** Above what they have decided together. */
+/** Printed above the joint decision. */
 function renderVote(vote: DecisionVote, { paint }: TranscriptContext): string[] {
   return [paint("dim", `  ${oneLine(describeVote(vote))}`)];
 }
 
-/** Below what was decided, and above what was asked instead. */
+/** Printed below the void decision, and above the question that replaces it. */
 function renderVoid({ changed }: DecisionVoid, { paint }: TranscriptContext): string[] {
   return [paint("dim", `  void: ${describeVoidCause(changed)}`)];
 }
@@ -216,7 +216,7 @@ function renderToolCall(
     ),
     change,
   });
-  // The diff belongs to the heading, unless it was not the first.
+  // The diff belongs to the heading, unless an earlier question was voided.
   const isFirst = change !== undefined && voids.size === 0;
   const shown = change === undefined ? inner : inner.filter((one) => !isUnasked(one));
   const ordered = isFirst ? [asked, ...shown.filter((one) => one !== asked)] : shown;
@@ -231,7 +231,7 @@ function renderToolCall(
   });
   const title = change?.heading ?? changeTitle(ran);
   const note = result === undefined ? "" : failureNote(result);
-  // The heading says what the result of a change says.
+  // The heading already tells the result of a change.
   const isKnown = change !== undefined && (end === "done" || end === "not applied");
   const isFolded = Number.isFinite(context.resultLines);
   return [
@@ -241,7 +241,7 @@ function renderToolCall(
   ];
 }
 
-/** The config let the call run, and only its question mattered. */
+/** The config allowed the call, and only its question matters. */
 function isUnasked(event: WithinCall): boolean {
   if (event.type !== "permission_decision") return false;
   return event.decision === "approved" && event.decidedBy.kind === "policy";

@@ -1,4 +1,4 @@
-/** What the user has undone, in words. */
+/** An undo in words. */
 import type { TurnUndo } from "../../record/conversation/index.ts";
 
 /** One line, not neutralized. */

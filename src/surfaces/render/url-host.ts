@@ -1,6 +1,6 @@
-/** Shows where an address leads: letters of another script, numbers and user names can make a host look like another one. */
+/** Reveals where a URL leads: letters of other scripts, numbers and user names can disguise a host. */
 
-/** The host as it will be looked up, if the text is an address that writes it in another way. */
+/** The host as it will be resolved, if the text is a URL that spells it differently. */
 export function findOtherHost(text: string): string | undefined {
   const url = /^\s*https?:/i.test(text) ? URL.parse(text) : null;
   if (url === null) return undefined;

@@ -1,9 +1,9 @@
-/** Token counts and costs as people read them. */
+/** Token counts and costs for people. */
 import type { Usage } from "../../record/conversation/index.ts";
 import { type Cell, type Column, renderTable } from "./table.ts";
 import type { Paint } from "./style.ts";
 
-/** A row of a table of usage: see `UsageTotal` of the library. */
+/** A row of the usage table: see `UsageTotal` of the library. */
 export interface UsageRow {
   /** Neutralized. */
   readonly name: string;
@@ -13,16 +13,16 @@ export interface UsageRow {
   readonly isPartial: boolean;
 }
 
-/** How a table of usage is rendered. */
+/** Options of a usage table. */
 export interface UsageTableOptions {
-  /** The title of the first column. */
+  /** The first column's title. */
   readonly title: string;
   readonly currency: string;
   readonly paint: Paint;
   readonly width: number;
 }
 
-/** The lines of a table of usage. The last columns are left out if they do not fit, but never what it cost. */
+/** The lines of a usage table. The last columns are dropped if they do not fit, but never the cost. */
 export function renderUsage(rows: readonly UsageRow[], options: UsageTableOptions): string[] {
   const { title, currency, paint, width } = options;
   const hasCost = rows.some(({ cost }) => cost !== undefined);
@@ -49,7 +49,7 @@ export function renderUsage(rows: readonly UsageRow[], options: UsageTableOption
   return renderTable({ columns, rows: cells, paint, width });
 }
 
-/** One line, such as `12,400 in (9,000 cached), 830 out (200 reasoning), 0.0123 USD`; empty if there is nothing. */
+/** One line, such as `12,400 in (9,000 cached), 830 out (200 reasoning), 0.0123 USD`; empty without usage. */
 export function describeUsage(
   usage: Usage,
   { cost, isPartial = false }: Partial<Pick<UsageRow, "cost" | "isPartial">> = {},
@@ -68,7 +68,7 @@ function within(tokens: number | undefined, what: string): string {
   return tokens === undefined || tokens === 0 ? "" : ` (${wholeCount(tokens)} ${what})`;
 }
 
-/** With a plus sign if some requests have no price. */
+/** Adds a plus sign if some requests have no price. */
 function describeCost(
   { cost, isPartial }: Pick<UsageRow, "cost" | "isPartial">,
   currency: string,

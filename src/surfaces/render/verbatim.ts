@@ -1,18 +1,18 @@
 /**
- * Shows what someone decides about: paths, arguments, options, commands, the content of files. Two values that
- * differ never look the same, whatever they are made of. Notices are prose, for which `neutralize` is enough.
+ * Shows values that someone decides on: paths, arguments, options, commands, file content. Two different values never
+ * look the same. Notices are prose, for which `neutralize` is enough.
  *
- * Everything that is not certain to be seen is written by its code point, `<U+00A0>`, and long runs of spaces are
- * counted, `<300 spaces>`. A `<` that would begin the same in the value itself becomes `<U+003C>`.
+ * Every character that may be invisible is written by its code point, `<U+00A0>`, and long runs of spaces are counted,
+ * `<300 spaces>`. A `<` in the value that would look like this notation becomes `<U+003C>`.
  */
 import { codePoint, hiddenIn, picture } from "../../util/index.ts";
 import { CONTINUED } from "./wrap.ts";
 
-/** How a value is shown. */
+/** Options for showing a value. */
 export interface VerbatimOptions {
   /**
-   * Encloses right-to-left words in `<RTL>…</RTL>`. The letters in the marks run from left to right, so that no
-   * terminal moves what is beside such a word. A page that overrides the direction needs no marks.
+   * Encloses right-to-left words in `<RTL>…</RTL>`. The letters in the marks run left to right, so that no terminal
+   * moves the text beside such a word. A page that overrides the direction needs no marks.
    */
   readonly marksDirection?: boolean;
 }
@@ -22,7 +22,7 @@ export function verbatim(value: string, { marksDirection = true }: VerbatimOptio
   return PLAIN.test(value) ? value : show(value, { ...STRICT, marksDirection });
 }
 
-/** The lines of a text. Spaces stay where they can be seen, and a tab is an arrow with three spaces. */
+/** A text's lines. Visible spaces are kept, and a tab is an arrow with three spaces. */
 export function verbatimLines(
   text: string,
   { marksDirection = true }: VerbatimOptions = {},
@@ -32,39 +32,39 @@ export function verbatimLines(
 }
 
 /**
- * Prose on one line, in any language: its letters are drawn as they are, even if they look like others. Controls are
- * shown by their pictures. For questions whose answer does not act.
+ * Prose on one line, in any language: letters are drawn as they are, even if they look like others. Controls are shown
+ * by their pictures. For questions whose answer does not act.
  */
 export function verbatimProse(text: string): string {
   return PLAIN.test(text) ? text : show(text, PROSE);
 }
 
-/** The same for several lines. */
+/** Prose on several lines. */
 export function verbatimProseLines(text: string): readonly string[] {
   const layout = { ...PROSE, isBlock: true };
   return text.split("\n").map((line) => (PLAIN.test(line) ? line : show(line, layout)));
 }
 
-/** Most values: words of ASCII with single spaces between them. */
+/** Most values: ASCII words with single spaces. */
 const PLAIN = /^(?:[!-;=-~]+(?: [!-;=-~]+)*)?$/;
 
 /** Text that could be mistaken for this notation. */
 const NOTATION = /<(?:U\+|\d+ spaces>|\/?RTL>)/y;
 
-/** In a block, longer runs of spaces are counted: inside a line, and where it begins. */
+/** In a block, longer runs of spaces are counted, both inside a line and at its start. */
 const MAX_GAP = 8;
 const MAX_INDENT = 24;
 
-/** Begins with a character that has no other use here: in a value it is written by its code point. */
+/** Starts with a character that has no other use here: in a value, it is written by its code point. */
 export const SHOWN_TAB = "⇥   ";
 
 interface Layout {
-  /** For each character outside ASCII, whether it can be drawn as it is. */
+  /** For each non-ASCII character, whether it can be drawn as it is. */
   readonly isDrawn: (characters: readonly string[]) => readonly boolean[];
-  /** How to write any other. */
+  /** Writes any other character. */
   readonly write: (character: string) => string;
   readonly marksDirection: boolean;
-  /** A line of several: white space structures it. */
+  /** One line of several, structured by white space. */
   readonly isBlock?: boolean;
 }
 
@@ -75,7 +75,7 @@ function show(text: string, { isDrawn, write, marksDirection, isBlock = false }:
   const characters = Array.from(text);
   const drawn = isDrawn(characters);
   let shown = "";
-  let at = 0; // In the text, where a character can take two places.
+  let at = 0; // The position in the text, where a character can take two places.
   for (let index = 0; index < characters.length;) {
     const character = characters[index] ?? "";
     const last = endOfRun(characters, drawn, index);
@@ -97,7 +97,7 @@ function show(text: string, { isDrawn, write, marksDirection, isBlock = false }:
   return shown;
 }
 
-/** Spaces are shown together, and so are right-to-left words with single spaces between them. */
+/** Groups spaces, and right-to-left words with single spaces between them. */
 function endOfRun(characters: readonly string[], drawn: readonly boolean[], start: number): number {
   let end = start + 1;
   if (characters[start] === " ") {
@@ -114,7 +114,7 @@ function countSpaces(count: number): string {
   return count === 1 ? codePoint(" ") : `<${count} spaces>`;
 }
 
-/** Hebrew, Arabic and what is encoded near them. */
+/** Hebrew, Arabic and neighbouring blocks. */
 const RIGHT_TO_LEFT =
   /^[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 
@@ -122,7 +122,7 @@ function isRightToLeft(character: string): boolean {
   return RIGHT_TO_LEFT.test(character);
 }
 
-/** Everything that prose may contain. */
+/** Accepts everything that prose may contain. */
 function findVisible(characters: readonly string[]): readonly boolean[] {
   const hidden = hiddenIn(characters.join(""));
   let at = 0;
@@ -135,9 +135,9 @@ function findVisible(characters: readonly string[]): readonly boolean[] {
 }
 
 /**
- * Letters of living scripts in words of one script, with few accents; signs and emoji that look like no other. The rest
- * is written by code point: spaces, controls, digits other than 0 to 9, letters dressed up as others, and accents
- * that could also be part of their letter.
+ * Accepts letters of living scripts in single-script words with few accents, and signs and emoji that look like no
+ * other. The rest is written by code point: spaces, controls, digits other than 0 to 9, letters dressed up as others,
+ * and accents that could be part of their letter.
  */
 function findDrawn(characters: readonly string[]): readonly boolean[] {
   const drawn = characters.map(isSign);
@@ -159,11 +159,11 @@ interface WordPart {
   readonly character: string;
   /** Undefined for accents. */
   readonly script?: Script;
-  /** It looks like the letter beside it in another script. */
+  /** It looks like the neighbouring letter's counterpart in another script. */
   readonly isDoubtful?: boolean;
 }
 
-/** As many letters as follow each other, with those of their accents that can be told apart. */
+/** A run of letters with their distinguishable accents. */
 function readWord(characters: readonly string[], start: number): readonly WordPart[] {
   const word: WordPart[] = [];
   for (let index = start; index < characters.length;) {
@@ -200,17 +200,17 @@ function findMarks(
 
 const MAX_MARKS = 3;
 
-/** Accents that stay apart from their letters and from each other. */
+/** Accents that are distinct from their letters and from each other. */
 const ACCENTS = String.raw`[\u0300-\u0304\u0306\u0308\u030a-\u030c\u0323\u0327\u0328\u0331]`;
 
 type Script = keyof typeof LETTERS;
 
 /**
- * Scripts that people write today, by UAX 31, and those of their letters that are drawn. As text: to make all these
- * expressions takes a good part of a millisecond, and most programs show Latin letters only.
+ * Scripts in current use, by UAX 31, and their letters that are drawn. Stored as text: compiling all these expressions
+ * takes a good part of a millisecond, and most programs show only Latin letters.
  */
 const LETTERS = {
-  // Without what only phonetics and extinct spellings use: much of it looks like other letters.
+  // Excludes phonetic and extinct letters: many look like others.
   Latin: String.raw`[a-zA-Z\xc0-\xcf\xd1-\xd6\xd8-\xf6\xf8-\u0137\u0139-\u0148\u014a-\u017e]`,
   Greek: String.raw`[\u0386\u0388-\u03ce\u1f00-\u1fff]`,
   Cyrillic: String.raw`[\u0400-\u045f\u0490-\u04bf\u04c1-\u04ce\u04d0-\u04ff]`,
@@ -238,7 +238,7 @@ const LETTERS = {
   Ethiopic: String.raw`[\u1200-\u137f]`,
 } as const;
 
-/** The accents of each script; none where all of them belong to letters. */
+/** Accents by script; absent if all of them belong to letters. */
 const MARKS: Readonly<Partial<Record<Script, string>>> = {
   Latin: ACCENTS,
   Greek: ACCENTS,
@@ -285,16 +285,16 @@ function findScript(character: string): Script | undefined {
   // Accented letters beyond Latin Extended-A, as in Vietnamese.
   const isAccented = /[\u0180-\u024f\u1e00-\u1eff]/.test(character);
   if (isAccented) return character.normalize("NFD") === character ? undefined : "Latin";
-  const names = Object.keys(LETTERS) as Script[]; // A record has only its own keys.
+  const names = Object.keys(LETTERS) as Script[]; // The record has only its own keys.
   return names.find((name) => isOneOf(character, LETTERS[name]));
 }
 
-/** Not another way to write something else, apart from the Thai and Lao vowel am. */
+/** Not another way of writing something else, except for the Thai and Lao vowel am. */
 function isOwnForm(character: string): boolean {
   return /[\u0e33\u0eb3]/.test(character) || character.normalize("NFKC") === character;
 }
 
-/** Words that mix scripts, or that look like Latin ones throughout. Japanese mixes its own, and Latin. */
+/** Words that mix scripts, or that look Latin throughout. Japanese mixes its own, and Latin. */
 function isDeceptive(word: readonly WordPart[]): boolean {
   const letters = word.filter(({ script }) => script !== undefined);
   const used = new Set(letters.map(({ script }) => script));
@@ -319,11 +319,11 @@ const LATIN_ALIKE: Readonly<Partial<Record<Script, string>>> = {
   Georgian: "ჿხტ",
 };
 
-/** Katakana, and letters of other scripts that look like them. */
+/** Katakana, and the letters of other scripts that look like them. */
 const KATAKANA_ALIKE = "ロニカタトハエミチオヌヒムヘベペリ";
 const LIKE_KATAKANA = "口二力夕卜八工三千才又匕厶へべぺり一";
 
-/** Japanese mixes its scripts within a word. Letters that look like another are told by their neighbours. */
+/** Japanese mixes its scripts within a word. Ambiguous letters are judged by their neighbours. */
 function isLikeNeighbours(characters: readonly string[], index: number): boolean {
   const character = characters[index] ?? "";
   const besides = [characters[index - 1] ?? "", characters[index + 1] ?? ""];
@@ -332,7 +332,7 @@ function isLikeNeighbours(characters: readonly string[], index: number): boolean
   return KATAKANA_ALIKE.includes(character) && !hasClearKatakana(characters, index);
 }
 
-/** Whether the word around it has a letter that is certain to be Katakana. Words are short; the rest does not matter. */
+/** Whether the surrounding word has an unambiguous Katakana letter. Only looks a word's length ahead. */
 function hasClearKatakana(characters: readonly string[], index: number): boolean {
   const isClear = (step: number) => {
     for (let at = index + step; Math.abs(at - index) < MAX_KATAKANA_WORD; at += step) {
@@ -351,10 +351,10 @@ function isKatakana(character: string): boolean {
   return /^[\u30a1-\u30fa\u30fc]$/.test(character);
 }
 
-/** Signs that no other looks like; the wide ones take two columns. */
+/** Signs that look like no other. The wide ones take two columns. */
 const SIGNS = "¡¢£¥§©«®°±²³¶¹»¼½¾¿÷¬—…“”„†‡•‰€™←↑→↓↔⇒≈≠≤≥∞√✓✗、。「」『』【】《》，！？：；（）";
 
-/** An apostrophe only between letters: elsewhere it could pass for a quotation mark of a shell. */
+/** An apostrophe only between letters: elsewhere it could pass for a shell's quotation mark. */
 function isSign(character: string, index: number, characters: readonly string[]): boolean {
   if (character <= "~") return false;
   if (SIGNS.includes(character)) return true;

@@ -1,18 +1,18 @@
-/** Text fitted to the screen: wrapped or shortened. Widths are screen columns, not characters. */
+/** Fits text to the screen by wrapping or truncating. Widths are screen columns, not characters. */
 import stringWidth from "fast-string-width";
 import { wrapAnsi } from "fast-wrap-ansi";
 import { graphemesOf } from "../../util/index.ts";
 
-/** As `stringWidth` counts it. */
+/** The width that `stringWidth` assumes. */
 const TAB_WIDTH = 8;
 const ASCII = /^[ -~]*$/;
 
-/** The columns that a text takes. */
+/** A text's width in columns. */
 export function textWidth(text: string): number {
   return ASCII.test(text) ? text.length : stringWidth(text);
 }
 
-/** Wraps a line at words. A word that is too wide is broken. The text may be painted. */
+/** Wraps a line at words. Splits a word that is too wide. The text may be painted. */
 export function wrapWords(text: string, columns: number): readonly string[] {
   return wrapAnsi(text, Math.max(1, columns), { hard: true }).split("\n");
 }
@@ -25,12 +25,12 @@ export function wrapCode(line: string, columns: number): readonly string[] {
   return wrapAnsi(expanded, Math.max(1, columns), options).split("\n");
 }
 
-/** Begins a row that continues a word or a line. It is never part of what is shown verbatim. */
+/** Starts a row that continues a word or a line. Never part of verbatim text. */
 export const CONTINUED = "↳";
 
 /**
- * Wraps one line so that it cannot be mistaken for another: between words, where it loses one space, or within a word
- * that is too wide, which the next row says. `used`: columns taken in the first row.
+ * Wraps one line so that it cannot be mistaken for another: between words, dropping one space, or within a word that is
+ * too wide, which the next row marks. `used`: columns taken in the first row.
  */
 export function wrapVerbatim(line: string, columns: number, used = 0): readonly string[] {
   const widths = { first: columns - used, spaced: columns + 1, broken: columns - CONTINUED.length };
@@ -41,7 +41,7 @@ export function wrapVerbatim(line: string, columns: number, used = 0): readonly 
   ];
 }
 
-/** Wraps one line of several: rows that continue it say so, and none of its spaces is lost. */
+/** Wraps one line of several: continuation rows are marked, and no space is lost. */
 export function wrapVerbatimLine(line: string, columns: number): readonly string[] {
   const mark = `${CONTINUED} `;
   const room = columns - mark.length;
@@ -49,10 +49,10 @@ export function wrapVerbatimLine(line: string, columns: number): readonly string
   return [first, ...others.map((row) => mark + row)];
 }
 
-/** The widths of the first row, of rows that begin with a space, and of rows that begin within a word. */
+/** The widths of the first row, of rows that start with a space, and of rows that start mid-word. */
 type RowWidths = Readonly<Record<"first" | "spaced" | "broken", number>>;
 
-/** Breaks before spaces, which then begin a row: none could be seen at the end of one. */
+/** Breaks before spaces, which then start a row: they would be invisible at the end of one. */
 function wrapLine(line: string, widths: RowWidths): readonly string[] {
   if (fits(line, widths.first)) return [line];
   const rows: string[] = [];
@@ -76,7 +76,7 @@ function wrapLine(line: string, widths: RowWidths): readonly string[] {
   return [...rows, row];
 }
 
-/** Marks in angle brackets stay whole, and spaces stay with what follows them. */
+/** Keeps marks in angle brackets whole, and spaces with the text after them. */
 function piecesOf(word: string): readonly string[] {
   const [first = "", ...others] = word
     .trimStart()
@@ -87,8 +87,8 @@ function piecesOf(word: string): readonly string[] {
 }
 
 /**
- * Wraps lines of prose, but leaves alone what looks like code: indented, fenced or with tabs. A word
- * that is too wide, such as a URL, stays whole.
+ * Wraps prose, except for lines that look like code: indented, fenced or with tabs. A word that is too wide, such as a
+ * URL, stays whole.
  */
 export function wrapProse(text: string, columns: number): readonly string[] {
   if (!Number.isFinite(columns)) return text.split("\n");
@@ -101,7 +101,7 @@ export function wrapProse(text: string, columns: number): readonly string[] {
   });
 }
 
-/** A command to copy, indented. Rows end in a backslash where it continues: between words, as a shell reads it. */
+/** A command to copy, indented. Rows that continue end in a backslash, between words, as a shell expects. */
 export function wrapCommand(command: string, columns: number): readonly string[] {
   const [first = "", ...others] = command.split(" ");
   const rows = [`  ${first}`];
@@ -114,7 +114,7 @@ export function wrapCommand(command: string, columns: number): readonly string[]
   return rows.map((row, index) => (index === rows.length - 1 ? row : `${row} \\`));
 }
 
-/** Shortens text to a width between words, and marks the cut. Only a single word is cut itself. */
+/** Truncates text between words and marks the cut. Only a single word is itself cut. */
 export function truncateWords(text: string, width: number): string {
   if (fits(text, width)) return text;
   const words = text.split(" ");
@@ -131,7 +131,7 @@ export function fits(text: string, width: number): boolean {
   return text.length * TAB_WIDTH <= width || textWidth(text) <= width;
 }
 
-/** Shortens text to a width, and marks the cut. */
+/** Truncates text to a width and marks the cut. */
 export function truncate(text: string, width: number): string {
   if (fits(text, width)) return text;
   if (ASCII.test(text)) return `${text.slice(0, Math.max(0, width - 1))}…`;

@@ -1,4 +1,4 @@
-/** Handles calls of `ask_user` from all clients, and chooses how each reaches a person. */
+/** Handles `ask_user` calls from all clients, and chooses how each reaches a person. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -33,7 +33,7 @@ export interface AskedCall {
   readonly record: ClientRecord;
   readonly arguments: JsonObject;
   readonly context: ServerContext;
-  /** Aborted when the client's connection is closed. Absent if the server ends with it. */
+  /** Aborted when the client's connection closes. Absent if the server ends with it. */
   readonly connection?: AbortSignal | undefined;
 }
 
@@ -42,10 +42,10 @@ interface RequestState {
   readonly call: string;
 }
 
-/** The key of the only question in a result that asks for input. */
+/** The key of the only question in an input-required result. */
 const INPUT = "question";
 
-/** The questions of all clients that are open. */
+/** All clients' open questions. */
 export class ClientQuestions {
   readonly #sdk: Sdk;
   readonly #setup: ServeSetup;
@@ -53,7 +53,7 @@ export class ClientQuestions {
   readonly #paused: PausedCalls;
   readonly #open = new Set<Promise<unknown>>();
   readonly #stop = new AbortController();
-  /** All clients share one terminal. */
+  /** Shared, because all clients use one terminal. */
   readonly #prompts = new PromptQueue();
 
   constructor(sdk: Sdk, setup: ServeSetup) {
@@ -68,7 +68,7 @@ export class ClientQuestions {
     });
   }
 
-  /** For the server: rejects states that are not ours, or too old. */
+  /** For the server: rejects states that are not ours or have expired. */
   get requestState() {
     return {
       verify: (state: string, context: ServerContext) => this.#states.verify(state, context),
@@ -85,11 +85,11 @@ export class ClientQuestions {
     return toResult(await this.#run(asked, { ...route, signal: signalOf(asked.context) }));
   }
 
-  /** Ends all open calls, and waits until they are recorded and their results are sent. */
+  /** Ends all open calls, and waits until they are recorded and their results sent. */
   async close(): Promise<void> {
     this.#stop.abort();
     while (this.#open.size > 0) await Promise.allSettled(this.#open);
-    await setImmediate(); // The SDK sends a result a few promises later.
+    await setImmediate(); // The SDK sends results a few promises later.
   }
 
   async #askByResult(asked: AskedCall): Promise<CallToolResult | InputRequiredResult> {
@@ -106,8 +106,8 @@ export class ClientQuestions {
   }
 
   /**
-   * A request without an answer gets the question again. After the client was away for too long, its call starts anew, and
-   * the answer counts if it asks the same. Throws if nothing waits for this key.
+   * A request without an answer gets the question again. If the client was away for too long, its call restarts, and
+   * the answer counts if the new call asks the same. Throws if no call has this key.
    */
   async #resume(asked: AskedCall, key: string): Promise<RoundTripCall> {
     const { mcpReq } = asked.context;
@@ -132,7 +132,7 @@ export class ClientQuestions {
   #startRoundTrip(asked: AskedCall): RoundTripCall {
     return new RoundTripCall((elicit, signal) => {
       const prompter = this.#clientPrompter(asked.client, elicit);
-      // The client has all the questions, and decides what to show when.
+      // The client has all the questions and decides when to show them.
       return this.#run(asked, { prompter, prompts: new PromptQueue(), signal });
     });
   }
@@ -162,7 +162,7 @@ export class ClientQuestions {
   }
 }
 
-/** Clients do not have `describe_tools`, so no error may point to it. */
+/** Clients do not have `describe_tools`, so errors must not refer to it. */
 function withoutDetails(tools: Toolbox): Toolbox {
   return {
     ...tools,
@@ -180,13 +180,13 @@ interface PromptRoute {
   readonly signal: AbortSignal;
 }
 
-/** Asks in the middle of a request, as the protocol did until 2026. A person may take any time to answer. */
+/** Asks during a request, as in the protocol before 2026. A person may take any time to answer. */
 function elicitBy({ mcpReq }: ServerContext): Elicit {
   return (params, signal) =>
     mcpReq.send({ method: "elicitation/create", params }, { signal, timeout: MAX_TIMER_MS });
 }
 
-/** Labels questions at our terminal with the client they come from. */
+/** Labels questions at our terminal with the client's name. */
 function namingClient(person: Prompter, { name }: Client): Prompter {
   const naming = <Request extends RequestBase>(request: Request): Request => {
     const isDefault = request.label === defaultLabel(request);
@@ -206,7 +206,7 @@ function namingClient(person: Prompter, { name }: Client): Prompter {
   };
 }
 
-/** Aborted when the client cancels the request, or when its connection is lost. */
+/** Aborted when the client cancels the request or disconnects. */
 function signalOf({ mcpReq, http }: ServerContext): AbortSignal {
   const connection = http?.req?.signal;
   return connection === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, connection]);
@@ -222,7 +222,7 @@ type Step =
 
 type RunWithForms = (elicit: Elicit, signal: AbortSignal) => Promise<ToolCallResponse>;
 
-/** A call whose questions are results, and whose answers arrive with later requests. */
+/** A call whose questions are sent as results, and whose answers arrive with later requests. */
 class RoundTripCall {
   readonly #stop = new AbortController();
   #step = Promise.withResolvers<Step>();
@@ -236,12 +236,12 @@ class RoundTripCall {
     void this.#follow(run(elicit, this.#stop.signal));
   }
 
-  /** Aborted when the call has ended or is being ended. */
+  /** Aborted when the call has ended or is ending. */
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** The open question or the result; the same until `answer`. Aborting ends the call. Throws what the call throws. */
+  /** The open question or the result; unchanged until `answer`. Aborting ends the call. Throws what the call throws. */
   async next(signal: AbortSignal): Promise<Step> {
     const stop = () => this.stop();
     signal.addEventListener("abort", stop);
@@ -270,23 +270,23 @@ class RoundTripCall {
       this.#step.resolve({ type: "ended", response });
     } catch (error) {
       this.#step.reject(error);
-      await this.#step.promise.catch(() => undefined); // The client may not ask again; an unhandled rejection would end jp.
+      await this.#step.promise.catch(() => undefined); // The client may never ask again; an unhandled rejection ends jp.
     } finally {
       this.stop();
     }
   }
 }
 
-/** A paused call ends after this time: its client may have left without notice. */
+/** Timeout of a paused call: its client may have left without notice. */
 export const PAUSE_TIMEOUT_MS = 60 * 60 * 1000;
 
 /**
- * It ends after this time without a connection. A client that has ended has none; others may close one that is idle, and
- * open another when their user has answered.
+ * Timeout of a paused call without a connection. A client that has exited has none; others may close an idle connection
+ * and open a new one when their user has answered.
  */
 export const AWAY_MS = 30_000;
 
-/** How many calls that have ended like this can be started anew. */
+/** How many calls that timed out like this can be restarted. */
 const MAX_LEFT = 100;
 
 interface PausedCall {
@@ -297,14 +297,14 @@ interface PausedCall {
 class PausedCalls {
   readonly #clock: Clock;
   readonly #paused = new Map<string, PausedCall>();
-  /** The forms that clients have not answered before they left. */
+  /** Forms that were unanswered when their client left. */
   readonly #left = new Map<string, Form>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Returns the key to resume it with. A call that is being ended is not kept. */
+  /** Returns the key to resume the call. A call that is ending is not kept. */
   pause(call: RoundTripCall, form: Form, connection?: AbortSignal): string {
     const key = randomUUID();
     if (call.signal.aborted) return key;
@@ -316,12 +316,12 @@ class PausedCalls {
       if (isAway) this.#leave(key, form);
       call.stop();
     };
-    this.#untilGone(waiting, connection).then(stop, () => undefined); // Rejects if it was resumed, or has ended.
+    this.#untilGone(waiting, connection).then(stop, () => undefined); // Rejects if the call was resumed or has ended.
     call.signal.addEventListener("abort", () => this.#paused.delete(key), { once: true });
     return key;
   }
 
-  /** Undefined if it was already resumed, or has ended. */
+  /** Undefined if it was already resumed or has ended. */
   take(key: string): RoundTripCall | undefined {
     const { call, resumed } = this.#paused.get(key) ?? {};
     this.#paused.delete(key);
@@ -329,7 +329,7 @@ class PausedCalls {
     return call;
   }
 
-  /** The form that was open when the client left. Undefined if it was already taken up. */
+  /** The form that was open when the client left. Undefined if it was already taken. */
   takeLeft(key: string): Form | undefined {
     const form = this.#left.get(key);
     this.#left.delete(key);
@@ -342,7 +342,7 @@ class PausedCalls {
     if (this.#left.size > MAX_LEFT && oldest !== undefined) this.#left.delete(oldest);
   }
 
-  /** True if it has been without a connection, false if it is overdue. Rejects if `waiting` is aborted first. */
+  /** True if the connection was lost for too long, false on timeout. Rejects if `waiting` is aborted first. */
   #untilGone(waiting: AbortSignal, connection: AbortSignal | undefined): Promise<boolean> {
     const expired = this.#clock.sleep(PAUSE_TIMEOUT_MS, waiting).then(() => false);
     if (connection === undefined) return expired;

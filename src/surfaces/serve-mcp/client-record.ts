@@ -1,7 +1,7 @@
 /**
- * The conversation that records one client's questions. It is created with the first call, and locked only
- * while a call is open. Each call is a turn without a user's request: the start, the call, the permission,
- * the questions and answers, the result. Overlapping calls share a turn, like the calls of one reply.
+ * The conversation that records one client's questions. Created with the first call, and locked only while a call is
+ * open. Each call is a turn without a user's request: the start, the call, the permission, the questions and answers,
+ * the result. Overlapping calls share a turn, like the calls of one reply.
  */
 import { createJournal, type Journal, PromptQueue, TurnState } from "../../core/agent/index.ts";
 import { type ConversationId, timestampFromDate } from "../../record/conversation/index.ts";
@@ -39,8 +39,8 @@ export class ClientRecord {
   }
 
   /**
-   * Runs `work` with the conversation open, and unlocks it after the last open call. `client` becomes part of
-   * the title of a new conversation. Throws what the store throws.
+   * Runs `work` with the conversation open, and unlocks it after the last open call. A new conversation's title
+   * includes `client`. Throws what the store throws.
    */
   async during<Value>(client: string, work: (call: OpenCall) => Promise<Value>): Promise<Value> {
     this.#openCalls += 1;
@@ -86,7 +86,7 @@ export class ClientRecord {
     this.#turn = undefined;
     this.#lastTurn = Promise.resolve(ended).then(
       (turn) => turn?.conversation.release(),
-      () => undefined, // It could not be opened, which its calls have reported.
+      () => undefined, // It could not be opened, as its calls have reported.
     );
     await this.#lastTurn;
   }

@@ -1,4 +1,4 @@
-/** The client of a connection or request: who it says it is, and what it can show. */
+/** The client of a connection or request: its stated name and its capabilities. */
 import type { ClientCapabilities, Server, ServerContext } from "@modelcontextprotocol/server";
 import { isJsonObject, oneLine } from "../../util/index.ts";
 import type { Sdk } from "./setup.ts";
@@ -7,12 +7,12 @@ import type { Sdk } from "./setup.ts";
 type Era = "legacy" | "modern";
 
 export interface Client {
-  /** One short line, safe to show. Chosen by the client, and not verified. */
+  /** One short line, safe to show. Chosen by the client and not verified. */
   readonly name: string;
   readonly era: Era;
   /** It can show forms to its user. */
   readonly hasForms: boolean;
-  /** It does not know titles for options, only `enumNames`. */
+  /** It does not support option titles, only `enumNames`. */
   readonly knowsEnumNamesOnly: boolean;
 }
 

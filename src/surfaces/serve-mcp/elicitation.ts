@@ -1,4 +1,4 @@
-/** A person who is reached through the client of a server, with the client's own forms. */
+/** Asks a person through the client's own forms. */
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/server";
 import type {
   DecisionRequest,
@@ -24,10 +24,10 @@ import {
   oneLine,
 } from "../../util/index.ts";
 
-/** Puts a form before the client's user. Rejects if that is not possible, or when it is aborted. */
+/** Shows a form to the client's user. Rejects if that is impossible, or on abort. */
 export type Elicit = (form: Form, signal: AbortSignal) => Promise<ElicitReply>;
 
-/** As a client sends it: what it holds is not checked. */
+/** A client's reply. Its content is unchecked. */
 export interface ElicitReply {
   readonly action: "accept" | "decline" | "cancel";
   readonly content?: unknown;
@@ -54,7 +54,7 @@ export function createElicitationPrompter(parts: ElicitationParts): Prompter {
         signal,
       });
       if (answers === undefined) {
-        // The protocol does not tell whether a person declined, or a program that has no one to ask.
+        // The protocol does not say whether a person declined, or a program with no one to ask.
         return signal.aborted
           ? { type: "interrupted", inquiryId }
           : { type: "unanswered", reason: "declined_by_client", inquiryId };
@@ -72,21 +72,21 @@ export function createElicitationPrompter(parts: ElicitationParts): Prompter {
 
 const NO_ANSWERS = "the client sent a form without answers";
 
-/** Some programs accept every form, whatever is in it. */
+/** Some programs accept every form blindly. */
 const MAX_ROUNDS = 3;
 const AGAIN = "An answer was missing or did not fit. Please answer again.";
 const AGAIN_REST = `${AGAIN} The other answers are kept.`;
 
 interface AskedFields {
   readonly fields: readonly KeyedField[];
-  /** Comes before the questions. */
+  /** Shown before the questions. */
   readonly about: readonly string[];
   readonly signal: AbortSignal;
 }
 
 /**
- * Asks again only about what has no valid answer. Undefined if the client declined, or the user does not have to answer
- * any more. Throws if there is no valid answer at all.
+ * Asks again only about fields without a valid answer. Undefined if the client declined, or the question was withdrawn.
+ * Throws if there is no valid answer at all.
  */
 async function askFields(
   { elicit, notation }: ElicitationParts,
@@ -115,14 +115,14 @@ async function askFields(
   return answers;
 }
 
-/** A result that waits is the context of its question. */
+/** A pending result becomes the context of its question. */
 function toField(request: DecisionRequest): Field {
   const { inquiryId, question, acts } = request;
   if (request.kind !== "delivery") return request;
   return { inquiryId, acts, question: { ...question, context: request.content } };
 }
 
-/** Comes before the question, whose words may be a tool's. Throws if the client cannot show the request. */
+/** Shown before the question, whose words may come from a tool. Throws if the client cannot show the request. */
 function describeRequest(request: DecisionRequest | FormRequest): readonly string[] {
   const { changed = [], acts } = request;
   if ((request.kind === "permission" || request.kind === "delivery") && request.isEditing) {
@@ -132,7 +132,7 @@ function describeRequest(request: DecisionRequest | FormRequest): readonly strin
   return [...changes, ...(acts ? [describeCall(request)] : [])];
 }
 
-/** The call that a yes makes run or go on. */
+/** The call that a yes starts or resumes. */
 function describeCall({ tool, origin, folder, arguments: args }: RequestBase): string {
   return [
     `Tool: ${valueText(tool)}`,
@@ -141,12 +141,12 @@ function describeCall({ tool, origin, folder, arguments: args }: RequestBase): s
   ].join("\n");
 }
 
-/** On one line. Values that differ never look the same, whatever the client makes of white space. */
+/** One line. Different values never look the same, however the client treats white space. */
 function valueText(value: Json): string {
   return verbatim(JSON.stringify(value));
 }
 
-/** Undefined if the client declined, or the user does not have to answer any more. */
+/** Undefined if the client declined, or the question was withdrawn. */
 async function fillIn(
   elicit: Elicit,
   form: Form,
@@ -165,7 +165,7 @@ async function fillIn(
 
 type Field = Pick<DecisionRequest, "inquiryId" | "question" | "acts">;
 
-/** A field with its key in forms, which stays the same when it is asked again. */
+/** A field with its form key, which stays the same when it is asked again. */
 interface KeyedField extends Field {
   readonly key: string;
 }
@@ -174,12 +174,12 @@ export type Form = ElicitRequestFormParams;
 type Properties = Form["requestedSchema"]["properties"];
 type Property = Properties[string];
 
-/** How a client is told of options that have a description. */
+/** How a client receives options with descriptions. */
 type OptionNotation = "titles" | "enumNames";
 
 /**
- * Every property is required, because some clients cannot leave one empty. Throws if a question cannot be part of a form: a
- * secret, or a choice of several.
+ * Every property is required, because some clients cannot leave one empty. Throws if a question cannot be part of a
+ * form: a secret, or a multiple choice.
  */
 function toForm(
   fields: readonly KeyedField[],
@@ -196,7 +196,7 @@ function toForm(
   return formOf([...about, ...messages], properties);
 }
 
-/** Asks for the user's own words, after they chose none of the options. */
+/** Asks for the user's own answer, after they chose none of the options. */
 function toOwnForm(fields: readonly KeyedField[], about: readonly string[]): Form {
   const messages = fields.map((field) => `Your own answer: ${titleOf(field)}`);
   const properties = fields.map((field): [string, Property] => [
@@ -229,7 +229,7 @@ function titleOf({ question, acts }: Field): string {
   return acts ? verbatim(question.text) : oneLine(question.text);
 }
 
-/** Everything that the user needs to know: some clients show little else of a form. */
+/** Everything the user needs to know: some clients show little else of a form. */
 function describe({ question, acts }: Field): string {
   const { text, context, answerType } = question;
   const options = answerType.type === "select" ? answerType.options : [];
@@ -278,7 +278,7 @@ function optionsOf(answerType: SelectType, notation: OptionNotation) {
   return { oneOf: all.map((value, index) => ({ const: value, title: shown[index] ?? value })) };
 }
 
-/** The last option, which asks for the user's own words. Differs from all others. */
+/** The last option, which asks for the user's own answer. Differs from all others. */
 function otherText({ options }: SelectType): string {
   const taken = new Set(options.map(({ value }) => optionText(value).toLowerCase()));
   let text = taken.has("other") ? "Other: your own answer" : "Other";
@@ -286,14 +286,14 @@ function otherText({ options }: SelectType): string {
   return text;
 }
 
-/** Forms have texts only. */
+/** Forms only have texts. */
 function optionText(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 type ReadAnswer =
   | { readonly type: "answer"; readonly answer: Json }
-  /** Names the property, and never quotes the content. */
+  /** Names the property, but never quotes the content. */
   | { readonly type: "problem"; readonly problem: string };
 
 /** `own`: the user wants to answer in their own words. */
@@ -308,7 +308,7 @@ function readAnswer(
   if (option !== undefined) return { type: "answer", answer: option.value };
   const isOwn = answerType.allowsOther === true && typeof given === "string";
   if (isOwn && given === otherText(answerType)) return { type: "own" };
-  // Some clients let their user type an answer where they show the options.
+  // Some clients let the user type an answer beside the options.
   if (isOwn && given.trim() !== "") return { type: "answer", answer: given.trim() };
   return check(withoutOther(answerType), key, given);
 }

@@ -1,4 +1,4 @@
-/** The HTTP server of `jp mcp serve`, for any number of local clients that have its token. */
+/** The HTTP server of `jp mcp serve`, for any number of local clients with its token. */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import {
@@ -19,7 +19,7 @@ import { createServer, type ServerParts } from "./server.ts";
 import { loadSdk, type Sdk, type ServeSetup } from "./setup.ts";
 
 export interface HttpOptions {
-  /** 0 for any free port. */
+  /** 0 picks a free port. */
   readonly port: number;
   readonly token: string;
 }
@@ -32,7 +32,7 @@ export interface HttpService {
 
 const ADDRESS = "127.0.0.1";
 const PATH = "/mcp";
-/** How long closing waits for clients to read their responses. */
+/** How long `close` waits for clients to read their responses. */
 const CLOSE_MS = 1000;
 
 /** Throws `port_in_use`. */
@@ -67,7 +67,7 @@ export async function serveHttp(
       if (!response.headersSent) refuse(response, 500, "Internal error.");
     }
   };
-  // While a question is open, only a client that has ended should be without a connection.
+  // While a question is open, only a client that has exited should be without a connection.
   http.keepAliveTimeout = PAUSE_TIMEOUT_MS;
   port = await listen(http, { host: ADDRESS, port: wanted });
   return {
@@ -87,7 +87,7 @@ export async function serveHttp(
   };
 }
 
-/** The connections of requests. */
+/** Maps requests to their connections. */
 class Connections {
   readonly #closed = new WeakMap<Socket, AbortSignal>();
   readonly #sockets = new WeakMap<Request, Socket>();
@@ -100,7 +100,7 @@ class Connections {
     this.#closed.set(socket, closed.signal);
   }
 
-  /** Aborted when it is closed. */
+  /** Aborted when the connection closes. */
   of(request: Request): AbortSignal | undefined {
     const socket = this.#sockets.get(request);
     return socket && this.#closed.get(socket);
@@ -109,10 +109,10 @@ class Connections {
 
 type Served = Required<Pick<ServerParts, "setup" | "questions" | "connectionOf">>;
 
-/** Handles clients of both generations, which differ in their requests. */
+/** Handles clients of both protocol generations, which differ in their requests. */
 function createHandler(sdk: Sdk, { setup, questions, connectionOf }: Served) {
   const older = new OlderSessions({ sdk, setup, questions });
-  // Newer clients have no sessions: for the record, the same name means the same client.
+  // Newer clients have no sessions, so a name identifies the client in the record.
   const records = new Map<string, ClientRecord>();
   const recordOf = ({ name }: { readonly name: string }) => {
     const record = records.get(name) ?? new ClientRecord(setup);
@@ -121,7 +121,7 @@ function createHandler(sdk: Sdk, { setup, questions, connectionOf }: Served) {
   };
   const newer = sdk.createMcpHandler(
     ({ era }) => createServer({ sdk, setup, questions, era, recordOf, connectionOf }),
-    // A person may take longer than a client waits for the first byte of a response.
+    // A person may take longer than a client waits for a response's first byte.
     { legacy: "reject", responseMode: "sse" },
   );
   return {
@@ -151,7 +151,7 @@ const MAX_SESSIONS = 64;
 
 class OlderSessions {
   readonly #parts: Omit<ServerParts, "era" | "recordOf">;
-  /** The least recently used comes first. */
+  /** Least recently used first. */
   readonly #sessions = new Map<string, OlderSession>();
 
   constructor(parts: Omit<ServerParts, "era" | "recordOf">) {
@@ -169,7 +169,7 @@ class OlderSessions {
     await Promise.all([...this.#sessions.values()].map(({ transport }) => transport.close()));
   }
 
-  /** It is added when the client initializes it; the transport refuses any other first request. */
+  /** Added when the client initializes it; the transport rejects any other first request. */
   async #open(): Promise<OlderSession> {
     const { sdk, setup } = this.#parts;
     const record = new ClientRecord(setup);
@@ -220,7 +220,7 @@ interface Refusal {
 
 const NAMES = ["127.0.0.1", "localhost"];
 
-/** A caller that is not from here is refused first: it must not find out whether a token is valid. */
+/** Foreign callers are refused first: they must not learn whether a token is valid. */
 function findRefusal(headers: IncomingHttpHeaders, { port, token }: Guarded): Refusal | undefined {
   const own = NAMES.map((name) => new URL(`http://${name}:${port}`));
   const foreign = findForeignCaller(headers, own);
@@ -229,7 +229,7 @@ function findRefusal(headers: IncomingHttpHeaders, { port, token }: Guarded): Re
   return { status: 401, message: "The Authorization header does not contain the token." };
 }
 
-/** Its signal is aborted if the client disconnects before the response is sent. */
+/** The request's signal aborts if the client disconnects before the response is sent. */
 function toWebRequest(request: IncomingMessage, response: ServerResponse): Request {
   const disconnected = new AbortController();
   response.once("close", () => {
@@ -241,7 +241,7 @@ function toWebRequest(request: IncomingMessage, response: ServerResponse): Reque
   }
   const { method = "GET" } = request;
   const hasBody = method !== "GET" && method !== "HEAD";
-  // Host and path are already checked, so the URL no longer matters.
+  // Host and path were already checked, so the URL no longer matters.
   return new Request("http://localhost/mcp", {
     method,
     headers,
@@ -252,7 +252,7 @@ function toWebRequest(request: IncomingMessage, response: ServerResponse): Reque
 
 /** Never rejects: the client may have disconnected. */
 async function sendWebResponse(answer: Response, response: ServerResponse): Promise<void> {
-  // With it, Node would not say how long it keeps the connection, and clients would close theirs after a few seconds.
+  // With this header, Node would not announce its keep-alive time, and clients would disconnect after a few seconds.
   const { connection: _connection, ...headers } = Object.fromEntries(answer.headers);
   response.writeHead(answer.status, headers);
   if (answer.body === null) {
@@ -260,6 +260,6 @@ async function sendWebResponse(answer: Response, response: ServerResponse): Prom
     return;
   }
   response.flushHeaders();
-  const body = Readable.fromWeb(answer.body as ReadableStream); // The same type, by two names.
+  const body = Readable.fromWeb(answer.body as ReadableStream); // One type under two names.
   await pipeline(body, response).catch(() => undefined);
 }

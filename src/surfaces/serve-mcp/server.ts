@@ -18,9 +18,9 @@ import { ASK_USER, type InquiryFilter, type ServeSetup } from "./setup.ts";
 export interface ServerParts extends Omit<Connection, "server"> {
   readonly setup: ServeSetup;
   readonly questions: ClientQuestions;
-  /** Where a client's questions are recorded. */
+  /** The record of a client's questions. */
   readonly recordOf: (client: Client) => ClientRecord;
-  /** Aborted when the connection of a request is closed. Absent if the server ends with its only one. */
+  /** Aborted when a request's connection closes. Absent if the server ends with its only one. */
   readonly connectionOf?: (request: Request | undefined) => AbortSignal | undefined;
 }
 
@@ -30,7 +30,7 @@ const INSTRUCTIONS =
   "have answered already. Ask only what you cannot find out otherwise, related questions together, and never for " +
   "secrets. A question that was declined or could not be asked has no answer: do not assume one.";
 
-/** For both tools: some clients let only such tools run without the user's permission. */
+/** For both tools: some clients run only such tools without the user's permission. */
 const CHANGES_NOTHING = { readOnlyHint: true, openWorldHint: false };
 
 export function createServer(parts: ServerParts): Server {

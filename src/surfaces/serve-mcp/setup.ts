@@ -1,16 +1,16 @@
-/** The parts that a server needs from the program that runs it. */
+/** The dependencies of a server, provided by the program that runs it. */
 import type * as server from "@modelcontextprotocol/server";
 import type { Prompter, Toolbox } from "../../core/agent/index.ts";
 import type { ConversationStore, WorkspaceCreateOptions } from "../../stores/index.ts";
 import { type Clock, type JsonObject, loadModule } from "../../util/index.ts";
 
-/** The only tool that is offered, besides the list of inquiries. */
+/** The only tool offered besides the list of inquiries. */
 export const ASK_USER = "ask_user";
 
 export interface ServeSetup {
   readonly version: string;
   readonly conversations: ConversationStore;
-  /** For the conversations that record the questions of clients. */
+  /** For conversations that record clients' questions. */
   readonly newConversation: Omit<WorkspaceCreateOptions, "title">;
   /** Only `ask_user` is offered, if it is enabled. */
   readonly tools: Toolbox;
@@ -18,14 +18,14 @@ export interface ServeSetup {
   /** Asked when a client cannot show forms. */
   readonly person: Prompter;
   readonly clock: Clock;
-  /** Reports an error that no client gets. One line of foreign text. Must not throw. */
+  /** Reports an error that no client receives. One line of untrusted text. Must not throw. */
   readonly onProblem: (message: string) => void;
 }
 
-/** As `jp inquiry ls --format json` prints them, in recorded order. May throw `JpError`. */
+/** Inquiries as printed by `jp inquiry ls --format json`, in recorded order. May throw `JpError`. */
 export type ReadInquiries = (filter: InquiryFilter) => AsyncIterable<JsonObject>;
 
-/** Without a field, all match. */
+/** An absent field matches everything. */
 export interface InquiryFilter {
   /** Targets, as on the command line. */
   readonly conversation?: readonly string[];

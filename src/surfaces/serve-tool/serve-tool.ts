@@ -1,7 +1,7 @@
 /**
- * Runs a tool as a program: reads one call from standard input, writes its outcome to standard
- * output. A tool written with `defineTool` becomes a local tool: `command = "node my-tool.ts"`. Its process has no record,
- * so that `once` is not available; `idempotencyKey` is that of jp's call. Told to check a call, it runs nothing.
+ * Runs a tool as a program: reads one call from standard input, writes its outcome to standard output. A tool written
+ * with `defineTool` becomes a local tool: `command = "node my-tool.ts"`. Its process has no record, so `once` is not
+ * available; `idempotencyKey` comes from jp's call. When asked to check a call, it runs nothing.
  */
 import { stdin, stdout, stderr } from "node:process";
 import { text } from "node:stream/consumers";
@@ -30,7 +30,7 @@ export async function serveTool(tool: Tool): Promise<void> {
   stdout.write(`${JSON.stringify(output)}\n`);
 }
 
-/** Runs the call that a document describes, or checks it. Returns what the program prints. Never throws. */
+/** Runs or checks the call that a document describes. Returns the program's output. Never throws. */
 export async function runCall(
   tool: Tool,
   document: string,
@@ -66,20 +66,20 @@ function onProgress(message: string): void {
   stderr.write(`${message}\n`);
 }
 
-/** Not every program that calls tools says what it wants. */
+/** Not every caller sends an action. */
 function readAction(shape: Shape): string | undefined {
   if (shape.value["context"] == null) return undefined;
   return optionalString(objectField(shape, "context"), "action");
 }
 
-/** Not every program that calls tools has one. */
+/** Not every caller sends a key. */
 function readKey(shape: Shape): Pick<ToolCall, "idempotencyKey"> {
   if (shape.value["context"] == null) return {};
   const idempotencyKey = optionalString(objectField(shape, "context"), "idempotency_key");
   return idempotencyKey === undefined ? {} : { idempotencyKey };
 }
 
-/** By question id. Absent if there are none. */
+/** Keyed by question id. Empty if absent. */
 function readTexts(call: Shape, key: "notes" | "bindings"): Readonly<Record<string, string>> {
   if (call.value[key] == null) return {};
   const texts = objectField(call, key);

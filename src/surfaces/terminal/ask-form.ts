@@ -17,7 +17,7 @@ import type { ClosedQuestion } from "./question-rows.ts";
 
 interface OpenField {
   readonly inquiryId: QuestionRequest["inquiryId"];
-  /** With its number while the form is open: `(1/3) Which?`. */
+  /** Includes its number while the form is open: `(1/3) Which?`. */
   readonly open: OpenQuestion;
   /** The question without its number. */
   readonly message: string;
@@ -79,7 +79,7 @@ interface Asking {
   readonly dialogue: Dialogue;
 }
 
-/** Where the user is: at a question, perhaps to change its answer, or at the review. */
+/** The user's place: at a question, perhaps changing its answer, or at the review. */
 type Place =
   | { readonly type: "question"; readonly index: number; readonly isChange?: boolean }
   | { readonly type: "review" };
@@ -126,7 +126,7 @@ function stepBack(place: Place, count: number): Place | undefined {
   return place.index === 0 ? undefined : { type: "question", index: place.index - 1 };
 }
 
-/** What Escape does there. */
+/** Describes what Escape does at this place. */
 function describeEscape({ place, allowsLater }: Omit<AskedField, "dialogue">): string {
   if (stepBack(place, 0) !== undefined) return "go back";
   return allowsLater ? "leave or cancel all questions" : "cancel all questions";
@@ -163,7 +163,7 @@ type ReviewChoice =
   | { readonly type: "change"; readonly index: number }
   | NoAnswer;
 
-/** Answers beyond the ninth have no key of their own; `e` reaches them. */
+/** Answers after the ninth have no number key; `e` reaches them. */
 const MAX_NUMBER_KEYS = 9;
 
 async function reviewAnswers(

@@ -1,4 +1,4 @@
-/** Asks what else a yes is for, and how long: a rule for calls like this one. */
+/** Asks for the scope and lifetime of a standing yes: a rule for calls like this one. */
 import { timestampFromDate, type Grant } from "../../record/conversation/index.ts";
 import type { GrantChoices } from "../../core/agent/index.ts";
 import { describeGrant, describeScope } from "../render/index.ts";
@@ -8,14 +8,14 @@ import type { Dialogue, KeyChoice, NoAnswer, SelectState } from "./dialogue.ts";
 type Choices = Required<GrantChoices>;
 type Proposal = Choices["grants"][number];
 
-/** A yes with more, and how the line that stays on the screen shows it. */
+/** A yes with a rule, and its summary on the line that stays on the screen. */
 export interface Granted {
   readonly type: "granted";
   readonly grant: Grant;
   readonly summary: string;
 }
 
-/** The same key wherever something can be granted. */
+/** The key at every prompt that can grant. */
 export const GRANT_CHOICE: KeyChoice<"s"> = {
   key: "s",
   label: "always…",
@@ -27,7 +27,7 @@ export function canGrant(choices: GrantChoices): choices is Choices {
   return choices.checkGrant !== undefined && (choices.grants ?? []).length > 0;
 }
 
-/** Escape goes one step back: `back` is the question itself. Enter alone decides nothing. */
+/** Escape goes one step back; `back` returns to the question itself. Enter alone decides nothing. */
 export async function askGrant(
   choices: Choices,
   dialogue: Dialogue,
@@ -85,7 +85,7 @@ async function chooseRule(
   }
 }
 
-/** Starts with the narrowest one. Repeats until the rule can be used. */
+/** Starts with the narrowest rule. Repeats until the rule is valid. */
 async function writeRule(
   { grants, checkGrant }: Choices,
   dialogue: Dialogue,
@@ -93,7 +93,7 @@ async function writeRule(
   let text = jsonBlock(grants[0]?.rule ?? {});
   let problem: string | undefined;
   for (;;) {
-    const isTextSeen = problem !== undefined; // Then it is what the user typed.
+    const isTextSeen = problem !== undefined; // Then it is the user's own text.
     const asked = { message: "The rule:", text, isTextSeen, problem, extension: ".json" };
     const entered = await dialogue.enterText({ ...asked, escape: "go back" });
     if (entered.type === "aborted") return entered;
@@ -110,7 +110,7 @@ const NOT_JSON = "Not a JSON object.";
 
 type Lifetime = { readonly label: string } & (
   | { readonly until: "turn" | "always" }
-  /** To the end of the day, as the user sees it. */
+  /** Until the end of the day in the user's time zone. */
   | { readonly days: number }
 );
 
@@ -147,7 +147,7 @@ async function chooseUntil(
   return { type: "until", until };
 }
 
-/** The end of a day on the user's own clock. */
+/** The end of a day in the user's time zone. */
 function endOfDay(now: Date, daysLater: number): Date {
   return new Date(now.getFullYear(), now.getMonth(), now.getDate() + daysLater + 1);
 }

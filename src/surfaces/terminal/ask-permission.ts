@@ -39,7 +39,7 @@ import {
 type ShownPermission = Shown<PermissionRequest>;
 type ShownDelivery = Shown<DeliveryRequest>;
 
-/** The end of a prompt, and how the line that stays on the screen shows it. Undefined: ask again. */
+/** The result of a prompt and its summary on the line that stays on the screen. Undefined: ask again. */
 type Verdict = { readonly ending: Ending; readonly summary: string } | undefined;
 
 type Ending = AnsweredPrompt | { readonly type: "cancelled" | "interrupted" | "later" };
@@ -48,7 +48,7 @@ const CANCELLED: Verdict = { ending: { type: "cancelled" }, summary: "cancelled"
 const INTERRUPTED: Verdict = { ending: { type: "interrupted" }, summary: "interrupted" };
 const YES = answered("yes", { answer: true });
 const NO = answered("no", { answer: false });
-/** Back to the list of calls, from which it was opened. */
+/** Back to the list of calls that opened it. */
 const BACK: Verdict = { ending: { type: "cancelled" }, summary: "not decided yet" };
 const LATER: Verdict = { ending: { type: "later" }, summary: "left for later" };
 
@@ -62,7 +62,7 @@ export async function askPermission(
   return close(request, { ...verdict, message }, dialogue);
 }
 
-/** The same for one of several calls. Escape goes back to their list. */
+/** Asks about one call from a list. Escape goes back to the list. */
 export async function askListedPermission(
   request: ShownPermission,
   dialogue: Dialogue,
@@ -86,9 +86,9 @@ async function findVerdict(
   return verdict;
 }
 
-/** What a prompt asks, and where Escape leads. */
+/** The prompt's question, and where Escape leads. */
 interface Asking extends Pick<YesNoMenu<never>, "message" | "escape"> {
-  /** By default it closes the prompt, or offers to. */
+  /** By default, Escape closes the prompt or offers to. */
   readonly onEscape?: Verdict;
 }
 
@@ -153,7 +153,7 @@ async function grant(request: Required<GrantChoices>, dialogue: Dialogue): Promi
 
 interface Deciding<Choice extends string> extends Asking, Pick<YesNoMenu<Choice>, "choices"> {
   readonly default?: Choice;
-  /** The end that each key leads to. */
+  /** The verdict for each key. */
   readonly verdicts: Readonly<Record<Choice, () => Verdict | Promise<Verdict> | void>>;
 }
 
@@ -194,7 +194,7 @@ function saidNo(said: SaidNo): Verdict {
 }
 
 /**
- * Repeats until the arguments are valid. Escape, an empty text and unchanged arguments go back to the question: Enter
+ * Repeats until the arguments are valid. Escape, an empty text or unchanged arguments go back to the question: Enter
  * alone decides nothing.
  */
 async function editArguments(
@@ -206,7 +206,7 @@ async function editArguments(
   let text = jsonBlock(given);
   let problem: string | undefined;
   for (;;) {
-    // After the first round, the text is what the user typed.
+    // After the first round, the text is the user's own.
     const isTextSeen = isSeen || problem !== undefined;
     const asked = { message: "Edit arguments:", text, isTextSeen, problem, extension: ".json" };
     const entered = await dialogue.enterText({ ...asked, escape: "go back" });
@@ -261,7 +261,7 @@ export async function askDelivery(
   await dialogue.start();
   dialogue.notify(message);
   printSubject(request, dialogue);
-  // The editor has the whole text.
+  // The editor shows the whole text.
   let verdict = isEditing ? await editResult(request, dialogue) : undefined;
   if (verdict === undefined && content.trim() !== "") dialogue.printContext(content, "prose");
   while (verdict === undefined) verdict = await decideDelivery(message, request, dialogue);
@@ -284,7 +284,7 @@ function decideDelivery(
   return decide(menu, request, dialogue);
 }
 
-/** A result that is emptied or unchanged is delivered as it was. Escape goes back to the question. */
+/** An emptied or unchanged result is delivered as it was. Escape goes back to the question. */
 async function editResult({ content }: ShownDelivery, dialogue: Dialogue): Promise<Verdict> {
   const asked = { message: "Edit the result:", text: content, escape: "go back" };
   const entered = await dialogue.enterText(asked);

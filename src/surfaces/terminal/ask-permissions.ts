@@ -1,4 +1,4 @@
-/** Asks about several calls at once: all, some or none of them may run, and each can be opened and decided alone. */
+/** Asks about several calls at once: all, some or none may run, and each can be opened and decided alone. */
 import type {
   PermissionRequest,
   PermissionsRequest,
@@ -14,22 +14,22 @@ import {
   type ListedCall,
 } from "./dialogue.ts";
 
-/** What the terminal shows of several calls. */
+/** Several calls as the terminal shows them. */
 export type ShownCalls = Omit<Shown<PermissionsRequest>, "calls"> & {
   readonly calls: readonly Shown<PermissionRequest>[];
 };
 
 export interface AskedCalls {
   readonly ending: PromptResult | OpenedCall;
-  /** Pass it back in when asking about what is left of them. */
+  /** Pass it back in when asking about the remaining calls. */
   readonly state: CallListState;
 }
 
-/** The user wants to see this one in full, and decide about it alone. */
+/** The user wants to see this call in full and decide on it alone. */
 export interface OpenedCall {
   readonly type: "opened";
   readonly call: Shown<PermissionRequest>;
-  /** The list once it is decided. */
+  /** The state of the list once this call is decided. */
   readonly next: CallListState;
 }
 
@@ -61,7 +61,7 @@ export async function askPermissions(
   }
 }
 
-/** Ids may come again in a later turn, so that its line is part of what a call is known by. */
+/** Ids may repeat in a later turn, so a call's identity includes its line. */
 function toListed({ inquiryId, tool, ...request }: Shown<PermissionRequest>): ListedCall {
   const { arguments: given, origin, isDecidedAlone = false } = request;
   const call = { name: tool, arguments: given };
@@ -77,7 +77,7 @@ function toListed({ inquiryId, tool, ...request }: Shown<PermissionRequest>): Li
   };
 }
 
-/** The call after it is next. */
+/** Makes the following call the active one afterwards. */
 function open({ calls }: ShownCalls, id: string, state: CallListState): OpenedCall {
   const ids = calls.map((call) => toListed(call).id);
   const index = ids.indexOf(id);
@@ -87,7 +87,7 @@ function open({ calls }: ShownCalls, id: string, state: CallListState): OpenedCa
   return { type: "opened", call, next: { ...state, active } };
 }
 
-/** Words that are the next message go to the first call: with that, no other is asked about or started. */
+/** A next message goes only to the first call: after it, no other call is asked about or started. */
 function toResult(
   { inquiryId, calls }: ShownCalls,
   ending: Exclude<CallListEnding, { readonly type: "opened" }>,

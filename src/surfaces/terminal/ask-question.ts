@@ -1,4 +1,4 @@
-/** Asks one question of a tool or of the assistant, in the way its answer type needs. */
+/** Asks one question of a tool or the assistant, in the form its answer type needs. */
 import { isDeepStrictEqual } from "node:util";
 import {
   defaultLabel,
@@ -42,16 +42,16 @@ import {
   type YesNoMenu,
 } from "./dialogue.ts";
 
-/** What the terminal shows of a request. */
+/** A request as the terminal shows it. */
 export type Shown<Request> = Request extends RequestBase
   ? Omit<Request, "conversation" | "toolCallId" | "source" | "label" | "digest"> &
       Partial<Pick<Request, "source" | "label">>
   : never;
 
-/** jp's own questions are about no call, and cannot be left for later. */
+/** jp's own questions concern no call, and cannot be left for later. */
 export type ShownQuestion = Pick<QuestionRequest, "inquiryId" | "question"> &
   Partial<Omit<Shown<QuestionRequest>, "kind" | "signal">> & {
-    /** jp itself asks, outside of a turn: there is no message that words could be. */
+    /** jp itself asks, outside of a turn, so words cannot become a message. */
     readonly isOwn?: boolean;
   };
 
@@ -84,7 +84,7 @@ export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Pro
   }
 }
 
-/** What the terminal shows of the call that a decision is about. */
+/** The call that a decision concerns, as the terminal shows it. */
 type ShownSubject = Partial<
   Pick<
     QuestionRequest,
@@ -104,8 +104,8 @@ type ShownSubject = Partial<
   };
 
 /**
- * Above a decision: that it is asked again, and if it acts, the whole call that it is about, verbatim. A change to a file
- * is shown as its diff, which is the context of the question.
+ * Prints what belongs above a decision: that it is asked again and, if it acts, the whole call verbatim. A file change
+ * is shown as its diff, which is the question's context.
  */
 export function printSubject(
   shown: ShownSubject,
@@ -126,7 +126,7 @@ export function printSubject(
   const call = { name: tool, arguments: given };
   const change = findFileChange(call, shown);
   if (change === undefined) {
-    // A context needs the room more.
+    // A context needs the space more.
     const isAlone = question !== undefined && (question.context ?? "") === "";
     dialogue.printContext(callText(call), "drawn", isAlone ? undefined : `• ${describeCall(call)}`);
   } else dialogue.printContext(changeText(change), "change");
@@ -148,7 +148,7 @@ function printSigning({ signing }: ShownSubject, dialogue: Pick<Dialogue, "print
   );
 }
 
-/** The line about the call names the tool already. */
+/** Skipped if the line about the call already names the tool. */
 export function printLabel(
   { label, tool, source }: Partial<Pick<RequestBase, "label" | "tool" | "source">>,
   dialogue: Pick<Dialogue, "printLabel">,
@@ -158,7 +158,7 @@ export function printLabel(
   if (label !== undefined && !isDefault) dialogue.printLabel(label);
 }
 
-/** The text is on one line: verbatim if the answer acts, since it may name what it acts on. */
+/** The text is a single line: verbatim if the answer acts, since it may name the target. */
 export function openQuestion(shown: ShownQuestion): OpenQuestion {
   const { question, acts = question.acts === true, allowsLater = false } = shown;
   const { canRemember = question.persistence === "turn" } = shown;
@@ -177,19 +177,19 @@ export function toResult(
 
 export interface OpenQuestion {
   readonly question: InquiryQuestion;
-  /** Its text as shown: one line, neutralized. */
+  /** The text as shown: one line, neutralized. */
   readonly message: string;
   /** Enter alone does not answer it. */
   readonly acts: boolean;
   readonly canRemember: boolean;
   readonly allowsLater: boolean;
-  /** Words are a no, and the next message. */
+  /** Words are a no, and become the next message. */
   readonly takesWords: boolean;
-  /** What may be added to a yes. */
+  /** The rules that a yes may add. */
   readonly grants?: GrantChoices;
-  /** An answer given before, which the user may now change. */
+  /** An earlier answer, which the user may now change. */
   readonly previous?: DialogueAnswer | undefined;
-  /** What Escape does; by default it cancels this question alone, or leaves it for later. */
+  /** Describes Escape; by default it cancels only this question, or leaves it for later. */
   readonly escape?: string;
 }
 
@@ -198,10 +198,10 @@ export interface DialogueAnswer {
   readonly answer: Json;
   readonly isRemembered: boolean;
   readonly note?: string;
-  /** The note is also the next message. */
+  /** The note is also sent as the next message. */
   readonly redirects?: boolean;
   readonly grant?: Grant;
-  /** How the line that stays on the screen shows the answer. */
+  /** The answer as shown on the line that stays on the screen. */
   readonly summary: string;
 }
 
@@ -211,7 +211,7 @@ export async function answerQuestion(
 ): Promise<DialogueAnswer | NoAnswer> {
   const { question, previous } = open;
   const { type } = question.answerType;
-  // Where a yes acts, words are the reason of a no, as at any other such prompt.
+  // If a yes acts, words are the reason for a no, as at every such prompt.
   const isActingYesNo = open.acts && type === "boolean";
   const takesNote = question.allowsNote === true && type !== "secret" && !isActingYesNo;
   const earlier = previous?.redirects === true ? "" : (previous?.note ?? "");
@@ -278,24 +278,24 @@ async function answerBoolean(
   return { type: "answered", answer, isRemembered: isForTurn, summary };
 }
 
-/** Its words go with the answer in place of a note. */
+/** The words replace a note. */
 function saidNo(said: SaidNo, dialogue: Dialogue): DialogueAnswer {
   dialogue.note = undefined;
   return { type: "answered", isRemembered: false, ...noInWords(said) };
 }
 
-/** The answer, and how the line that stays on the screen shows it. */
+/** The answer and its summary on the line that stays on the screen. */
 export function noInWords({ text: note, isMessage }: SaidNo) {
   const redirects = isMessage ? { redirects: true } : {};
   return { answer: false, note, ...redirects, summary: `no: ${note}` };
 }
 
-/** `a` and `Y` are the same: the answer for the whole turn. `s`: a yes with a rule. */
+/** `a` and `Y` both answer for the whole turn. `s`: a yes with a rule. */
 export type YesNoKey = "y" | "a" | "Y" | "s" | "n" | "N";
 
 /**
- * The same keys at every yes-or-no prompt. `scope`: what an answer for the whole turn covers; undefined if there is none. `more`:
- * other ways to say yes.
+ * The keys of every yes-or-no prompt. `scope`: what an answer for the whole turn covers; undefined if it is not
+ * offered. `more`: other ways to say yes.
  */
 export function yesNoChoices(
   scope: string | undefined,
@@ -312,7 +312,7 @@ export function yesNoChoices(
   ];
 }
 
-/** Names what else a remembered answer covers, so that the user need not guess: the tool's own words, if it has any. */
+/** Describes what else a remembered answer covers, in the tool's own words if it has any. */
 function describeScope({ rememberAs: label }: InquiryQuestion): string {
   if (label === undefined) return "this question for the rest of the turn";
   if (label === "") return "every question of this kind this turn";
@@ -365,7 +365,7 @@ async function answerSelect(
     answerType,
     previous === undefined ? question.default : previous.answer,
   );
-  // The user's own answers become options too, so they can be unselected like the others.
+  // The user's own answers become options too, so they can be unselected.
   let options = addOptions(
     answerType.options,
     suggested.filter((value) => isOther(answerType, value)),
@@ -416,7 +416,7 @@ function addOptions(
   return [...options, ...unknown.map((value) => ({ value }))];
 }
 
-/** The first of the values becomes the active option. */
+/** The first value becomes the active option. */
 function markOptions(
   state: SelectState,
   options: readonly SelectOption[],

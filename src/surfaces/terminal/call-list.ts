@@ -1,8 +1,8 @@
 /**
- * The widget for several calls that wait for permission: a list of them above a question that is decided as any other, for
- * the chosen ones or all.
+ * The widget for several calls that need permission: a list above an ordinary question, which decides the chosen ones
+ * or all.
  *
- * A yes covers only calls that were on the screen in full. One that is cut there, or has to be decided alone, is marked with
+ * A yes covers only calls that were shown in full. A call that is cut off, or has to be decided alone, is marked with
  * `[!]` and can only be opened.
  */
 import { moreLines, plain, wrapVerbatim, wrapWords } from "../render/index.ts";
@@ -17,7 +17,7 @@ import { isEnter, type Key } from "./key.ts";
 import { type SideAction, type SideActions, stackRows } from "./question-rows.ts";
 import type { Canvas, Frame, Size, Step, Widget } from "./widget.ts";
 
-/** The words typed so far are part of it. */
+/** Includes the words typed so far. */
 export interface OpenCallList extends CallListState {
   readonly decision: DecisionState;
 }
@@ -33,7 +33,7 @@ export function callList(
   const widget = new CallListWidget(list, sideActions);
   const still = decisionLine(widget.menuFor(undecidedList(list), WIDE), sideActions);
   return {
-    // Otherwise keys typed ahead could skip calls unseen.
+    // Otherwise keys typed ahead could skip unseen calls.
     get isDrawnBetweenKeys() {
       return widget.hasUnseen;
     },
@@ -57,7 +57,7 @@ export function undecidedList({ calls }: CallList): OpenCallList {
 
 const WIDE: Size = { columns: 80, rows: 24 };
 
-/** Rows that a call gets: longer ones have to be opened. */
+/** Rows per call: longer ones have to be opened. */
 const MAX_CALL_ROWS = 3;
 const MARGIN = "❯ [ ] ".length;
 
@@ -66,7 +66,7 @@ type Choice = "y" | "n";
 class CallListWidget {
   readonly #list: CallList & { readonly sendsWords?: boolean };
   readonly #sideActions: SideActions;
-  /** Of the frame that was drawn last. */
+  /** Applies to the last drawn frame. */
   hasUnseen = true;
 
   constructor(list: CallList & { readonly sendsWords?: boolean }, sideActions: SideActions) {
@@ -89,7 +89,7 @@ class CallListWidget {
     return step === undefined ? { state } : this.#apply(this.#withSeen(state, size), step, size);
   }
 
-  /** Undefined for keys of the question. */
+  /** Undefined for the question's own keys. */
   #moveOrOpen(before: OpenCallList, key: Key, size: Size): CallStep | undefined {
     const { calls } = this.#list;
     const { problem: _problem, ...decision } = before.decision;
@@ -151,7 +151,7 @@ class CallListWidget {
     }
   }
 
-  /** What needs a look stays open. If all of them do, the first one is shown. */
+  /** Calls that need a look stay open. If all of them do, the first is shown. */
   #approve(state: OpenCallList, calls: readonly ListedCall[], size: Size): CallStep {
     const covered = calls.filter((call) => isShownWhole(call, size));
     const [first] = calls;
@@ -174,7 +174,7 @@ class CallListWidget {
     return { rows, cursor, isCut: question.isCut === true };
   }
 
-  /** The keys in words, for what they would do now. */
+  /** The keys and their current effects in words. */
   menuFor(state: OpenCallList, size: Size): KeyMenu<Choice> {
     const { calls, escape, sendsWords = true } = this.#list;
     const targets = this.#targets(state);
@@ -209,7 +209,7 @@ class CallListWidget {
     return decisionLine(this.menuFor(state, size), this.#sideActions);
   }
 
-  /** The chosen ones, or all. */
+  /** The chosen calls, or all. */
   #targets({ chosen }: CallListState): readonly ListedCall[] {
     const { calls } = this.#list;
     const some = calls.filter(({ id }) => chosen.includes(id));
@@ -223,7 +223,7 @@ class CallListWidget {
     );
   }
 
-  /** The rows of the screen, and the calls of which every row is on it. */
+  /** The rows of the screen, and the calls that are fully visible. */
   #layOut(state: OpenCallList, canvas: Canvas) {
     const { calls } = this.#list;
     const at = this.#at(state);
@@ -248,7 +248,7 @@ class CallListWidget {
     return { rows, question, visible: rows.length > canvas.rows ? [] : visible };
   }
 
-  /** Where the user is in a list that scrolls, and what the mark means. */
+  /** The position in a scrolling list, and the meaning of the mark. */
   #notes(at: number, isLong: boolean, canvas: Canvas): readonly string[] {
     const { calls } = this.#list;
     const isMarked = calls.some((call) => !isShownWhole(call, canvas));
@@ -275,7 +275,7 @@ function idsOf(calls: readonly ListedCall[]): readonly string[] {
   return calls.map(({ id }) => id);
 }
 
-/** Whether the list shows all that a yes would be for. */
+/** Whether the list shows everything that a yes would cover. */
 function isShownWhole(call: ListedCall, { columns }: Size): boolean {
   return !call.isDecidedAlone && !call.isUnclear && linesOf(call, columns).length <= MAX_CALL_ROWS;
 }

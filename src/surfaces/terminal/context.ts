@@ -1,4 +1,4 @@
-/** What is shown above a question: its context, and in a form the answers so far. */
+/** The part above a question: its context and, in a form, the answers so far. */
 import { oneLine } from "../../util/index.ts";
 import {
   type ContextStyle,
@@ -16,17 +16,16 @@ import type { Canvas, Widget } from "./widget.ts";
 /** A text to read before answering. Any text. */
 export interface Passage {
   readonly text: string;
-  /** A label says who asks. All but contexts are one line each; only a label is not shown as it is. */
+  /** A label names the asker. All types but contexts are one line each; all but labels are shown verbatim. */
   readonly type: "context" | "label" | "notice" | "question";
-  /** How a context is shown; as prose by default. */
+  /** The style of a context. Defaults to prose. */
   readonly style?: ContextStyle | undefined;
-  /** One line that stands for it where not everything fits. */
+  /** One line to show instead if not everything fits. */
   readonly short?: string | undefined;
 }
 
 const PAINT = { label: "cyan", notice: "yellow", question: "bold" } as const;
 
-/** All lines of the passages, one below the other. */
 export function passageLines(passages: readonly Passage[], canvas: Canvas): readonly string[] {
   const { columns, paint } = canvas;
   return passages.flatMap(({ text, type, style }) => {
@@ -36,7 +35,7 @@ export function passageLines(passages: readonly Passage[], canvas: Canvas): read
   });
 }
 
-/** The same where not all of them fit. */
+/** The lines to show if not everything fits. */
 export function shortLines(passages: readonly Passage[], canvas: Canvas): readonly string[] {
   return passages.flatMap(({ short, ...passage }) =>
     short === undefined ? passageLines([passage], canvas) : [truncate(short, canvas.columns)],
@@ -63,18 +62,18 @@ export function previewContext(lines: readonly string[], canvas: Canvas): Contex
   const heights = lines.slice(0, rows + 1).map((line) => wrapCode(line, columns).length);
   const height = heights.reduce((sum, own) => sum + own, 0);
   if (height <= rows) return { shown: lines, hasMore: false };
-  let used = 1; // The row that says how much is missing.
+  let used = 1; // For the row that says how much is missing.
   const count = heights.findIndex((own) => (used += own) > rows);
-  // Even the first line can be longer than the screen.
+  // Even the first line may be longer than the screen.
   const begun = count === 0 ? wrapCode(lines[0] ?? "", columns).slice(0, rows - 1) : [];
   const more = paint("dim", moreLines(lines.length - count));
   return { shown: [...lines.slice(0, count), ...begun, more], hasMore: true };
 }
 
-/** Rows that a question gets, whatever is above it. */
+/** Rows reserved for the question. */
 const MIN_QUESTION_ROWS = 8;
 
-/** Draws a form's header above a widget. On a small screen the widget gets its rows first. */
+/** Draws a form's header above a widget. On a small screen, the widget gets its rows first. */
 export function withHeader<State, Ending>(
   header: FormHeader,
   widget: Widget<State, Ending>,
@@ -101,7 +100,7 @@ interface HeaderRows {
   readonly isCut: boolean;
 }
 
-/** In at most `canvas.rows`. The context matters more than answers the user has just given. */
+/** Takes at most `canvas.rows`. The context takes precedence over the user's recent answers. */
 export function headerRows(header: FormHeader, canvas: Canvas): HeaderRows {
   const { answered, context, style, isReview = false } = header;
   const lines = answered.map((closed) => closedLine(closed, canvas));
@@ -128,7 +127,7 @@ function cutEnd(lines: readonly string[], maxRows: number): readonly string[] {
   return [...lines.slice(0, maxRows - 1), moreLines(lines.length - maxRows + 1)];
 }
 
-/** What the user must read of a header before answering. */
+/** The parts of a header that the user must read before answering. */
 export function headerPassages(header: FormHeader | undefined): readonly Passage[] {
   const { answered = [], isReview = false, context, style } = header ?? {};
   const answers = answered.map(({ message, summary }) => `${message} ${oneLine(summary)}`);

@@ -3,9 +3,9 @@ import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import type * as tty from "node:tty";
 
-/** Where questions are asked: the controlling terminal, or one that a test plays. */
+/** The terminal that shows questions: the controlling terminal, or a test's replacement. */
 export interface TerminalDevice {
-  /** Its special file, if it has one. */
+  /** The path of its device file, if any. */
   readonly path: string | undefined;
   /** Whether it can be opened now. */
   isAvailable(): boolean;
@@ -14,23 +14,23 @@ export interface TerminalDevice {
   /** Throws if it is not available. */
   openOutput(): TerminalOutput;
   onResize(listener: () => void): Disposable;
-  /** Whether it is this process's turn to use it: not while the shell runs jp in the background. */
+  /** Whether this process may use it: not while the shell runs jp in the background. */
   isForeground(): boolean;
-  /** Does what Ctrl-C does where it is not read as a key. */
+  /** Has the effect of Ctrl-C where it is not read as a key. */
   interrupt(): void;
-  /** Stops this process and those it shares the terminal with, as Ctrl-Z does, until the shell continues them. */
+  /** Stops this process and its process group, like Ctrl-Z, until the shell continues them. */
   suspend(): void;
-  /** Called when this process was stopped and continues. */
+  /** Called when this process continues after being stopped. */
   onContinue(listener: () => void): Disposable;
 }
 
 export type TerminalInput = Readable & { setRawMode(isRaw: boolean): unknown };
 export type TerminalOutput = Writable & { readonly columns: number; readonly rows: number };
 
-/** How terminals that are kept open between prompts are left. */
+/** How to release terminals that are kept open between prompts. */
 export const leaving = new WeakMap<TerminalDevice, () => Disposable>();
 
-/** Leaves the terminal to another program, such as an editor, until disposed: as the shell had it. */
+/** Hands the terminal to another program, such as an editor, in the shell's state, until disposed. */
 export function leaveTerminal(device: TerminalDevice): Disposable {
   return leaving.get(device)?.() ?? { [Symbol.dispose]: () => {} };
 }
@@ -51,16 +51,16 @@ export const controllingTerminal: TerminalDevice = {
   openOutput: () => openStream("w", (descriptor) => new (loadTty().WriteStream)(descriptor)),
   isForeground,
   onResize: (listener) => onSignal("SIGWINCH", listener),
-  // 0 is the process group, which Ctrl-C and Ctrl-Z reach outside raw mode too.
+  // 0 is the process group, which Ctrl-C and Ctrl-Z also reach outside raw mode.
   interrupt: () => process.kill(0, "SIGINT"),
   suspend: () => process.kill(0, "SIGTSTP"),
   onContinue: (listener) => onSignal("SIGCONT", listener),
 };
 
-/** Node cannot ask the terminal. A process in the background would be stopped if it changed its mode. */
+/** Node cannot ask the terminal. A background process would be stopped for changing the terminal's mode. */
 function isForeground(): boolean {
   try {
-    // After the name of the program: state, parent, group, session, terminal, and the group in the foreground.
+    // After the program's name: state, parent, group, session, terminal, and the foreground group.
     const [, , group, , , foreground] = readFileSync("/proc/self/stat", "utf8")
       .replace(/^.*\) /s, "")
       .split(" ");
@@ -82,8 +82,8 @@ function onSignal(signal: NodeJS.Signals, listener: () => void): Disposable {
 }
 
 /**
- * Node usually opens the terminal again for its stream, and closes only that descriptor. Closes ours with the
- * stream, unless Node used it and has closed it.
+ * Node usually opens the terminal again for its stream and closes only that descriptor. So ours is closed with the
+ * stream, unless Node used and closed it.
  */
 function openStream<Stream extends tty.ReadStream | tty.WriteStream>(
   flags: "r" | "w",
@@ -95,7 +95,7 @@ function openStream<Stream extends tty.ReadStream | tty.WriteStream>(
     try {
       if (fstatSync(descriptor).rdev === rdev) closeSync(descriptor);
     } catch {
-      // Node has closed it.
+      // Already closed by Node.
     }
   };
   try {
@@ -108,7 +108,7 @@ function openStream<Stream extends tty.ReadStream | tty.WriteStream>(
   }
 }
 
-/** Takes three milliseconds, and most commands never ask. */
+/** Loading it takes three milliseconds, and most commands never ask. */
 function loadTty(): typeof tty {
   return process.getBuiltinModule("node:tty");
 }

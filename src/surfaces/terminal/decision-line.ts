@@ -1,9 +1,9 @@
 /**
- * The widget for a question that is decided by a key, and for yes-or-no questions also by words.
+ * The widget for a question decided by a key; yes-or-no questions also accept words.
  *
- * A key is held until nothing follows it: it decides on Enter, or when no other key comes for a while. Followed at once by
- * another character it was the beginning of words, which are a no, never a yes. Pasted text and keys that arrive together
- * decide nothing either: only one key, or one key and Enter, do.
+ * A key is held until nothing follows it: it decides on Enter, or when no other key comes for a while. If another
+ * character follows at once, it was the beginning of words, which are a no, never a yes. Pasted text and keys that
+ * arrive together decide nothing either: only a single key, optionally with Enter, does.
  */
 import { wrapWords } from "../render/index.ts";
 import { assertNever } from "../../util/index.ts";
@@ -21,21 +21,21 @@ import { bufferOf, editBuffer, type TextBuffer } from "./text-buffer.ts";
 import type { Canvas, Frame, Step, Widget } from "./widget.ts";
 
 export interface DecisionState {
-  /** The words typed so far, or the key that is held. */
+  /** The words typed so far, or the held key. */
   readonly line: TextBuffer;
-  /** The line is one key, which has not decided yet. */
+  /** The line is a single key that has not decided yet. */
   readonly isHeld: boolean;
   readonly place: Place;
   readonly isHelpShown: boolean;
-  /** A key was pressed, so that Enter no longer takes the default. */
+  /** A key was pressed, so Enter no longer takes the default. */
   readonly isTouched: boolean;
-  /** Something was pasted: until the line is empty again, letters are words. */
+  /** Text was pasted: until the line is empty again, letters are words. */
   readonly isPasted: boolean;
-  /** Why the line decided nothing. */
+  /** Why the line did not decide. */
   readonly problem?: string;
 }
 
-/** `no`: the answer is no, and words may follow. `reason`: they are only its reason. */
+/** `no`: the answer is no, and words may follow. `reason`: the words are only its reason. */
 type Place = "keys" | "no" | "reason";
 
 export type DecisionEnding<Choice extends string> =
@@ -106,7 +106,7 @@ class DecisionLine<Choice extends string> {
     }
   }
 
-  /** Nothing has followed the held key. */
+  /** Called when nothing has followed the held key. */
   settle(state: DecisionState): DecisionStep<Choice> {
     const { text } = state.line;
     if (text === this.#menu.noKey) {
@@ -225,7 +225,7 @@ class DecisionLine<Choice extends string> {
     const { line, isHeld, place, isHelpShown, problem } = state;
     const isTyping = !isHeld && (line.text !== "" || place !== "keys");
     const { hasMore } = this.#sideActions;
-    // The keys are for the words while there are any.
+    // While there are words, the keys edit them.
     const footer = isTyping
       ? footerRows({ hasMore }, typingHints(place, line.text === "", this.#sendsWords), canvas)
       : footerRows(this.#sideActions, this.#hints(state), canvas);
@@ -299,7 +299,7 @@ const SUFFIXES: Readonly<Record<Place, string>> = {
   reason: "No, because:",
 };
 
-/** The words typed so far stay; a key that was held is dropped. */
+/** Keeps the words typed so far, but drops a held key. */
 function openReason(state: DecisionState): DecisionState {
   if (state.place === "reason") return { ...state, place: "no" };
   return {

@@ -1,6 +1,6 @@
 /**
- * Writes to a file or a pipe. `process.stdout` would do the same, but it loads Node's streams and sockets first, which takes
- * longer than the rest of a short command.
+ * Writes to a file or a pipe. `process.stdout` would do the same, but first loads Node's streams and sockets, which
+ * takes longer than the rest of a short command.
  */
 import { writeSync } from "node:fs";
 import { systemErrorCode } from "../../util/index.ts";
@@ -21,7 +21,7 @@ export class DescriptorOutput implements OutputStream {
   readonly #descriptor: number;
   readonly #openStream: () => OutputStream;
   readonly #listeners: ErrorListener[] = [];
-  /** Once it is needed. */
+  /** Opened on demand. */
   #stream: OutputStream | undefined;
   #isBroken = false;
 
@@ -46,9 +46,9 @@ export class DescriptorOutput implements OutputStream {
     try {
       while (rest.length > 0) rest = rest.subarray(writeSync(this.#descriptor, rest));
     } catch (error) {
-      // A full pipe that others have made non-blocking needs the stream, which waits.
+      // If another process made a full pipe non-blocking, the stream has to wait for it.
       if (systemErrorCode(error) === "EAGAIN") this.#useStream(rest);
-      else this.#fail(error as NodeJS.ErrnoException); // Of the system.
+      else this.#fail(error as NodeJS.ErrnoException); // A system error.
     }
   }
 
@@ -58,7 +58,7 @@ export class DescriptorOutput implements OutputStream {
     this.#stream.write(rest.toString());
   }
 
-  /** Later, as streams do: who writes does not expect to be stopped. */
+  /** Asynchronous, like a stream's errors: the writer does not expect an exception. */
   #fail(error: NodeJS.ErrnoException): void {
     this.#isBroken = true;
     process.nextTick(() => this.#listeners.forEach((listener) => listener(error)));

@@ -1,6 +1,6 @@
 /**
- * The port between what is asked and how it looks on the terminal. `DrawnDialogue` draws widgets,
- * `PlainDialogue` reads and writes lines; the ask-… files talk to either without knowing which.
+ * The port between questions and their display. `DrawnDialogue` draws widgets, `PlainDialogue` reads and writes lines;
+ * the ask-… files work with either.
  */
 import { type ContextStyle } from "../render/index.ts";
 import { adviceOf, type Clock, isJpError, neutralize } from "../../util/index.ts";
@@ -11,47 +11,47 @@ import type { ClosedQuestion } from "./question-rows.ts";
 
 /** Owns the terminal until it is disposed, except while an editor runs. */
 export interface Dialogue extends Disposable {
-  /** The note that goes with the answer; undefined where the question takes none. */
+  /** The note sent with the answer; undefined if the question takes none. */
   note: string | undefined;
   /** Shown above every question from now on. */
   header: FormHeader | undefined;
 
-  /** The time, for what counts until another one. */
+  /** The current time, for answers that expire. */
   now(): Date;
   /** Throws `no_terminal`, as does every method that asks. */
   start(): Promise<void>;
   /** Rings the bell or sends a desktop notification once the question is on the screen. */
   notify(message: string): void;
   /**
-   * Shown above the next question, which takes no answer until the user has seen or skipped all of it. `short`: one line,
-   * neutralized, that stays above the question where the rest does not fit.
+   * Shown above the next question, which takes no answer until the user has seen or skipped all of it. `short`: one
+   * neutralized line that stays above the question if the rest does not fit.
    */
   printContext(context: string, style?: ContextStyle, short?: string): void;
-  /** The same for a sentence of jp itself. */
+  /** Shown above the next question: a sentence from jp itself. */
   printNotice(notice: string): void;
   printLabel(label: string): void;
-  /** Prints all of it, neutralized. */
+  /** Prints the whole text, neutralized. */
   print(text: string): void;
   /** Prints the line that stays on the screen after the answer. */
   printClosed(closed: ClosedQuestion): void;
 
   choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | NoAnswer>;
-  /** The same for a yes or no, where words are a no. */
+  /** Asks a yes-or-no question, where words are a no. */
   decide<Choice extends string>(
     menu: YesNoMenu<Choice>,
   ): Promise<Chosen<Choice> | SaidNo | NoAnswer>;
-  /** The same for several calls at once. */
+  /** Asks about several calls at once. */
   decideCalls(list: CallList, state: CallListState): Promise<DecidedCalls>;
   select(list: SelectList, state: SelectState): Promise<Selected>;
   /** Reads text, typed here or in the user's editor. */
   enterText(request: TextRequest): Promise<Entered | NoAnswer>;
   /** Reads text without showing any of it, not even its length. */
   enterSecret(message: string): Promise<Entered | NoAnswer>;
-  /** Words that were typed at a question which then ended in another way. Returns each once. */
+  /** Words typed at a question that ended another way. Returned only once. */
   takeDraft(): string | undefined;
-  /** Prints such words, even if the signal is aborted. */
+  /** Prints unsent words, even if the signal is aborted. */
   printUnsent(text: string): void;
-  /** Reads a message to the assistant, which is not the answer to a question. */
+  /** Reads a message to the assistant rather than an answer. */
   enterMessage(request: MessageRequest): Promise<EnteredMessage>;
 }
 
@@ -61,20 +61,20 @@ export interface DialogueOptions {
   readonly notification?: { readonly bell: boolean; readonly desktop: boolean };
   readonly editText?: EditText;
   readonly clock: Clock;
-  /** False where there is no conversation: words are then only the reason of a no. */
+  /** False without a conversation: words are then only the reason for a no. */
   readonly sendsWords?: boolean;
-  /** The question before was withdrawn a moment ago: keys may still be meant for that. */
+  /** The previous question was just withdrawn: keys may still be meant for it. */
   readonly isReplacement?: boolean;
 }
 
-/** How long a key is held, and how long a prompt that takes the place of another one ignores the keys meant for that. */
+/** How long a key is held, and how long a replacement prompt ignores keys meant for the previous one. */
 export const HOLD_MS = 250;
-/** Who writes slowly leaves no longer pauses between two keys. */
+/** Even slow typists pause no longer than this between two keys. */
 export const TYPING_PAUSE_MS = 1000;
 
 /**
- * Opens an editor, which may take over the terminal. Returns undefined if the user changed nothing.
- * Throws if there is no editor or it fails; the dialogue shows the message.
+ * Opens an editor, which may take over the terminal. Returns undefined if the user changed nothing. Throws if no editor
+ * is available or it fails; the dialogue shows the message.
  */
 export type EditText = (
   text: string,
@@ -83,7 +83,7 @@ export type EditText = (
 
 /** Why a question ended without an answer. */
 export type NoAnswer =
-  /** The user cancelled it. `isInterrupt`: with Ctrl-C. `isEndOfInput`: with Ctrl-D, where lines are read. */
+  /** The user cancelled it. `isInterrupt`: with Ctrl-C. `isEndOfInput`: with Ctrl-D, in plain mode. */
   | {
       readonly type: "cancelled";
       readonly isInterrupt?: boolean;
@@ -96,27 +96,27 @@ export type NoAnswer =
 export interface KeyMenu<Choice extends string> {
   readonly message: string;
   readonly choices: readonly KeyChoice<Choice>[];
-  /** What Enter selects; without it, Enter shows the help. Decisions that act have none. */
+  /** The choice for Enter; without one, Enter shows the help. Decisions that act have none. */
   readonly default?: NoInfer<Choice> | undefined;
-  /** What Escape does. */
+  /** Describes what Escape does. */
   readonly escape: string;
-  /** The key for a no, which opens a line for words. Words alone are a no, too. Absent where words mean nothing. */
+  /** The key for a no, which opens a line for words. Words alone are also a no. Absent if words are not accepted. */
   readonly noKey?: NoInfer<Choice> | undefined;
-  /** False if words are only the reason of a no, and not the next message. */
+  /** False if words are only the reason for a no, not the next message. */
   readonly sendsWords?: boolean;
-  /** Keys of whatever the question is about: named with its own. */
+  /** Other keys of the widget, listed with the menu's own. */
   readonly besides?: readonly KeyChoice<string>[];
-  /** It decides nothing about what is above, which then need not be read first. */
+  /** It decides nothing about the content above, which therefore need not be read first. */
   readonly isAside?: boolean;
 }
 
 export interface KeyChoice<Choice extends string> {
   readonly key: Choice;
-  /** One or a few words, for the row below the question. Without it, only the help lists the key. */
+  /** A few words for the row below the question. Without a label, only the help lists the key. */
   readonly label?: string;
-  /** In place of the label on a small screen. */
+  /** Replaces the label on a small screen. */
   readonly short?: string;
-  /** What it does, for the help; by default the label. */
+  /** Describes the key in the help. Defaults to the label. */
   readonly help?: string;
 }
 
@@ -131,75 +131,75 @@ export interface Chosen<Choice extends string> {
 export interface SaidNo {
   readonly type: "said_no";
   readonly text: string;
-  /** They say what to do instead, and are the next message. Otherwise they are only the reason. */
+  /** The words say what to do instead and become the next message. Otherwise they are only the reason. */
   readonly isMessage: boolean;
 }
 
-/** Calls to decide about, two or more. */
+/** Two or more calls to decide on. */
 export interface CallList {
   readonly calls: readonly ListedCall[];
-  /** What Escape does. */
+  /** Describes what Escape does. */
   readonly escape: string;
 }
 
 export interface ListedCall {
-  /** Unlike its place in the list, it does not change when another call drops out. */
+  /** Unlike a list index, it does not change when another call drops out. */
   readonly id: string;
-  /** All of it on one line, verbatim. */
+  /** The whole call on one line, verbatim. */
   readonly line: string;
-  /** The same to be read at leisure, verbatim. */
+  /** The call in several lines, verbatim. */
   readonly text: readonly string[];
-  /** A yes to several never covers it: it has to be opened. */
+  /** Not covered by a yes to several calls: it has to be opened. */
   readonly isDecidedAlone: boolean;
-  /** Its one line does not show clearly what it does. */
+  /** A single line does not show clearly what it does. */
   readonly isUnclear: boolean;
 }
 
 export interface CallListState {
-  /** The ids of the call that is active, of those that are chosen, and of those that were on the screen. */
+  /** The ids of the active call, the chosen calls, and the calls that were on the screen. */
   readonly active: string;
   readonly chosen: readonly string[];
   readonly seen: readonly string[];
 }
 
 export interface DecidedCalls {
-  /** Pass it back in when asking about what is left of the same. */
+  /** Pass it back in when asking about the remaining calls. */
   readonly state: CallListState;
   readonly ending: CallListEnding | NoAnswer;
 }
 
-/** Which calls were decided, by their ids. */
+/** The decided calls, by id. */
 export type CallListEnding =
   | { readonly type: "approved"; readonly ids: readonly string[] }
   | { readonly type: "denied"; readonly ids: readonly string[]; readonly said?: SaidNo }
-  /** The user wants to see one in full, and decide about it alone. */
+  /** The user wants to see this call in full and decide on it alone. */
   | { readonly type: "opened"; readonly id: string };
 
 export interface SelectList {
   readonly message: string;
   readonly options: readonly ListedOption[];
-  /** Adds a last row for an answer that is not listed. */
+  /** Adds a last row for an unlisted answer. */
   readonly allowsOther?: boolean | undefined;
   /** Several options can be selected and are submitted together. */
   readonly isMultiple?: boolean | undefined;
-  /** What Escape does, if it does not cancel the question. */
+  /** Describes Escape, if it does not cancel the question. */
   readonly escape?: string | undefined;
   /** The answer acts: Enter alone does not choose, and previews are shown verbatim. */
   readonly acts?: boolean | undefined;
-  /** An option can be chosen although not all about it fits on the screen: nothing depends on the rest. */
+  /** An option can be chosen before all its details were on the screen: nothing depends on them. */
   readonly isSkimmed?: boolean | undefined;
 }
 
 export interface ListedOption {
   /** One line, neutralized. */
   readonly label: string;
-  /** What the user may type for it, if that differs. */
+  /** The text the user may type for it, if different. */
   readonly typed?: string;
   /** Neutralized. */
   readonly description?: string;
   /** Any text. */
   readonly preview?: string;
-  /** Also searched when the user types: any text. Its words may then come in any order. */
+  /** Also matched by the filter: any text. Its words match in any order. */
   readonly searched?: string;
 }
 
@@ -209,18 +209,18 @@ export interface SelectState {
   readonly active: number;
   /** Indexes of the selected options, where several can be selected. */
   readonly marked: readonly number[];
-  /** Another key than Enter was pressed, so the choice is the user's. */
+  /** A key other than Enter was pressed, so the user has made a choice. */
   readonly isTouched?: boolean;
 }
 
 export interface Selected {
-  /** Pass it back in when asking the same again. */
+  /** Pass it back in when asking again. */
   readonly state: SelectState;
   readonly ending: SelectEnding | NoAnswer;
 }
 
 export type SelectEnding =
-  /** In the order of the options. */
+  /** In option order. */
   | { readonly type: "chosen"; readonly indexes: readonly number[] }
   /** `isWhole`: the user typed the complete answer; otherwise `text` is only its beginning. */
   | { readonly type: "other"; readonly text: string; readonly isWhole: boolean };
@@ -230,13 +230,13 @@ export interface TextRequest {
   /** The text to edit. The user must see all of it first, unless `isTextSeen`. */
   readonly text?: string;
   readonly isTextSeen?: boolean;
-  /** What an empty answer means: one line, neutralized. */
+  /** Describes an empty answer: one line, neutralized. */
   readonly default?: string | undefined;
-  /** What is wrong with the text being edited; neutralized. */
+  /** The problem with the edited text; neutralized. */
   readonly problem?: string | undefined;
-  /** What Escape does, if it does not cancel the question. */
+  /** Describes Escape, if it does not cancel the question. */
   readonly escape?: string | undefined;
-  /** Extension of the file in the editor: `.md`. */
+  /** File extension for the editor: `.md`. */
   readonly extension?: string;
 }
 
@@ -244,24 +244,24 @@ export interface MessageRequest
   extends
     Pick<InputOptions, "history" | "complete" | "hasCommands" | "hasWayBack" | "mode">,
     Partial<Pick<InputOptions, "hasEditor">> {
-  /** What was typed before: where the user was, or only the text. */
+  /** Earlier input: the full state, or only the text. */
   readonly state?: InputState | string | undefined;
-  /** Say how to use the prompt, where it cannot be seen. */
+  /** Explains the prompt, in plain mode. */
   readonly isFirst?: boolean;
-  /** Shift-Tab was pressed. Must not throw. */
+  /** Called on Shift-Tab. Must not throw. */
   readonly onNextMode?: () => Promise<void>;
   /** Called once the prompt is open. */
   readonly onOpen?: (open: OpenMessage) => void;
 }
 
-/** For what happens while the user types. */
+/** Prints while the user is typing. */
 export interface OpenMessage {
-  /** Prints complete lines above the prompt. Neutralized. Returns false once the prompt is closed. */
+  /** Prints complete, neutralized lines above the prompt. Returns false once the prompt is closed. */
   print(lines: readonly string[]): boolean;
 }
 
 export interface EnteredMessage {
-  /** Pass it back in to continue with what was typed. */
+  /** Pass it back in to continue typing. */
   readonly state: InputState;
   readonly ending:
     | Extract<InputEnding, { readonly type: "sent" | "left" }>
@@ -283,10 +283,10 @@ export interface FormHeader {
   readonly style?: ContextStyle | undefined;
 }
 
-/** Asks for a note to go with the answer. Cancelling leaves the note as it was. */
+/** Asks for a note to send with the answer. Cancelling keeps the previous note. */
 export async function enterNote(dialogue: Pick<Dialogue, "note" | "enterText">): Promise<void> {
   const text = dialogue.note ?? "";
-  dialogue.note = undefined; // A note takes no note of its own.
+  dialogue.note = undefined; // A note cannot have a note.
   const entered = await dialogue.enterText({ message: "Note:", text, escape: "go back" });
   dialogue.note = entered.type === "entered" ? entered.text.trim() : text;
 }
@@ -300,11 +300,11 @@ export interface EditorOptions {
 export interface EditorResult {
   /** Edited or unchanged. */
   readonly text: string;
-  /** What went wrong; neutralized. */
+  /** The error; neutralized. */
   readonly problem?: string;
 }
 
-/** Never throws. The terminal must be closed while the editor has it. */
+/** Never throws. The terminal must be closed while the editor uses it. */
 export async function editInEditor(
   text: string,
   { editText, extension, signal }: EditorOptions,
@@ -324,29 +324,29 @@ export async function editInEditor(
   }
 }
 
-/** What a key that cancels means. */
+/** The result of a cancel key. */
 export function cancelledBy(key: Key): NoAnswer {
   const isInterrupt = key.type === "named" && key.name === "ctrl-c";
   return { type: "cancelled", ...(isInterrupt && { isInterrupt }) };
 }
 
-/** What to do about a question that the user interrupted. */
+/** The user's choice for a question that they interrupted. */
 export type Closing = "back" | "later" | "cancelled" | "aborted";
 
 export interface ClosingOptions {
   readonly allowsLater?: boolean;
-  /** Cancelling would lose answers to other questions, so Escape does not do it alone. */
+  /** Cancelling would lose answers to other questions, so Escape alone does not. */
   readonly hasAnswers?: boolean;
-  /** Several calls wait, and all of them are left or cancelled. */
+  /** Several calls are pending, and all of them are left or cancelled. */
   readonly areSeveral?: boolean;
 }
 
-/** What Escape does then, in the help. */
+/** Describes Escape in the help. */
 export const LATER_OR_CANCEL = "leave it for later, or cancel it";
 
 /**
- * Escape and Ctrl-C offer to leave it for later, where that is possible, or to go back to answers that would be lost.
- * Ctrl-C, pressed again, cancels.
+ * Escape and Ctrl-C offer to leave the question for later, if possible, or to go back to answers that would be lost. A
+ * second Ctrl-C cancels.
  */
 export async function chooseClosing(
   { isInterrupt = false }: Extract<NoAnswer, { readonly type: "cancelled" }>,

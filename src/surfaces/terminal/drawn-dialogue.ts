@@ -1,4 +1,4 @@
-/** The dialogue for ordinary terminals: draws each question as a widget, and keeps one line of it. */
+/** The dialogue for ordinary terminals: draws each question as a widget and leaves one line of it. */
 import { isDeepStrictEqual } from "node:util";
 import { neutralize, oneLine } from "../../util/index.ts";
 import { type ContextStyle, plain, truncate, wrapCode } from "../render/index.ts";
@@ -61,12 +61,12 @@ import type { Canvas, Size, Widget } from "./widget.ts";
 
 const NOT_SENT = "Not sent:";
 const MAX_NOTIFICATION_WIDTH = 200;
-/** The words at a list of calls, which has no fixed question. */
+/** The draft key of a list of calls, which has no fixed question. */
 const CALLS = "calls";
 const CLEAR_SCREEN = "\u001b[H\u001b[2J";
 
 interface WidgetPlace extends Pick<ShowOptions, "isFullScreen" | "asksVersion" | "onOpen"> {
-  /** It takes a message, to which what was typed before belongs. */
+  /** It takes a message, which continues earlier input. */
   readonly isMessage?: boolean;
 }
 
@@ -80,7 +80,7 @@ interface WidgetRequest<State, Ending> {
   readonly initial: State;
   /** The texts of the question itself. */
   readonly passages: readonly Passage[];
-  /** A text that does not fit above it is scrolled there, not shown on the full screen. */
+  /** A text that does not fit above the question is scrolled there instead of in the pager. */
   readonly scrollsText?: boolean;
 }
 
@@ -92,12 +92,12 @@ export class DrawnDialogue implements Dialogue {
   #opened: Terminal | undefined;
   /** To print above the next question. */
   #above: readonly Passage[] = [];
-  /** Printed above the question, perhaps only in part. */
+  /** Printed above the question, perhaps truncated. */
   #printed: readonly Passage[] = [];
   #isPrintedCut = false;
   /** Texts that the user has read or skipped to the end. */
   readonly #read = new Set<string>();
-  /** Words typed at questions that have not been decided, by question. */
+  /** Words typed at undecided questions, by question. */
   readonly #drafts = new Map<string, DecisionState>();
   #isReplacement: boolean;
   #losesCursor = false;
@@ -122,7 +122,7 @@ export class DrawnDialogue implements Dialogue {
 
   notify(message: string): void {
     const { bell = false, desktop = false } = this.#options.notification ?? {};
-    // Without the prefix, a message could be taken for a command of the sequence, such as `4;…` (progress).
+    // Without the prefix, a message could be read as a command of the sequence, such as `4;…` (progress).
     const text = truncate(`jp: ${oneLine(message)}`, MAX_NOTIFICATION_WIDTH);
     this.#notification = `${desktop ? `\u001b]9;${text}\u0007` : ""}${bell ? "\u0007" : ""}`;
   }
@@ -170,7 +170,7 @@ export class DrawnDialogue implements Dialogue {
     return ending;
   }
 
-  /** Words are kept for when the same is asked again. */
+  /** Keeps words for when the question is asked again. */
   #noteDraft(message: string, state: DecisionState, ending: { readonly type: string }): void {
     const { line, isHeld } = state;
     if (isNoAnswer(ending) && !isHeld && line.text.trim() !== "") this.#drafts.set(message, state);
@@ -190,7 +190,7 @@ export class DrawnDialogue implements Dialogue {
   async select(list: SelectList, state: SelectState): Promise<Selected> {
     const make = (sideActions: SideActions) => ({
       ...selectList(list, sideActions),
-      // What was typed is an answer only where others are allowed. Elsewhere it is a filter.
+      // Typed text is an answer only if other answers are allowed. Otherwise it is a filter.
       holdsWork: ({ filter, marked }: SelectState) =>
         filter.trim() === ""
           ? !isDeepStrictEqual(new Set(marked), new Set(state.marked))
@@ -244,7 +244,7 @@ export class DrawnDialogue implements Dialogue {
       onOpen: (opened) => request.onOpen?.({ print: (lines) => opened.print(toLines(lines)) }),
     };
     const { state: start = "", isFirst = false } = request;
-    if (!isFirst) this.#write(() => toLines([""])); // Below the answer to the last one.
+    if (!isFirst) this.#write(() => toLines([""])); // Below the last question's answer.
     let state = typeof start === "string" ? emptyInput(start) : start;
     for (;;) {
       const shown = await this.#showOne(widget, state, open);
@@ -265,7 +265,7 @@ export class DrawnDialogue implements Dialogue {
         case "next_mode":
           await request.onNextMode?.();
           break;
-        case "cancelled": // Only questions are.
+        case "cancelled": // Only questions can be.
           break;
         case "sent":
           this.#write((canvas) =>
@@ -295,7 +295,7 @@ export class DrawnDialogue implements Dialogue {
     this.#opened = undefined;
   }
 
-  /** Shows what does not fit on the screen in the pager first, then asks. */
+  /** First shows in the pager what does not fit on the screen, then asks. */
   async #show<State, Ending extends { readonly type: string }>(
     asked: WidgetRequest<State, Ending>,
   ): Promise<Shown<State, Ending>> {
@@ -328,14 +328,14 @@ export class DrawnDialogue implements Dialogue {
       const { ending } = shown;
       if (!isSideAction(ending)) return { state: shown.state, ending };
       ({ state } = shown);
-      // The key that was held has done its work.
+      // The held key has done its work.
       if (widget.isSettling?.(state) === true) state = widget.stepBack?.(state) ?? state;
       if (ending.type === "read_more") await this.#readMore(ending, passages);
       else await enterNote(this);
     }
   }
 
-  /** Whether there is more to read depends on the screen size, which can change at any time. */
+  /** Whether there is more to read depends on the screen size, which may change at any time. */
   #widgetFor<State, Ending>(
     make: (sideActions: SideActions) => Widget<State, Ending | SideAction>,
   ): Widget<State, Ending | SideAction> {
@@ -370,7 +370,7 @@ export class DrawnDialogue implements Dialogue {
     return !isCut && above.length + rows.length <= canvas.rows;
   }
 
-  /** Whether what is above the question can be scrolled there: nothing else is cut. */
+  /** Whether only the text above the question is cut, which can be scrolled there. */
   #fitsBelowText<State, Ending>(widget: Widget<State, Ending>, state: State): boolean {
     const canvas = canvasOf(this.#open());
     const { rows, isCut = false } = widget.view(state, canvas);
@@ -396,7 +396,7 @@ export class DrawnDialogue implements Dialogue {
       ...canvas,
       rows: Math.max(3, room),
     });
-    const rows = Math.max(3, room - 1); // The hint that there is more may take another row.
+    const rows = Math.max(3, room - 1); // The hint about more text may take another row.
     const shown = whole.hasMore
       ? previewContext(shortLines(this.#above, canvas), { ...canvas, rows }).shown
       : whole.shown;

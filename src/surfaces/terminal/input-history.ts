@@ -1,4 +1,4 @@
-/** Moving in the history of an input line, and searching it. Pure. */
+/** Navigates and searches an input line's history. Pure. */
 import type { InputState, Search } from "./input-state.ts";
 import {
   bufferOf,
@@ -32,7 +32,7 @@ export function moveInHistory(
   return showEntry(history, state, next === history.length ? undefined : next);
 }
 
-/** Back to the new message, as it was. */
+/** Returns to the new message, unchanged. */
 export function leaveHistory(state: InputState): InputState {
   return state.position === undefined ? state : showEntry([], state, undefined);
 }
@@ -52,7 +52,7 @@ export function startSearch(before: TextBuffer): Search {
   return { query: "", before };
 }
 
-/** Starts at the newest entry again. */
+/** Restarts at the newest entry. */
 export function typeInSearch(
   history: readonly string[],
   state: InputState & { readonly search: Search },
@@ -65,7 +65,7 @@ export function typeInSearch(
   return { ...state, buffer, search: { query, found, before } };
 }
 
-/** Stays where it is if there is no other match. */
+/** Stays in place if there is no other match. */
 export function searchFurther(
   history: readonly string[],
   state: InputState & { readonly search: Search },

@@ -1,6 +1,6 @@
 /**
- * The widget of an interactive session's prompt: a message of one or several lines, with history, search and
- * completion. Unlike in a question, Escape and Ctrl-C do not end it.
+ * The prompt widget of an interactive session: a message of one or several lines, with history, search and completion.
+ * Unlike at a question, Escape and Ctrl-C do not end it.
  */
 import { isCancelKey, isEscape, type Key, type KeyName } from "./key.ts";
 import {
@@ -86,7 +86,7 @@ function updateByName(options: InputOptions, given: InputState, name: KeyName): 
   }
 }
 
-/** Ctrl-C, or Escape that does not close anything on the line itself. */
+/** Ctrl-C, or an Escape that closes nothing on the line itself. */
 function isWayBack({ menu, position }: InputState, key: Key): boolean {
   const isBusy = (menu !== undefined && isOpen(menu)) || position !== undefined;
   return isCancelKey(key) && !(isBusy && isEscape(key));
@@ -124,13 +124,12 @@ function edit(options: InputOptions, state: InputState, key: Key): InputStep {
 function openMenu({ complete }: InputOptions, buffer: TextBuffer): CompletionMenu | undefined {
   const completion = complete(buffer);
   if (completion === undefined || !isOpen(completion)) return undefined;
-  // A single candidate that is typed in full completes nothing.
+  // A single candidate that is fully typed completes nothing.
   const [first, second] = completion.candidates();
   if (second === undefined && first?.text === typedWord(completion.from, buffer)) return undefined;
   return { ...completion, active: 0, isChosen: false };
 }
 
-/** It has something to show. */
 function isOpen({ candidates, note }: Completion): boolean {
   return candidates().length > 0 || note?.() !== undefined;
 }
@@ -142,12 +141,12 @@ function typedWord(from: number, { text, cursor }: TextBuffer): string {
 function moveInMenu(menu: CompletionMenu, name: "up" | "down"): CompletionMenu {
   const { length } = menu.candidates();
   const step = name === "up" ? length - 1 : 1;
-  // The first candidate is active from the start, so the first arrow down only chooses it.
+  // The first candidate is active from the start, so the first down arrow only selects it.
   const active = menu.isChosen || name === "up" ? (menu.active + step) % length : menu.active;
   return { ...menu, active, isChosen: true };
 }
 
-/** Takes the active candidate if the user has chosen it, or if it is meant for that and none is typed in full. */
+/** Takes the active candidate if the user selected it, or if its `onEnter` says so and no candidate is fully typed. */
 function enter(options: InputOptions, state: InputState, menu: CompletionMenu): InputStep {
   const candidates = menu.candidates();
   const candidate = candidates[menu.active];
@@ -159,15 +158,15 @@ function enter(options: InputOptions, state: InputState, menu: CompletionMenu): 
   return candidate.onEnter === "send" && "state" in step ? send(step.state) : step;
 }
 
-/** A folder can be named without the slash at its end. */
+/** A folder may be typed without its trailing slash. */
 function isWhole({ text }: Candidate, typed: string): boolean {
   return text === typed || text === `${typed}/`;
 }
 
-/** After the name of a folder, what is in it is offered next. */
+/** After a folder's name, its contents are offered next. */
 function accept(options: InputOptions, state: InputState, menu: CompletionMenu): InputStep {
   const candidate = menu.candidates()[menu.active];
-  if (candidate === undefined) return { state }; // It is still being looked for.
+  if (candidate === undefined) return { state }; // Still being looked up.
   const { text, cursor } = state.buffer;
   const space = candidate.isOpenEnded === true || /^\s/.test(text.slice(cursor)) ? "" : " ";
   const buffer = replace(state.buffer, menu.from, `${candidate.text}${space}`);
@@ -175,7 +174,7 @@ function accept(options: InputOptions, state: InputState, menu: CompletionMenu):
   return { state: { ...state, buffer, menu: next } };
 }
 
-/** A backslash at the end breaks the line, unless it is doubled. */
+/** A trailing backslash breaks the line, unless it is doubled. */
 export function endsInBreak(text: string): boolean {
   return (/\\*$/.exec(text)?.[0].length ?? 0) % 2 === 1;
 }
@@ -192,7 +191,7 @@ function send(state: InputState): InputStep {
   return { ending: { type: "sent", text, ...(folds.length > 0 && { shown: buffer }) } };
 }
 
-/** Clears the line; on an empty one, asks for another Ctrl-C, and then leaves. */
+/** Clears the line. On an empty one, asks for another Ctrl-C, which leaves. */
 function interrupt(state: InputState): InputStep {
   const { buffer, isLeaving } = state;
   if (buffer.text === "" && isLeaving) return { ending: { type: "left" } };
@@ -203,7 +202,7 @@ function interrupt(state: InputState): InputStep {
 
 type Searching = InputState & { readonly search: Search };
 
-/** Escape and Ctrl-C go back to the line as it was; every other key takes what was found. */
+/** Escape and Ctrl-C restore the line; every other key accepts the match. */
 function updateSearch(options: InputOptions, state: Searching, key: Key): InputStep {
   const { search, ...rest } = state;
   const history = options.history();

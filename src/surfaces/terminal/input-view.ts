@@ -1,4 +1,4 @@
-/** How an input line looks. Pure. */
+/** Renders an input line. Pure. */
 import stringWidth from "fast-string-width";
 import { neutralize, oneLine } from "../../util/index.ts";
 import { truncate, wrapWords } from "../render/index.ts";
@@ -8,7 +8,7 @@ import { layOutText, type TextBuffer } from "./text-buffer.ts";
 import type { Canvas, Frame } from "./widget.ts";
 
 const MARK = "> ";
-/** Enter does not send it at once. */
+/** For a line that Enter does not send at once. */
 const AHEAD_MARK = "» ";
 const MAX_CANDIDATES = 8;
 
@@ -29,7 +29,7 @@ export function viewInput(options: InputOptions, state: InputState, canvas: Canv
   return { rows, cursor: { row: activeRow, column: cursor.column } };
 }
 
-/** The message behind its mark, as it is typed and as it stays on the screen once it is sent. */
+/** The message after its mark, both while typing and once sent. */
 export function messageRows(buffer: TextBuffer, { columns, paint }: Canvas, mark = MARK) {
   const indent = mark.length;
   const { rows, cursor } = layOutText(buffer, { columns, start: indent, indent });
@@ -83,7 +83,7 @@ function warning(text: string, { columns, paint }: Canvas): readonly string[] {
   return wrapWords(text, Math.max(1, columns - 2)).map((row) => paint("yellow", `  ${row}`));
 }
 
-/** As many as fit around the active one, with the keys. None if there is nothing to choose. */
+/** As many candidates as fit around the active one, with the keys. Empty if there are none. */
 function menuRows(menu: CompletionMenu, canvas: Canvas): readonly string[] {
   const { columns, rows, paint } = canvas;
   const { active } = menu;

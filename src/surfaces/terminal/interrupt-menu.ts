@@ -3,11 +3,11 @@ import type { InterruptChoice, InterruptRequest } from "../../core/agent/index.t
 import { JpError } from "../../util/index.ts";
 import type { Dialogue } from "./dialogue.ts";
 
-/** The menu, or a part of it. */
+/** A request for the menu, or for part of it. */
 export interface MenuRequest extends InterruptRequest {
-  /** `chosen`: only the message of a reply is asked. `elsewhere`: it is asked elsewhere, and stays empty. */
+  /** `chosen`: asks only for the reply's message. `elsewhere`: the message is asked for elsewhere, and stays empty. */
   readonly reply?: "chosen" | "elsewhere";
-  /** Gets a reply that was typed and is not sent. */
+  /** Receives a typed but unsent reply. */
   readonly keepDraft?: (text: string) => void;
   /** Resolves when the output so far is on the screen. */
   readonly stopNow?: () => Promise<void> | void;
@@ -22,7 +22,7 @@ interface Entry {
   readonly help: string;
 }
 
-/** `leave` has no key: Ctrl-C in the menu itself means that. Escape goes back to the turn. */
+/** `leave` has no key: Ctrl-C in the menu itself leaves. Escape returns to the turn. */
 const ENTRIES: Readonly<Record<Listed, Entry>> = {
   continue: { key: "c", label: "continue", short: "continue", help: "continue" },
   reply: { key: "r", label: "stop and reply", short: "reply", help: "stop, and send a reply" },
@@ -44,7 +44,7 @@ const ENTRIES: Readonly<Record<Listed, Entry>> = {
 const MESSAGE = "Interrupted";
 const WRITE_REPLY = "Stopped. Write your reply:";
 
-/** Throws `no_terminal` if the terminal is closed, since nothing was chosen then. */
+/** Throws `no_terminal` if the terminal is closed, since nothing was chosen. */
 export async function chooseInterrupt(
   request: MenuRequest,
   dialogue: Dialogue,
@@ -71,10 +71,10 @@ export async function chooseInterrupt(
   return reply === "elsewhere" ? { type, message: "" } : writeReply(request, dialogue);
 }
 
-const LISTED = Object.keys(ENTRIES) as readonly Listed[]; // Exactly these keys.
+const LISTED = Object.keys(ENTRIES) as readonly Listed[]; // The keys are exactly these.
 const REPLY_CHOSEN = { type: "chosen", choice: ENTRIES.reply.key } as const;
 
-/** The work is stopped by now, so that leaving the line leaves it stopped. */
+/** The work has stopped by now, so leaving the line leaves it stopped. */
 async function writeReply(
   { signal, keepDraft }: MenuRequest,
   dialogue: Dialogue,

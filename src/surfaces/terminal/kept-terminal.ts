@@ -1,6 +1,6 @@
 /**
- * A terminal that stays open between prompts, so that keys are never echoed and no report of the terminal is taken for
- * something typed. Prompts borrow it; a program such as an editor gets it back as the shell had it.
+ * A terminal that stays open between prompts, so that keys are never echoed and terminal reports are never mistaken for
+ * typed text. Prompts borrow it; other programs, such as an editor, get it in the shell's state.
  */
 import { leaving, type TerminalDevice } from "./controlling-terminal.ts";
 import { isKey, type Key, type Report } from "./key.ts";
@@ -14,9 +14,9 @@ import {
 
 /** Uses the terminal while no prompt does. */
 export interface Keeper extends Omit<TerminalEvents, "onContinue"> {
-  /** Someone else takes the terminal: remove everything that is drawn. */
+  /** Another user takes the terminal: remove everything drawn. */
   onLend(): void;
-  /** The terminal is the keeper's again. */
+  /** The terminal has been returned to the keeper. */
   onReturn(): void;
 }
 
@@ -30,14 +30,14 @@ export class KeptTerminal implements Disposable {
   readonly #continuing: Disposable;
   #own: Terminal | undefined;
   #keeper: Keeper | undefined;
-  /** Of the prompt that has borrowed it. */
+  /** The prompt that has borrowed it. */
   #borrower: Borrower | undefined;
-  /** Arrived before there was a keeper. */
+  /** Input that arrived before there was a keeper. */
   #early: (Key | Report)[] = [];
   #timer: NodeJS.Timeout | undefined;
-  /** Another program has it. */
+  /** Another program is using it. */
   #isLeft = false;
-  /** When the keeper got the last key of a text that is not finished. */
+  /** When the keeper got the last key of an unfinished text. */
   #typedAt = Number.NEGATIVE_INFINITY;
 
   /** Throws `no_terminal`. */
@@ -50,7 +50,7 @@ export class KeptTerminal implements Disposable {
     leaving.set(device, () => this.#leave());
   }
 
-  /** Undefined while it belongs to someone else. */
+  /** Undefined while it is lent out. */
   get terminal(): Terminal | undefined {
     return this.#borrower === undefined ? this.#own : undefined;
   }
@@ -63,7 +63,7 @@ export class KeptTerminal implements Disposable {
     if (early.length > 0) keeper.onInput(early);
   }
 
-  /** For one prompt at a time, until it is disposed of. Undefined if it is closed, or someone else has it. */
+  /** Lends the terminal to one prompt at a time, until disposed. Undefined if it is closed or in use. */
   lend(): Terminal | undefined {
     const own = this.#own;
     if (own === undefined || this.#borrower !== undefined) return undefined;
@@ -95,11 +95,11 @@ export class KeptTerminal implements Disposable {
     };
   }
 
-  /** Gives the terminal back to the shell, as Ctrl-Z does. In the background, jp goes on without it. */
+  /** Gives the terminal back to the shell, like Ctrl-Z. In the background, jp continues without it. */
   suspend(): void {
     this.#close();
     this.#device.suspend();
-    // Where no shell could continue jp, it is not stopped.
+    // Without a shell that could continue it, jp is not stopped.
     this.#timer = setTimeout(() => this.#takeBack(), NOT_STOPPED_MS);
   }
 

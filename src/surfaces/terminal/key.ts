@@ -6,7 +6,7 @@ export type Key =
   | { readonly type: "paste"; readonly text: string }
   | { readonly type: "named"; readonly name: KeyName };
 
-/** Cancels whatever is being asked. */
+/** Cancels the current prompt. */
 export function isCancelKey(key: Key): boolean {
   return isEscape(key) || (key.type === "named" && key.name === "ctrl-c");
 }
@@ -27,7 +27,10 @@ export function breakPastedLines(keys: readonly Key[]): readonly Key[] {
   );
 }
 
-/** Shift-Tab changes what jp may do, so it counts only by itself: with text, it may be part of a paste that is not marked. */
+/**
+ * Shift-Tab changes what jp may do, so it counts only by itself: together with text, it may be part of an unmarked
+ * paste.
+ */
 export function withoutPastedShiftTab(keys: readonly Key[]): readonly Key[] {
   return keys.some(({ type }) => type !== "named") ? keys.filter((key) => !isShiftTab(key)) : keys;
 }
@@ -36,16 +39,16 @@ function isShiftTab(key: Key): boolean {
   return key.type === "named" && key.name === "shift-tab";
 }
 
-/** A terminal's reply to a request. */
+/** A terminal's response to a request. */
 export type Report = CursorReport | VersionReport;
 
-/** The position of the cursor; columns count from 1. */
+/** The cursor position; columns start at 1. */
 interface CursorReport {
   readonly type: "cursor";
   readonly column: number;
 }
 
-/** The kind of terminal: three numbers. */
+/** The terminal's type, as three numbers. */
 interface VersionReport {
   readonly type: "version";
   readonly version: string;
@@ -77,7 +80,7 @@ export type KeyName =
 
 export interface DecodedInput {
   readonly sent: readonly (Key | Report)[];
-  /** The beginning of a sequence that is not complete yet. */
+  /** The beginning of an incomplete sequence. */
   readonly rest: string;
 }
 
@@ -88,7 +91,7 @@ const PASTE_END = `${ESCAPE}[201~`;
 /** A control sequence: parameters, then one letter. */
 const CONTROL_SEQUENCE = /^\u001b\[([0-?]*)[ -/]*([@-~])/;
 
-/** By the letter that ends the sequence. */
+/** Keyed by the letter that ends the sequence. */
 const BY_LETTER: Readonly<Record<string, KeyName>> = {
   A: "up",
   B: "down",
@@ -98,7 +101,7 @@ const BY_LETTER: Readonly<Record<string, KeyName>> = {
   F: "end",
 };
 
-/** By the first number in a sequence that ends in `~`. */
+/** Keyed by the first number in a sequence that ends in `~`. */
 const BY_NUMBER: Readonly<Record<string, KeyName>> = {
   1: "home",
   3: "delete",
@@ -139,7 +142,7 @@ export function decodeInput(input: string): DecodedInput {
   return { sent, rest };
 }
 
-/** For when nothing has followed an Escape: then the key itself was pressed. */
+/** For an Escape that nothing follows: the key itself was pressed. */
 export function decodeLoneEscape(rest: string): readonly Key[] {
   return rest === ESCAPE ? [named("escape")] : [];
 }
@@ -161,7 +164,7 @@ function decodeCharacter(input: string): Decoded {
   return { length: 1, sent: named(`ctrl-${String.fromCharCode(code + 0x60)}`) };
 }
 
-/** Undefined if the sequence is not complete yet. */
+/** Undefined if the sequence is incomplete. */
 function decodeSequence(input: string): Decoded | undefined {
   if (input.startsWith(PASTE_START)) return decodePaste(input);
   if (input.startsWith(`${ESCAPE}[`)) return decodeControlSequence(input);
@@ -187,7 +190,7 @@ function decodePaste(input: string): Decoded | undefined {
 function decodeControlSequence(input: string): Decoded | undefined {
   const match = CONTROL_SEQUENCE.exec(input);
   if (match === null) {
-    // Incomplete, or broken: then drop it up to the broken character.
+    // Either incomplete or broken; a broken one is dropped up to the broken character.
     const broken = /^\u001b\[[ -?]*[^ -~]/.exec(input);
     return broken === null ? undefined : { length: broken[0].length - 1 };
   }
@@ -197,14 +200,14 @@ function decodeControlSequence(input: string): Decoded | undefined {
     return { length, sent: { type: "version", version: parameters.slice(1) } };
   }
   if (letter === "R") return { length, sent: { type: "cursor", column: Number(second) } };
-  // Enter with Shift or Alt, as newer terminals send it.
+  // Enter with Shift or Alt, in newer terminals' encoding.
   const isModifiedEnter =
     (letter === "u" && first === "13") || (letter === "~" && first === "27" && third === "13");
   if (isModifiedEnter) return found(length, second === "" ? "enter" : "new-line");
   const isModifiedTab =
     (letter === "u" && first === "9") || (letter === "~" && first === "27" && third === "9");
   if (letter === "Z" || (isModifiedTab && second === "2")) return found(length, "shift-tab");
-  // The end of a paste whose beginning was lost: what it belongs to was pasted.
+  // The end of a paste whose beginning was lost: the text before it was pasted.
   if (letter === "~" && first === "201") return { length, sent: { type: "paste", text: "" } };
   if (letter === "~") return found(length, BY_NUMBER[first]);
   const name = BY_LETTER[letter];

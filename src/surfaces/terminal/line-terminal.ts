@@ -1,6 +1,6 @@
 /**
- * The terminal for plain mode: writes lines, and reads lines that the terminal itself echoes and lets the
- * user edit, so that screen readers can follow.
+ * The terminal for plain mode: writes lines, and reads lines that the terminal itself echoes and edits, so that screen
+ * readers can follow.
  */
 import { spawnSync } from "node:child_process";
 import { closeSync, constants, openSync, readSync } from "node:fs";
@@ -19,33 +19,33 @@ export interface LineTerminal extends Disposable {
   readonly columns: number;
   /** Lines end in `\n`. */
   write(text: string): void;
-  /** Drops what was typed before the call, unless `isContinuation`. Secrets are not echoed. */
+  /** Drops text typed before the call, unless `isContinuation`. Secrets are not echoed. */
   readLine(signal: AbortSignal, wanted?: ReadLineOptions): Promise<Line>;
-  /** Until the next line is read, Ctrl-C sends its signal again. */
+  /** Lets Ctrl-C send its signal again until the next line is read. */
   restore(): void;
 }
 
 export interface ReadLineOptions {
   readonly isSecret?: boolean;
-  /** The next line of a text that is being typed or pasted. */
+  /** The next line of a text being typed or pasted. */
   readonly isContinuation?: boolean;
-  /** Lines that arrive at once are one text: they were pasted. */
+  /** Lines that arrive at once are a paste, and form one text. */
   readonly takesPaste?: boolean;
 }
 
-/** A secret is never drawn. */
+/** Unused: a secret is never drawn. */
 const NO_SIZE = { columns: 0, rows: 0 };
 const CTRL_C = "\u0003";
 /**
- * Makes Ctrl-C end the line instead of sending a signal to every process on this terminal: it cancels the
- * open question only. Ctrl-Z still suspends all of them.
+ * Makes Ctrl-C end the line instead of sending a signal to every process on this terminal: it cancels only the open
+ * question. Ctrl-Z still suspends all of them.
  */
 const CTRL_C_AS_INPUT = ["intr", "undef", "quit", "undef", "eol", "^C"];
 
 /** Throws `no_terminal`. */
 export function openLineTerminal(device: TerminalDevice): LineTerminal {
   const { input, output } = openStreams(device);
-  input.destroy(); // Each line gets its own stream, since a stream that has ended reads no more.
+  input.destroy(); // Each line gets a new stream, since an ended stream reads no more.
   const before = runStty(device, "-g");
   runStty(device, ...CTRL_C_AS_INPUT);
   let isRestored = false;
@@ -54,10 +54,10 @@ export function openLineTerminal(device: TerminalDevice): LineTerminal {
     isRestored = true;
   };
   const continuing = device.onContinue(() => {
-    if (!isRestored) runStty(device, ...CTRL_C_AS_INPUT); // The shell may have its own settings back.
+    if (!isRestored) runStty(device, ...CTRL_C_AS_INPUT); // The shell may have its settings back.
     write(lastPrompt);
   });
-  process.once("exit", restore); // In case the process ends in the meantime.
+  process.once("exit", restore); // In case the process exits before.
   let lastPrompt = "";
   const write = (text: string) => {
     lastPrompt = /[^\n]*$/.exec(text)?.[0] ?? "";
@@ -79,7 +79,7 @@ export function openLineTerminal(device: TerminalDevice): LineTerminal {
       const line = await (isSecret
         ? readSecret(device, stream, signal)
         : readEchoed({ device, stream, takesPaste }, signal));
-      // For an echoed line, the terminal has written the line break itself.
+      // After an echoed line, the terminal has already written the line break.
       if (line.type !== "line") write("\n");
       else if (isSecret) write(line.text === "" ? "(nothing entered)\n" : "(entered)\n");
       return line;
@@ -94,7 +94,7 @@ export function openLineTerminal(device: TerminalDevice): LineTerminal {
   };
 }
 
-/** Node cannot change these settings. Without stty, the terminal stays as it is. */
+/** Node cannot change these settings. Without stty, the terminal stays unchanged. */
 function runStty({ path }: TerminalDevice, ...settings: readonly string[]): string {
   const program = findProgram("stty");
   if (program === undefined || path === undefined) return "";
@@ -137,7 +137,7 @@ function discardTypedInput({ path }: TerminalDevice, stream: TerminalInput): voi
   stream.setRawMode(false);
 }
 
-/** The lines of a paste follow each other faster than a person presses Enter. */
+/** Pasted lines follow each other faster than a person presses Enter. */
 const PASTE_PAUSE_MS = 30;
 
 interface EchoedInput extends Required<Pick<ReadLineOptions, "takesPaste">> {
@@ -145,7 +145,7 @@ interface EchoedInput extends Required<Pick<ReadLineOptions, "takesPaste">> {
   readonly stream: TerminalInput;
 }
 
-/** Ctrl-D and a closed terminal both end the stream; after Ctrl-D the terminal still exists. */
+/** Both Ctrl-D and a closed terminal end the stream; after Ctrl-D, the terminal still exists. */
 async function readEchoed(
   { device, stream, takesPaste }: EchoedInput,
   signal: AbortSignal,
@@ -178,12 +178,12 @@ async function readEchoed(
   return line;
 }
 
-/** The line that ends there; everything if nothing does. */
+/** The line up to `end`, or everything if `end` is -1. */
 function toLine(typed: string, end: number): Line {
   const text = end === -1 ? typed : typed.slice(0, end);
   if (typed[end] === CTRL_C) return { type: "cancelled", isInterrupt: true };
   if (/^\u001b+$/.test(text)) return { type: "cancelled" };
-  // Arrow keys and the like leave their sequences in the line.
+  // Arrow keys and the like leave their escape sequences in the line.
   return { type: "line", text: stripVTControlCharacters(text.replaceAll(/\r\n?/g, "\n")) };
 }
 
@@ -196,13 +196,13 @@ async function readSecret(
   const widget = secretEntry({ message: "" }, { hasMore: false });
   let buffer = bufferOf("");
   const onAbort = () => resolve({ type: "aborted" });
-  using suspension = prepareSuspension(device, stream, () => {}); // What was typed is kept.
+  using suspension = prepareSuspension(device, stream, () => {}); // The typed text is kept.
   const stop = readKeys(stream, {
     onInput: (sent) => {
       for (const key of sent.filter(isKey)) {
         if (key.type === "named" && key.name === "ctrl-z") return suspension.suspend();
         const step = widget.update(buffer, key, NO_SIZE);
-        if (isEscape(key) && buffer.text !== "") continue; // Ctrl-C discards what was typed.
+        if (isEscape(key) && buffer.text !== "") continue; // Ctrl-C discards the typed text.
         if (isCancelKey(key)) resolve(cancelledBy(key));
         else if ("state" in step) buffer = step.state;
         else if (step.ending.type === "submitted") resolve({ type: "line", text: buffer.text });

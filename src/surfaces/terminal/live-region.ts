@@ -1,4 +1,4 @@
-/** Where widgets are drawn: rows below the printed text that are redrawn in place, or the full screen. */
+/** The surfaces for widgets: rows below the printed text that are redrawn in place, or the full screen. */
 import { stripVTControlCharacters } from "node:util";
 import type { Terminal } from "./terminal.ts";
 import { bufferOf, layOutText } from "./text-buffer.ts";
@@ -9,14 +9,14 @@ export const REQUEST_CURSOR_POSITION = "\u001b[6n";
 export const CURSOR_REPORT_TIMEOUT_MS = 250;
 
 /**
- * The rest of the line, and everything after its first column. Erasing all of the screen at once would make tmux add it
- * to the scrollback, each time a prompt in the first row is drawn.
+ * Erases the rest of the line, then everything after its first column. Erasing the whole screen at once would make tmux
+ * add it to the scrollback each time a prompt in the first row is drawn.
  */
 const ERASE_BELOW = "\u001b[K\u001b[C\u001b[J\r";
 
 interface Drawn {
   readonly frame: Frame;
-  /** Width of the terminal when it was drawn. */
+  /** The terminal's width at the time. */
   readonly columns: number;
 }
 
@@ -78,13 +78,13 @@ export class LiveRegion implements Surface {
   }
 }
 
-/** How many screen rows are between the top of the region and the cursor. */
+/** The number of screen rows between the top of the region and the cursor. */
 function rowsAbove({ frame, columns: old }: Drawn, columns: number, cursorColumn = 0): number {
   const { rows, cursor } = frame;
   if (columns >= old) return cursor.row;
   const above = rows.slice(0, cursor.row).reduce((sum, row) => sum + heightOf(row, columns), 0);
-  // Some terminals cut off the row with the cursor, others rewrap it like any row. In tmux, the cursor
-  // can be past the last column.
+  // Some terminals cut off the cursor's row, others rewrap it like any row. In tmux, the cursor can be past the last
+  // column.
   const isCutOff = cursorColumn >= columns && cursor.column % columns !== columns - 1;
   return above + (isCutOff ? 0 : Math.floor(cursor.column / columns));
 }
@@ -124,7 +124,7 @@ export class FullScreen implements Surface {
   draw(view: View): void {
     if (!this.#isEntered) {
       this.#terminal.write(ENTER_ALTERNATE_SCREEN);
-      process.once("exit", this.#leave); // In case the process ends in the meantime.
+      process.once("exit", this.#leave); // In case the process exits before.
     }
     this.#isEntered = true;
     const { rows } = clip(view(canvasOf(this.#terminal)), this.#terminal.size);
@@ -143,13 +143,13 @@ export class FullScreen implements Surface {
 type View = (canvas: Canvas) => Frame;
 
 interface Surface {
-  /** `cursorColumn`: the column the terminal has just reported, counted from 1. */
+  /** `cursorColumn`: the column just reported by the terminal, starting at 1. */
   draw(view: View, cursorColumn?: number): void;
-  /** Removes everything that was drawn. */
+  /** Removes everything drawn. */
   wipe(): void;
 }
 
-/** One column narrower than the terminal, so that the cursor fits after the last character of a row. */
+/** One column narrower than the terminal, so that the cursor fits after a row's last character. */
 export function canvasOf({ size, paint }: Terminal): Canvas {
   return { columns: Math.max(1, size.columns - 1), rows: size.rows, paint };
 }

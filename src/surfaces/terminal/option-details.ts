@@ -1,4 +1,4 @@
-/** An option beyond its label: the description and the preview below a list, and all of it in the pager. */
+/** An option's details: description and preview below a list, and everything in the pager. */
 import {
   moreLines,
   truncate,
@@ -11,7 +11,7 @@ import { contextLines, previewContext } from "./context.ts";
 import type { ListedOption, SelectList } from "./dialogue.ts";
 import type { Canvas } from "./widget.ts";
 
-/** What is below the list. */
+/** The rows below the list. */
 export function detailRows(
   option: ListedOption | undefined,
   { isDescribed, acts = false }: { isDescribed: boolean; acts: boolean | undefined },
@@ -43,9 +43,9 @@ function previewRows(option: ListedOption | undefined, canvas: Canvas, acts: boo
   return { rows: wrapped.map((row) => `  ${bar} ${row}`), isCut: hasMore };
 }
 
-/** Of the active option; fewer on a small screen. */
+/** For the active option; fewer on a small screen. */
 const MAX_PREVIEW_ROWS = 8;
-/** An option in full; the list shows only its beginning. */
+/** The full option; the list shows only its beginning. */
 export function optionText(
   { acts = false }: SelectList,
   { label, description, preview }: ListedOption,

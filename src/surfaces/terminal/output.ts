@@ -1,6 +1,6 @@
 /**
- * A command's output: results on standard output, notices on standard error, with the colours and the
- * width that each of them supports.
+ * A command's output: results on standard output, notices on standard error, with the colours and width that each
+ * supports.
  */
 import { styleText } from "node:util";
 import { type Paint, plain, type StyleName } from "../render/index.ts";
@@ -16,44 +16,44 @@ export interface Output {
   readonly hasColors: boolean;
   readonly paint: Paint;
   readonly paintNotice: Paint;
-  /** Writes a piece of the result at once. */
+  /** Writes part of the result at once. */
   write(text: string): void;
   /** Prints a line of the result; may be buffered. */
   print(line: string): void;
   /** Prints a line to standard error: warnings, hints, progress. */
   notice(line: string): void;
-  /** Writes a piece of a notice at once. */
+  /** Writes part of a notice at once. */
   noticePiece(text: string): void;
-  /** Writes everything that is buffered. */
+  /** Writes the buffered output. */
   flush(): void;
-  /** What goes to a terminal is printed by the screen from now on, which draws something below it. Undefined ends that. */
+  /** From now on, the screen prints terminal output above what it draws. Undefined ends that. */
   share(screen: SharedScreen | undefined): void;
 }
 
-/** Prints above what it has drawn. */
+/** Prints above its own drawing. */
 export interface SharedScreen {
   print(stream: OutputStream, text: string): void;
-  /** The output so far ends in the middle of a line. */
+  /** The output so far ends mid-line. */
   noteUnfinishedLine(): void;
 }
 
 export interface OutputStreams {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
-  /** Set by the user; overrides the terminal's width. */
+  /** The user's setting; overrides the terminal's width. */
   readonly width?: number | undefined;
   /** The user wants colours everywhere. */
   readonly isColorForced?: boolean;
 }
 
 /**
- * Whether the terminal shows the text of a link and opens its address, going by what it says about itself. Others show
- * the text alone, so that the address would be lost.
+ * Whether the terminal supports links, judging by its variables. Others show only the text, so the address would be
+ * lost.
  */
 export function showsHyperlinks(variables: Readonly<Record<string, string | undefined>>): boolean {
   const { TERM = "", TERM_PROGRAM = "", FORCE_HYPERLINK: wanted } = variables;
   if (wanted !== undefined) return wanted !== "" && wanted !== "0";
-  // Inside of them, the variables are those of another terminal, or of one that was left.
+  // Inside screen and tmux, the variables belong to another terminal, or to one that was left.
   if (/^(?:screen|tmux)/.test(TERM) || variables["TMUX"] !== undefined) return false;
   return (
     LINKING_PROGRAMS.has(TERM_PROGRAM) ||
@@ -75,10 +75,10 @@ const LINKING_PROGRAMS: ReadonlySet<string> = new Set([
   "zed",
 ]);
 const LINKING_TERMS = /^(?:xterm-kitty|xterm-ghostty|alacritty|foot|contour|wezterm)/;
-/** 0.50 crashed on some links. */
+/** Version 0.50 crashed on some links. */
 const LINKING_VTE = 5001;
 
-/** Terminals that do not know their width say 0. */
+/** For terminals that report a width of 0. */
 const DEFAULT_COLUMNS = 80;
 
 /** The width of a terminal; unlimited for anything else. */
@@ -141,20 +141,20 @@ export function createOutput(streams: OutputStreams): Output {
   };
 }
 
-/** Colours on terminals only, unless NO_COLOR or FORCE_COLOR is set. */
+/** Colours only on terminals, unless NO_COLOR or FORCE_COLOR is set. */
 function paintFor(target: OutputStream, isColorForced: boolean): Paint {
-  // Asking for its styles would open standard error.
+  // Querying its styles would open standard error.
   if (!target.isTTY && !isColorForced) return plain;
-  const stream = target as NodeJS.WriteStream; // It looks at what an `OutputStream` has.
+  const stream = target as NodeJS.WriteStream; // `styleText` reads only fields that an `OutputStream` has.
   const hasColors = styleText("bold", "x", { stream }) !== "x";
   return hasColors ? createPaint() : plain;
 }
 
-/** As `styleText` does it, but with codes that are looked up once: a long transcript has millions of pieces of text. */
+/** Like `styleText`, but looks up each code once: a long transcript has millions of pieces of text. */
 function createPaint(): Paint {
   const codes = new Map<StyleName, readonly [string, string]>();
   return (style, text) => {
-    // Codes inside of it are for `styleText`.
+    // Nested codes are left to `styleText`.
     if (text.includes("\u001b")) return styleText(style, text, { validateStream: false });
     let found = codes.get(style);
     if (found === undefined) {

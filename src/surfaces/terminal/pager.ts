@@ -1,6 +1,6 @@
 /**
- * Shows a text that is longer than the screen: on the full screen, or above a question. The user has to read or skip to
- * the end before the question can be answered.
+ * Shows a text longer than the screen, either full-screen or above a question. The user has to read or skip to the end
+ * before answering.
  */
 import { stripVTControlCharacters } from "node:util";
 import stringWidth from "fast-string-width";
@@ -12,11 +12,11 @@ export interface PagerState {
   /** The first visible row, at a width of `columns`. */
   readonly top: number;
   readonly columns: number;
-  /** How many characters come before that row; unlike the row, this does not change with the width. */
+  /** The number of characters before that row, which unlike the row does not change with the width. */
   readonly before: number;
-  /** The user has seen the last row. */
+  /** The last row has been visible. */
   readonly isRead: boolean;
-  /** The user pressed a key that would decide, before the end was visible. */
+  /** The user pressed a deciding key before the end was visible. */
   readonly isHurried?: boolean;
 }
 
@@ -25,9 +25,9 @@ export type PagerEnding =
   | { readonly type: "cancelled" };
 
 export interface PagerText {
-  /** The lines may be painted. */
+  /** Lines may contain styles. */
   readonly linesFor: (columns: number) => readonly string[];
-  /** The pager cannot be left until its end was visible. */
+  /** The pager cannot be left before its end was visible. */
   readonly mustRead?: boolean;
 }
 
@@ -40,7 +40,7 @@ export function pager({ linesFor, mustRead = false }: PagerText): Widget<PagerSt
     return wrapped;
   };
   return {
-    // Otherwise keys typed ahead could skip pages unseen.
+    // Otherwise keys typed ahead could skip unseen pages.
     isDrawnBetweenKeys: true,
     update: (state, key, size) => {
       const text = wrapFor(size.columns);
@@ -62,12 +62,12 @@ export interface ReadingState<State> {
   readonly text: PagerState;
 }
 
-/** The rows that a text above a widget needs at least, with the one that says how much is missing. */
+/** The minimum rows for a text above a widget, including the one that says how much is missing. */
 export const MIN_TEXT_ROWS = 4;
 
 /**
- * Shows a text above a widget, beginning with its first lines. Until the end of the text was visible, for which `End` is
- * enough, the widget ends only as `canEndUnread` says, and keys that scroll do so unless something is typed there.
+ * Shows the beginning of a text above a widget. Until the end of the text has been visible (pressing `End` is enough),
+ * the widget can end only as `canEndUnread` allows, and scroll keys scroll the text unless the widget has typed input.
  */
 export function withTextAbove<State, Ending>(
   { linesFor }: Pick<PagerText, "linesFor">,
@@ -86,7 +86,7 @@ export function withTextAbove<State, Ending>(
   const placeAbove = (state: ReadingState<State>, size: Size) =>
     place(state, size, widget.view(state.own, { ...size, paint: plain }).rows.length);
   return {
-    // Keys typed ahead could skip pages unseen.
+    // Otherwise keys typed ahead could skip unseen pages.
     get isDrawnBetweenKeys() {
       return isDrawnUnread;
     },
@@ -130,7 +130,7 @@ export function withTextAbove<State, Ending>(
   };
 }
 
-/** Before the text was read, most endings only say that it has to be. */
+/** Before the text is read, most endings only tell the user to read it. */
 function applyStep<State, Ending>(
   widget: Widget<State, Ending>,
   { own, text }: ReadingState<State>,
@@ -166,7 +166,7 @@ function statusAbove(
 interface Wrapped {
   readonly columns: number;
   readonly rows: readonly string[];
-  /** For each row, how many characters come before it. */
+  /** The number of characters before each row. */
   readonly starts: readonly number[];
 }
 
@@ -181,7 +181,7 @@ function wrapLines(lines: readonly string[], columns: number): Wrapped {
   return { columns, rows, starts };
 }
 
-/** After the width changes, starts at the row with the first character that may be unseen. */
+/** After a width change, starts at the row with the first possibly unseen character. */
 function placeIn({ columns, rows, starts }: Wrapped, state: PagerState, size: Size): PagerState {
   let { top } = state;
   if (state.columns !== columns) {

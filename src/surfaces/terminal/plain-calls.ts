@@ -1,4 +1,4 @@
-/** Several calls that wait for permission, in plain mode: printed in full, and decided by their numbers. Pure. */
+/** Several calls that need permission, in plain mode: printed in full and decided by number. Pure. */
 import type { CallList, CallListEnding, ListedCall } from "./dialogue.ts";
 import {
   accept,
@@ -15,7 +15,7 @@ const NONE = new Set(["none", "n", "no"]);
 /** `1,3`, `no 2` and `show 2`. */
 const NUMBERED = /^(?:(no|show)\s+)?(\d+(?:[\s,]+\d+)*)$/;
 
-/** The ids of all calls that were listed, in the order of their numbers, which stay the same when some are decided. */
+/** The ids of all listed calls in the order of their numbers, which stay the same when some are decided. */
 export function numberCalls(calls: readonly ListedCall[], before: readonly string[]) {
   const isSameList = calls.some(({ id }) => before.includes(id));
   return [...new Set([...(isSameList ? before : []), ...idsOf(calls)])];
@@ -81,7 +81,7 @@ function readNumbers(
   return verb === "no" ? accept({ type: "denied", ids: idsOf(some) }) : approve(some);
 }
 
-/** If all of them are only decided alone, the first one is shown. */
+/** If all of them have to be decided alone, the first is shown. */
 function approve(calls: readonly ListedCall[]): LineResult<CallListEnding> {
   const covered = calls.filter(({ isDecidedAlone }) => !isDecidedAlone);
   const [first] = calls;

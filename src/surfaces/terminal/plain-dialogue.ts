@@ -1,6 +1,6 @@
 /**
- * The dialogue for screen readers and simple terminals: prints lines that never change afterwards, and
- * reads every answer as a line.
+ * The dialogue for screen readers and simple terminals: prints lines that never change afterwards, and reads each
+ * answer as a line.
  */
 import { neutralize, oneLine } from "../../util/index.ts";
 import {
@@ -83,7 +83,7 @@ export class PlainDialogue implements Dialogue {
     return this.#options.clock.now();
   }
 
-  /** The cursor position is unknown here, so this always starts a new line. */
+  /** Always starts a new line, because the cursor position is unknown. */
   async start(): Promise<void> {
     this.#say("");
   }
@@ -92,7 +92,7 @@ export class PlainDialogue implements Dialogue {
     this.#ringsBell = this.#options.notification?.bell ?? false;
   }
 
-  /** Prints all of it, however long: the user can scroll back. */
+  /** Prints all of it: the user can scroll back. */
   printContext(context: string, style?: ContextStyle): void {
     this.#say(...contextLines(context, { columns: this.#columns, rows: 0, paint: plain }, style));
   }
@@ -110,7 +110,7 @@ export class PlainDialogue implements Dialogue {
   }
 
   printClosed({ message, summary, isCancelled = false }: ClosedQuestion): void {
-    this.#opened?.restore(); // Whoever reads that it is answered may press Ctrl-C to stop what follows.
+    this.#opened?.restore(); // Having read the answer, the user may press Ctrl-C to stop what follows.
     const shown = oneLine(summary);
     const end = shown.charAt(0).toUpperCase() + shown.slice(1);
     this.#sayWords(isCancelled ? `${end}: ${message}` : `Answered: ${message} ${shown}`);
@@ -165,14 +165,14 @@ export class PlainDialogue implements Dialogue {
     return line.type === "line" ? { type: "entered", text: line.text } : line;
   }
 
-  /** Lines that are pasted wait for another Enter. */
+  /** Pasted lines need another Enter. */
   async enterMessage(request: MessageRequest): Promise<EnteredMessage> {
     const { state, isFirst = false, hasCommands = false, hasWayBack = false, onOpen } = request;
     if (isFirst) this.#sayWords(`${MESSAGE_HELP} ${hasCommands ? COMMAND_HELP : "Ctrl-D leaves."}`);
     const mode = request.mode?.();
     if (mode !== undefined && !isFirst) this.#say(`Mode: ${mode.name}.`);
     let isClosed = false;
-    // The first one of a session follows what is printed above it.
+    // A session's first prompt follows the text printed above it.
     let prompt = isFirst && onOpen !== undefined ? "" : MESSAGE_PROMPT;
     let isAsked = prompt !== "";
     onOpen?.({
@@ -224,7 +224,7 @@ export class PlainDialogue implements Dialogue {
     }
   }
 
-  /** A line that was not sent is gone with the terminal's own line editing. */
+  /** An unsent line is lost with the terminal's own line editing. */
   takeDraft(): undefined {
     return undefined;
   }
@@ -238,7 +238,7 @@ export class PlainDialogue implements Dialogue {
     this.#opened = undefined;
   }
 
-  /** Repeats until a line is an answer. */
+  /** Repeats until a line is a valid answer. */
   async #ask<Ending>(
     question: PlainQuestion<Ending>,
     wanted?: ReadLineOptions,
@@ -289,7 +289,7 @@ export class PlainDialogue implements Dialogue {
     }
   }
 
-  /** A line that was typed for the question before is not an answer. */
+  /** Asks again if the line came too early, meant for the previous question. */
   async #readAnswer(wanted?: ReadLineOptions): Promise<Line> {
     const isReplacement = this.#isReplacement;
     this.#isReplacement = false;
@@ -302,7 +302,7 @@ export class PlainDialogue implements Dialogue {
     return await this.#readAnswer(wanted);
   }
 
-  /** Says so if the question is withdrawn meanwhile. */
+  /** Reports if the question is withdrawn meanwhile. */
   async #readReply(prompt: string, wanted?: ReadLineOptions): Promise<Line> {
     const line = await this.#read(prompt, wanted);
     if (line.type === "aborted") this.#opened?.write("This question was withdrawn.\n");
@@ -330,7 +330,7 @@ export class PlainDialogue implements Dialogue {
     );
   }
 
-  /** Like `#say`, wrapped at words. */
+  /** Like `#say`, with word wrap. */
   #sayWords(...lines: readonly string[]): void {
     this.#say(...lines.flatMap((line) => wrapWords(line, this.#columns)));
   }

@@ -1,4 +1,4 @@
-/** A list in plain mode: numbered options, chosen by typing numbers or values. Pure. */
+/** A list in plain mode: numbered options, chosen by number or value. Pure. */
 import { oneLine } from "../../util/index.ts";
 import { verbatimLines, verbatimProseLines } from "../render/index.ts";
 import type { ListedOption, SelectEnding, SelectList, SelectState } from "./dialogue.ts";
@@ -7,7 +7,7 @@ import { matchingOptions } from "./select-list.ts";
 
 export interface PlainSelected {
   readonly ending: SelectEnding;
-  /** The options selected so far; an answer of the user's own is added to them. */
+  /** The options selected so far; the user's own answer is added to them. */
   readonly marked: readonly number[];
 }
 
@@ -19,7 +19,7 @@ export function plainList(list: SelectList, { marked }: SelectState): PlainQuest
       message,
       ...options.flatMap((_option, index) => [
         optionLine(list, marked, index),
-        // Whatever acts is printed in full before it can be chosen.
+        // Options that act are printed in full before they can be chosen.
         ...(list.acts === true ? detailLines(list, index) : []),
       ]),
     ],
@@ -174,9 +174,9 @@ function rangeOf({ options }: SelectList): string {
 
 type OptionMatch =
   | { readonly type: "option"; readonly index: number }
-  /** An answer of the user's own, where that is allowed. */
+  /** The user's own answer, where allowed. */
   | { readonly type: "other"; readonly text: string }
-  /** The number of one option and the value of another. */
+  /** Both the number of one option and the value of another. */
   | { readonly type: "ambiguous"; readonly typed: string }
   | { readonly type: "none"; readonly typed: string };
 
@@ -204,7 +204,7 @@ function matchValue(list: SelectList, value: string): OptionMatch {
     : { type: "none", typed: value };
 }
 
-/** Text that options contain may be meant as one of them, so it is not taken as an answer. */
+/** Text contained in an option may be meant as that option, so it is not taken as an answer. */
 function matchText(list: SelectList, typed: string): OptionMatch {
   const index = findByLabel(list, typed);
   if (index !== undefined) return { type: "option", index };
@@ -212,7 +212,7 @@ function matchText(list: SelectList, typed: string): OptionMatch {
   return isOther ? { type: "other", text: typed } : { type: "none", typed };
 }
 
-/** An exact match, or the only one that differs in case. */
+/** An exact match, or the only match that ignores case. */
 function findByLabel({ options }: SelectList, typed: string): number | undefined {
   const exact = options.findIndex((option) => namesOf(option).includes(typed));
   if (exact !== -1) return exact;

@@ -1,4 +1,4 @@
-/** Menus and text questions in plain mode: the lines to print, and what a typed line means. Pure. */
+/** Menus and text questions in plain mode: the printed lines, and how typed lines are read. Pure. */
 import { neutralize, oneLine } from "../../util/index.ts";
 import { truncate } from "../render/index.ts";
 import { readWords } from "./decision-line.ts";
@@ -9,9 +9,9 @@ export interface PlainQuestion<Ending> {
   readonly lines: readonly string[];
   /** A sentence that says what to type. */
   readonly hint: string;
-  /** Commands that only this question has: `/lines for several lines`. */
+  /** Commands specific to this question: `/lines for several lines`. */
   readonly commands?: readonly string[];
-  /** What `/cancel` does here: `/cancel to go back`. */
+  /** Describes `/cancel` here: `/cancel to go back`. */
   readonly cancelHint: string;
   /** Printed when the user types `?`. */
   readonly help: readonly string[];
@@ -53,7 +53,7 @@ export function plainMenu<Choice extends string>(
 
 const WHY = "/why";
 
-/** The whole line counts. Words that are no key are a no, and the next message. */
+/** Reads the whole line. Words that are not a key are a no, and become the next message. */
 export function plainDecision<Choice extends string>(
   menu: YesNoMenu<Choice>,
 ): PlainQuestion<Chosen<Choice> | SaidNo> {
@@ -73,10 +73,10 @@ export function plainDecision<Choice extends string>(
   };
 }
 
-/** The command for a reason that is not the next message. */
+/** The command for a reason that does not become the next message. */
 export const WHY_COMMAND = `${WHY} and words to say no for a reason`;
 
-/** A no in words. Undefined if the line is none. */
+/** A no in words. Undefined for any other line. */
 export function readNo(typed: string, isMessage: boolean): LineResult<SaidNo> | undefined {
   if (typed === WHY) return askAgain(`Type the reason after ${WHY}, on the same line.`);
   if (typed.startsWith(`${WHY} `)) {
@@ -98,7 +98,7 @@ function describeMenu<Choice extends string>({ message, choices, escape }: KeyMe
   };
 }
 
-/** Those that are only in the help are left out. */
+/** Omits choices that are only in the help. */
 function namesOf<Choice extends string>({ choices }: KeyMenu<Choice>): string {
   const named = choices.filter(({ label }) => label !== undefined);
   return joinWithOr(
@@ -121,7 +121,7 @@ function findChoice<Choice extends string>(
 
 const WORDS: Readonly<Record<string, string>> = { yes: "y", no: "n" };
 
-/** Screen readers say `y` and `Y` alike. */
+/** Screen readers read `y` and `Y` alike. */
 function spellKey(key: string): string {
   return /^[A-Z]$/.test(key) ? `capital ${key}` : key;
 }
@@ -182,7 +182,7 @@ function hintFor({ text = "", default: suggested }: PlainText): string {
   return suggested === undefined ? typed : `${typed} Or just press Enter for: ${suggested}`;
 }
 
-/** Ends a text of several lines; doubled, it is a line of the text. */
+/** Ends a multi-line text; doubled, it is a line of the text. */
 export const END_LINE = ".";
 
 export function joinTypedLines(lines: readonly string[]): string {

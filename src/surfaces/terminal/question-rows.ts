@@ -1,4 +1,4 @@
-/** The rows of a question: while it is open, with the hints below it, and after it was answered. */
+/** The rows of a question: while open, with its hints, and once answered. */
 import stringWidth from "fast-string-width";
 import { oneLine } from "../../util/index.ts";
 import {
@@ -17,28 +17,28 @@ import type { Canvas } from "./widget.ts";
 export interface QuestionLine {
   /** One line, neutralized. */
   readonly message: string;
-  /** Shown after it: keys, a default. */
+  /** Shown after it: keys, or a default. */
   readonly suffix?: string;
 }
 
-/** What stays on the screen of a question that was answered or cancelled. */
+/** The trace of an answered or cancelled question on the screen. */
 export interface ClosedQuestion {
   readonly message: string;
-  /** Any text; shortened to fit. */
+  /** Any text; truncated to fit. */
   readonly summary: string;
   readonly isCancelled?: boolean;
-  /** It was answered with a no: what was asked about does not happen. */
+  /** The answer was no, so the action does not happen. */
   readonly isNo?: boolean;
 }
 
 export interface QuestionRows extends LaidOutText {
-  /** How many rows the question itself takes; typed text starts in the last of them. */
+  /** The question's own rows; typed text starts in the last of them. */
   readonly height: number;
   /** Only the beginning of the question fits. */
   readonly isCut: boolean;
 }
 
-/** The question in at most `canvas.rows`, followed by the typed text in as many rows as it needs. */
+/** The question in at most `canvas.rows`, followed by the whole typed text. */
 export function questionRows(
   { message, suffix = "" }: QuestionLine,
   typed: TextBuffer,
@@ -61,7 +61,7 @@ export function questionRows(
   };
 }
 
-/** Breaks within the message lose none of its spaces. */
+/** Line breaks within the message lose none of its spaces. */
 function headRows(
   { message, suffix }: Required<QuestionLine>,
   { columns, paint }: Pick<Canvas, "columns" | "paint">,
@@ -91,21 +91,21 @@ function cutHead(
   return [...shown, paint("dim", truncate(`${more} ${shortSuffix}`.trimEnd(), columns - 1))];
 }
 
-/** What the user can do besides answering. */
+/** The user's options besides answering. */
 export interface SideActions {
   /** Not everything above the question is visible. */
   readonly hasMore: boolean;
-  /** The note so far; absent where the question takes none. */
+  /** The note so far; absent if the question takes none. */
   readonly note?: string | undefined;
   /** Texts that the user has read to the end. */
   readonly read?: ReadonlySet<string>;
 }
 
-/** Done on another screen; the widget then continues where it was. */
+/** Done on another screen; the widget then resumes. */
 export type SideAction =
   | {
       readonly type: "read_more";
-      /** Shown before everything else there is to read. Any text. */
+      /** Shown before all other text. Any text. */
       readonly text?: string;
       readonly style?: ContextStyle;
       /** The answer does not count until the user has read or skipped the text. */
@@ -122,11 +122,11 @@ export function findSideAction({ hasMore, note }: SideActions, key: Key): SideAc
 export interface Hints {
   /** The widget's own hints. */
   readonly own?: readonly string[];
-  /** In place of those where they do not all fit. */
+  /** Used instead if the hints do not all fit. */
   readonly short?: readonly string[];
-  /** The key that shows everything. */
+  /** The key that shows the full text. */
   readonly readKey?: string;
-  /** More of its own, after all others. */
+  /** Further hints of the widget, after all others. */
   readonly last?: readonly string[];
 }
 
@@ -178,7 +178,7 @@ function joinHints(hints: readonly string[], room: number): readonly string[] {
   return rows;
 }
 
-/** One row in any case. A long question leaves half of it to the answer. */
+/** Always one row. A long question leaves half of it to the answer. */
 export function closedLine(closed: ClosedQuestion, canvas: Canvas): string {
   const room = canvas.columns - 3;
   const answer = oneLine(closed.summary);
@@ -188,7 +188,7 @@ export function closedLine(closed: ClosedQuestion, canvas: Canvas): string {
   return paintClosed({ ...closed, message, summary }, canvas);
 }
 
-/** Enough not to cut off what the question was about, a file name for example. */
+/** Enough to keep the question's subject, such as a file name. */
 const MAX_MESSAGE_ROWS = 5;
 
 /** One row if the question fits beside half a row of answer; otherwise as many as it needs. */
@@ -211,9 +211,9 @@ function paintClosed(
 
 export interface Stack {
   readonly head: readonly string[];
-  /** May be longer than there is room for. */
+  /** May be longer than the available space. */
   readonly body: readonly string[];
-  /** The row of the body that must be visible, and how many rows belong to it. */
+  /** The body's row that must be visible, and its height. */
   readonly active: number;
   readonly activeHeight?: number;
   readonly foot: readonly string[];

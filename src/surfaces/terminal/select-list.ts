@@ -42,7 +42,7 @@ export function selectList(
   };
 }
 
-/** Everything about the active option, to be read in the pager. */
+/** Everything about the active option, for the pager. */
 function findPreview(list: OpenList, state: SelectState, size: Size): SideAction | undefined {
   if (!rowsOf(list, state.filter).includes(state.active)) return undefined;
   const option = list.options[state.active];
@@ -60,7 +60,7 @@ function touch(step: SelectStep, key: Key): SelectStep {
   return "ending" in step || isEnter(key) ? step : { state: { ...step.state, isTouched: true } };
 }
 
-/** The text of a chosen option that did not fit on the screen and that the user has not read. */
+/** The text of a chosen option that did not fit on the screen and is unread. */
 function findUnread(list: OpenList, ending: ListEnding, size: Size): string | undefined {
   if (ending.type !== "chosen" || list.isSkimmed === true) return undefined;
   const canvas = { ...size, paint: plain };
@@ -127,7 +127,7 @@ function otherEnding(list: SelectList, filter: string): SelectEnding {
 
 function toggleMark(list: SelectList, state: SelectState): SelectStep {
   const { filter, active, marked } = state;
-  // The user is typing an answer of several words.
+  // The user is typing a multi-word answer.
   if (typedOther(list, filter) !== "") return { state: filterBy(list, state, `${filter} `) };
   if (!rowsOf(list, filter).includes(active)) return { state };
   if (active === list.options.length) return { ending: otherEnding(list, filter) };
@@ -230,7 +230,7 @@ function viewSelect(
   };
 }
 
-/** With as much of its description as fits. Where the answer acts, no label is cut to look like another. */
+/** Shows as much of the description as fits. Where the answer acts, no label is cut to look like another. */
 function inactiveRows(
   list: SelectList,
   state: SelectState,
@@ -250,7 +250,7 @@ function inactiveRows(
 const SEPARATOR = " - ";
 const MIN_DESCRIPTION_WIDTH = 10;
 
-/** An option that can be chosen is shown whole; text the user typed may be shortened. */
+/** A selectable option is shown in full; text that the user typed may be truncated. */
 function activeRows(list: SelectList, state: SelectState, canvas: Canvas): CutRows {
   const room = canvas.columns - 2;
   const label = labelOf(list, state, state.active);
@@ -314,18 +314,18 @@ function hintsFor(
 /** Longer lists scroll. */
 const PAGE_SIZE = 10;
 
-/** The indexes of the listed options, and of "Other". */
+/** The indexes of the listed options and "Other". */
 function rowsOf(list: SelectList, filter: string): readonly number[] {
   const { options, allowsOther = false } = list;
   return [...listedOptions(list, filter), ...(allowsOther ? [options.length] : [])];
 }
 
-/** A number does not filter. */
+/** A number selects instead of filtering. */
 function listedOptions(list: SelectList, filter: string): readonly number[] {
   return matchingOptions(list, findNumbered(list, filter) === undefined ? filter : "");
 }
 
-/** The option whose number was typed, unless that is also the label of one, as in plain mode. */
+/** The option with the typed number, unless the number is also a label, as in plain mode. */
 function findNumbered({ options }: SelectList, filter: string): number | undefined {
   const index = /^\d+$/.test(filter) ? Number(filter) - 1 : -1;
   const isLabel = options.some(({ label }) => label === filter);
@@ -342,7 +342,7 @@ export function matchingOptions({ options }: SelectList, filter: string): readon
   });
 }
 
-/** The typed text, if it is an answer of its own because no option contains it; otherwise empty. */
+/** The typed text if no option contains it, so that it is the user's own answer; otherwise empty. */
 function typedOther(list: SelectList, filter: string): string {
   return list.allowsOther === true && listedOptions(list, filter).length === 0 ? filter.trim() : "";
 }

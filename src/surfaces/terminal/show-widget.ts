@@ -1,4 +1,4 @@
-/** Runs a widget on the terminal until it ends, and removes it from the screen. */
+/** Runs a widget on the terminal until it ends, then removes it from the screen. */
 import { wrapWords } from "../render/index.ts";
 import type { Clock } from "../../util/index.ts";
 import { cancelledBy, HOLD_MS, type NoAnswer, TYPING_PAUSE_MS } from "./dialogue.ts";
@@ -26,18 +26,18 @@ export interface ShowOptions {
   readonly terminal: Terminal;
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Another prompt was there a moment ago: keys may still be meant for that. */
+  /** Another prompt was just replaced: keys may still be meant for it. */
   readonly isReplacement?: boolean;
   readonly isFullScreen?: boolean;
   /** See `LiveRegion`. */
   readonly losesCursor?: boolean;
-  /** Ask the terminal what it is while the user types. Otherwise that has been done. */
+  /** Asks for the terminal's version once the user types, unless that was done before. */
   readonly asksVersion?: boolean;
   /** Called once the widget is drawn. */
   readonly onOpen?: ((open: OpenWidget) => void) | undefined;
 }
 
-/** A widget on the screen, for what happens while the user types. */
+/** A widget on the screen, to print above while the user types. */
 interface OpenWidget {
   /** Prints complete lines above the widget, where they stay. Returns false once the widget has ended. */
   print(text: string): boolean;
@@ -48,7 +48,7 @@ const ESCAPE_TWICE = "Press Esc again to discard what you entered.";
 
 /** A widget on the screen until it ends. The signal must not be aborted yet. */
 export class ShownWidget<State, Ending> {
-  /** How the user has ended it. It is no longer on the screen then. */
+  /** The user's ending. The widget is off the screen by then. */
   readonly ended: Promise<Ending | NoAnswer>;
   readonly #widget: Widget<State, Ending>;
   readonly #options: ShowOptions;
@@ -57,15 +57,15 @@ export class ShownWidget<State, Ending> {
   #state: State;
   #drawn: Canvas;
   #isEnded = false;
-  /** The shell has the screen. */
+  /** The shell is using the screen. */
   #isSuspended = false;
   #mustAskVersion: boolean;
-  /** Escape was pressed once, and would lose something. */
+  /** Escape was pressed once and would lose something. */
   #isEscaping = false;
-  /** Aborted when a key comes. */
+  /** Aborted by the next key. */
   #settling = new AbortController();
   readonly #ignoresUntil: number;
-  /** The user was typing something else, and has not paused since: keys may still belong to that. */
+  /** The user has been typing elsewhere without a pause: keys may still belong there. */
   #isTypingUntil: number;
   /** Set while the widget waits for the user to pause. */
   #pause: AbortController | undefined;
@@ -119,7 +119,7 @@ export class ShownWidget<State, Ending> {
       this.#widget.isDrawnBetweenKeys === true ? this.#takeOne(keys) : this.#takeAll(keys);
     if (typed.length > 0) this.#settle(isOver);
     if (isOver) return;
-    // Not before: nothing would take the reply, and the terminal would show it.
+    // Not earlier: nothing would read the response, and the terminal would show it.
     if (this.#mustAskVersion && typed.some(({ type }) => type === "text")) {
       this.#mustAskVersion = false;
       this.#options.terminal.write(REQUEST_TERMINAL_VERSION);
@@ -139,7 +139,7 @@ export class ShownWidget<State, Ending> {
     return this.#now < this.#isTypingUntil;
   }
 
-  /** What may belong to something else is text, and decides nothing. */
+  /** Keys that may belong elsewhere are treated as text, and decide nothing. */
   #joined(typed: readonly Key[]): readonly Key[] {
     if (typed.length > 0 && this.#widget.isSettling !== undefined && this.#isStillTyping) {
       this.#isTypingUntil = this.#now + TYPING_PAUSE_MS;
@@ -150,7 +150,7 @@ export class ShownWidget<State, Ending> {
     return this.#widget.joinKeys?.(typed) ?? typed;
   }
 
-  /** A key that is held decides if no other one follows. */
+  /** A held key decides if no other follows. */
   #settle(isOver: boolean): void {
     this.#settling.abort();
     if (isOver || this.#widget.isSettling?.(this.#state) !== true) return;
@@ -158,7 +158,7 @@ export class ShownWidget<State, Ending> {
     void this.#decideHeld(this.#settling.signal);
   }
 
-  /** Until then, it says that keys decide nothing. */
+  /** Until the pause, the widget says that keys decide nothing. */
   async #drawAfterPause(): Promise<void> {
     this.#pause?.abort();
     const pause = new AbortController();
@@ -166,7 +166,7 @@ export class ShownWidget<State, Ending> {
     try {
       await this.#options.clock.sleep(TYPING_PAUSE_MS, pause.signal);
     } catch {
-      return; // Another key came, or it is over.
+      return; // Another key came, or the widget has ended.
     }
     this.#pause = undefined;
     this.#draw();
@@ -189,7 +189,7 @@ export class ShownWidget<State, Ending> {
 
   #takeOne(keys: readonly Key[]): boolean {
     const before = this.#state;
-    // A cancel key counts wherever it comes.
+    // A cancel key counts anywhere in the sequence.
     const cancelKey = keys.find(isCancelKey);
     if (cancelKey !== undefined) return this.#take(cancelKey);
     return keys.some((key) => this.#take(key) || this.#state !== before) && this.#state === before;
@@ -218,7 +218,7 @@ export class ShownWidget<State, Ending> {
     return this.#apply(this.#widget.update(this.#state, key, this.#drawn));
   }
 
-  /** A key that was held when something else came decides nothing. */
+  /** A key that is held when something else happens decides nothing. */
   #releaseHeld(): void {
     if (this.#widget.isSettling?.(this.#state) !== true) return;
     this.#state = this.#widget.stepBack?.(this.#state) ?? this.#state;
@@ -267,7 +267,7 @@ function asPaste(key: Key): Key {
 }
 
 const REQUEST_TERMINAL_VERSION = "\u001b[>c";
-/** The version that xterm.js reports; editors and browsers use it. */
+/** The version that xterm.js reports. Editors and browsers embed it. */
 const XTERM_JS = "0;276;0";
 
 export function isXtermJs(sent: Key | Report): boolean {
@@ -280,9 +280,9 @@ export interface FreshLine {
 }
 
 /**
- * Starts a new line unless the cursor is at the start of one. Drops everything typed before the terminal
- * reports its cursor: that was not meant as an answer to this question. Nothing ends the waiting early, because the
- * shell would take a report that comes later for something typed.
+ * Starts a new line unless the cursor is at the start of one. Drops everything typed before the terminal reports its
+ * cursor, which was not meant for this question. The wait cannot be cut short: the shell would take a late report for
+ * typed text.
  */
 export async function startFreshLine(terminal: Terminal): Promise<FreshLine> {
   let losesCursor = false;

@@ -1,6 +1,6 @@
 /**
- * The line below the output that shows what jp is doing and for how long. Without a row of its own, it is removed before
- * anything else is printed. It is shown only on a terminal.
+ * The line below the output that shows what jp is doing and for how long. Without its own row, it is removed before
+ * anything else is printed. Shown only on a terminal.
  */
 import { textWidth, truncate } from "../render/index.ts";
 import type { OutputStream } from "./descriptor-output.ts";
@@ -8,39 +8,39 @@ import type { ShownMode } from "./input-state.ts";
 import { columnsOf } from "./output.ts";
 
 export interface StatusLine {
-  /** It is drawn below the output, and need not be removed while a text is printed. */
+  /** It has its own row below the output, and can stay while text is printed. */
   readonly isBelow: boolean;
-  /** Shows a text, and the time since `from`, by default since now. Undefined removes it. */
+  /** Shows a text and the time since `from`, by default since now. Undefined removes the line. */
   set(text: string | undefined, from?: number, shown?: Shown): void;
-  /** Removes the line until `set` or `resume`, so that something else can be printed. */
+  /** Removes the line until `set` or `resume`, so that other output can be printed. */
   clear(): void;
   /** Shows the text again after `clear`. */
   resume(): void;
 }
 
-/** When the line appears and how often it is drawn; the defaults are quick. */
+/** When the line appears and how often it is drawn. The defaults are fast. */
 export interface Pace {
   readonly delayMs?: number;
   readonly intervalMs?: number;
 }
 
 interface Shown extends Pace {
-  /** Follows the time, and may change with it. */
+  /** Evaluated at each redraw, so it may change over time. */
   readonly details?: (() => string) | undefined;
 }
 
 export interface StatusLineOptions {
   readonly stream: OutputStream;
-  /** Plain mode: a screen reader would read the line out again and again. */
+  /** Plain mode: a screen reader would read the line over and over. */
   readonly isPlain: boolean;
   readonly now: () => number;
-  /** Where it is drawn instead, while that exists. */
+  /** The row to draw it in, while there is one. */
   readonly row?: () => StatusRow | undefined;
-  /** What runs without asking, unless the row shows it. */
+  /** The mode, unless the row shows it. */
   readonly mode?: ShownMode | undefined;
 }
 
-/** The mode comes last, and is shown in full where the rest has to be cut. */
+/** The mode comes last, and stays in full if the rest has to be cut. */
 export function withMode(line: string, mode: ShownMode | undefined, columns: number): string {
   if (mode === undefined) return truncate(line, columns);
   const shown = `mode ${mode.name}`;
@@ -77,7 +77,7 @@ export function createStatusLine(options: StatusLineOptions): StatusLine {
     const line = `${frame} ${text} ${(elapsed / 1000).toFixed(1)}s${details?.() ?? ""}`;
     const own = row();
     if (own !== undefined) {
-      if (isDrawn) stream.write(CLEAR_LINE); // Before the row was there.
+      if (isDrawn) stream.write(CLEAR_LINE); // Drawn before the row existed.
       isDrawn = false;
       return own.setStatus(line);
     }
@@ -97,7 +97,7 @@ export function createStatusLine(options: StatusLineOptions): StatusLine {
   const resume = () => {
     if (text === undefined || timer !== undefined) return;
     timer = setInterval(draw, pace.intervalMs ?? INTERVAL_MS);
-    timer.unref(); // It must not keep the process alive.
+    timer.unref(); // Must not keep the process alive.
   };
   return {
     get isBelow() {

@@ -1,4 +1,4 @@
-/** The prompter for people at a terminal. It loads the rest of this folder only when it has to ask. */
+/** The prompter for people at a terminal. Loads the rest of this folder only when it has to ask. */
 import type {
   InterruptChoice,
   InterruptMenu,
@@ -25,22 +25,22 @@ import type { KeptTerminal } from "./kept-terminal.ts";
 import type { TurnKeyboard, TurnKeyboardOptions } from "./turn-keyboard.ts";
 
 export interface TerminalPrompterOptions extends Partial<DialogueOptions> {
-  /** Ask in lines of text instead of drawing: for screen readers and simple terminals. */
+  /** Asks in lines of text instead of drawing: for screen readers and simple terminals. */
   readonly isPlain?: boolean;
-  /** Called with words that were typed at a question which then ended in another way. By default they are printed. */
+  /** Called with words typed at a question that ended another way. By default they are printed. */
   readonly onUnsent?: (text: string) => void;
-  /** Called with words to the assistant: what to do instead, or a reply in the menu. */
+  /** Called with a message to the assistant: what to do instead, or a reply from the menu. */
   readonly onSaid?: (text: string) => void;
 }
 
-/** A question of jp itself, outside of a turn: about no call, and not on record. */
+/** One of jp's own questions, outside of a turn: it concerns no call and is not recorded. */
 export interface OwnQuestion extends Pick<QuestionRequest, "inquiryId" | "question" | "signal"> {
   readonly kind?: never;
 }
 
 type WithSignal<Request> = Request & { readonly signal: AbortSignal };
 
-/** A question that opens later than this does not take the place of the one that was withdrawn. */
+/** A question that opens later than this does not replace a withdrawn one. */
 const REPLACED_WITHIN_MS = 2000;
 /** Keeps the terminal open between prompts. Throws `no_terminal`. */
 export async function keepTerminal(device: TerminalDevice): Promise<KeptTerminal> {
@@ -54,12 +54,12 @@ export async function openKeyboard(options: TurnKeyboardOptions): Promise<TurnKe
   return new TurnKeyboard(options);
 }
 
-/** For the model, where a question would need a terminal. */
+/** Tells the model why a question could not be asked. */
 export const NO_TERMINAL = "no interactive terminal is available";
 
 /**
- * Asks on the controlling terminal unless it is given another. There is one screen: whoever calls it waits for one
- * method before it calls the next.
+ * Asks on the controlling terminal unless given another. There is a single screen: await each method before calling the
+ * next.
  */
 export class TerminalPrompter implements Prompter, InterruptMenu {
   readonly channel = "terminal";
@@ -68,11 +68,11 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
   readonly showsForms = true;
   readonly showsPermissions = true;
   readonly #options: TerminalPrompterOptions & DialogueOptions;
-  /** An editor keeps the screen until the user closes it, even if its prompt is over by then. */
+  /** An editor keeps the screen until the user closes it, even if its prompt has ended. */
   #editing: Promise<unknown> = Promise.resolve();
-  /** The list of calls as it was, for when what is left of them is asked again. */
+  /** The state of the list, for when the remaining calls are asked about again. */
   #callList: CallListState | undefined;
-  /** The call of the list that was open when another one was decided elsewhere. */
+  /** The call that was open when another in the list was decided elsewhere. */
   #openedCall: InquiryId | undefined;
   /** When the last question or menu was withdrawn. */
   #withdrawnAt: number | undefined;
@@ -152,7 +152,7 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
     }
   }
 
-  /** A call that is opened has the screen to itself, as if it had been asked about alone. */
+  /** An opened call has the screen to itself, as if it were the only one. */
   async #askSeveral(dialogue: Dialogue, request: ShownCalls): Promise<PromptResult> {
     const { inquiryId, signal, calls } = request;
     const { askPermissions } = await loadModule(() => import("./ask-permissions.ts"));
@@ -181,7 +181,7 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
   }
 
   /**
-   * Loads everything that it asks with, so that no prompt depends on files that an upgrade may have replaced by then. Throws
+   * Loads everything needed to ask, so that no prompt depends on files that an upgrade may have replaced. Throws
    * `module_not_loaded`.
    */
   async load(): Promise<void> {
@@ -207,13 +207,13 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
     }
   }
 
-  /** Reads a message to the assistant, which is not the answer to a question. */
+  /** Reads a message to the assistant rather than an answer. */
   async enterMessage({ signal, ...request }: WithSignal<MessageRequest>): Promise<EnteredMessage> {
     using dialogue = await this.#open(signal);
     return await dialogue.enterMessage(request);
   }
 
-  /** Lets the user choose one of the options, by its index. Undefined if they choose none. */
+  /** Lets the user choose an option; returns its index. Undefined if they choose none. */
   async select({ signal, ...list }: WithSignal<SelectList>): Promise<number | undefined> {
     using dialogue = await this.#open(signal);
     await dialogue.start();

@@ -1,4 +1,4 @@
-/** An open terminal: writes to it, and reads its keys. */
+/** An open terminal, for writing and reading keys. */
 import { styleText } from "node:util";
 import type { Paint } from "../render/index.ts";
 import { JpError } from "../../util/index.ts";
@@ -9,7 +9,7 @@ import type { Size } from "./widget.ts";
 export interface TerminalEvents {
   readonly onInput: (sent: readonly (Key | Report)[]) => void;
   readonly onResize: () => void;
-  /** jp was stopped and continues: the shell may have written anything in between. */
+  /** jp continues after being stopped: the shell may have written anything in between. */
   readonly onContinue?: () => void;
   readonly onClose: () => void;
 }
@@ -21,28 +21,28 @@ export interface Terminal extends Disposable {
   readonly size: Size;
   /** The terminal was hung up. */
   readonly isClosed: boolean;
-  /** How long ago the user last typed a part of something else, such as a message for later. */
+  /** The time since the user last typed elsewhere, such as a message for later. */
   readonly msSinceTyped?: number;
   /** Does nothing once the terminal is closed. */
   write(text: string): void;
   /** Input that arrives without a listener is dropped. */
   listen(events: TerminalEvents | undefined): void;
-  /** Gives the terminal back to the shell, as Ctrl-Z does. `onContinue` follows. */
+  /** Gives the terminal back to the shell, like Ctrl-Z. `onContinue` follows. */
   suspend(): void;
 }
 
 const BRACKETED_PASTE_ON = "\u001b[?2004h";
 const BRACKETED_PASTE_OFF = "\u001b[?2004l";
 
-/** Other keys also send sequences that start with Escape, but the rest follows at once. */
+/** Other keys also send sequences that start with Escape, but their rest follows at once. */
 const ESCAPE_TIMEOUT_MS = 50;
-/** No time passes for a stopped process: the first thing it gets afterwards is the signal to continue. */
+/** No time passes for a stopped process: it first gets the signal to continue. */
 export const NOT_STOPPED_MS = 100;
 
-/** Who keeps a terminal open between prompts, and lends it to each of them. */
+/** Keepers that hold a terminal open between prompts and lend it to them. */
 export const keepers = new WeakMap<TerminalDevice, { lend(): Terminal | undefined }>();
 
-/** Borrows the terminal where it is kept open. Throws `no_terminal`. */
+/** Borrows the terminal if it is kept open. Throws `no_terminal`. */
 export function openTerminal(device: TerminalDevice): Terminal {
   return keepers.get(device)?.lend() ?? openOwnTerminal(device);
 }
@@ -71,7 +71,7 @@ export function openOwnTerminal(device: TerminalDevice): Terminal {
     size = measureTerminal(device) ?? size;
     listening?.onResize();
   });
-  // In case the process ends in the meantime; Node itself resets raw mode.
+  // In case the process exits before; Node itself resets raw mode.
   const restore = () => write(BRACKETED_PASTE_OFF);
   process.once("exit", restore);
   write(BRACKETED_PASTE_ON);
@@ -103,11 +103,11 @@ export function openOwnTerminal(device: TerminalDevice): Terminal {
 }
 
 interface Suspension extends Disposable {
-  /** Gives the terminal back to the shell, as Ctrl-Z does. */
+  /** Gives the terminal back to the shell, like Ctrl-Z. */
   suspend(): void;
 }
 
-/** For an input in raw mode, in which Ctrl-Z is a key. The mode is set again before `onContinue` is called. */
+/** For input in raw mode, where Ctrl-Z is a key. Sets the mode again before calling `onContinue`. */
 export function prepareSuspension(
   device: TerminalDevice,
   input: TerminalInput,
@@ -117,7 +117,7 @@ export function prepareSuspension(
   const proceed = () => {
     clearTimeout(timer);
     if (input.destroyed || !device.isForeground()) return;
-    input.setRawMode(false); // Node does nothing if it believes that the mode is set already.
+    input.setRawMode(false); // Node does nothing if it believes the mode is already set.
     input.setRawMode(true);
     onContinue();
   };
@@ -126,7 +126,7 @@ export function prepareSuspension(
     suspend: () => {
       input.setRawMode(false);
       device.suspend();
-      // Where no shell could continue jp, it is not stopped.
+      // Without a shell that could continue it, jp is not stopped.
       timer = setTimeout(proceed, NOT_STOPPED_MS);
     },
     [Symbol.dispose]: () => {
@@ -153,11 +153,11 @@ export function openStreams(device: TerminalDevice): {
 }
 
 function openOutput(device: TerminalDevice): TerminalOutput {
-  // Once the terminal is closed, output is lost.
+  // Output is lost once the terminal is closed.
   return device.openOutput().on("error", ignore);
 }
 
-/** Node updates the size of the standard streams only, so a new stream is opened to measure. */
+/** Node updates only the standard streams' size, so this opens a new stream to measure. */
 function measureTerminal(device: TerminalDevice): Size | undefined {
   try {
     const output = openOutput(device);
@@ -174,7 +174,7 @@ export function sizeOf({ columns, rows }: Size): Size {
   return { columns: columns > 0 ? columns : 80, rows: rows > 0 ? rows : 24 };
 }
 
-/** Reads keys in raw mode. Returns a function that stops it. */
+/** Reads keys in raw mode. Returns a function that stops reading. */
 export function readKeys(
   input: TerminalInput,
   { onInput, onClose }: Pick<TerminalEvents, "onInput" | "onClose">,

@@ -1,4 +1,4 @@
-/** Text with a cursor, possibly of several lines: how keys edit it, and how it is laid out in rows. */
+/** Text with a cursor, on one or several lines: editing it with keys, and laying it out in rows. */
 import stringWidth from "fast-string-width";
 import { truncate } from "../render/index.ts";
 import { graphemesOf, neutralize } from "../../util/index.ts";
@@ -9,11 +9,11 @@ export interface TextBuffer {
   readonly text: string;
   /** An index between two characters, never within a fold. */
   readonly cursor: number;
-  /** Parts that are shown as a few words and edited as one character, from the first to the last. */
+  /** Parts shown as a label and edited as one character, in order. */
   readonly folds?: readonly Fold[];
 }
 
-/** A long paste. It is part of the text all the same. */
+/** A long paste, still part of the text. */
 export interface Fold {
   readonly start: number;
   readonly end: number;
@@ -23,11 +23,11 @@ export function bufferOf(text: string): TextBuffer {
   return { text, cursor: text.length };
 }
 
-/** A paste that is longer than either hides what is typed around it. */
+/** A longer paste would hide the text around it. */
 const MAX_PASTED_LINES = 10;
 const MAX_PASTED_CHARACTERS = 2000;
 
-/** Inserts a paste, and folds it if it is long. */
+/** Inserts a paste and folds it if it is long. */
 export function pasteInto(buffer: TextBuffer, pasted: string): TextBuffer {
   const edited = replace(buffer, buffer.cursor, pasted);
   const isLong = pasted.length > MAX_PASTED_CHARACTERS || countLines(pasted) > MAX_PASTED_LINES;
@@ -37,14 +37,14 @@ export function pasteInto(buffer: TextBuffer, pasted: string): TextBuffer {
   return { ...edited, folds };
 }
 
-/** Without white space at its end, as far as that is not part of a fold. */
+/** Trims trailing white space outside of folds. */
 export function trimEnd(buffer: TextBuffer): TextBuffer {
   const { text, folds = [] } = buffer;
   const end = Math.max(text.trimEnd().length, folds.at(-1)?.end ?? 0);
   return replace({ ...buffer, cursor: text.length }, end, "");
 }
 
-/** Shows the folded parts. */
+/** Expands the folds. */
 export function unfold({ text, cursor }: TextBuffer): TextBuffer {
   return { text, cursor };
 }
@@ -57,7 +57,7 @@ function foldLabel(text: string, { start, end }: Fold): string {
   return `[pasted ${size}]`;
 }
 
-/** A line break at the end starts no other line. */
+/** A trailing line break does not start another line. */
 function countLines(text: string): number {
   return text.replace(/\n$/, "").split("\n").length;
 }
@@ -98,7 +98,7 @@ const EDITS: Readonly<Partial<Record<KeyName, Edit>>> = {
   down: (buffer) => moveTo(buffer, lineBelow(buffer)),
 };
 
-/** Not into a fold, but to its nearer end. */
+/** Never moves into a fold, but to its nearer end. */
 function moveTo(buffer: TextBuffer, cursor: number): TextBuffer {
   const { folds = [] } = buffer;
   const fold = folds.find(({ start, end }) => start < cursor && cursor < end);
@@ -107,7 +107,7 @@ function moveTo(buffer: TextBuffer, cursor: number): TextBuffer {
   return { ...buffer, cursor: isNearStart ? fold.start : fold.end };
 }
 
-/** Replaces everything between the cursor and `other`, with the folds in it. */
+/** Replaces the text between the cursor and `other`, including its folds. */
 export function replace(buffer: TextBuffer, other: number, inserted: string): TextBuffer {
   const { text, cursor } = buffer;
   const from = Math.min(cursor, other);
@@ -124,7 +124,7 @@ export function replace(buffer: TextBuffer, other: number, inserted: string): Te
   };
 }
 
-/** The same text, in which folds are words without spaces or line breaks. */
+/** The text with folds masked as words without spaces or line breaks. */
 function visibleText({ text, folds = [] }: TextBuffer): string {
   return folds.reduce(
     (masked, { start, end }) =>
@@ -173,7 +173,7 @@ function lineEnd(buffer: TextBuffer): number {
   return end === -1 ? buffer.text.length : end;
 }
 
-/** A fold is a word of its own. */
+/** A fold counts as one word. */
 function wordStart(buffer: TextBuffer): number {
   const { cursor, folds = [] } = buffer;
   const above = visibleText(buffer).slice(0, cursor);
@@ -204,7 +204,7 @@ function lineBelow(buffer: TextBuffer): number {
   return sameColumn(buffer, { ...buffer, cursor: end + 1 });
 }
 
-/** The position in the line of `other` that is as far from its start as the cursor is in its own line. */
+/** The position in `other`'s line with the same distance from the start as the cursor's in its own line. */
 function sameColumn(buffer: TextBuffer, other: TextBuffer): number {
   const { text } = buffer;
   const count = graphemesOf(text.slice(lineStart(buffer), buffer.cursor)).length;
@@ -223,7 +223,7 @@ export interface TextPlace {
   readonly start: number;
   /** Column where all other rows start. */
   readonly indent: number;
-  /** Rows end anywhere, as a terminal wraps them. */
+  /** Rows may end mid-word, as a terminal wraps them. */
   readonly breaksWords?: boolean;
 }
 
@@ -233,12 +233,12 @@ export interface LaidOutText {
 }
 
 const PLAIN = /^[ -~]$/;
-/** The longest emoji have about ten code points. Marks and joiners without end would fill no further cell of the screen. */
+/** The longest emoji have about ten code points. An endless run of marks and joiners would occupy no further cell. */
 const MAX_CODE_POINTS = 32;
 
 /**
- * Widths are screen columns. Control characters are made visible, and folds are labels. Rows end between words; a word that
- * is wider than a row is broken. A space that does not fit on a row is its end.
+ * Widths are screen columns. Control characters are made visible, and folds are labels. Rows break between words; a
+ * word wider than a row is split. A space that does not fit ends its row.
  */
 export function layOutText(buffer: TextBuffer, place: TextPlace): LaidOutText {
   const { columns, start, indent, breaksWords = false } = place;
@@ -269,7 +269,7 @@ export function layOutText(buffer: TextBuffer, place: TextPlace): LaidOutText {
   return { rows, cursor: position ?? { row: rows.length - 1, column } };
 }
 
-/** One grapheme on the screen. Rows may end before and after a wide one, as in Chinese. */
+/** One grapheme on the screen. Rows may break before and after a wide one, as in Chinese. */
 interface Cell {
   readonly segment: string;
   readonly shown: string;
@@ -287,7 +287,7 @@ function toCell(segment: string, room: number): Cell {
   return { segment, shown, width, type: width > 1 ? "wide" : "word" };
 }
 
-/** That of its first cell if it fits on no row. */
+/** The width of its first cell if it fits on no row. */
 function widthOfWord(cells: readonly Cell[], start: number, room: number): number {
   let width = 0;
   for (let at = start; cells[at]?.type === "word"; at += 1) {
@@ -297,7 +297,7 @@ function widthOfWord(cells: readonly Cell[], start: number, room: number): numbe
   return width;
 }
 
-/** Folds become their labels; the cursor is never within one. */
+/** Replaces folds with their labels; the cursor is never within one. */
 function withLabels({ text, cursor, folds = [] }: TextBuffer): TextBuffer {
   return folds.toReversed().reduce<TextBuffer>(
     (buffer, fold) => {

@@ -1,4 +1,4 @@
-/** The widgets for typed answers: text of one or several lines, and secrets, which are not shown. */
+/** The widgets for typed answers: text of one or several lines, and secrets, which are hidden. */
 import { wrapWords } from "../render/index.ts";
 import type { TextRequest } from "./dialogue.ts";
 import type { Key } from "./key.ts";
@@ -49,7 +49,7 @@ export function textEntry(
         ...footerRows(sideActions, hintsFor(entry), canvas),
       ];
       const { isCut, isTextCut, ...frame } = viewText({ line, foot }, buffer, canvas);
-      // The user need not read what they typed themselves.
+      // Users need not read their own typing.
       const isUnchanged = buffer.text === (entry.text ?? "");
       return { ...frame, isCut: isCut || (isTextCut && isUnchanged) };
     },
@@ -88,14 +88,14 @@ interface TextFrame extends Frame {
 /** Rows that a long question must leave for the typed text. */
 const MIN_TEXT_ROWS = 3;
 
-/** One line follows the question; several lines go below it. */
+/** A single line follows the question; several lines go below it. */
 function viewText({ line, foot }: Surroundings, buffer: TextBuffer, canvas: Canvas): TextFrame {
   const room = canvas.rows - foot.length;
   if (!buffer.text.includes("\n")) {
     const whole = questionRows(line, buffer, { ...canvas, rows: room });
     const least = Math.min(MIN_TEXT_ROWS, whole.rows.length - whole.height);
     const question = questionRows(line, buffer, { ...canvas, rows: room - least });
-    // The typed text starts in the last row of the question.
+    // Typed text starts in the question's last row.
     const above = question.height - 1;
     return stackFrame(
       {
@@ -196,7 +196,7 @@ interface ShownSecret extends SecretEntry {
   readonly isTyped: boolean;
 }
 
-/** Shows whether something was typed, so that people see that their keys arrive, and nothing else: not even its length. */
+/** Shows only whether something was typed, so that people see that their keys arrive: not even its length. */
 function viewSecret(
   { message, isTyped }: ShownSecret,
   sideActions: SideActions,

@@ -1,6 +1,6 @@
 /**
- * The keyboard while jp works. Keys are not echoed: what is typed goes to a line below the output, where Enter queues it as
- * a message for later. The output is printed above: its last line, as long as it is unfinished, is drawn with the rows below it.
+ * The keyboard while jp works. Keys are not echoed: typed text goes to a line below the output, where Enter queues it
+ * as a message for later. Output is printed above; its last line, while unfinished, is drawn with the rows below it.
  *
  *   The answer as it streams in
  *   ⠋ anthropic/claude 12.0s · ~340 tokens · mode edits · Esc stops · Ctrl-C menu
@@ -24,21 +24,23 @@ import type { Canvas, Frame, Widget } from "./widget.ts";
 
 export interface TurnKeyboardOptions {
   readonly device: TerminalDevice;
-  /** The terminal, if it is open already. */
+  /** The terminal, if already open. */
   readonly kept?: KeptTerminal;
-  /** What the line of a session works with. Without it, nothing is queued: what was typed is given back at the end. */
+  /**
+   * The history and completion of a session's line. Without it, nothing is queued: typed text is returned at the end.
+   */
   readonly line?: Pick<InputOptions, "history" | "complete">;
-  /** What runs without asking, where that is shown. */
+  /** The mode, if it is shown. */
   readonly mode?: () => ShownMode | undefined;
-  /** Shift-Tab. Must not throw. */
+  /** Called on Shift-Tab. Must not throw. */
   readonly onNextMode?: () => Promise<void>;
 }
 
-/** What keys do while something runs. */
+/** Key actions while something runs. */
 export interface KeyActions {
-  /** Esc. */
+  /** Called on Esc. */
   readonly onStop: () => void;
-  /** Ctrl-O. */
+  /** Called on Ctrl-O. */
   readonly onExpand?: () => void;
 }
 
@@ -46,7 +48,7 @@ export interface KeyActions {
 const FRAME_MS = 16;
 const MAX_QUEUED_ROWS = 3;
 const CLEAR_SCREEN = "\u001b[H\u001b[2J";
-/** Terminals that know them show everything in between at once. */
+/** Terminals that support these show everything in between at once. */
 const BEGIN_UPDATE = "\u001b[?2026h";
 const END_UPDATE = "\u001b[?2026l";
 const KEYS = " · Esc stops · Ctrl-C menu";
@@ -60,19 +62,19 @@ interface Piece {
 }
 
 export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
-  /** Whether reasoning is shown in full, if the user has changed that. */
+  /** Whether reasoning is expanded, if the user has changed that. */
   isReasoningOpen: boolean | undefined;
   readonly #options: TurnKeyboardOptions;
   readonly #kept: KeptTerminal;
   readonly #input: InputOptions;
   readonly #line: Widget<InputState, { readonly type: string }>;
-  /** The last one counts. */
+  /** The last one is in effect. */
   readonly #actions: KeyActions[] = [];
   #region: LiveRegion | undefined;
   #losesCursor = false;
   /** Not printed yet, because the last line is unfinished. */
   #tail: readonly Piece[] = [];
-  /** Something else has begun a line, below which nothing can be drawn. */
+  /** Other output has started a line, below which nothing can be drawn. */
   #isLineUnfinished = false;
   #status: string | undefined;
   #state = emptyInput();
@@ -99,13 +101,13 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
       onClose: () => {},
       onLend: () => {
         this.#leave();
-        this.#isLineUnfinished = false; // Whoever takes the screen begins and ends a line.
+        this.#isLineUnfinished = false; // A borrower starts and ends its own line.
       },
       onReturn: () => this.#refresh(),
     };
   }
 
-  /** Something runs until disposed: the line is shown, and the keys do this. */
+  /** Shows the line and applies these key actions until disposed. */
   during(actions: KeyActions): Disposable {
     this.#actions.push(actions);
     this.#refresh();
@@ -117,14 +119,14 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
     };
   }
 
-  /** The oldest message that was queued, which no longer is. */
+  /** Removes and returns the oldest queued message. */
   takeQueued(): string | undefined {
     const [first, ...others] = this.#queued;
     this.#queued = others;
     return first;
   }
 
-  /** What was typed and not queued. The line is empty then. */
+  /** Returns the typed but unqueued text, and clears the line. */
   takeDraft(): InputState {
     const { search, ...rest } = this.#state;
     const state = search === undefined ? rest : { ...rest, buffer: search.before };
@@ -176,7 +178,7 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
     else if (step.ending.type === "sent") this.#queue();
   }
 
-  /** Returns false if the line takes the key. */
+  /** Returns false if the key belongs to the line. */
   #act(name: KeyName): boolean {
     const actions = this.#actions.at(-1);
     const { buffer, menu, search, position } = this.#state;
@@ -193,7 +195,7 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
         this.#kept.suspend();
         return true;
       case "ctrl-o":
-        if ((buffer.folds?.length ?? 0) > 0) return false; // It opens the paste.
+        if ((buffer.folds?.length ?? 0) > 0) return false; // It expands the paste.
         actions?.onExpand?.();
         return true;
       case "ctrl-l":
@@ -220,7 +222,7 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
     this.#state = emptyInput();
   }
 
-  /** The last message that was queued, to be edited. Returns false if there is none. */
+  /** Takes back the last queued message for editing. Returns false if there is none. */
   #takeBack(): boolean {
     const last = this.#queued.at(-1);
     if (last === undefined) return false;
@@ -241,7 +243,7 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
     else this.#timer ??= setTimeout(() => this.#refresh(), wait);
   }
 
-  /** Prints the lines that are complete, and draws the rest below. */
+  /** Prints complete lines and draws the rest below. */
   #refresh(cursorColumn?: number): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -261,7 +263,7 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
     terminal.write(END_UPDATE);
   }
 
-  /** Removes what is drawn, and prints the line that is unfinished. */
+  /** Removes the drawing and prints the unfinished line. */
   readonly #leave = (): void => {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -276,7 +278,7 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
     const { columns, paint } = canvas;
     const text = this.#tail.map((piece) => piece.text).join("");
     const half = Math.max(1, Math.floor(canvas.rows / 2));
-    // A line may have ended before its colour.
+    // A line may end before its colour is reset.
     const isEmpty = stripVTControlCharacters(text) === "";
     const tail = isEmpty ? [] : wrapCode(text, columns).slice(-half);
     const above = [...tail, ...this.#statusRows(canvas), ...this.#queuedRows(canvas)];
@@ -307,7 +309,7 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
   }
 }
 
-/** Without a line to type on. */
+/** A frame without an input line. */
 function endAt(above: readonly string[]): Frame {
   const rows = above.length === 0 ? [""] : above;
   const column = textWidth(stripVTControlCharacters(rows.at(-1) ?? ""));
@@ -316,7 +318,7 @@ function endAt(above: readonly string[]): Frame {
 
 const TAKE_BACK = " (↑ takes it back)";
 
-/** The lines that are complete, and the rest. */
+/** Splits off the complete lines. */
 function splitLines(pieces: readonly Piece[]): {
   readonly lines: readonly Piece[];
   readonly tail: readonly Piece[];

@@ -19,18 +19,18 @@ export class TypedWidget<State, Ending> {
     return this.#state;
   }
 
-  /** What a terminal sends for the keys, one after the other. */
+  /** Types keys one by one, given as terminal input. */
   type(input: string): this {
     return this.#take(decode(input));
   }
 
-  /** The same, all at once. */
+  /** Sends the keys all at once. */
   send(input: string): this {
     const keys = decode(input);
     return this.#take(this.#widget.joinKeys?.(keys) ?? keys);
   }
 
-  /** Lets the time pass in which a key is held. */
+  /** Waits until a held key settles. */
   wait(): this {
     if (this.ending === undefined && this.#widget.isSettling?.(this.#state) === true) {
       const step = this.#widget.settle?.(this.#state, this.#size);
@@ -54,7 +54,7 @@ export class TypedWidget<State, Ending> {
     else this.ending = step.ending;
   }
 
-  /** With the cursor in it as `▮`. */
+  /** Shows the cursor as `▮`. */
   get screen(): readonly string[] {
     const { rows, cursor } = this.#widget.view(this.#state, { ...this.#size, paint: plain });
     return rows.map((row, index) => (index === cursor.row ? withCursor(row, cursor.column) : row));
@@ -66,7 +66,7 @@ function decode(input: string): readonly Key[] {
   return [...sent.filter(isKey), ...decodeLoneEscape(rest)];
 }
 
-/** Counts characters: for rows in which each is one column wide. */
+/** Counts characters, for rows where each is one column wide. */
 function withCursor(row: string, column: number): string {
   const padded = row.padEnd(column);
   return `${padded.slice(0, column)}▮${padded.slice(column)}`;

@@ -1,11 +1,11 @@
-/** What a person has to know about their own account when they log in: that its keys have changed, or that it does not count yet. */
+/** Notices about a person's own account at login: its keys have changed, or it is not confirmed yet. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { describePeopleChange } from "../../render/index.ts";
 import type { DeskUser, KeyChangeJson } from "../client.ts";
 import { Line, Notice } from "./parts.tsx";
 
-/** Dismissed in this browser only: whoever else is logged in as this person cannot hide it from them. */
+/** Dismissed in this browser only: another login as this person cannot hide it from them. */
 export function AccountNotices({ me }: { readonly me: DeskUser }): VNode {
   const { name, id = name, known, key_changes: changes = [] } = me;
   const [seen, setSeen] = useState(() => readSeen(id));

@@ -1,4 +1,4 @@
-/** The whole page: who is logged in, which view is open, and what frames it. */
+/** The whole page: login, the open view, and its frame. */
 import type { ComponentChildren, VNode } from "preact";
 import { useCallback, useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
 import { type Connection, DeskError } from "../client.ts";
@@ -25,7 +25,7 @@ type Entry =
   | { readonly type: "out"; readonly problem?: string | undefined }
   | { readonly type: "in"; readonly me: DeskUser };
 
-/** Logs in with the code of the address, if it has one, else with the key of an earlier login. */
+/** Logs in with the code in the address, if there is one, else with an earlier login's key. */
 export function App({ session }: { readonly session: PageSession }): VNode {
   const [entry, setEntry] = useState<Entry>({ type: "starting" });
   const [link, setLink] = useState<string>();
@@ -77,14 +77,14 @@ export function App({ session }: { readonly session: PageSession }): VNode {
   );
 }
 
-/** Removes the code from the address, so that it is neither in the history nor shared by accident. */
+/** Removes the code from the address, so that it is neither kept in the history nor shared by accident. */
 function takeLoginCode(): string | undefined {
   const code = loginCode(location.hash);
   if (code !== undefined) history.replaceState(null, "", "#/");
   return code !== undefined && isOneTime(code) ? code : undefined;
 }
 
-/** The same for a link that lets a person add a passkey. */
+/** Removes a passkey link's code from the address, for the same reason. */
 function takePasskeyCode(): string | undefined {
   const code = passkeyCode(location.hash);
   if (code !== undefined) history.replaceState(null, "", "#/");
@@ -106,7 +106,7 @@ interface LoggedInProps extends LinkProps {
 }
 
 interface LinkProps {
-  /** The code of a link that lets them add a passkey. */
+  /** The code of a link that allows adding a passkey. */
   readonly link: string | undefined;
   readonly onLinkUsed: () => void;
 }
@@ -157,7 +157,7 @@ function LoggedIn({ onLogOut, link, onLinkUsed, ...options }: LoggedInProps): VN
 
 const MESSAGE_MS = 5000;
 
-/** A short message, for a moment. It has a place of its own, so that it neither covers nor moves anything. */
+/** Shows a short message for a moment. It has its own place, so that it neither covers nor moves anything. */
 function useMessage() {
   const [shown, setShown] = useState({ text: "" });
   const say = useCallback((text: string | undefined) => {
@@ -171,14 +171,14 @@ function useMessage() {
   return { message: shown.text, say };
 }
 
-/** From one item to the list that it is in. */
+/** Leads from an item back to its list. */
 function Back({ view }: { readonly view: Route["view"] }): VNode | null {
   if (view === "inquiry") return <a href="#/">← Inbox</a>;
   if (view === "conversation") return <a href="#/conversations">← Conversations</a>;
   return null;
 }
 
-/** Who is logged in, and what concerns them and not a view. */
+/** The logged-in person, and the actions that concern them rather than a view. */
 function Account({
   me,
   link,
@@ -223,7 +223,7 @@ function Account({
   );
 }
 
-/** An entry of the account menu that opens a dialog. */
+/** An account menu entry that opens a dialog. */
 function DialogButton({
   onOpen,
   children,
@@ -238,7 +238,7 @@ function DialogButton({
   );
 }
 
-/** A view that cannot be drawn must not take the others with it. */
+/** Keeps a view that fails to render from taking the others with it. */
 function Guarded({ children }: { readonly children: ComponentChildren }): VNode {
   const [error] = useErrorBoundary() as [unknown, () => void]; // Anything can be thrown.
   if (error === undefined) return <>{children}</>;
@@ -349,7 +349,7 @@ function useRoute(): Route {
   return route;
 }
 
-/** Screen readers and the keyboard continue at the heading of the new view. */
+/** Moves screen readers and the keyboard to the new view's heading. */
 function useFocusOnChange(route: Route): void {
   const isFirst = useRef(true);
   useEffect(() => {

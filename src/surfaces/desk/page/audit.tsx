@@ -1,4 +1,4 @@
-/** Every decision on record: who asked for it, who made it, and how it ended. */
+/** All recorded decisions: who asked, who decided, and the outcome. */
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { DECIDERS, DECISION_KINDS } from "../../../record/conversation/index.ts";
@@ -86,7 +86,7 @@ function Filter<Value extends string>({ label, values, value, onValue }: FilterP
   );
 }
 
-/** The width from which the columns of the table have room. */
+/** The minimum width for the table's columns. */
 const WIDE = "(min-width: 60rem)";
 
 function useMedia(query: string): boolean {
@@ -196,7 +196,7 @@ function Where({ item }: { readonly item: Item }): VNode {
   );
 }
 
-/** How it ended, and whether it still counts. */
+/** The outcome, and whether it still counts. */
 function Outcome({ json }: { readonly json: DecisionJson }): VNode {
   const { note, void: changed } = json;
   return (

@@ -1,24 +1,25 @@
 /**
- * Reloads a page of another build than the server's, so that an upgraded desk and an open page understand each other. What was
- * typed is in the browser's storage, and survives it.
+ * Reloads a page whose build differs from the server's, so that an open page works with an upgraded desk. Drafts are in
+ * the browser's storage and survive it.
  */
 
-/** What a page needs to know about itself. */
+/** The page's own build, and how to reload it. */
 export interface BuildOptions {
   /** The build of the page. Absent in a page that was not built. */
   readonly own: string | undefined;
-  /** Outlives the reload, but not the tab. */
+  /** Survives the reload, but not the tab. */
   readonly storage: Pick<Storage, "getItem" | "setItem">;
   readonly reload: () => void;
 }
 
-/** The header of every response. */
+/** A header of every response. */
 const HEADER = "jp-build";
 const STORED = "jp-desk-builds";
 
 /**
- * The same `fetch`, which reloads the page once if a response is from another build: not while an answer is being sent, and
- * never twice for the same build. Several desks behind one address may be of different builds, and a proxy may keep an old page.
+ * Wraps `fetch` to reload the page once if a response comes from another build: not while an answer is being sent, and
+ * never twice for the same build. Several desks behind one address may have different builds, and a proxy may cache an
+ * old page.
  */
 export function watchBuild(send: typeof fetch, options: BuildOptions): typeof fetch {
   let isOutdated = false;
@@ -41,7 +42,7 @@ export function watchBuild(send: typeof fetch, options: BuildOptions): typeof fe
   };
 }
 
-/** Remembers it, so that it is true only once. */
+/** Remembers the build, so that it returns true only once for it. */
 function isOther(build: string, { own, storage }: BuildOptions): boolean {
   if (own === undefined || build === own) return false;
   try {

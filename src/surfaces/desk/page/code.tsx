@@ -1,4 +1,4 @@
-/** Code in Markdown, coloured by its language. It is foreign: it becomes text nodes only. */
+/** Code in Markdown, highlighted by language. It is untrusted: it becomes text nodes only. */
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { neutralize } from "../../../util/index.ts";
@@ -12,7 +12,7 @@ const MAX_HIGHLIGHTED = 50_000;
 
 interface CodeProps {
   readonly text: string;
-  /** Whatever stands after the fence: the language, and perhaps more. All of it is shown. */
+  /** The text after the fence: the language, and perhaps more. All of it is shown. */
   readonly info?: string;
 }
 
@@ -48,13 +48,13 @@ function Highlighted({ text, language }: { readonly text: string; readonly langu
     let isCurrent = true;
     import("./highlight.ts").then(
       ({ highlight }) => isCurrent && setPieces(highlight(text, language)),
-      () => undefined, // It stays without colours.
+      () => undefined, // Falls back to plain text.
     );
     return () => {
       isCurrent = false;
     };
   }, [text, language]);
-  // Colours must not cost a character.
+  // Highlighting must not lose a character.
   const isWhole = pieces?.map((piece) => piece.text).join("") === text;
   if (pieces === undefined || !isWhole) return <>{text}</>;
   return (

@@ -1,4 +1,4 @@
-/** The reader of one conversation, live while it runs: what was said and called, who asked, and who answered. */
+/** The view of one conversation, live while it runs: messages, calls, questions and answers. */
 import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { describeVoidCause, verbatimProse } from "../../render/index.ts";
@@ -14,7 +14,7 @@ import { useDesk, useEvents } from "./session.ts";
 import { type Block, type CallBlock, type Step, toBlocks } from "./timeline.ts";
 import { Arguments, JsonBlock, Verbatim } from "./verbatim.tsx";
 
-/** The latest are drawn; a button draws more. */
+/** Blocks drawn at first, from the end; a button draws more. */
 const STEP = 150;
 
 export function ConversationView({ address }: { readonly address: ConversationAddress }): VNode {
@@ -72,12 +72,12 @@ export function ConversationView({ address }: { readonly address: ConversationAd
   );
 }
 
-/** So near to the end, in pixels, whoever reads wants to see what comes. */
+/** Within this distance from the end, in pixels, the reader follows new content. */
 const NEAR_END = 60;
 
 /**
- * Opens the conversation at its end, and stays there while parts of it are still being drawn and new ones come, until the
- * person scrolls up.
+ * Opens the conversation at its end and stays there while it is drawn and new parts arrive, until the person scrolls
+ * up.
  */
 function useEndInView(isLoaded: boolean): void {
   useEffect(() => {
@@ -90,7 +90,7 @@ function useEndInView(isLoaded: boolean): void {
     };
     const onScroll = () => {
       const isNearEnd = window.scrollY + window.innerHeight >= page.scrollHeight - NEAR_END;
-      // The browser itself scrolls up if the page becomes shorter.
+      // The browser itself scrolls up if the page gets shorter.
       const isUp = window.scrollY < top && page.scrollHeight >= height;
       isFollowing = isNearEnd || (isFollowing && !isUp);
       [top, height] = [window.scrollY, page.scrollHeight];
@@ -111,7 +111,7 @@ interface Loaded {
   readonly events?: readonly JsonObject[];
 }
 
-/** Reads what is new whenever there is something. One request at a time, so that no event comes twice. */
+/** Reads new events as they arrive. One request at a time, so that no event comes twice. */
 function useConversation(
   address: ConversationAddress,
 ): Loaded & { readonly problem?: string | undefined } {
@@ -141,7 +141,7 @@ function useConversation(
       if (type !== "conversation" || data.id !== conversation) return;
       if (workspace !== undefined && data.workspace !== workspace) return;
       const count = "count" in data ? data.count : Infinity;
-      // Fewer than before: its end was removed.
+      // Fewer than before: the end was removed.
       read(count < (known.current.events?.length ?? 0));
     },
     [conversation, workspace],
@@ -318,7 +318,7 @@ interface EndProps {
   readonly madeVoid: readonly string[] | undefined;
 }
 
-/** How it ended, and by whom. */
+/** The outcome, and who decided. */
 function End({ end, madeVoid }: EndProps): VNode {
   const { answered_by: by, note } = end;
   return (
@@ -331,7 +331,7 @@ function End({ end, madeVoid }: EndProps): VNode {
   );
 }
 
-/** What waits in this conversation. */
+/** This conversation's pending decisions. */
 function Waiting({ address }: { readonly address: ConversationAddress }): VNode | null {
   const items = useWaiting(address);
   if (items.length === 0) return null;
@@ -365,7 +365,7 @@ interface ContinueProps {
   readonly state: string | undefined;
 }
 
-/** Only where the server runs turns, the turn is open, no process runs it, and nothing waits. */
+/** Shown only if the server runs turns, the turn is open, no process runs it, and nothing is pending. */
 function Continue({ address, state }: ContinueProps): VNode | null {
   const { client, me, say } = useDesk();
   const [problem, setProblem] = useState<string>();

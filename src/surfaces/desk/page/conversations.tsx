@@ -30,7 +30,7 @@ export function Conversations(): VNode {
   );
 }
 
-/** As they are now. New ones come first, unless the list shows the result of a search. */
+/** Applies updates. New conversations come first, unless the list shows search results. */
 function arrange(
   items: readonly ConversationJson[],
   fresh: ReadonlyMap<string, ChangedConversation>,
@@ -64,7 +64,7 @@ function Row({ json }: { readonly json: ConversationJson }): VNode {
   );
 }
 
-/** How the last turn stands, if it is not complete. */
+/** The last turn's state, if it is not complete. */
 export function StateBadge({ state }: { readonly state: string }): VNode {
   return (
     <span class="badge">

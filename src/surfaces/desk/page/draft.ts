@@ -1,4 +1,4 @@
-/** What a person has typed and chosen so far, and the answer that it makes. Pure: the fields draw it. */
+/** A person's draft of an answer, and the answer it makes. Pure: the fields draw it. */
 import {
   describeWaysOut,
   describeWhom,
@@ -19,24 +19,24 @@ import { isJsonObject, type Json } from "../../../util/index.ts";
 import type { DeskUser, KnownJson, Right } from "../wire.ts";
 import { drawing, type Item } from "./item.ts";
 
-/** The state of the fields of one question. Fields of other types than the question's stay empty. */
+/** The state of one question's fields. Fields of other types stay empty. */
 export interface Draft {
   readonly truth?: boolean | undefined;
-  /** The indices of the chosen options. */
+  /** Indices of the chosen options. */
   readonly chosen: readonly number[];
-  /** Whether the person answers in their own words, and which. */
+  /** Whether the person answers in their own words, and with which. */
   readonly isOther: boolean;
   readonly other: string;
   readonly text: string;
   readonly note: string;
   readonly isRemembered: boolean;
-  /** The note is also the next message. */
+  /** The note is also sent as the next message. */
   readonly redirects?: boolean | undefined;
-  /** For a delivery: what the model sees instead of the result. */
+  /** For a delivery: the content that the model sees instead of the result. */
   readonly content?: string | undefined;
 }
 
-/** A draft with the suggested answer. What acts is chosen by the person. */
+/** A draft with the suggested answer, unless a yes acts: then the person chooses. */
 export function newDraft({ question, acts }: Pick<Item, "question" | "acts">): Draft {
   const { answerType, default: suggested } = question;
   const empty = { chosen: [], isOther: false, other: "", text: "", note: "", isRemembered: false };
@@ -60,12 +60,12 @@ function chosenOf({ options, isMultiple = false }: SelectType, answer: Json): re
   return options.flatMap(({ value }, index) => (wanted.has(JSON.stringify(value)) ? [index] : []));
 }
 
-/** The answer of a draft, or what is missing from it. */
+/** A draft's answer, or what is missing. */
 export type DraftResult =
   | { readonly type: "complete"; readonly reply: Reply }
   | { readonly type: "incomplete"; readonly problem: string };
 
-/** What would be sent. */
+/** The reply that would be sent. */
 export function toReply(item: Item, draft: Draft): DraftResult {
   const { question } = item;
   const { answerType } = question;
@@ -96,7 +96,7 @@ const MISSING = {
   secret: "Enter the secret.",
 } as const;
 
-/** Undefined if it is incomplete. An empty list and an empty text are answers, an empty secret is not. */
+/** Undefined if incomplete. An empty list or text is an answer, an empty secret is not. */
 function answerOf({ question }: Item, draft: Draft): Json | undefined {
   const { answerType } = question;
   switch (answerType.type) {
@@ -121,7 +121,7 @@ function answerOf({ question }: Item, draft: Draft): Json | undefined {
   }
 }
 
-/** In words, for the review before sending. Never contains a secret. */
+/** The draft in words, for review before sending. Never contains a secret. */
 export function describeDraft(item: Item, draft: Draft): string {
   const result = toReply(item, draft);
   if (result.type === "incomplete") return result.problem;
@@ -155,7 +155,7 @@ function describeValue(item: Item, { truth, chosen, isOther, other, text }: Draf
   }
 }
 
-/** Whether the answer so far takes a note. A no always does, so that the field is there before anything is chosen. */
+/** Whether the current answer takes a note. A no always does, so the field shows before anything is chosen. */
 export function allowsNote(item: Item, draft: Draft): boolean {
   const { question, kind, takes } = item;
   const answer = answerOf(item, draft) ?? false;
@@ -164,23 +164,23 @@ export function allowsNote(item: Item, draft: Draft): boolean {
   return takesNote({ takes, question }, hasNo && isNegative);
 }
 
-/** Whether the note may be the next message: it says what to do instead. */
+/** Whether the note may become the next message, saying what to do instead. */
 export function canRedirect(item: Item, { truth, note }: Draft): boolean {
   const isNo = item.question.answerType.type === "boolean" && truth === false;
   return isNo && note.trim() !== "";
 }
 
-/** Whether the answer may hold for the rest of the turn. */
+/** Whether the answer may apply to the rest of the turn. */
 export function canRemember({ takes }: Item): boolean {
   return takes?.turn !== undefined;
 }
 
-/** Whether it can be answered here. A secret reaches only a process that waits for it. */
+/** Whether it can be answered here. A secret reaches only a process that is waiting for it. */
 export function isAnswerable({ question, is_live: isLive }: Item): boolean {
   return question.answerType.type !== "secret" || isLive === true;
 }
 
-/** Why the person may not answer it. Undefined if they may. The server checks it too. */
+/** Why the person may not answer it. Undefined if they may. The server checks this too. */
 export function whyNot(item: Item, me: Me) {
   const { rights } = me;
   const right: Right = item.acts || item.kind === "delivery" ? "approve" : "answer";
@@ -196,16 +196,16 @@ export function whyNot(item: Item, me: Me) {
 
 type Me = Pick<DeskUser, "name" | "rights" | "known" | "no_people" | "owner_alone">;
 
-/** Whether the person is one of those whom it is for, whatever their rights. */
+/** Whether it is for this person, regardless of their rights. */
 export function isMine(item: Item, me: Me): boolean {
   return strangerIn(item, me) === undefined;
 }
 
-/** As the server would judge it, from what it says of who is calling. */
+/** Applies the server's rule to what the server says about the caller. */
 function strangerIn(item: Item, { name, known, no_people: hasNone, owner_alone: alone }: Me) {
   const whom = { ...whomOfItem(item), askedAt: findTimestamp(item.asked_at) };
   const person = known && toKnown(known);
-  // Someone else, so that there are people.
+  // A stranger, so that the list is not empty.
   const list = hasNone === true ? [] : [person ?? { name: "", roles: [] }];
   const people = { list, here: person, ownerAlone: alone === true };
   const auth = known?.is_owner === true || hasNone === true ? "os_user" : "token";
@@ -235,15 +235,15 @@ export function whomText(item: Item): string | undefined {
 const STORED = "jp-desk-drafts";
 
 /**
- * What was typed, so that leaving a question, a reload or a restart of the server loses nothing. Kept by the browser for
- * this tab only, and until the person logs out. Never has a secret.
+ * Stores drafts, so that leaving a question, reloading, or a server restart loses nothing. The browser keeps them for
+ * this tab only, until the person logs out. Never holds a secret.
  */
 export class DraftStore {
   readonly #storage: Pick<Storage, "getItem" | "setItem" | "removeItem">;
   readonly #name: string;
   readonly #drafts: Map<string, Draft>;
 
-  /** Drafts of another person are dropped. */
+  /** Drops another person's drafts. */
   constructor(storage: Pick<Storage, "getItem" | "setItem" | "removeItem">, name: string) {
     this.#storage = storage;
     this.#name = name;
@@ -274,7 +274,7 @@ export class DraftStore {
     try {
       this.#storage.setItem(STORED, JSON.stringify(stored));
     } catch {
-      // There is no room for it. It is still kept until a reload.
+      // The storage is full. The draft is kept until a reload.
     }
   }
 }
@@ -284,7 +284,7 @@ function draftKey({ key, asked_at: askedAt }: Item): string {
   return `${askedAt} ${key}`;
 }
 
-/** Only this program writes it, but another version may have. */
+/** Another version of this program may have written it. */
 function readDrafts(text: string | null, name: string): readonly (readonly [string, Draft])[] {
   try {
     const stored: unknown = JSON.parse(text ?? "");
@@ -298,14 +298,14 @@ function readDrafts(text: string | null, name: string): readonly (readonly [stri
 
 function readDraft(entry: Json): readonly (readonly [string, Draft])[] {
   if (!Array.isArray(entry)) return [];
-  const [key, draft] = entry as readonly Json[]; // What is missing is undefined.
+  const [key, draft] = entry as readonly Json[]; // Missing elements are undefined.
   if (typeof key !== "string" || !isJsonObject(draft) || !isDraft(draft)) return [];
   return [[key, draft]];
 }
 
 function isDraft(json: object): json is Draft {
   const { truth, chosen, isOther, other, text, note, isRemembered, redirects, content } =
-    json as Record<keyof Draft, unknown>; // Each is checked here.
+    json as Record<keyof Draft, unknown>; // Each field is checked here.
   return (
     [other, text, note].every((value) => typeof value === "string") &&
     [isOther, isRemembered].every((value) => typeof value === "boolean") &&

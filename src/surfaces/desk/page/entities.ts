@@ -1,4 +1,4 @@
-/** Character references of HTML, which Markdown and the highlighter use, as characters. */
+/** Decodes HTML character references, which Markdown and the highlighter use. */
 
 const NAMED: Readonly<Record<string, string>> = {
   amp: "&",
@@ -13,7 +13,7 @@ const NAMED: Readonly<Record<string, string>> = {
   quot: '"',
 };
 
-/** Leaves unknown ones as they are. The result is text, and must be neutralized. */
+/** Leaves unknown references as they are. The result is text, and must be neutralized. */
 export function decodeEntities(text: string): string {
   return text.replaceAll(/&(#x[0-9a-f]{1,6}|#\d{1,7}|[a-z]+);/gi, (whole, name: string) =>
     name.startsWith("#")

@@ -1,4 +1,4 @@
-/** The fields of one question: what its type, its notes and its reuse call for. */
+/** The fields of one question, for its answer type, note and reuse. */
 import type { ComponentChildren, VNode } from "preact";
 import { describeOptions } from "../../render/index.ts";
 import type { SelectType } from "../../../record/tool/index.ts";
@@ -9,7 +9,7 @@ import { drawing, type Item, showValue } from "./item.ts";
 import { Line, Notice, Value } from "./parts.tsx";
 import { Verbatim } from "./verbatim.tsx";
 
-/** One question's draft, and how it is changed. */
+/** One question's draft and its setter. */
 export interface FieldProps {
   readonly item: Item;
   /** Unique on the page, for labels. */
@@ -43,7 +43,7 @@ export function AnswerFields(props: FieldProps): VNode {
   }
 }
 
-/** A note, and whether the answer holds for the rest of the turn. */
+/** A note, and whether the answer applies to the rest of the turn. */
 export function ExtraFields({ item, name, draft, onDraft }: FieldProps): VNode {
   return (
     <>
@@ -170,11 +170,11 @@ function Options({
 
 interface OptionProps {
   readonly item: Item;
-  /** As it is drawn, like `description`. */
+  /** As drawn, like `description`. */
   readonly label: string;
   readonly description?: string;
   readonly preview?: string;
-  /** The value, if the label is not. */
+  /** The value, if it differs from the label. */
   readonly typed?: string;
   readonly value?: Json | undefined;
   readonly children: ComponentChildren;
@@ -183,7 +183,7 @@ interface OptionProps {
 function Option({ item, label, description, preview, ...option }: OptionProps): VNode {
   const { typed, value, children } = option;
   const style = item.acts ? "verbatim" : "prose";
-  // Where it does not act, it is chosen already.
+  // If the answer does not act, the default is preselected instead.
   const isSuggested = item.acts && value !== undefined && value === item.question.default;
   return (
     <div class="option">
@@ -231,7 +231,7 @@ function Secret({ name, draft, onDraft }: FieldProps): VNode {
   );
 }
 
-/** Only a process that waits can take a secret, since a secret is never stored. */
+/** Only a waiting process can take a secret, since secrets are never stored. */
 function SecretElsewhere({ item }: { readonly item: Item }): VNode {
   return (
     <Notice kind="hint">
@@ -250,7 +250,7 @@ interface AreaProps {
   readonly onValue: (value: string) => void;
 }
 
-/** A text of several lines. */
+/** A multi-line text field. */
 export function Area({ id, label, value, rows = 4, onValue }: AreaProps): VNode {
   const hidden = hiddenIn(value);
   return (
@@ -272,7 +272,7 @@ export function Area({ id, label, value, rows = 4, onValue }: AreaProps): VNode 
   );
 }
 
-/** The first line with characters that cannot be seen. */
+/** The first line with invisible characters. */
 function hiddenIn(text: string): string | undefined {
   const lines = text.replaceAll("\r\n", "\n").split("\n");
   const line = lines.find((each) => neutralize(each) !== each);

@@ -9,7 +9,7 @@ interface FoldedProps {
   readonly text: string;
   readonly maxLines?: number;
   readonly maxCharacters?: number;
-  /** Draws the text, or the beginning of it. */
+  /** Draws the text or its beginning. */
   readonly children: (shown: string) => ComponentChildren;
 }
 
@@ -50,7 +50,7 @@ function sizeWords(text: string): string {
     : `${lines.toLocaleString()} lines`;
 }
 
-/** Whole lines if possible. The whole text if it is only a little longer. */
+/** Whole lines if possible. The whole text if it is only slightly longer. */
 export function beginningOf(text: string, maxLines: number, maxCharacters: number): string {
   const lines = text.split("\n");
   if (lines.length <= maxLines * 1.2 && text.length <= maxCharacters * 1.2) return text;

@@ -1,4 +1,4 @@
-/** Answers what waits: at once with two buttons, or with fields, and a review where several are asked together. */
+/** Answers pending decisions: at once with two buttons, or with fields, and a review for several questions. */
 import type { RefObject, VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { neutralize } from "../../../util/index.ts";
@@ -17,11 +17,11 @@ import { type DeskContext, useDesk } from "./session.ts";
 type Problems = Readonly<Record<string, string>>;
 
 interface AnswerFormProps {
-  /** At least one, and only such that wait. */
+  /** At least one, all of them pending. */
   readonly items: readonly Item[];
-  /** What the heading of the page says already. */
+  /** The words that the page's heading already shows. */
   readonly heading: HeadingKind;
-  /** Someone else was first. */
+  /** Called when someone else answered first. */
   readonly onLate: (item: Item) => void;
 }
 
@@ -36,7 +36,7 @@ export function AnswerForm({ items, heading, onLate }: AnswerFormProps): VNode {
   const acts = answerable.some((item) => item.acts);
   const { isLocked, hint, end } = useLock(items, acts, step !== "review");
   useEffect(() => {
-    if (isLocked && step === "review") setStep("edit"); // Something else is asked by now.
+    if (isLocked && step === "review") setStep("edit"); // The question has changed.
   }, [isLocked, step]);
   if (step === "review") {
     const onBack = () => {
@@ -54,7 +54,7 @@ export function AnswerForm({ items, heading, onLate }: AnswerFormProps): VNode {
       ref={form}
       onSubmit={(event) => {
         event.preventDefault();
-        if (!acts && !isQuick) submit(); // Enter alone decides nothing that acts.
+        if (!acts && !isQuick) submit(); // Enter alone never approves an action.
       }}
     >
       {items.map((item, index) => (
@@ -84,13 +84,13 @@ export function AnswerForm({ items, heading, onLate }: AnswerFormProps): VNode {
   );
 }
 
-/** Said before someone approves. */
+/** Shown before someone approves. */
 function SigningHint({ items }: Pick<AnswerFormProps, "items">): VNode | null {
   if (!items.some(isSigned)) return null;
   return <p class="hint">A yes is signed with your passkey.</p>;
 }
 
-/** Whether what acts cannot be approved yet, and why. `end` is the element after everything there is to read. */
+/** Whether an action cannot be approved yet, and why. `end` is the element after everything there is to read. */
 function useLock(items: readonly Item[], acts: boolean, isShown: boolean) {
   const { progress, end } = useReading(contentKey(items), isShown);
   if (acts && !items.every(isReadable)) {
@@ -108,14 +108,14 @@ const READING_HINTS = {
 };
 
 interface ButtonsProps {
-  /** Those that can be answered here. */
+  /** The items that can be answered here. */
   readonly items: readonly Item[];
-  /** The only one, if it is answered by one of two buttons. */
+  /** The only item, if it is answered with one of two buttons. */
   readonly quick: Item | undefined;
   readonly answers: Answers;
-  /** Nothing can be approved yet. */
+  /** Approval is locked. */
   readonly isLocked: boolean;
-  /** Why it cannot. */
+  /** Why it is locked. */
   readonly hint: string | undefined;
 }
 
@@ -133,7 +133,7 @@ function Buttons({ items, quick, answers, isLocked, hint }: ButtonsProps): VNode
     <div class="actions bar">
       <Hint text={hint} />
       <button
-        // Enter in a field must not press it.
+        // Enter in a field must not press this button.
         type={isPressed ? "button" : "submit"}
         class="primary"
         disabled={isBusy || isLocked}
@@ -146,7 +146,7 @@ function Buttons({ items, quick, answers, isLocked, hint }: ButtonsProps): VNode
   );
 }
 
-/** The keyboard continues where something has to be put right. */
+/** Moves the focus to the first field with a problem. */
 function useFocusOnProblem(form: RefObject<HTMLFormElement | null>, problems: Problems): void {
   useEffect(() => {
     focusFirstField(form.current?.querySelector(".notice.problem")?.closest("article"));
@@ -167,13 +167,13 @@ function leaveFor(): () => void {
   };
 }
 
-/** What is typed and chosen, what is wrong with it, and sending it. */
+/** Drafts, their problems, and sending them. */
 function useAnswers(items: readonly Item[], onLate: (item: Item) => void) {
   const desk = useDesk();
   const { draftOf, setDraft } = useDrafts(desk);
   const [problems, setProblems] = useState<Problems>({});
   const [step, setStep] = useState<"edit" | "review" | "sending">("edit");
-  /** `changed` is a draft that is not in the state yet. */
+  /** `changed` is a draft that has not reached the state yet. */
   const send = async (changed?: { readonly key: string; readonly draft: Draft }) => {
     const drafts = (item: Item) => (changed?.key === item.key ? changed.draft : draftOf(item));
     const found = missingIn(items, drafts);
@@ -203,9 +203,9 @@ interface OneQuestionProps {
   readonly name: string;
   readonly heading: HeadingKind;
   readonly answers: Answers;
-  /** The answer is one of two buttons below. */
+  /** Answered with one of two buttons below. */
   readonly isQuick: boolean;
-  /** What can be done about it is below the form. */
+  /** Its actions are below the form. */
   readonly isAlone: boolean;
 }
 
@@ -230,7 +230,7 @@ function OneQuestion({ item, name, heading, answers, ...how }: OneQuestionProps)
   );
 }
 
-/** Drafts outlive the view and the page, but those of secrets do not. */
+/** Drafts outlive the view and the page, except those of secrets. */
 function useDrafts({ drafts }: DeskContext) {
   const [own, setOwn] = useState<ReadonlyMap<string, Draft>>(new Map());
   const draftOf = (item: Item) => own.get(item.key) ?? drafts.find(item) ?? newDraft(item);
@@ -255,7 +255,7 @@ interface Sending extends Pick<AnswerFormProps, "onLate"> {
   readonly desk: DeskContext;
 }
 
-/** Returns what was not sent or not used, and why. */
+/** Returns the answers that were not sent or not accepted, and why. */
 async function sendAll(
   items: readonly Item[],
   draftOf: DraftOf,
@@ -401,7 +401,7 @@ function Review({ items, draftOf, onBack, onSend }: ReviewProps): VNode {
   );
 }
 
-/** What the model sees instead of the result. */
+/** Edits what the model sees instead of the result. */
 function EditResult({ item, name, draft, onDraft }: FieldProps): VNode {
   const isEditing = draft.content !== undefined;
   return (
@@ -441,7 +441,7 @@ function Cancel({ item, onProblem }: CancelProps): VNode {
   const button = useRef<HTMLButtonElement>(null);
   const choose = (isNowSure: boolean) => {
     setIsSure(isNowSure);
-    requestAnimationFrame(() => button.current?.focus()); // The button that was pressed is gone.
+    requestAnimationFrame(() => button.current?.focus()); // The pressed button is gone.
   };
   const cancel = async () => {
     const leave = leaveFor();

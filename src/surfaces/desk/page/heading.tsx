@@ -1,4 +1,4 @@
-/** What is asked, in a few words: once at the top of its page, and on its line of a list. */
+/** The subject of a decision in a few words: at the top of its page, and on its line in a list. */
 import type { VNode } from "preact";
 import {
   type FileChange as RenderedChange,
@@ -11,16 +11,16 @@ import { isJsonObject, type Json, type JsonObject } from "../../../util/index.ts
 import { askerOf, drawing, type Item, showValue, summaryOf, toolBehind } from "./item.ts";
 import { Drawn, Line, Summary, Value } from "./parts.tsx";
 
-/** A change to files by a tool of jp's own, whose questions are known. */
+/** A file change by one of jp's own tools, whose questions are known. */
 export interface FileChange extends Pick<RenderedChange, "added" | "removed"> {
   readonly verb: string;
-  /** Of the first file. */
+  /** The first file's path. */
   readonly path: string;
-  /** How many other files there are. */
+  /** The number of other files. */
   readonly more: number;
 }
 
-/** By the tool that asks for permission. Whether there is a file already is asked later. */
+/** Keyed by the tool that asks for permission. Whether the file exists is asked later. */
 const TOOL_VERBS: Readonly<Record<string, string>> = {
   fs_modify_file: "Edit",
   fs_edit: "Edit",
@@ -29,7 +29,7 @@ const TOOL_VERBS: Readonly<Record<string, string>> = {
   fs_read_file: "Read",
 };
 
-/** Undefined for anything else. Only fields that jp itself has set decide it, never words of a tool or a model. */
+/** Undefined for anything else. Depends only on fields set by jp itself, never on words from a tool or a model. */
 export function fileChangeOf(item: Item): FileChange | undefined {
   const { kind, origin, source, acts, question_id: id, tool } = item;
   const { arguments: given = {} } = item;
@@ -47,19 +47,19 @@ export function fileChangeOf(item: Item): FileChange | undefined {
   return { verb: more === 0 ? files[0].verb : "Edit", path, more, added, removed };
 }
 
-/** The same with its diffs. */
+/** The file change with its diffs. */
 export function renderedChangeOf(item: Item): RenderedChange | undefined {
   const { origin, question, question_id: id, tool, arguments: given = {} } = item;
   return findFileChange({ name: tool, arguments: given }, { origin, questionId: id, question });
 }
 
-/** Those that a tool for one file gets, or a tool for several. */
+/** The paths given to a tool for one file or for several. */
 function pathsOf({ path, files }: JsonObject): readonly (Json | undefined)[] {
   if (!Array.isArray(files)) return [path];
   return files.map((file) => (isJsonObject(file) ? file["path"] : undefined));
 }
 
-/** What is asked, on a line of a list. */
+/** The subject on a line of a list. */
 export function Subject({ item }: { readonly item: Item }): VNode {
   const change = fileChangeOf(item);
   if (change === undefined) return <Summary text={item.question.text} acts={item.acts} />;
@@ -86,7 +86,7 @@ function moreFiles(count: number): string {
   return count === 0 ? "" : ` and ${count} more ${count === 1 ? "file" : "files"}`;
 }
 
-/** The same in a message. */
+/** The subject in a message. */
 export function describeItem(item: Item): string {
   const change = fileChangeOf(item);
   if (change !== undefined) {
@@ -95,7 +95,7 @@ export function describeItem(item: Item): string {
   return `${verbatimProse(askerOf(item))}: ${summaryOf(item.question.text, drawing(item))}`;
 }
 
-/** Who asks, and through which tool, if that is not the same. */
+/** Who asks, and through which tool, if that differs. */
 export function Asker({ item }: { readonly item: Item }): VNode {
   const tool = toolBehind(item);
   return (
@@ -111,12 +111,12 @@ export function Asker({ item }: { readonly item: Item }): VNode {
   );
 }
 
-/** Which words stand at the top of the page: a file and what happens to it, the question itself, or only who asks. */
+/** The words at the top of the page: a file and its change, the question itself, or only the asker. */
 export type HeadingKind = "change" | "question" | "asker";
 
 const MAX_HEADING = 160;
 
-/** For the page of one item, or of a form with several. */
+/** For the page of one item or of a form with several. */
 export function headingKind(item: Item, count: number): HeadingKind {
   if (count > 1 || item.kind === "in_doubt") return "asker";
   if (fileChangeOf(item) !== undefined) return "change";
@@ -124,7 +124,7 @@ export function headingKind(item: Item, count: number): HeadingKind {
   return text.length <= MAX_HEADING && !text.trim().includes("\n") ? "question" : "asker";
 }
 
-/** The id of the element with the question, by the name of its fields. */
+/** The id of the element with the question. */
 export function questionId(name: string): string {
   return `${name}-question`;
 }
@@ -161,7 +161,7 @@ export function Heading({ item, count }: { readonly item: Item; readonly count: 
   }
 }
 
-/** A question, whole and without Markdown: `__init__.py` is a name. */
+/** The whole question, without Markdown: `__init__.py` is a name. */
 export function QuestionWords({ item: { question, acts } }: { readonly item: Item }): VNode {
   if (acts) {
     return <Drawn text={verbatimLines(question.text, { marksDirection: false }).join("\n")} />;

@@ -1,4 +1,4 @@
-/** Syntax highlighting as a list of pieces. Loaded on first use: most questions have no code. */
+/** Syntax highlighting as a list of pieces. Loaded on first use: most questions contain no code. */
 import core from "highlight.js/lib/core";
 import bash from "highlight.js/lib/languages/bash";
 import go from "highlight.js/lib/languages/go";
@@ -12,7 +12,7 @@ import xml from "highlight.js/lib/languages/xml";
 import yaml from "highlight.js/lib/languages/yaml";
 import { decodeEntities } from "./entities.ts";
 
-/** A piece of code with the highlighter's name for it, such as `keyword`. */
+/** A piece of code and its highlighter class, such as `keyword`. */
 export interface Piece {
   readonly text: string;
   readonly scope?: string;
@@ -22,7 +22,7 @@ const LANGUAGES = {
   bash,
   go,
   ini,
-  javascript: typescript, // It reads both, and each grammar brings all of the other along.
+  javascript: typescript, // This grammar reads both, and each would include the other.
   json,
   python,
   rust,
@@ -31,14 +31,14 @@ const LANGUAGES = {
   xml,
   yaml,
 };
-/** Its own, with its own settings. */
+/** A separate instance with its own settings. */
 const highlighter = core.newInstance();
 for (const [name, language] of Object.entries(LANGUAGES)) {
   highlighter.registerLanguage(name, language);
 }
 highlighter.registerAliases(["js", "jsx", "mjs", "cjs"], { languageName: "javascript" });
 
-/** Undefined if the language is not known. */
+/** Undefined if the language is unknown. */
 export function highlight(code: string, language: string): readonly Piece[] | undefined {
   const known = highlighter.getLanguage(language);
   if (known === undefined) return undefined;
@@ -46,7 +46,7 @@ export function highlight(code: string, language: string): readonly Piece[] | un
   return piecesOf(value);
 }
 
-/** The highlighter's HTML has only spans with a class, and entities. It is read here and never becomes HTML. */
+/** The highlighter's HTML has only entities and spans with a class. It is parsed here and never becomes HTML. */
 export function piecesOf(html: string): readonly Piece[] {
   const open: (string | undefined)[] = [];
   const pieces: Piece[] = [];

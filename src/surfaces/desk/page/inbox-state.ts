@@ -1,36 +1,36 @@
-/** What waits, kept up to date by events. Pure: the page draws it. */
+/** The pending decisions, kept up to date by events. Pure: the page draws it. */
 import type { AnsweredJson, DecisionJson, DeskChange, Page } from "../wire.ts";
 import { type Item, keyOf, readItem } from "./item.ts";
 
-/** What waits, and what was answered while the page was open. */
+/** The pending decisions, and those answered while the page was open. */
 export interface InboxState {
   readonly isLoaded: boolean;
   /** Oldest first. */
   readonly items: readonly Item[];
-  /** The cursor of what comes after them, if more is waiting than was loaded. */
+  /** The cursor of the next items, if more are pending than were loaded. */
   readonly next?: string | undefined;
-  /** By the key of the item; the latest last. */
+  /** Keyed by item, latest last. */
   readonly answered: ReadonlyMap<string, EndedItem>;
 }
 
-/** Something that no longer waits, and why. */
+/** An item that is no longer pending, and why. */
 export interface EndedItem extends Ended {
   readonly item: Item | undefined;
-  /** Whether an event has said so. Until then, an event from before may still come. */
+  /** Whether an event has confirmed it. Until then, an older event may still arrive. */
   readonly isTold: boolean;
 }
 
-/** Who has decided, or what has changed so that it is asked again. */
+/** Who decided, or what changed so that it is asked again. */
 export type Ended = Pick<AnsweredJson, "answered_by" | "void">;
 
 export const EMPTY_INBOX: InboxState = { isLoaded: false, items: [], answered: new Map() };
 
-/** Of these the page remembers by whom they were answered. */
+/** How many answered items the page remembers. */
 const MAX_ANSWERED = 200;
 
 /**
- * Replaces the list by what the server has listed. `before` is the state when the list was requested: what was
- * answered since then may still be in the list, and what came since then may be missing.
+ * Replaces the list with the server's. `before` is the state at the time of the request: items answered since may still
+ * be in the list, and new items may be missing.
  */
 export function withList(
   state: InboxState,
@@ -45,13 +45,13 @@ export function withList(
   return { ...state, isLoaded: true, next, items: sorted([...listed, ...since]) };
 }
 
-/** Adds what the server has listed behind it. */
+/** Appends the next page of the server's list. */
 export function withMore(
   state: InboxState,
   before: InboxState,
   page: Page<DecisionJson>,
 ): InboxState {
-  if (state.next !== before.next) return state; // The list was replaced meanwhile.
+  if (state.next !== before.next) return state; // The list was replaced in the meantime.
   const { items, next } = withList(state, { ...before, items: [] }, page);
   return { ...state, items, next };
 }
@@ -72,14 +72,14 @@ export function withEvent(state: InboxState, { type, data }: DeskChange): InboxS
   return withEnd(state, key, { ...data, item, isTold: true });
 }
 
-/** The state after a response has said that this item was answered. Events may say so earlier or later. */
+/** The state after a response reported this item as answered. The event may come earlier or later. */
 export function withAnswered(state: InboxState, item: Item, ended: Ended): InboxState {
   const known = state.answered.get(item.key);
   const isTold = known?.isTold === true && known.item?.asked_at === item.asked_at;
   return withEnd(state, item.key, { ...ended, item, isTold });
 }
 
-/** Whether an event says that something waits which a response has called answered since. */
+/** Whether the event is older than a response that reported the item as answered. */
 function isOutdated({ items, answered }: InboxState, item: Item): boolean {
   const known = answered.get(item.key);
   const isSame = known?.item?.asked_at === item.asked_at; // A later question may have the same id.
@@ -96,14 +96,14 @@ function withEnd(state: InboxState, key: string, ended: EndedItem): InboxState {
   return { ...state, items: state.items.filter((each) => each.key !== key), answered };
 }
 
-/** The item, and the open questions of the same call, which are answered as one form. */
+/** The item and the open questions of the same call, which are answered as one form. */
 export function formOf(items: readonly Item[], item: Item): readonly Item[] {
   const key = formKey(item);
   const form = items.filter((other) => formKey(other) === key);
   return form.some((other) => other.key === item.key) ? form : [item];
 }
 
-/** The items in order, with the questions of each form together. */
+/** The items in order, grouped by form. */
 export function toForms(items: readonly Item[]): readonly (readonly [Item, ...Item[]])[] {
   const forms = new Map<string, [Item, ...Item[]]>();
   for (const item of items) {

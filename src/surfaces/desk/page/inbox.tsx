@@ -1,4 +1,4 @@
-/** The inbox: what waits, oldest first, and what was answered while the page was open. */
+/** The inbox: pending decisions, oldest first, and those answered while the page was open. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { isMine, whomText } from "./draft.ts";
@@ -11,12 +11,12 @@ import { useDesk } from "./session.ts";
 
 /** Drawn at once; a button draws more. */
 const STEP = 100;
-/** Of what was answered, the latest are listed. */
+/** How many answered items are listed, latest first. */
 const MAX_ANSWERED = 5;
-/** Of a longer form, the first questions are listed. */
+/** How many questions of a long form are listed. */
 const MAX_LISTED = 4;
 
-/** Words for what waits, by its kind. */
+/** Labels by kind. */
 const KIND_WORDS: Readonly<Record<Item["kind"], string>> = {
   question: "Question",
   permission: "Permission",
@@ -30,7 +30,7 @@ export function Inbox(): VNode {
   const { items, isLoaded, answered, next } = inbox;
   const all = toForms(items);
   const own = all.filter(([item]) => isMine(item, me));
-  // What others decide can be read, below.
+  // Decisions for others are listed below, to read.
   const forms = [...own, ...all.filter((form) => !own.includes(form))];
   const hasSeveral = new Set(items.map(({ workspace }) => workspace)).size > 1;
   return (
@@ -128,7 +128,7 @@ function Card({ form, showsWorkspace, isMine: isOwn }: CardProps): VNode {
   );
 }
 
-/** What a call would do, or what it returned. */
+/** A call's arguments or its result. */
 function Detail({ item: { arguments: args = {}, result } }: { readonly item: Item }): VNode | null {
   const line = result === undefined ? argumentsLine(args) : summaryOf(result.content, showValue);
   if (line === "") return null;

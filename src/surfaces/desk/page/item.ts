@@ -1,4 +1,4 @@
-/** A decision as the page works with it: the JSON of the API, with its question parsed. */
+/** A decision as the page uses it: the API's JSON with its question parsed. */
 import {
   findTimestamp,
   type InquiryOutcome,
@@ -10,15 +10,15 @@ import { type InquiryQuestion, parseInquiryQuestion } from "../../../record/tool
 import { isJsonObject, type Json, type JsonObject, shapeOf } from "../../../util/index.ts";
 import type { DeciderJson, DecisionJson, InquiryAddress, OutcomeJson } from "../wire.ts";
 
-/** A question, a permission, a delivery or a doubt: it waits, or is on record. */
+/** A question, permission, delivery or doubt, pending or recorded. */
 export interface Item extends Omit<DecisionJson, "question"> {
-  /** The same for the same decision, also after it was made. */
+  /** Identifies the decision, also after it was made. */
   readonly key: string;
-  /** With what a model said about it, if one was asked first. */
+  /** Includes the model's outcome, if it was escalated. */
   readonly question: InquiryQuestion;
 }
 
-/** Undefined if the question is of a type that this version of the page does not know. */
+/** Undefined if this version of the page does not know the question's type. */
 export function readItem(json: DecisionJson): Item | undefined {
   try {
     const asked = parseInquiryQuestion(shapeOf({ ...json.question }));
@@ -43,12 +43,12 @@ function toOutcome({ outcome, answer = null, reason = "", ...more }: OutcomeJson
   };
 }
 
-/** Identifies a decision among those of all workspaces. */
+/** Identifies a decision across workspaces. */
 export function keyOf({ workspace = "", conversation, id }: InquiryAddress): string {
   return JSON.stringify([workspace, conversation, id]);
 }
 
-/** The same as long as the same is shown: whoever has read one has not read another. */
+/** Changes with the shown content: having read one version does not mean having read another. */
 export function contentKey(items: readonly Item[]): string {
   return JSON.stringify(
     items.map(({ key, asked_at: askedAt, digest, question, arguments: args }) =>
@@ -58,35 +58,35 @@ export function contentKey(items: readonly Item[]): string {
   );
 }
 
-/** Whether it no longer waits. */
+/** Whether it is no longer pending. */
 export function isOver({ outcome, void: changed }: Item): boolean {
   return changed !== undefined || outcome !== undefined;
 }
 
 const ASSISTANT = "Assistant";
 
-/** Who asks, in words. */
+/** The asker in words. */
 export function askerOf({ label, source }: Pick<DecisionJson, "label" | "source">): string {
   return source?.source === "assistant" ? ASSISTANT : label;
 }
 
-/** The tool that a question came through, if its asker does not say it already. */
+/** The tool behind a question, if the asker's name does not already say it. */
 export function toolBehind(item: Item): string | undefined {
   const asker = askerOf(item);
   return item.tool === asker || asker === ASSISTANT ? undefined : item.tool;
 }
 
-/** How a text is drawn on one line: of what acts, nothing may look like something else. */
+/** How to draw a text on one line: where a yes acts, nothing may look like something else. */
 export function drawing({ acts }: Pick<Item, "acts">): (text: string) => string {
   return acts ? showValue : verbatimProse;
 }
 
-/** A value on one line, for places where the style sheet fixes the direction. */
+/** A value on one line, where the style sheet sets the direction. */
 export function showValue(text: string): string {
   return verbatim(text, { marksDirection: false });
 }
 
-/** Of longer texts, lists show only the beginning. */
+/** Lists cut longer texts. */
 const MAX_LINE = 300;
 
 /** The first line of a question, for lists and messages. */
@@ -97,7 +97,7 @@ export function summaryOf(text: string, show: (text: string) => string): string 
   return show(line) + (line.length < whole.length ? " …" : "");
 }
 
-/** The arguments of a call on one line, for lists. Of a single text only the text, such as a command. */
+/** A call's arguments on one line, for lists. A single text is shown bare, such as a command. */
 export function argumentsLine(args: JsonObject): string {
   const [[, only] = [], ...others] = Object.entries(args);
   const isText = typeof only === "string" && others.length === 0;
@@ -109,12 +109,12 @@ export function argumentsLine(args: JsonObject): string {
   return showValue(cut) + (cut.length < line.length ? " …" : "");
 }
 
-/** The beginning of a text, without half of a surrogate pair. */
+/** The beginning of a text, without splitting a surrogate pair. */
 function cutAt(text: string, length: number): string {
   return text.slice(0, length).replace(/[\ud800-\udbff]$/, "");
 }
 
-/** Who decided, in words: `Ada (desk)`, `the assistant (ollama/qwen3)`, `config (…)`. */
+/** The decider in words: `Ada (desk)`, `the assistant (ollama/qwen3)`, `config (…)`. */
 export function describeBy(by: DeciderJson | undefined): string {
   if (by === undefined) return "someone";
   const [who, how] = deciderWords(by);
@@ -140,13 +140,13 @@ function deciderWords(by: DeciderJson): readonly [string, string | undefined] {
   }
 }
 
-/** An answer in words. What is not yes or no is shown as JSON, so that a text is not taken for anything else. */
+/** An answer in words. Anything but yes or no is shown as JSON, so that a text is not mistaken for something else. */
 function describeAnswer(answer: Json): string {
   if (typeof answer === "boolean") return answer ? "yes" : "no";
   return showValue(JSON.stringify(answer));
 }
 
-/** How it ended, without who decided. */
+/** The outcome, without the decider. */
 export function describeEnd({
   outcome = "pending",
   answer,
@@ -172,7 +172,7 @@ export function timeOf(value: Json | undefined): number | undefined {
   return timestamp === undefined ? undefined : timestampToMilliseconds(timestamp);
 }
 
-/** Of an event on record, whose fields are not known. */
+/** The decider of a recorded event, whose fields are unchecked. */
 export function deciderOf(json: Json | undefined): DeciderJson | undefined {
   return isJsonObject(json) && typeof json["kind"] === "string"
     ? { ...json, kind: json["kind"] }

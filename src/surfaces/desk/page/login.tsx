@@ -1,11 +1,11 @@
-/** The form that takes a person's token. Login links are handled before it is shown. */
+/** The form for a person's token. Login links are handled before it is shown. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { Notice, Title } from "./parts.tsx";
 
 interface LoginProps {
   readonly problem?: string | undefined;
-  /** Whether the page was opened with a link that lets a person add a passkey. */
+  /** Whether the page was opened with a link that allows adding a passkey. */
   readonly hasLink: boolean;
   readonly onLogin: (token: string) => Promise<void>;
 }

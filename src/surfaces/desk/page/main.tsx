@@ -1,8 +1,8 @@
 /**
- * Starts the page of the desk. It runs in a browser, and talks to the server only through the client that programs use
- * too, with a session of its own (`page-session.ts`). Foreign text becomes text nodes, never HTML: values as they are
- * (`verbatim.tsx`), prose as Markdown (`markdown.tsx`). What can be decided without a browser is pure: `inbox-state.ts`,
- * `draft.ts`, `timeline.ts`, `route.ts`.
+ * Starts the desk's page. It runs in a browser and reaches the server only through the client that programs use, with
+ * its own session (`page-session.ts`). Untrusted text becomes text nodes, never HTML: values verbatim (`verbatim.tsx`),
+ * prose as Markdown (`markdown.tsx`). Logic that needs no browser is pure: `inbox-state.ts`, `draft.ts`, `timeline.ts`,
+ * `route.ts`.
  */
 import { render } from "preact";
 import { App } from "./app.tsx";

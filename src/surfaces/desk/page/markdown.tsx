@@ -1,7 +1,7 @@
 /**
- * Foreign Markdown as nodes of the page, for prose only. HTML in it is shown as text, links and images as text with their
- * address: nothing is loaded, and nothing leads away from the page. Where the nodes would lack a word of the source, the
- * source is shown instead.
+ * Untrusted Markdown as nodes of the page, for prose only. HTML is shown as text, links and images as text with their
+ * address: nothing is loaded, and nothing leads away from the page. If the nodes would lose a word, the source is shown
+ * instead.
  */
 import { Lexer, type Token, type Tokens } from "marked";
 import { type ComponentChild, type ComponentChildren, isValidElement, type VNode } from "preact";
@@ -15,10 +15,10 @@ import { Verbatim } from "./verbatim.tsx";
 const MAX_DEPTH = 12;
 const MAX_LINES = 120;
 const MAX_CHARACTERS = 12_000;
-/** Longer texts are shown as they are: parsing them may take seconds. */
+/** Longer texts are shown verbatim: parsing them may take seconds. */
 const MAX_PARSED = 30_000;
 
-/** A text in Markdown. A long one is collapsed. */
+/** A text in Markdown, collapsed if long. */
 export function Markdown({ text }: { readonly text: string }): VNode {
   return (
     <div class="markdown" dir="auto">
@@ -29,14 +29,13 @@ export function Markdown({ text }: { readonly text: string }): VNode {
   );
 }
 
-/** The nodes of a document. */
 function markdownNodes(text: string): ComponentChildren {
   if (text.length > MAX_PARSED) return <Verbatim text={text} label="Text" />;
   try {
     const tokens = new Lexer({ gfm: true }).lex(text);
-    return tokens.map((token) => wholeBlock(token as Known)); // Without extensions there are no others.
+    return tokens.map((token) => wholeBlock(token as Known)); // There are no other tokens without extensions.
   } catch {
-    return <Verbatim text={text} label="Text" />; // Such as quotes nested so deep that the parser gives up.
+    return <Verbatim text={text} label="Text" />; // For example, quotes nested too deep for the parser.
   }
 }
 
@@ -49,24 +48,24 @@ function source(raw: string): VNode {
   return <p class="source">{neutralize(raw.trimEnd())}</p>;
 }
 
-/** Letters, digits and pictures, without references to characters, which may be shown either way. */
+/** Letters, digits and symbols, without character references, which may be shown either way. */
 function wordsOf(text: string): string {
   const plainText = text.replaceAll(/&(?:#x?[0-9a-f]+|[a-z0-9]+);/gi, "");
   return plainText.match(/[\p{L}\p{N}\p{So}]+/gu)?.join("") ?? "";
 }
 
-/** What someone reads in these nodes, apart from the words that this page adds. */
+/** The readable text of these nodes, without the words that this page adds. */
 function textIn(node: ComponentChildren): string {
   if (typeof node === "string") return node;
   if (Array.isArray(node)) return node.map(textIn).join("");
   if (!isValidElement(node)) return "";
-  const { info, text, value, ours, children } = node.props as Readonly<Record<string, unknown>>; // Of any kind.
+  const { info, text, value, ours, children } = node.props as Readonly<Record<string, unknown>>; // Props of any component.
   if (ours === true) return "";
   const own = [value, info, text].filter((each) => /^(string|number)$/.test(typeof each)).join("");
   return own + textIn(children as ComponentChildren);
 }
 
-/** Words that are not of the text. */
+/** Words added by this page. */
 function Ours({ children }: { readonly ours: true; readonly children: string }): VNode {
   return <>{children}</>;
 }
@@ -107,7 +106,7 @@ function block(token: Known, depth: number): ComponentChild {
     case "hr":
       return <hr />;
     case "heading":
-      // The page has its own headings: these must not look like its parts.
+      // The page has its own headings: these must not look like parts of it.
       return <p class={`heading heading-${token.depth}`}>{inlines(token.tokens, depth)}</p>;
     case "code":
       return <Code text={token.text} info={token.lang ?? ""} />;
@@ -130,7 +129,7 @@ function block(token: Known, depth: number): ComponentChild {
 
 function list({ ordered, items }: Tokens.List, depth: number): VNode {
   const entries = items.map((item, index) => (
-    // Each with the number that it has in the text.
+    // Keeps the numbers from the text.
     <li key={index} value={ordered ? Number(/\d+/.exec(item.raw)?.[0]) : undefined}>
       {blocks(item.tokens, depth + 1)}
     </li>
@@ -194,7 +193,7 @@ function inline(token: Known, depth: number): ComponentChild {
   }
 }
 
-/** The words, and where they would lead. */
+/** The link's text and its address. */
 function link(token: Tokens.Link, depth: number): ComponentChild {
   const isBare = decodeEntities(token.raw) === token.text || token.raw === `<${token.text}>`;
   if (isBare) return address({ href: token.text });
@@ -205,7 +204,7 @@ function link(token: Tokens.Link, depth: number): ComponentChild {
   );
 }
 
-/** With the title, which a browser would show to those who point at it. */
+/** Includes the title, which a browser would show on hover. */
 function address({ href, title }: { readonly href: string; readonly title?: string | null }) {
   const words = title == null ? "" : ` "${oneLine(decodeEntities(title))}"`;
   return (

@@ -1,9 +1,11 @@
-/** The key of the page's session. The browser keeps it for this origin, and lets no script read it: it can only sign. */
+/**
+ * The key of the page's session. The browser keeps it for this origin and lets no script read it, only sign with it.
+ */
 
-/** Keeps one key pair. */
+/** Stores one key pair. */
 export interface KeyStore {
   find(): Promise<CryptoKeyPair | undefined>;
-  /** Replaces the one before it. */
+  /** Replaces the previous one. */
   save(pair: CryptoKeyPair): Promise<void>;
   remove(): Promise<void>;
 }
@@ -14,7 +16,7 @@ export function createKey(): Promise<CryptoKeyPair> {
   return crypto.subtle.generateKey(ALGORITHM, false, ["sign", "verify"]);
 }
 
-/** As the API takes it. */
+/** In the API's format. */
 export async function publicKeyOf({ publicKey }: CryptoKeyPair): Promise<string> {
   return toBase64Url(await crypto.subtle.exportKey("raw", publicKey));
 }
@@ -33,7 +35,7 @@ function toBase64Url(bytes: ArrayBuffer): string {
 const KEYS = "keys";
 const ID = "session";
 
-/** In IndexedDB, which can store a key without what it consists of. */
+/** Uses IndexedDB, which can store a key without exposing it. */
 export const browserKeys: KeyStore = {
   find: () => inStore("readonly", (keys) => keys.get(ID) as IDBRequest<CryptoKeyPair | undefined>),
   save: async (pair) => void (await inStore("readwrite", (keys) => keys.put(pair, ID))),

@@ -1,12 +1,12 @@
-/** The session of the page: its client has a token, which the page gets from the server by signing with its key. */
+/** The page's session: its client has a token, which the page gets by signing with its key. */
 import type { Clock } from "../../../util/index.ts";
 import { DeskClient, DeskError } from "../client.ts";
 import { type DeskUser, proofText } from "../wire.ts";
 import { createKey, type KeyStore, publicKeyOf, signText } from "./page-key.ts";
 
-/** What the page brings along. */
+/** The page's environment. */
 export interface PageSessionOptions {
-  /** Of the page itself. */
+  /** The page's own address. */
   readonly url: string;
   readonly fetch: typeof fetch;
   readonly clock: Clock;
@@ -15,10 +15,10 @@ export interface PageSessionOptions {
 
 export class PageSession {
   readonly client: DeskClient;
-  /** Called when the session turns out to have ended. */
+  /** Called when the session has ended. */
   onLoggedOut: (() => void) | undefined;
   readonly #options: PageSessionOptions;
-  /** Knows no token, and finds out nothing. */
+  /** Has no token and does not refresh one. */
   readonly #anonymous: DeskClient;
   #token = "";
   #proving: Promise<void> | undefined;
@@ -31,15 +31,15 @@ export class PageSession {
   }
 
   /**
-   * Takes the code of a login link, or a person's token; without one, an earlier login counts. Throws a `DeskError` with the
-   * status 401 if no one is logged in.
+   * Logs in with a login link's code or a person's token; without one, continues an earlier login. Throws a `DeskError`
+   * with the status 401 if no one is logged in.
    */
   async enter(login?: string): Promise<DeskUser> {
     await this.#prove(login);
     return this.client.me();
   }
 
-  /** Ends the session, and forgets its key. */
+  /** Ends the session and deletes its key. */
   async leave(): Promise<void> {
     await this.client.logout().catch(() => undefined); // The page forgets the person anyway.
     this.#token = "";
@@ -58,7 +58,7 @@ export class PageSession {
     this.#token = (await this.#anonymous.startSession(proof)).token;
   }
 
-  /** The server may have been started again: then it wants another proof. */
+  /** Proves the session again if the server has restarted. */
   async #sendAs(path: string, init: RequestInit): Promise<Response> {
     const token = this.#token;
     const response = await this.#send(path, withToken(init, token));
@@ -77,7 +77,7 @@ export class PageSession {
     return again;
   }
 
-  /** Without cookies: nothing that a browser sends by itself means anything. */
+  /** Sends no cookies: nothing that a browser sends by itself grants access. */
   #send(path: string, init: RequestInit): Promise<Response> {
     return this.#options.fetch(path, {
       credentials: "omit",

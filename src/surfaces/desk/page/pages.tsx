@@ -1,4 +1,4 @@
-/** A list that comes in pages, and the box that searches it. */
+/** A paged list, and its search box. */
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Page } from "../wire.ts";
@@ -6,18 +6,18 @@ import { useDesk } from "./session.ts";
 import { messageOf, Notice } from "./parts.tsx";
 
 interface PagesProps<Item> {
-  /** Says what is wanted: if it changes, the list starts again. */
+  /** Identifies the query: if it changes, the list starts over. */
   readonly wanted: string;
   readonly load: (page: Paging) => Promise<Page<Item>>;
-  /** Shown if nothing is found. */
+  /** Shown if there are no results. */
   readonly empty: string;
   readonly row: (item: Item) => VNode;
   readonly arrange?: (items: readonly Item[]) => readonly Item[];
-  /** Draws the list around its rows; cards unless given. */
+  /** Draws the list around its rows. Defaults to cards. */
   readonly list?: (rows: ComponentChildren) => VNode;
 }
 
-/** Which page of a list. */
+/** A page of a list. */
 export interface Paging {
   readonly limit: number;
   readonly cursor?: string;
@@ -37,7 +37,7 @@ export function Pages<Item>(props: PagesProps<Item>): VNode {
     try {
       const page = { limit: PAGE_SIZE, ...(cursor !== undefined && { cursor }) };
       const { items, next } = await props.load(page);
-      if (current.current !== wanted) return; // Something else is wanted by now.
+      if (current.current !== wanted) return; // The query has changed.
       setProblem(undefined);
       setPart({ items: [...(before?.items ?? []), ...items], ...(next !== undefined && { next }) });
     } catch (error) {
@@ -71,7 +71,7 @@ interface SearchProps {
   readonly onText: (text: string) => void;
 }
 
-/** Searching waits until the person stops typing. */
+/** The search starts once the person stops typing. */
 const PAUSE_MS = 300;
 
 export function SearchBox({ label, text, onText }: SearchProps): VNode {

@@ -1,16 +1,16 @@
-/** Small parts that several views use: names, headings, times and notices. */
+/** Small parts shared by several views: names, headings, times and notices. */
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { describeVotes, relativeTime, verbatimProse } from "../../render/index.ts";
 import { DeskError } from "../client.ts";
 import { drawing, type Item, showValue, summaryOf } from "./item.ts";
 
-/** A foreign name or line of prose. It cannot reorder what stands around it. */
+/** An untrusted name or line of prose. It cannot reorder the text around it. */
 export function Line({ text }: { readonly text: string }): VNode {
   return <bdi class="prose">{verbatimProse(text)}</bdi>;
 }
 
-/** A foreign value, such as a path: two that differ never look the same. */
+/** An untrusted value, such as a path: two different values never look the same. */
 export function Value({ text }: { readonly text: string }): VNode {
   return <Drawn text={showValue(text)} />;
 }
@@ -21,7 +21,7 @@ export function Summary({ text, acts }: { readonly text: string; readonly acts: 
   return acts ? <Drawn text={line} /> : <bdi class="prose">{line}</bdi>;
 }
 
-/** What `showValue` has made of a value. */
+/** A value drawn by `showValue`. */
 export function Drawn({ text }: { readonly text: string }): VNode {
   return <span class="verbatim">{text}</span>;
 }
@@ -41,7 +41,7 @@ export function Title({
   );
 }
 
-/** A small heading, wherever it stands below the others. */
+/** A small heading at any level. */
 export function Label({
   level,
   children,
@@ -58,7 +58,7 @@ export function Ago({ at }: { readonly at: number }): VNode {
   return <Time at={at}>{relativeTime(at, now)}</Time>;
 }
 
-/** For how long it has been waiting, kept up to date. */
+/** How long it has been pending, kept up to date. */
 export function Waited({ since }: { readonly since: number }): VNode {
   const now = useNow(since);
   return <Time at={since}>{durationWords(now - since)}</Time>;
@@ -74,12 +74,12 @@ export function Deadline({ at }: { readonly at: number }): VNode {
   );
 }
 
-/** To the second. */
+/** Down to the second. */
 export function ExactTime({ at }: { readonly at: number }): VNode {
   return <Time at={at}>{new Date(at).toLocaleString()}</Time>;
 }
 
-/** A time in words, with the exact one for those who point at it. */
+/** A time in words, with the exact one on hover. */
 function Time({
   at,
   children,
@@ -106,7 +106,7 @@ function useNow(around: number): number {
   return now;
 }
 
-/** A problem, read out at once; or something good to know. */
+/** A problem, announced at once, or useful information. */
 export function Notice({
   kind = "problem",
   children,
@@ -121,7 +121,7 @@ export function Notice({
   );
 }
 
-/** What went wrong, in words. */
+/** The error in words. */
 export function messageOf(error: unknown): string {
   if (error instanceof DeskError && error.status === 403)
     return `You may not do this: ${error.message}`;
@@ -145,23 +145,23 @@ export function durationWords(milliseconds: number): string {
   return days === 1 ? "1 day" : `${days} days`;
 }
 
-/** In words until when an answer counts. */
+/** The deadline in words. */
 export function deadlineWords(deadline: number, now: number): string {
   return deadline <= now ? "overdue" : `due in ${durationWords(deadline - now)}`;
 }
 
-/** Whether there is so little time left that it should stand out. */
+/** Whether the deadline is close enough to stand out. */
 function isUrgent(deadline: number, now: number): boolean {
   return deadline - now < 5 * MINUTE;
 }
 
-/** After how long the words for this duration change, of time that has passed or, if it is negative, that is left. */
+/** The time until the words for this duration change. Positive for elapsed time, negative for time left. */
 export function nextChange(milliseconds: number): number {
   const rest = Math.abs(milliseconds) % MINUTE;
   return milliseconds < 0 && rest > 0 ? rest : MINUTE - rest;
 }
 
-/** Who has said what of those who decide together. */
+/** The votes so far. */
 export function SoFar({ item: { votes = [] } }: { readonly item: Item }): VNode | null {
   if (votes.length === 0) return null;
   return (

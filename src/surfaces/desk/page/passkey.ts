@@ -1,14 +1,17 @@
-/** Passkeys in the browser: adding and removing one, and signing an answer with one. One gesture each, and one more to allow a change. */
+/**
+ * Passkeys in the browser: adding, removing, and signing answers. Each takes one gesture, and a change may take one
+ * more to be allowed.
+ */
 import type { Json } from "../../../util/index.ts";
 import type { AnswerExtras, AnswerSignature, DeskClient, SigningJson } from "../client.ts";
 import type { Item } from "./item.ts";
 
-/** Whether a yes to it has to be signed. The server checks it too. */
+/** Whether a yes has to be signed. The server checks this too. */
 export function isSigned({ terms }: Item): boolean {
   return terms?.proof === "signed";
 }
 
-/** Undefined if it needs none. Throws what the server refuses with, and an `Error` if the person does not sign. */
+/** Undefined if no signature is needed. Throws the server's refusal, and an `Error` if the person does not sign. */
 export async function signAnswer(
   client: DeskClient,
   { item, answer, content }: { readonly item: Item; readonly answer: Json } & AnswerExtras,
@@ -26,12 +29,12 @@ async function sign(request: SigningJson): Promise<AnswerSignature> {
     allowCredentials: credentials.map(({ id, transports }) => ({
       type: "public-key",
       id: toBytes(id),
-      transports: transports as AuthenticatorTransport[], // As a browser has said before.
+      transports: transports as AuthenticatorTransport[], // As the browser reported them before.
     })),
   };
   const credential = await ask(() => navigator.credentials.get({ publicKey }));
   const { clientDataJSON, authenticatorData, signature } =
-    credential.response as AuthenticatorAssertionResponse; // Those of `get` have one.
+    credential.response as AuthenticatorAssertionResponse; // The result of `get` always has one.
   return {
     nonce,
     key: credential.id,
@@ -42,13 +45,13 @@ async function sign(request: SigningJson): Promise<AnswerSignature> {
 }
 
 interface AddOptions {
-  /** The code of a link, which allows it in place of another passkey. */
+  /** The code of a link that allows it instead of another passkey. */
   readonly link?: string | undefined;
-  /** The id of a passkey that is removed at the same time. */
+  /** The id of a passkey to remove at the same time. */
   readonly replaces?: string;
 }
 
-/** Throws as `signAnswer` does. */
+/** Throws like `signAnswer`. */
 export async function addPasskey(
   client: DeskClient,
   { link, replaces }: AddOptions,
@@ -64,7 +67,7 @@ export async function addPasskey(
     attestation: "none",
   };
   const credential = await ask(() => navigator.credentials.create({ publicKey }));
-  const response = credential.response as AuthenticatorAttestationResponse; // Those of `create` have one.
+  const response = credential.response as AuthenticatorAttestationResponse; // The result of `create` always has one.
   const toSign = await client.addPasskey({
     challenge,
     id: credential.id,
@@ -76,12 +79,12 @@ export async function addPasskey(
   if (toSign !== undefined) await client.signPasskeyChange(await sign(toSign));
 }
 
-/** Throws as `signAnswer` does. */
+/** Throws like `signAnswer`. */
 export async function removePasskey(client: DeskClient, id: string): Promise<void> {
   await client.signPasskeyChange(await sign(await client.removePasskey(id)));
 }
 
-/** Browsers do not say which it was. */
+/** Browsers do not say which of the two it was. */
 const NOT_SIGNED = "Not signed: it was cancelled, or took too long. Nothing was sent.";
 
 async function ask(open: () => Promise<Credential | null>): Promise<PublicKeyCredential> {

@@ -1,4 +1,4 @@
-/** The dialog with the person's own passkeys: to add, replace and remove one. */
+/** The dialog for a person's own passkeys: add, replace and remove. */
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { shortKey } from "../../render/index.ts";
@@ -8,7 +8,7 @@ import { addPasskey, removePasskey } from "./passkey.ts";
 import { useDesk } from "./session.ts";
 
 interface PasskeysProps {
-  /** How often it was opened. */
+  /** How often the dialog was opened. */
   readonly openings: number;
   /** The code of a link from the command line, if the page was opened with one. */
   readonly link?: string | undefined;
@@ -107,7 +107,7 @@ function Entry({ passkey: { id, added }, onReplace, onRemove }: EntryProps): VNo
   );
 }
 
-/** What a change of passkeys takes. */
+/** The requirements for changing passkeys. */
 function Allowance({
   hasLink,
   count,

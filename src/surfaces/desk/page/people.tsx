@@ -1,4 +1,4 @@
-/** The dialog with everyone who may use the desk, for those who may administer: to confirm accounts that others have added. */
+/** The administrators' dialog with everyone who may use the desk. Confirms accounts that others have added. */
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { PersonJson } from "../client.ts";

@@ -1,4 +1,4 @@
-/** The dialog that opens the desk on another device: a link that logs in once, as a QR code. */
+/** The dialog that opens the desk on another device, with a one-time login link as a QR code. */
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { loginLink } from "./route.ts";
@@ -7,7 +7,7 @@ import type { QrCode } from "./qr-code.ts";
 import { useDesk } from "./session.ts";
 
 interface PhoneProps {
-  /** How often it was opened. Each time, it has another link. */
+  /** How often the dialog was opened. Each opening gets a new link. */
   readonly openings: number;
 }
 
@@ -54,12 +54,12 @@ export function Phone({ openings }: PhoneProps): VNode {
   );
 }
 
-/** The name leads every machine to itself. */
+/** Such a name resolves to the local machine everywhere. */
 function isLocal(name: string): boolean {
   return /^(?:localhost|\[::1\]|127(?:\.\d+){3})$|\.localhost$/.test(name);
 }
 
-/** Black on white, also on a dark page: not all phones read the reverse. */
+/** Black on white, also on a dark page: not all phones read inverted codes. */
 function Picture({ code: { path, size } }: { readonly code: QrCode }): VNode {
   return (
     <svg

@@ -1,10 +1,10 @@
-/** A QR code as a path for SVG. Loaded when someone wants one. */
+/** A QR code as an SVG path. Loaded on demand. */
 import { generate } from "lean-qr";
 
 export interface QrCode {
-  /** One square for each dark module. */
+  /** One square per dark module. */
   readonly path: string;
-  /** Modules on each side, without the margin. */
+  /** Modules per side, without the margin. */
   readonly size: number;
 }
 

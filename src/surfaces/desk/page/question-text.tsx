@@ -1,4 +1,4 @@
-/** All there is to read about a decision: the question, its context, the call, where its tool comes from, the result. */
+/** Everything there is to read about a decision: the question, its context, the call, its tool's origin, the result. */
 import type { VNode } from "preact";
 import { describeAskedAgain, describeOrigin, isDiff } from "../../render/index.ts";
 import {
@@ -16,11 +16,11 @@ import { Arguments, MAX_DRAWN, Verbatim } from "./verbatim.tsx";
 interface QuestionTextProps {
   readonly item: Item;
   readonly name: string;
-  /** What the heading of the page says already. */
+  /** The words that the page's heading already shows. */
   readonly heading: HeadingKind;
 }
 
-/** Nothing of it is folded where a yes acts, except for what only tells it from others: ids, exact times, the digest. */
+/** If a yes acts, nothing is folded except identifiers: ids, exact times, the digest. */
 export function QuestionText({ item, name, heading }: QuestionTextProps): VNode {
   const { result, changed } = item;
   const args = item.arguments;
@@ -55,7 +55,7 @@ export function QuestionText({ item, name, heading }: QuestionTextProps): VNode 
   );
 }
 
-/** The context of a question. Of changes to several files, each has its heading. */
+/** The context of a question. Changes to several files each get a heading. */
 function Changes({ item, level }: { readonly item: Item; readonly level: 2 | 3 }): VNode | null {
   const { context } = item.question;
   if (context === undefined) return null;
@@ -81,14 +81,14 @@ function Changes({ item, level }: { readonly item: Item; readonly level: 2 | 3 }
   );
 }
 
-/** Whatever a yes acts on is shown as it is, and so are diffs. Only other prose is Markdown. */
+/** If a yes acts, the context is shown verbatim, and so are diffs. Only other prose is Markdown. */
 function Context({ text, acts }: { readonly text: string; readonly acts: boolean }): VNode {
   const isChange = isDiff(text.split("\n"));
   if (!acts && !isChange) return <Markdown text={text} />;
   return <Verbatim text={text} label={isChange ? "Change" : "Context"} />;
 }
 
-/** What would run, and where; and the words of the question, if the heading has others. */
+/** The tool, its origin and folder, and the question, if the heading does not show it. */
 function Source({ item, heading }: Pick<QuestionTextProps, "item" | "heading">): VNode {
   const { tool, origin, folder } = item;
   return (
@@ -128,7 +128,7 @@ function Source({ item, heading }: Pick<QuestionTextProps, "item" | "heading">):
   );
 }
 
-/** Whatever identifies it, for those who compare it with a record. */
+/** The decision's identifiers, to compare it with a record. */
 export function Details({ item }: { readonly item: Item }): VNode {
   const { workspace, conversation, id, answered_digest: decided = item.digest } = item;
   const [askedAt, answeredAt] = [timeOf(item.asked_at), timeOf(item.answered_at)];
@@ -177,7 +177,7 @@ export function Details({ item }: { readonly item: Item }): VNode {
   );
 }
 
-/** Whether the page can show all of it. What it cannot show, no one can approve here. */
+/** Whether the page can show all of it. What it cannot show cannot be approved here. */
 export function isReadable({ question, arguments: args = {} }: Item): boolean {
   const { context = "", answerType } = question;
   const options = answerType.type === "select" ? answerType.options : [];

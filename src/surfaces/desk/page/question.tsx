@@ -1,4 +1,4 @@
-/** One question, or the open questions of one call as a form: all there is to read, the fields, and sending. */
+/** One question, or a call's open questions as a form: the text, the fields, and sending. */
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { describeVoidCause } from "../../render/index.ts";
@@ -14,7 +14,7 @@ import { Details, QuestionText } from "./question-text.tsx";
 import { conversationLink, inquiryLink } from "./route.ts";
 import { useDesk } from "./session.ts";
 
-/** Shows what the address names, whether it waits or was answered. */
+/** Shows the item at this address, pending or answered. */
 export function InquiryView({ address }: { readonly address: InquiryAddress }): VNode {
   const { items, problem } = useItems(address);
   const { inbox } = useDesk();
@@ -39,8 +39,7 @@ export function InquiryView({ address }: { readonly address: InquiryAddress }): 
 }
 
 /**
- * The form that the address belongs to. What is shown once stays, also if someone else answers it: the person who
- * reads it must learn that.
+ * The form at this address. Once shown, an item stays, even if someone else answers it: the reader must learn of that.
  */
 function useItems(address: InquiryAddress): {
   items: readonly Item[];
@@ -65,7 +64,7 @@ function useItems(address: InquiryAddress): {
   useEffect(() => {
     setProblem(undefined);
     if (!isMissing) return undefined;
-    let isWanted = true; // Until the person opens another.
+    let isWanted = true; // Until the person opens another item.
     findItem(client, address).then(
       (item) => isWanted && setShown({ key, items: [item] }),
       (error: unknown) => isWanted && setProblem(messageOf(error)),
@@ -77,7 +76,7 @@ function useItems(address: InquiryAddress): {
   return { items: list, problem };
 }
 
-/** Throws what to tell the person. */
+/** Throws an error with a message for the person. */
 async function findItem(client: DeskClient, address: InquiryAddress): Promise<Item> {
   const json = await client.inquiry(address).catch((error: unknown) => {
     const isUnknown = error instanceof DeskError && error.status === 404;
@@ -90,7 +89,7 @@ async function findItem(client: DeskClient, address: InquiryAddress): Promise<It
   );
 }
 
-/** Keeps the order in which they were first shown. */
+/** Keeps the order in which the items were first shown. */
 function inOrder(kept: readonly Item[], items: readonly Item[]): readonly Item[] {
   const place = ({ key }: Item) => {
     const index = kept.findIndex((other) => other.key === key);
@@ -99,7 +98,7 @@ function inOrder(kept: readonly Item[], items: readonly Item[]): readonly Item[]
   return items.toSorted((left, right) => place(left) - place(right));
 }
 
-/** Links in notifications may leave out the workspace. */
+/** Notification links may omit the workspace. */
 function isAt(item: Item, { conversation, id, workspace }: InquiryAddress): boolean {
   const isHere = workspace === undefined || workspace === item.workspace;
   return isHere && item.conversation === conversation && item.id === id;
@@ -108,7 +107,7 @@ function isAt(item: Item, { conversation, id, workspace }: InquiryAddress): bool
 interface FactsProps {
   readonly item: Item;
   readonly heading: HeadingKind;
-  /** Whether anything of the form still is. */
+  /** Whether any item of the form is still pending. */
   readonly isWaiting: boolean;
 }
 
@@ -149,7 +148,7 @@ function Facts({ item, heading, isWaiting }: FactsProps): VNode {
   );
 }
 
-/** The fields of those that wait, and how the others ended. */
+/** The fields of pending items, and the outcomes of the others. */
 function Answerable({
   items,
   heading,
@@ -190,7 +189,7 @@ function Answerable({
   );
 }
 
-/** If someone else answers, the field that had the focus is gone. */
+/** If someone else answers, the focused field is gone. */
 function useFocusAfterEnd(openCount: number): void {
   useEffect(() => {
     if (document.activeElement !== document.body) return;
@@ -200,7 +199,7 @@ function useFocusAfterEnd(openCount: number): void {
 
 interface EndedProps {
   readonly item: Item;
-  /** The person has sent an answer, but was not the first. */
+  /** The person sent an answer, but someone else was first. */
   readonly isLate: boolean;
 }
 
@@ -237,7 +236,7 @@ function Ended({ item, isLate }: EndedProps): VNode {
   );
 }
 
-/** Where the same is asked about what it is now. */
+/** A link to the question that replaces this one. */
 function AskedAgain({ item }: { readonly item: Item }): VNode | null {
   const { inbox } = useDesk();
   const again = inbox.items.find(
@@ -247,13 +246,13 @@ function AskedAgain({ item }: { readonly item: Item }): VNode | null {
   return again === undefined ? null : <a href={inquiryLink(again)}>It is asked again.</a>;
 }
 
-/** How it ended. Events say only who has answered. */
+/** The full outcome. Events say only who answered. */
 function useEnd(item: Item): Item | undefined {
   const { client } = useDesk();
   const [end, setEnd] = useState<Item>();
   useEffect(() => {
     if (isOver(item)) return;
-    findItem(client, item).then(setEnd, () => undefined); // Who has answered is said anyway.
+    findItem(client, item).then(setEnd, () => undefined); // The decider is shown anyway.
   }, [item.key]);
   return isOver(item) ? item : end;
 }

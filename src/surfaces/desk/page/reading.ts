@@ -1,20 +1,22 @@
-/** Whether someone has seen what they decide about: a yes that acts counts only once its end has been in view. */
+/**
+ * Tracks whether a person has seen what they decide on: an action can be approved only once its end has been in view.
+ */
 import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-/** The buttons at the bottom cover what is behind them. In pixels. */
+/** Covered by the buttons at the bottom, in pixels. */
 const BAR_HEIGHT = 120;
 
 interface Reading {
-  /** `below` and `sideways` say where something has not been in view. Undefined until the browser has said it. */
+  /** `below` and `sideways` say where something has not been in view yet. Undefined until the browser reports it. */
   readonly progress: Progress | undefined;
-  /** Of the element after everything there is to read. */
+  /** The element after everything there is to read. */
   readonly end: RefObject<HTMLSpanElement | null>;
 }
 
 type Progress = "below" | "sideways" | "read";
 
-/** Starts anew with another content. `isShown`: whether the end is on the page at all. */
+/** Starts over when the content changes. `isShown`: whether the end is on the page at all. */
 export function useReading(content: string, isShown: boolean): Reading {
   const end = useRef<HTMLSpanElement>(null);
   const [reading, setReading] = useState({ content, progress: undefined as Progress | undefined });
@@ -31,7 +33,7 @@ export function useReading(content: string, isShown: boolean): Reading {
   return { progress: reading.content === content ? reading.progress : undefined, end };
 }
 
-/** Returns what ends it. The key End stands for reading all there is. */
+/** Returns a function that stops watching. Pressing End counts as reading everything. */
 function watch(end: Element, onProgress: (progress: Progress) => void): () => void {
   const within = end.parentElement ?? end;
   const seen = new WeakSet<Element>();
@@ -57,7 +59,7 @@ function watch(end: Element, onProgress: (progress: Progress) => void): () => vo
     { rootMargin: `0px 0px -${BAR_HEIGHT}px 0px` },
   );
   observer.observe(end);
-  const resizes = new ResizeObserver(update); // Lines may be wrapped now.
+  const resizes = new ResizeObserver(update); // Wrapping may have changed.
   resizes.observe(within);
   within.addEventListener("scroll", update, { capture: true });
   document.addEventListener("keydown", onKey);
@@ -69,7 +71,7 @@ function watch(end: Element, onProgress: (progress: Progress) => void): () => vo
   };
 }
 
-/** Also if nothing of it is cut off. */
+/** Also true if nothing is cut off. */
 function isAtRightEnd({ scrollLeft, clientWidth, scrollWidth }: Element): boolean {
   return scrollLeft + clientWidth >= scrollWidth - 1;
 }

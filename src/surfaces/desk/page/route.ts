@@ -1,7 +1,7 @@
-/** Which view the fragment of the address names, and the fragment of a view. */
+/** Maps the address's fragment to a view and back. */
 import type { ConversationAddress, InquiryAddress } from "../wire.ts";
 
-/** What the page shows. */
+/** The view that the page shows. */
 export type Route =
   | { readonly view: "inbox" }
   | ({ readonly view: "inquiry" } & InquiryAddress)
@@ -29,13 +29,13 @@ export function parseRoute(fragment: string): Route {
   return { view: "unknown" };
 }
 
-/** The code of a login link. Undefined if the fragment is no login. */
+/** The code of a login link. Undefined if the fragment is not one. */
 export function loginCode(fragment: string): string | undefined {
   const code = /^#\/?login=(.+)$/.exec(fragment)?.[1];
   return code === undefined ? undefined : decode(code);
 }
 
-/** The code of a link that lets a person add a passkey. Undefined if the fragment is no such link. */
+/** The code of a link that allows adding a passkey. Undefined if the fragment is not one. */
 export function passkeyCode(fragment: string): string | undefined {
   const code = /^#\/?passkey=(.+)$/.exec(fragment)?.[1];
   return code === undefined ? undefined : decode(code);
@@ -48,7 +48,9 @@ export function loginLink(page: string, code: string): string {
   return url.href;
 }
 
-/** Not a personal token: whoever opens a link with someone else's would answer in their name without knowing. */
+/**
+ * Rejects personal tokens: a person who opens a link with someone else's token would unknowingly answer in their name.
+ */
 export function isOneTime(code: string): boolean {
   return !code.startsWith("jpd_");
 }
@@ -62,12 +64,12 @@ export function conversationLink({ conversation, workspace }: ConversationAddres
   return `#/conversations/${encodeURIComponent(conversation)}${workspaceQuery(workspace)}`;
 }
 
-/** Ids of conversations are unique only within a workspace. */
+/** Conversation ids are unique only within a workspace. */
 function workspaceQuery(workspace: string | undefined): string {
   return workspace === undefined ? "" : `?${new URLSearchParams({ workspace }).toString()}`;
 }
 
-/** Undefined if it is not validly encoded. */
+/** Undefined if the encoding is invalid. */
 function decode(part: string): string | undefined {
   try {
     return decodeURIComponent(part);

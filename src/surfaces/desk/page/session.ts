@@ -1,4 +1,4 @@
-/** What all views share, for as long as someone is logged in: what waits and changes, and what can be done. */
+/** State shared by all views while someone is logged in: pending decisions, changes, and actions. */
 import { createContext } from "preact";
 import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isSameName } from "../../../record/conversation/index.ts";
@@ -19,21 +19,21 @@ import { describeItem } from "./heading.tsx";
 import { describeBy, type Item } from "./item.ts";
 import type { PageSession } from "./page-session.ts";
 
-/** The state of the page, and what views can do. */
+/** The page's state and the actions of its views. */
 export interface DeskContext {
   readonly client: DeskClient;
   readonly me: DeskUser;
   readonly inbox: InboxState;
   readonly connection: Connection;
-  /** Grows whenever changes may have been missed, so that views read again. */
+  /** Grows whenever changes may have been missed, so that views reload. */
   readonly generation: number;
   readonly drafts: DraftStore;
-  /** Shows a short message, and reads it to those who cannot see it. */
+  /** Shows a short message and announces it to screen readers. */
   readonly say: (message: string) => void;
   readonly markAnswered: (item: Item, ended: Ended) => void;
-  /** Loads more of what waits, if there is more. */
+  /** Loads more pending decisions, if there are more. */
   readonly loadMore: () => Promise<void>;
-  /** Returns what ends it. */
+  /** Returns the unsubscribe function. */
   readonly subscribe: (listener: Listener) => () => void;
 }
 
@@ -48,13 +48,13 @@ export function useDesk(): DeskContext {
   return desk;
 }
 
-/** Calls the listener for each event as long as the component is shown. */
+/** Calls the listener for each event while the component is shown. */
 export function useEvents(listener: Listener, inputs: readonly unknown[]): void {
   const { subscribe } = useDesk();
   useEffect(() => subscribe(listener), [subscribe, ...inputs]);
 }
 
-/** What a session needs. */
+/** The input of a session. */
 export interface SessionOptions {
   readonly session: PageSession;
   readonly me: DeskUser;
@@ -64,7 +64,7 @@ export interface SessionOptions {
 
 type Listener = (event: DeskEvent) => void;
 
-/** Whichever request finds out first. */
+/** Any request may find that the session has ended. */
 function useLoggedOut(session: PageSession, onLoggedOut: () => void): void {
   useEffect(() => {
     session.onLoggedOut = onLoggedOut;
@@ -74,7 +74,7 @@ function useLoggedOut(session: PageSession, onLoggedOut: () => void): void {
   }, [session, onLoggedOut]);
 }
 
-/** Listens to the server, and keeps the inbox. */
+/** Listens to the server and updates the inbox. */
 function useInbox({ session, me, say }: SessionOptions, listeners: ReadonlySet<Listener>) {
   const { client } = session;
   const [inbox, setInbox] = useState(EMPTY_INBOX);
@@ -93,7 +93,7 @@ function useInbox({ session, me, say }: SessionOptions, listeners: ReadonlySet<L
       const page = await client.pendingPage({ cursor });
       update((state) => withMore(state, before, page));
     } catch {
-      // It can be tried again.
+      // The person can retry.
     }
   }, [client]);
   useEffect(() => {
@@ -105,7 +105,7 @@ function useInbox({ session, me, say }: SessionOptions, listeners: ReadonlySet<L
         const page = await client.pendingPage();
         update((state) => withList(state, before, page));
       } catch {
-        // The stream breaks too, or no one is logged in.
+        // The stream breaks as well, or no one is logged in.
       }
     };
     const onEvent = (event: DeskEvent) => {
@@ -117,18 +117,18 @@ function useInbox({ session, me, say }: SessionOptions, listeners: ReadonlySet<L
     };
     const onConnection = (state: Connection) => {
       setConnection(state);
-      if (state === "live") void reload(); // Whatever happened while there was no connection.
+      if (state === "live") void reload(); // Changes may have been missed while disconnected.
     };
     const listen = async () => {
       for await (const event of client.events(stop.signal, onConnection)) onEvent(event);
     };
-    listen().catch(() => setConnection("lost")); // Refused: perhaps the session has ended.
+    listen().catch(() => setConnection("lost")); // Refused: the session may have ended.
     return () => stop.abort();
   }, [client]);
   return { inbox, connection, generation, update, loadMore };
 }
 
-/** Everything that views share. */
+/** The state shared by all views. */
 export function useSession(options: SessionOptions): DeskContext {
   const { session, me, say, onLoggedOut } = options;
   const { client } = session;
@@ -162,7 +162,7 @@ export function useSession(options: SessionOptions): DeskContext {
   );
 }
 
-/** What to tell about a change: something new, or that someone else has answered. */
+/** The message for a change: a new decision, or someone else's answer. */
 export function newsOf(before: InboxState, after: InboxState, me: DeskUser): string | undefined {
   const added = after.items.find((item) => !before.items.some(({ key }) => key === item.key));
   if (added !== undefined) return `New: ${describeItem(added)}`;
@@ -173,7 +173,7 @@ export function newsOf(before: InboxState, after: InboxState, me: DeskUser): str
   return `Answered by ${describeBy(by)}: ${describeItem(gone)}`;
 }
 
-/** Waits shorter if the network comes back, or the person comes back to the page. */
+/** Wakes early when the network or the person comes back. */
 export const pageClock: Clock = { now: () => new Date(), sleep: wait };
 
 async function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
@@ -188,7 +188,7 @@ async function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
       clearTimeout(timer);
       resolve();
     };
-    // Not all pages of a desk come back in the same moment.
+    // Spreads out reconnects from a desk's pages.
     const timer = setTimeout(finish, milliseconds * (0.5 + Math.random()));
     const options = { signal: done.signal };
     window.addEventListener("online", end, options);

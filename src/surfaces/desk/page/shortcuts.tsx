@@ -1,4 +1,4 @@
-/** Keys for those who use the keyboard alone, and the dialog that lists them. */
+/** Keyboard shortcuts, and the dialog that lists them. */
 import type { RefObject, VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
@@ -10,10 +10,10 @@ const SHORTCUTS: readonly (readonly [keys: readonly string[], meaning: string])[
   [["?"], "Show this list"],
 ];
 
-/** Single keys can be in the way of speech input, so they can be turned off. */
+/** Single-key shortcuts can interfere with speech input, so they can be turned off. */
 const STORED = "jp-desk-shortcuts";
 
-/** Whoever has the reference opens the dialog. */
+/** The reference opens the dialog. */
 export function Shortcuts({
   dialog,
 }: {
@@ -62,17 +62,17 @@ export function Shortcuts({
   );
 }
 
-/** Whether the key is typed into a field, or is part of a shortcut of the browser. */
+/** Whether the key is typed into a field, or belongs to a browser shortcut. */
 function isForAnother({ target, ctrlKey, metaKey, altKey, isComposing }: KeyboardEvent): boolean {
   const isField =
     target instanceof Element && target.closest("input, textarea, select, dialog") !== null;
-  // A chosen option does not take text.
+  // Radio buttons and checkboxes take no text.
   const isText =
     isField && !(target instanceof HTMLInputElement && /^(radio|checkbox)$/.test(target.type));
   return isText || ctrlKey || metaKey || altKey || isComposing;
 }
 
-/** Returns whether the key means something here. */
+/** Returns whether the key is a shortcut here. */
 function press(key: string, openList: () => void): boolean {
   switch (key) {
     case "j":
@@ -94,7 +94,7 @@ function press(key: string, openList: () => void): boolean {
   }
 }
 
-/** A secret that was typed is kept nowhere else. */
+/** A typed secret is stored nowhere else. */
 function hasSecret(): boolean {
   const field = document.querySelector<HTMLInputElement>("main input[type=password]");
   return field !== null && field.value !== "";

@@ -1,4 +1,4 @@
-/** A conversation as a reader sees it: its events in order, with all that belongs to a call in one place. */
+/** A conversation for readers: its events in order, with everything about a call in one place. */
 import type { Json, JsonObject } from "../../../util/index.ts";
 import { isJsonObject } from "../../../util/index.ts";
 import type { DeciderJson, OutcomeJson } from "../wire.ts";
@@ -19,18 +19,18 @@ export type Block =
   | CallBlock
   | { readonly type: "end"; readonly text: string };
 
-/** A call of a tool: what was decided and asked about it, and what came of it. */
+/** A tool call with its decisions, its questions and its result. */
 export interface CallBlock {
   readonly type: "call";
   readonly id: string;
   readonly name: string;
   readonly arguments: JsonObject;
-  /** In the order in which they happened. */
+  /** In chronological order. */
   readonly steps: readonly Step[];
   readonly result?: { readonly content: string; readonly isError: boolean };
 }
 
-/** Something between a call and its result. */
+/** A step between a call and its result. */
 export type Step =
   | {
       readonly type: "question";
@@ -40,23 +40,23 @@ export type Step =
       /** As for `Item`. */
       readonly acts: boolean;
       readonly end?: OutcomeJson;
-      /** What has changed since, so that it does not count. */
+      /** What has changed since, so that the answer no longer counts. */
       readonly madeVoid?: readonly string[];
     }
   | {
       readonly type: "decision";
-      /** Of the request, if someone was asked. */
+      /** The request's id, if someone was asked. */
       readonly id: string | undefined;
       readonly action: string;
       readonly end: OutcomeJson;
       readonly madeVoid?: readonly string[];
     }
-  /** A person was asked, and has not decided. */
+  /** A person was asked and has not decided yet. */
   | { readonly type: "asked"; readonly id: string; readonly action: string };
 
 type OpenCall = { -readonly [Key in keyof CallBlock]: CallBlock[Key] };
 
-/** Takes the events as JSON. Those that a reader need not see, or that this version does not know, are left out. */
+/** Takes the events as JSON. Skips those that are irrelevant to readers or unknown to this version. */
 export function toBlocks(events: readonly JsonObject[]): readonly Block[] {
   const builder = new TimelineBuilder();
   for (const event of events) builder.add(event);
@@ -66,7 +66,7 @@ export function toBlocks(events: readonly JsonObject[]): readonly Block[] {
 class TimelineBuilder {
   readonly blocks: Block[] = [];
   #turns = 0;
-  /** Those without a result, by id: some providers use ids twice. */
+  /** Calls without a result. A list, because some providers reuse ids. */
   #open: OpenCall[] = [];
 
   add(event: JsonObject): void {
@@ -119,7 +119,7 @@ class TimelineBuilder {
       case "decision_void":
         this.#makeVoid(id, event["changed"]);
         break;
-      default: // Starts of attempts and the like.
+      default: // Such as the start of an attempt.
     }
   }
 
@@ -174,7 +174,7 @@ class TimelineBuilder {
     });
   }
 
-  /** What was only asked is asked again. */
+  /** Removes the open request, which is asked again. */
   #makeVoid(id: string, changed: Json | undefined): void {
     const madeVoid = Array.isArray(changed) ? changed.map(String) : [];
     for (const call of this.#open) {
@@ -203,7 +203,7 @@ function questionOf(event: JsonObject) {
   };
 }
 
-/** Of an answer or a decision, as it is on record. */
+/** The outcome of a recorded answer or decision. */
 function endOf(event: JsonObject): OutcomeJson {
   const { answer } = event;
   const by: DeciderJson | undefined = deciderOf(event["answered_by"] ?? event["decided_by"]);

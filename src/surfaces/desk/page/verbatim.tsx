@@ -1,6 +1,6 @@
 /**
- * Values of several lines, such as file content, diffs and arguments. Nothing of them is left out, and two that differ
- * never look the same: `verbatimLines` shows what cannot be seen, and numbers tell lines from rows that are only wrapped.
+ * Multi-line values, such as file content, diffs and arguments. Nothing is left out, and two different values never
+ * look the same: `verbatimLines` shows invisible characters, and line numbers distinguish lines from wrapped rows.
  */
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -10,19 +10,19 @@ import { Folded } from "./folded.tsx";
 import { Label, Value } from "./parts.tsx";
 import { useWrapping } from "./wrapping.ts";
 
-/** No more than this is ever drawn: a browser takes seconds for it. Whoever decides has to read the rest elsewhere. */
+/** The most that is ever drawn: a browser takes seconds for it. To decide, read the rest elsewhere. */
 export const MAX_DRAWN = 4_000_000;
 /** Shorter lines fit on a phone. In characters. */
 const NARROW = 36;
-/** So many lines become elements only when they come near the window. */
+/** Lines per chunk. A chunk becomes elements only near the viewport. */
 const CHUNK_LINES = 200;
 
 interface VerbatimProps {
   readonly text: string;
   readonly label: string;
-  /** Shows the beginning of a long text, with a button for the rest. Never where someone decides. */
+  /** Shows the beginning of a long text, with a button for the rest. Never used where someone decides. */
   readonly folds?: boolean;
-  /** The text is a part of a diff, below the lines that name its file. */
+  /** The text is part of a diff, below the lines that name its file. */
   readonly isHunks?: boolean;
 }
 
@@ -60,7 +60,7 @@ export function JsonBlock({
   return <Verbatim {...props} text={JSON.stringify(value, null, 2)} />;
 }
 
-/** The arguments of a call: texts of several lines as they are, the rest as JSON. */
+/** A call's arguments: multi-line texts verbatim, the rest as JSON. */
 export function Arguments({
   value,
   folds = false,
@@ -68,7 +68,7 @@ export function Arguments({
 }: {
   readonly value: JsonObject;
   readonly folds?: boolean;
-  /** Of the headings. */
+  /** The level of the headings. */
   readonly level?: 2 | 3;
 }): VNode {
   const entries = Object.entries(value);
@@ -96,7 +96,7 @@ export function Arguments({
   );
 }
 
-/** An address may write its host in another way than it is looked up. */
+/** Shows the host that an address resolves to, if it is spelled differently. */
 function OtherHost({ name, argument }: { readonly name: string; readonly argument: Json }) {
   const host = typeof argument === "string" ? findOtherHost(argument) : undefined;
   if (host === undefined) return null;
@@ -151,7 +151,7 @@ interface ShownLine {
 function toLines(text: string, isChange: boolean, isHunks: boolean): readonly ShownLine[] {
   if (!isChange) return show(text).map((line) => ({ text: line, kind: "same" }));
   return text.split("\n").map((line) => {
-    // The sign stays in its column.
+    // Keeps the sign in its column.
     const sign = /^[-+ ]/.exec(line)?.[0] ?? "";
     return { text: sign + show(line.slice(sign.length)).join(""), kind: diffKind(line, isHunks) };
   });
@@ -165,11 +165,11 @@ interface ChunkProps {
   readonly lines: readonly ShownLine[];
   /** The number of the first line. */
   readonly first: number;
-  /** There is no other. */
+  /** It is the only chunk. */
   readonly isAlone: boolean;
 }
 
-/** Far from the window it is one text, which takes the same room. */
+/** Far from the viewport, a chunk is a single text of the same size. */
 function Chunk({ lines, first, isAlone }: ChunkProps): VNode {
   const element = useRef<HTMLDivElement>(null);
   const [isNear, setIsNear] = useState(isAlone);
@@ -200,7 +200,7 @@ function Chunk({ lines, first, isAlone }: ChunkProps): VNode {
 
 type DiffKind = "added" | "removed" | "place" | "file" | "same";
 
-/** The sign at the start of a line says what it is; colour only repeats it. */
+/** The sign at the start of a line carries the meaning; colour only repeats it. */
 const DIFF_CLASSES: Readonly<Record<DiffKind, string>> = {
   added: "diff-added",
   removed: "diff-removed",
@@ -209,7 +209,7 @@ const DIFF_CLASSES: Readonly<Record<DiffKind, string>> = {
   same: "",
 };
 
-/** What a line of a unified diff says. A hunk names no files: a line of it may only look as if. */
+/** The kind of a unified diff line. A hunk names no files, although its lines may look like it. */
 export function diffKind(line: string, isHunk = false): DiffKind {
   if (!isHunk && /^(--- |\+\+\+ |diff |index )/.test(line)) return "file";
   if (line.startsWith("@@")) return "place";

@@ -1,13 +1,13 @@
-/** Whether long lines of code are wrapped or scroll sideways. The reader chooses, and the browser remembers it. */
+/** Whether long code lines wrap or scroll sideways. The reader chooses, and the browser remembers it. */
 import { useEffect, useState } from "preact/hooks";
 
 const STORED = "jp-desk-lines";
 const SIDEWAYS = "sideways";
 
-/** One choice for all blocks of the page. */
+/** One choice for all blocks on the page. */
 const choice = { isWrapped: true, listeners: new Set<(isWrapped: boolean) => void>() };
 
-/** Takes the choice from an earlier visit, and keeps later ones. */
+/** Restores the choice from an earlier visit, and stores later ones. */
 export function rememberWrapping(storage: Storage): void {
   choice.isWrapped = storage.getItem(STORED) !== SIDEWAYS;
   choice.listeners.add((isWrapped) => {
@@ -16,7 +16,7 @@ export function rememberWrapping(storage: Storage): void {
   });
 }
 
-/** Returns the choice, and what changes it. */
+/** Returns the choice and its setter. */
 export function useWrapping(): readonly [boolean, (isWrapped: boolean) => void] {
   const [isWrapped, setIsWrapped] = useState(choice.isWrapped);
   useEffect(() => {

@@ -1,6 +1,6 @@
-/** Reads a table that is written in HTML as the lines of a Markdown table. Pure. */
+/** Converts an HTML table to the lines of a Markdown table. Pure. */
 
-/** What Markdown has for it. */
+/** The Markdown equivalents of tags. */
 const MARKS: Readonly<Record<string, string>> = {
   b: "**",
   strong: "**",
@@ -11,7 +11,7 @@ const MARKS: Readonly<Record<string, string>> = {
 const PARTS = new Set(["table", "thead", "tbody", "tfoot"]);
 const TAG = /^<(\/?)([a-z][a-z0-9]*)(\s[^<>]*)?\/?>$/i;
 
-/** Its header, delimiters and rows. Undefined if it has no header, or anything that a Markdown table cannot have. */
+/** The header, delimiters and rows. Undefined without a header, or with content that a Markdown table cannot hold. */
 export function findHtmlTable(html: string): readonly string[] | undefined {
   if (!/<\/table>\s*$/i.test(html)) return undefined;
   const rows: string[][] = [];
@@ -46,7 +46,7 @@ export function findHtmlTable(html: string): readonly string[] | undefined {
   return [header, header.map(() => "-"), ...body].map((row) => `| ${row.join(" | ")} |`);
 }
 
-/** Text of HTML has no marks of Markdown. */
+/** HTML text must not be read as Markdown. */
 function escapeMarks(text: string): string {
   return text.replaceAll(/[\\*_`[\]~|]/g, "\\$&");
 }

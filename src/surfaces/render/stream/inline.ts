@@ -4,7 +4,7 @@ import type { StyleName } from "../style.ts";
 import { type Look, UNSTYLED, type WordSplitter } from "./page.ts";
 
 export interface InlineOptions {
-  /** Keep the marks, since without colours nothing else sets code apart. */
+  /** Keeps the marks, since without colours nothing else sets code apart. */
   readonly keepsMarks: boolean;
   readonly hyperlinks: boolean;
   /** Link definitions so far, by label. */
@@ -33,7 +33,7 @@ interface Inline {
   readonly options: InlineOptions;
 }
 
-/** With a given base look, as in headings. */
+/** Uses a base look, as in headings. */
 export function addInlineAs(look: Look, { source, splitter, options }: Inline): void {
   if (source.length > MAX_PARSED || !SPECIAL.test(source)) {
     splitter.add(source, look);
@@ -134,22 +134,22 @@ function withStyle(look: Look, style: StyleName): Look {
   return look.styles.includes(style) ? look : { ...look, styles: [...look.styles, style] };
 }
 
-/** Clicking on others may run a program or open a file. */
+/** Clicking on other links may run a program or open a file. */
 const SAFE_PROTOCOLS: ReadonlySet<string> = new Set(["http:", "https:", "mailto:"]);
 
-/** The address in a form that is safe in an escape sequence, if there is one. */
+/** The address, if it is safe in an escape sequence. */
 function findSafeAddress(address: string): string | undefined {
   const url = URL.parse(address);
   if (url === null || !SAFE_PROTOCOLS.has(url.protocol)) return undefined;
   return /^[\x21-\x7e]+$/.test(url.href) ? url.href : undefined;
 }
 
-/** Whether the text of a link already shows its address. */
+/** Whether a link's text already shows its address. */
 function showsAddress(text: string, address: string): boolean {
   return ["", "mailto:", "http://", "https://"].some((before) => before + text === address);
 }
 
-/** If the text looks like an address, the real one must be shown, too. */
+/** If the text looks like an address, the real one must be shown as well. */
 function looksLikeAddress(text: string): boolean {
   return /:\/\/|^www\.|^[\w-]+(?:\.[\w-]+)+(?:\/|$)/i.test(text.trim());
 }

@@ -1,4 +1,4 @@
-/** Writes the block that is open in the innermost container: paragraph, code, table or HTML. */
+/** Writes the open block of the innermost container: paragraph, code, table or HTML. */
 import type { Links } from "marked";
 import { assertNever, neutralize, oneLine } from "../../../util/index.ts";
 import { createLineHighlighter, type LineHighlighter, prepareLanguage } from "../highlight.ts";
@@ -33,7 +33,7 @@ type Leaf =
   | { readonly type: "indented"; readonly block: CodeBlock; blanks: number }
   /** Lines shown unchanged, up to the one that matches. */
   | { readonly type: "verbatim"; readonly end: RegExp }
-  /** A table in HTML, which is drawn once it is complete. */
+  /** An HTML table, which is drawn once it is complete. */
   | { readonly type: "html_table"; readonly lines: string[] }
   | { readonly type: "table"; readonly table: TableBlock };
 
@@ -41,9 +41,9 @@ interface OpenParagraph {
   readonly type: "paragraph";
   readonly paragraph: Paragraph;
   lines: number;
-  /** Whether its first line could be the header of a table. */
+  /** Whether its first line could be a table header. */
   hasBar: boolean;
-  /** A line that is the header of a table if the next line is a delimiter row. */
+  /** A line that becomes a table header if a delimiter row follows. */
   held?: string | undefined;
 }
 
@@ -80,8 +80,8 @@ export class LeafWriter {
   }
 
   /**
-   * Takes a line without its container marks. `isLazy`: a line that continues a paragraph without them.
-   * Wait for the promise before the next line.
+   * Takes a line without its container marks. `isLazy`: the line continues a paragraph without them. Await the promise
+   * before the next line.
    */
   apply(start: LeafStart, isLazy: boolean): Promise<void> | undefined {
     switch (start.type) {
@@ -171,7 +171,7 @@ export class LeafWriter {
     }
   }
 
-  /** As a table, or unchanged if it is more than that. */
+  /** Drawn as a table, or unchanged if it is more than that. */
   #writeHtmlTable(lines: readonly string[]): void {
     const [header, delimiters, ...rows] = findHtmlTable(lines.join("\n")) ?? [];
     if (header === undefined || delimiters === undefined) {
@@ -327,7 +327,7 @@ interface CodeBlockOptions {
   readonly paint: Paint;
   /** The text after the fence; its first word names the language. */
   readonly info: string;
-  /** Without colors. */
+  /** Without colours. */
   readonly isPlain?: boolean;
 }
 

@@ -1,14 +1,14 @@
 /**
- * Reads the start of a line of Markdown, as CommonMark defines it: which open containers continue, which
- * are opened, and what block the line starts or continues. Pure.
+ * Parses the start of a Markdown line per CommonMark: which open containers continue, which are opened, and which block
+ * the line starts or continues. Pure.
  */
 export type Container =
   | { readonly type: "quote" }
   | {
       readonly type: "item";
-      /** How far its other lines are indented. */
+      /** The indent of its other lines. */
       readonly indent: number;
-      /** The bullet, or what follows the number; a different one starts a new list. */
+      /** The bullet, or the delimiter after the number; a different one starts a new list. */
       readonly marker: string;
       readonly number?: number;
     };
@@ -34,18 +34,18 @@ export interface Fence {
 export interface LineStart {
   readonly matched: number;
   readonly opened: readonly Container[];
-  /** The checkbox of the item that was opened last: `[x]`. */
+  /** The checkbox of the last opened item: `[x]`. */
   readonly task?: string;
   readonly leaf: LeafStart;
 }
 
-/** The blocks that are open before the line, outermost first. */
+/** The blocks open before the line, outermost first. */
 export interface OpenBlocks {
   readonly containers: readonly { readonly container: Container; readonly isEmpty: boolean }[];
   readonly leaf: "paragraph" | "inside" | "other";
 }
 
-/** Deeper containers are shown as text, since their margins would take all the room. */
+/** Deeper containers are shown as text, since their margins would use up the width. */
 const MAX_CONTAINERS = 12;
 const CODE_INDENT = 4;
 
@@ -79,10 +79,7 @@ export function readLineStart(line: string, open: OpenBlocks): LineStart {
   }
 }
 
-/**
- * Whether the beginning of a line is text however the line continues. A false "no" only delays the
- * output.
- */
+/** Whether the beginning of a line is text regardless of how it continues. A false "no" only delays the output. */
 export function isCertainlyText(rest: string): boolean {
   return /^[ \t]*(?:[^\s\-+*_=#`~<[|:>0-9]|\*+[^*\s]|_+[^_\s]|[-+]+[^\s\-+:|]|=+[^=\s]|#+[^#\s]|`{1,2}[^`]|~{1,2}[^~]|:[^-]|\[[^\]]*\][^:]|\d{10}|\d{1,9}(?:[^\d.)]|[.)][^ \t]))/.test(
     rest,
@@ -117,7 +114,7 @@ interface ItemPlace {
 }
 
 function takeItemIndent(cursor: Cursor, { indent, isEmpty }: ItemPlace): Cursor | undefined {
-  // An item may start with one blank line, but not with two.
+  // An item may start with one blank line, but not two.
   const continues = isBlank(cursor) ? !isEmpty : indentOf(cursor) >= indent;
   return continues ? takeIndent(cursor, indent) : undefined;
 }
@@ -133,7 +130,7 @@ function readContainer(cursor: Cursor, inParagraph: boolean) {
   const afterMark = take(atMark, mark.length);
   const isEmpty = isBlank(afterMark);
   if (inParagraph && (isEmpty || UNDERLINE.test(atMark.rest))) return undefined;
-  // Within a paragraph, only a list that starts with 1 interrupts it.
+  // Only a list that starts with 1 can interrupt a paragraph.
   if (inParagraph && digits !== undefined && Number(digits) !== 1) return undefined;
   const spaces = indentOf(afterMark);
   const gap = isEmpty || spaces > CODE_INDENT ? 1 : spaces;
@@ -195,7 +192,7 @@ function stripClosingMarks(words: string): string {
 /** Ends a block that continues to the next blank line. */
 export const BLANK_LINE = /^[ \t]*$/;
 
-/** The start of each kind of HTML block, and what its last line matches. */
+/** The start of each kind of HTML block, and the pattern of its last line. */
 const HTML_BLOCKS: readonly (readonly [RegExp, RegExp])[] = [
   [/^<(?:script|pre|style|textarea)(?:[\s>]|$)/i, /<\/(?:script|pre|style|textarea)>/i],
   [/^<!--/, /-->/],
@@ -225,7 +222,7 @@ interface Cursor {
 
 const TAB_STOP = 4;
 
-/** The columns of white space that the rest starts with. */
+/** The width of the leading white space, in columns. */
 function indentOf({ rest, column }: Cursor): number {
   let width = 0;
   for (const character of rest) {
@@ -236,7 +233,7 @@ function indentOf({ rest, column }: Cursor): number {
   return width;
 }
 
-/** Takes up to that many columns of white space, if need be part of a tab. */
+/** Takes up to this many columns of white space, splitting a tab if needed. */
 export function takeIndent({ rest, column }: Cursor, columns: number): Cursor {
   let offset = 0;
   let taken = 0;

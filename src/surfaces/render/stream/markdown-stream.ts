@@ -14,14 +14,14 @@ import {
 } from "./line-start.ts";
 import { createPage, markMargin, type Page } from "./page.ts";
 
-/** Where and how a Markdown stream writes. */
+/** Options of a Markdown stream. */
 export interface MarkdownStreamOptions {
   /** If it paints nothing, Markdown marks such as `**` stay visible. */
   readonly paint: Paint;
   readonly width: number;
-  /** Whether code blocks are colored; they are by default. */
+  /** Whether code blocks are coloured. Defaults to true. */
   readonly colorsCode?: boolean;
-  /** Write links as OSC 8; otherwise the address follows the text. */
+  /** Writes links as OSC 8; otherwise the address follows the text. */
   readonly hyperlinks: boolean;
   /** Called once per delta, with everything that became certain. */
   readonly write: (text: string) => void;
@@ -37,7 +37,7 @@ export interface MarkdownStream {
   end(): Promise<void>;
 }
 
-/** A line that could still be anything after so many characters is read when it ends. */
+/** A line that is still ambiguous after this many characters is parsed when it ends. */
 const MAX_UNDECIDED = 200;
 
 /** Renders Markdown while it arrives. */
@@ -104,7 +104,7 @@ export function createMarkdownStream(options: MarkdownStreamOptions): MarkdownSt
   };
 }
 
-/** Makes every kind of line break a newline. A carriage return at the end of a piece waits for the next one. */
+/** Normalizes line breaks to newlines. A carriage return at the end of a piece waits for the next one. */
 function createNewlineReader(): (piece: string) => string {
   let carriageReturn = "";
   return (piece) => {
@@ -134,7 +134,7 @@ function createLineFeed(reader: BlockReader) {
     line = "";
   };
   return {
-    /** At most one line, with its line break if that has arrived. */
+    /** Takes at most one line, with its line break if it has arrived. */
     feed: (piece: string): Promise<void> | undefined => {
       const isWhole = piece.endsWith("\n");
       const text = isWhole ? piece.slice(0, -1) : piece;
@@ -161,7 +161,7 @@ interface BlockReaderOptions {
 interface Level {
   readonly container?: Container;
   isEmpty: boolean;
-  /** The list that its last block belongs to. */
+  /** The list of its last block. */
   list?: { readonly marker: string; readonly next: number } | undefined;
 }
 
@@ -182,7 +182,7 @@ class BlockReader {
     this.#leaf = new LeafWriter({ page: this.#page, paint, hyperlinks, colorsCode, startBlock });
   }
 
-  /** Takes a whole line without its line break. Wait for the promise before the next line. */
+  /** Takes a whole line without its line break. Await the promise before the next line. */
   line(line: string): Promise<void> | undefined {
     const start = readLineStart(line, this.#open());
     this.#enter(start);
@@ -192,8 +192,8 @@ class BlockReader {
   }
 
   /**
-   * Takes the beginning of a line if it is paragraph text however it continues; pass the rest to
-   * `addText` and `endText`. Otherwise returns false and does nothing.
+   * Takes the beginning of a line if it is paragraph text regardless of how it continues; pass the rest to `addText`
+   * and `endText`. Otherwise returns false and does nothing.
    */
   takeText(beginning: string): boolean {
     const start = readLineStart(beginning, this.#open());

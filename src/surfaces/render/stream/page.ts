@@ -1,9 +1,9 @@
-/** Puts words on lines: splits text into words, wraps them, and writes the margins of containers. */
+/** Lays out text: splits it into words, wraps them, and writes the margins of containers. */
 import { graphemesOf, neutralize } from "../../../util/index.ts";
 import type { Paint, StyleName } from "../style.ts";
 import { textWidth } from "../wrap.ts";
 
-/** The text that a container writes before its lines. */
+/** The text before a container's lines. */
 export interface Margin {
   readonly first: string;
   readonly further: string;
@@ -14,7 +14,7 @@ export interface Page {
   /** Columns left for text. */
   room(): number;
   open(margin: Margin): void;
-  /** An empty container gets a line of its own. */
+  /** An empty container gets its own line. */
   close(): void;
   write(text: string): void;
   /** Ends the line, even an empty one. */
@@ -22,7 +22,7 @@ export interface Page {
   isAtLineStart(): boolean;
 }
 
-/** Where margins leave less, lines get too long rather than one word wide. */
+/** If margins leave less, lines overflow rather than shrink to one word. */
 const MIN_ROOM = 12;
 
 export function createPage(width: number, output: (text: string) => void): Page {
@@ -80,7 +80,7 @@ export function createFlow(page: Page, paint: Paint): Flow {
       page.endLine();
       return;
     }
-    if (page.isAtLineStart()) breaker.endLine(); // Something else may have ended the line.
+    if (page.isAtLineStart()) breaker.endLine(); // Other output may have ended the line.
     const { breaks, blanks } = breaker.place(piece);
     if (breaks) page.endLine();
     // Painting word by word allows a line break anywhere.
@@ -156,9 +156,9 @@ export function breakLines(pieces: readonly Piece[], room: number): Word[][] {
 
 export interface Look {
   readonly styles: readonly StyleName[];
-  /** Makes it a link; must be safe. */
+  /** Makes it a link. Must be safe. */
   readonly address?: string;
-  /** Keep all spaces, as in code. */
+  /** Keeps all spaces, as in code. */
   readonly keepsBlanks?: boolean;
 }
 

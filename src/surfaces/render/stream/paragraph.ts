@@ -1,6 +1,6 @@
 /**
- * Writes a paragraph while it grows, always up to the last gap between words at which no Markdown mark is
- * open. Where those gaps are depends on the text alone, not on the deltas it arrives in.
+ * Writes a paragraph while it grows, always up to the last word gap where no Markdown mark is open. The gaps depend on
+ * the text alone, not on the deltas it arrives in.
  */
 import type { Paint } from "../style.ts";
 import { addInline, type InlineOptions } from "./inline.ts";
@@ -21,12 +21,12 @@ export interface ParagraphOptions {
   readonly inline: InlineOptions;
 }
 
-/** A mark still open after so many characters is taken literally: a lone star, not emphasis. */
+/** A mark still open after this many characters is literal: a lone star, not emphasis. */
 const MAX_UNSETTLED = 1000;
 const GAPS: ReadonlySet<string> = new Set(" \t\n");
 /** Scripts without spaces can also be split after punctuation. */
 const GAPS_BEHIND: ReadonlySet<string> = new Set(" \t\n、。，．！？；：");
-/** Characters that neither mean anything nor make a gap, of which most text consists. */
+/** Most text: characters that have no special meaning and make no gap. */
 const PLAIN = /[^\s\\*_~`[\]<(、。，．！？；：]+/y;
 
 export function createParagraph({ page, paint, inline }: ParagraphOptions): Paragraph {
@@ -143,13 +143,13 @@ class InlineScan {
     return this.#place === TEXT && this.#run === undefined && !this.#isEscaped;
   }
 
-  /** Takes plain characters, of which this is the last, in text. */
+  /** Skips plain text that ends with this character. */
   skip(last: string): void {
     this.#isBracketClosed = false;
     this.#before = last;
   }
 
-  /** Whether nothing up to here can change with the text that follows. */
+  /** Whether later text can no longer change anything up to here. */
   isSettled(): boolean {
     return (
       this.#place.type === "text" &&
@@ -209,7 +209,7 @@ function stepInTarget(
   return depth === 1 ? TEXT : { ...place, depth: depth - 1 };
 }
 
-/** A run of marks that may start emphasis, and how many of them are still open. */
+/** A run of marks that may start emphasis, and how many are still open. */
 interface Opener {
   readonly mark: string;
   readonly canClose: boolean;

@@ -53,7 +53,7 @@ export function createTableBlock(options: TableBlockOptions): TableBlock {
   };
 }
 
-/** The number of columns of a delimiter row; undefined if the line is not one. */
+/** The number of columns in a delimiter row; undefined for any other line. */
 export function countDelimiters(line: string): number | undefined {
   if (!line.includes("|") || !/^[ \t|:-]+$/.test(line)) return undefined;
   const cells = splitCells(line);
@@ -120,7 +120,7 @@ function lineWidth(line: readonly Word[]): number {
   return line.reduce((total, { blanks, width }) => total + blanks + width, 0);
 }
 
-/** The maximum width of a column if all are to fit. Narrow columns leave room for wide ones. */
+/** The maximum column width for all columns to fit. Narrow columns leave room for wide ones. */
 function columnLimit(natural: readonly number[], room: number): number {
   let left = room;
   let count = natural.length;
@@ -156,7 +156,7 @@ function pad(text: string, used: number, { align, width }: Column): string {
   return " ".repeat(before) + text + " ".repeat(free - before);
 }
 
-/** Words wider than their column must be split, or nothing would line up. */
+/** Words wider than their column must be split to keep the columns aligned. */
 function splitWideWords(pieces: readonly Piece[], room: number): Piece[] {
   return pieces.flatMap((piece) =>
     piece.type === "break" || piece.width <= room ? [piece] : splitWord(piece, room),
