@@ -68,7 +68,7 @@ export interface ServeDeskOptions {
   readonly people: PeopleReader;
   /** The person behind one-time logins. */
   readonly owner: Person;
-  /** The people and their roles. Without it, everyone may decide what is for a role. */
+  /** The known people. Without it, decisions that need known people cannot be made. */
   readonly directory?: Directory;
   /** The page's logins. */
   readonly sessions: Sessions;
