@@ -88,11 +88,6 @@ const COMMANDS: readonly ListedCommand[] = [
     loadDefinition: async () => (await import("./command/definitions.ts")).defineUsage,
   },
   {
-    name: "replay",
-    description: "Renamed to jp conversation verify",
-    loadDefinition: async () => (await import("./command/definitions.ts")).defineReplay,
-  },
-  {
     name: "tool",
     description: "List, inspect and run tools",
     loadDefinition: async () => (await import("./command/tool/definition.ts")).defineTool,

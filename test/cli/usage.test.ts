@@ -56,7 +56,6 @@ describe("help", () => {
           "  worker                  Run the turns of a database, wherever they were left",
           "  store                   Keep conversations in a database",
           "  usage                   Show token usage and costs",
-          "  replay                  Renamed to jp conversation verify",
           "  tool                    List, inspect and run tools",
           "  permissions             List, remove and propose saved permissions",
           "  mcp                     Manage MCP servers, and serve jp over MCP",

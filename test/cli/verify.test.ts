@@ -55,14 +55,6 @@ describe("jp conversation verify", () => {
     expect(snapshotOf(project.root, project.data)).toEqual(before);
   });
 
-  test("still runs as jp replay, which prints the new name", async () => {
-    const { project, id } = place();
-    expect(await project.jp("replay", id)).toEqual({
-      ...printed(`${id}: 1 turn, all as recorded.\n`),
-      stderr: "warning: jp replay is now jp conversation verify\n",
-    });
-  });
-
   test("runs tools again if asked to, with the recorded answers", async () => {
     const { project, id } = place();
     const verified = await project.jp(

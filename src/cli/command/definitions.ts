@@ -185,21 +185,8 @@ ${targetHelp("active")}`,
 
 const VERIFY_SOURCES = ["recorded", "live"];
 
-/** The old name of `jp conversation verify`, kept for one release. */
-export function defineReplay(definition: Command): void {
-  withVerifyOptions(definition).action(
-    command(async () => (await import("./conversation/verify.ts")).verifyByOldName),
-  );
-}
-
 export function defineVerify(definition: Command): void {
-  withVerifyOptions(definition).action(
-    command(async () => (await import("./conversation/verify.ts")).verify),
-  );
-}
-
-function withVerifyOptions(definition: Command): Command {
-  return withToolOptions(withConfigOption(definition))
+  withToolOptions(withConfigOption(definition))
     .argument("[target]", "Conversation to rerun")
     .addOption(
       new Option("--model <which>", "Use the recorded replies, or ask the model again")
@@ -225,7 +212,8 @@ with the recorded permissions: verify only your own conversations that way.
 ${targetHelp("active")}
 
 Exit status: 0 if nothing differs, 1 if something does.`,
-    );
+    )
+    .action(command(async () => (await import("./conversation/verify.ts")).verify));
 }
 
 export function defineUsage(definition: Command): void {

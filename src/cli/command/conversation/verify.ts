@@ -20,7 +20,7 @@ import {
 } from "../../replay/index.ts";
 import { jsonLine, type JsonObject, neutralize, oneLine } from "../../../util/index.ts";
 import { attachToTurn } from "../../attachments.ts";
-import { type CommandContext, warn } from "../../context.ts";
+import type { CommandContext } from "../../context.ts";
 import { resolveTargetForReading } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
@@ -31,12 +31,6 @@ interface VerifyFlags extends Pick<ConfigFlags, "cfg" | "directives"> {
   readonly model: "recorded" | "live";
   readonly tools: "recorded" | "live";
   readonly format: "text" | "json";
-}
-
-/** `jp replay`, which will be removed after one release. */
-export async function verifyByOldName(call: Call<VerifyFlags>): Promise<void> {
-  warn("jp replay is now jp conversation verify", call.context.output);
-  await verify(call);
 }
 
 /** Throws `ExitStatus` if anything was different. */
