@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
@@ -80,8 +80,8 @@ describe("jp notify test", () => {
 
   test("says what is missing", async () => {
     const nothing = await projectWith("").jp("notify", "test");
-    const other = await projectWith(copying("x")).jp("notify", "test", "--channel", "email");
-    const half = await projectWith(`notify.email.server = "mx.example.org"`).jp("notify", "test");
+    const other = await projectWith(copying("x")).jp("notify", "test", "--channel", "webhook");
+    const half = await projectWith(`notify.command.args = ["x"]`).jp("notify", "test");
     const hint = "Start with: jp config set --in user";
     expect([nothing, other, half.status, half.stderr.split("\n")[0]]).toEqual([
       {
@@ -92,11 +92,26 @@ describe("jp notify test", () => {
       {
         status: 1,
         stdout: "",
-        stderr: `jp: Not configured: notify.email.\n${hint} notify.email.server smtp.example.org\n`,
+        stderr: `jp: Not configured: notify.webhook.\n${hint} notify.webhook.url https://hooks.example.org/jp\n`,
       },
       1,
-      "jp: The config is incomplete: set notify.email.from, notify.email.to, notify.email.server.",
+      "jp: The config is incomplete: set notify.command.program.",
     ]);
+  });
+
+  test("sends nothing if the config still has notify.email, and names the recipe for it", async () => {
+    const project = projectWith(`${copying("got.json")}[notify.email]\nport = 587\n`);
+    const { status, stdout, stderr } = await project.jp("notify", "test");
+    expect([status, stdout, stderr.split("\n").slice(1)]).toEqual([
+      1,
+      "",
+      [
+        "jp: The config has notify.email, and jp no longer sends e-mails itself.",
+        "To send them with notify.command: docs/notifications.md#send-an-e-mail",
+        "",
+      ],
+    ]);
+    expect(existsSync(path.join(project.root, "got.json"))).toBe(false);
   });
 
   test("uses nothing of a workspace that is not trusted", async () => {

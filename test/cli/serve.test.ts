@@ -566,6 +566,8 @@ test("behind a proxy, it prints the address that people open", async () => {
   expect([url, login.startsWith(`${origin}/#login=`)]).toEqual([origin, true]);
 });
 
+const EMAIL_RECIPE = "docs/notifications.md#send-an-e-mail";
+
 describe("jp serve fails", () => {
   test.each([
     [
@@ -636,6 +638,29 @@ describe("jp serve fails", () => {
         "Choose another port with --port, or omit it to use any free port.",
       ),
     });
+  });
+
+  test("if the config still has notify.email, which is a warning for other commands", async () => {
+    const project = new Project();
+    const file = path.join(project.root, ".jp", "config.toml");
+    writeFileSync(file, '[notify.email]\nserver = "mx.example.org"\n');
+    const [served, listed] = [
+      await project.jp("serve"),
+      await project.jp("config", "show", "user"),
+    ];
+    const warning = `warning: ${file}:1: notify.email: not supported: jp no longer sends e-mails itself; notify.command can: see ${EMAIL_RECIPE}`;
+    expect([served, { status: listed.status, stderr: listed.stderr }]).toEqual([
+      {
+        status: 1,
+        stdout: "",
+        stderr: lines(
+          warning,
+          "jp: The config has notify.email, and jp no longer sends e-mails itself.",
+          `To send them with notify.command: ${EMAIL_RECIPE}`,
+        ),
+      },
+      { status: 0, stderr: lines(warning) },
+    ]);
   });
 
   test("if the page was not built", async () => {

@@ -1337,13 +1337,13 @@ const notifications: Area = {
       defence:
         "A message is built from a fixed list of fields, by `notify.content`. Keys come from the " +
         "environment, reach only their own channel, and are in no message or error. Webhooks use " +
-        "https and are not redirected, and e-mail uses TLS, except on this machine.",
+        "https, except on this machine, and are not redirected.",
     },
     {
       id: "T-NOTE-3",
       threat:
         "A tool or model puts line breaks, control characters, shell code, strange ids or very long " +
-        "text into a question: to add e-mail headers or recipients, to run something, to change a link.",
+        "text into a question: to run something, to change a link, to add headers where a command sends an e-mail.",
       defence:
         "jp neutralizes and truncates all of it. Subjects are jp's own words. Commands run without a " +
         "shell and get no text in their arguments. Ids are percent-encoded in links.",

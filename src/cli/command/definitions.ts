@@ -343,7 +343,6 @@ export function defineNotify(group: Command): void {
       repeatableChoice("--channel <channel>", "Only through this channel; repeatable", [
         "command",
         "webhook",
-        "email",
       ]),
     )
     .addHelpText(

@@ -44,7 +44,6 @@ export async function testNotifications({
 const FIRST_SETTINGS: Readonly<Record<ChannelName, string>> = {
   command: "notify.command.program /path/to/program",
   webhook: "notify.webhook.url https://hooks.example.org/jp",
-  email: "notify.email.server smtp.example.org",
 };
 
 function notConfigured(channels: readonly ChannelName[]): JpError<"notify_not_configured"> {

@@ -52,7 +52,6 @@ export const NOTIFY_DEFAULTS = {
   content: "title",
   debounce_secs: 10,
   webhook: { secret_env: "JP_WEBHOOK_SECRET" },
-  email: { port: 587, password_env: "JP_SMTP_PASSWORD" },
 } as const satisfies PartialConfig["notify"];
 
 export const SHELL_DEFAULTS = {

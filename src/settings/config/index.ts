@@ -64,7 +64,6 @@ export { findModelParameters } from "./model-parameters.ts";
 export {
   type ChannelSettings,
   type CommandChannel,
-  type EmailChannel,
   type NotifySettings,
   resolveNotify,
   type WebhookChannel,

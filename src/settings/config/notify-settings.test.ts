@@ -5,7 +5,7 @@ import { conversationConfig } from "./conversation-config.ts";
 import { DEFAULTS } from "./defaults.ts";
 import { mergeConfig } from "./layers.ts";
 import { resolveNotify } from "./notify-settings.ts";
-import { parseConfigOrThrow } from "./parse-config.ts";
+import { parseConfig, parseConfigOrThrow } from "./parse-config.ts";
 import { recordConfig } from "./recorded-config.ts";
 
 function resolve(notify: JsonObject) {
@@ -27,14 +27,6 @@ describe("notifications", () => {
       link: "https://desk.example/jp//?x#/y",
       command: { program: "notify", args: ["-x"] },
       webhook: { url: "https://hooks.example/jp", secret_env: "MINE" },
-      email: {
-        from: "jp@example.org",
-        to: ["ada@example.org"],
-        server: "mx.example.org",
-        port: 465,
-        user: "jp",
-        password_env: "ALSO_MINE",
-      },
     });
     expect(settings).toEqual({
       content: "none",
@@ -43,15 +35,6 @@ describe("notifications", () => {
       channels: [
         { type: "command", program: "notify", args: ["-x"] },
         { type: "webhook", url: "https://hooks.example/jp", secretVariable: "MINE" },
-        {
-          type: "email",
-          from: "jp@example.org",
-          to: ["ada@example.org"],
-          server: "mx.example.org",
-          port: 465,
-          user: "jp",
-          passwordVariable: "ALSO_MINE",
-        },
       ],
     });
   });
@@ -64,12 +47,34 @@ describe("notifications", () => {
     });
   });
 
-  test.each<[JsonObject, string]>([
-    [{ command: { args: ["x"] } }, "notify.command.program"],
-    [{ email: { to: ["ada@example.org"] } }, "notify.email.from, notify.email.to"],
-    [{ email: { server: "mx.example.org" } }, "notify.email.from, notify.email.to"],
-  ])("say what to set if they are only half configured: %j", (notify, keys) => {
-    expect(() => resolve(notify)).toThrow(`The config is incomplete: set ${keys}`);
+  test.each<[JsonObject, string]>([[{ command: { args: ["x"] } }, "notify.command.program"]])(
+    "say what to set if they are only half configured: %j",
+    (notify, keys) => {
+      expect(() => resolve(notify)).toThrow(`The config is incomplete: set ${keys}`);
+    },
+  );
+
+  test("fail if the config still has notify.email, and name the recipe for it", () => {
+    const { config, errors, warnings } = parseConfig({
+      notify: { command: { program: "notify" }, email: { server: "mx.example.org" } },
+    });
+    expect([errors, warnings]).toEqual([
+      [],
+      [
+        {
+          path: ["notify", "email"],
+          message:
+            "not supported: jp no longer sends e-mails itself; notify.command can: see docs/notifications.md#send-an-e-mail",
+          isUnsupported: true,
+        },
+      ],
+    ]);
+    expect(() => resolveNotify(config)).toThrow(
+      expect.objectContaining({
+        code: "notify_email_removed",
+        hint: "To send them with notify.command: docs/notifications.md#send-an-e-mail",
+      }),
+    );
   });
 
   test.each([

@@ -16,7 +16,7 @@ export interface NotifySettings {
 }
 
 /** One way to notify. Secrets are in environment variables, never in the config. */
-export type ChannelSettings = CommandChannel | WebhookChannel | EmailChannel;
+export type ChannelSettings = CommandChannel | WebhookChannel;
 
 /** Runs a program, without a shell. */
 export interface CommandChannel {
@@ -32,21 +32,10 @@ export interface WebhookChannel {
   readonly secretVariable: string;
 }
 
-/** Sends an e-mail. */
-export interface EmailChannel {
-  readonly type: "email";
-  readonly from: string;
-  readonly to: readonly string[];
-  readonly server: string;
-  readonly port: number;
-  /** Does not log in without one. */
-  readonly user?: string;
-  readonly passwordVariable: string;
-}
-
-/** Undefined if no channel is configured. Throws `notify_incomplete`. */
+/** Undefined if no channel is configured. Throws `notify_incomplete` and `notify_email_removed`. */
 export function resolveNotify({ notify = {} }: PartialConfig): NotifySettings | undefined {
-  const channels = [commandOf(notify), webhookOf(notify), emailOf(notify)].filter(
+  if (notify.email !== undefined) throw emailRemoved();
+  const channels = [commandOf(notify), webhookOf(notify)].filter(
     (channel) => channel !== undefined,
   );
   if (channels.length === 0) return undefined;
@@ -73,26 +62,15 @@ function webhookOf({ webhook = {} }: Notify): WebhookChannel | undefined {
   return url === undefined ? undefined : { type: "webhook", url, secretVariable };
 }
 
-/** Port and password alone, which have defaults, do not mean that e-mails are wanted. */
-function emailOf({ email = {} }: Notify): EmailChannel | undefined {
-  const { from, to = [], server, user, port, password_env } = email;
-  if (from === undefined && to.length === 0 && server === undefined) return undefined;
-  if (from === undefined || to.length === 0 || server === undefined) {
-    throw incomplete("email", ["from", "to", "server"]);
-  }
-  return {
-    type: "email",
-    from,
-    to,
-    server,
-    port: port ?? NOTIFY_DEFAULTS.email.port,
-    ...(user !== undefined && { user }),
-    passwordVariable: password_env ?? NOTIFY_DEFAULTS.email.password_env,
-  };
-}
-
 function incomplete(channel: string, keys: readonly string[]): JpError<"notify_incomplete"> {
   const names = keys.map((key) => `notify.${channel}.${key}`).join(", ");
   const hint = "See docs/notifications.md.";
   return new JpError("notify_incomplete", `The config is incomplete: set ${names}.`, { hint });
+}
+
+/** Whoever relies on e-mails would miss questions without noticing. */
+function emailRemoved(): JpError<"notify_email_removed"> {
+  const message = "The config has notify.email, and jp no longer sends e-mails itself.";
+  const hint = "To send them with notify.command: docs/notifications.md#send-an-e-mail";
+  return new JpError("notify_email_removed", message, { hint });
 }

@@ -160,7 +160,6 @@ describe("settings that belong to a machine", () => {
     { notify: { content: "question", debounce_secs: 1, link: "https://desk.example" } },
     { notify: { command: { program: "send", args: ["-x"] } } },
     { notify: { webhook: { url: "https://hooks.example", secret_env: "KEY" } } },
-    { notify: { email: { from: "a@b.example", to: ["c@d.example"], server: "mx.example" } } },
     { usage: { currency: "EUR", prices: { "openai/gpt": { input: 1 } } } },
     { web: { private_hosts: ["localhost:3000"] } },
     { conversation: { mode: "edits" } },

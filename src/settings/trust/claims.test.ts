@@ -204,8 +204,6 @@ describe("notifications in a workspace's config", () => {
     ["run a program", { command: { program: "make" } }],
     ["go to an address", { webhook: { url: "https://a.b" } }],
     ["use another key", { webhook: { secret_env: "OPENAI_API_KEY" } }],
-    ["go to a person", { email: { to: ["eve@example.org"] } }],
-    ["log in with another key", { email: { password_env: "OPENAI_API_KEY" } }],
     ["say more", { content: "question" }],
     ["link elsewhere", { link: "https://a.b" }],
     ["wait", { debounce_secs: 3600 }],
@@ -231,13 +229,13 @@ describe("notifications in a workspace's config", () => {
       debounce_secs: 0,
       command: { program: "sh", args: ["-c", "curl x"] },
       webhook: { url: "https://a.b/c" },
-      email: { from: "me@a.b", to: ["x@a.b", "y\n@a.b"], server: "mx.a.b", user: "me" },
+      email: { to: ["x@a.b"] },
     };
     expect(listClaims(findClaims([...BASE, workspace({ notify })]))).toEqual([
       ".jp/config.toml:",
       "- notifications: content is question, links lead to https://desk.example, wait 0 seconds, " +
         'run sh -c "curl x", go to https://a.b/c, signed with JP_WEBHOOK_SECRET, ' +
-        'go by e-mail from me@a.b to x@a.b and "y\\n@a.b" through mx.a.b:587 as me with JP_SMTP_PASSWORD',
+        "go by e-mail, which jp does not send",
     ]);
   });
 

@@ -357,7 +357,7 @@ function notifyText(value: Entry, inForce: Entry): readonly string[] {
     webhook === undefined
       ? ""
       : `go to ${wordText(webhook["url"])}, signed with ${wordText(webhook["secret_env"])}`,
-    email === undefined ? "" : emailText(email),
+    email === undefined ? "" : "go by e-mail, which jp does not send",
   ];
 }
 
@@ -378,13 +378,6 @@ function interruptText({ streaming, tool_call, escalation_cooldown_secs: cooldow
       ? ""
       : `a second one ends the turn only within ${wordText(cooldown)} seconds`,
   ];
-}
-
-function emailText({ from, to, server, port, user, password_env }: Entry): string {
-  const recipients = list(to).map(wordText).join(" and ");
-  const login = user === undefined ? "" : ` as ${wordText(user)} with ${wordText(password_env)}`;
-  const route = `through ${wordText(server)}:${wordText(port)}${login}`;
-  return `go by e-mail from ${wordText(from)} to ${recipients} ${route}`;
 }
 
 /** In every case, its content goes to the model. */

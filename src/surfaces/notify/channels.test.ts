@@ -1,24 +1,23 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { text } from "node:stream/consumers";
-import { SMTPServer, type SMTPServerOptions } from "smtp-server";
+import { parse } from "smol-toml";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
-import type { ChannelSettings, EmailChannel } from "../../settings/config/index.ts";
+import { blocksOf, readDocument } from "../../../test/support/documents.ts";
+import { type ChannelSettings, parseConfig, resolveNotify } from "../../settings/config/index.ts";
 import { temporaryFolder } from "../../stores/temporary-workspace.fixture.ts";
 import { type Channel, openChannels, PermanentError } from "./channels.ts";
 import { composeMessage } from "./message.ts";
 import { asking, pendingNotice } from "./pending-notice.fixture.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-const PASSWORD = "correct horse battery staple";
 const VARIABLES = {
   PATH: process.env["PATH"] ?? "",
   JP_WEBHOOK_SECRET: SECRET,
-  JP_SMTP_PASSWORD: PASSWORD,
 };
 
 function open(settings: ChannelSettings, variables: Record<string, string> = VARIABLES): Channel {
@@ -51,6 +50,15 @@ function program(file: string, code = ""): ChannelSettings {
   return { type: "command", program: process.execPath, args: ["-e", script, "--", "$(touch x)"] };
 }
 
+/** The command of the documentation that sends an e-mail. */
+function emailRecipe(): ChannelSettings {
+  const blocks = blocksOf([readDocument("docs/notifications.md")], "toml");
+  const recipe = blocks.find(({ code }) => code.includes("sendmail"))?.code ?? "";
+  const [settings] = resolveNotify(parseConfig(parse(recipe)).config)?.channels ?? [];
+  if (settings === undefined) throw new Error("no recipe");
+  return settings;
+}
+
 interface Got {
   readonly input: string;
   readonly env: Readonly<Record<string, string>>;
@@ -77,19 +85,37 @@ describe("a command", () => {
     );
   });
 
+  test("can send an e-mail, as the recipe says, in which no words of a tool or a model become a header", async () => {
+    counters("T-NOTE-3");
+    const [folder, bin] = [temporaryFolder(), temporaryFolder()];
+    const file = path.join(folder, "got.txt");
+    const sendmail = `#!/bin/sh\n{ printf '%s\\n' "$*"; cat; } > ${file}\n`;
+    writeFileSync(path.join(bin, "sendmail"), sendmail, { mode: 0o755 });
+    const hostile = "x\r\nBcc: eve@example.org\r\n\r\n.\r\n$(touch y)%s\u001b[2J";
+    const sent = message({ question: asking(hostile), title: hostile, tool: hostile });
+    await open(emailRecipe(), { PATH: `${bin}:${VARIABLES.PATH}` }).send(sent, running);
+    const [args, ...mail] = readFileSync(file, "utf8").split("\n");
+    expect([args, mail.slice(0, 4), mail.slice(4).join("\n")]).toEqual([
+      "-i ada@example.org",
+      [
+        "To: ada@example.org",
+        "Subject: jp: 1 question is waiting",
+        "Content-Type: text/plain; charset=utf-8",
+        "",
+      ],
+      `${sent.text}\n`,
+    ]);
+  });
+
   test("does not get the secrets of other channels", async () => {
     counters("T-NOTE-2");
     const file = path.join(temporaryFolder(), "got.json");
     const machine = { variables: VARIABLES, cwd: temporaryFolder() };
-    const settings = [program(file), webhook("127.0.0.1:1"), emailSettings(25)];
+    const settings = [program(file), webhook("127.0.0.1:1")];
     const [command] = openChannels(settings, machine);
     await command?.send(message(), running);
     const got = readFileSync(file, "utf8");
-    expect([got.includes(SECRET), got.includes(PASSWORD), got.includes("PATH")]).toEqual([
-      false,
-      false,
-      true,
-    ]);
+    expect([got.includes(SECRET), got.includes("PATH")]).toEqual([false, true]);
   });
 
   test("says how it failed, with the first line of its errors", async () => {
@@ -225,142 +251,5 @@ describe("a webhook", () => {
       true,
       [],
     ]);
-  });
-});
-
-function emailSettings(port: number): EmailChannel {
-  return {
-    type: "email",
-    from: "jp <jp@example.org>",
-    to: ["ada@example.org", "Bob <bob@example.org>"],
-    server: "127.0.0.1",
-    port,
-    user: "jp",
-    passwordVariable: "JP_SMTP_PASSWORD",
-  };
-}
-
-interface Mail {
-  readonly recipients: readonly string[];
-  readonly user: unknown;
-  readonly head: string;
-  readonly body: string;
-}
-
-const NO_MAIL: Mail = { recipients: [], user: undefined, head: "", body: "" };
-
-async function mailServer(options: SMTPServerOptions = {}) {
-  const mails: Mail[] = [];
-  const server = new SMTPServer({
-    hideSTARTTLS: true,
-    allowInsecureAuth: true,
-    authOptional: true,
-    logger: false,
-    onAuth: ({ username, password }, _session, done) =>
-      password === PASSWORD
-        ? done(null, { user: username })
-        : done(new Error(`Not with ${password}`)),
-    onData: async (stream, { envelope, user }, done) => {
-      const [head = "", ...body] = (await text(stream)).split("\r\n\r\n");
-      const recipients = envelope.rcptTo.map(({ address }) => address);
-      mails.push({ recipients, user, head, body: body.join("\r\n\r\n") });
-      done();
-    },
-    ...options,
-  });
-  const listening = Promise.withResolvers<void>();
-  server.listen(0, "0.0.0.0", listening.resolve);
-  await listening.promise;
-  onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())));
-  const { port } = server.server.address() as AddressInfo; // It listens on a port.
-  return { mails, port };
-}
-
-describe("an e-mail", () => {
-  test("is plain text, from and to whom the config says, after a login", async () => {
-    const { mails, port } = await mailServer();
-    await open(emailSettings(port)).send(message(), running);
-    const [{ head, body, recipients, user } = NO_MAIL] = mails;
-    expect([mails.length, recipients, user, body]).toEqual([
-      1,
-      ["ada@example.org", "bob@example.org"],
-      "jp",
-      'deploy asks a question, in "Ship version 2".\r\nDeploy to production?\r\n' +
-        "https://desk.example/#/inquiries/jp-c17673232450/call_1.sure.1\r\n",
-    ]);
-    expect(head.split("\r\n")).toEqual(
-      expect.arrayContaining([
-        "From: jp <jp@example.org>",
-        "To: ada@example.org, Bob <bob@example.org>",
-        "Subject: jp: 1 question is waiting",
-        "Auto-Submitted: auto-generated",
-        "Content-Type: text/plain; charset=utf-8",
-        expect.stringMatching(/^Message-ID: <msg_[\w-]+@example\.org>$/),
-      ]),
-    );
-  });
-
-  test("gets no header, recipient or end from what a tool or a model says", async () => {
-    counters("T-NOTE-3");
-    const { mails, port } = await mailServer();
-    const hostile = "x\r\nBcc: eve@example.org\r\n\r\n.\r\nRCPT TO:<eve@example.org>\r\n\u001b[2J";
-    const sent = message({ question: asking(hostile), title: hostile, tool: hostile });
-    await open(emailSettings(port)).send(sent, running);
-    const [{ head, recipients } = NO_MAIL] = mails;
-    expect([mails.length, recipients, /eve/.test(head)]).toEqual([
-      1,
-      ["ada@example.org", "bob@example.org"],
-      false,
-    ]);
-  });
-
-  test("is sent without a login if no user is configured", async () => {
-    const { mails, port } = await mailServer();
-    const { user: _user, ...anonymous } = emailSettings(port);
-    await open(anonymous, {}).send(message(), running);
-    expect(mails.map(({ user }) => user)).toEqual([undefined]);
-  });
-
-  test("says why if it is refused, without the password", async () => {
-    counters("T-NOTE-2");
-    const { mails, port } = await mailServer({
-      onAuth: ({ password }, _session, done) => done(new Error(`Not with ${password}`)),
-    });
-    const failure = await failureOf(open(emailSettings(port)).send(message(), running));
-    expect([String(failure).includes("Not with [redacted]"), mails]).toEqual([true, []]);
-  });
-
-  test("is not sent again to the others if one recipient is refused", async () => {
-    const { mails, port } = await mailServer({
-      onRcptTo: ({ address }, _session, done) =>
-        done(address.startsWith("bob") ? new Error("Unknown") : null),
-    });
-    const failure = await failureOf(open(emailSettings(port)).send(message(), running));
-    expect([failure, failure instanceof PermanentError, mails.length]).toEqual([
-      new PermanentError("127.0.0.1 refused bob@example.org."),
-      true,
-      1,
-    ]);
-  });
-
-  test("is not sent to another machine without encryption, nor is the password", async () => {
-    counters("T-NOTE-2");
-    let logins = 0;
-    const { mails, port } = await mailServer({
-      onAuth: (_auth, _session, done) => {
-        logins += 1;
-        done(null, { user: "jp" });
-      },
-    });
-    // Leads to this machine, but does not have to.
-    const settings = { ...emailSettings(port), server: "0.0.0.0" };
-    const failure = await failureOf(open(settings).send(message(), running));
-    expect([failure instanceof Error, logins, mails]).toEqual([true, 0, []]);
-  });
-
-  test("needs the variable with the password", async () => {
-    expect(await failureOf(open(emailSettings(25), {}).send(message(), running))).toEqual(
-      new PermanentError("The environment variable JP_SMTP_PASSWORD is not set."),
-    );
   });
 });

@@ -1,19 +1,11 @@
-/** The ways to send a notification: run a command, post to a webhook, send an e-mail. */
+/** The ways to send a notification: run a command, or post to a webhook. */
 import type {
   ChannelSettings,
   CommandChannel,
-  EmailChannel,
   WebhookChannel,
 } from "../../settings/config/index.ts";
 import { type ProcessLimits, runProcess } from "../../reach/process/index.ts";
-import {
-  abortable,
-  assertNever,
-  isLoopback,
-  loadModule,
-  messageOf,
-  systemErrorCode,
-} from "../../util/index.ts";
+import { assertNever, loadModule, messageOf, systemErrorCode } from "../../util/index.ts";
 import type { Notification } from "./message.ts";
 
 /** A way to send notifications. */
@@ -36,12 +28,14 @@ export interface ChannelMachine {
 /** A failure that a retry would repeat. */
 export class PermanentError extends Error {}
 
-/** Opens no connection, and loads neither mailer nor signer, before a channel loads or sends. */
+/** Opens no connection, and does not load the signer, before a channel loads or sends. */
 export function openChannels(
   settings: readonly ChannelSettings[],
   machine: ChannelMachine,
 ): readonly Channel[] {
-  const secrets = new Set(settings.flatMap(secretVariables));
+  const secrets = new Set(
+    settings.map((channel) => (channel.type === "webhook" ? channel.secretVariable : undefined)),
+  );
   const harmless = Object.entries(machine.variables).filter(([name]) => !secrets.has(name));
   return settings.map((channel) => {
     switch (channel.type) {
@@ -49,17 +43,10 @@ export function openChannels(
         return openCommand(channel, { ...machine, variables: Object.fromEntries(harmless) });
       case "webhook":
         return openWebhook(channel, machine);
-      case "email":
-        return openEmail(channel, machine);
       default:
         return assertNever(channel);
     }
   });
-}
-
-function secretVariables(channel: ChannelSettings): readonly string[] {
-  if (channel.type === "webhook") return [channel.secretVariable];
-  return channel.type === "email" ? [channel.passwordVariable] : [];
 }
 
 function readSecret(name: string, { variables }: ChannelMachine): string {
@@ -154,54 +141,4 @@ function webhookKey(secret: string, variable: string): Buffer {
   throw new PermanentError(
     `${variable} is not a webhook secret: expected whsec_ and ${KEY_BYTES.min} to ${KEY_BYTES.max} bytes in Base64.`,
   );
-}
-
-const IMPLICIT_TLS_PORT = 465;
-/** The limit of each step; all of them together get as long as any channel. */
-const SMTP_TIMEOUT_MS = 15_000;
-
-/** Plain text, so that nothing in it is drawn or loaded. Encrypted, unless the server is on this machine. */
-function openEmail(settings: EmailChannel, machine: ChannelMachine): Channel {
-  const { from, to, server, port, user, passwordVariable } = settings;
-  const send: Channel["send"] = async (message, signal) => {
-    const pass = user === undefined ? undefined : readSecret(passwordVariable, machine);
-    const { createTransport } = await loadMailer();
-    const transport = createTransport({
-      host: server,
-      port,
-      secure: port === IMPLICIT_TLS_PORT,
-      requireTLS: !isLoopback(server),
-      ...(pass !== undefined && { auth: { user, pass } }),
-      connectionTimeout: SMTP_TIMEOUT_MS,
-      greetingTimeout: SMTP_TIMEOUT_MS,
-      socketTimeout: SMTP_TIMEOUT_MS,
-      disableFileAccess: true,
-      disableUrlAccess: true,
-    });
-    const mail = transport.sendMail({
-      from,
-      to: [...to],
-      subject: message.title,
-      text: message.text,
-      messageId: `<${message.id}@${domainOf(from)}>`,
-      headers: { "Auto-Submitted": "auto-generated" },
-    });
-    const { rejected } = await abortable(mail, signal).catch((error: unknown) => {
-      signal.throwIfAborted();
-      const reason = messageOf(error);
-      throw new Error(pass === undefined ? reason : reason.replaceAll(pass, "[redacted]"));
-    });
-    // The others have it: sending again would send it to them twice.
-    if (rejected.length > 0) throw new PermanentError(`${server} refused ${rejected.join(", ")}.`);
-  };
-  return { name: "email", load: loadMailer, send };
-}
-
-function loadMailer() {
-  return loadModule(() => import("nodemailer"));
-}
-
-/** The domain of `Ada <ada@example.org>` or `ada@example.org`. */
-function domainOf(address: string): string {
-  return /@([\w.-]+)>?\s*$/.exec(address)?.[1] ?? "localhost";
 }

@@ -141,7 +141,7 @@ describe("a notifier", () => {
     const sent = Promise.withResolvers<void>();
     const messages: Notification[] = [];
     const slow: Channel = {
-      name: "email",
+      name: "webhook",
       send: async (message) => {
         messages.push(message);
         await sent.promise;
@@ -270,7 +270,7 @@ describe("closing a notifier", () => {
   });
 
   test("stops what is being sent", async () => {
-    const { notifier, pass, problems } = started({ name: "email", send: untilAborted });
+    const { notifier, pass, problems } = started({ name: "webhook", send: untilAborted });
     notifier.notify([pendingNotice()]);
     await pass(10);
     await notifier.close();

@@ -58,7 +58,7 @@ export interface ServeFlags {
   readonly format?: "text" | "json";
 }
 
-/** Throws `usage`, `no_workspace`, `not_built` and what `serveDesk` throws. */
+/** Throws `usage`, `no_workspace`, `not_built`, what `resolveNotify` and what `serveDesk` throws. */
 export async function serve({ options, context }: Call<ServeFlags>): Promise<void> {
   const { output, clock, host } = context;
   const address = readAddress(options, host.cwd);
@@ -68,6 +68,7 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
   const { workspaces } = served;
   const trusted = await trustedConfig(context, {});
   warnWithheld(trusted, context);
+  const notify = resolveNotify(trusted.config);
   const owner = findOwner(trusted.config, context);
   using stop = untilSignal(context);
   using outputGone = untilOutputGone(context);
@@ -101,7 +102,7 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
     onKeyChange: (change) => announce?.(change),
   });
   await using notifying = startNotifying(desk, {
-    settings: resolveNotify(trusted.config),
+    settings: notify,
     machine: { clock, onProblem, origin: service.url, cwd: context.cwd, ...context.environment },
   });
   announce = notifying.announce;

@@ -207,17 +207,10 @@ const notify = v.pipe(
         v.string(),
       ),
     }),
-    email: group({
-      from: described("sender of e-mails", v.string()),
-      to: described("recipients of e-mails", v.array(v.string())),
-      server: described("host name of the SMTP server", v.string()),
-      port: described(
-        "port of the SMTP server; TLS from the start on 465, STARTTLS on others",
-        wholeNumber({ min: 1, max: 65_535 }),
-      ),
-      user: described("user name at the SMTP server; without it, jp does not log in", v.string()),
-      password_env: described("environment variable that holds the password", v.string()),
-    }),
+    email: unsupported(
+      "jp no longer sends e-mails itself; notify.command can: see docs/notifications.md#send-an-e-mail",
+      openGroup({}),
+    ),
   }),
   behaviour({ isMachineSpecific: true }),
 );
