@@ -299,7 +299,6 @@ const LATER = {
 /** Used before a request, unlike what is beside them. */
 const NOT_LATER = [
   "src/core/agent/compaction-setup",
-  "src/core/answer-model/lazy-backend",
   "src/reach/json-schema/provider-schema",
   "src/reach/mcp/mcp-error",
   "src/reach/mcp/mcp-servers",

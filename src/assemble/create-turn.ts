@@ -14,13 +14,18 @@ import {
 } from "../core/agent/index.ts";
 import { DEFAULT_LIMITS, resolveAssistant } from "../settings/config/index.ts";
 import { knownPeople } from "../record/conversation/index.ts";
-import { createInquiryBackend, type InquiryBackend } from "../core/answer-model/index.ts";
+import type { InquiryBackend } from "../core/answer-model/index.ts";
 import { createPolicy, type Policy } from "../core/policy/index.ts";
 import type { ToolSchema } from "../reach/provider/index.ts";
 import { findTracing } from "./telemetry/index.ts";
 import { systemClock } from "../util/index.ts";
 import { toCompactionSetup } from "./compaction.ts";
-import { inquiryModelsOf, type InquiryModels, withSurroundings } from "./inquiry-models.ts";
+import {
+  createInquiries,
+  inquiryModelsOf,
+  type InquiryModels,
+  withSurroundings,
+} from "./inquiry-models.ts";
 import { toModel } from "./model.ts";
 import { deferring } from "./tools.ts";
 import type { TurnOptions } from "./turn-options.ts";
@@ -87,7 +92,7 @@ export function createTurn(options: CreateTurnOptions): Turn {
     // The inquiry model is told of the same tools, so that a cache can serve both.
     inquiries:
       options.inquiries ??
-      createInquiryBackend({
+      createInquiries({
         ...inquiryModels,
         tools: () => schemas,
         attachments: () => attachments,

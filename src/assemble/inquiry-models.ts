@@ -5,9 +5,25 @@ import {
   type PartialConfig,
   resolveInquiryAssistant,
 } from "../settings/config/index.ts";
-import type { InquiryBackendOptions } from "../core/answer-model/index.ts";
+import type { InquiryBackend, InquiryBackendOptions } from "../core/answer-model/index.ts";
 import type { Model, Providers } from "../reach/provider/index.ts";
+import { loaderOf } from "../util/index.ts";
 import type { Surroundings } from "./surroundings.ts";
+
+/** Most turns ask no model for an answer. Throws `module_not_loaded`. */
+export const loadInquiries = loaderOf(() => import("../core/answer-model/index.ts"));
+
+/** A backend that is loaded with its first inquiry, which may throw `module_not_loaded`. */
+export function createInquiries(options: InquiryBackendOptions): InquiryBackend {
+  let backend: InquiryBackend | undefined;
+  return {
+    async inquire(call) {
+      const { createInquiryBackend } = await loadInquiries();
+      backend ??= createInquiryBackend(options);
+      return backend.inquire(call);
+    },
+  };
+}
 
 /** The model for each question, by what the question's `target` says. */
 export type InquiryModels = Pick<

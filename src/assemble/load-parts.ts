@@ -1,6 +1,5 @@
 /** Loads the parts of jp that are needed after a wait for the model, a person or a tool, before it. */
 import { loadCalls, loadForms } from "../core/agent/index.ts";
-import { preloadInquiries } from "../core/answer-model/index.ts";
 import {
   type AssistantSettings,
   mergeConfig,
@@ -22,6 +21,7 @@ import { preloadPolicy } from "../core/policy/index.ts";
 import type { Providers } from "../reach/provider/index.ts";
 import { assertCanLock, preloadSecrets } from "../stores/index.ts";
 import { loadUndo } from "./changes.ts";
+import { loadInquiries } from "./inquiry-models.ts";
 import { createShippedTools } from "./shipped-tools.ts";
 import { loadImports } from "../util/index.ts";
 
@@ -37,7 +37,7 @@ export async function loadTurnParts(config: PartialConfig, providers: Providers)
     ...modelsOf(config).map(({ provider, name }) => providers.warmUp(provider, name)),
     loadCalls(),
     loadForms(),
-    preloadInquiries(),
+    loadInquiries(),
     preloadValidator(),
     preloadDiff(),
     ...(hasFileTools(config) ? [loadUndo()] : []),

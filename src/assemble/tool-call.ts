@@ -18,7 +18,7 @@ import {
   type ToolCallRequest,
   type ToolCallResponse,
 } from "../record/conversation/index.ts";
-import { noInquiryBackend } from "../core/answer-model/index.ts";
+import type { InquiryBackend } from "../core/answer-model/index.ts";
 import type { JsonObject } from "../util/index.ts";
 
 export interface ToolCallOptions extends Pick<
@@ -39,6 +39,11 @@ export interface ToolCallOptions extends Pick<
   /** Ends the call in good order. */
   readonly signal: AbortSignal;
 }
+
+/** There is no model: every inquiry fails. */
+const noInquiryBackend: InquiryBackend = {
+  inquire: async () => ({ type: "failed", kind: "other", message: "no model is available" }),
+};
 
 /** No model answers its questions. Throws `write_failed`. */
 export async function runToolCall(options: ToolCallOptions): Promise<ToolCallResponse> {

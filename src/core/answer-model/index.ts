@@ -1,10 +1,8 @@
-export type { InquiryBackendOptions } from "./backend.ts";
-export { createInquiryBackend, preloadInquiries } from "./lazy-backend.ts";
-export {
-  type InquiryAnswer,
-  type InquiryBackend,
-  type InquiryCall,
-  type InquiryFailure,
-  type InquiryUpdate,
-  noInquiryBackend,
+export { createInquiryBackend, type InquiryBackendOptions } from "./backend.ts";
+export type {
+  InquiryAnswer,
+  InquiryBackend,
+  InquiryCall,
+  InquiryFailure,
+  InquiryUpdate,
 } from "./port.ts";

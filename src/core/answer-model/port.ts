@@ -62,8 +62,3 @@ export type InquiryAnswer =
 
 /** `missing_data`: the reply has no structured answer. `invalid_answer`: it does not match the question. */
 export type InquiryFailure = "provider" | "missing_data" | "invalid_answer" | "other";
-
-/** For programs without a model: every inquiry fails. */
-export const noInquiryBackend: InquiryBackend = {
-  inquire: async () => ({ type: "failed", kind: "other", message: "no model is available" }),
-};
