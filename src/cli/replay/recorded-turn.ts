@@ -4,11 +4,11 @@ import {
   type ConversationEvent,
   type Decider,
   type InquiryId,
+  type PermissionRequestEvent,
 } from "../../record/conversation/index.ts";
 import { withDerivedFields } from "./older-record.ts";
 import { withoutClosing } from "./recorded-process.ts";
 import { withoutVoid } from "./without-void.ts";
-import { withoutVotes } from "./without-votes.ts";
 
 /** As this version would have recorded it, without decisions that were made void. */
 export function readTurn(
@@ -19,6 +19,55 @@ export function readTurn(
   const done = turn.filter(({ type }) => type !== "turn_undo");
   const open = withDerivedFields(withoutClosing(withoutVotes(done)));
   return withCurrentIds(withoutVoid(open, options));
+}
+
+/**
+ * Reads a turn in which people have decided together as if the last of them had decided alone: a replay knows no people. What
+ * one of them has made of the arguments is then their edit.
+ */
+function withoutVotes(turn: readonly ConversationEvent[]): readonly ConversationEvent[] {
+  const edits = new Map(turn.filter(isEdit).map((request) => [request.id, request]));
+  const voided = new Set([...edits.values()].map(({ replaces }) => replaces));
+  const firstOf = (id: PermissionRequestEvent["id"]): PermissionRequestEvent["id"] => {
+    const { replaces } = edits.get(id) ?? {};
+    return replaces === undefined ? id : firstOf(replaces);
+  };
+  return turn.flatMap((event): readonly ConversationEvent[] => {
+    switch (event.type) {
+      case "decision_vote":
+        return [];
+      case "chat_request": {
+        const { startedBy: _, ...message } = event;
+        return [message];
+      }
+      case "decision_void":
+        return voided.has(event.id) ? [] : [event];
+      case "inquiry_request":
+      case "attempt_start":
+        return [withoutAsker(event)];
+      case "permission_request":
+        return isEdit(event) ? [] : [withoutAsker(event)];
+      case "permission_decision": {
+        const request = event.id === undefined ? undefined : edits.get(event.id);
+        if (request === undefined) return [event];
+        const id = firstOf(request.id);
+        const { arguments: args } = request;
+        const isYes = event.decision === "approved" && args !== undefined;
+        return [{ ...event, id, ...(isYes && { decision: "edited", arguments: args }) }];
+      }
+      default:
+        return [event];
+    }
+  });
+}
+
+function isEdit(event: ConversationEvent): event is PermissionRequestEvent {
+  return event.type === "permission_request" && event.isEdited === true;
+}
+
+function withoutAsker<Event extends Pick<PermissionRequestEvent, "terms">>(event: Event): Event {
+  const { terms } = event;
+  return terms?.notBy === undefined ? event : { ...event, terms: { ...terms, notBy: {} } };
 }
 
 /** Ids count requests, of which some have been left out. Earlier versions had other ids for requests about calls. */

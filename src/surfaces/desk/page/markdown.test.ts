@@ -2,10 +2,9 @@ import * as fc from "fast-check";
 import { h } from "preact";
 import { render } from "preact-render-to-string";
 import { describe, expect, test } from "vitest";
-import { Code } from "./code.tsx";
 import { beginningOf } from "./folded.tsx";
 import { highlight, piecesOf } from "./highlight.ts";
-import { Markdown } from "./markdown.tsx";
+import { Code, Markdown } from "./markdown.tsx";
 import { Arguments, diffKind, Verbatim } from "./verbatim.tsx";
 
 const html = (text: string) => render(h(Markdown, { text }));

@@ -5,10 +5,12 @@
  */
 import { Lexer, type Token, type Tokens } from "marked";
 import { type ComponentChild, type ComponentChildren, isValidElement, type VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { neutralize, oneLine } from "../../../util/index.ts";
-import { Code } from "./code.tsx";
+import { isDiff } from "../../render/index.ts";
 import { decodeEntities } from "./entities.ts";
 import { Folded } from "./folded.tsx";
+import type { Piece } from "./highlight.ts";
 import { Verbatim } from "./verbatim.tsx";
 
 /** Deeper lists and quotes are shown as text. */
@@ -17,6 +19,8 @@ const MAX_LINES = 120;
 const MAX_CHARACTERS = 12_000;
 /** Longer texts are shown verbatim: parsing them may take seconds. */
 const MAX_PARSED = 30_000;
+/** Longer code stays plain. */
+const MAX_HIGHLIGHTED = 50_000;
 
 /** A text in Markdown, collapsed if long. */
 export function Markdown({ text }: { readonly text: string }): VNode {
@@ -216,4 +220,67 @@ function address({ href, title }: { readonly href: string; readonly title?: stri
 
 function plain(text: string): string {
   return neutralize(decodeEntities(text));
+}
+
+interface CodeProps {
+  readonly text: string;
+  /** Whatever stands after the fence: the language, and perhaps more. All of it is shown. */
+  readonly info?: string;
+}
+
+/** A block of code, coloured by its language. */
+export function Code({ text, info = "" }: CodeProps): VNode {
+  const [language = ""] = info.split(/\s/, 1);
+  const isChange = /^(diff|patch)$/.test(language) || isDiff(text.split("\n"));
+  return (
+    <>
+      {info !== "" && <p class="hint">{neutralize(info)}</p>}
+      {isChange ? (
+        <Verbatim text={text} label="Change" folds />
+      ) : (
+        <Folded text={neutralize(text)}>
+          {(part) => (
+            // Scrolls, so it must be reachable with the keyboard.
+            <pre tabIndex={0} role="group" aria-label="Code" dir="ltr">
+              <code>
+                <Highlighted text={part} language={language} />
+              </code>
+            </pre>
+          )}
+        </Folded>
+      )}
+    </>
+  );
+}
+
+function Highlighted({ text, language }: { readonly text: string; readonly language: string }) {
+  const [pieces, setPieces] = useState<readonly Piece[]>();
+  useEffect(() => {
+    setPieces(undefined);
+    if (language === "" || text.length > MAX_HIGHLIGHTED) return;
+    let isCurrent = true;
+    import("./highlight.ts").then(
+      ({ highlight }) => isCurrent && setPieces(highlight(text, language)),
+      () => undefined, // It stays without colours.
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [text, language]);
+  // Colours must not cost a character.
+  const isWhole = pieces?.map((piece) => piece.text).join("") === text;
+  if (pieces === undefined || !isWhole) return <>{text}</>;
+  return (
+    <>
+      {pieces.map((piece, index) =>
+        piece.scope === undefined ? (
+          piece.text
+        ) : (
+          <span key={index} class={`hl-${piece.scope}`}>
+            {piece.text}
+          </span>
+        ),
+      )}
+    </>
+  );
 }
