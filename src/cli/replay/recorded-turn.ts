@@ -6,7 +6,6 @@ import {
   type InquiryId,
   type PermissionRequestEvent,
 } from "../../record/conversation/index.ts";
-import { withDerivedFields } from "./older-record.ts";
 import { withoutClosing } from "./recorded-process.ts";
 import { withoutVoid } from "./without-void.ts";
 
@@ -17,8 +16,7 @@ export function readTurn(
 ): readonly ConversationEvent[] {
   // The user undoes something after a turn: no process does it within one.
   const done = turn.filter(({ type }) => type !== "turn_undo");
-  const open = withDerivedFields(withoutClosing(withoutVotes(done)));
-  return withCurrentIds(withoutVoid(open, options));
+  return withCurrentIds(withoutVoid(withoutClosing(withoutVotes(done)), options));
 }
 
 /**
@@ -70,7 +68,7 @@ function withoutAsker<Event extends Pick<PermissionRequestEvent, "terms">>(event
   return terms?.notBy === undefined ? event : { ...event, terms: { ...terms, notBy: {} } };
 }
 
-/** Ids count requests, of which some have been left out. Earlier versions had other ids for requests about calls. */
+/** Ids count requests, of which some have been left out. */
 function withCurrentIds(turn: readonly ConversationEvent[]): readonly ConversationEvent[] {
   const state = new TurnState();
   const ids = new Map<string, InquiryId>();
@@ -90,8 +88,6 @@ function withCurrentIds(turn: readonly ConversationEvent[]): readonly Conversati
         const { toolCallId, action } = event;
         const id = state.nextPermissionId(toolCallId, action);
         ids.set(event.id, id);
-        // Earlier versions said for which call a permission was given, not under which request.
-        if (action === "run") ids.set(toolCallId, id);
         return { ...event, id };
       }
       case "permission_decision": {
