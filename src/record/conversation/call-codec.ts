@@ -99,7 +99,7 @@ export function voteToJson(event: DecisionVote, notation: Notation): JsonObject 
   };
 }
 
-/** Earlier versions wrote no cause, and a sentence as the reason of one. */
+/** A denial by policy without a known cause gets one from its key. */
 function parseCause(
   shape: Shape,
   decidedBy: Decider,
@@ -113,7 +113,6 @@ function parseCause(
     return { ...given, cause: known, ...(problem !== undefined && { problem }) };
   }
   if (decidedBy.kind !== "policy" || decision !== "denied") return given;
-  if (reason === EARLIER_TIMEOUT) return { cause: "timed_out" };
   const isDetached = /\.detached\.(run|deliver)$/.test(decidedBy.key);
   return { ...given, cause: isDetached ? "unavailable" : "skipped" };
 }
@@ -129,7 +128,6 @@ const CAUSES = [
   "redirected",
   "declined_by_client",
 ] as const satisfies readonly DenialCause[];
-const EARLIER_TIMEOUT = "No one answered in time.";
 
 export function parsePermissionRequest(shape: Shape): Omit<PermissionRequestEvent, "timestamp"> {
   return {

@@ -448,27 +448,6 @@ describe("reading is lenient where records differ", () => {
     });
   });
 
-  test("the sentence that earlier versions wrote where no one answered in time is a cause", () => {
-    const decided_by = { kind: "policy", key: "conversation.tools.a_tool.run" };
-    const json = { ...DECISION, decided_by, reason: "No one answered in time." };
-    expect(parseEvent(json)).toStrictEqual({
-      ...permission("call_1"),
-      decision: "denied",
-      decidedBy: decided_by,
-      cause: "timed_out",
-    });
-  });
-
-  test("no sentence of a person is taken for a cause", () => {
-    const reason = "No one answered in time.";
-    const json = { ...DECISION, decided_by: { kind: "user", channel: "tty" }, reason };
-    expect(parseEvent(json)).toStrictEqual({
-      ...permission("call_1"),
-      decision: "denied",
-      reason,
-    });
-  });
-
   test("a cause says the same, whatever the sentence beside it", () => {
     const decidedBy = { kind: "policy", key: "conversation.tools.a_tool.run" } as const;
     const reason = "No one answered in time.";
@@ -479,7 +458,7 @@ describe("reading is lenient where records differ", () => {
     expect(read).toStrictEqual(CAUSES.map((cause) => ({ ...denied, reason, cause })));
   });
 
-  test("a cause of a newer version is read as that of an earlier one that wrote none", () => {
+  test("a cause of a newer version is read as none", () => {
     const decidedBy = { kind: "policy", key: "conversation.tools.a_tool.run" } as const;
     const json = { ...DECISION, decided_by: decidedBy, cause: "full_moon", problem: "Moon." };
     expect(parseEvent(json)).toStrictEqual({

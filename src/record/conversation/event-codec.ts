@@ -91,7 +91,7 @@ function readMetadata(
   if (!isJsonObject(raw)) return {};
   const metadata = decodeStrings(raw);
   const { [MIRROR]: text, ...rest } = metadata;
-  const mirrored = typeof text === "string" ? findJson(text) : text; // Earlier versions wrote an object.
+  const mirrored = typeof text === "string" ? findJson(text) : undefined;
   if (!isMirrored || !isJsonObject(mirrored)) return { metadata };
   return { mirrored, ...(Object.keys(rest).length > 0 && { metadata: rest }) };
 }

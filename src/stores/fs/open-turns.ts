@@ -113,7 +113,7 @@ function findFolderName(folder: string, id: ConversationId): string | undefined 
 }
 
 interface MarkerFile {
-  /** Undefined in a store, and in a marker of an older version. */
+  /** Undefined in a store. */
   readonly workspace: string | undefined;
   /** What was written together: entries, one per line. */
   readonly writes: readonly string[];
@@ -128,8 +128,7 @@ function findMarker(folder: string, id: ConversationId): MarkerFile | undefined 
   const afterName = text.slice(text.indexOf("\n") + 1);
   const end = afterName.indexOf("\n");
   const workspace = findJson(afterName.slice(0, end));
-  const isHead = workspace === null || typeof workspace === "string";
-  const parts = (isHead ? afterName.slice(end + 1) : afterName).split("\n\n");
+  const parts = afterName.slice(end + 1).split("\n\n");
   return {
     workspace: typeof workspace === "string" ? workspace : undefined,
     // Earlier versions kept lone surrogates, which the record does not have.
