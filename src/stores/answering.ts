@@ -1,4 +1,7 @@
-/** Answers what a conversation waits for, in any store: here if no one has it open, or else through who has. */
+/**
+ * Answers pending decisions of a conversation, in any store: directly if no one has it open, or else through the
+ * process that does.
+ */
 import {
   type AnswerEvent,
   type AnswerProblem,
@@ -18,30 +21,33 @@ import type { AnswerOptions, AnswerResult, ConversationStore, ConversationWriter
 import { LockedError } from "./storage-error.ts";
 
 /**
- * An answer that waits for the process that has the conversation open. Only a writer that holds the lock claims it, and
- * decides about it then. Claiming and withdrawing are atomic: exactly one of both succeeds.
+ * An answer for the process that has the conversation open. Only the writer that holds the lock claims it, and then
+ * decides about it. Claiming and withdrawing are atomic: exactly one of them succeeds.
  */
 export interface Offer extends AsyncDisposable {
-  /** Resolves when the offer may have been decided, or the lock may be free, since this was called last. */
+  /** Resolves when the offer may have been decided, or the lock may be free, since the last call. */
   changed(): Promise<void>;
-  /** Why it was refused, if it was. */
+  /** The reason, if it was refused. */
   findRefusal(): Promise<AnswerProblem | undefined>;
-  /** Returns false if the other process has claimed it, and is deciding about it or has done so. */
+  /** Returns false if the other process has claimed it, and may have decided about it. */
   withdraw(): Promise<boolean>;
-  /** Removes what is left of it, once the lock is held here or its refusal is read. No one can claim it, or give it back, afterwards. */
+  /**
+   * Removes its remains, once the lock is held here or its refusal is read. No one can claim it, or return it,
+   * afterwards.
+   */
   discard(): Promise<void>;
-  /** Stops waiting, and withdraws it if it is still there. */
+  /** Stops waiting, and withdraws it if it is still pending. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The store's side. Its `open` has to throw a `LockedError` if the conversation is open elsewhere. */
+/** The store's side. Its `open` must throw a `LockedError` if the conversation is open elsewhere. */
 export interface AnswerTarget extends Pick<ConversationStore, "open"> {
   /** The entries of the last turn, read without the lock. Throws `conversation_not_found`. */
   readLastTurn(id: ConversationId): Promise<readonly StreamEntry[]>;
   offer(id: ConversationId, offered: OfferedAnswer): Promise<Offer>;
   /**
-   * Passes a secret from memory to memory to a writer whose `onSecret` waits for it. Absent if the store cannot.
-   * Throws the reason of the signal, unless the secret is on its way already.
+   * Passes a secret from memory to memory to a writer whose `onSecret` waits for it. Absent if the store cannot. Throws
+   * the signal's reason, unless the secret has already been sent.
    */
   deliver?(id: ConversationId, offered: SecretOffer, signal?: AbortSignal): Promise<SecretDelivery>;
 }
@@ -52,12 +58,12 @@ export type SecretOffer = OfferedAnswer & { readonly secret: SecretAnswer };
 /** The result of delivering a secret. */
 export type SecretDelivery =
   | AnswerResult
-  /** No one waits for it; or, if it was sent, only the record shows whether the writer has used it. */
+  /** No one waits for it. If it was sent, only the record shows whether the writer has used it. */
   | { readonly type: "undecided"; readonly wasSent: boolean };
 
 /**
- * Implements `ConversationStore.answer`: records the answer if no one has the conversation open, or else offers it to the
- * writer that has, and waits for what becomes of it.
+ * Implements `ConversationStore.answer`: records the answer if no one has the conversation open, or else offers it to
+ * the writer that does, and waits for the result.
  */
 export async function answerPending(
   target: AnswerTarget,
@@ -68,7 +74,7 @@ export async function answerPending(
   signal?.throwIfAborted();
   const offered = { event, ...(askedAt !== undefined && { askedAt }) };
   const known = directory === undefined ? {} : { directory };
-  // Without a way to deliver it, a secret is left out, so that its answer is refused.
+  // If the secret cannot be delivered, it is left out, so that its answer is refused.
   if (secret !== undefined && canDeliver(target)) {
     return deliverSecret(target, id, { ...offered, ...known, secret, ...(signal && { signal }) });
   }
@@ -93,7 +99,7 @@ export async function answerPending(
       await waitForChange(offer, signal);
     }
   } finally {
-    // Its failure must not hide that the answer is recorded, or lose the writer that is kept open.
+    // A failure here must not hide that the answer is recorded, or lose the writer that is kept open.
     await offer[Symbol.asyncDispose]().catch(() => undefined);
   }
 }
@@ -118,7 +124,7 @@ async function deliverSecret(
     : toResult(after, offered, delivery.wasSent);
 }
 
-/** An abort is a change too, the first time. */
+/** The first abort counts as a change too. */
 async function waitForChange(offer: Offer, signal: AbortSignal | undefined): Promise<void> {
   const changed = offer.changed();
   if (signal === undefined || signal.aborted) return changed;
@@ -134,7 +140,7 @@ interface Offering extends Answering {
   readonly offer: Offer;
 }
 
-/** Undefined as long as nothing is decided. */
+/** Undefined until it is decided. */
 async function settle(
   target: AnswerTarget,
   id: ConversationId,
@@ -148,8 +154,8 @@ async function settle(
   }
   const writer = await openUnlessLocked(target, id);
   if (!(writer instanceof LockedError)) {
-    // The lock is held here, so no one else can claim the offer any more. Whoever has claimed it before has recorded the
-    // answer by now, or never will.
+    // The lock is held here, so no one else can claim the offer any more. A process that claimed it before has recorded
+    // the answer by now, or never will.
     const wasClaimed = await releaseOnError(writer, async () => {
       const isWithdrawn = await offer.withdraw();
       await offer.discard();
@@ -194,7 +200,7 @@ async function openUnlessLocked(
   }
 }
 
-/** Releases the writer, unless it is to stay open and the answer is recorded. */
+/** Releases the writer, unless it should stay open and the answer is recorded. */
 async function record(
   writer: ConversationWriter,
   { offered, keepsOpen }: Answering,
@@ -212,8 +218,8 @@ async function record(
 }
 
 /**
- * What to append for an answer to the last turn, if anything, and the result once that is done. No one else may write meanwhile.
- * `wasClaimed`: it may be on record already.
+ * The events to append for an answer to the last turn, if any, and the result once that is done. No one else may write
+ * meanwhile. `wasClaimed`: it may be on record already.
  */
 export function planAnswer(
   entries: readonly StreamEntry[],
@@ -227,7 +233,7 @@ export function planAnswer(
   return { event: vote, result: { type: "counted", ...counted } };
 }
 
-/** If the other process has claimed the answer, and this very answer is on record, it was recorded. */
+/** If the other process claimed the answer, and this very answer is on record, that process recorded it. */
 function toResult(
   judged: Exclude<Judgement, { readonly type: "fits" }>,
   { event }: OfferedAnswer,

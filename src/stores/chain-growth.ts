@@ -1,4 +1,4 @@
-/** The next links of a conversation's chain of decisions, wherever they are written: see `record/conversation/chain.ts`. */
+/** The next links of a conversation's chain of decisions, for any storage: see `record/conversation/chain.ts`. */
 import {
   ChainBuilder,
   ChainedEntries,
@@ -12,23 +12,23 @@ import {
 
 /** The end of a chain, as it is stored. */
 export interface ChainTail {
-  /** At least as many as the turn that goes on has entries, or all. */
+  /** At least as many as the current turn has entries, or all of them. */
   readonly lines: readonly ChainLine[];
-  /** Something after them cannot be read. */
+  /** It is followed by something unreadable. */
   readonly isTorn: boolean;
 }
 
-/** Follows the chain of a conversation that its caller has locked. */
+/** Extends the chain of a conversation that the caller has locked. */
 export class ChainGrowth {
   readonly #builder: ChainBuilder;
   readonly #chained = new ChainedEntries();
-  /** The position of the first link that is not made of what the record had before. */
+  /** The position of the first link added here for a new entry. */
   readonly #from: number;
   readonly #except: number[] = [];
-  /** To be written before anything else. */
+  /** Written before anything else. */
   #first: readonly ChainLine[];
 
-  /** `before`: the turn that the record ends with. What is missing of it is made again, and marked. */
+  /** `before`: the last turn on record. Missing links of it are rebuilt, and marked as such. */
   constructor(id: ConversationId, { lines, isTorn }: ChainTail, before: readonly StreamEntry[]) {
     const earlier = this.#chained.pick(before);
     const last = lines.at(-1)?.link;
@@ -46,14 +46,14 @@ export class ChainGrowth {
     this.#from = builder.length;
   }
 
-  /** What the chain has grown to, and which links were added here. */
+  /** The end of the chain, and which links were added here. */
   get end(): OwnRun {
     const { head, length } = this.#builder;
     const except = this.#except;
     return { from: this.#from, length, head, ...(except.length > 0 && { except }) };
   }
 
-  /** The lines to write for entries that are added to the record. `isOffered`: the entry is an answer given on another machine. */
+  /** The lines to write for new entries of the record. `isOffered`: the entry is an answer given on another machine. */
   add(
     entries: readonly StreamEntry[],
     isOffered: (entry: StreamEntry) => boolean = () => false,
@@ -77,7 +77,7 @@ export function findChainLine(text: string): ChainLine | undefined {
   }
 }
 
-/** 122 bits that no one can guess. */
+/** 122 unguessable bits. */
 function newSalt(): string {
   return crypto.randomUUID();
 }

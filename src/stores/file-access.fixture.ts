@@ -1,17 +1,17 @@
-/** Counts which files a test's code opens, and how much of them it reads. */
+/** Counts which files a test's code opens, and how many bytes of them it reads. */
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { onTestFinished } from "vitest";
 
 export interface FileAccess {
-  /** In order, apart from the id of the workspace, which is read again and again. */
+  /** In order, except for the workspace's id, which is read repeatedly. */
   readonly opened: string[];
-  /** By name. Only what is read in pieces. */
+  /** By file name. Counts only partial reads. */
   readonly bytes: Map<string, number>;
 }
 
-/** From now on until the end of the test. Calls the functions of Node as they are. */
+/** Active until the end of the test. Calls the original functions of Node. */
 export function watchFiles(): FileAccess {
   const access: FileAccess = { opened: [], bytes: new Map() };
   const { openSync, readSync } = fs;

@@ -96,7 +96,7 @@ export type {
   WorkspaceStore,
   WorkspaceSummary,
 } from "./workspace-port.ts";
-/** The parts of a conversation that a store keeps, and needs to know about. */
+/** The conversation types that a store works with. */
 export {
   type AnswerEvent,
   type ChainLine,

@@ -1,4 +1,4 @@
-/** Stores conversations in memory, for tests and for programs that do not keep them. */
+/** Stores conversations in memory, for tests and for programs that do not persist them. */
 import {
   type AnswerEvent,
   type AnswerProblem,
@@ -50,7 +50,7 @@ import {
   THIS_PROCESS,
 } from "./storage-error.ts";
 
-/** Takes the place of a conversation's files. */
+/** Stands in for a conversation's files. */
 interface MemoryRecord {
   readonly id: ConversationId;
   readonly createdAt: Timestamp;
@@ -60,16 +60,16 @@ interface MemoryRecord {
   isArchived: boolean;
   isOwnTurn: boolean;
   isLocked: boolean;
-  /** Answers that wait for a decision of the writer. */
+  /** Answers that the writer has not decided about yet. */
   readonly offers: Set<MemoryOffer>;
   listener: AnswerListener | undefined;
   /** Called after each change. */
   readonly onChange: () => void;
-  /** They wait for secrets. */
+  /** Listeners that wait for secrets. */
   readonly secretListeners: Set<AnswerListener>;
 }
 
-/** Behaves like a store in files, but in memory. */
+/** Behaves like a file store, but in memory. */
 export class MemoryConversationStore implements ConversationStore {
   readonly #clock: Clock;
   readonly #records = new Map<ConversationId, MemoryRecord>();
@@ -104,7 +104,7 @@ export class MemoryConversationStore implements ConversationStore {
     yield { entries: this.#getRecord(id).entries.slice() };
   }
 
-  /** Nothing is saved by not reading: `scan` reads from memory too. */
+  /** There is nothing to gain: `scan` reads from memory too. */
   async findLastTurns(id: ConversationId): Promise<LastTurns | undefined> {
     this.#getRecord(id);
     return undefined;
@@ -213,7 +213,7 @@ export class MemoryConversationStore implements ConversationStore {
     return record;
   }
 
-  /** Later, so that no listener can disturb the writer. */
+  /** Deferred, so that no listener can disturb the writer. */
   #report(id: ConversationId): void {
     for (const listener of this.#listeners) {
       queueMicrotask(() => void (this.#listeners.has(listener) && listener({ id })));
@@ -277,7 +277,7 @@ class MemoryWriter extends Releasable implements ConversationWriter {
   /** Entries go through the codec, as they would on disk. */
   async appendEntries(entries: readonly StreamEntry[]): Promise<void> {
     this.assertHeld();
-    // One by one: there may be too many for one call.
+    // One at a time: there may be too many for one `push`.
     for (const { raw, eventType } of entries) {
       this.#record.entries.push(StreamEntry.fromJson(structuredClone(raw)));
       if (eventType === "turn_start") this.#record.isOwnTurn = true;
@@ -322,7 +322,7 @@ class MemoryWriter extends Releasable implements ConversationWriter {
   }
 }
 
-/** Takes the place of an offer's files. */
+/** Stands in for an offer's files. */
 class MemoryOffer implements Offer {
   readonly #record: MemoryRecord;
   readonly #offered: OfferedAnswer;
@@ -381,7 +381,7 @@ async function deliver(
   return result ?? { type: "undecided", wasSent: false };
 }
 
-/** Unique in this store, and in the order of creation. Starts with a letter, unlike the ids of files. */
+/** Unique in this store, and in the order of creation. Starts with a letter, unlike ids in files. */
 function mintId(now: Date, created: number): ConversationId {
   const time = now.getTime().toString(36).padStart(9, "0");
   return parseConversationId(`jp-cm${time}-${created.toString(36).padStart(6, "0")}`);

@@ -1,4 +1,4 @@
-/** How an answer that is offered to another process, and its refusal, are written where both can read them. */
+/** Encodes an answer that is offered to another process, and its refusal, where both can read them. */
 import {
   type AnswerProblem,
   findTimestamp,
@@ -10,17 +10,17 @@ import {
 } from "../record/conversation/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
 
-/** What only the refusal itself says. Everything else is in the record, where both sides read it. */
+/** Problems that only the refusal itself states. Everything else is in the record, where both sides read it. */
 export type Refusal = Extract<AnswerProblem, { readonly type: "refused" | "other_workspace" }>;
 
-/** An answer, and where it comes from. */
+/** An answer and its workspace. */
 export interface ReceivedOffer {
   readonly offered: OfferedAnswer;
-  /** Undefined if the offer does not say. */
+  /** Undefined if the offer does not name it. */
   readonly workspace: string | undefined;
 }
 
-/** Without a secret, which is never in a file. */
+/** Leaves out the secret, which is never in a file. */
 export function offeredToJson(
   { event, askedAt }: OfferedAnswer,
   workspace: string | undefined,

@@ -40,7 +40,7 @@ export function answerBy(name: string, answer = true): InquiryResponse {
   return closed("a.q.1", { outcome: "answered", answer, answeredBy });
 }
 
-/** The same turn, with a question for a secret. */
+/** The same turn, asking for a secret. */
 export const WAITING_FOR_SECRET: readonly ConversationEvent[] = [
   ...WAITING.slice(0, -1),
   { ...QUESTION, question: { ...QUESTION.question, answerType: { type: "secret" } } },

@@ -1,4 +1,4 @@
-/** Opens a store of conversations by its address. What reads and writes it is loaded with the first one. */
+/** Opens a store of conversations by its address. The code that reads and writes it is loaded on first use. */
 import { type Clock, loadModule, systemClock } from "../util/index.ts";
 import type { ConversationStore } from "./port.ts";
 import type { TenantOptions } from "./postgres/store-options.ts";
@@ -11,22 +11,23 @@ import type { TenantRole } from "./postgres/roles.ts";
 export interface OpenStoreOptions {
   /** Replaces the system clock, for tests. */
   readonly clock?: Clock;
-  /** In a database: whose conversations these are. Others see nothing of them. */
+  /** In a database: the owner of the conversations. Other tenants cannot see them. */
   readonly tenant?: string;
-  /** In a database: which of the tenant's conversations. */
+  /** In a database: a group of the tenant's conversations. */
   readonly workspace?: string;
 }
 
 /**
- * Opens a store of conversations that belongs to your program: a folder, or a PostgreSQL database (`postgres://user@host/name`).
- * Any number of processes can have it open. They share its locks, and can answer each other's questions.
+ * Opens a store of conversations that belongs to your program: a folder, or a PostgreSQL database
+ * (`postgres://user@host/name`). Any number of processes can have it open. They share its locks, and can answer each
+ * other's questions.
  *
- * A folder is created if it is missing, for this user alone; an existing one keeps its permissions. The records are as in a
+ * A missing folder is created for this user alone; an existing one keeps its permissions. The records are as in a
  * workspace, but nothing outside the folder is read or written. A database needs the package `pg`, and its tables
- * (`migrateStore`). Nothing connects before it is used.
+ * (`migrateStore`). It connects on first use.
  *
- * Whoever can write to it can change what was decided, so keep it to the program. Throws `invalid_store` if the
- * path is a file or belongs to a workspace, and `write_failed` if the folder cannot be written.
+ * Anyone with write access can change past decisions, so restrict it to the program. Throws `invalid_store` if the path
+ * is a file or belongs to a workspace, and `write_failed` if the folder cannot be written.
  */
 export async function openStore(
   address: string,
@@ -46,15 +47,15 @@ export async function openStore(
   });
 }
 
-/** All workspaces of a tenant in a database. Nothing connects before it is used. Throws `invalid_store`. */
+/** All workspaces of a tenant in a database. Connects on first use. Throws `invalid_store`. */
 export async function openTenant(options: TenantOptions): Promise<Tenant> {
   const { PostgresTenant } = await loadModule(() => import("./postgres/tenant.ts"));
   return new PostgresTenant(options);
 }
 
-/** What `migrateStore` has done. */
+/** The result of `migrateStore`. */
 export interface MigratedStore {
-  /** The version of the tables before. 0 if there were none. */
+  /** The previous version of the tables. 0 if there were none. */
   readonly from: number;
   readonly to: number;
   /** There is a queue for workers. False if the package pg-boss is not installed. */
@@ -62,8 +63,8 @@ export interface MigratedStore {
 }
 
 /**
- * Creates the tables of a store in PostgreSQL and of its queue, or changes those of an earlier version. Does nothing if they are as they should be.
- * Throws `store_too_new` if a newer version of jp has changed them, and `store_unreachable`.
+ * Creates the tables of a store in PostgreSQL and of its queue, or upgrades those of an earlier version. Does nothing
+ * if they are current. Throws `store_too_new` if a newer version of jp has changed them, and `store_unreachable`.
  */
 export async function migrateStore(url: string): Promise<MigratedStore> {
   const { migrate, SCHEMA_VERSION } = await loadModule(() => import("./postgres/schema.ts"));
@@ -74,7 +75,10 @@ export async function migrateStore(url: string): Promise<MigratedStore> {
   });
 }
 
-/** What tenants of a database may use: those that have limits. Throws `store_not_migrated`, `store_denied`, `store_unreachable`. */
+/**
+ * The limits of the tenants of a database, for those that have any. Throws `store_not_migrated`, `store_denied`,
+ * `store_unreachable`.
+ */
 export async function listLimits(url: string): Promise<readonly LimitedTenant[]> {
   const { assertVersion } = await loadModule(() => import("./postgres/schema.ts"));
   const { readLimits } = await loadModule(() => import("./postgres/limits.ts"));
@@ -84,7 +88,7 @@ export async function listLimits(url: string): Promise<readonly LimitedTenant[]>
   });
 }
 
-/** Replaces what a tenant may use. Only the owner of the tables can. Throws like `listLimits`. */
+/** Replaces the limits of a tenant. Only the owner of the tables can. Throws like `listLimits`. */
 export async function setLimits(
   url: string,
   { tenant, ...limits }: { readonly tenant: string } & TenantLimits,
@@ -97,7 +101,7 @@ export async function setLimits(
   });
 }
 
-/** SQL for roles with no more rights than jp needs: those of each kind, or the login of a tenant. */
+/** SQL for roles with the minimum rights that jp needs: the role of each kind, or a tenant's login. */
 export async function rolesScript(login?: TenantRole): Promise<string> {
   const roles = await loadModule(() => import("./postgres/roles.ts"));
   return login === undefined ? roles.groupRolesScript() : roles.tenantRoleScript(login);

@@ -3,7 +3,7 @@ import type { ConversationId } from "../record/conversation/index.ts";
 import { toError } from "../util/index.ts";
 import type { ConversationStore } from "./port.ts";
 
-/** A conversation as a store in files has it. */
+/** A conversation in the form of a file store. */
 export interface PortableRecord {
   readonly id: ConversationId;
   readonly isArchived: boolean;
@@ -11,27 +11,27 @@ export interface PortableRecord {
   readonly isOwnTurn: boolean;
   /** The name of its folder. */
   readonly folder: string;
-  /** Its files by name, also those that jp knows nothing of. */
+  /** Its files by name, including files that jp does not know. */
   readonly files: ReadonlyMap<string, Buffer>;
 }
 
 /** A store whose conversations can be copied. */
 export interface PortableStore extends Pick<ConversationStore, "close"> {
-  /** All that can be copied, archived ones too, the oldest first. */
+  /** All that can be copied, including archived ones, oldest first. */
   listRecords(): Promise<readonly ConversationId[]>;
   /** Nothing may write to it meanwhile. Throws `conversation_not_found`, `conversation_locked`, `read_failed`. */
   exportRecord(id: ConversationId): Promise<PortableRecord>;
   /**
-   * Creates the conversation, complete or not at all. Returns false if it is there already and is the same. Throws
-   * `conversation_exists` if it is another.
+   * Creates the conversation, complete or not at all. Returns false if the same conversation already exists. Throws
+   * `conversation_exists` if a different one does.
    */
   importRecord(record: PortableRecord): Promise<boolean>;
 }
 
-/** What was copied. */
+/** The result of copying. */
 export interface CopiedStore {
   readonly copied: number;
-  /** Those that were there already. */
+  /** Conversations that already existed. */
   readonly same: number;
   readonly problems: readonly CopyProblem[];
 }
@@ -42,7 +42,10 @@ export interface CopyProblem {
   readonly error: Error;
 }
 
-/** All conversations, the oldest first. Goes on after one that cannot be copied. Throws if the source cannot be listed. */
+/**
+ * Copies all conversations, oldest first. Continues after one that cannot be copied. Throws if the source cannot be
+ * listed.
+ */
 export async function copyStore(
   from: PortableStore,
   to: PortableStore,

@@ -1,4 +1,4 @@
-/** Elements of records as they stand in a file, and the file as programs write it. */
+/** Elements of records in their file format, and the file as programs write it. */
 import * as fc from "fast-check";
 import type { ConversationEvent, ConversationId, Timestamp } from "../record/conversation/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
@@ -7,7 +7,7 @@ import type { Conversation, ConversationStore, ConversationSummary } from "./ind
 
 export const METADATA_TEXT = '{\n  "last_activated_at": "2026-01-02 03:04:05.0"\n}\n';
 
-/** The file that holds these elements: written down here, not taken from the source. */
+/** The file with these elements. Spelled out here, independently of the source. */
 export function laidOut(elements: readonly unknown[]): string {
   return `${JSON.stringify(elements, null, 2)}\n`;
 }
@@ -17,7 +17,7 @@ export function numbered(number: number): ConversationEvent {
   return { type: "chat_request", timestamp: time(number), content: `number ${number}` };
 }
 
-/** The same as it stands in the file. */
+/** The same event in its file format. */
 export function numberedElement(number: number): JsonObject {
   return { timestamp: time(number), type: "chat_request", content: `number ${number}` };
 }
@@ -26,15 +26,15 @@ export function numberedElements(count: number): JsonObject[] {
   return Array.from({ length: count }, (_, index) => numberedElement(index));
 }
 
-/** So many seconds into a day. */
+/** This many seconds into a day. */
 export function time(second: number): Timestamp {
   const clock = new Date(Date.UTC(2026, 1, 3) + second * 1000).toISOString();
   return `${clock.slice(0, 10)} ${clock.slice(11, 19)}.0` as Timestamp;
 }
 
 /**
- * Everything that a store says about a conversation. Entries keep their content to themselves, so comparing two
- * would always find them equal.
+ * Everything a store reports about a conversation. Entries keep their content private, so comparing two would always
+ * find them equal.
  */
 export async function loadPlain<Summary extends ConversationSummary>(
   store: Pick<ConversationStore, "load"> & {
@@ -67,7 +67,7 @@ export async function codeOf(promise: Promise<unknown>): Promise<string | undefi
   return (await failureOf(promise)).code;
 }
 
-/** Any characters, and with preference those that a reader of bytes could stumble over. */
+/** Any characters, preferring those that a byte reader could stumble over. */
 export function anyText(): fc.Arbitrary<string> {
   const character = fc.oneof(
     fc.integer({ min: 0, max: 0x10_ffff }).map((code) => String.fromCodePoint(code)),
@@ -77,7 +77,7 @@ export function anyText(): fc.Arbitrary<string> {
   return fc.array(character, { maxLength: 12 }).map((characters) => characters.join(""));
 }
 
-/** Elements of any text and any nesting, of kinds that are known and that are not. */
+/** Elements with any text and nesting, of known and unknown kinds. */
 export function anyElement(): fc.Arbitrary<JsonObject> {
   const element = fc.record({
     timestamp: fc.integer({ min: 0, max: 86_399 }).map(time),
@@ -89,7 +89,7 @@ export function anyElement(): fc.Arbitrary<JsonObject> {
   return element.map((value) => JSON.parse(JSON.stringify(value)) as JsonObject);
 }
 
-/** For an event file that no one else keeps track of. */
+/** For an event file that nothing tracks. */
 export const UNHEARD: EventFileListener = {
   findCopy: () => undefined,
   onChanged: () => undefined,

@@ -1,6 +1,6 @@
-/** Ends a writer: whatever still writes to it is told first and waited for, and then its lock is released. */
+/** Ends a writer: notifies and waits for everything that still writes to it, then releases its lock. */
 
-/** Called before the lock of a writer is released, and waited for. */
+/** Called and awaited before the lock of a writer is released. */
 type ReleaseListener = () => Promise<void>;
 
 class ReleaseListeners {
@@ -40,7 +40,7 @@ class ReleaseListeners {
   }
 }
 
-/** The part of a writer that is about its end. */
+/** The part of a writer that handles its release. */
 export abstract class Releasable implements AsyncDisposable {
   readonly #listeners = new ReleaseListeners();
 

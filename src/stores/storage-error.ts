@@ -1,4 +1,4 @@
-/** The errors of storage, and how system errors become one of them. */
+/** Storage errors, and the conversion of system errors. */
 import type { ConversationId } from "../record/conversation/index.ts";
 import { JpError, systemErrorCode } from "../util/index.ts";
 import type { RecordProblem } from "./port.ts";
@@ -34,12 +34,12 @@ export type StorageErrorCode =
 /** A conversation, session, store or workspace cannot be read or written. */
 export class StorageError extends JpError<StorageErrorCode> {}
 
-/** The holder of a conversation that is open in the process that tries to open it again. */
+/** The holder of a conversation that this process already has open. */
 export const THIS_PROCESS = "this process";
 
 /** A conversation is open for writing elsewhere. */
 export class LockedError extends StorageError {
-  /** Who has it open: `process 123`, or `this process`. */
+  /** Its holder: `process 123`, or `this process`. */
   readonly holder: string;
 
   constructor(id: ConversationId, holder: string, since = "") {
@@ -72,7 +72,7 @@ export function archivedError(id: ConversationId): StorageError {
   });
 }
 
-/** Thrown by a store that a conversation is copied to. */
+/** Thrown by the target store of a copy. */
 export function conversationExistsError(id: ConversationId): StorageError {
   return new StorageError(
     "conversation_exists",
@@ -89,7 +89,7 @@ export function noFreeIdError(tried: number): StorageError {
   );
 }
 
-/** Thrown for what only a workspace can have. */
+/** Thrown for operations that need a workspace. */
 export function noWorkspaceError(folder: string): StorageError {
   return new StorageError("no_workspace", `${folder} is not a jp workspace.`, {
     commandHint: "Create one with `jp init`, or select one with --workspace.",

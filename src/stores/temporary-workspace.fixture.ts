@@ -1,4 +1,4 @@
-/** A workspace in a temporary folder that is gone after the test, and a clock that a test sets. */
+/** A workspace in a temporary folder that is removed after the test, and a clock that the test sets. */
 import {
   existsSync,
   lstatSync,
@@ -28,20 +28,20 @@ export interface TemporaryWorkspace extends Workspace {
   readonly data: string;
   /** The user's own folder for this workspace. */
   readonly userFolder: string;
-  /** The folders with the conversations, of the workspace and of the user. */
+  /** The conversation folders of the workspace and of the user. */
   readonly live: string;
   readonly local: string;
   readonly locks: string;
   readonly clock: FakeClock;
   readonly environment: OpenWorkspaceOptions["environment"];
-  /** The same workspace, opened once more. */
+  /** Opens the same workspace again. */
   readonly reopen: (options?: Partial<OpenWorkspaceOptions>) => Workspace;
 }
 
 export interface TemporaryOptions extends Partial<OpenWorkspaceOptions> {
-  /** Where the workspace is made; a new temporary folder unless said otherwise. */
+  /** Where the workspace is created; a new temporary folder by default. */
   readonly inside?: string;
-  /** The user's data; a folder beside the workspace unless said otherwise. */
+  /** The user's data; a folder beside the workspace by default. */
   readonly data?: string;
 }
 
@@ -72,22 +72,22 @@ export function temporaryWorkspace(options: TemporaryOptions = {}): TemporaryWor
   };
 }
 
-/** In memory, where the system has a place for it: to sync to a disk takes a good part of the time of all tests. */
+/** In memory if the system supports it: syncing to disk takes a good part of the time of all tests. */
 const FAST_PLACE = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
-/** An empty folder of the test's own. */
+/** An empty folder for one test. */
 export function temporaryFolder(parent = FAST_PLACE): string {
   const folder = mkdtempSync(path.join(realpathSync(parent), "jp-test-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** The same on a disk: what is below `/dev` is no ordinary file for jp. */
+/** Like `temporaryFolder`, but on disk: jp does not treat files below `/dev` as ordinary. */
 export function diskFolder(): string {
   return temporaryFolder(tmpdir());
 }
 
-/** The texts of a conversation's files; one that is not said is not there. */
+/** The texts of a conversation's files; omitted files are not created. */
 export interface PlacedFiles {
   readonly events?: string | Buffer;
   readonly metadata?: string;
@@ -100,7 +100,7 @@ const FILE_NAMES = {
   baseConfig: "base_config.json",
 } as const;
 
-/** Puts a conversation's folder in place as another program would have left it. */
+/** Creates a conversation's folder as another program would have left it. */
 export function placeConversation(folder: string, files: PlacedFiles): string {
   mkdirSync(folder, { recursive: true });
   for (const key of ["events", "metadata", "baseConfig"] as const) {
@@ -110,7 +110,7 @@ export function placeConversation(folder: string, files: PlacedFiles): string {
   return folder;
 }
 
-/** Makes a file look as if it was written so many seconds after the start. */
+/** Makes a file look as if it was written this many seconds after the start. */
 export function setAge(file: string, seconds: number): void {
   const time = new Date(START.getTime() + seconds * 1000);
   utimesSync(file, time, time);

@@ -24,33 +24,34 @@ export interface WorkspaceStore extends ConversationStore {
   setLocal(id: ConversationId, isLocal: boolean): Promise<void>;
 }
 
-/** The workspaces that one of those has who share a database. */
+/** The workspaces of one tenant of a shared database. */
 export interface Tenant {
-  /** The names of those that something was stored in. Throws `store_unreachable`, `store_not_migrated`, `store_too_new`. */
+  /** The names of the workspaces that have data. Throws `store_unreachable`, `store_not_migrated`, `store_too_new`. */
   list(): Promise<readonly string[]>;
-  /** The conversations of one. It need not exist yet. */
+  /** The conversations of one workspace, which need not exist yet. */
   open(workspace: string): ConversationStore;
   readonly people: PeopleTable;
   readonly sessions: SessionTable;
-  /** Ends the connections, also of the stores. */
+  /** Closes the connections, including those of the stores. */
   close(): Promise<void>;
 }
 
-/** The people of a tenant, in the order in which they were added. */
+/** The people of a tenant, in the order they were added. */
 export interface PeopleTable {
   /**
-   * As they were when they were last loaded; the same array until one of them has changed. From the first time on, they are loaded
-   * again within a moment of a change, also by others.
+   * The people as last loaded; the same array until one of them changes. After the first load, changes by any process
+   * are picked up within a moment.
    */
   read(): readonly PersonRow[];
   /**
-   * Resolves once `read` returns what is stored now, or what was stored at most so many milliseconds ago. Throws `store_unreachable`,
-   * `store_not_migrated`, `store_too_new`.
+   * Resolves once `read` returns the current data, or data at most this many milliseconds old. Throws
+   * `store_unreachable`, `store_not_migrated`, `store_too_new`.
    */
   load(maxAgeMs?: number): Promise<void>;
   /**
-   * One change at a time, whoever makes it. `change` gets the ids of everyone who was removed, and returns undefined if there is
-   * nothing to do. It may be called again if the connection was lost. Throws what it throws, and the same as `load`.
+   * Makes one change at a time, across processes. `change` gets the ids of everyone who was removed, and returns
+   * undefined if there is nothing to do. It may be called again if the connection was lost. Throws what it throws, and
+   * the same as `load`.
    */
   change(
     change: (
@@ -71,21 +72,21 @@ export interface PeopleChange {
 /** An entry of the log of changes to people. It is never changed or deleted. */
 export interface PeopleLogRow {
   readonly personId: string;
-  /** A code: `person_removed` keeps the id of the person from being given again. */
+  /** A code: `person_removed` prevents the person's id from being assigned again. */
   readonly what: string;
   /** JSON. */
   readonly entry: string;
 }
 
-/** A person as they are stored. */
+/** A stored person. */
 export interface PersonRow {
-  /** Different from all others. */
+  /** Unique. */
   readonly name: string;
   /** JSON. */
   readonly person: string;
 }
 
-/** Who is logged in at the desks of a tenant. All methods throw `store_unreachable`. */
+/** The logged-in sessions at the desks of a tenant. All methods throw `store_unreachable`. */
 export interface SessionTable {
   find(key: string): Promise<SessionRow | undefined>;
   start(session: SessionRow, ended: EndedSessions): Promise<void>;
@@ -102,12 +103,12 @@ export interface SessionRow {
   readonly usedAt: number;
 }
 
-/** Those that end when another one starts. */
+/** Sessions that end when another one starts. */
 export interface EndedSessions {
   readonly keys: readonly string[];
   readonly startedBefore: number;
   readonly usedBefore: number;
-  /** How many the same person keeps besides the new one: those that were used last. */
+  /** How many sessions the same person keeps besides the new one: the most recently used. */
   readonly kept: number;
 }
 
@@ -131,12 +132,12 @@ export interface SessionStore {
   activate(id: ConversationId): Promise<void>;
 }
 
-/** The files behind a record, for users who want to look at or edit them. A database has their text, and no files. */
+/** The files behind a record, for users who want to view or edit them. A database has their text, but no files. */
 export interface RecordFiles {
   /** The files that jp reads. Throws `conversation_not_found`, `no_files`. */
   paths(id: ConversationId): RecordPaths;
 
-  /** Where a file is, for people: its path, or what stands for it. Throws `conversation_not_found`. */
+  /** The location of a file, for display: its path, or a stand-in. Throws `conversation_not_found`. */
   nameOf(id: ConversationId, file: RecordFile | "folder"): string;
 
   /** Undefined if it does not exist. Throws `conversation_not_found`, `read_failed`. */

@@ -1,7 +1,7 @@
 /**
- * Everything that a turn waits for, and answers to it that come from elsewhere. Whoever answers first wins: a prompt here
- * claims what it decides before it records it, and an answer from elsewhere is claimed and recorded in here. A
- * secret from elsewhere is taken only by what waits for it here: it stays in memory, and the record says `redacted`.
+ * Everything a turn is waiting for, and the answers that arrive from elsewhere. The first answer wins: a prompt here
+ * claims its decision before recording it, and an answer from elsewhere is claimed and recorded in here. A secret from
+ * elsewhere is accepted only while this turn waits for it: it stays in memory, and the record says `redacted`.
  */
 import {
   type AnswerEvent,
@@ -17,11 +17,11 @@ import {
 import type { AnswerResult, ConversationWriter } from "../../stores/index.ts";
 import type { Journal, Observer } from "./ports.ts";
 
-/** One thing that someone has to answer. Dispose of it once the answer is on record, or it no longer waits here. */
+/** A pending decision. Dispose of it once the answer is on record, or it no longer waits here. */
 export class AnswerClaim implements Disposable {
   readonly #closed = Promise.withResolvers<void>();
   readonly #answered = new AbortController();
-  /** Not called if it was answered elsewhere: whoever comes to it later has to see that. */
+  /** Not called after an answer from elsewhere: later readers of the claim have to see that answer. */
   readonly #onClose: () => void;
   #answer: Promise<AnswerEvent> | undefined;
   #secret: SecretAnswer | undefined;
@@ -47,7 +47,7 @@ export class AnswerClaim implements Disposable {
     return this.#secret;
   }
 
-  /** To be called before an answer is recorded here. Returns false if one from elsewhere was first. */
+  /** Call this before recording an answer here. Returns false if one from elsewhere was first. */
   takeHere(): boolean {
     if (this.#answer !== undefined) return false;
     this.#isTakenHere = true;
@@ -63,7 +63,7 @@ export class AnswerClaim implements Disposable {
     return this.#closed.promise;
   }
 
-  /** It must not be taken yet. Throws `write_failed`. */
+  /** The claim must still be free. Throws `write_failed`. */
   async answerWith({ event, secret }: OfferedAnswer, record: () => Promise<void>): Promise<void> {
     this.#secret = secret;
     this.#answer = record().then(() => event);
@@ -83,23 +83,23 @@ export class AnswerClaim implements Disposable {
   }
 }
 
-/** Where answers from elsewhere are recorded, and who is told. */
+/** Where answers from elsewhere are recorded and reported. */
 interface Recording {
   readonly journal: Journal;
   readonly observer?: Observer;
-  /** Who may decide what is for a role. What others say of themselves is not enough. */
+  /** Who holds which role. A name that someone claims for themselves is not enough. */
   readonly directory?: Directory;
 }
 
 /** Everything that a turn waits for right now. */
 export class AnswerClaims {
   readonly #items = new Map<string, AnswerClaim>();
-  /** What people who decide together say is recorded one after the other. */
+  /** Votes on the same decision are recorded one at a time. */
   readonly #counting = new Map<string, Promise<void>>();
   #listenForSecrets: (() => Promise<Disposable> | undefined) | undefined;
   #isClosed = false;
 
-  /** The same item for the same id, as long as it waits. It may have been answered elsewhere already. */
+  /** Returns the open claim for this id, if there is one. It may have been answered elsewhere already. */
   open(id: string): AnswerClaim {
     const open = this.#items.get(id);
     if (open !== undefined) return open;
@@ -110,27 +110,27 @@ export class AnswerClaims {
     return item;
   }
 
-  /** Calls read from the record know of every answer on it, so those need not be kept for them. */
+  /** Calls that are read from the record already see every recorded answer, so these claims are not needed for them. */
   forgetAnswered(): void {
     for (const [id, item] of this.#items) {
       if (item.signal.aborted) this.#items.delete(id);
     }
   }
 
-  /** Takes what others offer for the conversation, until disposed of. */
+  /** Accepts answers that others offer for the conversation, until disposed of. */
   listen(conversation: ConversationWriter, recording: Recording): Disposable {
     const take = (offered: OfferedAnswer) => this.take(offered, recording);
     this.#listenForSecrets = () => conversation.onSecret?.(take);
     return conversation.onAnswer(take);
   }
 
-  /** Takes secrets too, until disposed of. To be called before one is asked for. */
+  /** Also accepts secrets, until disposed of. Call this before asking for one. */
   async listenForSecrets(): Promise<Disposable | undefined> {
     return this.#listenForSecrets?.();
   }
 
   /**
-   * Records an answer from elsewhere, if it is the first that fits. Undefined if the turn ends before, or does not wait
+   * Records an answer from elsewhere, if it is the first that fits. Undefined if the turn ends first, or does not wait
    * for the secret.
    */
   async take(
@@ -146,7 +146,7 @@ export class AnswerClaims {
       const item = secret === undefined ? this.open(id) : this.#items.get(id);
       if (item === undefined) return undefined; // No one here could pass the secret on.
       if (item.isTaken) {
-        if (item.isClosed) this.#items.delete(id); // The same was asked again.
+        if (item.isClosed) this.#items.delete(id); // It was asked again.
         else await item.closed;
         continue;
       }
@@ -174,14 +174,14 @@ export class AnswerClaims {
     return { type: "counted", count, quorum };
   }
 
-  /** Resolves when no one's word on it is being recorded. */
+  /** Resolves when no vote on it is being recorded. */
   async counted(id: string): Promise<void> {
     for (let one = this.#counting.get(id); one !== undefined; one = this.#counting.get(id)) {
       await one;
     }
   }
 
-  /** Records what someone says. No one else's word may be on its way. Throws `write_failed`. */
+  /** Records a vote. No other vote may be in flight. Throws `write_failed`. */
   async count(id: string, record: () => Promise<void>): Promise<void> {
     const recorded = record();
     const settled = recorded.catch(() => undefined).then(() => void this.#counting.delete(id));
@@ -189,7 +189,7 @@ export class AnswerClaims {
     await recorded;
   }
 
-  /** From here on, the record alone says what is answered. */
+  /** From here on, only the record decides what is answered. */
   close(): void {
     this.#isClosed = true;
     for (const item of this.#items.values()) item[Symbol.dispose]();

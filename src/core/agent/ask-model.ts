@@ -1,4 +1,4 @@
-/** Asks a model for the answer to a question, and checks what it says. */
+/** Asks a model for the answer to a question, and checks the reply. */
 import {
   addUsage,
   type ConversationStream,
@@ -29,7 +29,7 @@ export interface ModelQuestion {
   readonly toolCallId: string;
   readonly tool: CallableTool;
   readonly question: Question;
-  /** The model sees only this, and nothing of the conversation. */
+  /** Shown to the model instead of the conversation. */
   readonly prompt?: ModelPrompt;
   readonly target: AssistantTarget;
   /** Whether a person is asked if the model cannot answer, or says no. */
@@ -45,7 +45,7 @@ export type ModelAnswer =
       readonly answerReason?: string;
       readonly reply?: ModelReply;
     }
-  /** A person has to answer instead, who sees what came of asking the model. */
+  /** A person has to answer instead, and sees the model's outcome. */
   | { readonly type: "escalated"; readonly outcome: InquiryOutcome }
   /** There is no answer, or none that fits. */
   | { readonly type: "failed"; readonly problem: string }
@@ -87,7 +87,7 @@ async function askForAnswer(context: TurnContext, asked: ModelQuestion): Promise
   };
 }
 
-/** Records what it cost, also if it has failed. Throws `write_failed`. */
+/** Records the cost, even on failure. Throws `write_failed`. */
 async function inquire(context: TurnContext, asked: ModelQuestion): Promise<InquiryAnswer> {
   const spent = new SpentTokens();
   const answer = await inquireBackend(context, asked, spent);

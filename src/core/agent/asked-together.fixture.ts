@@ -1,4 +1,4 @@
-/** Forms for tests: a tool that asks several questions at once, and a person who gets them so. */
+/** Forms for tests: a tool that asks several questions at once, and a person who gets them as a form. */
 import type { AttemptRequest, Executor } from "../../reach/executor/index.ts";
 import type { Question } from "../../record/tool/index.ts";
 import { abortable, type Json } from "../../util/index.ts";
@@ -16,7 +16,7 @@ import type { NamedExecutor } from "./tool-turn.fixture.ts";
 export class FormTool implements NamedExecutor {
   readonly name: string;
   readonly attempts: Pick<AttemptRequest, "answers" | "notes" | "secretAnswers">[] = [];
-  /** How often it learned that it gets no answers. */
+  /** How often it was told that no answers will come. */
   unanswered = 0;
   readonly executor: Executor;
 
@@ -49,7 +49,7 @@ export type FormResult = AnsweredForm | NoAnswer;
 export class FormPrompter implements Prompter {
   readonly channel = "form";
   readonly showsForms: boolean = true;
-  /** Everything shown at once, by the ids of the inquiries. */
+  /** The inquiry ids of each prompt, in the order shown. */
   readonly shown: (readonly string[])[] = [];
   readonly forms: FormRequest[] = [];
   isThere = true;
@@ -87,7 +87,7 @@ export class FormPrompter implements Prompter {
   }
 }
 
-/** The same person, who gets one question after the other. */
+/** The same person, asked one question at a time. */
 export function oneByOne(prompter: FormPrompter): Prompter {
   return {
     channel: prompter.channel,

@@ -1,4 +1,4 @@
-/** Requests about a call, with everything that is known of it before it is decided. */
+/** Requests about a call, with everything known about the call before it is decided. */
 import type { ToolSettings } from "../../settings/config/index.ts";
 import type {
   CallProgress,
@@ -18,7 +18,7 @@ import type { PromptPlace } from "./prompt-queue.ts";
 /** Something that has to be decided about a call. */
 export type Asked = AskedQuestion | AskedCall;
 
-/** A call, as far as it has come. */
+/** A call in progress. */
 export interface OpenCall {
   readonly toolCallId: string;
   readonly progress: CallProgress;
@@ -26,9 +26,9 @@ export interface OpenCall {
   /** Checked, with defaults filled in. */
   readonly arguments: JsonObject;
   readonly signal: AbortSignal;
-  /** Aborted with `signal`, and once nothing more may be asked: the person has said what to do instead. */
+  /** Aborted with `signal`, and once nothing more may be asked because the person has said what to do instead. */
   readonly asking: AbortSignal;
-  /** Among the calls of its reply. */
+  /** Its position among the calls of its reply. */
   readonly place: PromptPlace;
 }
 
@@ -37,7 +37,7 @@ export type AskedCall =
   | (OpenCall & {
       readonly kind: "permission" | "in_doubt";
       readonly verdict: Verdict;
-      /** What the tool's own check said of a call in doubt, if it left that open. */
+      /** The result of the tool's own check of a call in doubt, if the check was inconclusive. */
       readonly check?: CheckCode;
     })
   | AskedDelivery;
@@ -55,24 +55,24 @@ export interface DeliveringTool extends Partial<Pick<CallableTool, "describeSour
   readonly settings: Pick<ToolSettings, "name" | "result" | "detached" | "target">;
 }
 
-/** A question of a call. */
+/** A question that a call asks. */
 export interface AskedQuestion {
   readonly kind: "question";
   readonly toolCallId: string;
-  /** That of the call. */
+  /** The call's place. */
   readonly place: PromptPlace;
   readonly tool: CallableTool;
   /** The arguments that the call runs with. */
   readonly arguments: JsonObject;
-  /** What rules and the mode say of the call; absent if they leave its questions alone. */
+  /** The verdict of rules and mode on the call; absent if they do not cover its questions. */
   readonly verdict?: Verdict;
   readonly question: Question;
   readonly source: InquirySource;
-  /** How many times in a row this call has had it answered without a person. */
+  /** How many times in a row this question was answered without a person, in this call. */
   readonly automaticAnswers: number;
-  /** The budget of the call. */
+  /** The call's budget. */
   readonly budget: CallBudget;
-  /** A prompt for a model, which sees only this and nothing of the conversation. */
+  /** A prompt for a model, which is shown instead of the conversation. */
   readonly prompt?: ModelPrompt;
   /** Also aborted when the tool withdraws the question. */
   readonly signal: AbortSignal;
@@ -82,7 +82,7 @@ export interface AskedQuestion {
   readonly isBound?: boolean;
   /** Set if an earlier process has recorded it. */
   readonly recorded?: InquiryPair;
-  /** The request whose answer no longer counts: this asks again. */
+  /** The request that this one replaces, because its answer no longer counts. */
   readonly replaces?: Replaced;
 }
 
@@ -90,12 +90,12 @@ export interface AskedQuestion {
 export interface Replaced {
   readonly id: InquiryId;
   readonly changed: readonly string[];
-  /** A person gave it, so that neither a model nor a default may give the next one. */
+  /** A person gave it, so neither a model nor a default may give the next one. */
   readonly isForPerson: boolean;
-  /** Who may give the next one. As config says now, if absent. */
+  /** Who may give the next one. Decided by the current config if absent. */
   readonly whom?: ForWhom;
-  /** Their place among those who are asked one after the other, counted from 0. */
+  /** The rung of the escalation ladder that was asked, counted from 0. */
   readonly rung: number;
-  /** The event that says so is on record. */
+  /** The event that voids it is on record. */
   readonly isRecorded: boolean;
 }

@@ -1,7 +1,7 @@
 /**
- * The attempts of one call: a tool that asks runs again with each answer, until it has a result. An attempt
- * that another process has begun is taken up where the record ends. Before each one, what was decided is compared with
- * what would run now: what no longer counts is asked again.
+ * The attempts of one call: a tool that asks runs again with each answer, until it has a result. An attempt that
+ * another process began is resumed where the record ends. Before each attempt, the decisions are compared with what
+ * would run now, and stale ones are asked again.
  */
 import {
   type AddedText,
@@ -54,26 +54,26 @@ import { noticeUnnamed } from "./unnamed-questions.ts";
 
 /** The response to a call, as the model sees it. */
 export interface CallResult extends ToolResult {
-  /** To be recorded with the response. */
+  /** Recorded with the response. */
   readonly events?: readonly ConversationEvent[];
 }
 
 /** A call that may run. Its arguments are the permitted ones, which a person may have edited. */
 export interface PermittedCall extends OpenCall {
-  /** The decision that lets it run. Absent if nothing has to be compared, as after a restart by the user. */
+  /** The decision that lets it run. Absent if there is nothing to compare, for example after the user restarts the call. */
   readonly permission?: PermissionDecision | undefined;
-  /** To be recorded when it starts. */
+  /** Recorded when it starts. */
   readonly events: readonly ConversationEvent[];
 }
 
 export type AttemptsResult =
   /** The tool's own result. */
   | ({ readonly type: "result" } & CallResult)
-  /** A question of the tool got no answer, or what was decided kept changing. */
+  /** A question of the tool got no answer, or the decisions kept becoming stale. */
   | ({ readonly type: "unanswered" } & CallResult)
   | typeof PENDING
   | { readonly type: "cancelled" }
-  /** The permission no longer counts, which is on record. */
+  /** The permission no longer counts, and the record says so. */
   | { readonly type: "void" };
 
 /** Runs a tool again with each answer to its questions, until it returns a result. */
@@ -84,7 +84,7 @@ export async function attemptCall(
 ): Promise<AttemptsResult> {
   const { progress, tool, signal } = call;
   const token = {};
-  // Tools outside of this process are always given their key. What it depends on is read while others can go on.
+  // Tools outside this process always get their key, which depends on the turn index. Read it without blocking others.
   if (tool.settings.source.type !== "builtin") await context.state.findTurnIndex(context.journal);
   const attempt = await resumeAttempt(context, call, steps);
   if ("type" in attempt) return attempt;
@@ -97,7 +97,7 @@ export async function attemptCall(
       if (end?.isStarted !== true) await recordStart(context, call, events);
     }
     events = [];
-    call.place.pass(); // Whatever it asks from now on, no one knows when.
+    call.place.pass(); // It may ask at any time from now on.
     const { runStep, end: endSteps } = steps.begin(budget, signal);
     const result = await tool.executor.attempt({
       call: token,
@@ -136,7 +136,7 @@ export async function attemptCall(
   }
 }
 
-/** Before a tool runs, its start is on record. */
+/** Records the start before the tool runs. */
 async function recordStart(
   context: TurnContext,
   call: PermittedCall,
@@ -146,7 +146,7 @@ async function recordStart(
   await journal.record(...events, startOf(context, call, timestampFromDate(clock.now())));
 }
 
-/** The answers that a call has so far, and what they have used up. */
+/** The answers that a call has so far, and the budget they have used. */
 interface Attempt {
   readonly given: GivenAnswers;
   readonly budget: CallBudget;
@@ -155,12 +155,12 @@ interface Attempt {
 interface ResumedAttempt extends Attempt {
   /** The start of the next attempt is on record already. */
   readonly isStarted: boolean;
-  /** To be recorded with it otherwise. */
+  /** Otherwise recorded with it. */
   readonly events: readonly ConversationEvent[];
   readonly state?: string;
 }
 
-/** Takes a call up where the record ends, and asks what is still open. */
+/** Resumes a call where the record ends, and asks its open questions. */
 async function resumeAttempt(
   context: TurnContext,
   call: PermittedCall,
@@ -197,7 +197,7 @@ async function resumeAttempt(
   return "type" in end ? end : { ...resumed, isStarted: end.isStarted, events: [] };
 }
 
-/** Whoever recorded an answer may not have come to save what was granted with it. */
+/** The process that recorded an answer may have died before it saved the grant. */
 async function saveGrants(
   context: TurnContext,
   call: PermittedCall,
@@ -225,7 +225,7 @@ async function askQuestions(
   return answerQuestions(context, questions, { isCurrent: isCounting, askForm });
 }
 
-/** Lists what the last attempt asked and has no answer to, and secrets, which no record keeps. */
+/** Lists unanswered questions of the last attempt, and secrets, which the record never keeps. */
 function openQuestions(call: PermittedCall, { given, budget }: Attempt): readonly AskedQuestion[] {
   const { questions } = call.progress;
   const open = neededBy(call.progress).filter(
@@ -246,7 +246,7 @@ function openQuestions(call: PermittedCall, { given, budget }: Attempt): readonl
   });
 }
 
-/** A tool that starts anew asks what it needs. */
+/** A tool that starts over asks again for what it needs. */
 function neededBy({ asked, isInDoubt, permissions }: CallProgress): readonly InquiryPair[] {
   return isInDoubt && permissions.rerun === undefined ? [] : asked;
 }
@@ -284,9 +284,8 @@ function stateOf({ asked, isInDoubt }: CallProgress): Pick<ResumedAttempt, "stat
 }
 
 /**
- * Compares what was decided with what would run now. Asks again about answers that no longer count, and makes the
- * permission void unless such an answer was given to the same. Undefined, or whether the start is on record, if the call
- * may run.
+ * Compares the decisions with what would run now. Asks again for stale answers, and voids the permission unless such an
+ * answer was given to the call as it is now. Undefined, or whether the start is on record, if the call may run.
  */
 async function confirm(
   context: TurnContext,
@@ -319,7 +318,7 @@ async function confirm(
   return { isStarted };
 }
 
-/** Whether everything that the next attempt relies on still counts, with these answers added. */
+/** Whether everything the next attempt relies on still counts, with these answers added. */
 function isCurrent(context: TurnContext, call: PermittedCall, { given }: Attempt) {
   return async (added: readonly AnsweredInquiry[]): Promise<boolean> => {
     const now = await describeCall(context, call);
@@ -339,8 +338,8 @@ interface StaleAnswer {
 }
 
 /**
- * Empty if the answer still counts: it is about what would run now, and meets the terms on record and in force. What config says
- * counts whatever has changed, and so does a no. Throws `directory_missing`.
+ * Empty if the answer still counts: it is about what would run now, and meets the terms on record and those in force.
+ * Answers from config always count, and so does a no. Throws `directory_missing`.
  */
 function staleAnswer(
   context: TurnContext,
@@ -360,7 +359,7 @@ function staleAnswer(
   const changed = used === "counts" ? changesSince(request.subject, subject) : [used];
   const replaces = replacedBy({ request, response }, changed, false);
   if (used === "counts") return [{ request, replaces }];
-  // It is asked again under the terms in force.
+  // Asked again under the terms in force.
   const { whom: _, ...others } = replaces;
   const isThere = peopleAt(target, rung) !== undefined;
   return [{ request, replaces: { ...others, rung: isThere ? rung : 0 } }];
@@ -383,7 +382,7 @@ function replacedBy(
 }
 
 /**
- * Empty if what lets the call run still counts: the permission, or a person's yes to what it has become. Throws
+ * Empty if the call may still run: by its permission, or by a person's yes to what it has become. Throws
  * `directory_missing`.
  */
 export async function stalePermission(
@@ -394,10 +393,10 @@ export async function stalePermission(
   if (permission === undefined || !isComparable(permission)) return [];
   const { action } = permission;
   const { run, [action]: own } = progress.permissions;
-  // It may have been asked since the progress was read.
+  // Someone may have been asked since the progress was read.
   const asked =
     permission.id === undefined ? own?.request : findRequest(context.journal, permission.id);
-  // A doubt that was decided before anyone was asked is about what was permitted.
+  // A doubt that was decided without asking is about the call as it was permitted.
   const isPermitted = run?.request?.subject?.digest === permission.digest;
   const request = asked ?? (isPermitted ? run?.request : undefined);
   const { startedFor } = action === "rerun" ? progress : {};
@@ -413,7 +412,7 @@ export async function stalePermission(
   const subject = digestCall({ ...now, arguments: args }, whom);
   if (used === "counts") {
     if (permission.digest === subject.digest) return [];
-    // A yes to a question of the call is not that of those who had to let it run.
+    // A yes to one of the call's questions does not replace a yes from those who must permit the call.
     if (!isForSome(whom) && answers.some((answered) => isPermitting(answered, now))) return [];
   }
   if (id === undefined) return [];
@@ -425,7 +424,7 @@ export async function stalePermission(
   return [{ id, changed: others.length === 0 ? ["arguments"] : others }];
 }
 
-/** What becomes of a decision that is about to be used. Throws `directory_missing` if this process cannot know. */
+/** Whether a decision that is about to be used still counts. Throws `directory_missing` if this process cannot tell. */
 export function useOf(
   { journal, directory }: Pick<TurnContext, "journal" | "directory">,
   request: AskedOnRecord,
@@ -437,7 +436,7 @@ export function useOf(
   return used;
 }
 
-/** Whether a person has let the call act as it is now. A no, or an answer that only informs it, does not. */
+/** Whether a person has let the call act as it is now. A no, or an answer that only informs the call, does not. */
 function isPermitting({ request, response }: AnsweredInquiry, now: CallSubject): boolean {
   if (isNo(response) || deciderOf(response)?.kind !== "user" || !isActing(request)) return false;
   return response.digest === digestQuestion(now, request).digest;
@@ -450,7 +449,7 @@ function findRequest(journal: Journal, id: InquiryId): PermissionRequestEvent | 
   );
 }
 
-/** False for what config and policy decide: that is routed again instead. */
+/** False for decisions by config and policy, which are routed again instead. */
 function isComparable({ decidedBy, decision }: PermissionDecision): boolean {
   return decision !== "denied" && decidedBy.kind !== "policy" && decidedBy.kind !== "config";
 }
@@ -494,7 +493,7 @@ async function answerAttempt(
     return failUnstable(context, call, rebound);
   }
   const questions = asked.map(({ question }) => question);
-  // A prompt for a model has an id of jp's own.
+  // A prompt for a model has an id that jp chose.
   const ids = asked.flatMap(({ question: { id }, prompt }) => (prompt === undefined ? [id] : []));
   noticeUnnamed(context, call.tool, ids);
   const exceeded = budget.countBytes(bytesOf(questions, needs.state));
@@ -517,7 +516,7 @@ async function answerAttempt(
   return takeAnswers(result, attempt);
 }
 
-/** Returns how the call ends if it does not go on with the answers. */
+/** Returns how the call ends if it does not continue with the answers. */
 function takeAnswers(
   result: QuestionsResult,
   { given, budget }: Attempt,
@@ -534,7 +533,7 @@ function takeAnswers(
   return { isStarted: result.isStarted };
 }
 
-/** How much of the call's budget data takes, and the text that is recorded with it. */
+/** How many bytes the data and the text recorded with it take from the call's budget. */
 function bytesOf(data: unknown, text = ""): number {
   return Buffer.byteLength(JSON.stringify(data) + text);
 }
@@ -571,7 +570,7 @@ function toAskedQuestions(
   });
 }
 
-/** The tool has found that the answer is about something else than what it would do now. */
+/** The tool found that the answer no longer matches what it would do now. */
 function reboundAnswer(
   given: GivenAnswers,
   question: Question,

@@ -8,10 +8,10 @@ import type { TurnState } from "./memory.ts";
 /** The config key of a limit that was reached. */
 export type LimitKey = `conversation.limits.${string}`;
 
-/** The model gets at least this much of a result, however little the budget has left. */
+/** The model gets at least this much of a result, even if the budget is spent. */
 const MIN_RESULT_BYTES = 1024;
 
-/** After this many decisions about a call that no longer counted, it fails. */
+/** The call fails after this many void decisions. */
 const MAX_VOIDS = 3;
 
 /** How many automatic answers, void decisions and recorded bytes one call has left. */
@@ -22,7 +22,7 @@ export class CallBudget {
   #bytes = 0;
   #voids: number;
 
-  /** `voids`: how many decisions about the call are void already. */
+  /** `voids`: how many decisions about the call are already void. */
   constructor(
     { limits = DEFAULT_LIMITS, state }: Pick<TurnContext, "limits" | "state">,
     voids: number,
@@ -32,7 +32,7 @@ export class CallBudget {
     this.#voids = voids;
   }
 
-  /** Counts what an earlier process has used. The state of the turn has its answers already. */
+  /** Counts the usage of an earlier process. The state of the turn has its answers already. */
   restore(bytes: number, isAutomatic: boolean): void {
     this.#bytes += bytes;
     if (isAutomatic) this.#answers += 1;
@@ -51,13 +51,13 @@ export class CallBudget {
     return undefined;
   }
 
-  /** Counts decisions that are found void together. Returns whether they may be asked again. */
+  /** Counts decisions that were voided together. Returns whether they may be asked again. */
   countVoid(): boolean {
     this.#voids += 1;
     return this.#voids < MAX_VOIDS;
   }
 
-  /** Counts what the call is about to add to the record. Returns the limit that forbids it. */
+  /** Counts bytes that the call is about to record. Returns the limit that forbids it. */
   countBytes(bytes: number): LimitKey | undefined {
     if (this.#bytes + bytes > this.#limits.recordBytesPerCall) {
       return "conversation.limits.record_bytes_per_call";
@@ -71,12 +71,12 @@ export class CallBudget {
     this.#bytes += bytes;
   }
 
-  /** Truncates a result to the bytes that are left. */
+  /** Truncates a result to the remaining bytes. */
   fitResult({ content, blocks }: ResultContent): ResultContent {
     const left = Math.max(this.#limits.recordBytesPerCall - this.#bytes, MIN_RESULT_BYTES);
     const text = truncateBytes(content, left);
     const bytes = Buffer.byteLength(text) + Buffer.byteLength(JSON.stringify(blocks ?? []));
-    // Without its blocks a result still has its text.
+    // A result without its blocks still has its text.
     return { content: text, ...(blocks !== undefined && bytes <= left && { blocks }) };
   }
 }

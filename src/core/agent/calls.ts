@@ -1,13 +1,13 @@
 /**
- * The calls of one reply, side by side. Each is found, checked, permitted, run, delivered and recorded, from
- * wherever the record says that it has come to. The model has finished its reply by then: no one is asked about a call
- * of a reply that may yet break off.
+ * The calls of one reply, run concurrently. Each is found, checked, permitted, run, delivered and recorded, starting
+ * from the last step on record. The model has finished its reply by then: jp never asks about a call of a reply that
+ * may still break off.
  *
  *   find ─► check ─► permit ─┬─► attempt ◄─► answer questions ─► deliver ─► record
  *                            └─► skipped, refused ────────────────────────► record
  *
- * A call whose process ends, or that waits for a person, has no response: it stays open on the record. One
- * that has a result goes straight to its delivery, and one that may have run already is permitted anew.
+ * A call whose process ends, or that waits for a person, has no response and stays open on the record. One that has a
+ * result goes straight to its delivery, and one that may have run already needs a new permission.
  */
 import {
   type CallProgress,
@@ -71,7 +71,7 @@ interface FinishedCall {
   readonly place: PromptPlace;
 }
 
-/** The calls of one reply, run side by side. */
+/** The calls of one reply, run concurrently. */
 export class ToolCycle {
   readonly #context: TurnContext;
   readonly #calls: CallProgress[] = [];
@@ -94,7 +94,7 @@ export class ToolCycle {
     return this.#isMessageDelivered;
   }
 
-  /** Takes a recorded call. */
+  /** Adds a recorded call. */
   add(progress: CallProgress): void {
     this.#calls.push(progress);
   }
@@ -110,7 +110,7 @@ export class ToolCycle {
       try {
         return await this.#process(progress, place);
       } catch (error) {
-        this.stop("interrupted"); // The record cannot be written, or jp not be loaded, so nothing may continue.
+        this.stop("interrupted"); // The record cannot be written or jp cannot be loaded, so nothing may continue.
         throw error;
       }
     });
@@ -137,7 +137,7 @@ export class ToolCycle {
     abortBy("user", previous);
   }
 
-  /** Calls may share an id. Those that have just been made are the last of the turn. */
+  /** Calls may share an id. The newest calls are the last of the turn. */
   #numbered(): readonly CallProgress[] {
     if (this.#calls.every(({ callIndex }) => callIndex !== undefined)) return this.#calls;
     const left = new Map<string, number>();
@@ -174,7 +174,7 @@ export class ToolCycle {
     return response;
   }
 
-  /** Closes what an earlier process has asked for the call, and what is not asked again. */
+  /** Closes questions that an earlier process asked for the call and that are not asked again. */
   #closeLeftovers({ request, questions }: CallProgress): readonly ConversationEvent[] {
     if (questions.every(({ response }) => response !== undefined)) return [];
     const { journal, clock } = this.#context;
@@ -221,14 +221,14 @@ export class ToolCycle {
     }
   }
 
-  /** As it is on record by now. */
+  /** The call's progress as recorded by now. */
   #readAgain(progress: CallProgress): CallProgress {
     const { calls } = readTurnProgress(lastTurn(this.#context.journal));
     const same = calls.filter(({ request: { id } }) => id === progress.request.id);
     return same.find(({ callIndex }) => callIndex === progress.callIndex) ?? progress;
   }
 
-  /** Their connection is gone, and with it whoever waited for the answer. */
+  /** Their connection is gone, and with it the recipient of the answer. */
   async #closeBoundQuestions({ questions, asked, permissions }: CallProgress): Promise<void> {
     const { journal, clock } = this.#context;
     const open: readonly InquiryPair[] = permissions.rerun === undefined ? [] : asked;
@@ -258,7 +258,7 @@ export class ToolCycle {
     return isEdited ? withEdit(end, args) : end;
   }
 
-  /** The tool has run, whether or not it may now. */
+  /** The tool has already run, even if it would not be permitted now. */
   async #deliverFinished(
     progress: CallProgress,
     { finished, tool, place }: FinishedCall,
@@ -325,8 +325,8 @@ export class ToolCycle {
       const end = await attemptCall(this.#context, { ...attempt, signal, asking }, steps);
       const isOver = end.type !== "cancelled" && end.type !== "unanswered";
       if (isOver || stopped.aborted || !signal.aborted) return end;
-      // Started again from the beginning, with nothing answered. What the user restarts, the user wants to run. It is
-      // the same call, so that its finished steps still count.
+      // Starts over with no answers. A restart by the user implies permission. It is the same call, so its finished
+      // steps still count.
       const progress = newCall(request);
       attempt = { ...attempt, progress, permission: undefined, events: [] };
     }
@@ -337,7 +337,7 @@ export class ToolCycle {
     return AbortSignal.any([signal, this.#context.state.redirected]);
   }
 
-  /** A call that the user has not decided about, because they said what to do instead. */
+  /** The result of a call that was left undecided because the user said what to do instead. */
   async #skippedOrStopped({ tool, progress }: OpenCall, isInDoubt = false): Promise<CallEnd> {
     const { redirection } = this.#context.state;
     if (this.#stop.signal.aborted || redirection === undefined) return this.#stoppedResult(tool);
@@ -371,7 +371,7 @@ export class ToolCycle {
   }
 }
 
-/** Added last, so that the model learns of the edit whatever became of the result. */
+/** Added last, so that the model learns of the edit in every case. */
 function withEdit(result: CallEnd, args: JsonObject): CallEnd {
   if (result === undefined) return undefined;
   const content = ranWithEditedArguments(args, result.content);
@@ -387,11 +387,11 @@ type Permission =
       /** A person changed the arguments that the model asked for. */
       readonly isEdited: boolean;
       readonly permission: PermissionDecision | undefined;
-      /** To be recorded when the call starts. */
+      /** Recorded when the call starts. */
       readonly events: readonly ConversationEvent[];
     }
   | ({ readonly type: "refused" } & CallResult)
-  /** It has run already: its tool has found the result. */
+  /** It has already run, and its tool has found the result. */
   | {
       readonly type: "done";
       readonly result: ToolResult;
@@ -416,13 +416,13 @@ async function permit(context: TurnContext, call: OpenCall): Promise<Permission>
   const isDenied = decision?.decision === "denied";
   if (decision !== undefined && !isSkipped && (isDenied || isStillPermitted(call, verdict))) {
     if (grantOf(decision) !== undefined) {
-      // Whoever recorded it may not have come to save it.
+      // The process that recorded it may have died before saving it.
       const { saveGrant } = await loadGrants();
       await saveGrant(context, { tool, arguments: call.arguments, verdict }, decision);
     }
     return toPermission(call, decision);
   }
-  // What was decided before no longer counts: it is asked again, as the config says now.
+  // The earlier decision no longer counts, so it is asked again under the current config.
   const permissions = decision === undefined ? { ...others, run } : others;
   const open = { ...progress, permissions };
   return fromDecided(
@@ -450,12 +450,12 @@ async function permitAgain(context: TurnContext, call: CallInDoubt): Promise<Per
   if (checked.type === "decided") return toPermission(call, checked.decision);
   const { type: _, ...said } = checked;
   const { rerun = {}, ...permissions } = progress.permissions;
-  // What its tool has said does not count by now.
+  // The tool's own verdict no longer counts.
   const open = rerun.decision === undefined ? progress : { ...progress, permissions };
   return fromDecided(call, await decideCall(context, { ...call, progress: open, ...said }));
 }
 
-/** A call that may have run, and has asked since then, goes on by the decision that let it run again. */
+/** A call that may have run, and has asked since, continues under the decision that let it run again. */
 function runOf({ permissions, permitted, voids }: CallProgress): PermissionProgress {
   const { run = {} } = permissions;
   const isDenied = run.decision?.decision === "denied";
@@ -464,7 +464,7 @@ function runOf({ permissions, permitted, voids }: CallProgress): PermissionProgr
   return madeVoid === undefined ? { ...run, decision: permitted } : { madeVoid, isForPerson: true };
 }
 
-/** The arguments that one of several people has given the call, who decide about it together. */
+/** The arguments as edited by one of several people who decide about the call together. */
 function editedBefore({ permissions: { run = {} } }: CallProgress): JsonObject | undefined {
   const { isEdited = false, arguments: args } = run.request ?? run.voided ?? {};
   return isEdited ? args : undefined;
@@ -485,7 +485,7 @@ function fromDecided(call: OpenCall, result: Decided): Permission {
   return toPermission(call, event, isRecorded ? [] : [event]);
 }
 
-/** Whoever decided, and wherever. `events` are to be recorded with what follows. */
+/** Applies to every decider. `events` are recorded with the next step. */
 function toPermission(
   call: OpenCall,
   decision: PermissionDecision,
@@ -497,7 +497,7 @@ function toPermission(
   }
   if (action === "rerun" && result !== undefined) {
     if (decision.decidedBy.kind !== "tool") return { type: "refused", ...result, events };
-    // Whether the model may see it is decided like that of any other result.
+    // Its delivery is decided like that of any other result.
     const { arguments: args, isEdited } = granted(call, call.progress.permissions.run?.decision);
     return { type: "done", result, arguments: args, isEdited };
   }
@@ -516,7 +516,7 @@ function granted(
   return { type: "granted", arguments: edited ?? args, isEdited, permission, events };
 }
 
-/** Whether an earlier process was allowed to run the call. What the config allowed, it must still allow. */
+/** Whether an earlier process was allowed to run the call. If config allowed it, config must still allow it. */
 function isStillPermitted({ progress, tool }: OpenCall, { mode }: Verdict): boolean {
   const { decision } = progress.permissions.run ?? {};
   if (decision === undefined || !wasPermitted(decision)) return false;
@@ -527,13 +527,13 @@ function isStillPermitted({ progress, tool }: OpenCall, { mode }: Verdict): bool
   return mode === "unattended" || (wasDetached && detached.run === "auto");
 }
 
-/** Without the settings of its tool, a person decides about a result, now or later. */
+/** With its tool's settings missing, a person decides about a result, now or later. */
 function settingsOfMissing(name: string) {
   const detached = { run: "deny", deliver: "defer", tool: "deny" } as const;
   return { name, result: "ask" as const, detached };
 }
 
-/** Decides what the model sees of a result. `stopped`: before there was a decision. `pending`: a person decides later. */
+/** Decides how much of a result the model sees. `stopped`: no decision yet. `pending`: a person decides later. */
 async function deliver(
   context: TurnContext,
   delivery: Omit<AskedDelivery, "verdict">,
@@ -546,7 +546,7 @@ async function deliver(
   if (decision !== undefined && mode !== "skip") {
     const changed = staleDelivery(context, asked, decision);
     if (changed === undefined) return toDelivered(decision, result);
-    // It is asked again.
+    // Stale, so it is asked again.
     const id = decision.id ?? request?.id;
     const timestamp = timestampFromDate(context.clock.now());
     const voids = id === undefined ? [] : [voidEvent({ id, changed }, timestamp)];
@@ -558,7 +558,7 @@ async function deliver(
     };
     return deliver(context, { ...asked, progress: { ...progress, permissions } });
   }
-  // Config that shows every result leaves nothing to record.
+  // If config shows every result, there is nothing to record.
   if (mode === "unattended" && request === undefined) return result;
   const decided = await decideCall(context, asked);
   if (decided.type !== "decided") return decided.type;
@@ -567,7 +567,7 @@ async function deliver(
   return { ...toDelivered(event, result), events: isRecorded ? [] : [event] };
 }
 
-/** Undefined if the decision still counts. Otherwise what has changed since. Throws `directory_missing`. */
+/** Undefined if the decision still counts; otherwise a list of changes since. Throws `directory_missing`. */
 function staleDelivery(
   context: TurnContext,
   { toolCallId, progress, result, verdict }: AskedDelivery,

@@ -1,6 +1,6 @@
 /**
- * Ends turns and calls that are given up, and questions that cannot be asked, and starts what a person has said to do instead. Has the
- * errors for turns that cannot start or continue.
+ * Closes abandoned turns and calls and questions that cannot be asked, and starts the turn for a person's message in
+ * place of a yes. Also has the errors for turns that cannot start or continue.
  */
 import {
   type CallProgress,
@@ -35,7 +35,7 @@ import {
 } from "./model-texts.ts";
 import type { TurnContext } from "./context.ts";
 
-/** The events that close what a turn has left open, so that it cannot be continued. None if it is complete. */
+/** The events that close everything a turn left open, so that it cannot be continued. None if it is complete. */
 export function closeTurn(
   events: readonly ConversationEvent[],
   clock: Clock,
@@ -50,7 +50,10 @@ export function closeTurn(
   ];
 }
 
-/** The same before another turn starts, which may replace this one. Throws `nothing_to_replace`, `incomplete_turn`. */
+/**
+ * Like `closeTurn`, before another turn starts, which may replace this one. Throws `nothing_to_replace`,
+ * `incomplete_turn`.
+ */
 export function closeTurnBefore(
   { replacesTurn = false }: Pick<ChatRequest, "replacesTurn">,
   events: readonly ConversationEvent[],
@@ -62,7 +65,7 @@ export function closeTurnBefore(
     throw new JpError("nothing_to_replace", "There is no earlier message to send again.");
   }
   if (closing.length === 0) return closing;
-  // Its calls may still do something, which the model would never learn of.
+  // Its calls may still have effects that the model would never learn of.
   throw new JpError("incomplete_turn", "The last turn is incomplete, so it cannot be replaced.", {
     hint: "Continue it first, or close it.",
   });
@@ -82,7 +85,7 @@ export function closeCall(
   ];
 }
 
-/** A person may have decided something after the process had ended. */
+/** A person may have decided something after the process ended. */
 function howFar({ attempts, isInDoubt, permissions, asked }: CallProgress): string {
   const { run, deliver } = permissions;
   if (attempts === 0) {
@@ -102,12 +105,12 @@ function howFar({ attempts, isInDoubt, permissions, asked }: CallProgress): stri
   return isAnswered && ends.length > 0 ? INTERRUPTED_AFTER_ANSWER : INTERRUPTED_AT_QUESTION;
 }
 
-/** By a person: what only the config denies, the user did not reject. */
+/** Rejected by a person. A denial by config is not the user's. */
 function isRejected({ decision }: PermissionProgress = {}): boolean {
   return decision?.decision === "denied" && decision.decidedBy.kind !== "policy";
 }
 
-/** The ends of what a call has left open. */
+/** The events that close the questions a call left open. */
 export function closeQuestions(
   { questions }: Pick<CallProgress, "questions">,
   clock: Clock,
@@ -121,9 +124,8 @@ export function closeQuestions(
 }
 
 /**
- * Records questions that belong to no running call. Their executor has refused them already, so each is
- * recorded together with its end. The returned function stops that and waits for the last write; it
- * throws `write_failed`.
+ * Records questions that belong to no running call. Their executor has already refused them, so each is recorded
+ * together with its end. The returned function stops that and waits for the last write; it throws `write_failed`.
  */
 export function recordUnscopedQuestions(context: TurnContext): () => Promise<void> {
   const { tools, journal, state, clock } = context;
@@ -172,7 +174,7 @@ export function foreignTurnError(id: string): JpError {
   return new JpError("foreign_turn", message);
 }
 
-/** Throws `turn_waiting`: what waits would be gone. A message that replaces the turn says so itself. */
+/** Throws `turn_waiting`: the pending decisions would be lost. A message that replaces the turn says so itself. */
 export function assertNothingWaits(
   { id, stream }: Pick<ConversationWriter, "id" | "stream">,
   { replacesTurn = false }: Pick<ChatRequest, "replacesTurn">,
@@ -182,16 +184,16 @@ export function assertNothingWaits(
   if (pending.length > 0) throw turnWaitingError(id);
 }
 
-/** What the record says of a start. */
+/** Who started a turn and when, for the record. */
 export interface Starter {
   readonly clock: Clock;
-  /** Who has which roles. Where no one is known, the record does not say who has started it. */
+  /** Who holds which role. Without it, the record does not say who started the turn. */
   readonly directory?: Directory | undefined;
-  /** The name of who starts it, as the program says. */
+  /** The name of the person who starts it, according to the program. */
   readonly startedBy?: string | undefined;
 }
 
-/** Starts the next one with what a person has said in place of a yes. Like the message before, it is answered with data if that was. */
+/** Starts the next turn with the person's message in place of a yes. It asks for data if the message before did. */
 export function startNext(
   before: readonly ConversationEvent[],
   { message: content, by }: Redirection,
@@ -216,14 +218,14 @@ export function startNext(
   ];
 }
 
-/** Whoever says what to do next starts the next turn. */
+/** The person who says what to do next starts the next turn. */
 export function starterOf(
   { directory, startedBy }: Omit<Starter, "clock">,
   by?: Redirection["by"],
 ): { readonly startedBy?: string } {
   const people = directory?.list() ?? [];
   const here = people.length === 0 ? undefined : directory?.findHere()?.name;
-  // Among people who are known, whoever says what to do instead is one of them.
+  // With a directory, a message in place of a yes comes from someone in it.
   const said = by !== undefined && findPerson(people, by.name) !== undefined ? by.name : undefined;
   const name = said ?? startedBy ?? here;
   return name === undefined ? {} : { startedBy: name };

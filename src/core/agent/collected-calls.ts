@@ -1,4 +1,7 @@
-/** The calls of a reply while it is read. What runs them is loaded when there is one: many replies have none. */
+/**
+ * Collects the calls of a reply while it streams in. The code that runs them is loaded with the first one: many replies
+ * have none.
+ */
 import type { CallProgress } from "../../record/conversation/index.ts";
 import { loaderOf } from "../../util/index.ts";
 import type { ToolCycle } from "./calls.ts";
@@ -24,7 +27,7 @@ export class CollectedCalls {
     return this.#cycle?.isMessageDelivered ?? false;
   }
 
-  /** Takes a recorded call. */
+  /** Adds a recorded call. */
   add(call: CallProgress): void {
     this.#calls.push(call);
   }

@@ -25,11 +25,11 @@ export interface CompactionContext {
   readonly observer?: Observer | undefined;
 }
 
-/** How a compaction came about. */
+/** The cause of a compaction. */
 export interface CompactionCause {
-  /** jp makes it by itself, and summarizes what the model would see. */
+  /** jp started it, and summarizes what the model would see. */
   readonly isAutomatic: boolean;
-  /** The most tokens to summarize at once. By default, what the model's context window has room for. */
+  /** The most tokens to summarize at once. By default, what fits into the model's context window. */
   readonly maxTokens?: number | undefined;
 }
 

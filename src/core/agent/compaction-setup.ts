@@ -1,11 +1,11 @@
-/** How a turn is told to compact. Apart from `window.ts`, so that what does it is loaded with the first request. */
+/** Compaction settings of a turn. Separate from `window.ts`, whose code is loaded with the first request. */
 import { resolveCompaction } from "../../settings/config/index.ts";
 import type { CompactionRule } from "../../record/conversation/index.ts";
 import type { Summarizer } from "./summary.ts";
 
 /** When and how a turn compacts by itself. */
 export interface CompactionSetup {
-  /** False: never, so that a full window is an error. */
+  /** False to never compact, so that a full window is an error. */
   readonly isAutomatic: boolean;
   /** The share of the context window that may be full before a request. */
   readonly triggerRatio: number;

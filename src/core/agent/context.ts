@@ -25,12 +25,12 @@ export interface TurnContext {
   /** The part of the conversation that models see, apart from compactions; everything if absent. */
   readonly view?: (stream: ConversationStream) => ConversationStream;
   readonly observer?: Observer;
-  /** Another process can go on from the record, so that a person may leave things for later. */
+  /** Another process can continue from the record, so a person may answer later. */
   readonly allowsLater?: boolean;
-  /** The name of the person whom the prompter asks. It proves nothing. */
+  /** The name of the person that the prompter asks. It proves nothing. */
   readonly userName?: string;
-  /** Who has which roles. Without it, what takes people who are known cannot be asked. */
+  /** Who holds which role. Without it, decisions that need known people cannot be asked. */
   readonly directory?: Directory;
-  /** The name of who has started the turn, if the record does not say it. */
+  /** The name of the person who started the turn, if the record does not say. */
   readonly startedBy?: string;
 }

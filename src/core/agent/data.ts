@@ -1,6 +1,6 @@
 /**
- * Data as an answer: whether it fits the schema of the message. A model whose answer does not fit is told what
- * is wrong and asked again, once in a turn. jp's words to it are on record before it is asked.
+ * Data as an answer: whether it fits the schema of the message. A model whose answer does not fit is told why and asked
+ * again, once per turn. The correction is recorded before it is sent.
  */
 import {
   type ChatRequest,
@@ -27,7 +27,7 @@ export interface InvalidData {
   readonly problem: string;
 }
 
-/** The last reply had nothing more to call. `data` is set if a schema was given and the answer fits it. */
+/** The last reply made no calls. `data` is set if a schema was given and the answer fits it. */
 export interface Done {
   readonly type: "done";
   readonly reason: EndReason;
@@ -37,7 +37,7 @@ export interface Done {
 interface CheckOptions {
   readonly validateData?: DataValidator;
   readonly clock: Clock;
-  /** Once aborted, nothing is checked any more, and the result does not matter. */
+  /** Once aborted, the check stops, and its result is ignored. */
   readonly signal: AbortSignal;
 }
 
@@ -58,7 +58,7 @@ export async function checkReply(
     return undefined;
   });
   if (check?.ok === true) return { ...reply, data: check.value };
-  // Asked again, it would be cut off again.
+  // A second try would be cut off too.
   if (check === undefined || reply.reason === "length") return reply;
   const invalid = toInvalidData(turn, check.problems);
   return isCorrected(turn) ? invalid : correctionOf(invalid, schema, clock);
@@ -102,7 +102,7 @@ const BESIDE_REPLY: ReadonlySet<EventType> = new Set([
   "turn_undo",
 ]);
 
-/** May come after the last reply of a turn, and says nothing about it. */
+/** Whether events of this type may follow the last reply of a turn without being part of it. */
 export function isBesideReply(type: EventType): boolean {
   return BESIDE_REPLY.has(type);
 }
@@ -115,7 +115,7 @@ function toInvalidData(
 ): InvalidData {
   const lines = problems.map((problem) => problem.replaceAll(/\s*\n\s*/g, " "));
   const more = lines.length - MAX_PROBLEMS;
-  // One more takes no more room than to say so. A replay shortens them again, to the same.
+  // Showing the last problem takes no more room than counting it. A replay shortens the list again, to the same text.
   const shown = more <= 1 ? lines : [...lines.slice(0, MAX_PROBLEMS), `and ${more} more`];
   return { type: "invalid_data", kind: kindOf(turn), problem: shown.join("\n") };
 }
@@ -124,7 +124,7 @@ function kindOf(turn: readonly ConversationEvent[]): InvalidData["kind"] {
   return findAnswer(turn) === undefined ? "not_json" : "mismatch";
 }
 
-/** Whether the model was asked again already. */
+/** Whether the model was already asked again. */
 function isCorrected(turn: readonly ConversationEvent[]): boolean {
   return turn.some((event) => event.type === "chat_request" && event.correction !== undefined);
 }
@@ -139,7 +139,7 @@ function correctionOf({ problem }: InvalidData, schema: JsonObject, clock: Clock
   };
 }
 
-/** Why a turn has no answer, as its end on record says it. */
+/** Why a turn has no answer, for its recorded end. */
 export function causeOf(
   end: Done | InvalidData | { readonly type: "stopped" },
 ): Pick<TurnEndEvent, "cause" | "problem"> {
@@ -149,7 +149,7 @@ export function causeOf(
   return reason === "length" || reason === "refused" ? { cause: reason } : {};
 }
 
-/** How a turn ended that is complete on record. */
+/** How a recorded, complete turn ended. */
 export async function readEnd(
   turn: readonly ConversationEvent[],
   validate?: DataValidator,

@@ -1,14 +1,14 @@
 /**
  * When a question stops waiting. The time is on record, so a deadline also passes while no process runs.
  *
- * Clocks can be set. A process that waits closes its prompt as soon as the clock says so, or once it has
- * waited as long as it was to wait when it began, whichever comes first: setting the clock back cannot keep
- * a prompt open. A process that continues never waits longer than the question was given at first.
+ * Clocks can be set. A waiting process closes its prompt once the clock reaches the deadline, or once the time that was
+ * left at the start has elapsed, whichever comes first: setting the clock back cannot keep a prompt open. A process
+ * that resumes never waits longer than the question's original time.
  */
 import { type Timestamp, timestampToMilliseconds } from "../../record/conversation/index.ts";
 import type { Clock } from "../../util/index.ts";
 
-/** The longest time between two looks at the clock, which may have been set, or the machine asleep. */
+/** The longest time between two looks at the clock: it may be set, or the machine may sleep. */
 const MAX_SLEEP_MS = 30_000;
 
 /** Like every reason to abort, an `AbortError`: providers report any other as a failed request. */

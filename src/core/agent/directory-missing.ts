@@ -1,4 +1,4 @@
-/** The error of a turn that needs people who are known, in a program that has not said who they are. */
+/** The error of a turn that needs known people, in a program without a directory. */
 import { JpError } from "../../util/index.ts";
 
 export function directoryMissing(): JpError {

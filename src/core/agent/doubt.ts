@@ -1,7 +1,7 @@
 /**
- * A call in doubt, as its own tool sees it: the tool may be able to find out whether the call was done. Before anyone is asked,
- * and only if what was allowed to run is still what would run. The tool never lets a call run again that is for certain people
- * to decide: it can only say what has happened.
+ * A call in doubt: its own tool may be able to find out whether the call was done. It is asked before any person, and
+ * only if what was permitted is still what would run. The tool never lets a call run again that is reserved for certain
+ * people: it can only report what happened.
  */
 import {
   type CheckCode,
@@ -28,7 +28,7 @@ const CHECK_TIMEOUT_MS = 30_000;
 /** A call in doubt. Its arguments are those that it ran with. */
 export type CallInDoubt = Extract<AskedCall, { readonly kind: "permission" | "in_doubt" }>;
 
-/** What the tool says of the call. */
+/** The tool's verdict on the call. */
 export type CheckedCall =
   /** On record. */
   | { readonly type: "decided"; readonly decision: PermissionDecision }
@@ -42,7 +42,7 @@ const OPEN: CheckedCall = { type: "open" };
 /** Lets the tool of a call in doubt find out what became of it. */
 export async function checkCall(context: TurnContext, call: CallInDoubt): Promise<CheckedCall> {
   const { tool, progress, asking } = call;
-  // A doubt that someone was asked about is theirs.
+  // Once people have been asked about a doubt, it is theirs to decide.
   if (tool.executor.check === undefined || progress.permissions.rerun !== undefined) return OPEN;
   if (!(await isAsPermitted(context, call))) return OPEN;
   call.place.pass(); // It may take its time.
@@ -72,7 +72,7 @@ export async function checkCall(context: TurnContext, call: CallInDoubt): Promis
   return { type: "decided", decision };
 }
 
-/** The decision about a doubt that counts. A tool's does not if it is for certain people by now. */
+/** The decision about a doubt that counts. The tool's own does not if only certain people may decide by now. */
 export function decisionOnDoubt(
   context: WhomContext,
   call: CallInDoubt,
@@ -82,12 +82,15 @@ export function decisionOnDoubt(
   return isTools && isForPeople(context, call) ? undefined : decision;
 }
 
-/** Whether only some may say that it runs again: now, when it was permitted, or when it started. */
+/** Whether only certain people may let it run again: now, when it was permitted, or when it started. */
 function isForPeople(context: WhomContext, call: CallInDoubt): boolean {
   return [whomNow(context, call), call.progress.startedFor ?? {}].some(isForSome);
 }
 
-/** Whoever config names, or else whoever had to let it run. No one has been asked whether it may run again. */
+/**
+ * The people that config names, or else those who had to let it run. No one has been asked yet whether it may run
+ * again.
+ */
 function whomNow(context: WhomContext, { progress, verdict }: CallInDoubt): ForWhom {
   const whom = targetNow(context, verdict.target ?? {});
   return isForSome(whom) ? whom : whomOf(progress.permissions.run?.request ?? {});
@@ -136,7 +139,7 @@ async function runCheck(
   }
 }
 
-/** As far as the record takes it. */
+/** Shortened to what the record accepts. */
 function toResult(
   context: TurnContext,
   { progress }: CallInDoubt,

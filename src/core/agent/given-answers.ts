@@ -1,4 +1,4 @@
-/** The answers that a call gets for its questions, on the way to its next attempt. Secrets live only here. */
+/** The answers to a call's questions, on the way to its next attempt. Secrets live only here. */
 import {
   deciderOf,
   type InquiryRequest,
@@ -19,17 +19,17 @@ export interface GivenAnswer {
   readonly reply?: ModelReply;
   /** Set if a model said no. */
   readonly decline?: Decline;
-  /** As it is on record. */
+  /** The recorded pair. */
   readonly recorded: AnsweredInquiry;
 }
 
-/** A question with its answer, as they are on record. */
+/** A question with its answer, as recorded. */
 export interface AnsweredInquiry {
   readonly request: InquiryRequest;
   readonly response: InquiryResponse;
 }
 
-/** A model's no, which the model that made the call should not take for the user's. */
+/** A model's no, which the calling model should not take for the user's. */
 export interface Decline {
   /** `provider/name`. */
   readonly model: string;
@@ -80,7 +80,7 @@ export class GivenAnswers {
     this.#automatic.set(id, given.isAutomatic ? this.automaticAnswers({ id }) + 1 : 0);
   }
 
-  /** An answer from the record. Secrets are not on it. */
+  /** Adds an answer from the record, which has no secrets. */
   restore(question: Question, recorded: AnsweredInquiry): void {
     const { response } = recorded;
     if (response.outcome !== "answered") return;
@@ -94,7 +94,7 @@ export class GivenAnswers {
     });
   }
 
-  /** The questions with their answers, as they are on record. */
+  /** The questions with their answers, as recorded. */
   get recorded(): readonly AnsweredInquiry[] {
     return [...this.#answers.values()].map(({ recorded }) => recorded);
   }
@@ -104,7 +104,7 @@ export class GivenAnswers {
     return this.#answers.get(id)?.recorded;
   }
 
-  /** A result of the tool, with a note on each no that the tool does not know everything about. */
+  /** A tool's result, with a note on each no that the tool was not told in full. */
   annotate(content: string): string {
     const answers = [...this.#answers.values()];
     const words = answers.flatMap(({ question, note }) =>

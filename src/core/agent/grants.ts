@@ -1,4 +1,4 @@
-/** What a person adds to a yes: what can be granted, and that it is saved once it is on record. */
+/** Grants that a person adds to a yes: which are possible, and saving them once they are on record. */
 import {
   type AnswerEvent,
   deciderOf,
@@ -12,7 +12,7 @@ import type { TurnContext } from "./context.ts";
 import { lastTurn } from "./journal.ts";
 import { warnOnce } from "./observer.ts";
 
-/** For a prompt. */
+/** Grants to offer in a prompt. */
 export interface Grantable {
   /** Narrowest first; at least one. */
   readonly proposals: readonly ProposedGrant[];
@@ -21,15 +21,15 @@ export interface Grantable {
 
 type GrantContext = Pick<TurnContext, "policy" | "journal">;
 
-/** What is decided, as far as that says what can be granted. */
+/** The part of a decision that determines what can be granted. */
 export interface Granting extends CallOfTool {
-  /** What rules and the mode say of it. */
+  /** The verdict of rules and mode. */
   readonly verdict: Verdict;
-  /** Of the tool's own question, if that is what is answered. */
+  /** The id of the tool's own question, if that is being answered. */
   readonly questionId?: string;
 }
 
-/** Undefined if only a yes or a no can be said: there is nothing to save it with, or it would be asked each time anyway. */
+/** Undefined if only a yes or a no is possible: there is nowhere to save a grant, or it would be asked each time anyway. */
 export async function findGrantable(
   { policy }: Pick<TurnContext, "policy">,
   granting: Granting | undefined,
@@ -54,7 +54,7 @@ export async function explainGrant(
   return "problem" in checked ? checked.problem : undefined;
 }
 
-/** A recorded answer, whoever recorded it. It counts as a yes even if what was added cannot be saved. */
+/** Saves the grant of a recorded answer, no matter which process recorded it. The yes counts even if that fails. */
 export async function saveGrant(
   context: GrantContext,
   granting: Granting | undefined,
@@ -73,7 +73,7 @@ export async function saveGrant(
   if (request === undefined) return;
   const { tool, arguments: args } = granting;
   const inquiry = `${journal.conversation}/${event.id}`;
-  // As it was shown: by now it may run elsewhere, or otherwise.
+  // As shown to the person: by now the tool may run elsewhere, or differently.
   const shown = capabilitiesOf(request);
   try {
     await policy?.grants?.save({ ...grant, call: { tool, arguments: args }, shown, by, inquiry });

@@ -14,14 +14,14 @@ export type Interruption =
 /** Ends the current work and everything after it. */
 type Exit = Extract<Interruption, { type: "leave" | "interrupted" }>;
 
-/** The choices of a person about a piece of work. */
+/** How a person may interrupt a piece of work. */
 export interface InterruptOptions {
   /** `leave` is always possible and need not be listed. */
   readonly choices: readonly InterruptChoice["type"][];
   /** A reply without text counts as `continue`, or as `stop` once the work is stopped. */
   readonly requiresMessage?: boolean;
   /**
-   * Called before the signal aborts; called again if the person then leaves. `message`: the text of a reply, which the
+   * Called before the signal aborts, and again if the person then leaves. `message`: the text of a reply, which the
    * person may still be writing; otherwise empty. It never rejects. Must not throw.
    */
   readonly onInterrupt?: (interruption: Interruption, message: Promise<string>) => void;
@@ -29,7 +29,7 @@ export interface InterruptOptions {
   readonly onRestart?: () => void;
 }
 
-/** Work in progress, as it sees its own interruption. */
+/** A piece of work's view of its own interruption. */
 export interface InterruptibleWork {
   readonly signal: AbortSignal;
   /** Set once the signal is aborted. The latest one counts. */
@@ -90,14 +90,14 @@ export class Interrupts {
     }
   }
 
-  /** Stops the current work, or else the next, on behalf of the person: as `stop` in the menu does. */
+  /** Stops the current work, or else the next, on behalf of the person, like `stop` in the menu. */
   stop(): void {
     if (this.isLeaving) return;
     this.#isStopped = true;
     this.#work?.apply({ type: "stop" });
   }
 
-  /** Ends the current work and everything after it, on behalf of no person. */
+  /** Ends the current work and everything after it, without attributing it to a person. */
   interrupt(): void {
     this.#leave({ type: "interrupted" });
   }
@@ -132,7 +132,7 @@ class Work implements InterruptibleWork {
   #menu: AbortController | undefined;
   readonly #abort = new AbortController();
   #interruption: Interruption | undefined;
-  /** Set once the work is stopped for a reply that the person still writes. */
+  /** Set once the work is stopped for a reply that the person is still writing. */
   #reply: PromiseWithResolvers<string> | undefined;
 
   constructor(options: InterruptOptions) {
@@ -157,7 +157,7 @@ class Work implements InterruptibleWork {
     this.#menu?.abort();
   }
 
-  /** Resolves once the person has written the reply for which the work is stopped. */
+  /** Resolves once the person has written the reply that the work was stopped for. */
   get replied(): Promise<unknown> {
     return this.#reply?.promise ?? Promise.resolve();
   }

@@ -1,4 +1,4 @@
-/** The record of a turn: what is written to it, and what of it is the turn's own. */
+/** The record of a turn: writes to it, and reads the turn's own events. */
 import {
   type ConversationEvent,
   endOf,
@@ -15,13 +15,13 @@ import type { Journal, Observer } from "./ports.ts";
 
 /** The journal of a turn. */
 export interface TurnJournal extends Journal {
-  /** Records the event with the next ones. If none come, nothing has happened, and it is not recorded. */
+  /** Records the event with the next ones. If none follow, nothing happened, and it is dropped. */
   recordWithNext(event: ConversationEvent): void;
 }
 
 /**
- * Records to a stored conversation, and reports each event once it is on disk. `traceparent`: of the turn as it is now, which
- * is recorded with what it asks.
+ * Records to a stored conversation, and reports each event once it is on disk. `traceparent`: the turn's current one,
+ * recorded with each request.
  */
 export function createJournal(
   conversation: ConversationWriter,
@@ -52,7 +52,7 @@ export function createJournal(
   };
 }
 
-/** An answer does not say itself which call it is about. */
+/** An answer does not name its call, so this looks it up. */
 function about(event: ConversationEvent, of: Pick<Journal, "stream">): EventIds {
   const { type, id, toolCallId, inquiryId }: IdentifiedEvent = event;
   return idsOf({ type, id, toolCallId, inquiryId }, (decision) => {
@@ -61,7 +61,7 @@ function about(event: ConversationEvent, of: Pick<Journal, "stream">): EventIds 
   });
 }
 
-/** The events of the turn that the record ends with. Those before the first `turn_start` form one too. */
+/** The events of the last turn on record. Events before the first `turn_start` form a turn too. */
 export function lastTurn({ stream }: Pick<Journal, "stream">): readonly ConversationEvent[] {
   const turn = lastTurnOf(endOf(stream));
   return turn.length > 0 ? turn : [...eventsOf(stream.entries)];

@@ -1,33 +1,36 @@
 /**
- * People who are asked one after the other: whose turn it is, how long they have, and who is next. The record says how far it has
- * come, and config who follows. No model is asked unless config says so for the question.
+ * The escalation ladder: people who are asked one after the other, how long each has, and who is next. The record has
+ * the current rung, config the next ones. A model is asked only if config says so for the question.
  */
 import type { PeopleTarget, QuestionTarget, ToolSettings } from "../../settings/config/index.ts";
 
-/** Who is asked now. */
+/** Who is asked at one rung. */
 export type Rung =
   | { readonly type: "people"; readonly people: PeopleTarget }
-  /** Once everyone before was too slow. Only for questions. */
+  /** After everyone before has timed out. Only for questions. */
   | { readonly type: "assistant" };
 
-/** Everyone whom config names for a decision, and how far asking them has come. */
+/** Everyone that config names for a decision, and the current rung. */
 export interface Ladder {
   readonly target: PeopleTarget | QuestionTarget;
-  /** The place of those who are asked now, counted from 0. */
+  /** The current rung, counted from 0. */
   readonly rung: number;
-  /** A person had decided, so that no model may. */
+  /** A person decided before, so no model may. */
   readonly isForPerson: boolean;
-  /** A model was asked first, and has left it to a person. */
+  /** A model was asked first, and passed it to a person. */
   readonly isEscalated: boolean;
-  /** A question that only a person may answer, whatever config says. */
+  /** Only a person may answer this question; config cannot change that. */
   readonly isPersonal?: boolean;
-  /** A question that a tool asks a model with a prompt of its own. */
+  /** A question that a tool puts to a model with its own prompt. */
   readonly isModelPrompt?: boolean;
-  /** How long a question waits for those who have no time of their own. */
+  /** The time limit for rungs without their own. */
   readonly deadlineMs?: number | undefined;
 }
 
-/** Whom config names for a question of a tool. A prompt for a model is for no one, unless config says so for this very question. */
+/**
+ * The people that config names for a question of a tool. A prompt for a model goes to no person, unless config names
+ * this very question.
+ */
 export function questionTarget(
   { questions, target: common }: Pick<ToolSettings, "questions" | "target">,
   questionId: string,
@@ -37,12 +40,12 @@ export function questionTarget(
   return target ?? { type: "user", ...(isModelPrompt ? {} : common) };
 }
 
-/** Undefined if there are not as many. */
+/** Undefined if there are fewer rungs. */
 export function peopleAt(target: PeopleTarget, rung: number): PeopleTarget | undefined {
   return rung === 0 ? target : target.next?.[rung - 1];
 }
 
-/** Undefined if there are not as many. */
+/** Undefined if there are fewer rungs. */
 export function findRung({ target, rung }: Pick<Ladder, "target" | "rung">): Rung | undefined {
   const people = peopleAt(target, rung);
   if (people !== undefined) return { type: "people", people };
@@ -51,7 +54,7 @@ export function findRung({ target, rung }: Pick<Ladder, "target" | "rung">): Run
   return isAssistant ? { type: "assistant" } : undefined;
 }
 
-/** Who is asked once time is up. Undefined if that ends it. */
+/** Who is asked after a timeout. Undefined if the timeout ends it. */
 export function findNext(ladder: Ladder): Rung | undefined {
   if (isForModelFirst(ladder)) return undefined;
   const { isPersonal = false, isForPerson } = ladder;
@@ -59,7 +62,7 @@ export function findNext(ladder: Ladder): Rung | undefined {
   return next?.type === "assistant" && (isPersonal || isForPerson) ? undefined : next;
 }
 
-/** How long those of the rung have. */
+/** The time limit of the current rung. */
 export function findWithin(ladder: Ladder): number | undefined {
   const rung = findRung(ladder);
   const own = rung?.type === "people" ? rung.people.withinMs : undefined;

@@ -1,6 +1,4 @@
-/**
- * The memory of a turn. All of it can be rebuilt from the events of the turn, except what it waits for.
- */
+/** The memory of a turn. All of it can be rebuilt from the events of the turn, except pending answers. */
 import {
   type AnswerEvent,
   type ConversationEvent,
@@ -37,12 +35,12 @@ export interface RememberedAnswer {
 /** A rule that a person has granted for the whole turn. */
 export interface TurnGrant {
   readonly rule: JsonObject;
-  /** The inquiry in which the person did. */
+  /** The inquiry in which the person granted it. */
   readonly from: InquiryId;
   readonly tool: string;
-  /** Which tool that was: see `toolIdentity`. */
+  /** The tool's `toolIdentity` at that time. */
   readonly identity: string;
-  /** What the person was shown that the call could do: the rule covers no more. */
+  /** The capabilities that the person was shown: the rule covers no more. */
   readonly shown: Capabilities;
   /** The arguments of that call. Absent if a question of the tool itself was answered. */
   readonly arguments?: JsonObject;
@@ -54,7 +52,7 @@ export interface DetachedDenial {
   readonly what: "permission" | "question" | "delivery";
 }
 
-/** What a person wants instead of what they turned down. */
+/** A person's message in place of a yes. */
 export interface Redirection {
   readonly message: string;
   readonly by: UserDecider;
@@ -64,14 +62,14 @@ type UserDecider = Extract<Decider, { readonly kind: "user" }>;
 
 type Requested = InquiryRequest | PermissionRequestEvent;
 
-/** The part of a request that says what an answer to it may cover. */
+/** The part of a request that determines what an answer to it may cover. */
 type Covered =
   | Pick<InquiryRequest, "type" | "question" | "questionId" | ShownPart>
   | Pick<PermissionRequestEvent, "type" | "action" | ShownPart>;
 
 type ShownPart = "subject" | "origin" | "folder" | "outside";
 
-/** An answer for the whole turn, with what the person was shown that the call could do. */
+/** An answer for the whole turn, with the capabilities that the person was shown. */
 interface Kept {
   readonly shown: Capabilities;
   readonly remembered: RememberedAnswer;
@@ -80,12 +78,12 @@ interface Kept {
 /** The inquiry ids of a turn, and the answers and permissions that a person gave for all of it. */
 export class TurnState {
   readonly #inquiryIds = new Set<InquiryId>();
-  /** The newest first: a later call that can do more has an answer of its own. */
+  /** Newest first: a later call that can do more has its own answer. */
   readonly #answers = new Map<string, readonly Kept[]>();
   readonly #grants: TurnGrant[] = [];
   #grantCount = 0;
   readonly #denials = new Map<string, DetachedDenial>();
-  /** The tools of which a notice has said that they ask what config does not name. */
+  /** Tools already reported for asking questions that config does not name. */
   readonly hasNoticedUnnamed = new Set<string>();
   readonly waiting = new AnswerClaims();
   readonly #redirections: Redirection[] = [];
@@ -98,7 +96,7 @@ export class TurnState {
     for (const denial of before?.denials ?? []) this.addDenial(denial);
   }
 
-  /** Takes the events of one turn, in order. What was answered in the conversation that this is a copy of does not count. */
+  /** Reads the events of one turn, in order. Skips answers given in the conversation that this one was copied from. */
   static fromEvents(events: Iterable<ConversationEvent>, conversation?: ConversationId): TurnState {
     const state = new TurnState();
     const toolOf = new Map<string, string>();
@@ -110,7 +108,7 @@ export class TurnState {
         requests.set(event.id, event);
       }
       if (!isAnswer(event)) continue;
-      // A doubt may be decided before anyone was asked.
+      // A doubt may be decided without asking anyone.
       if (event.id !== undefined) state.#inquiryIds.add(event.id);
       if (isAutomatic(event)) state.#automaticAnswers += 1;
       const request = event.id === undefined ? undefined : requests.get(event.id);
@@ -124,11 +122,11 @@ export class TurnState {
 
   /** Call and question ids may contain dots, so a count per question could produce the same id twice. */
   nextInquiryId(toolCallId: string, questionId: string): InquiryId {
-    // Branded where it is created. Opaque to everyone else.
+    // Branded here, and opaque everywhere else.
     return this.#nextId((count) => `${toolCallId}.${questionId}.${count}` as InquiryId);
   }
 
-  /** For a request about the call itself. Questions have ids of another form, so that each are counted from 1. */
+  /** For a request about the call itself. Questions have ids of another form, so both are counted from 1. */
   nextPermissionId(toolCallId: string, action: PermissionAction): InquiryId {
     return this.#nextId((count) => permissionId(toolCallId, action, count));
   }
@@ -147,7 +145,7 @@ export class TurnState {
     return this.#answers.size > 0;
   }
 
-  /** Undefined unless a person has answered the same before, for the whole turn, about a call that could do as much. */
+  /** Undefined unless a person has answered this for the whole turn, about a call that could do as much. */
   find(tool: string, request: Covered): RememberedAnswer | undefined {
     const key = memoryKey(tool, request);
     const kept = key === undefined ? [] : (this.#answers.get(key) ?? []);
@@ -160,7 +158,10 @@ export class TurnState {
     return this.#grants.filter((grant) => grant.tool === tool);
   }
 
-  /** How often a person has granted something, for the turn or for longer: then what was decided before may be decided anew. */
+  /**
+   * How many grants a person has given, for the turn or for longer. After a new one, pending decisions are judged
+   * again.
+   */
   get grantCount(): number {
     return this.#grantCount;
   }
@@ -177,7 +178,10 @@ export class TurnState {
     return { ...first, message: [first, ...others].map(({ message }) => message).join("\n\n") };
   }
 
-  /** Takes any recorded answer, and keeps it only if a person gave it for the whole turn, instead of a yes, or with more. */
+  /**
+   * Takes any recorded answer, and keeps it if a person gave it for the whole turn, with a grant, or with a message
+   * instead of a yes.
+   */
   remember(tool: string, request: Requested, event: AnswerEvent): void {
     const by = deciderOf(event);
     const message = redirectionOf(event);
@@ -203,7 +207,7 @@ export class TurnState {
     if (grant === undefined || subject === undefined) return;
     this.#grantCount += 1;
     const { rule, until } = grant;
-    // What counts for longer is saved, where it can be taken back.
+    // Longer grants are saved elsewhere, where they can be revoked.
     if (until !== "turn") return;
     const args = request.type === "permission_request" ? request.arguments : undefined;
     this.#grants.push({
@@ -216,7 +220,7 @@ export class TurnState {
     });
   }
 
-  /** Finds out `turnIndex` while others can go on, unless that is quick. Throws `read_failed`, `record_damaged`. */
+  /** Reads `turnIndex` without blocking others, unless it is quick. Throws `read_failed`, `record_damaged`. */
   async findTurnIndex(journal: Pick<Journal, "stream">): Promise<void> {
     if (this.#turnIndex !== undefined || journal.stream.end === undefined) return;
     const outline = await journal.stream.outline?.();
@@ -224,7 +228,7 @@ export class TurnState {
     else this.#turnIndex = outline.lastTurn;
   }
 
-  /** The position of the turn in the record. Read once: that takes longer, the longer the record is. */
+  /** The position of the turn in the record. Read once: it takes longer the longer the record is. */
   turnIndex({ stream }: Pick<Journal, "stream">): number {
     this.#turnIndex ??= lastTurnIndex(stream.entries);
     return this.#turnIndex;
@@ -256,15 +260,15 @@ function isCopied(
   return !isMadeIn(subject, { conversation, toolCallId, tool });
 }
 
-/** Two calls may share an id, so what the request says is the better witness. */
+/** Two calls may share an id, so the request's own tool name is more reliable. */
 function toolIn(request: Requested): string | undefined {
   if (request.type === "permission_request") return request.tool;
   return request.source.source === "tool" ? request.source.name : undefined;
 }
 
 /**
- * The scope of an answer for the whole turn, apart from what the call can do: the same tool from the same source, and of its
- * questions those that the prompt named, or those with the same words. Undefined if nothing else is covered.
+ * The scope of an answer for the whole turn, apart from capabilities: the same tool from the same source, and the
+ * questions that the prompt named or that have the same text. Undefined if nothing else is covered.
  */
 function memoryKey(tool: string, request: Covered): string | undefined {
   const { subject, origin } = request;
@@ -276,13 +280,13 @@ function memoryKey(tool: string, request: Covered): string | undefined {
   const { questionId, question } = request;
   const { rememberAs, text } = question;
   if (rememberAs === undefined) return JSON.stringify(["text", tool, source, questionId, text]);
-  // The tools that ship with jp share what they say a yes covers.
+  // The tools that ship with jp share the scope of a yes.
   return origin?.type === "builtin"
     ? JSON.stringify(["shared", rememberAs])
     : JSON.stringify(["label", tool, source, questionId, rememberAs]);
 }
 
-/** Whether no person gave the answer to a question. */
+/** Whether a question was answered without a person. */
 export function isAutomatic(event: AnswerEvent): boolean {
   if (event.type !== "inquiry_response" || event.outcome === "cancelled") return false;
   return event.answeredBy?.kind !== "user";

@@ -40,7 +40,7 @@ const DELIVERY_DECLINED =
   "The tool ran, but you may see its result only with the user's approval, and the client that should have asked " +
   "declined. Whether the user did is not known.";
 
-/** An interrupted call says how far it came, and that the user did not decide against it. */
+/** An interrupted call tells the model how far it got, and that the user did not reject it. */
 export const INTERRUPTED_BEFORE_RUN =
   "The call was interrupted before the tool ran. The user did not reject it.";
 export const INTERRUPTED_AT_QUESTION =
@@ -58,7 +58,7 @@ export const INTERRUPTED_AFTER_ANSWER =
 export const INTERRUPTED_AFTER_DELIVERY =
   "The tool ran, and the user agreed that you see its result, but the call was interrupted before you got it.";
 
-/** For an interrupted call that the user has decided against. */
+/** For an interrupted call that the user has rejected. */
 export const REJECTED_AT_QUESTION =
   "The user cancelled the question of this call. It was interrupted there.";
 export const REJECTED_AT_DELIVERY =
@@ -80,7 +80,7 @@ export const SKIPPED_IN_DOUBT =
 export const SKIPPED_FOR_MESSAGE =
   "The tool did not run: the user turned down another call of the same reply and sent a message instead.";
 
-/** A note on the tool's own result, which does not have the user's words. */
+/** A note on the tool's own result, which does not include the user's words. */
 export function declinedWithWords(question: Pick<Question, "text">, words: string): string {
   const [text = ""] = question.text.trim().split("\n");
   return `[The user answered no to "${text.slice(0, MAX_NOTED_TEXT)}": ${words}]`;
@@ -98,10 +98,10 @@ export function ranWithEditedArguments(args: JsonObject, content: string): strin
   );
 }
 
-/** Tells the model of a decision against a call or its result, as the record has it. */
+/** Tells the model about a recorded decision against a call or its result. */
 export function deniedText(event: PermissionDecision): ToolResult {
   const { action, decidedBy, cause } = event;
-  // What the user or the config decides is not an error of the model's.
+  // A decision by the user or the config is not an error of the model's.
   const isDecided =
     decidedBy.kind !== "policy" ||
     cause === "skipped" ||
@@ -136,7 +136,7 @@ const DENIED: Readonly<Record<PermissionAction, (event: PermissionDecision) => s
     decidedBy.kind === "policy" || cause === "closed" ? OUTCOME_UNKNOWN : SKIPPED_IN_DOUBT,
 };
 
-/** Tells the model of a question that has no answer, as the record has it. */
+/** Tells the model about a recorded question without an answer. */
 export function cancelledText(tool: string, reason: CancellationReason): ToolResult {
   if (reason === "user") return { content: INPUT_CANCELLED, isError: false };
   if (reason === "interrupted") return { content: INTERRUPTED_AT_QUESTION, isError: true };
@@ -145,7 +145,7 @@ export function cancelledText(tool: string, reason: CancellationReason): ToolRes
   return { content: questionCancelled(tool, cancellationTag(reason)), isError: true };
 }
 
-/** For a call about which nothing that was decided counts for long enough. */
+/** For a call whose decisions keep becoming void. */
 export function keepsChanging(tool: string): string {
   return (
     `Tool '${tool}' was not run: what the user approved had changed each time before it could run. ` +
@@ -208,7 +208,7 @@ export function noOneToAsk(tool: string, why = "no user is available to answer")
   );
 }
 
-/** Why no one can be asked, for `noOneToAsk`. The model need not know names. */
+/** Why no one can be asked, for `noOneToAsk`. The model does not need names. */
 export const PERSON_UNAVAILABLE = "the only person who may answer its question is not available";
 
 export function needsHuman(tool: string): string {

@@ -1,4 +1,4 @@
-/** A whole turn with a model that has its replies ready. */
+/** A whole turn with a scripted model. */
 import { setImmediate } from "node:timers/promises";
 import { vi } from "vitest";
 import { type ConversationEvent, eventsOf } from "../../record/conversation/index.ts";
@@ -36,18 +36,18 @@ export interface ModelTurnOptions extends Partial<Pick<ToolTurnOptions, "tools" 
   readonly attachments?: TurnSetup["attachments"];
   readonly maxCycles?: number;
   readonly limits?: TurnSetup["limits"];
-  /** Whether there is a person. There is one unless said otherwise. */
+  /** Whether there is a person. True by default. */
   readonly isInteractive?: boolean;
   /** In place of the scripted one. */
   readonly prompter?: Prompter;
-  /** Whether Ctrl-C opens a menu. It does unless said otherwise. */
+  /** Whether Ctrl-C opens a menu. True by default. */
   readonly hasMenu?: boolean;
   readonly userName?: string;
-  /** Whether a pause before a retry lasts until the test moves the clock. Else it is over at once. */
+  /** Whether a pause before a retry lasts until the test moves the clock. Otherwise it ends at once. */
   readonly waitsForRetries?: boolean;
   readonly schemas?: Toolbox["schemas"];
   readonly conversation?: ConversationWriter;
-  /** Called before anything is recorded; it may fail, and it may take its time. */
+  /** Called before each write; it may fail or be slow. */
   readonly beforeAppend?: (events: readonly ConversationEvent[]) => Promise<void> | void;
 }
 
@@ -110,12 +110,12 @@ export class ModelTurn {
     this.#turn.interrupt();
   }
 
-  /** As a request to end from outside. */
+  /** A request from outside to end the turn. */
   leave(): void {
     this.#turn.leave();
   }
 
-  /** Waits until something was observed that looks like this. */
+  /** Waits until an update of this kind was observed. */
   async saw(type: TurnUpdate["type"], ofEvent?: ConversationEvent["type"]): Promise<void> {
     await until(() =>
       this.updates.some(
@@ -149,17 +149,17 @@ export class ModelTurn {
 
 const UNFINISHED = { isUnfinished: true };
 
-/** A step of the model: a text that is not yet at its end. */
+/** A step of the model: a text that has not ended yet. */
 export function unfinished(text: string, type: "text" | "reasoning" = "text"): ScriptedStep {
   return { type, text, metadata: UNFINISHED };
 }
 
-/** A step of the model: a call whose arguments never come. */
+/** A step of the model: a call whose arguments never arrive. */
 export function unfinishedCall(): ScriptedStep {
   return { type: "tool_call", id: "unfinished", name: "any", metadata: UNFINISHED };
 }
 
-/** Scripted steps always end; those marked as unfinished lose their end here. */
+/** Scripted steps always end; the end of those marked as unfinished is removed here. */
 function withUnfinishedSteps(model: Model): Model {
   return {
     id: model.id,
@@ -172,7 +172,7 @@ function withUnfinishedSteps(model: Model): Model {
   };
 }
 
-/** Waits for something that other work brings about. */
+/** Waits for a condition that other work fulfils. */
 export async function until(isSo: () => boolean): Promise<void> {
   const check = () => {
     if (!isSo()) throw new Error("It has not come to that.");
@@ -180,7 +180,7 @@ export async function until(isSo: () => boolean): Promise<void> {
   await vi.waitFor(check, { interval: 1, timeout: 2000 });
 }
 
-/** Lets everything happen that waits for nothing but its turn. */
+/** Lets all work run that is ready to. */
 export async function settle(): Promise<void> {
   await setImmediate();
 }

@@ -1,9 +1,9 @@
-/** A program's own observer: it must not take the turn down, and learns which conversation an update is about. */
+/** Wraps a program's own observer: it must not break the turn, and each update names its conversation. */
 import type { ConversationId } from "../../record/conversation/index.ts";
 import { messageOf } from "../../util/index.ts";
 import type { Observer } from "./ports.ts";
 
-/** An observer that cannot fail. It gets every update of the conversation, also after an error. */
+/** An observer that cannot fail. It gets every update of the conversation, even after an error. */
 export function guardObserver(observer: Observer, conversation: ConversationId): Observer {
   const warn = warnOnce("The observer of a turn failed");
   const identified = withConversation(observer, conversation);
@@ -19,12 +19,12 @@ export function guardObserver(observer: Observer, conversation: ConversationId):
   };
 }
 
-/** Each update says which conversation it is about. */
+/** Adds the conversation to each update. */
 export function withConversation(observer: Observer, conversation: ConversationId): Observer {
   return { observe: (update) => observer.observe({ ...update, conversation }) };
 }
 
-/** Reports only the first of many errors of the same kind. */
+/** Reports only the first error of a kind. */
 export function warnOnce(what: string): (error: unknown) => void {
   let hasWarned = false;
   return (error) => {

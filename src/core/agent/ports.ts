@@ -38,8 +38,8 @@ export interface Prompter {
   readonly channel: string;
 
   /**
-   * How jp knows who answers: `os_user` for whoever uses this machine, `client` for another program's form, which may have answered
-   * by itself. `program` if absent: your program says so.
+   * How jp knows who answers: `os_user` for the person using this machine, `client` for another program's form, which
+   * may have answered by itself. `program` if absent: your program vouches for it.
    */
   readonly auth?: "os_user" | "client";
 
@@ -49,16 +49,19 @@ export interface Prompter {
    */
   readonly unavailableBecause?: string;
 
-  /** Several questions can be shown together, for review. Otherwise they are asked one by one. */
+  /** Several questions can be shown together, for review. Otherwise they are asked one at a time. */
   readonly showsForms?: boolean;
 
-  /** Several calls of one reply can be shown together: see `PermissionsRequest`. Otherwise jp asks about one after the other. */
+  /**
+   * Several calls of one reply can be shown together: see `PermissionsRequest`. Otherwise jp asks about one after the
+   * other.
+   */
   readonly showsPermissions?: boolean;
 
   /** Whether a person can be asked right now, about this call if one is given. Throwing, or a promise, counts as false. */
   canAsk(toolCallId?: string): boolean;
 
-  /** Whether it can ask someone else than the turn's `userName`: see `for`. Counts as false if absent or if it throws. */
+  /** Whether it can ask someone other than the turn's `userName`: see `for`. Counts as false if absent or if it throws. */
   canReach?(name: string): boolean;
 
   /** Asks a person to decide. Throws only if it cannot show the request. */
@@ -68,21 +71,24 @@ export interface Prompter {
 /** A decision that waits for a person, several questions in one form, or several calls. Told apart by `kind`. */
 export type PromptRequest = DecisionRequest | FormRequest | PermissionsRequest;
 
-/** One thing to decide. A prompter that shows neither forms nor several calls gets no other request, and may declare that. */
+/**
+ * One thing to decide. A prompter that shows neither forms nor several calls gets no other request, and may declare
+ * that.
+ */
 export type DecisionRequest = QuestionRequest | PermissionRequest | DeliveryRequest | DoubtRequest;
 
 /** The parts that every request to a person has. */
 export interface RequestBase {
   /**
-   * Unique in the conversation's turn, and the id under which the record has the request. A form has that of its first
-   * question, and several permissions have that of the first call.
+   * Unique in the conversation's turn, and the request's id on record. A form has the id of its first question, and a
+   * group of permissions that of its first call.
    */
   readonly inquiryId: InquiryId;
   readonly conversation: ConversationId;
   /** The call that the request is about. Not unique: some providers reuse ids within a turn. */
   readonly toolCallId: string;
   readonly tool: string;
-  /** Where the tool comes from. Show it with everything that `acts`. Absent for a result whose tool is gone. */
+  /** The tool's origin. Show it with everything that `acts`. Absent for a result whose tool is gone. */
   readonly origin?: ToolOrigin;
   /** The folder that the tool runs in, relative to the workspace. */
   readonly folder?: string;
@@ -92,7 +98,7 @@ export interface RequestBase {
   readonly arguments: JsonObject;
   /** Who asks. A permission is asked by the assistant, and a delivery by the tool. */
   readonly source: InquirySource;
-  /** Who asks, in words to show: the question's `prompt_label` in the config, the tool's name, or "assistant". */
+  /** A label for who asks: the question's `prompt_label` in the config, the tool's name, or "assistant". */
   readonly label: string;
   /** Aborted when the request no longer waits for this person. */
   readonly signal: AbortSignal;
@@ -100,40 +106,43 @@ export interface RequestBase {
   readonly allowsLater: boolean;
   /** The name of the only person who may decide. With any other `userName` in its result, the request stays open. */
   readonly for?: string;
-  /** Several, of whom any may decide: people, and those who have a role. */
+  /** People and roles, any of whom may decide. */
   readonly forAny?: readonly Addressee[];
-  /** What it takes besides: several people, or someone else than whoever started the turn. */
+  /** Further requirements: a quorum, or someone other than the person who started the turn. */
   readonly terms?: Terms;
-  /** A yes is signed with this key of the person, which has to be said before. Without one, it cannot be given here. */
+  /**
+   * A yes is signed with this key of the person, which the prompt has to say first. Without a key, a yes cannot be
+   * given here.
+   */
   readonly signing?: { readonly key?: string };
-  /** What others have said so far, if several people have to say the same. */
+  /** The votes so far, if it takes several people. */
   readonly votes?: readonly DecisionVote[];
   /**
-   * A yes makes a tool run or change something. Everything that is decided has to be readable to its end before a yes
+   * A yes makes a tool run or change something. The person must be able to read everything to its end before a yes
    * counts, and no key that may be pressed by accident may give it.
    */
   readonly acts: boolean;
   /**
-   * Set if the same was asked before: codes of what has changed since, such as `arguments`, `file`, `definition`; only `deadline` if
-   * others were asked, and did not answer in time.
+   * Set if the same was asked before: codes of what has changed since, such as `arguments`, `file`, `definition`; only
+   * `deadline` if the people asked before did not answer in time.
    */
   readonly changed?: readonly string[];
-  /** The digest of what is decided. */
+  /** The digest of the decision's subject. */
   readonly digest: string;
 }
 
-/** `question` is all that a simple prompter has to show, whatever the kind. */
+/** A simple prompter only has to show `question`, for every kind. */
 export interface DecisionBase extends RequestBase {
   readonly question: InquiryQuestion;
   /** The answer can be given for the whole turn (`isRemembered`). */
   readonly canRemember: boolean;
 }
 
-/** What the person may add to a yes: see `grant` in the result. */
+/** Grants that the person may add to a yes: see `grant` in the result. */
 export interface GrantChoices {
-  /** Rules that would let calls like this one run, narrowest first. Absent if only a yes or a no can be said. */
+  /** Rules that would let calls like this one run, narrowest first. Absent if only a yes or a no is possible. */
   readonly grants?: readonly ProposedGrant[];
-  /** Whether a rule of the person's own can be granted instead. Never throws. Absent with `grants`. */
+  /** Whether a rule that the person wrote can be granted instead. Never throws. Absent with `grants`. */
   readonly checkGrant?: (rule: JsonObject) => Promise<CheckedGrant>;
 }
 
@@ -149,7 +158,10 @@ export interface PermissionRequest extends DecisionBase, GrantChoices {
   readonly kind: "permission";
   /** Open the arguments in an editor right away. */
   readonly isEditing: boolean;
-  /** Returns what is wrong with edited arguments, or undefined if they are valid. Never throws. Absent if they cannot be edited. */
+  /**
+   * Returns what is wrong with edited arguments, or undefined if they are valid. Never throws. Absent if they cannot be
+   * edited.
+   */
   readonly check?: (edited: JsonObject) => Promise<string | undefined>;
   /**
    * Among several calls, a yes to all must not cover this one: it destroys something, runs without a sandbox or with a
@@ -159,9 +171,10 @@ export interface PermissionRequest extends DecisionBase, GrantChoices {
 }
 
 /**
- * Two or more calls of one reply that wait for permission, in the order of the reply. The result is of the type `form`, with
- * results for some of them or all: jp records each by itself, and asks again about those that have none. A yes may only cover
- * what the person could see in full. The fields of `RequestBase` are those of the first call, but `signal` closes all.
+ * Two or more calls of one reply that wait for permission, in the order of the reply. The result is of the type `form`,
+ * with results for some or all of them: jp records each separately, and asks again about those without one. A yes may
+ * only cover what the person could see in full. The fields of `RequestBase` are those of the first call, but `signal`
+ * closes all.
  */
 export interface PermissionsRequest extends RequestBase {
   readonly kind: "permissions";
@@ -188,7 +201,7 @@ export interface FormRequest extends RequestBase {
   readonly fields: readonly QuestionRequest[];
 }
 
-/** A person's response. It repeats the id, so that an answer can never reach another request. */
+/** A person's response. It repeats the id, so that an answer can never reach the wrong request. */
 export type PromptResult = { readonly inquiryId: InquiryId } & (
   | AnsweredPrompt
   | AnsweredForm
@@ -198,11 +211,14 @@ export type PromptResult = { readonly inquiryId: InquiryId } & (
 /** A person decided. */
 export interface AnsweredPrompt extends Reply {
   readonly type: "answered";
-  /** Who decided, for the record. Replaces the turn's `userName`. */
+  /** Who decided, for the record. Overrides the turn's `userName`. */
   readonly userName?: string;
 }
 
-/** A form is answered as a whole, with one result per field, or not at all. Of several permissions, some may have one. */
+/**
+ * A form is answered as a whole, with one result per field, or not at all. With several permissions, some may have no
+ * result.
+ */
 export interface AnsweredForm {
   readonly type: "form";
   readonly results: readonly PromptResult[];
@@ -234,19 +250,19 @@ export type NoAnswerReason =
   | "declined_by_client";
 
 /**
- * Answers that were given before the turn: in a file, in an earlier run, or by a program. They come after what
- * the person has said for the whole turn, and before the config and the person. Methods never throw.
+ * Answers that were given before the turn: in a file, in an earlier run, or by a program. They rank below the person's
+ * answers for the whole turn, and above the config and the person. Methods never throw.
  */
 export interface AnswerSource {
   /**
-   * No one else is asked. What a person would decide, and this has no answer for, stays open, whatever the
-   * `detached` settings are.
+   * No one else is asked. If this has no answer for a person's decision, it stays open, regardless of the `detached`
+   * settings.
    */
   readonly isComplete: boolean;
   find(asked: DecisionToGive): Given;
 }
 
-/** Something to decide, for which an answer may have been given. */
+/** A decision that may have been answered in advance. */
 export type DecisionToGive = CallToDecide &
   (
     | { readonly kind: "question" | "in_doubt"; readonly question: Question }
@@ -258,16 +274,16 @@ export type DecisionToGive = CallToDecide &
 export interface CallToDecide {
   readonly tool: string;
   readonly toolCallId: string;
-  /** With defaults filled in, and as edited if a person did. */
+  /** With defaults filled in, and with a person's edits. */
   readonly arguments: JsonObject;
-  /** The digest of what is decided: that of the pending decision, if it waits already. */
+  /** The digest of the decision's subject: the pending decision's, if it already waits. */
   readonly digest: string;
 }
 
-/** Undefined if there is no answer. `later`: there is one that cannot be used, so the decision waits. */
+/** Undefined if there is no answer. `later`: there is one, but it cannot be used, so the decision waits. */
 export type Given = GivenReply | "later" | undefined;
 
-/** With who gave it, for the record. It is checked like any other. */
+/** A reply and who gave it, for the record. It is checked like any other. */
 export interface GivenReply extends Omit<Reply, "isRemembered" | "grant"> {
   readonly decidedBy: Decider;
 }
@@ -278,14 +294,14 @@ export interface InterruptMenu {
   choose(request: InterruptRequest): Promise<InterruptChoice>;
 }
 
-/** The choices that make sense at this point of the turn. */
+/** The choices that are possible at this point of the turn. */
 export interface InterruptRequest {
   readonly choices: readonly InterruptChoice["type"][];
   readonly signal: AbortSignal;
   /**
-   * Stops the work at once. Call it when the person has chosen `reply` and begins to write; otherwise the work goes on until
-   * `choose` returns. From then on, the end of the work does not abort the signal, and anything but a reply or `leave` counts
-   * as `stop`.
+   * Stops the work at once. Call it when the person has chosen `reply` and begins to write; otherwise the work
+   * continues until `choose` returns. From then on, the end of the work does not abort the signal, and anything but a
+   * reply or `leave` counts as `stop`.
    */
   readonly stopNow?: () => void;
 }
@@ -306,17 +322,17 @@ export type InterruptChoice =
 
 /** Watches a turn as it happens. */
 export interface Observer {
-  /** Must not block. If it throws or rejects, the turn goes on, and reports the first error as a process warning. */
+  /** Must not block. If it throws or rejects, the turn continues, and reports the first error as a process warning. */
   observe(update: TurnUpdate): void;
 }
 
-/** What an update is about, as far as it is about one of them. */
+/** The subject of an update, as far as it has one. */
 export interface UpdateIds {
   /** Absent only in updates that do not come from jp. */
   readonly conversation?: ConversationId;
   /** Assigned by the provider. Not unique: some reuse ids within a turn. */
   readonly toolCallId?: string;
-  /** Of a decision: the id under which the record has its request. Unique within the turn. */
+  /** For a decision: its request's id on record. Unique within the turn. */
   readonly inquiryId?: InquiryId;
 }
 
@@ -341,7 +357,7 @@ export type TurnUpdate = UpdateIds &
     | { readonly type: "response_end"; readonly reason: EndReason; readonly usage: Usage }
     /** Something happened to the request besides its reply. A `notice` may also be about an MCP server. */
     | RequestNews
-    /** A model starts to summarize old turns. `turns` says which, as users see them, such as `turns 2..5`. */
+    /** A model starts to summarize old turns. `turns` names them as users see them, such as `turns 2..5`. */
     | { readonly type: "summary_start"; readonly turns: string; readonly model: string }
     /** Old turns were compacted: from now on the model sees less of them. The record keeps all of it. */
     | { readonly type: "compaction"; readonly compaction: Compaction }
@@ -362,7 +378,7 @@ export type TurnUpdate = UpdateIds &
       }
   );
 
-/** The conversation as a turn reads it and adds to it. */
+/** The conversation that a turn reads and appends to. */
 export interface Journal extends Pick<ConversationWriter, "isShared"> {
   readonly conversation: ConversationId;
   /** Includes everything recorded so far. */

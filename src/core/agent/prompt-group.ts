@@ -1,14 +1,14 @@
 /**
- * The permissions of one reply that wait at the same time: the person is asked once for all of them, and each gets its own
- * result, as if it had been asked about alone.
+ * The permissions of one reply that wait at the same time: the person is asked once for all of them, and each gets its
+ * own result, as if it had been asked alone.
  */
 import type { PermissionRequest, PermissionsRequest, Prompter, PromptResult } from "./ports.ts";
 
-/** One of several. */
+/** One permission of the group. */
 export interface GroupMember {
-  /** Undefined if the person has decided about others only, or one of them no longer waits: then it has to be asked again. */
+  /** Undefined if the person decided only about others, or a member no longer waits: it has to be asked again then. */
   ask(request: PermissionRequest, prompter: Prompter): Promise<PromptResult | undefined>;
-  /** It need not be asked any more: the others do not wait for it. */
+  /** It no longer needs to be asked, so the others do not wait for it. */
   leave(): void;
 }
 
@@ -47,7 +47,7 @@ export class PromptGroup {
     };
   }
 
-  /** In the order of the calls. Never throws: whoever asks gets the error. */
+  /** In the order of the calls. Never throws: each caller of `ask` gets the error. */
   async #askAll(): Promise<void> {
     const asking = this.#members.filter((member) => member !== undefined);
     const [first, ...others] = asking;
@@ -84,14 +84,14 @@ function requestFor(
   return { ...base, kind: "permissions", signal, calls };
 }
 
-/** In the order of the calls. Undefined for those that are asked about again. */
+/** In the order of the calls. Undefined for those that have to be asked again. */
 function resultsFor(
   { calls, signal }: PermissionsRequest,
   result: PromptResult,
 ): readonly (PromptResult | undefined)[] {
   if (result.type === "answered") throw new Error("the answer is for one call of several");
   if (result.type !== "form") {
-    // Closed because of one call, the others still wait.
+    // If one call closed the prompt, the others still wait.
     return calls.map(({ inquiryId, signal: own }) =>
       signal.aborted && !own.aborted ? undefined : { ...result, inquiryId },
     );
@@ -102,7 +102,7 @@ function resultsFor(
     const own = results.find((each) => each.inquiryId === inquiryId);
     return own && { ...by, ...own };
   });
-  // It would be asked for ever.
+  // Otherwise it would be asked forever.
   if (given.every((own) => own === undefined)) throw new Error("the result decides about no call");
   return given;
 }

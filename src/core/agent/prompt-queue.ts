@@ -1,34 +1,33 @@
 /**
- * Opens prompts one at a time, whoever asks. Those of one reply open in the order of its calls: a prompt waits for each
- * call before its own that may still come to ask first. Those that can be gathered wait for all calls of the reply, and
- * open together.
+ * Opens prompts one at a time. Prompts of one reply open in the order of its calls: each waits for the calls before it
+ * that may still ask. Prompts that can be gathered wait for all calls of the reply, and open together.
  */
 import { abortable } from "../../util/index.ts";
 import { type GroupMember, PromptGroup } from "./prompt-group.ts";
 import { abortBy } from "./stop-cause.ts";
 
-/** A place on the screen that no other prompt takes before it is disposed of. */
+/** The open prompt's hold on the screen. The next one opens once it is disposed of. */
 export interface OpenPrompt extends Disposable {
-  /** Aborted with the signal of whoever asks, and by `cancelOpen`. */
+  /** Aborted with the asker's signal, and by `cancelOpen`. */
   readonly signal: AbortSignal;
-  /** Set if others of the same reply have opened with it: it is asked with them. */
+  /** Set if others of the same reply opened with it: it is asked together with them. */
   readonly member: GroupMember | undefined;
   /** The person has answered. It keeps its place, but `cancelOpen` no longer finds it. */
   end(): void;
 }
 
-/** The place of a call among those of its reply. Dispose of it when the call ends. */
+/** The place of a call within its reply. Dispose of it when the call ends. */
 export interface PromptPlace extends Disposable {
   readonly reply: symbol;
-  /** Among the calls of the reply. */
+  /** The call's position in the reply. */
   readonly rank: number;
   /** Every call before this one has passed. */
   readonly isReached: boolean;
   /** Every call of the reply has passed. */
   readonly isComplete: boolean;
-  /** The call has asked, or goes on without: those after it need not wait for it any longer. */
+  /** The call has asked, or continues without asking, so later calls no longer wait for it. */
   pass(): void;
-  /** The call asks again in a moment: those that are gathered wait for it until it has passed once more. */
+  /** The call is about to ask again: gathered prompts wait until it has passed once more. */
   retake(): void;
 }
 
@@ -43,14 +42,14 @@ interface Waiting {
   member?: GroupMember;
 }
 
-/** Opens prompts one at a time, first come, first served, but for the calls of one reply. */
+/** Opens prompts one at a time: first come, first served, except that calls of one reply keep their order. */
 export class PromptQueue {
-  /** First come, first; those of one reply by the rank of their calls. */
+  /** First come, first served; prompts of one reply by the rank of their calls. */
   readonly #waiting: Waiting[] = [];
   /** One, or several that were gathered. */
   readonly #open = new Set<Waiting>();
 
-  /** Gives each call of one reply its place. To be called for them in their order. */
+  /** Returns a function that gives each call of one reply its place. Call it in the order of the calls. */
   startReply(): () => PromptPlace {
     const reply = Symbol("reply");
     const passed = new Set<number>();
@@ -60,7 +59,7 @@ export class PromptQueue {
       ranks += 1;
       const pass = () => {
         passed.add(rank);
-        while (passed.has(reached)) reached += 1; // Never back: whoever was reached stays so.
+        while (passed.has(reached)) reached += 1; // Never decreases: a reached call stays reached.
         this.#openNext();
       };
       return {
@@ -80,8 +79,8 @@ export class PromptQueue {
   }
 
   /**
-   * Waits for its turn. Undefined if aborted while waiting. A call that asks has passed. `isGathered`: it opens together with
-   * all others of the reply that wait then and are gathered too.
+   * Waits for its turn. Undefined if aborted while waiting. A call that asks has passed. `isGathered`: it opens
+   * together with all gathered prompts of the reply that wait then.
    */
   async open(
     signal: AbortSignal,
@@ -109,7 +108,7 @@ export class PromptQueue {
     };
   }
 
-  /** Cancels the open prompt on behalf of the user, or all that are open together. Returns false if none is open. */
+  /** Cancels the open prompt, or all that are open together, on behalf of the user. Returns false if none is open. */
   cancelOpen(): boolean {
     const open = [...this.#open].filter(({ isEnded }) => !isEnded);
     for (const { cancelled } of open) abortBy("user", cancelled);

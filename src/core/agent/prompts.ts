@@ -1,6 +1,4 @@
-/**
- * Prompts: what a person is asked with, and who answers. They always close, whatever the program's own prompter does.
- */
+/** Prompts: how a person is asked, and who answers. They always close, even if the program's own prompter misbehaves. */
 import {
   askerAbout,
   type Claimant,
@@ -51,12 +49,12 @@ import type {
   RequestBase,
 } from "./ports.ts";
 
-/** Of a turn: whom it asks, and who is known. */
+/** The turn's prompter, its user, and the known people. */
 export type AskingContext = Pick<TurnContext, "prompter" | "userName" | "directory">;
 
 /**
- * The person whom the prompter asks, for a decision that is for these. The result of a prompt may say who that was: then the
- * program answers for it.
+ * The person the prompter asks about a decision for these people. The result of a prompt may name someone else: the
+ * program vouches for that.
  */
 export function personOf(
   { prompter, userName, directory }: AskingContext,
@@ -69,7 +67,7 @@ export function personOf(
   return identify(whom, claimant, peopleFor(whom, directory));
 }
 
-/** The prompter asks the user of the turn, and others only if it says so. */
+/** The prompter reaches the user of the turn, and others only if it says so. */
 export function canReach(
   context: AskingContext,
   whom: ForWhom,
@@ -81,7 +79,7 @@ export function canReach(
   const said = [...standingVotes(votes, people?.list).values()].map(({ by }) => by);
   const mayAnswer = (person: UserDecider) =>
     findStranger(whom, person, people) === undefined &&
-    // Whoever has said so already is not asked again.
+    // People who have already voted are not asked again.
     !said.some((by) => by.kind === "user" && isSamePerson(by, person));
   if (mayAnswer(personOf(context, whom))) return true;
   if (prompter.canReach === undefined) return false;
@@ -107,13 +105,13 @@ export function isForUser(context: AskingContext, whom: ForWhom): boolean {
   return findStranger(whom, personOf(context, whom), people) === undefined;
 }
 
-/** A decision as it was recorded, and as it is shown. */
+/** A decision as recorded and as shown. */
 export interface ShownDecision {
   readonly request: InquiryRequest | PermissionRequestEvent;
   readonly escalation: InquiryEscalation | undefined;
   readonly changed: readonly string[] | undefined;
   readonly signal: AbortSignal;
-  /** What the person may add to a yes. */
+  /** Grants that the person may add to a yes. */
   readonly grantable?: Grantable | undefined;
 }
 
@@ -156,7 +154,7 @@ export function promptRequest(
   }
 }
 
-/** Whether a person has to look at this call by itself, however many others wait with it. */
+/** Whether a yes to several calls must not cover this one. */
 function isDecidedAlone(
   { origin, changed }: Pick<RequestBase, "origin" | "changed">,
   { tool, verdict }: Pick<OpenCall & { readonly verdict: Verdict }, "tool" | "verdict">,
@@ -168,7 +166,7 @@ function isDecidedAlone(
   return isOwn || isLoose || effect === "destroys" || changed !== undefined;
 }
 
-/** The same for every kind. */
+/** The fields common to every kind. */
 function baseOf(
   {
     journal,
@@ -205,7 +203,7 @@ function baseOf(
   };
 }
 
-/** With which key a yes will be signed, if it has to be and someone has keys at all. */
+/** The key that a yes will be signed with, if it has to be signed and anyone has keys at all. */
 export function signingOf(
   { terms }: ForWhom,
   directory: Directory | undefined,
@@ -253,8 +251,8 @@ export function defaultLabel({ source, tool }: Pick<RequestBase, "source" | "too
 export const CLOSING_MS = 2000;
 
 /**
- * A prompter whose prompts always close: one that does not in time is abandoned, as if it had returned
- * `interrupted`, and what it returns later is ignored. Its `canAsk` and `canReach` never throw.
+ * A prompter whose prompts always close: one that does not close in time is abandoned, as if it had returned
+ * `interrupted`, and its late result is ignored. `canAsk` and `canReach` never throw.
  */
 export function guardPrompter(prompter: Prompter, clock: Clock): Prompter {
   const { unavailableBecause, showsForms, showsPermissions } = prompter;
@@ -295,8 +293,8 @@ export function guardPrompter(prompter: Prompter, clock: Clock): Prompter {
 const INTERRUPTED: NoAnswer = { type: "interrupted" };
 
 /**
- * Undefined if the prompt was closed from outside without a decision, however it reports that. Throws what the prompt
- * throws otherwise.
+ * Undefined if the prompt was closed from outside without a decision, however it reports that. Otherwise throws what
+ * the prompt throws.
  */
 async function untilClosed(
   prompter: Prompter,
@@ -327,7 +325,7 @@ async function untilClosed(
   }
 }
 
-/** Some prompters report that they were closed as a no, which is not the person's decision then. */
+/** Some prompters report being closed as a no. That is not the person's decision. */
 function isDecided(result: PromptResult): boolean {
   return result.type === "answered" || result.type === "form";
 }
@@ -342,7 +340,7 @@ const TYPES: readonly PromptResult["type"][] = [
 ];
 const REASONS: readonly NoAnswerReason[] = ["timed_out", "unavailable", "declined_by_client"];
 
-/** Programs without types may return anything, which must not pass for a decision, nor spoil the record. */
+/** An untyped program may return anything. It must not pass for a decision or corrupt the record. */
 function knownResult(request: PromptRequest, given: unknown): PromptResult {
   if (!isJsonObject(given) || !("type" in given)) {
     throw new Error("the prompter returned no result");
@@ -366,7 +364,7 @@ function knownResult(request: PromptRequest, given: unknown): PromptResult {
   return { ...result, results: result.results.map((each) => knownResult(first, each)) };
 }
 
-/** Undefined unless several things are decided together. */
+/** Undefined unless several decisions are made together. */
 function partsOf(request: PromptRequest): readonly DecisionRequest[] | undefined {
   if (request.kind === "form") return request.fields;
   return request.kind === "permissions" ? request.calls : undefined;
@@ -374,7 +372,7 @@ function partsOf(request: PromptRequest): readonly DecisionRequest[] | undefined
 
 const TEXTS = new Set(["inquiryId", "userName", "note", "reason", "content"]);
 
-/** Without optional fields that are `null`, as JSON from a web page may have them. */
+/** Drops optional fields that are `null`, as JSON from a web page may have them. */
 function withKnownFields(result: JsonObject): JsonObject {
   const fields = Object.entries(result).filter(
     ([key, value]) => key === "answer" || (value !== undefined && value !== null),

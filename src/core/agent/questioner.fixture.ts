@@ -10,7 +10,7 @@ import type { Json } from "../../util/index.ts";
 import type { Prompter } from "./index.ts";
 import type { NamedExecutor } from "./tool-turn.fixture.ts";
 
-/** Asks one question after the other, and gives all answers as JSON. */
+/** Asks one question after the other, and returns all answers as JSON. */
 export function questioner(name: string, ...questions: readonly Question[]): Tool {
   return defineTool({
     name,
@@ -24,7 +24,7 @@ export function questioner(name: string, ...questions: readonly Question[]): Too
   });
 }
 
-/** Asks a fixed number of times, whatever the answers, and keeps the answers of each attempt. */
+/** Asks a fixed number of times, regardless of the answers, and keeps the answers of each attempt. */
 export class StubbornTool implements NamedExecutor {
   readonly name: string;
   readonly attempts: Readonly<Record<string, Json>>[] = [];

@@ -1,6 +1,6 @@
 /**
- * Streams one reply of the model and records it. If the connection breaks, the reply is retried, and
- * continued after the part that is recorded already.
+ * Streams one reply of the model and records it. If the connection breaks, the reply is retried, and continues after
+ * the part already recorded.
  */
 import {
   type Attachment,
@@ -40,7 +40,7 @@ import type { Journal, Observer } from "./ports.ts";
 export interface Assistant {
   readonly systemPrompt?: string;
   readonly sections: readonly Section[];
-  /** Where the model is: see `TurnOptions.surroundings`. */
+  /** The model's environment: see `TurnOptions.surroundings`. */
   readonly surroundings?: string;
   readonly parameters: ModelParameters;
   readonly toolChoice: ToolChoice;
@@ -125,16 +125,16 @@ async function streamOnce(
   }
 }
 
-/** The last request that was made of a record, which is measured before it is sent. */
+/** The last request built from a record. It is measured before it is sent. */
 interface MadeParts extends Pick<ReplyRequest, "assistant" | "attachments"> {
   readonly length: number;
   readonly parts: ThreadParts;
 }
 
-/** By the entries of the record, which only grow. */
+/** Keyed by the entries of the record, which only grow. */
 const lastMade = new WeakMap<readonly StreamEntry[], MadeParts>();
 
-/** The request as the model gets it. Made once as long as nothing is added: a record may have a hundred thousand events. */
+/** The request as the model gets it. Built once until something is added: a record may have a hundred thousand events. */
 export function createParts(request: ReplyRequest): ThreadParts {
   const { assistant, attachments, journal, view = (all) => all } = request;
   const stream = view(journal.stream);
@@ -159,7 +159,7 @@ function makeParts(request: ReplyRequest, stream: ConversationStream): ThreadPar
   };
   const parts = intoParts(thread);
   if (parts.events.at(-1)?.type !== "chat_response") return parts;
-  // Providers expect a request last, so one is added that is not recorded.
+  // Providers expect the last message to be a request, so one is added without recording it.
   const timestamp = timestampFromDate(clock.now());
   const continued = { type: "chat_request", timestamp, content: CONTINUE_REPLY } as const;
   const entries = [...stream.entries, StreamEntry.fromEvent(continued)];
@@ -180,8 +180,8 @@ interface RecorderOptions {
 type TextKind = "message" | "reasoning";
 
 /**
- * Records a reply as it streams in: each text once it is complete, and the calls once the whole reply is. One that breaks
- * off may lack half of its arguments, and what is to follow: its texts are kept, its calls are not.
+ * Records a reply as it streams in: each text once it is complete, and the calls once the whole reply is. A reply that
+ * breaks off may lack half of a call's arguments, or further calls: its texts are kept, its calls are not.
  */
 export class ReplyRecorder {
   readonly #options: RecorderOptions;
@@ -205,7 +205,7 @@ export class ReplyRecorder {
     return this.#hasCalls;
   }
 
-  /** It had calls, and did not end as one with calls does. */
+  /** It had calls, but did not end the way a reply with calls does. */
   get hasCutCalls(): boolean {
     return this.#hasCutCalls;
   }
@@ -244,7 +244,7 @@ export class ReplyRecorder {
     }
   }
 
-  /** Records the text of a reply that has ended in any way. */
+  /** Records the text of a reply, however it ended. */
   async flush(): Promise<void> {
     await this.#endOpenText();
     await this.#release(false);
@@ -254,7 +254,7 @@ export class ReplyRecorder {
     if (this.#open !== undefined) await this.#endText(this.#open.kind);
   }
 
-  /** Records what was held back, with or without the calls. */
+  /** Records the held-back texts, with or without the calls. */
   async #release(isWhole: boolean): Promise<void> {
     const held = this.#held;
     this.#held = [];

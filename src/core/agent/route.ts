@@ -1,6 +1,6 @@
 /**
- * Routes a decision: who makes it, or what. One pure function does (`decideRoute`), for all four kinds. The caller records
- * the request before, and checks and records the answer after.
+ * Routes a decision: picks who or what makes it. One pure function (`decideRoute`) serves all four kinds. The caller
+ * records the request before, and checks and records the answer after.
  */
 import type { QuestionTarget, ToolSettings } from "../../settings/config/index.ts";
 import {
@@ -45,25 +45,25 @@ import type { TurnContext } from "./context.ts";
 import type { RememberedAnswer } from "./memory.ts";
 import { whomOfTarget } from "./subject.ts";
 
-/** Everything that the route of a decision depends on. */
+/** Everything that determines the route of a decision. */
 export type RouteInput = QuestionRouteInput | CallRouteInput;
 
 interface AnyRouteInput {
-  /** Takes an answer that was given before the turn. Called only if nothing remembered applies. */
+  /** Fetches an answer that was given before the turn. Called only if no remembered answer applies. */
   readonly takeGiven?: (() => Given) | undefined;
-  /** Only what was given before the turn answers in place of a person. */
+  /** Only answers given before the turn can replace a person's. */
   readonly isGivenOnly?: boolean | undefined;
-  /** Whether a person can be asked; if there is a name, that person. */
+  /** Whether a person can be asked. If one is named, that person. */
   readonly canAsk: boolean;
   /** The deadline has passed. */
   readonly isOverdue?: boolean | undefined;
-  /** Someone else is asked then. */
+  /** After the deadline, someone else is asked. */
   readonly hasNext?: boolean | undefined;
-  /** A person had decided, so that neither a model nor a default nor a policy for their absence may. */
+  /** A person decided before, so neither a model nor a default nor a detached policy may. */
   readonly isForPerson?: boolean | undefined;
   /** Who may decide. `askedAt` is absent before it is recorded. */
   readonly whom?: (ForWhom & { readonly askedAt?: Timestamp | undefined }) | undefined;
-  /** Undefined if this process cannot know. */
+  /** Undefined if this process has no directory. */
   readonly people?: KnownPeople | undefined;
 }
 
@@ -72,19 +72,19 @@ export interface QuestionRouteInput extends AnyRouteInput {
   readonly question: Question;
   /** A prompt for a model: no person is asked, and the `detached` settings do not apply. */
   readonly isModelPrompt?: boolean;
-  /** How many times in a row the call has had it answered without a person. */
+  /** How many times in a row this question was answered without a person, in this call. */
   readonly automaticAnswers?: number;
   /** Settings of the tool that asks. */
   readonly settings: Pick<ToolSettings, "name" | "questions" | "detached">;
-  /** An answer that a person gave earlier, for the whole turn. */
+  /** A person's earlier answer for the whole turn. */
   readonly remembered: RememberedAnswer | undefined;
   /** Why no one can be asked, for the model. */
   readonly unavailableBecause?: string | undefined;
-  /** Set if a model was asked, and left the question to a person. */
+  /** Set if a model was asked, and passed the question to a person. */
   readonly escalation?: InquiryEscalation | undefined;
-  /** What rules and the mode say of the call. */
+  /** The verdict of rules and mode on the call. */
   readonly verdict?: Verdict | undefined;
-  /** The place among those who are asked one after the other, counted from 0. */
+  /** The rung of the escalation ladder, counted from 0. */
   readonly rung?: number | undefined;
 }
 
@@ -95,7 +95,7 @@ export type CallRouteInput = AnyRouteInput &
         readonly kind: "permission" | "in_doubt";
         readonly settings: Pick<ToolSettings, "name" | "detached" | "deniesWaiting">;
         readonly verdict: Verdict;
-        /** A decision of a person for the whole turn. */
+        /** A person's decision for the whole turn. */
         readonly remembered?: RememberedAnswer | undefined;
       }
     | {
@@ -114,52 +114,52 @@ export type Route =
   | {
       readonly type: "policy";
       readonly isApproved: boolean;
-      /** Below `conversation.tools.<name>`. */
+      /** The config key, below `conversation.tools.<name>`. */
       readonly key: PolicyKey;
       /** Set if it is denied. */
       readonly cause?: DenialCause;
     }
   | { readonly type: "configured"; readonly answer: Json; readonly key: string }
-  /** A rule or the mode that lets the call run answers its question too. */
+  /** A rule or mode that lets the call run also answers its question. */
   | { readonly type: "ruled"; readonly answer: Json }
   | { readonly type: "default"; readonly answer: Json }
   | { readonly type: "person" }
   /** A person is asked later. */
   | { readonly type: "deferred" }
-  /** If it `escalates`, a person is asked where the model cannot answer or says no. */
+  /** If it `escalates`, a person is asked when the model cannot answer or says no. */
   | { readonly type: "model"; readonly target: AssistantTarget; readonly escalates?: boolean }
-  /** No one has decided in time, and others are asked instead. */
+  /** No one decided in time, so others are asked. */
   | { readonly type: "passed_on" }
-  /** The model took too long, and a person is asked instead. */
+  /** The model took too long, so a person is asked. */
   | { readonly type: "escalated" }
-  /** The model's no counts after all: there is no person to ask. */
+  /** The model's no stands: there is no person to ask. */
   | {
       readonly type: "upheld";
       readonly answeredBy: Decider;
       readonly answerReason?: string;
     }
-  /** Someone has answered through another process. */
+  /** Answered through another process. */
   | { readonly type: "elsewhere" }
   | {
       readonly type: "refused";
       readonly reason: KnownCancellationReason;
       /** For the model, as the result of the call. */
       readonly message: string;
-      /** Why, in words, if the reason alone does not say it. */
+      /** A description, if the reason alone does not explain it. */
       readonly problem?: string;
     };
 
 export type PolicyKey = "run" | "result" | "detached.run" | "detached.deliver";
 
-/** A tool that ignores its answer and asks again is stopped after this many. */
+/** Stops a tool that ignores its answer and keeps asking. */
 const MAX_AUTOMATIC_ANSWERS = 3;
 
 /** The assistant that the config sets for all inquiries. */
 const INQUIRY_MODEL: AssistantTarget = { type: "assistant", assistant: {} };
 
-/** For whom it is, and what has come of asking so far. */
+/** Who decides, and the progress so far. */
 export interface SoFar {
-  /** Of what is decided. */
+  /** The digest of the decision's subject. */
   readonly digest: string;
   /** Absent before it is recorded. */
   readonly askedAt?: Timestamp | undefined;
@@ -171,9 +171,9 @@ export interface SoFar {
   readonly rung?: number | undefined;
   /** A person's answer for the whole turn. */
   readonly remembered?: RememberedAnswer | undefined;
-  /** What people have said who decide together. */
+  /** The votes so far, if it takes several people. */
   readonly votes?: readonly DecisionVote[] | undefined;
-  /** The prompter has found that it cannot reach anyone. */
+  /** The prompter found that it cannot reach anyone. */
   readonly isUnavailable?: boolean | undefined;
 }
 
@@ -187,7 +187,7 @@ export function routeOf(
   const { toolCallId } = asked;
   const { whom } = soFar;
   const people = peopleFor(whom, directory);
-  // Under terms, each decision is made by itself.
+  // Where terms apply, answers for the whole turn do not count.
   const remembered = whom.terms === undefined ? kept : undefined;
   const common = {
     takeGiven:
@@ -195,7 +195,7 @@ export function routeOf(
         ? undefined
         : () => countedOnly(whom, answers.find(toGive(asked, digest))),
     isGivenOnly: answers?.isComplete,
-    // The prompter is not consulted about what the config settles.
+    // The prompter is not consulted if config settles the decision.
     canAsk:
       !isSettled(asked) &&
       !isUnavailable &&
@@ -227,7 +227,7 @@ export function routeOf(
     return decideRoute({ ...common, kind: asked.kind, settings, verdict });
   }
   const { kind } = asked;
-  // Whoever has to edit the arguments is asked each time.
+  // A mode that requires editing asks each time.
   const isReused =
     kind === "permission" && verdict.mode === "ask" && verdict.isAskedEachTime !== true;
   const reused = isReused ? remembered : undefined;
@@ -235,7 +235,7 @@ export function routeOf(
   return decideRoute({ ...common, kind, settings, verdict, remembered: reused, isForPerson });
 }
 
-/** Under terms, only a person counts: what was written down before does not. */
+/** Where terms apply, only a person's answer counts, not one from a file. */
 function countedOnly(whom: ForWhom, given: Given): Given {
   if (whom.terms === undefined || given === "later") return given;
   return given?.decidedBy.kind === "user" ? given : undefined;
@@ -246,7 +246,7 @@ function isSettled(asked: Asked): boolean {
   return settledByPolicy(asked.kind, asked.verdict) !== undefined;
 }
 
-/** As an `AnswerSource` is told of it. */
+/** The decision as an `AnswerSource` sees it. */
 function toGive(asked: Asked, digest: string): DecisionToGive {
   const { name: tool } = asked.tool.settings;
   const about = { tool, toolCallId: asked.toolCallId, arguments: asked.arguments, digest };
@@ -264,7 +264,7 @@ function toGive(asked: Asked, digest: string): DecisionToGive {
   }
 }
 
-/** Applies the config, which has the last word on who may answer. What the tool wants to act on still acts. */
+/** Applies the config, which has the last word on who may answer. A question that makes the tool act still does. */
 export function withConfiguredExclusive(
   question: Question,
   source: InquirySource,
@@ -279,7 +279,7 @@ export function decideRoute(input: RouteInput): Route {
   return "question" in input ? routeQuestion(input) : routeCall(input);
 }
 
-/** A policy decides where the config leaves nothing to ask, and where there is no one to ask. */
+/** A policy decides if config leaves nothing to ask, or if there is no one to ask. */
 function routeCall(input: CallRouteInput): Route {
   const settled = settledByPolicy(input.kind, input.verdict);
   if (settled !== undefined) return settled;
@@ -299,11 +299,11 @@ function routeCall(input: CallRouteInput): Route {
   if (input.canAsk) return { type: "person" };
   const { detached, deniesWaiting } = input.settings;
   const ifDetached = input.kind === "delivery" ? detached.deliver : detached.run;
-  // No policy decides in place of those whom it is for.
+  // No policy decides in place of the people it is assigned to.
   const isDenied = input.kind === "delivery" ? ifDetached === "deny" : deniesWaiting === true;
   if (ifDetached === "defer" || (isForSome(whom) && !isDenied)) return { type: "deferred" };
   const policy = input.kind === "delivery" ? "detached.deliver" : "detached.run";
-  // Only `auto` lets a call run. Nothing but a person lets one run that may have run already, or decides anew.
+  // Only `auto` lets a call run. Only a person may decide again, or let a call run that may have run already.
   const isApproving =
     input.kind === "delivery"
       ? ifDetached !== "deny"
@@ -318,7 +318,7 @@ function isByAnother(given: GivenReply | undefined, { whom = {}, people }: AnyRo
   return findStranger(whom, given?.decidedBy, people) !== undefined;
 }
 
-/** Whether whoever has answered for the whole turn may decide this too. */
+/** Whether the person who answered for the whole turn may decide this too. */
 function isTheirs(
   remembered: RememberedAnswer | undefined,
   { whom = {}, people }: AnyRouteInput,
@@ -342,7 +342,7 @@ function routeQuestion(input: QuestionRouteInput): Route {
   const { question, isModelPrompt = false, settings, remembered, canAsk } = input;
   const { takeGiven, isGivenOnly = false } = input;
   const { name: tool } = settings;
-  // A model prompt is new every time, so repeating it does not mean that the tool is stuck.
+  // A model prompt is new every time, so a repeated one does not mean that the tool is stuck.
   if (!isModelPrompt && (input.automaticAnswers ?? 0) >= MAX_AUTOMATIC_ANSWERS) {
     const message = keepsAsking(tool, question);
     return { type: "refused", reason: "attempts_exhausted", message };
@@ -363,7 +363,7 @@ function routeQuestion(input: QuestionRouteInput): Route {
   const given = takeGiven?.();
   if (given === "later") return { type: "deferred" };
   if (given !== undefined) return useGiven(input, given);
-  // Under terms, only a person counts.
+  // Where terms apply, only a person's answer counts.
   if (configured !== undefined && input.whom?.terms === undefined) {
     return useConfigured(tool, question, configured.value as Json); // From a config file: JSON.
   }
@@ -381,12 +381,12 @@ function routeQuestion(input: QuestionRouteInput): Route {
   }
   if (canAsk) return { type: "person" };
   const { tool: mode } = settings.detached;
-  // No model and no default answers in place of those whom it is for.
+  // No model and no default answers in place of the people it is assigned to.
   if (mode === "defer" || (isNamed && mode !== "deny")) return { type: "deferred" };
   return requiresPerson ? refuseDetached(input) : routeDetached(input);
 }
 
-/** The model, if everyone whom config names before it was too slow. */
+/** The model, if everyone that config names before it has timed out. */
 function findLast(
   { rung = 0 }: Pick<QuestionRouteInput, "rung">,
   wanted: QuestionTarget | undefined,
@@ -396,17 +396,17 @@ function findLast(
   return isLast ? { type: "assistant", assistant: wanted.lastly } : undefined;
 }
 
-/** The record says for whom a question is, whatever the config says by now. */
+/** The record determines who answers a question, even if config has changed. */
 function targetFor(
   { whom = {}, isForPerson = false }: Pick<QuestionRouteInput, "whom" | "isForPerson">,
   wanted: QuestionTarget = { type: "user" },
 ): QuestionTarget {
-  // A person has answered what was meant for a model, and is asked again.
+  // A person answered a question meant for a model, so a person is asked again.
   const target: QuestionTarget = isForPerson && !isUser(wanted) ? { type: "user" } : wanted;
   return !isForSome(whom) || isSameWhom(whomOfTarget(target), whom) ? target : { type: "user" };
 }
 
-/** Only what a tool of jp's own asks before it changes a file, and only if no one person has to be asked. */
+/** Only for questions that jp's own tools ask before changing a file, and only if no particular person has to answer. */
 function isAnsweredByRule(input: QuestionRouteInput): boolean {
   const { question, verdict, isForPerson = false } = input;
   if (isForPerson || isForSome(input.whom ?? {}) || question.answerType.type !== "boolean")
@@ -429,7 +429,7 @@ function isForModelOnly(target: QuestionTarget): boolean {
   return target.type === "assistant" && target.escalates !== true;
 }
 
-/** No response is not an answer. Only the config can give one for it. */
+/** No response is not an answer. Only config can provide one instead. */
 function routeOverdue(input: Overdue & Pick<QuestionRouteInput, "settings" | "hasNext">): Route {
   if (input.hasNext === true) return { type: "passed_on" };
   const outcome = settleOverdue(input);
@@ -446,14 +446,14 @@ export interface Overdue extends Pick<
   readonly settings?: Pick<ToolSettings, "questions">;
 }
 
-/** How it ends. Undefined if a person is asked instead of the model that was too slow. */
+/** How it ends. Undefined if a person is asked because the model timed out. */
 export function settleOverdue(overdue: Overdue): OverdueOutcome | undefined {
   const { question, settings, escalation, isModelPrompt = false, isForPerson = false } = overdue;
   const { onTimeout = "deny", target } = settings?.questions.get(question.id) ?? {};
   const { default: suggested, answerType } = question;
   const isForModel = target?.type === "assistant" && escalation === undefined && !isModelPrompt;
   if (onTimeout === "escalate" && isForModel && !isForPerson) return undefined;
-  // Under terms, only a person counts.
+  // Where terms apply, only a person's answer counts.
   const isCounted = answerType.type !== "secret" && overdue.whom?.terms === undefined;
   const isDefault = onTimeout === "default" && isCounted && !isForPerson;
   return isDefault && isUsable(question, suggested)
@@ -467,7 +467,7 @@ function isUsable(question: Question, suggested: Json | undefined): suggested is
   return suggested !== undefined && answerFits(withoutOther(question.answerType), suggested);
 }
 
-/** A person gave it, so it may be in their own words where the question allows that. */
+/** A person gave it, so it may be free text if the question allows that. */
 function useGiven(input: QuestionRouteInput, given: GivenReply): Route {
   const { question, settings } = input;
   if (isByAnother(given, input)) return { type: "deferred" };
@@ -489,7 +489,7 @@ function useConfigured(tool: string, question: Question, answer: Json): Route {
 function routeDetached(input: QuestionRouteInput): Route {
   const { question, settings, escalation } = input;
   const mode = settings.detached.tool;
-  // To ask a model again until one says yes would make the first one pointless.
+  // Asking models until one says yes would make the first no pointless.
   if (mode === "auto" && escalation !== undefined) return uphold(question, settings, escalation);
   if (mode === "auto") return { type: "model", target: INQUIRY_MODEL };
   const { default: suggested } = question;
@@ -499,7 +499,7 @@ function routeDetached(input: QuestionRouteInput): Route {
   return refuseDetached(input);
 }
 
-/** A model can only be upheld in what it may say by itself: no. */
+/** Only a model's no can be upheld: a yes is not the model's to give. */
 function uphold(
   question: Question,
   { name }: QuestionRouteInput["settings"],

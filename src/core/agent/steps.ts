@@ -1,7 +1,7 @@
 /**
- * The steps of a call that must not run twice. The result of each is on record before the tool gets it, and every later
- * attempt of the call gets the same, in whatever process. A step that was under way when its process ended is not on record:
- * the call is in doubt then.
+ * The steps of a call that must not run twice. Each result is recorded before the tool gets it, and every later attempt
+ * of the call gets the same result, in any process. A step that was running when its process ended is not on record, so
+ * the call is in doubt.
  */
 import {
   type CallProgress,
@@ -17,12 +17,12 @@ import type { TurnContext } from "./context.ts";
 /** How long a step may take to finish after its call was stopped. */
 const STEP_GRACE_MS = 2000;
 
-/** The steps of one call, over all its attempts in this process. Dispose of it when the call has ended or waits. */
+/** The steps of one call, over all its attempts in this process. Dispose of it when the call ends or waits. */
 export class CallSteps implements Disposable {
   readonly #context: Pick<TurnContext, "journal" | "clock" | "state">;
   readonly #call: Pick<ToolStep, "toolCallId" | "callIndex">;
   readonly #finished = new Map<string, ToolStep>();
-  /** Never reject. A step may outlive the attempt that has started it. */
+  /** Never reject. A step may outlive the attempt that started it. */
   readonly #running = new Map<string, Promise<void>>();
   #key: string | undefined;
   #isClosed = false;
@@ -38,7 +38,7 @@ export class CallSteps implements Disposable {
       if (!this.#finished.has(step.name)) this.#finished.set(step.name, step);
   }
 
-  /** Made when a tool wants it: that reads the whole record, if only its end was read so far. */
+  /** Created on demand: it reads the whole record, if only its end was read so far. */
   get idempotencyKey(): string {
     const { journal, state } = this.#context;
     const { toolCallId, callIndex = 0 } = this.#call;
@@ -51,12 +51,12 @@ export class CallSteps implements Disposable {
     return this.#key;
   }
 
-  /** A step that finishes from now on is not recorded. */
+  /** Steps that finish after this are not recorded. */
   [Symbol.dispose](): void {
     this.#isClosed = true;
   }
 
-  /** How much the finished steps have added to the record. */
+  /** How many bytes the finished steps have added to the record. */
   get bytes(): number {
     const sizes = [...this.#finished.values()].map(
       ({ name, result }) => bytesOf(name) + (result === undefined ? 0 : bytesOf(result)),
@@ -64,7 +64,7 @@ export class CallSteps implements Disposable {
     return sizes.reduce((sum, size) => sum + size, 0);
   }
 
-  /** For one attempt. */
+  /** Starts an attempt. */
   begin(budget: CallBudget, signal: AbortSignal): AttemptSteps {
     const used = new Set<string>();
     let hasEnded = false;
@@ -77,7 +77,7 @@ export class CallSteps implements Disposable {
           const isOver = () => hasEnded || signal.aborted;
           return await this.#run({ name, run: step, budget, isOver });
         } finally {
-          if (!this.#finished.has(name)) used.delete(name); // It has failed, and may be tried again.
+          if (!this.#finished.has(name)) used.delete(name); // It failed, and may be retried.
         }
       },
       end: async () => {
@@ -90,7 +90,7 @@ export class CallSteps implements Disposable {
 
   async #run(step: StepToRun): Promise<Json | undefined> {
     const { name, budget, isOver } = step;
-    // An attempt that was restarted may have left it under way.
+    // A restarted attempt may have left it running.
     for (let left = this.#running.get(name); left; left = this.#running.get(name)) await left;
     const finished = this.#finished.get(name);
     if (finished !== undefined) return resultOf(finished);
@@ -119,7 +119,7 @@ export class CallSteps implements Disposable {
     return event;
   }
 
-  /** Whatever the tool makes of it, the call must not go on if the record cannot be written. */
+  /** The call must not continue if the record cannot be written, even if the tool catches the error. */
   async #record(event: ConversationEvent): Promise<void> {
     try {
       await this.#context.journal.record(event);
@@ -129,7 +129,7 @@ export class CallSteps implements Disposable {
     }
   }
 
-  /** What an attempt leads to is not recorded before its steps are. After an abort they get a little time. */
+  /** The result of an attempt is recorded after its steps. After an abort, they get a short grace period. */
   async #settle(signal: AbortSignal): Promise<void> {
     if (this.#running.size === 0) return;
     const settled = new AbortController();
@@ -153,25 +153,25 @@ interface StepToRun {
   readonly name: string;
   readonly run: () => unknown;
   readonly budget: CallBudget;
-  /** Whether no step may start any more. */
+  /** Whether new steps are refused. */
   readonly isOver: () => boolean;
 }
 
-/** What an attempt needs of its call's steps. */
+/** An attempt's access to the steps of its call. */
 export interface AttemptSteps {
   readonly runStep: RunStep;
-  /** To be called when the attempt has ended: waits for steps that are still under way. Throws `write_failed`. */
+  /** Call this when the attempt has ended: it waits for running steps. Throws `write_failed`. */
   readonly end: () => Promise<void>;
 }
 
-/** Opaque. Nothing in it depends on the time, so that it is the same whenever the call runs. */
+/** Opaque. Independent of time, so that every run of the call has the same key. */
 function createKey(parts: Json): string {
   return sha256(JSON.stringify(parts)).slice(0, 32);
 }
 
 type StepOutcome = Pick<ToolStep, "result" | "failure">;
 
-/** The step has run, so that it counts as finished whatever its result is. */
+/** The step has run, so it counts as finished with any result. */
 function toOutcome(value: unknown, budget: CallBudget): StepOutcome {
   if (value === undefined) return {};
   if (!isJson(value)) return { failure: "not_json" };
@@ -180,7 +180,7 @@ function toOutcome(value: unknown, budget: CallBudget): StepOutcome {
   return budget.countBytes(bytesOf(result)) === undefined ? { result } : { failure: "too_large" };
 }
 
-/** Later attempts get what this one gets, so nothing may change on the way through the record. */
+/** Later attempts get the same value from the record, so it must survive the round trip unchanged. */
 function isJson(value: unknown, levels = MAX_JSON_DEPTH): boolean {
   if (value === null || typeof value === "string" || typeof value === "boolean") return true;
   if (typeof value === "number") return Number.isFinite(value);
@@ -191,7 +191,7 @@ function isJson(value: unknown, levels = MAX_JSON_DEPTH): boolean {
   return Object.values(value).every((item) => item === undefined || isJson(item, levels - 1));
 }
 
-/** Throws if there is no result although the step has run. */
+/** Throws if the step has run but has no result. */
 function resultOf({ name, result, failure }: ToolStep): Json | undefined {
   if (failure === undefined) return structuredClone(result);
   const code = failure === "too_large" ? "step_too_large" : "step_not_json";

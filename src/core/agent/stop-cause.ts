@@ -2,7 +2,7 @@
 import type { KnownCancellationReason } from "../../record/conversation/index.ts";
 import type { NoAnswer } from "./ports.ts";
 
-/** Who stopped something: the user, or anything else, such as a signal or a client that disconnected. */
+/** Who stopped something: the user, or something else, such as a signal or a client that disconnected. */
 export type StopCause = Extract<KnownCancellationReason, "user" | "interrupted">;
 
 /**

@@ -1,4 +1,4 @@
-/** Describes what a call would do right now, and whom it is for, so that it can be compared with what was decided. */
+/** Describes what a call would do right now and who decides about it, to compare with earlier decisions. */
 import type { PeopleTarget, TargetTerms } from "../../settings/config/index.ts";
 import {
   type AttemptStart,
@@ -19,7 +19,7 @@ import type { TurnContext } from "./context.ts";
 import { lastTurn } from "./journal.ts";
 import type { CallableTool } from "./ports.ts";
 
-/** Reads the tool's files again, each time. Names them so that whoever can continue the turn names them alike. */
+/** Reads the tool's files each time. Names them in the same way as every process that can continue the turn. */
 export async function describeCall(
   { journal }: Pick<TurnContext, "journal">,
   call: {
@@ -34,27 +34,27 @@ export async function describeCall(
   return { conversation: journal.conversation, toolCallId, tool: name, source, arguments: args };
 }
 
-/** What whom something is for depends on, besides config. */
+/** The inputs that determine who decides, besides config. */
 export type WhomContext = Pick<TurnContext, "journal" | "directory" | "startedBy">;
 
-/** The name of who has started the turn, as far as that is known. */
+/** The name of the person who started the turn, if known. */
 function starterOf({ journal, startedBy }: WhomContext): string | undefined {
   const message = lastTurn(journal).find((event) => event.type === "chat_request");
   return message?.startedBy ?? startedBy;
 }
 
-/** With who has started the turn, where that matters. */
+/** Adds who started the turn, if that matters. */
 export function targetNow(context: WhomContext, target: PeopleTarget): ForWhom {
   const isNeeded = target.terms?.notBy !== undefined;
   return whomOfTarget(target, isNeeded ? starterOf(context) : undefined);
 }
 
-/** With the ids of the people whom it names, as far as they are known. */
+/** Adds the ids of the people named, as far as they are known. */
 export function withIds({ directory }: Pick<TurnContext, "directory">, whom: ForWhom): ForWhom {
   return isForSome(whom) ? { ...whom, ...idsOfNamed(whom, peopleFor(whom, directory)) } : whom;
 }
 
-/** `starter` is who has started the turn, as far as that is known. */
+/** `starter` is the person who started the turn, if known. */
 export function whomOfTarget({ user, any, terms }: PeopleTarget, starter?: string): ForWhom {
   return {
     ...(user !== undefined && { for: user }),
@@ -75,7 +75,7 @@ function termsOf(
   };
 }
 
-/** A call that was never started can be run without a doubt, and one that is safe to run twice needs no question. */
+/** A call that never started can run without a doubt, and one that is safe to repeat needs no question. */
 export function startOf(
   context: WhomContext,
   { toolCallId, tool }: { readonly toolCallId: string; readonly tool: CallableTool },
@@ -86,7 +86,7 @@ export function startOf(
   return { type: "attempt_start", timestamp, toolCallId, ...isIdempotent, ...whom };
 }
 
-/** `digest` where nothing can be said about what has changed: older versions recorded none with what they asked. */
+/** `digest` if the changes are unknown: older versions recorded no details with their requests. */
 export function changesSince(
   before: SubjectDigest | undefined,
   now: SubjectDigest,

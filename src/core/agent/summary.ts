@@ -29,15 +29,15 @@ export interface Summarizer {
   readonly request: RetryPolicy & StreamLimits;
 }
 
-/** Turns to summarize. */
+/** The turns to summarize. */
 export interface SummaryRequest {
   readonly stream: ConversationStream;
   readonly range: CompactionRange;
   readonly rule: SummaryRule;
   readonly summarizer: Summarizer;
-  /** Reads the turns as they were recorded. Otherwise as the model of the conversation sees them, which is shorter. */
+  /** Reads the turns as recorded. Otherwise as the conversation's model sees them, which is shorter. */
   readonly isRaw: boolean;
-  /** The most tokens to read at once, if that is known. */
+  /** The most tokens to read at once, if known. */
   readonly maxTokens?: number | undefined;
   readonly spent: SpentTokens;
   readonly clock: Clock;
@@ -80,7 +80,7 @@ export async function writeSummary(request: SummaryRequest): Promise<string> {
   }
 }
 
-/** Each piece is summarized together with the summary of those before. */
+/** Each piece is summarized together with the summary of the pieces before. */
 async function summarizePieces(
   request: SummaryRequest,
   pieces: readonly string[],
@@ -114,7 +114,7 @@ async function summarizePiece(
       },
       tools: [],
       toolChoice: "none",
-      // The user's limit is for replies: half a summary is of no use.
+      // The user's limit is for replies: half a summary is useless.
       parameters: { ...parameters, maxTokens: lengthOf(maxTokens) },
       cache: "off", // No later request starts with this text.
       signal,
@@ -159,7 +159,7 @@ function readInPieces({ stream, range, isRaw }: SummaryRequest, maxTokens: numbe
   );
 }
 
-/** Who says what is in the tags. No text contains them, so a result cannot pose as the user. */
+/** Tags mark who said what. No text contains them, so a result cannot pose as the user. */
 function toText(events: readonly ConversationEvent[], resultLength: number): string {
   const names = new Map(
     pairToolCalls(events).pairs.map(({ request, response }) => [response, request.name]),

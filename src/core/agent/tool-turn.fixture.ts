@@ -1,4 +1,4 @@
-/** A turn without a model: calls of tools, and everything that the coordinator does about them. */
+/** A turn without a model: tool calls, and everything the coordinator does about them. */
 import {
   parseConfigOrThrow,
   resolveTools,
@@ -38,9 +38,9 @@ import {
 } from "./index.ts";
 
 export interface ToolTurnOptions {
-  /** Builtin tools, or what else is to stand behind a name. */
+  /** Builtin tools, or executors by name. */
   readonly tools: readonly (Tool | NamedExecutor)[];
-  /** By tool; what is not said is as it is by default, but that tools run unattended. */
+  /** By tool. Defaults apply, except that tools run unattended. */
   readonly config?: Readonly<Record<string, JsonObject>>;
   readonly script?: PrompterScript;
   readonly answers?: ScriptedAnswers;
@@ -88,7 +88,7 @@ export class ToolTurn {
     return new ToolTurn(options, conversation);
   }
 
-  /** Everything is as it was, but what a turn remembers. */
+  /** Keeps everything but the memory of the turn. */
   async nextTurn(): Promise<void> {
     await this.conversation.append(turnStart());
     this.parts = { ...this.parts, state: new TurnState() };
@@ -115,7 +115,7 @@ export class ToolTurn {
     return response;
   }
 
-  /** The answer for the whole turn to what was asked last about the tool. */
+  /** The remembered answer to the last request about the tool. */
   remembered(tool: string): RememberedAnswer | undefined {
     const request = this.events.findLast(
       (event) => event.type === "inquiry_request" || event.type === "permission_request",
@@ -127,7 +127,7 @@ export class ToolTurn {
     return [...eventsOf(this.conversation.stream.entries)];
   }
 
-  /** Those of a kind, in the order of the record. */
+  /** The events of one type, in the order of the record. */
   recorded<Type extends ConversationEvent["type"]>(
     type: Type,
   ): readonly Extract<ConversationEvent, { type: Type }>[] {
@@ -137,7 +137,7 @@ export class ToolTurn {
   }
 }
 
-/** The event without its digest, and without the time. That the digest is right is tested where it matters. */
+/** The event without its digest and time. Digests are tested where they matter. */
 export function undigested<Event extends InquiryResponse | PermissionDecision>({
   digest: _digest,
   timestamp: _timestamp,

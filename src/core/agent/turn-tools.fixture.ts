@@ -9,7 +9,7 @@ import type { NamedExecutor } from "./tool-turn.fixture.ts";
 
 const ANY_OBJECT = { type: "object" };
 
-/** Gives back what it was called with. */
+/** Returns its argument. */
 export const echo = defineTool<{ readonly text?: string }>({
   name: "echo",
   description: "",
@@ -25,7 +25,7 @@ export const asker = defineTool({
   run: async (_args, { ask }) => `got ${await ask(booleanQuestion("sure", "Are you sure?"))}`,
 });
 
-/** Runs until it is let go, and counts how often it was started and how often it was cancelled. */
+/** Runs until released, and counts its starts and cancellations. */
 export class SlowTool implements NamedExecutor {
   readonly name: string;
   starts = 0;
@@ -57,7 +57,7 @@ export class SlowTool implements NamedExecutor {
 /** The error it throws, as an object to compare. */
 export const WRITE_FAILED = { code: "write_failed", message: "The disk is full." };
 
-/** `isLost` is asked about each event, in order; one that is lost is not in the record. */
+/** `isLost` is called for each event, in order; a lost event is not recorded. */
 export function losing(journal: Journal, isLost: (event: ConversationEvent) => boolean): Journal {
   return {
     conversation: journal.conversation,

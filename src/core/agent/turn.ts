@@ -1,6 +1,6 @@
 /**
- * The turn loop: does what the record says is missing, until nothing is. A turn that has just begun and one
- * that another process has left differ only in their records.
+ * The turn loop: does the next missing step according to the record, until none is left. A new turn and one that
+ * another process left differ only in their records.
  *
  *   request ─► stream the reply ─┬─► no calls: done, if its data fits the schema
  *                 ▲              └─► run its tools ─┬─► some wait for a person: waiting
@@ -76,7 +76,7 @@ export interface TurnSetup {
   readonly prompter: Prompter;
   /** Answers given beforehand. */
   readonly answers?: AnswerSource;
-  /** Decides what is not asked. The tools' own settings do if absent. */
+  /** Decides what is not asked. If absent, the tools' own settings decide. */
   readonly policy?: Policy;
   /** Absent in non-interactive runs. */
   readonly menu?: InterruptMenu;
@@ -87,13 +87,13 @@ export interface TurnSetup {
   /** Limits of each call. The default limits apply if absent. */
   readonly limits?: CallLimits;
   readonly observer?: Observer;
-  /** The name of the user, recorded with what they decide. */
+  /** The name of the user, recorded with their decisions. */
   readonly userName?: string;
-  /** Who has which roles. Without it, what takes people who are known cannot be asked. */
+  /** Who holds which role. Without it, decisions that need known people cannot be asked. */
   readonly directory?: Directory;
-  /** The name of who starts the turn, as the program says. */
+  /** The name of the person who starts the turn, according to the program. */
   readonly startedBy?: string;
-  /** Continue a turn even if someone else has left it: see `ConversationWriter.isOwnTurn`. */
+  /** Continue a turn even if someone else left it: see `ConversationWriter.isOwnTurn`. */
   readonly allowsForeignTurn?: boolean;
   /** Do not start another turn while the last one waits for a person. */
   readonly protectsPending?: boolean;
@@ -103,15 +103,15 @@ export interface TurnSetup {
   readonly compaction?: CompactionSetup;
   /** Traces the turn. */
   readonly trace?: TraceTurn;
-  /** Of the turn as it is traced now. It is recorded with what the turn asks. */
+  /** The current traceparent of the turn, recorded with each request. */
   readonly traceparent?: () => Traceparent | undefined;
   /** False to end with the turn in which the user says what to do instead. Otherwise the next one follows. */
   readonly startsNext?: boolean;
 }
 
 /**
- * Runs a turn whose parts report what they do. `work` gets those parts, and has to be called once. Throws what `work` throws, and
- * nothing else.
+ * Runs a turn with parts that report what they do. `work` gets those parts, and must be called once. Throws what `work`
+ * throws, and nothing else.
  */
 export type TraceTurn = (
   setup: TurnSetup,
@@ -127,11 +127,11 @@ export interface TurnMessage {
   readonly author?: string;
   /** Images and other files for the model, at most 20 MB together. They are recorded, and sent with every request. */
   readonly files?: readonly MessageFile[];
-  /** False if the answer is not checked against the schema: replays do as older versions did. */
+  /** False if the answer is not checked against the schema: replays behave as older versions did. */
   readonly isChecked?: boolean;
-  /** Models no longer see the turn before, which has to be complete and stays on record. */
+  /** Models no longer see the previous turn, which must be complete and stays on record. */
   readonly replacesTurn?: boolean;
-  /** What the user has undone since the message before: read from the record if absent. */
+  /** Changes that the user has undone since the last message: read from the record if absent. */
   readonly undone?: readonly UndoneFile[];
 }
 
@@ -144,18 +144,18 @@ export type TurnEnd =
   | { readonly type: "stopped" }
   /** The user quit, or a signal or the embedding program ended it. It can be continued. */
   | { readonly type: "interrupted" }
-  /** It cannot go on without a person. It can be continued once there are answers. */
+  /** It cannot continue without a person. It can be resumed once there are answers. */
   | { readonly type: "waiting" }
   | { readonly type: "cycle_limit"; readonly cycles: number };
 
 type ReplyEnd = Done | Interruption;
 
-/** The user has said no to something, and what to do instead: that is the next turn. */
+/** The user said no to something, and what to do instead: that message starts the next turn. */
 interface Redirected extends Redirection {
   readonly type: "redirected";
 }
 
-/** The writers on which a turn runs now: two would mix their events. */
+/** Writers with a running turn: two turns would mix their events. */
 const busy = new WeakSet<ConversationWriter>();
 
 /** The events of a turn before its first request to the model. */
@@ -167,7 +167,7 @@ export class Turn {
   #journal: TurnJournal;
   readonly #interrupts: Interrupts;
   readonly #prompts = new PromptQueue();
-  /** Set with the first request: a turn that is resumed may end before. */
+  /** Set with the first request: a resumed turn may end before. */
   #window: ContextWindow | undefined;
   #state: TurnState | undefined;
   /** The turn was the user's own when it was started or continued. */
@@ -184,7 +184,7 @@ export class Turn {
     this.#interrupts.press();
   }
 
-  /** Stops the turn without asking, as the user wants, and keeps everything up to here. */
+  /** Stops the turn without asking, on behalf of the user, and keeps everything up to here. */
   stop(): void {
     this.#interrupts.stop();
   }
@@ -204,15 +204,16 @@ export class Turn {
   }
 
   /**
-   * Starts a turn, and closes what an incomplete one before it has left open. Before it records anything, throws
-   * `turn_running`, `turn_waiting`, `invalid_file`, and `incomplete_turn` or `nothing_to_replace` if the turn before cannot be replaced;
-   * then `ProviderError`, `write_failed`, and `foreign_turn` if another program changes the record meanwhile.
+   * Starts a turn, and closes everything an incomplete one before it left open. Before it records anything, throws
+   * `turn_running`, `turn_waiting`, `invalid_file`, and `incomplete_turn` or `nothing_to_replace` if the previous turn
+   * cannot be replaced; then `ProviderError`, `write_failed`, and `foreign_turn` if another program changes the record
+   * meanwhile.
    */
   async run(request: TurnMessage): Promise<TurnEnd> {
     return this.#alone(() => this.#start(request));
   }
 
-  /** Continues the turn that the record ends with. Throws like `run`. */
+  /** Continues the last turn on record. Throws like `run`. */
   async resume(): Promise<TurnEnd> {
     return this.#alone(() => this.#continue());
   }
@@ -274,7 +275,7 @@ export class Turn {
     });
   }
 
-  /** Does what the record says is missing, and then what the user has said instead of a yes, which starts another turn. */
+  /** Does the next missing step according to the record. A user's message in place of a yes starts another turn. */
   async #advance(first: TurnState): Promise<TurnEnd> {
     for (let state = first; ; state = new TurnState(state)) {
       const end = await this.#advanceTurn(state);
@@ -305,7 +306,7 @@ export class Turn {
     }
   }
 
-  /** Only where the rest of the record does not show that the turn is over. */
+  /** Only if the rest of the record does not show that the turn is over. */
   async #recordEnd(end: TurnEnd): Promise<void> {
     if (end.type !== "done" && end.type !== "stopped" && end.type !== "invalid_data") return;
     if (this.#progress().next === "done") return;
@@ -314,7 +315,7 @@ export class Turn {
     await this.#journal.record({ type: "turn_end", timestamp, reason, ...causeOf(end) });
   }
 
-  /** Throws `foreign_turn` if another program has changed the record: a tool could permit itself the next call. */
+  /** Throws `foreign_turn` if another program has changed the record: otherwise a tool could permit its own next call. */
   #readProgress({ state }: TurnContext): TurnProgress {
     const { conversation } = this.#setup;
     if (this.#isOwn && !conversation.isOwnTurn) throw foreignTurnError(conversation.id);
@@ -370,7 +371,7 @@ export class Turn {
       if (!calls.isEmpty) toolChoice = "auto"; // A demanded call is demanded only once.
       progress = this.#readProgress(context);
       if (progress.next !== "calls") continue;
-      // What others answered meanwhile can go on. The rest has been asked, and waits.
+      // Calls that others answered meanwhile can continue. The rest has been asked, and waits.
       const answered = progress.calls.filter(canGoOn);
       if (answered.length === 0) return { type: "waiting" };
       progress = { ...progress, calls: answered };
@@ -386,7 +387,7 @@ export class Turn {
     await this.#journal.record({ type: "turn_end", timestamp, reason: "discarded" });
   }
 
-  /** May start servers, so it can take long enough to be interrupted. */
+  /** May start servers, so it can take long and has to be interruptible. */
   async #openTools(): Promise<readonly ToolSchema[] | Interruption> {
     const { value, interruption } = await this.#interrupts.during(
       { choices: ["continue", "stop"] },
@@ -434,7 +435,7 @@ export class Turn {
     return this.#window;
   }
 
-  /** The end of the turn, or undefined if its data does not fit and the model has to be asked again. */
+  /** The end of the turn, or undefined if its data does not fit and the model must be asked again. */
   async #checkData(reply: Done): Promise<TurnEnd | undefined> {
     const { value: end, interruption } = await this.#interrupts.during(
       { choices: ["continue", "stop"] },
@@ -458,7 +459,7 @@ export class Turn {
     return interruption;
   }
 
-  /** Calls that are recorded already need a response, even if none of them runs. */
+  /** Calls already on record need a response, even if none of them runs. */
   async #dropCalls(calls: CollectedCalls, interruption: Interruption): Promise<Interruption> {
     stopCalls(calls, interruption, interruption.type === "reply" ? interruption.message : "");
     await calls.run();
@@ -475,7 +476,7 @@ export class Turn {
 
 const loadWindow = loaderOf(() => import("./window.ts"));
 
-/** With the calls that an earlier process has left. */
+/** Includes calls that an earlier process left. */
 function openCycle(context: TurnContext, progress: TurnProgress): CollectedCalls {
   const cycle = new CollectedCalls(context);
   for (const call of progress.calls) cycle.add(call);
@@ -495,7 +496,7 @@ function toTurnEnd(interruption: Interruption): TurnEnd {
   return { type: canBeContinued(interruption) ? "interrupted" : "stopped" };
 }
 
-/** `before` are the entries that the record ends with, with the last turn. Throws `nothing_to_replace`, `incomplete_turn`. */
+/** `before` are the last entries of the record, including the last turn. Throws `nothing_to_replace`, `incomplete_turn`. */
 export function startTurn(
   before: readonly StreamEntry[],
   { files = [], isChecked = true, ...message }: TurnMessage,

@@ -1,6 +1,6 @@
 /**
- * A typo in a question's id drops what config says about the question, such as its role, and nothing fails. A tool that does
- * not declare its questions cannot be checked before, so this looks at what it asks.
+ * Reports likely typos in question ids: config for a misspelled id, such as a role, silently has no effect. A tool that
+ * does not declare its questions cannot be checked in advance, so this looks at what it asks.
  */
 import { type ConversationEvent, eventsOf } from "../../record/conversation/index.ts";
 import { findClosest, pathToText } from "../../util/index.ts";
@@ -44,7 +44,7 @@ function describe(tool: string, id: string, unasked: readonly string[]): string 
 
 const MAX_ID_LENGTH = 80;
 
-/** The id is the tool's. */
+/** Shortened: the id comes from the tool. */
 function quoted(id: string): string {
   return JSON.stringify(id.length > MAX_ID_LENGTH ? `${id.slice(0, MAX_ID_LENGTH)}…` : id);
 }

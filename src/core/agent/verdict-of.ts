@@ -1,4 +1,4 @@
-/** What the policy of the turn says of a call. */
+/** The policy's verdict on a call. */
 import { digestCall, toolIdentity } from "../../record/conversation/index.ts";
 import type { CallOfTool, GrantedRule, Verdict } from "../policy/index.ts";
 import { plainResultVerdict, plainVerdict } from "../policy/index.ts";
@@ -10,7 +10,7 @@ import { describeCall } from "./subject.ts";
 
 type VerdictContext = Pick<TurnContext, "policy" | "state" | "journal">;
 
-/** Before it runs. */
+/** The verdict before the call runs. */
 export async function verdictOf(context: VerdictContext, call: CallOfTool): Promise<Verdict> {
   const { policy } = context;
   if (policy === undefined) return plainVerdict(call.tool.settings);
@@ -18,7 +18,7 @@ export async function verdictOf(context: VerdictContext, call: CallOfTool): Prom
   return policy.verdictOf(granted.length === 0 ? call : { ...call, granted });
 }
 
-/** What a person has granted in this turn, for the same tool as it was then, and for what it could do then. */
+/** Rules that a person granted in this turn, if the tool is still the same and can do no more than then. */
 async function grantedFor(
   { state, journal }: VerdictContext,
   { tool, arguments: args }: CallOfTool,
@@ -33,7 +33,7 @@ async function grantedFor(
   );
 }
 
-/** Before the model sees its result. The tool may be gone by now. */
+/** The verdict before the model sees the result. The tool may be gone by now. */
 export async function resultVerdictOf(
   { policy }: Pick<TurnContext, "policy">,
   { tool, ...call }: Omit<CallOfTool, "tool"> & { readonly tool: DeliveringTool | CallableTool },

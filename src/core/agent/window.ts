@@ -35,9 +35,9 @@ import type { Journal, Observer } from "./ports.ts";
 import { type Assistant, createParts, type ReplyRequest, streamReply } from "./reply.ts";
 import { SUMMARY_SHARE } from "./summary.ts";
 
-/** In tokens, of which estimates have too many. It fits into any window, so there is no need to ask about the model. */
+/** In tokens; estimates err on the high side. It fits into any window, so the model's limits need not be looked up. */
 const SMALL_REQUEST = 2000;
-/** In tokens. A summary of less would save nothing. */
+/** In tokens. Summarizing less would save nothing. */
 const MIN_SUMMARIZED = 1000;
 /** Covers every turn before the current one. */
 const ALL_EARLIER = {
@@ -45,7 +45,7 @@ const ALL_EARLIER = {
   keepLast: { type: "keep", count: 1 },
 } as const;
 
-/** For the model, in place of a summary. */
+/** Shown to the model in place of a summary. */
 const LEFT_OUT =
   "Turns that no longer fit into the context window were left out here, without a summary. Ask the user if you need " +
   "something from them.";
@@ -78,7 +78,7 @@ export class ContextWindow {
   readonly view = (stream: ConversationStream): ConversationStream =>
     this.#isTrimmed ? trimLastTurn(stream) : stream;
 
-  /** `streamReply` with enough room for the request. Throws the same, which is on record then. */
+  /** `streamReply` with enough room for the request. Throws the same errors, after recording them. */
   async stream(given: Omit<ReplyRequest, "view">): Promise<EndReason | "aborted"> {
     try {
       return await this.#stream(given);
@@ -113,7 +113,7 @@ export class ContextWindow {
     if (size === undefined) return;
     const estimated = estimateRequest(request);
     let tokens = measured ?? estimated;
-    const scale = tokens / estimated; // What the provider has counted is better than an estimate.
+    const scale = tokens / estimated; // The provider's count beats an estimate.
     while (tokens > size * this.#setup.triggerRatio) {
       const isShorter =
         (await this.#compact(request, tokens)) || (await this.#leaveOut(request, MIN_SUMMARIZED));
@@ -122,7 +122,7 @@ export class ContextWindow {
     }
   }
 
-  /** After the provider has said that the window is full. Returns false if nothing is left to leave out. */
+  /** Called when the provider reports a full window. Returns false if nothing is left to drop. */
   async #makeRoom(request: ReplyRequest): Promise<boolean> {
     const { journal, observer } = this.#options;
     if (await this.#compact(request, estimateRequest(request))) return true;
@@ -145,7 +145,7 @@ export class ContextWindow {
     return this.#size;
   }
 
-  /** Takes the first step that has an effect. Returns false if none has. */
+  /** Takes the first step that has an effect. Returns false if none does. */
   async #compact({ signal }: ReplyRequest, tokens: number): Promise<boolean> {
     const context = this.#context(signal);
     for (const rule of this.#steps()) {
@@ -154,7 +154,7 @@ export class ContextWindow {
       if (planned === undefined) continue;
       const compaction = await this.#make(context, planned, tokens);
       if (compaction === undefined) continue;
-      // A rule may cover nothing that it could leave out.
+      // A rule may cover nothing that it could drop.
       if (savedBy(compaction, this.#options.journal.stream) <= 0) continue;
       await recordCompaction(context, compaction);
       return true;
@@ -163,8 +163,8 @@ export class ContextWindow {
   }
 
   /**
-   * Leaves out half of the turns before this one, or half of the rest. Returns false if that would not save more than
-   * this many tokens.
+   * Drops half of the earlier turns, or half of the rest. Returns false if that would not save more than this many
+   * tokens.
    */
   async #leaveOut({ signal }: ReplyRequest, minTokens: number): Promise<boolean> {
     const { clock, journal, observer } = this.#options;
@@ -220,7 +220,7 @@ export class ContextWindow {
     return isWorthwhile(range, stream) ? { ...range, rule } : undefined;
   }
 
-  /** Undefined if there is no summary, and why is reported. Throws `write_failed`. */
+  /** Undefined if there is no summary; the reason is reported. Throws `write_failed`. */
   async #make(
     context: CompactionContext,
     planned: PlannedCompaction,
@@ -252,7 +252,7 @@ function isWorthwhile(range: CompactionRange, stream: ConversationStream): boole
   return eventTokens(projectRange(stream, range)) >= MIN_SUMMARIZED;
 }
 
-/** What is known of these turns from summaries. */
+/** Earlier summaries of these turns. */
 function summariesIn(range: CompactionRange, stream: ConversationStream): readonly string[] {
   const inside = compactionsOf(stream).filter(
     (each) => each.isLeftOut !== true && isSummarized(each, [range]),
@@ -264,7 +264,7 @@ function summariesIn(range: CompactionRange, stream: ConversationStream): readon
   return current.map(({ summary = "" }) => summary);
 }
 
-/** One summary covers all of it already. */
+/** One summary already covers all of it. */
 function isSummarized(range: CompactionRange, summaries: readonly CompactionRange[]): boolean {
   return summaries.some(
     ({ fromTurn, toTurn }) => fromTurn <= range.fromTurn && range.toTurn <= toTurn,
@@ -284,7 +284,7 @@ function estimateRequest(request: ReplyRequest): number {
   return requestTokens(createParts(request), request.tools);
 }
 
-/** Looks at no more of a long one than it takes to see that it is not. */
+/** Reads no more of a long request than needed to see that it is long. */
 function isSmall(request: ReplyRequest): boolean {
   const { events, ...others } = createParts(request);
   let tokens = requestTokens({ ...others, events: [] }, request.tools);
@@ -296,8 +296,8 @@ function isSmall(request: ReplyRequest): boolean {
 }
 
 /**
- * The tokens that the provider has counted for the last request and its reply, and an estimate of what came after. Undefined if
- * it did not say, or if the conversation was compacted or its turn replaced since.
+ * The tokens that the provider counted for the last request and its reply, plus an estimate of what came after.
+ * Undefined if it reported none, or if the conversation was compacted or its turn replaced since.
  */
 function measure({ entries }: ConversationStream, { view }: ReplyRequest): number | undefined {
   for (let index = entries.length - 1; index >= 0; index -= 1) {
@@ -319,7 +319,7 @@ function measure({ entries }: ConversationStream, { view }: ReplyRequest): numbe
   return undefined;
 }
 
-/** Says how long the conversation is, or that it is shorter now. Decodes no event. */
+/** Whether the entry states the length of the conversation, or shortens it. Decodes no event. */
 function isMeasure(entry: StreamEntry): boolean {
   const { eventType } = entry;
   return eventType === undefined

@@ -19,14 +19,14 @@ import {
   truncateBytes,
 } from "../../util/index.ts";
 
-/** The format of a reply. It depends on the question alone, unless it is bound to one inquiry. */
+/** The format of a reply. It depends only on the question, unless it is bound to one inquiry. */
 export interface AnswerFormat {
   readonly answerType: AnswerType;
   /** The reply must repeat this id. */
   readonly boundTo?: InquiryId;
 }
 
-/** Everything that the tool wrote is JSON or inside a fence that it cannot close. */
+/** Everything the tool wrote is JSON or inside a fence that it cannot close. */
 export function questionMessage(tool: string, question: Question, format: AnswerFormat): string {
   const { text, context, answerType, default: suggestion } = question;
   const paragraphs = [

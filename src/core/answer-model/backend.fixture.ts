@@ -84,7 +84,7 @@ export async function moved(clock: FakeClock): Promise<void> {
   clock.advance(100);
 }
 
-/** Waits until everything that does not need the clock has happened. */
+/** Waits for all work that does not need the clock. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

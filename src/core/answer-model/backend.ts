@@ -1,6 +1,6 @@
 /**
- * Asks a model for a structured reply on a copy of the conversation, and checks it. Up to the question
- * the request is the conversation's own, so that a provider's cache serves both.
+ * Asks a model for a structured reply on a copy of the conversation, and checks it. Up to the question, the request is
+ * identical to the conversation's own, so that a provider's cache serves both.
  */
 import type { AssistantSettings } from "../../settings/config/index.ts";
 import {
@@ -51,7 +51,7 @@ export interface InquiryBackendOptions {
   readonly attachments: () => readonly Attachment[];
   /** `bound`: a reply must repeat the id of its inquiry. */
   readonly schemaMode: "stable" | "bound";
-  /** How many inquiries a model gets at once. Default: a local one gets one, others get all. */
+  /** How many inquiries a model gets at once. By default one for a local model, and unlimited for others. */
   readonly maxParallel?: number;
   readonly clock: Clock;
 }
@@ -103,7 +103,7 @@ async function inquire(
   }, signal);
 }
 
-/** In tokens. It fits into any window and is read quickly, so there is no need to ask about the model. */
+/** In tokens. It fits into any window and is read quickly, so the model's limits need not be looked up. */
 const SMALL_PROMPT = 1500;
 
 function isSmall(options: InquiryThreadOptions): boolean {
@@ -155,7 +155,7 @@ async function askModel(inquiry: ModelInquiry): Promise<InquiryAnswer> {
   }
 }
 
-/** It may be another model than the one that the user attached the file for. */
+/** It may not be the model that the user attached the file for. */
 function withoutRefusedFile(attached: Attachment, { acceptsFile }: Model): Attachment {
   const { content } = attached;
   if (typeof content === "string" || acceptsFile?.(content.mediaType) !== false) return attached;
@@ -185,14 +185,14 @@ function cacheFriendly({ toolChoice }: AssistantSettings): Enforcement {
   return { toolChoice: toolChoice === "none" ? "none" : "auto", schemaMayChange: "nothing" };
 }
 
-/** A reply that calls a tool has not decided yet, whatever else it says. */
+/** A reply that calls a tool has not decided yet, even if it also contains an answer. */
 function readReply(
   { text, toolCalls: [call] }: CollectedReply,
   format: AnswerFormat,
   tools: readonly ToolSchema[],
 ): Extraction {
   if (call === undefined) return extractAnswer(text, format);
-  // An unknown name is only text of the model's, so it is not repeated.
+  // An unknown name is only text from the model, so it is not repeated.
   const isKnown = tools.some(({ name }) => name === call.name);
   const called = isKnown ? `\`${call.name}\`` : "a tool";
   return { type: "missing_data", message: `the reply calls ${called}, but tools cannot run here` };
@@ -210,8 +210,8 @@ interface PromptOptions extends Omit<ModelInquiry, "format"> {
 }
 
 /**
- * Sends a tool's own prompt and nothing else: no conversation, no instructions, no tools. Whoever wrote
- * the prompt could ask the model for anything in the request.
+ * Sends a tool's own prompt and nothing else: no conversation, no instructions, no tools. The author of the prompt
+ * could ask the model for anything in the request.
  */
 async function answerPrompt(options: PromptOptions): Promise<InquiryAnswer> {
   const { prompt, call, assistant, model } = options;
@@ -303,7 +303,7 @@ class Queue {
     }
   }
 
-  /** Gives the place to whoever has waited longest. */
+  /** Hands the slot to the task that has waited longest. */
   #passOn(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#running -= 1;

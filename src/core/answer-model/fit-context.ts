@@ -1,6 +1,6 @@
 /**
- * Makes a conversation fit into a model's context window by dropping whole turns, oldest first. The
- * current turn always stays, even if it is too long by itself: then the provider reports that.
+ * Makes a conversation fit into a model's context window by dropping whole turns, oldest first. The current turn always
+ * stays. If it is too long by itself, the provider reports that.
  */
 import {
   type ConversationStream,

@@ -1,6 +1,6 @@
 /**
- * The port to a model that answers questions of tools. It works on a copy of the conversation, which is
- * thrown away afterwards. If the tool brings its own prompt, the model sees only that.
+ * The port to a model that answers questions of tools. It works on a copy of the conversation, which is discarded
+ * afterwards. If the tool brings its own prompt, the model sees only that.
  */
 import type { QuestionTarget } from "../../settings/config/index.ts";
 import type { ConversationStream, InquiryId } from "../../record/conversation/index.ts";
@@ -28,15 +28,15 @@ export interface InquiryCall {
   /** If present, the model sees only this, and its reply is the answer, unchanged. */
   readonly prompt?: ModelPrompt;
   readonly signal: AbortSignal;
-  /** Gets what happens until there is an answer. Must neither throw nor block. */
+  /** Reports progress until there is an answer. Must neither throw nor block. */
   readonly observe?: (update: InquiryUpdate) => void;
-  /** Stands in for the model that is asked, to watch its requests. */
+  /** Wraps the model, to watch its requests. */
   readonly watchModel?: (model: Model) => Model;
 }
 
 /** Events of an inquiry until it is answered. */
 export type InquiryUpdate =
-  /** It waits for its turn: a local server answers one question at a time. */
+  /** It waits in a queue: a local server answers one question at a time. */
   | { readonly type: "queued"; readonly model: string }
   /** The model has the question. */
   | { readonly type: "asked"; readonly model: string }
@@ -52,7 +52,7 @@ export type InquiryAnswer =
       readonly answer: Json;
       /** `provider/name`. */
       readonly model: string;
-      /** Why the model answers so, if it said. */
+      /** The model's reason, if it gave one. */
       readonly reason?: string;
       /** The reply to a `prompt` reached its length limit. */
       readonly isCutOff?: boolean;

@@ -1,6 +1,6 @@
 /**
- * The conversation as an inquiry model sees it: a copy in which every call has a response, and the question
- * comes last. Nothing of it is recorded.
+ * The conversation as an inquiry model sees it: a copy in which every call has a response, and the question comes last.
+ * None of it is recorded.
  */
 import type { AssistantSettings } from "../../settings/config/index.ts";
 import {
@@ -26,7 +26,7 @@ import { fitContext } from "./fit-context.ts";
 import type { InquiryCall } from "./port.ts";
 
 export interface InquiryThread extends Thread {
-  /** Events that the main conversation does not have. */
+  /** Events that are not in the main conversation. */
   readonly ownEvents: readonly ConversationEvent[];
   /** The schema of the answer. */
   readonly schema: JsonObject;
@@ -35,9 +35,8 @@ export interface InquiryThread extends Thread {
 }
 
 /**
- * A model that sees results is asked in the result of the paused call, instead of in a message. Chat
- * templates of local models write a turn differently once another message follows it, and all of it would
- * be read again.
+ * A model that sees results is asked in the result of the paused call, instead of in a message. Chat templates of local
+ * models render a turn differently once another message follows it, so the whole turn would have to be read again.
  */
 export interface InquiryThreadOptions extends ModelProperties {
   readonly call: InquiryCall;
@@ -85,7 +84,7 @@ export interface Correction {
   readonly timestamp: Timestamp;
 }
 
-/** Adds to the question where it was asked: in a message, or in the result of the paused call. */
+/** Appends to the question where it was asked: in a message, or in the result of the paused call. */
 export function correctThread(thread: InquiryThread, correction: Correction): InquiryThread {
   const { asking, stream } = thread;
   const { reply, content, timestamp } = correction;
@@ -145,8 +144,8 @@ function append(
 type AskingCall = Pick<InquiryCall, "toolCallId" | "toolName" | "stream">;
 
 /**
- * Responses for the calls that have none yet: the asking one is paused, the others are still running.
- * They are in the order of the calls, which tells two calls with the same id apart.
+ * Responses for the calls that have none yet: the asking one is paused, the others are still running. Their order is
+ * that of the calls, which tells apart two calls with the same id.
  */
 export function closeOpenCalls(
   asking: AskingCall,

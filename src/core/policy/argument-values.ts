@@ -1,4 +1,4 @@
-/** Finds the values that a rule is about, and how they can be understood. */
+/** Finds the argument values that a rule applies to, and every way to read them. */
 import path from "node:path";
 import type { ArgumentKinds } from "../../reach/executor/index.ts";
 import {
@@ -11,12 +11,12 @@ import {
 } from "../../util/index.ts";
 import { findPathForms } from "./path-forms.ts";
 
-/** What a rule's `arg` stands for in a call. */
+/** The value at a rule's `arg` in a call. */
 export interface ArgumentValue {
   readonly kind: "json" | "path" | "url" | "host" | "command";
-  /** Every way to understand it. Undefined if there may be others: then nothing allows it. */
+  /** Every way to read it. Undefined if there may be others: then nothing allows it. */
   readonly exact: readonly Json[] | undefined;
-  /** The same, and what may be taken for it. */
+  /** Includes everything in `exact`, and near matches. */
   readonly possible: readonly Json[];
 }
 
@@ -33,7 +33,7 @@ export interface ArgumentsToMatch {
   readonly root: string;
 }
 
-/** The elements of lists on the way, and of a list at its end. */
+/** Descends into lists on the way, and into a list at the end. */
 export async function findValues(pointer: string, call: ArgumentsToMatch): Promise<FoundValues> {
   const segments = parsePointer(pointer);
   const found = walk([{ value: call.arguments, at: "" }], segments, call.kinds);
@@ -45,7 +45,7 @@ export async function findValues(pointer: string, call: ArgumentsToMatch): Promi
   return { values, isMissing: found.isMissing };
 }
 
-/** Those outside the workspace, by real path. One that may be anywhere counts as outside, as it is written. */
+/** Files outside the workspace, by real path. A path that may be anywhere counts as outside, as written. */
 export async function findOutsideFiles(call: ArgumentsToMatch): Promise<readonly string[]> {
   const pointers = Object.keys(call.kinds).filter((at) => call.kinds[at] === "path");
   const found = await Promise.all(pointers.map((at) => findValues(at, call)));
@@ -55,16 +55,16 @@ export async function findOutsideFiles(call: ArgumentsToMatch): Promise<readonly
   return [...new Set(files.filter((file) => typeof file === "string"))];
 }
 
-/** Whatever is in the workspace is relative to it. */
+/** Paths in the workspace are relative to it. */
 function isAbsolute(form: Json): boolean {
   return typeof form === "string" && path.isAbsolute(form);
 }
 
 interface Place {
   readonly value: Json;
-  /** Without the indexes of lists. */
+  /** The pointer without list indexes. */
   readonly at: string;
-  /** Of an address. */
+  /** The part of a URL. */
   readonly part?: string;
 }
 
@@ -141,7 +141,7 @@ function partOfUrl(text: string, part: string): ArgumentValue {
   };
 }
 
-/** The parts of an address that a rule can name. */
+/** The parts of a URL that a rule can name. */
 export const URL_PARTS: Readonly<Record<string, (url: URL) => Json>> = {
   scheme: ({ protocol }) => protocol.replace(/:$/, ""),
   host: ({ hostname }) => hostname.replace(/\.$/, ""),

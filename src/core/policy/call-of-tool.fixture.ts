@@ -1,4 +1,4 @@
-/** Calls of tools that do not run, for what is decided about them. */
+/** Calls of tools that do not run, for tests of decisions about them. */
 import { settingsOf } from "../agent/tool-turn.fixture.ts";
 import type { RunnableTool } from "../../reach/executor/index.ts";
 import type { ToolSource } from "../../record/tool/index.ts";
@@ -9,7 +9,7 @@ export interface ToolOptions extends Partial<Pick<RunnableTool, "effect" | "argu
   readonly name?: string;
   readonly source?: ToolSource;
   readonly config?: JsonObject;
-  /** Of the schema. Whatever else is there is left open. */
+  /** The properties of the schema. Other properties stay allowed. */
   readonly properties?: JsonObject;
 }
 
@@ -32,7 +32,7 @@ export function callOf(args: JsonObject, options: ToolOptions = {}): CallOfTool 
   };
 }
 
-/** A tool on this machine, as its command and program are. */
+/** A local tool with its command and program. */
 export function localSource(program = "one"): ToolSource {
   return { origin: { type: "local", command: "./deploy" }, program: { sha256: program } };
 }

@@ -1,4 +1,7 @@
-/** Finds rules that cannot mean what was written: about an argument that does not exist, or that no call can ever reach. */
+/**
+ * Finds rules that cannot mean what was written: they name an argument that does not exist, or no call can ever reach
+ * them.
+ */
 import { MATCHERS, type Rule } from "../../settings/config/index.ts";
 import type { ArgumentKinds } from "../../reach/executor/index.ts";
 import {
@@ -20,7 +23,7 @@ export interface RuleProblem {
   readonly message: string;
 }
 
-/** The parameters of a tool, as far as they are known. */
+/** The known parameters of a tool. */
 export interface ToolParameters {
   readonly name: string;
   /** JSON Schema of an object. */
@@ -28,7 +31,7 @@ export interface ToolParameters {
   readonly kinds: ArgumentKinds;
 }
 
-/** In order. `root`: of the workspace. */
+/** In order. `root`: the workspace's. */
 export async function findRuleProblems(
   rules: readonly Rule[],
   tool: ToolParameters,
@@ -49,11 +52,11 @@ function explainArgument(rule: Rule, tool: ToolParameters): string | undefined {
   const { arg, place } = rule;
   if (arg === undefined) return undefined;
   const found = findParameter(arg, tool);
-  if (found === undefined || place.isShared === true) return undefined; // Of other tools, it may be another.
+  if (found === undefined || place.isShared === true) return undefined; // Other tools may have it.
   return found === "missing" ? `${tool.name} has no argument ${arg}` : explainMatcher(rule, found);
 }
 
-/** Undefined if the schema leaves open what is there. */
+/** Undefined if the schema does not say what is there. */
 function findParameter(
   arg: string,
   { parameters, kinds }: ToolParameters,
@@ -81,17 +84,17 @@ function findParameter(
     while (isJsonObject(schema["items"])) {
       schema = schema["items"];
       const below = typesIn(schema);
-      // It may be one element, without a list.
+      // It may be a single element instead of a list.
       types = below.length === 0 ? [] : [...types.filter((type) => type !== "array"), ...below];
       isInList = true;
     }
   }
-  // What is in a list without items can be anything.
+  // A list without `items` can hold anything.
   if (types.includes("array")) types = [];
   return { types, kind: kinds[at], isInList };
 }
 
-/** With one of these, there may be more than its `properties`. */
+/** With one of these keywords, a schema may allow more than its `properties`. */
 const OPENING = ["$ref", "allOf", "anyOf", "if", "oneOf", "patternProperties"];
 
 function typesIn({ type }: JsonObject): readonly string[] {
@@ -99,7 +102,7 @@ function typesIn({ type }: JsonObject): readonly string[] {
 }
 
 interface Parameter {
-  /** Empty if any. */
+  /** Empty if any type is allowed. */
   readonly types: readonly string[];
   readonly kind: ArgumentKinds[string] | undefined;
   readonly isInList: boolean;
@@ -154,7 +157,7 @@ async function explainPattern(rule: Rule): Promise<string | undefined> {
   }
 }
 
-/** Only what is certain: an earlier rule that takes every call of the later one. */
+/** Reports only certain cases: an earlier rule that matches every call of the later one. */
 function explainUnreachable(
   rule: Rule,
   earlier: readonly Rule[],
@@ -167,7 +170,10 @@ function explainUnreachable(
   return `no call can reach this rule: ${covering.place.key} comes first and matches all of them`;
 }
 
-/** One list is written by one person; what joins several may well overlap, and other tools reach the rules for all of them. */
+/**
+ * One list is written by one person, so overlap is a mistake. Merged lists may overlap, and rules for all tools also
+ * apply to other tools.
+ */
 function hasSameScope(earlier: Rule, later: Rule): boolean {
   const isForAll = earlier.tool === undefined && earlier.server === undefined;
   const isForSame = earlier.tool === later.tool && earlier.server === later.server;
@@ -188,7 +194,7 @@ function covers(
   const found = findParameter(earlier.arg, tool);
   const { isInList, kind } =
     typeof found === "object" ? found : { isInList: false, kind: undefined };
-  // Of a list, one element is enough for the later rule, and the earlier one needs all.
+  // In a list, the later rule needs one matching element, and the earlier one needs all.
   if (isInList && earlier.mode === "unattended" && later.mode !== "unattended") return false;
   const wanted = later.const === undefined ? later.enum : [later.const];
   const values = earlier.const === undefined ? earlier.enum : [earlier.const];

@@ -1,6 +1,6 @@
 /**
- * A command line, as rules see it: in parts, each of which has to be allowed. A rule that stops a command also looks into what its
- * parts would start.
+ * A command line as rules see it: in parts, each of which has to be allowed. A rule that stops a command also checks
+ * the commands that its parts would start.
  */
 import type { Rule } from "../../settings/config/index.ts";
 import {
@@ -16,13 +16,13 @@ import {
 export type ReadCommand = (line: string) => readonly CommandUnit[];
 
 export interface CommandUnit {
-  /** It runs by itself. Otherwise it may be started by a part, and can only be caught. */
+  /** It runs by itself. Otherwise a part may start it, and rules can only stop it. */
   readonly isPart: boolean;
   /** `test`: whether a text meets the rule's condition. */
   readonly matches: (rule: Rule, isAllowing: boolean, test: (text: string) => boolean) => boolean;
 }
 
-/** What a line is if it has no parts: nothing lets it run but a rule about the whole line. */
+/** Stands for a line that cannot be split into parts: only a rule about the whole line lets it run. */
 const UNREADABLE: CommandPart = { words: [], hazards: ["unknown_syntax"] };
 
 export const readCommandLine: ReadCommand = (line) => {
@@ -46,7 +46,7 @@ function unitOf(line: string, part: CommandPart, isPart: boolean): CommandUnit {
         const isShown = (option: string) => options?.includes(option) ?? true;
         return isPrefixOf(words, part) && optionsFrom(words.length, part).every(isShown);
       }
-      if (pattern === undefined && glob === undefined) return test(line); // The whole line, as it is.
+      if (pattern === undefined && glob === undefined) return test(line); // The whole line, unchanged.
       const text = part.words.join(" ");
       if (isAllowing) return part.hazards.length === 0 && test(text);
       return test(line) || test(text);
@@ -54,7 +54,7 @@ function unitOf(line: string, part: CommandPart, isPart: boolean): CommandUnit {
   };
 }
 
-/** The options that follow these first words on a line, in each command that begins with them. */
+/** The options after these leading words, in each command of the line that begins with them. */
 export function optionsAfter(prefix: string, line: string): readonly string[] {
   if (!line.includes("-")) return [];
   const words = wordsOf(prefix);
@@ -62,7 +62,7 @@ export function optionsAfter(prefix: string, line: string): readonly string[] {
   return parts.flatMap((part) => optionsFrom(words.length, part));
 }
 
-/** The only part of a plain command, or no words at all. */
+/** The words of a plain command, or none if it is not plain. */
 export function wordsOf(command: string): readonly string[] {
   const [part, ...others] = parseCommandLine(command).parts;
   return part === undefined || others.length > 0 || part.hazards.length > 0 ? [] : part.words;

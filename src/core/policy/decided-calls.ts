@@ -1,4 +1,7 @@
-/** Collects what a person has decided about, by tool: of calls that rules should not tell apart one, and how often it was approved and refused. */
+/**
+ * Collects a person's past decisions by tool: one example of each group of calls that rules should not tell apart, and
+ * how often it was approved and refused.
+ */
 import type { RuleConfig } from "../../settings/config/index.ts";
 import { type Capabilities, capabilitiesOf } from "../../record/tool/index.ts";
 import {
@@ -16,44 +19,44 @@ import { type CallOfTool, runsCommands } from "./verdict.ts";
 export interface PastDecision {
   readonly call: CallOfTool;
   readonly isApproved: boolean;
-  /** Which tool it is now: only calls of the same can be let through together. */
+  /** The tool's identity now: a rule covers only calls with the same one. */
   readonly identity: string;
-  /** Only a rule about the exact call could let it run. */
+  /** Only a rule for the exact call could let it run. */
   readonly isOnlyExact?: boolean;
 }
 
 /** Calls that rules cannot tell apart, or should not. */
 export interface Unit {
   readonly call: CallOfTool;
-  /** Set if a path is what matters about the call. */
+  /** Set if the call is mainly about files. */
   readonly files: readonly string[];
   readonly about: string;
   readonly candidates: readonly RuleConfig[];
-  /** What the call can do now. */
+  /** The call's current capabilities. */
   readonly capabilities: Capabilities;
   approved: number;
   refused: number;
 }
 
-/** The decisions about one tool, as it is now. */
+/** The decisions about one tool, in its current form. */
 export interface Group {
   readonly tool: string;
   readonly units: Map<string, Unit>;
-  /** In the order of time. */
+  /** In chronological order. */
   readonly decisions: { readonly unit: Unit; readonly isApproved: boolean }[];
 }
 
-/** A decision about a change of one file. */
+/** A decision about changing one file. */
 export interface EditDecision {
   readonly file: string;
   readonly isApproved: boolean;
 }
 
-/** Keeps of each call what matters, and of equal ones only the first. */
+/** Keeps the relevant parts of each call, and only the first of equal calls. */
 export class DecidedCalls {
   readonly #root: string;
   readonly #groups = new Map<string, Group>();
-  /** Of all tools that edit: whoever refuses a file to one would hardly give it to another. */
+  /** Across all tools that edit: a person who refuses a file to one tool would hardly grant it to another. */
   readonly edits: EditDecision[] = [];
 
   constructor(root: string) {
@@ -81,7 +84,7 @@ export class DecidedCalls {
     else unit.refused += 1;
     group.decisions.push({ unit, isApproved });
     if (effect !== "edits") return;
-    // Of several files, no one knows which was refused.
+    // With several files, it is unknown which one was refused.
     if (isApproved || unit.files.length === 1)
       this.edits.push(...unit.files.map((file) => ({ file, isApproved })));
   }
@@ -106,12 +109,12 @@ export class DecidedCalls {
   }
 }
 
-/** What a call is about, in a line: files, a command line, an address without what follows the path, or all arguments. */
+/** The subject of a call, in one line: files, a command line, a URL up to its path, or all arguments. */
 export async function subjectOf(call: CallOfTool, root: string): Promise<string> {
   return aboutOf(call, filesIn(await narrowRules(call, root), call));
 }
 
-/** Those at the end of a pointer, through lists. */
+/** The texts at a pointer, descending into lists. */
 export function textsAt(value: Json | undefined, [segment, ...rest]: readonly string[]): string[] {
   if (isJsonArray(value))
     return value.flatMap((each) => textsAt(each, segment === undefined ? [] : [segment, ...rest]));
@@ -119,7 +122,7 @@ export function textsAt(value: Json | undefined, [segment, ...rest]: readonly st
   return isJsonObject(value) ? textsAt(value[segment], rest) : [];
 }
 
-/** The narrowest rule names them. */
+/** The files that the narrowest rule names. */
 function filesIn(narrow: readonly RuleConfig[], { tool }: CallOfTool): readonly string[] {
   const kinds = tool.argumentKinds ?? {};
   const rule = narrow.find(
@@ -136,13 +139,13 @@ function aboutOf({ arguments: args, tool }: CallOfTool, files: readonly string[]
   if (of("command") !== undefined && line !== undefined) return line;
   const [url = ""] = textsAt(args, parsePointer(of("url") ?? "/"));
   if (of("url") !== undefined && URL.canParse(url)) {
-    const { origin, pathname } = new URL(url); // What follows may be a token.
+    const { origin, pathname } = new URL(url); // The rest may contain a token.
     return `${origin}${pathname}`;
   }
   return files.length > 0 ? files.join(", ") : JSON.stringify(args);
 }
 
-/** With the folders above, and the programs that only read. */
+/** Adds parent folders, and programs that only read. */
 function widen(narrow: readonly RuleConfig[], call: CallOfTool): readonly RuleConfig[] {
   const kinds = call.tool.argumentKinds ?? {};
   const wider = narrow.flatMap((rule): readonly RuleConfig[] => {
@@ -162,12 +165,12 @@ function widen(narrow: readonly RuleConfig[], call: CallOfTool): readonly RuleCo
   return runsCommands(call.tool) && destroys(call) ? [] : wider;
 }
 
-/** Whatever their arguments, they print what there is. */
+/** These only print, with any arguments. */
 const READING_PROGRAMS: ReadonlySet<string> = new Set(
   "cat cmp cut diff du file grep head ls nl pwd stat tail wc".split(" "),
 );
 
-/** A command that cannot be taken back, as far as its words say so. Sometimes another one, too. */
+/** Whether a command is irreversible, judging by its words. It may flag harmless ones too. */
 function destroys({ arguments: args, tool }: CallOfTool): boolean {
   const kinds = tool.argumentKinds ?? {};
   const at = Object.keys(kinds).find((each) => kinds[each] === "command") ?? "/";
@@ -176,7 +179,7 @@ function destroys({ arguments: args, tool }: CallOfTool): boolean {
   return words !== undefined && (words.length === 0 || rest.some((word) => words.includes(word)));
 }
 
-/** Without words: always. */
+/** With an empty list, the program always counts as destructive. */
 const DESTRUCTIVE: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
     aws: "",

@@ -12,16 +12,16 @@ export interface CallToRule {
   /** With defaults filled in. */
   readonly arguments: JsonObject;
   readonly kinds: ArgumentKinds;
-  /** The workspace. */
+  /** The workspace folder. */
   readonly root: string;
 }
 
-/** What rules say of a call. */
+/** The verdict of rules on a call. */
 export interface RuleVerdict {
   readonly mode: RunMode;
-  /** Those that decided: several if a command has several parts. */
+  /** The deciding rules: several if a command has several parts. */
   readonly rules: readonly Rule[];
-  /** Those of the parts that someone is asked about, whichever of them is stricter. */
+  /** The rules of every part that a person is asked about, even if another part is stricter. */
   readonly asking: readonly Rule[];
 }
 
@@ -30,7 +30,7 @@ export interface CompiledRule {
   readonly matcher: CompiledMatcher | undefined;
 }
 
-/** A rule whose pattern cannot be used lets nothing through, and stops everything that it could be about. */
+/** A rule with an unusable pattern allows nothing, and stops everything it could apply to. */
 export function compileRules(
   rules: readonly Rule[],
   { root, kinds }: Pick<CallToRule, "root" | "kinds">,
@@ -67,7 +67,7 @@ export async function evaluateRules(
   const decided = verdicts.flatMap(({ rule }) => (rule === undefined ? [] : [rule]));
   const mode = STRICTEST_FIRST.find((each) => decided.some((rule) => rule.mode === each));
   if (mode === undefined) return undefined;
-  // A command runs unasked only if each of its parts may.
+  // A command runs without asking only if each of its parts may.
   const isOpen = verdicts.some(({ rule, isPart }) => rule === undefined && isPart);
   if (mode === "unattended" && isOpen) return undefined;
   const all = [...new Set(decided)];
@@ -86,7 +86,7 @@ function commandOf({ kinds, arguments: args }: CallToRule): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Any server can have a tool of any name: by that, only a rule which names the server lets calls run. */
+/** Any server can offer a tool with any name, so only a rule that names the server lets its calls run. */
 function isForTool({ tool, server, mode }: Rule, { name, source }: CallToRule["tool"]): boolean {
   const isByOwnName = source.type === "mcp" && (mode !== "unattended" || server !== undefined);
   const names = isByOwnName ? [name, source.tool ?? name] : [name];
@@ -109,7 +109,7 @@ function isNamed(wanted: string, name: string): boolean {
   return true;
 }
 
-/** A rule that lets a call run has to match every element of a list; of any other, one is enough. */
+/** A rule that lets a call run must match every element of a list; other rules need only one. */
 function matches(
   { rule, matcher }: CompiledRule,
   found: ReadonlyMap<string, FoundValues>,

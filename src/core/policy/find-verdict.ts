@@ -1,4 +1,7 @@
-/** Finds the verdict on a call: skip, plan, saved rules, rules of the config, the mode, the tool's own setting, in this order. */
+/**
+ * Finds the verdict on a call. The order is: skip, plan, saved rules, rules of the config, the mode, the tool's own
+ * setting.
+ */
 import {
   findRule,
   type Mode,
@@ -27,7 +30,7 @@ import {
 
 export async function findRunVerdict(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {
   const found = await askedVerdict(call, options);
-  // Also for a call that runs unasked: it may be in doubt later.
+  // Even for a call that runs without asking: it may be in doubt later.
   const { target } = call.tool.settings;
   const verdict = target === undefined ? found : { target, ...found };
   const isOpen = verdict.mode === "unattended" || verdict.mode === "ask";
@@ -36,7 +39,7 @@ export async function findRunVerdict(call: CallOfTool, options: PolicyOptions): 
   return target === undefined ? asked : { target, ...asked };
 }
 
-/** What a command line may do unasked depends on where it runs. */
+/** A command line's freedom to run without asking depends on where it runs. */
 async function confinedVerdict(
   verdict: Verdict,
   call: CallOfTool,
@@ -47,7 +50,7 @@ async function confinedVerdict(
   if (confinement === "none" && options.allowsUnsandboxed !== true) {
     return { mode: "ask", key: "shell.unsandboxed", needsPerson: true };
   }
-  // A rule about the command says nothing of where it may send what it finds, and of what it reads: `python` runs that.
+  // A rule about the command does not cover where it may send data, or what it reads: `python` executes its input.
   const isExact = verdict.rules?.every(({ rule }) => rule["arg"] === "") ?? false;
   if (isExact) return verdict;
   if (network) return askEachTime("shell.network");
@@ -58,7 +61,7 @@ function askEachTime(key: string): Verdict {
   return { mode: "ask", key, needsPerson: true, isAskedEachTime: true };
 }
 
-/** For the command to read. */
+/** Whether the command gets input to read. */
 export function hasInput({ tool: { argumentKinds = {} }, arguments: args }: CallOfTool): boolean {
   return Object.entries(argumentKinds).some(([pointer, kind]) => {
     const value = args[pointer.slice(1)] ?? "";
@@ -82,7 +85,7 @@ async function askedVerdict(call: CallOfTool, options: PolicyOptions): Promise<V
   if (mode === "plan" && effect !== "reads") {
     return MODE_VERDICTS.plan;
   }
-  // What is for some people is not decided by what someone else has granted, nor by the mode.
+  // Neither another person's grant nor the mode decides what is assigned to certain people.
   const asked = byConfig === undefined ? plainVerdict(settings) : fromRules(byConfig, settings);
   if (isForSome(asked) || asked.mode === "skip") return asked;
   const saved = effect === "destroys" ? [] : await findGranted(call, options);
@@ -94,7 +97,7 @@ async function askedVerdict(call: CallOfTool, options: PolicyOptions): Promise<V
   return (await byMode(mode, call, effect)) ?? plainVerdict(settings);
 }
 
-/** What a person has granted, for this turn or for longer. */
+/** The verdict of a person's grants, for this turn or for longer. */
 async function findGranted(
   call: CallOfTool,
   { saved, hasSaved = () => true }: PolicyOptions,
@@ -127,7 +130,7 @@ export async function findResultVerdict(
     : fromRules(byConfig, settings);
 }
 
-/** A rule of the workspace cannot bring back what the user skips: that it asks needs no trust. */
+/** A workspace's rule cannot undo the user's skip: a rule that asks needs no trust. */
 function isByUser(verdict: RuleVerdict | undefined): boolean {
   return verdict !== undefined && verdict.rules.every(isOwn);
 }
@@ -187,15 +190,15 @@ function fromRules(
   return verdict;
 }
 
-/** Whether it is asked about, and only some people may decide: at first, or once anyone was too slow. */
+/** Whether only certain people may decide if it is asked: at first, or at a later rung. */
 function isForSome({ mode, target = {} }: Verdict): boolean {
   const isNamed = rungsOf(target).some(({ user, any, terms }) => user ?? any ?? terms);
   return isNamed && (mode === "ask" || mode === "edit");
 }
 
 /**
- * Those who may decide for every part, under the terms of all and in the shortest time of any. If the parts differ, no one is
- * asked after them: each would be passed on to others. Undefined if anyone may.
+ * The people who may decide every part, under the terms of all and within the shortest deadline. If the parts differ,
+ * there is no next rung: each part would escalate to other people. Undefined if anyone may.
  */
 function commonTarget(
   targets: readonly (PeopleTarget | undefined)[],
@@ -218,7 +221,7 @@ function commonFirst(
   const all = targets.flatMap((target) => target?.terms ?? []);
   if (named === "none" || all.length === 0) return named;
   const [quorum] = all.map((terms) => terms.quorum ?? 1).toSorted((left, right) => right - left);
-  // Each quorum has a say of its own in what a no means; one that ends it is enough.
+  // A no counts as a vote only if every quorum says so; otherwise a single no ends it.
   const counts = all.every((terms) => terms.quorum === undefined || terms.refusal === "counts");
   const terms = {
     ...(quorum !== undefined &&

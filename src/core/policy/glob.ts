@@ -4,8 +4,8 @@
 export type TextTest = (text: string) => boolean;
 
 /**
- * `*` and `?` stop at the separator, if there is one; `**` does not. `[a-z]`, `[!a-z]` and `{a,b}` are known, and a backslash takes the
- * next character as it is. A leading dot is nothing special: a rule about all files is about hidden ones too.
+ * `*` and `?` stop at the separator, if there is one; `**` does not. `[a-z]`, `[!a-z]` and `{a,b}` are supported, and a
+ * backslash escapes the next character. A leading dot is not special: a rule about all files covers hidden ones too.
  */
 export function globToPattern(glob: string, separator: "/" | "." | undefined): string {
   const any = separator === undefined ? "." : `[^${separator}]`;
@@ -27,7 +27,7 @@ export function globToPattern(glob: string, separator: "/" | "." | undefined): s
         const set = glob.slice(at + 1, end);
         const isNot = set.startsWith("!") || set.startsWith("^");
         const members = (isNot ? set.slice(1) : set).replaceAll(/[\\[\]^&~]/g, String.raw`\$&`);
-        // A set never stands for the separator.
+        // A set never matches the separator.
         pattern += isNot ? `[^${members}${separator ?? ""}]` : `[${members}]`;
         at = end;
       }
@@ -46,7 +46,10 @@ export function globToPattern(glob: string, separator: "/" | "." | undefined): s
   return `^(?s:${pattern})$`;
 }
 
-/** `**` between separators, or at the beginning and before one: it stands for no folder too. `at`: of its second star. */
+/**
+ * `**` between separators, or at the start before one: it also matches no folder at all. `at`: the index of its second
+ * star.
+ */
 function isAlone(glob: string, at: number, separator: string): boolean {
   const before = at >= 2 ? glob.charAt(at - 2) : separator;
   return before === separator && glob.charAt(at + 1) === separator;

@@ -1,4 +1,4 @@
-/** The most that a rule granted at a prompt lets run: calls that can do what the person was shown, and no more. */
+/** Limits of a rule granted at a prompt: it lets calls run only if they can do no more than the person was shown. */
 import type { Rule, RuleConfig } from "../../settings/config/index.ts";
 import type { ArgumentKinds } from "../../reach/executor/index.ts";
 import {
@@ -15,13 +15,13 @@ import {
 } from "../../util/index.ts";
 import type { CallOfTool } from "./verdict.ts";
 
-/** A rule, and the most that it lets run. Without limits, it is from an older version, and counts for any call of its tool. */
+/** A rule with its limits. Without limits, it is from an older version, and applies to any call of its tool. */
 export interface LimitedRule {
   readonly rule: Rule;
   readonly limits?: GrantLimits | undefined;
 }
 
-/** The rule as it counts for a call that can do this. Undefined if the call can do more than was shown. */
+/** The rule as it applies to a call with these capabilities. Undefined if the call can do more than was shown. */
 export function limitRule({ rule, limits }: LimitedRule, asked: Capabilities): Rule | undefined {
   if (limits === undefined) return rule;
   if (!coversCapabilities(limits, asked)) return undefined;
@@ -29,7 +29,7 @@ export function limitRule({ rule, limits }: LimitedRule, asked: Capabilities): R
   return options === undefined ? rule : { ...rule, options };
 }
 
-/** Of a rule that is granted for this call, of which the person was shown that it can do this. */
+/** The limits of a rule granted for this call, given the capabilities that the person was shown. */
 export async function limitsFor(
   rule: RuleConfig,
   { tool, arguments: args }: CallOfTool,
@@ -45,7 +45,7 @@ export function withOptions(
   return options === undefined ? shown : { ...shown, options };
 }
 
-/** The options that these calls have after the words that a rule is about. Undefined if the rule is not about first words. */
+/** The options that these calls have after the rule's prefix. Undefined if the rule has none. */
 export async function findOptions(
   { arg = "", prefix }: RuleConfig,
   calls: readonly JsonObject[],
@@ -57,7 +57,7 @@ export async function findOptions(
   return [...new Set(lines.flatMap((line) => optionsAfter(prefix, line)))];
 }
 
-/** Undefined if anything about them is not known: a newer version may have narrowed them. */
+/** Undefined if any field is unknown: a newer version may have narrowed the limits. */
 export function parseLimits(raw: Json | undefined): GrantLimits | undefined {
   if (!isJsonObject(raw)) return undefined;
   const { folder, confinement, network, outside, options, ...others } = raw;

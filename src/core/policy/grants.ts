@@ -1,6 +1,6 @@
 /**
- * Rules that a person may add to a yes: the narrowest sensible ones for a call, filled in, and checks of those that the person
- * writes. A proposal never covers more than what is on the screen.
+ * Rules that a person may add to a yes: proposes the narrowest sensible ones for a call, and checks those that the
+ * person writes. A proposal never covers more than is on the screen.
  */
 import { stat } from "node:fs/promises";
 import path from "node:path";
@@ -23,7 +23,7 @@ import {
 } from "./verdict.ts";
 
 interface ProposeOptions extends PolicyOptions {
-  /** Of the tool's own question. */
+  /** The id of the tool's own question. */
   readonly questionId?: string | undefined;
 }
 
@@ -43,13 +43,13 @@ export async function proposeGrants(
   );
 }
 
-/** Those that a call could be let through by, narrowest first, whether or not they are of use. */
+/** The rules that could let a call run, narrowest first, even if they are of little use. */
 export async function narrowRules(call: CallOfTool, root: string): Promise<readonly RuleConfig[]> {
   const own = (await needsExact(call)) ? [] : await rulesFor(call, root);
   return hasExact(call, own) ? own : [...exactCall(call), ...own];
 }
 
-/** A rule of the person's own may say what they want, as long as it is about this tool and lets this call run. Never throws. */
+/** A rule that the person wrote may say anything, as long as it is about this tool and lets this call run. Never throws. */
 export async function checkGrant(
   written: JsonObject,
   call: CallOfTool,
@@ -70,7 +70,7 @@ export async function checkGrant(
   return toProposal(rule, call);
 }
 
-/** Even if a rule allows it. */
+/** Whether it is asked about even if a rule allows it. */
 async function isAskedAnyway(
   call: CallOfTool,
   { allowsUnsandboxed = false }: PolicyOptions,
@@ -79,7 +79,7 @@ async function isAskedAnyway(
   return (await findConfinement(call)).confinement === "none";
 }
 
-/** A rule about the command alone would not let it run. */
+/** Whether a rule about the command alone would not let it run. */
 async function needsExact(call: CallOfTool): Promise<boolean> {
   if (!runsCommands(call.tool)) return false;
   return hasInput(call) || (await findConfinement(call)).network === true;
@@ -105,19 +105,19 @@ async function toProposal(rule: RuleConfig, call: CallOfTool): Promise<ProposedG
   return { rule: rule as unknown as JsonObject, ...scope }; // As it was written, or filled in here: JSON.
 }
 
-/** Of the argument that a rule is about. A part of an address counts as the address. */
+/** The kind of a rule's argument. A part of a URL counts as the URL. */
 export function kindOf({ arg = "" }: RuleConfig, kinds: ArgumentKinds): ArgumentKind | undefined {
   const own = kinds[arg];
   if (own !== undefined) return own;
   return kinds[arg.replace(/\/[^/]*$/, "")] === "url" ? "url" : undefined;
 }
 
-/** By what the arguments are. Only if no other argument could make a later call something else. */
+/** Rules by the kind of argument. Only if no other argument could change what a later call does. */
 async function rulesFor(call: CallOfTool, root: string): Promise<readonly RuleConfig[]> {
   const kinds = call.tool.argumentKinds ?? {};
   const commands = Object.keys(kinds).filter((arg) => kinds[arg] === "command");
   const others = Object.keys(kinds).filter((arg) => kinds[arg] === "path" || kinds[arg] === "url");
-  // Where a command runs matters less than what it is.
+  // The command matters more than the folder it runs in.
   const [arg, ...more] = commands.length > 0 ? commands : others;
   if (arg === undefined || more.length > 0 || !(await isAllThatMatters(call))) return [];
   switch (kinds[arg]) {
@@ -133,8 +133,8 @@ async function rulesFor(call: CallOfTool, root: string): Promise<readonly RuleCo
 }
 
 /**
- * The other arguments of jp's own tools are what is read, written or run there. Of any other tool, no one knows what its other
- * arguments do.
+ * The other arguments of jp's own tools only say what is read, written or run there. What another tool's arguments do
+ * is unknown.
  */
 async function isAllThatMatters({ tool, arguments: args }: CallOfTool): Promise<boolean> {
   const { properties, additionalProperties: rest = false } = tool.description.parameters;
@@ -143,7 +143,7 @@ async function isAllThatMatters({ tool, arguments: args }: CallOfTool): Promise<
   return (await tool.describeSource(args)).origin.type === "builtin";
 }
 
-/** Of these, the first words say what a command does, as far as anything does. */
+/** Programs whose first words say what the command does, as far as that is possible. */
 const SUBCOMMANDS: Readonly<Record<string, number>> = {
   bun: 1,
   cargo: 1,
@@ -162,9 +162,9 @@ const SUBCOMMANDS: Readonly<Record<string, number>> = {
   uv: 1,
   yarn: 1,
 };
-/** `npm run test`, `cargo run`: the word after is what runs. */
+/** `npm run test`, `cargo run`: the next word is what runs. */
 const RUNNERS = new Set(["run", "exec"]);
-/** Nothing that a shell would take for anything but a word. */
+/** Only plain words, with nothing that a shell would interpret. */
 const PLAIN_LINE = /^[\w@%+:,./=-]+(?: [\w@%+:,./=-]+)*$/;
 
 function commandRules(arg: string, { arguments: args }: CallOfTool): readonly RuleConfig[] {
@@ -181,7 +181,7 @@ function commandRules(arg: string, { arguments: args }: CallOfTool): readonly Ru
   return isNamed ? [exact, { mode: "unattended", arg, prefix: first.join(" ") }] : [exact];
 }
 
-/** jp's own folder and the repository's say what else may run. */
+/** These folders control what else may run. */
 const OWN_FOLDERS = new Set([".jp", ".git"]);
 
 async function pathRules(
@@ -191,7 +191,7 @@ async function pathRules(
 ): Promise<readonly RuleConfig[]> {
   const kinds = tool.argumentKinds ?? {};
   const { values, isMissing } = await findValues(arg, { arguments: args, kinds, root });
-  // The first form is the one without links. One that differs does not match the rule below.
+  // The first form is the one without links. If it differs, it does not match the rule below.
   const files = values.flatMap(({ exact }) => exact?.slice(0, 1) ?? []);
   const names = [...new Set(files.filter((file) => typeof file === "string"))];
   const isKnown = files.length === values.length && !isMissing && names.length > 0;
@@ -215,13 +215,13 @@ function hasOwnFolder(file: string): boolean {
   return file.split("/").some((name) => OWN_FOLDERS.has(name.normalize("NFKC").toLowerCase()));
 }
 
-/** The folder itself, if it is one. */
+/** The path itself, if it is a folder. */
 async function folderOf(file: string, root: string): Promise<string> {
   const stats = await stat(path.join(root, file)).catch(() => undefined);
   return stats?.isDirectory() === true ? file : path.posix.dirname(file);
 }
 
-/** `.` if they have only the workspace in common. */
+/** `.` if they share only the workspace. */
 export function commonFolder(folders: readonly string[]): string {
   const [names = [], ...others] = folders.map((folder) => folder.split("/"));
   const end = names.findIndex((name, index) => others.some((other) => other[index] !== name));
@@ -229,7 +229,7 @@ export function commonFolder(folders: readonly string[]): string {
   return common.length === 0 ? "." : common.join("/");
 }
 
-/** The usual port only: another one may be another service. */
+/** Only for the default port: another port may be another service. */
 function hostRules(arg: string, { arguments: args }: CallOfTool): readonly RuleConfig[] {
   const text = args[arg.slice(1)];
   if (typeof text !== "string" || !URL.canParse(text)) return [];
@@ -239,7 +239,7 @@ function hostRules(arg: string, { arguments: args }: CallOfTool): readonly RuleC
   return [{ mode: "unattended", arg: `${arg}/host`, const: hostname.replace(/\.$/, "") }];
 }
 
-/** A line as it is says enough, and no edit of a file is made twice. */
+/** Whether no rule for the exact call is needed: a full command line is exact enough, and no edit is made twice. */
 function hasExact({ tool }: CallOfTool, own: readonly RuleConfig[]): boolean {
   const kinds = tool.argumentKinds ?? {};
   const isEdit = (tool.settings.effect ?? tool.effect) === "edits";

@@ -1,4 +1,4 @@
-/** What rules on arguments, saved permissions and the mode say of a call, before anyone is asked. */
+/** The verdict of argument rules, saved permissions and the mode on a call, before anyone is asked. */
 export {
   assertRules,
   createPolicy,

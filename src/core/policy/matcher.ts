@@ -6,7 +6,7 @@ import type { ArgumentValue } from "./argument-values.ts";
 import { globToPattern, type TextTest } from "./glob.ts";
 import { findPathForms, rootsOf } from "./path-forms.ts";
 
-/** Whether a value meets a condition: for certain, or perhaps. */
+/** Whether a value meets a condition, for certain or possibly. */
 export interface CompiledMatcher {
   /** For a rule that lets calls run. */
   readonly allows: (value: ArgumentValue) => boolean;
@@ -14,12 +14,12 @@ export interface CompiledMatcher {
   readonly catches: (value: ArgumentValue) => boolean;
 }
 
-/** Of one way to understand a value. `isCatching`: what may be the same counts as the same. */
+/** Tests one way to read a value. `isCatching`: near matches count. */
 type FormTest = (form: Json, kind: ArgumentValue["kind"], isCatching: boolean) => boolean;
 
-/** What the argument of a rule is. */
+/** The argument that a rule is about. */
 interface RuleArgument {
-  /** The workspace. */
+  /** The workspace folder. */
   readonly root: string;
   readonly isPath: boolean;
 }
@@ -52,7 +52,7 @@ async function compileTest(rule: RuleConfig, { root, isPath }: RuleArgument): Pr
 }
 
 function equals(wanted: readonly Json[]): FormTest {
-  // Zero has no sign to anyone who writes a rule.
+  // `===` so that 0 equals -0: rule authors do not distinguish them.
   return (form) => wanted.some((value) => value === form || isDeepEqual(value, form));
 }
 
@@ -75,7 +75,7 @@ function startsWith(prefix: string): FormTest {
   };
 }
 
-/** A rule that stops a call also holds for what its folder is a link to. */
+/** A rule that stops a call also covers the target of a linked folder. */
 async function isInFolder(prefix: string, root: string): Promise<FormTest> {
   const { written: folder, possible } = await findPathForms(root, prefix);
   const roots = await rootsOf(root);
@@ -83,13 +83,13 @@ async function isInFolder(prefix: string, root: string): Promise<FormTest> {
     if (typeof form !== "string") return false;
     if (isCatching) return possible.some((each) => isPathWithin(each, form));
     if (isPathWithin(folder, form)) return true;
-    // A folder that the workspace is in.
+    // A folder that contains the workspace.
     const places = path.isAbsolute(form) ? [] : roots.map((each) => path.join(each, form));
     return places.length > 0 && places.every((file) => isPathWithin(folder, file));
   };
 }
 
-/** The same server, and a path below: `https://a.example` is no prefix of `https://a.example.org`. */
+/** The same server and a path below: `https://a.example` is not a prefix of `https://a.example.org`. */
 function isUrlWithin(prefix: string, form: string): boolean {
   if (!URL.canParse(prefix) || !URL.canParse(form)) return false;
   const [wanted, url] = [new URL(prefix), new URL(form)];
@@ -114,24 +114,24 @@ async function matchesGlob(glob: string, root: string): Promise<FormTest> {
   };
 }
 
-/** What lets calls run does so in the workspace, unless it begins at the root of the system. */
+/** A rule that lets calls run applies within the workspace, unless it begins at the root of the system. */
 function reaches(start: string, form: string): boolean {
   return start.startsWith("/") || !path.isAbsolute(form);
 }
 
-/** As the names of files are compared: relative to the workspace. */
+/** Relative to the workspace, like the file names it is compared with. */
 function shortenGlob(glob: string, roots: readonly string[]): string {
   const short = glob.replaceAll(/(?<!:)\/{2,}/g, "/").replace(/^(?:\.\/)+/, "");
   const root = roots.find((each) => short.startsWith(`${each}/`));
   return (root === undefined ? short : short.slice(root.length + 1)).replace(/(?<=.)\/$/, "");
 }
 
-/** Finds what may be the same file to some file system. */
+/** Matches every name that some file system would treat as the same file. */
 function foldedPattern(pattern: string): string {
   return `(?i)${pattern.normalize("NFC")}`;
 }
 
-/** Linear in the length of the text, whatever the pattern. Throws the reason why it cannot be used. */
+/** Linear in the length of the text, for any pattern. Throws the reason why it cannot be used. */
 export async function compilePattern(pattern: string): Promise<TextTest> {
   return compile(await translate(pattern));
 }
@@ -142,7 +142,7 @@ async function compile(pattern: string): Promise<TextTest> {
   return (text) => compiled.matcher(text).find();
 }
 
-/** ECMAScript means more by a space than RE2, which takes a reference to a name for plain letters. */
+/** ECMAScript's `\s` matches more than RE2's, and RE2 reads a named reference as plain letters. */
 async function translate(pattern: string): Promise<string> {
   const { RE2JS } = await loadModule(() => import("re2js"));
   let isInSet = false;

@@ -1,6 +1,6 @@
 /**
- * The names of the file that a path stands for. A rule that lets a call run must hold for every one of them, because a tool may
- * take any; a rule that stops one needs only one of them.
+ * Every name of the file that a path stands for. A rule that lets a call run must match all of them, because a tool may
+ * use any; a rule that stops a call needs only one.
  */
 import { readlink, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -9,22 +9,22 @@ import { systemErrorCode } from "../../util/index.ts";
 
 /** Relative to the workspace with forward slashes, or absolute if outside of it. */
 export interface PathForms {
-  /** As it is written, in the shortest form. */
+  /** As written, in the shortest form. */
   readonly written: string;
-  /** Undefined if no one can say which file it is: then nothing allows it. */
+  /** Undefined if the file cannot be determined: then nothing allows it. */
   readonly exact: readonly string[] | undefined;
-  /** Including those that another program or file system would take for the same, and all of them from the root of the system. */
+  /** Also includes names that another program or file system would treat as the same, and all of them as absolute paths. */
   readonly possible: readonly string[];
 }
 
-/** Follows links, as far as there are any. Never throws. */
+/** Follows links where they exist. Never throws. */
 export async function findPathForms(root: string, written: string): Promise<PathForms> {
   const roots = await rootsOf(root);
   const readings = await Promise.all(
     readingsOf(written).map(async (text) => {
       const straight = path.resolve(root, text);
       if (!text.includes("..")) return { straight, ends: [await follow(straight)] };
-      // As the system would go there: `..` after a link is not where it looks.
+      // As the system resolves it: `..` after a link does not lead where it seems to.
       const walked = path.isAbsolute(text) ? text : `${root}/${text}`;
       return { straight, ends: await Promise.all([follow(walked), follow(straight)]) };
     }),
@@ -56,7 +56,7 @@ export async function rootsOf(root: string): Promise<readonly string[]> {
   return [path.resolve(root), await realpath(root).catch(() => root)];
 }
 
-/** What a program may take the text for. The first is what most do. */
+/** Possible readings of the text by a program. The first is the usual one. */
 function readingsOf(written: string): readonly string[] {
   const [first = ""] = written.split("\0");
   const plain = [written.replaceAll("\0", ""), first];
@@ -67,12 +67,15 @@ function readingsOf(written: string): readonly string[] {
   return [...new Set([...plain, ...slashed, ...fromHome])];
 }
 
-/** As a rule names it. */
+/** The path in the form that rules use. */
 export function normalizePath(root: string, written: string): string {
   return relativeTo([path.resolve(root)], path.resolve(root, written));
 }
 
-/** What file systems may ignore: case, Unicode forms, invisible characters, and dots and spaces at the end of a name. */
+/**
+ * Folds differences that file systems may ignore: case, Unicode forms, invisible characters, and trailing dots and
+ * spaces.
+ */
 function foldPath(file: string): string {
   const names = foldText(file)
     .replaceAll(/\p{Cf}/gu, "")
@@ -81,7 +84,7 @@ function foldPath(file: string): string {
   return path.posix.normalize(names.join("/")).replace(/(?<=.)\/$/, "");
 }
 
-/** Capitals first: `ß` is `ss` to some, and a final sigma is no other letter. */
+/** Upper case first: some treat `ß` as `ss`, and a final sigma is the same letter. */
 function foldText(text: string): string {
   return text.normalize("NFKC").toUpperCase().normalize("NFKC").toLowerCase();
 }
@@ -98,14 +101,14 @@ function relativeTo(roots: readonly string[], absolute: string): string {
 
 interface End {
   readonly file: string;
-  /** Nothing on the way may still become something else, as far as anyone can say now. */
+  /** Nothing on the path can still change, as far as is known now. */
   readonly isSure: boolean;
 }
 
-/** As many as Linux follows. */
+/** The limit on Linux. */
 const MAX_LINKS = 40;
 
-/** The real path, with names that do not exist yet. Undefined if it cannot be known. */
+/** The real path, including names that do not exist yet. Undefined if unknown. */
 async function follow(absolute: string, links = 0): Promise<End | undefined> {
   const names = absolute.split("/").filter((name) => name !== "" && name !== ".");
   for (let count = names.length; count >= 0; count -= 1) {
@@ -119,7 +122,7 @@ async function follow(absolute: string, links = 0): Promise<End | undefined> {
       if (code !== "ENOENT" && code !== "ENOTDIR") return undefined;
       const target = await readlink(existing).catch(() => undefined);
       if (target === undefined) continue;
-      // To something that does not exist: to write there would create it.
+      // A link to something that does not exist: writing there would create it.
       if (links === MAX_LINKS) return undefined;
       const from = path.isAbsolute(target) ? "" : `${path.dirname(existing)}/`;
       const end = await follow([`${from}${target}`, ...rest].join("/"), links + 1);

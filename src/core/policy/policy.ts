@@ -1,4 +1,4 @@
-/** The policy of a turn. Most calls need none of it, so that rules are loaded with the first call that does. */
+/** The policy of a turn. Most calls need no rules, so they are loaded with the first call that does. */
 import { statSync } from "node:fs";
 import path from "node:path";
 import { invalidConfigError, type Rule } from "../../settings/config/index.ts";
@@ -55,25 +55,25 @@ function createGrants(store: NonNullable<PolicyOptions["store"]>, options: Polic
   };
 }
 
-/** Where the rules that were saved for a workspace are, and may be saved. */
+/** Where a workspace's saved rules are stored. */
 export interface SavedRulesPlace {
   /** The user's data folder. */
   readonly dataFolder: string;
-  /** The workspace. */
+  /** The workspace folder. */
   readonly root: string;
   readonly clock: Clock;
-  /** They cannot be used. One line; must not throw. */
+  /** Called if they cannot be used. One line; must not throw. */
   readonly onWarning: (message: string) => void;
 }
 
-/** What a policy needs of them. Disposing writes down which were used. */
+/** A policy's access to saved rules. Disposing records which were used. */
 export interface OpenSavedRules extends AsyncDisposable {
   readonly options: Pick<PolicyOptions, "saved" | "hasSaved" | "store">;
   /** Throws `module_not_loaded`. */
   load(): Promise<SavedRules>;
 }
 
-/** Whoever has never saved any pays for one look at a folder. */
+/** If none were ever saved, this only checks for a folder. */
 export function openSavedRules({ dataFolder, ...place }: SavedRulesPlace): OpenSavedRules {
   const folder = savedRulesFolder(dataFolder);
   let opened: Promise<SavedRules> | undefined;
@@ -99,7 +99,7 @@ function savedRulesFolder(dataFolder: string): string {
   return path.join(dataFolder, "permissions");
 }
 
-/** Those of all workspaces. Never throws. */
+/** The saved rules of all workspaces. Never throws. */
 export async function listAllSavedRules({ dataFolder, ...place }: Omit<SavedRulesPlace, "root">) {
   const module = await loadSavedRules();
   return module.listAllSavedRules({ ...place, folder: savedRulesFolder(dataFolder) });
@@ -135,7 +135,7 @@ export async function assertRules(tool: CallOfTool["tool"], root: string): Promi
   );
 }
 
-/** Which of the rules about a call match it, each taken by itself. In order. */
+/** The rules about a call that match it, each taken by itself. In order. */
 export async function matchRules(
   rules: readonly Rule[],
   call: CallOfTool,
@@ -146,7 +146,7 @@ export async function matchRules(
   return verdicts.map((verdict) => verdict !== undefined);
 }
 
-/** The rules that would have answered these decisions. In the order of time. Throws `module_not_loaded`. */
+/** The rules that would have answered these decisions, which are in chronological order. Throws `module_not_loaded`. */
 export async function proposeFrom(
   decisions: AsyncIterable<PastDecision>,
   root: string,
@@ -155,7 +155,7 @@ export async function proposeFrom(
   return proposeRules(decisions, root);
 }
 
-/** These rules, as far as they count for the call. */
+/** The rules that apply to the call, within their limits. */
 export async function limitRules(
   rules: readonly LimitedRule[],
   { tool, arguments: args }: CallOfTool,
@@ -165,7 +165,7 @@ export async function limitRules(
   return rules.flatMap((each) => limitRule(each, asked) ?? []);
 }
 
-/** The files outside the workspace that the arguments name, by real path. One that may be anywhere counts as outside. */
+/** The files outside the workspace that the arguments name, by real path. A path that may be anywhere counts as outside. */
 export async function findOutsideFiles(
   { tool: { argumentKinds: kinds = {} }, arguments: args }: CallOfArguments,
   root: string,
@@ -178,7 +178,7 @@ interface CallOfArguments extends Pick<CallOfTool, "arguments"> {
   readonly tool: Pick<CallOfTool["tool"], "argumentKinds">;
 }
 
-/** Undefined if anything about the limits is not known. */
+/** Undefined if any field of the limits is unknown. */
 export async function parseLimits(raw: Json): Promise<GrantLimits | undefined> {
   return (await loadLimits()).parseLimits(raw);
 }
@@ -187,12 +187,12 @@ function loadLimits() {
   return loadModule(() => import("./grant-limits.ts"));
 }
 
-/** Which tool a call is of: see `toolIdentity`. Without options, as saved rules know it. */
+/** The identity of a call's tool: see `toolIdentity`. Without options, as saved rules know it. */
 export async function identityOfCall(call: CallOfTool, options?: DescribeOptions): Promise<string> {
   return (await loadSavedRules()).identityOf(call, options);
 }
 
-/** What a call is about, in a line: files, a command line, an address, or all arguments. */
+/** The subject of a call, in one line: files, a command line, a URL, or all arguments. */
 export async function subjectOfCall(call: CallOfTool, root: string): Promise<string> {
   const { subjectOf } = await loadModule(() => import("./decided-calls.ts"));
   return subjectOf(call, root);
@@ -213,7 +213,7 @@ export async function preloadPolicy({
 }
 
 interface PreloadOptions {
-  /** A tool that runs command lines is on. */
+  /** A tool that runs command lines is enabled. */
   readonly runsCommands: boolean;
   /** A rule has a pattern or a glob. */
   readonly hasPatterns: boolean;

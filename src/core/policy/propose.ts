@@ -1,7 +1,7 @@
 /**
- * Proposes rules from what a person has decided: the fewest and narrowest that would have answered what they always answered the
- * same way. Nothing is proposed for calls that destroy, and after the rules everything that was refused once is still asked about:
- * a rule that would have let it run is left out, or comes after one that asks.
+ * Proposes rules from a person's past decisions: the fewest and narrowest that would have given the answers they always
+ * gave. Nothing is proposed for destructive calls, and everything refused once is still asked about: a rule that would
+ * have let it run is dropped, or comes after one that asks.
  */
 import type { Rule, RuleConfig } from "../../settings/config/index.ts";
 import type { GrantScope } from "../../record/conversation/index.ts";
@@ -22,20 +22,23 @@ import { findRefusedFiles } from "./refused-files.ts";
 import { scopeOf } from "./rule-scope.ts";
 import { type CallOfTool, runsCommands } from "./verdict.ts";
 
-/** A rule, as it would be saved, and what it would have done. */
+/** A rule in the form it would be saved, and its effect on past calls. */
 export interface ProposedRule {
   readonly tool: string;
   readonly rule: RuleConfig;
   readonly scope: GrantScope;
-  /** `unattended`: the prompts that it would have spared. `ask`: the refusals that it keeps from running. */
+  /** `unattended`: the prompts that it would have saved. `ask`: the refused calls that it keeps from running. */
   readonly count: number;
-  /** What these calls were about, the most frequent first: files, a command line, an address, or all arguments. */
+  /** The subjects of these calls, the most frequent first: files, a command line, a URL, or all arguments. */
   readonly calls: readonly { readonly about: string; readonly count: number }[];
   /** One of them. */
   readonly example: CallOfTool;
 }
 
-/** Rules of one tool come together, those that ask first; the tool that spares most prompts is first. In the order of time. */
+/**
+ * Groups rules by tool, those that ask first; the tool that saves most prompts comes first. Decisions are in
+ * chronological order.
+ */
 export async function proposeRules(
   decisions: AsyncIterable<PastDecision> | Iterable<PastDecision>,
   root: string,
@@ -64,25 +67,25 @@ export async function proposeRules(
     .flat();
 }
 
-/** A rule that may be proposed, and the calls that it is about. */
+/** A rule that may be proposed, and the calls that it covers. */
 interface Candidate {
   readonly rule: RuleConfig;
   readonly units: Set<Unit>;
 }
 
-/** How much it takes to propose a rule, by how much it covers. */
+/** The evidence needed to propose a rule, by how much it covers. */
 const SUPPORT = {
   exact: { approvals: 5, different: 1 },
   some: { approvals: 4, different: 3 },
   folder: { approvals: 10, different: 5 },
 };
-/** Of the calls that a rule covers, at most so many may have been refused. They are asked about then. */
+/** The largest share of refused calls that a rule may cover. Those calls are asked about. */
 const MAX_REFUSED = 0.05;
-/** More refusals among the last decisions mean that a person has changed their mind. */
+/** More refusals than this among the latest decisions mean that the person has changed their mind. */
 const RECENT = { decisions: 20, refusals: 2 };
-/** Of the calls that were decided so often, at most this share may have been decided both ways, beyond slips. */
+/** The largest share of calls decided both ways, apart from slips, among those decided at least this often. */
 const MIXED = { decisions: 4, minority: 0.15, share: 0.3 };
-/** A rule has to spare this many prompts to be worth reading, with those that ask on its account. */
+/** A rule has to save this many prompts to be worth reading, including the rules that ask because of it. */
 const MIN_GAIN = 3;
 
 /** The rules of one tool. */
@@ -98,17 +101,17 @@ class RulesOfGroup {
     this.#refusedFiles = refusedFiles;
   }
 
-  /** Those that ask first. */
+  /** Rules that ask come first. */
   find(): readonly RuleConfig[] {
     if (!this.#isConsistent()) return [];
     const allowed = this.#choose(this.#candidates().filter((each) => this.#isSupported(each)));
     if (allowed.length === 0) return [];
-    // What the wider ones decide, no narrower one has to.
+    // A wider rule makes narrower ones unnecessary.
     const rules = allowed.map(({ rule }) => rule).toSorted((a, b) => rank(a) - rank(b));
     return [...this.#exceptions(allowed), ...rules];
   }
 
-  /** Whoever decides the same call now so and now so gets no rules: what they have not refused yet is chance. */
+  /** A person who decides the same call both ways gets no rules: calls they have not refused yet are chance. */
   #isConsistent(): boolean {
     const known = [...this.#group.units.values()].filter(
       ({ approved, refused }) => approved + refused >= MIXED.decisions,
@@ -134,7 +137,7 @@ class RulesOfGroup {
     return [...all, ...this.#joinFolders(all)];
   }
 
-  /** A call that changes files of several folders needs one rule for all of them. */
+  /** A call that changes files in several folders needs one rule for all of them. */
   #joinFolders(candidates: readonly Candidate[]): readonly Candidate[] {
     const several = [...this.#group.units.values()].filter(({ files }) => files.length > 1);
     const arg = candidates.find(({ rule }) => this.#kindOf(rule) === "path")?.rule.arg;
@@ -159,7 +162,7 @@ class RulesOfGroup {
     return kindOf(rule, this.#kinds);
   }
 
-  /** A rule that asks comes first, whatever else is proposed. */
+  /** Whether a rule that asks covers it. That rule comes before all others. */
   #isAsked({ files }: Unit): boolean {
     return files.some((file) => this.#refusedFiles.some(({ matches }) => matches(file)));
   }
@@ -180,7 +183,7 @@ class RulesOfGroup {
     return refused <= MAX_REFUSED * (approved + refused) && !isRecent;
   }
 
-  /** The one that spares most first, until the rest is not worth a rule. */
+  /** Picks the rule that saves most, until the rest is not worth a rule. */
   #choose(candidates: readonly Candidate[]): readonly Candidate[] {
     const open = new Set(
       [...this.#group.units.values()].filter((unit) => unit.refused === 0 && !this.#isAsked(unit)),
@@ -188,7 +191,7 @@ class RulesOfGroup {
     const gainOf = ({ units }: Candidate) =>
       [...units].reduce((total, unit) => total + (open.has(unit) ? unit.approved : 0), 0);
     const chosen: Candidate[] = [];
-    // Of two that spare as much, the narrower one.
+    // If two save as much, the narrower one wins.
     const left = candidates.toSorted(
       (a, b) => a.units.size - b.units.size || lengthOf(b.rule) - lengthOf(a.rule),
     );
@@ -204,7 +207,7 @@ class RulesOfGroup {
     }
   }
 
-  /** What was refused inside of what is allowed. */
+  /** Rules that ask about refused calls within the allowed ones. */
   #exceptions(allowed: readonly Candidate[]): readonly RuleConfig[] {
     const units = new Set(allowed.flatMap((candidate) => [...candidate.units]));
     const refused = [...units].filter((unit) => unit.refused > 0 && !this.#isAsked(unit));
@@ -223,7 +226,7 @@ class RulesOfGroup {
     return [...general, ...this.askAbout(refused)];
   }
 
-  /** As few rules as there are arguments. */
+  /** At most one rule per argument. */
   askAbout(refused: readonly Unit[]): readonly RuleConfig[] {
     const found = refused.flatMap((unit) => this.#valueToAsk(unit) ?? []);
     return [...Map.groupBy(found, ({ arg }) => arg)].map(([arg, all]): RuleConfig => {
@@ -234,7 +237,7 @@ class RulesOfGroup {
     });
   }
 
-  /** Of several files, the one that was approved least. */
+  /** With several files, the one that was approved least. */
   #valueToAsk({ files, call }: Unit): { readonly arg: string; readonly value: Json } | undefined {
     const kinds = this.#kinds;
     const command = Object.keys(kinds).find((at) => kinds[at] === "command");
@@ -275,7 +278,7 @@ function escapeGlob(text: string): string {
   return text.replaceAll(/[*?[\]{}\\!,]/g, String.raw`\$&`);
 }
 
-/** Rules, evaluated as they are at a prompt. */
+/** Evaluates rules as a prompt would. */
 class Trial {
   readonly #group: Group;
   readonly #root: string;
@@ -325,7 +328,7 @@ function kindsOf({ units }: Group) {
   return first?.call.tool.argumentKinds ?? {};
 }
 
-/** Asks the rules themselves about each call on record, and drops those that let through what was refused, or do nothing. */
+/** Evaluates the rules on each recorded call, and drops those that let a refused call run, or have no effect. */
 async function keepSafe(
   rules: readonly RuleConfig[],
   group: Group,
@@ -350,7 +353,7 @@ async function keepSafe(
       return left.map((each) => toProposal(each.rule, group, decidedBy(each)));
     }
     trial.rules = left;
-    // Only what a rule decided that is gone can be decided otherwise now.
+    // Only calls decided by a dropped rule can have another verdict now.
     const isKept = ({ verdict }: Tried) =>
       verdict?.rules.every((rule) => left.some((each) => each.rule === rule)) ?? true;
     const open = tried.filter((each) => !isKept(each)).map(({ unit }) => unit);
@@ -392,7 +395,7 @@ function toProposal(
   };
 }
 
-/** The least that covers what each of these calls can do. */
+/** The minimum that covers the capabilities of all these calls. */
 function commonCapabilities(units: readonly Unit[]): Capabilities {
   const all = units.map(({ capabilities }) => capabilities);
   const confinements = all.flatMap(({ confinement }) => confinement ?? []);

@@ -1,13 +1,13 @@
 /**
- * Finds what the files have in common that a person refuses to have changed: a name, a folder, an extension. To ask about too many is
- * safe, so one refusal is enough where nothing speaks against it.
+ * Finds what refused files have in common: a name, a folder, an extension. Asking about too many is safe, so one
+ * refusal is enough if nothing contradicts it.
  */
 import type { Matcher } from "../../settings/config/index.ts";
 
-/** Files that are asked about, whatever folder is allowed. */
+/** Files that are asked about even in an allowed folder. */
 export interface RefusedFiles {
   readonly condition: Matcher;
-  /** Set if it is about folders: the first names of the paths that it is known from. */
+  /** For rules about folders: the top-level folders that were seen. */
   readonly tops?: readonly string[];
   readonly matches: (file: string) => boolean;
 }
@@ -17,12 +17,12 @@ interface Decided {
   readonly isApproved: boolean;
 }
 
-/** Approvals that count as slips, for each refusal. */
+/** How many approvals per refusal count as slips. */
 const MAX_APPROVED = 0.1;
-/** Whoever has refused most of the last ones has changed their mind. */
+/** If most of the latest decisions are refusals, the person has changed their mind. */
 const RECENT = { decisions: 8, refusals: 5 };
 
-/** The fewest that cover the files which are refused for more than a slip. `decided`: in the order of time. */
+/** The fewest conditions that cover the files whose refusal was not a slip. `decided`: in chronological order. */
 export function findRefusedFiles(decided: readonly Decided[]): readonly RefusedFiles[] {
   const byFile = Map.groupBy(decided, ({ file }) => file);
   const refused = [...byFile].flatMap(([file, own]) => (isRefused(own) ? [file] : []));
@@ -54,7 +54,7 @@ function keyOf({ condition }: RefusedFiles): string {
   return JSON.stringify(condition);
 }
 
-/** Those that say most about other files first. */
+/** The most general conditions come first. */
 function candidatesOf(file: string): readonly RefusedFiles[] {
   const names = file.split("/");
   const name = names.at(-1) ?? "";

@@ -1,10 +1,10 @@
-/** Which calls a rule is about, as data. It says nothing about whether the rule counts. */
+/** The calls that a rule covers, as data. It does not say whether the rule applies. */
 import type { RuleConfig } from "../../settings/config/index.ts";
 import type { GrantScope } from "../../record/conversation/index.ts";
 import type { ArgumentKind } from "../../reach/executor/index.ts";
 import type { GrantLimits } from "../../record/tool/index.ts";
 
-/** `kind`: of the argument that the rule is about, or of the one whose part it is about. */
+/** `kind`: that of the rule's argument, or of the argument whose part it names. */
 export function scopeOf(
   rule: RuleConfig,
   kind: ArgumentKind | undefined,

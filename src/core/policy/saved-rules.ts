@@ -1,6 +1,7 @@
 /**
- * Stores the rules that a person has granted at a prompt or taken over from proposals, outside the workspace: one file for each, tied to its real path. A clone
- * elsewhere has none of them, whatever id it brings. They are read again when the file has changed, so that removing one counts at once.
+ * Stores the rules that a person granted at a prompt or adopted from proposals. They live outside the workspace, in one
+ * file per workspace, tied to its real path: a clone elsewhere has none of them, even with the same id. The file is
+ * read again when it has changed, so that removing a rule takes effect at once.
  */
 import { readdirSync, realpathSync } from "node:fs";
 import path from "node:path";
@@ -37,28 +38,28 @@ import { kindOf } from "./grants.ts";
 import { scopeOf } from "./rule-scope.ts";
 import type { CallOfTool, GrantToSave } from "./verdict.ts";
 
-/** A rule on file. */
+/** A stored rule. */
 export interface SavedRule {
   readonly id: string;
   readonly tool: string;
   readonly rule: RuleConfig;
-  /** Of the argument that it is about. */
+  /** The kind of its argument. */
   readonly kind?: ArgumentKind;
-  /** The most that it lets run. Absent if an older version has saved it, and if it asks. */
+  /** The most that it lets run. Absent if it asks, or an older version saved it. */
   readonly limits?: GrantLimits;
-  /** Which tool that was: see `toolIdentity`. */
+  /** The tool's `toolIdentity` at that time. */
   readonly source: string;
   readonly created: Timestamp;
   readonly until: "always" | Timestamp;
-  /** The name of the person, if they have one. */
+  /** The name of the person, if known. */
   readonly by?: string;
   /** The conversation and the inquiry. */
   readonly inquiry: string;
-  /** To within a day. */
+  /** Accurate to a day. */
   readonly lastUsed?: Timestamp;
 }
 
-/** The same, for whoever shows it. */
+/** A saved rule, for display. */
 export interface ListedRule extends SavedRule {
   readonly scope: GrantScope;
   readonly isExpired: boolean;
@@ -71,7 +72,7 @@ export interface RulesOfWorkspace {
   readonly rules: readonly ListedRule[];
 }
 
-/** A rule, and a call of the tool that it is for. */
+/** A rule, and a call of its tool. */
 export interface RuleToAdopt {
   readonly rule: RuleConfig;
   readonly call: CallOfTool;
@@ -80,21 +81,21 @@ export interface RuleToAdopt {
 }
 
 export interface SavedRulesOptions {
-  /** Of the user, with a file for each workspace. It exists only if something was saved. */
+  /** The user's folder, with a file for each workspace. It exists only if something was saved. */
   readonly folder: string;
-  /** The workspace. */
+  /** The workspace folder. */
   readonly root: string;
   readonly clock: Clock;
-  /** The file cannot be used. One line; must not throw. */
+  /** Called if the file cannot be used. One line; must not throw. */
   readonly onWarning: (message: string) => void;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const ID_DIGITS = 8;
-/** Of rules that were removed, so that no turn that is continued saves one again. */
+/** How many removed rules are remembered, so that no resumed turn saves them again. */
 const MAX_REMOVED = 500;
 
-/** Those of one workspace. */
+/** The saved rules of one workspace. */
 export class SavedRules {
   readonly #options: SavedRulesOptions;
   readonly #used = new Set<string>();
@@ -104,7 +105,10 @@ export class SavedRules {
     this.#options = options;
   }
 
-  /** Those for the tool that count now, the newest first: the person has said so last. None if the file cannot be used, of which the user is warned once. Never throws. */
+  /**
+   * The rules for the tool that apply now, newest first, since the latest grant wins. None if the file cannot be used;
+   * the user is warned once. Never throws.
+   */
   async find(call: CallOfTool): Promise<readonly Rule[]> {
     const { name } = call.tool.settings;
     const now = this.#options.clock.now();
@@ -124,7 +128,7 @@ export class SavedRules {
       });
   }
 
-  /** All of the workspace, expired ones included, in the order in which they were saved. */
+  /** All rules of the workspace, including expired ones, in the order they were saved. */
   list(): RulesOfWorkspace {
     const { root, clock } = this.#options;
     const now = clock.now();
@@ -144,7 +148,7 @@ export class SavedRules {
     }
   }
 
-  /** Does nothing if the same was saved before, even if it was removed since. Throws `write_failed`. */
+  /** Does nothing if the same rule was saved before, even if it was removed since. Throws `write_failed`. */
   async save({ rule: written, until, call, shown, by, inquiry }: GrantToSave): Promise<void> {
     const rule = findRule(written);
     if (rule === undefined || until === "turn") return;
@@ -170,8 +174,8 @@ export class SavedRules {
   }
 
   /**
-   * Saves proposed rules, for good. One that asks is the newest, and one that lets calls run the oldest: it counts for what no other is
-   * about. Returns how many were not there yet. Throws `write_failed`.
+   * Saves proposed rules permanently. Rules that ask count as the newest, and rules that let calls run as the oldest:
+   * they apply only if no other rule does. Returns how many were new. Throws `write_failed`.
    */
   async adopt(proposed: readonly RuleToAdopt[]): Promise<number> {
     const created = timestampFromDate(this.#options.clock.now());
@@ -215,7 +219,7 @@ export class SavedRules {
     return count;
   }
 
-  /** Returns those that were there. Throws `write_failed`. */
+  /** Returns the removed rules. Throws `write_failed`. */
   async remove(isRemoved: (rule: SavedRule) => boolean): Promise<readonly SavedRule[]> {
     if (!this.#read().rules.some(isRemoved)) return [];
     let gone: readonly SavedRule[] = [];
@@ -231,12 +235,12 @@ export class SavedRules {
     return gone;
   }
 
-  /** Written down by `close`. */
+  /** Saved by `close`. */
   noteUsed(rules: readonly DecidingRule[]): void {
     for (const { from, key } of rules) if (from === "saved") this.#used.add(key);
   }
 
-  /** Writes which rules were used, for each at most once a day. Never throws: nothing depends on it. */
+  /** Records which rules were used, at most once a day each. Never throws: nothing depends on it. */
   async close(): Promise<void> {
     if (this.#used.size === 0) return;
     const now = this.#options.clock.now();
@@ -277,7 +281,7 @@ export class SavedRules {
   }
 }
 
-/** Those of all workspaces. Never throws. */
+/** The rules of all workspaces. Never throws. */
 export function listAllSavedRules(
   options: Omit<SavedRulesOptions, "root">,
 ): readonly RulesOfWorkspace[] {
@@ -293,7 +297,7 @@ export function listAllSavedRules(
   return names.toSorted().flatMap((name) => {
     const { entries, workspace } = fileIn(path.join(folder, name), "", options.onWarning).read();
     const rules = entries.flatMap(({ saved }) => (saved ? [toListed(saved, now)] : []));
-    // A file under another name counts for no workspace.
+    // A misnamed file applies to no workspace.
     return rules.length > 0 && name === nameOf(workspace) ? [{ workspace, rules }] : [];
   });
 }
@@ -307,7 +311,7 @@ function toListed(saved: SavedRule, now: Date): ListedRule {
   return { ...saved, scope: scopeOf(rule, kind, limits), isExpired: isExpired(saved, now) };
 }
 
-/** Of a workspace that is gone, the path that it had. */
+/** For a workspace that is gone, the path it had. */
 function realRoot(root: string): string {
   try {
     return realpathSync(root);
@@ -316,7 +320,7 @@ function realRoot(root: string): string {
   }
 }
 
-/** Which tool it is: see `toolIdentity`. What is saved is for this machine. */
+/** The identity of a call's tool: see `toolIdentity`. Saved rules are for this machine. */
 export async function identityOf(call: CallOfTool, options?: DescribeOptions): Promise<string> {
   return identityIn(call, await call.tool.describeSource(call.arguments, options));
 }
@@ -334,7 +338,7 @@ interface OpenFile {
   readonly writer: PrivateFile<Stored>;
 }
 
-/** What the file has. A rule of a newer version is kept as it is, and does not count. */
+/** The content of the file. A rule from a newer version is kept unchanged, and does not apply. */
 interface Stored {
   readonly workspace: string;
   readonly entries: readonly StoredEntry[];
@@ -363,7 +367,7 @@ function nameOf(root: string): string {
   return `${sha256(root)}.json`;
 }
 
-/** `root`: of the workspace that it has to be of; empty for any. */
+/** `root`: the workspace that the file must belong to; empty for any. */
 function fileIn(
   file: string,
   root: string,
@@ -416,7 +420,7 @@ const KNOWN_KEYS: ReadonlySet<string> = new Set([
   "last_used",
 ]);
 
-/** Undefined if anything about it is not known: a newer version may have narrowed it. */
+/** Undefined if any field is unknown: a newer version may have narrowed the rule. */
 function findSaved(raw: Json): SavedRule | undefined {
   if (!isJsonObject(raw) || Object.keys(raw).some((key) => !KNOWN_KEYS.has(key))) return undefined;
   const { id, tool, kind, source, by, inquiry } = raw;

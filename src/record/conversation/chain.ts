@@ -1,8 +1,8 @@
 /**
- * The chain of a conversation's decisions: what was asked and decided, each link with the digest of the one before, so that
- * nothing can be changed, left out or put in between without all later links showing it. A link says in codes who decided
- * what; the event itself is only committed to, with a salt of its own, so that it can be shown to one reader and kept from
- * another. Links stand for themselves: whatever rewrites the record does not touch them.
+ * The chain of a conversation's decisions: each link has the digest of the one before, so that nothing can be changed,
+ * removed or inserted without breaking all later links. A link records in codes who decided what; the event itself is
+ * only committed to, with its own salt, so that it can be shown to one reader and withheld from another. Links are
+ * independent of the record: rewriting it does not change them.
  */
 import {
   canonicalJson,
@@ -34,19 +34,19 @@ import {
 } from "./event.ts";
 import { whomToJson } from "./whom.ts";
 
-/** How links are made. Each says its own version; those of version 1 say it only in the first link of their chain. */
+/** The format of links. Each states its version; in version 1, only the first link of the chain does. */
 export const CHAIN_VERSION = 2;
 
 /** One line of a chain. */
 export interface ChainLine {
   readonly link: ChainLink;
-  /** Of the commitment to the event. Not part of the link: whoever has it can check guesses. */
+  /** The salt of the commitment to the event. Not part of the link: with it, guesses can be checked. */
   readonly salt?: string;
 }
 
-/** One link: its JSON, all of which its digest covers. */
+/** One link: its JSON, all of it covered by its digest. */
 export interface ChainLink {
-  /** `start`, `event` or `gap`. Others are of a newer version. */
+  /** `start`, `event` or `gap`. Other kinds are from a newer version. */
   readonly kind: string;
   /** Counted from 0. */
   readonly seq: number;
@@ -60,13 +60,13 @@ export function hashLink({ json }: ChainLink): string {
   return sha256(canonicalJson(json));
 }
 
-/** The version of a link, which says what it holds. */
+/** The version of a link, which determines its fields. */
 export function versionOf({ json }: ChainLink): number {
   const { version } = json;
   return typeof version === "number" ? version : 1;
 }
 
-/** The digest that commits to an event, without saying what it is. */
+/** The digest that commits to an event without revealing it. */
 export function commitTo(raw: JsonObject, salt: string): string {
   return sha256(`${salt}.${storedText(raw)}`);
 }
@@ -77,21 +77,21 @@ export function isLinkOf({ link: { json }, salt }: ChainLine, raw: JsonObject): 
   return isLike && salt !== undefined && json["event"] === commitTo(raw, salt);
 }
 
-/** Why a link is not about an event. Codes. */
+/** Codes for why a link is not about an event. */
 export type GapReason =
   /** The record had decisions before there was a chain, or the chain was removed. */
   | "no_chain"
-  /** The end of the chain was lost, in a crash or by someone. */
+  /** The end of the chain was lost, in a crash or deliberately. */
   | "torn";
 
-/** Makes the links that follow a head. */
+/** Creates the links that follow a head. */
 export class ChainBuilder {
   readonly #conversation: ConversationId;
   readonly #keys = new ChoiceKeys();
   #seq: number;
   #head: string;
 
-  /** `tail`: the end of the chain, at least the links of the turn that goes on. Empty for a new chain. */
+  /** `tail`: the end of the chain, at least the links of the current turn. Empty for a new chain. */
   constructor(conversation: ConversationId, tail: readonly ChainLine[] = []) {
     const head = tail.at(-1)?.link;
     this.#conversation = conversation;
@@ -100,7 +100,7 @@ export class ChainBuilder {
     for (const { link, salt } of tail) this.#keys.add(link.json, salt);
   }
 
-  /** The digest of the last link. Empty if there is none. */
+  /** The digest of the last link. Empty without one. */
   get head(): string {
     return this.#head;
   }
@@ -110,7 +110,7 @@ export class ChainBuilder {
     return this.#seq;
   }
 
-  /** `origin`: the conversation that this one is a copy of, and the head of its chain then. */
+  /** `origin`: the conversation that this one was copied from, and the head of its chain then. */
   start(origin?: ChainOrigin): ChainLine {
     const copied = origin && { copy_of: { conversation: origin.conversation, head: origin.head } };
     return this.#line("start", { conversation: this.#conversation, ...copied });
@@ -120,7 +120,7 @@ export class ChainBuilder {
     return this.#line("gap", { reason });
   }
 
-  /** `isRebuilt`: it was made later, from the record. */
+  /** `isRebuilt`: created later, from the record. */
   event(entry: StreamEntry, salt: string, isRebuilt = false): ChainLine {
     const { link } = this.#line("event", {
       ...linkContentOf(entry, this.#keys),
@@ -141,20 +141,20 @@ export class ChainBuilder {
   }
 }
 
-/** A conversation that another one is a copy of. */
+/** The original of a copied conversation. */
 export interface ChainOrigin {
   readonly conversation: ConversationId;
   /** Empty if it had no chain. */
   readonly head: string;
 }
 
-/** What came of a decision: links only for calls that someone or something has decided about. */
+/** The consequences of a decision: linked only for calls that have a decision. */
 const OUTCOMES: ReadonlySet<EventType | undefined> = new Set([
   "attempt_start",
   "tool_call_response",
 ] satisfies readonly EventType[]);
 
-/** Picks the entries of a turn that are links, in order. */
+/** Picks the entries of a turn that get links, in order. */
 export class ChainedEntries {
   readonly #calls = new Set<string>();
 
@@ -175,8 +175,8 @@ export class ChainedEntries {
 }
 
 /**
- * How jp knows who decided. Where that is not on record, the channel tells. `os_user`: whoever has an account on this machine that
- * can run jp there. `token`: whoever has the desk's token.
+ * How jp knows who decided. Derived from the channel if not on record. `os_user`: someone with an account on this
+ * machine that can run jp there. `token`: a holder of the desk's token.
  */
 export function authenticationOf({
   auth,
@@ -217,8 +217,8 @@ export function chainLineToText({ link, salt }: ChainLine): string {
 }
 
 /**
- * The fields of a link that come from its event: codes, names and digests, enough to judge the decision again, and nothing that was
- * typed or shown. `docs/proof.md` describes them; a new field makes a new version of links.
+ * The fields of a link that come from its event: codes, names and digests, enough to judge the decision again, and
+ * nothing that was typed or shown. `docs/proof.md` describes them; a new field requires a new version of links.
  */
 export function linkContentOf({ event, raw }: StreamEntry, keys: ChoiceKeys): JsonObject {
   const summary = event === undefined ? {} : summarize(event, keys);
@@ -231,7 +231,7 @@ export function linkContentOf({ event, raw }: StreamEntry, keys: ChoiceKeys): Js
   }
   const text = JSON.stringify(content);
   return hasLoneSurrogates(text)
-    ? (parseJson(withoutLoneSurrogates(text)) as JsonObject) // The same object, as it can be read again.
+    ? (parseJson(withoutLoneSurrogates(text)) as JsonObject) // The object as it is read back.
     : content;
 }
 
@@ -314,7 +314,7 @@ function summarizeAnswer(event: Answer): Summary {
   }
 }
 
-/** Everything that a decision takes. What an answer for the turn would cover is shown, so that its label is left out. */
+/** The requirements of a decision. Leaves out the label of what an answer for the turn covers, because it was shown. */
 function termsToJson(event: DecisionSubject): Summary {
   const { takes, deadline, subject } = event;
   const { turn, note } = takes ?? {};
@@ -345,7 +345,7 @@ function byToJson(by: Decider | undefined): Summary {
   return by === undefined ? {} : { by: deciderJson(by) };
 }
 
-/** Who decided, on what surface, and how jp knows, as recorded. The text of rules is only in the event. */
+/** Who decided, on which surface, and how jp knows, as recorded. The text of rules is only in the event. */
 function deciderJson(by: Decider): JsonObject {
   switch (by.kind) {
     case "user": {
@@ -378,7 +378,7 @@ function deciderJson(by: Decider): JsonObject {
   }
 }
 
-/** Which key it claims. The signature itself is in the event. */
+/** The claimed key. The signature itself is in the event. */
 function signatureToJson(signature: RecordedSignature): JsonObject {
   if ("unknown" in signature) return { type: "unknown" };
   const { type, key } = signature;
@@ -386,14 +386,15 @@ function signatureToJson(signature: RecordedSignature): JsonObject {
 }
 
 /**
- * The salts under which choices are hashed: that of the link that asks, so that equal answers to one request can be recognized,
- * and neither guessed nor compared with those to another. Of a doubt that no one was asked about: of the start of its call.
+ * The salts for hashing choices: that of the link that asks, so that equal answers to one request can be recognized,
+ * but neither guessed nor compared with answers to another. For a doubt without a request, that of the start of its
+ * call.
  */
 export class ChoiceKeys {
   readonly #asked = new Map<string, string>();
   readonly #started = new Map<string, string>();
 
-  /** Takes a link and its salt. */
+  /** Adds a link and its salt. */
   add({ type, id, call }: JsonObject, salt: string | undefined): void {
     if (salt === undefined) return;
     const isRequest = type === "permission_request" || type === "inquiry_request";
@@ -407,7 +408,7 @@ export class ChoiceKeys {
   }
 }
 
-/** The answer, or the result that someone gave instead, so that votes for the same can be recognized. */
+/** The answer, or the result given instead, so that equal votes can be recognized. */
 function choiceOf(event: Answer, keys: ChoiceKeys): string | undefined {
   const call = "toolCallId" in event ? event.toolCallId : undefined;
   const key = keys.find(event.id, call);
@@ -417,7 +418,7 @@ function choiceOf(event: Answer, keys: ChoiceKeys): string | undefined {
   return sha256(`${key}.choice.${storedText(chosen)}`);
 }
 
-/** Canonical JSON, as it can be read again: a record has no lone surrogates. */
+/** Canonical JSON as it is read back: a record has no lone surrogates. */
 function storedText(json: Json): string {
   const text = canonicalJson(json);
   return hasLoneSurrogates(text) ? canonicalJson(parseJson(withoutLoneSurrogates(text))) : text;

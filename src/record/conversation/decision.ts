@@ -1,6 +1,6 @@
 /**
- * The four kinds of decisions, as data: how each is put as a question, and how what someone says becomes an event. A
- * prompt, a command line, the desk and a file of answers all go through here, so that the record has one form.
+ * The four kinds of decisions, as data: how each is put as a question, and how a reply becomes an event. A prompt, a
+ * command line, the desk and an answer file all use this, so that the record has one form.
  */
 import {
   type GrantLimits,
@@ -32,10 +32,13 @@ import type {
 import type { Timestamp } from "./timestamp.ts";
 import type { ForWhom } from "./whom.ts";
 
-/** Whatever waits for someone: a question, whether a call may run, who sees its result, a call that may have run. */
+/**
+ * Everything that can wait for a person: a question, a permission to run, the delivery of a result, a call that may
+ * have run.
+ */
 export type DecisionKind = "question" | CallDecisionKind;
 
-/** In the order of lists. */
+/** In the order used by lists. */
 export const DECISION_KINDS = [
   "question",
   "permission",
@@ -43,7 +46,7 @@ export const DECISION_KINDS = [
   "in_doubt",
 ] as const satisfies readonly DecisionKind[];
 
-/** Those that this version knows. */
+/** The kinds of deciders that this version knows. */
 export const DECIDERS = [
   "user",
   "assistant",
@@ -58,14 +61,14 @@ export const DECIDERS = [
 /** A decision about a call itself. */
 export type CallDecisionKind = "permission" | "delivery" | "in_doubt";
 
-/** As the record calls them. */
+/** Their names in the record. */
 export const ACTIONS = {
   permission: "run",
   delivery: "deliver",
   in_doubt: "rerun",
 } as const satisfies Record<CallDecisionKind, PermissionAction>;
 
-/** The words of whoever decides, wherever they come from: a prompt, a command line, the desk. */
+/** A reply from any surface: a prompt, a command line, the desk. */
 export interface Reply {
   /** True or false for a permission or a delivery; `run`, `skip` or a result for a call in doubt. */
   readonly answer: Json;
@@ -75,18 +78,21 @@ export interface Reply {
   readonly note?: string;
   /** The note of a no is also the person's next message. Calls of the same reply that have not started are skipped. */
   readonly redirects?: boolean;
-  /** For a permission: run the call with these instead. */
+  /** For a permission: run the call with these arguments instead. */
   readonly arguments?: JsonObject;
   /** For a delivery: show the model this instead. */
   readonly content?: string;
-  /** With a yes to a permission or an acting question, and without other arguments: what else needs no question from now on. */
+  /**
+   * Only with a yes to a permission or an acting question, with unchanged arguments: what runs without asking from now
+   * on.
+   */
   readonly grant?: Grant;
 }
 
-/** A reply, or that there will be none: a question is cancelled, and anything else denied. */
+/** A reply, or a cancellation: a question is cancelled, and anything else denied. */
 export type ReplyOrCancel = Reply | { readonly isCancelled: true };
 
-/** A decision as far as its answer depends on it. */
+/** The part of a decision that determines its answer event. */
 export interface Decidable {
   readonly kind: DecisionKind;
   readonly id: InquiryId;
@@ -95,7 +101,7 @@ export interface Decidable {
   readonly question: InquiryQuestion;
   /** The digest of the subject. */
   readonly digest: string | undefined;
-  /** For a delivery: the result that waits. */
+  /** For a delivery: the pending result. */
   readonly result?: ToolResult | undefined;
 }
 
@@ -105,7 +111,7 @@ export type AnswerEvent = InquiryResponse | PermissionDecision;
 /** The options for a call in doubt. Any other text is the result. */
 export const RERUN_ANSWERS = { rerun: "run", skip: "skip" } as const;
 
-/** What is known of a call in doubt: the steps that it has finished, and what the tool's own check says. */
+/** Known facts about a call in doubt: its finished steps, and the result of the tool's own check. */
 export interface DoubtDetails {
   readonly steps?: readonly Pick<ToolStep, "name">[] | undefined;
   readonly check?: string | undefined;
@@ -136,7 +142,7 @@ export function questionAbout(
   return { id: ACTIONS[kind], text, answerType: { type: "boolean" }, ...base };
 }
 
-/** By what the tool's own check said. */
+/** Texts by the result of the tool's own check. */
 const CHECKED: Readonly<Record<string, readonly [string]>> = {
   not_done: ["The tool's own check says that it was not done."],
   unknown: ["The tool's own check cannot tell."],
@@ -150,7 +156,7 @@ function finishedSteps(steps: readonly Pick<ToolStep, "name">[]): string {
   return `Finished before, and not run again: ${names.join(", ")}`;
 }
 
-/** Whom it is for, without whatever else a request has. */
+/** Only the addressees and terms of a request. */
 export function whomOf({
   for: person,
   forAny,
@@ -165,12 +171,12 @@ export function whomOf({
   };
 }
 
-/** Whether nothing has changed but that time is up: others are asked instead. */
+/** Whether it was voided only because its deadline passed, so that others are asked. */
 export function isPassedOn(changed: readonly string[]): boolean {
   return changed.length === 1 && changed[0] === PASSED_ON[0];
 }
 
-/** As the event that makes a request void says it. */
+/** The recorded change in that case. */
 export const PASSED_ON: readonly string[] = ["deadline"];
 
 /** Who asks about a call: the assistant wants it to run, and the tool wants its result to be used. */
@@ -221,20 +227,21 @@ function isGranting(
   return isAsked && isYes && reply.arguments === undefined;
 }
 
-/** The calls that a granted rule is about, as data for whoever says it in words. */
+/** The calls that a granted rule covers, as data for display. */
 export interface GrantScope {
   /**
-   * `exact_call`: this one. `files`: those that `parts` names. `folder`: the files in it. `command`: this line. `command_prefix`:
-   * command lines that begin with these words. `host`: the pages of it. `rule`: what a rule of the person's own says.
+   * `exact_call`: this one. `files`: those in `parts`. `folder`: the files in it. `command`: this line.
+   * `command_prefix`: command lines that begin with these words. `host`: its pages. `rule`: a rule that the person
+   * wrote.
    */
   readonly code: "exact_call" | "files" | "folder" | "command" | "command_prefix" | "host" | "rule";
   /** Verbatim, as in the rule. */
   readonly parts: readonly string[];
-  /** The most that these calls may do. Absent for a rule that older versions have saved, and for one that asks. */
+  /** The limits of these calls. Absent for a rule saved by an older version, and for one that asks. */
   readonly limits?: GrantLimits;
 }
 
-/** What a person has added to a yes, as far as this version knows. */
+/** The grant that a person added to a yes, if this version can read it. */
 export function grantOf(event: AnswerEvent): Grant | undefined {
   const { grant } = event;
   return grant === undefined || "unknown" in grant || deciderOf(event)?.kind !== "user"
@@ -242,21 +249,21 @@ export function grantOf(event: AnswerEvent): Grant | undefined {
     : grant;
 }
 
-/** Only a person's no has words that are a message. */
+/** Only a person's no can carry a message. */
 function isRedirecting({ question }: Decidable, reply: ReplyOrCancel, by: Decider): boolean {
   if ("isCancelled" in reply || by.kind !== "user" || reply.redirects !== true) return false;
   const isDenying = question.answerType.type === "boolean" && reply.answer === false;
   return isDenying && (reply.note ?? "").trim() !== "";
 }
 
-/** The message that a person has given instead of a yes. */
+/** The message that a person gave instead of a yes. */
 export function redirectionOf(event: AnswerEvent): string | undefined {
   if (event.redirects !== true) return undefined;
   if (event.type === "permission_decision") return event.reason;
   return event.outcome === "answered" ? event.note : undefined;
 }
 
-/** The record never has a secret, but that it was given. */
+/** The record never has a secret, only that it was given. */
 function toOutcome(
   { question }: Decidable,
   reply: ReplyOrCancel,
@@ -300,7 +307,7 @@ function rerunDecision(answer: string): Decided {
   return { decision: "edited", result: { content: answer, isError: false } };
 }
 
-/** Whether a yes to the question makes the tool do something. What the assistant itself asks is only a question. */
+/** Whether a yes to the question makes the tool do something. A question of the assistant itself never does. */
 export function isActing({
   question,
   source,
@@ -315,7 +322,7 @@ export function isDecisionRequest(
   return event.type === "inquiry_request" || event.type === "permission_request";
 }
 
-/** Whether something is turned down. */
+/** Whether it is a no. */
 export function isNo(event: AnswerEvent | DecisionVote): boolean {
   if (event.type === "decision_vote") return event.decision === "denied" || event.answer === false;
   if (event.type === "permission_decision") return event.decision === "denied";
@@ -327,7 +334,7 @@ export function outcomeOf(event: AnswerEvent) {
   return event.type === "inquiry_response" ? event.outcome : event.decision;
 }
 
-/** Undefined if it was no one in particular, as for a question that was cancelled. */
+/** Undefined if there is no decider, as for a cancelled question. */
 export function deciderOf(event: AnswerEvent | InquiryEscalation): Decider | undefined {
   if (event.type === "permission_decision") return event.decidedBy;
   return event.outcome === "cancelled" ? undefined : event.answeredBy;

@@ -1,10 +1,11 @@
 /**
- * The judge: whether a reply to a decision counts. One pure function of the request on record, the votes so far, the reply, who gives
- * it, the people known and the time. Every surface, every store and the verifier of evidence ask here, and have no rule of their own.
+ * The judge: whether a reply to a decision counts. One pure function of the request on record, the votes so far, the
+ * reply, its author, the known people and the time. Every surface, every store and the verifier of evidence use it, and
+ * have no rules of their own.
  *
  *   late? ─► cancelled? ─► what was shown? ─► right person? ─► fits what the request takes? ─► signed? ─► vote, or the end
  *
- * It returns a code and never throws. Words for the codes are in `refusals.ts`.
+ * It returns a code and never throws. The texts for the codes are in `refusals.ts`.
  */
 import { explainMisfit, type InquiryQuestion } from "../tool/index.ts";
 import { canonicalJson, type Json } from "../../util/index.ts";
@@ -56,37 +57,37 @@ import {
   quorumOf,
 } from "./whom.ts";
 
-/** A decision, as far as it says whether a reply counts. */
+/** The part of a decision that determines whether a reply counts. */
 export interface JudgedDecision extends ForWhom {
   readonly kind: DecisionKind;
   readonly id: InquiryId;
   /** When it was asked. */
   readonly askedAt?: Timestamp | undefined;
   readonly deadline?: Timestamp | undefined;
-  /** Of what was shown. */
+  /** The digest of what was shown. */
   readonly digest?: string | undefined;
   readonly takes?: Takes | undefined;
   readonly votes?: readonly DecisionVote[] | undefined;
-  /** Older versions recorded no ids, but a name only where they knew who it was. */
+  /** Older versions recorded no ids, and a name only if they had verified the person. */
   readonly provesNames?: boolean | undefined;
-  /** Only for a question: what it asks. */
+  /** Only for a question: its answer type, and whether it takes a note. */
   readonly question?: Pick<InquiryQuestion, "answerType" | "allowsNote"> | undefined;
 }
 
-/** What comes of a reply. */
+/** The verdict on a reply. */
 export type Ruling =
   /** It ends the decision. */
   | { readonly code: "decides" }
-  /** It is a vote. Others have to say the same before anything is decided. `count` includes this one. */
+  /** Recorded as a vote; the quorum is not met yet. `count` includes this one. */
   | { readonly code: "counts"; readonly vote: DecisionVote; readonly count: number }
-  /** The person has said the same before. */
+  /** The person has already cast this vote. */
   | { readonly code: "repeated"; readonly vote: DecisionVote; readonly count: number }
-  /** Something else was shown than is asked. */
+  /** The person was shown something other than what is asked now. */
   | { readonly code: "changed" }
   | { readonly code: "overdue"; readonly deadline: Timestamp }
   | Refused;
 
-/** A reply that does not count. `problem`: how the answer does not fit, in words that never quote it. */
+/** A reply that does not count. `problem`: why the answer does not fit, without quoting it. */
 export interface Refused {
   readonly code: RefusalCode;
   readonly problem?: string;
@@ -94,19 +95,19 @@ export interface Refused {
 
 const DECIDES = { code: "decides" } as const;
 
-/** Judges a reply in the form in which it would be recorded. */
+/** Judges a reply in its recorded form. */
 export function judge(asked: JudgedDecision, event: AnswerEvent, known: Knowledge): Ruling {
   const { deadline, digest } = asked;
   if (deadline !== undefined && isAtOrAfter(event.timestamp, deadline)) {
     return { code: "overdue", deadline };
   }
-  // A no needs no digest: nothing happens by it.
+  // A no needs no digest: it makes nothing happen.
   const isHeld = !isNo(event) || event.digest !== undefined;
   if (isHeld && event.digest !== digest) return { code: "changed" };
   if (isCancelling(event)) return DECIDES;
   const by = deciderOf(event);
   const stranger = findStranger(termsOf(asked), by, known.people);
-  // Whoever uses the machine can discard the turn anyway.
+  // The user of the machine can discard the turn anyway.
   const isOwnNo = stranger !== undefined && isNo(event) && isHere(by);
   if (stranger !== undefined && !isOwnNo) return { code: stranger };
   const misfit = findMisfit(asked, event);
@@ -115,7 +116,7 @@ export function judge(asked: JudgedDecision, event: AnswerEvent, known: Knowledg
   return unsigned === undefined ? count(asked, event, known) : { code: unsigned };
 }
 
-/** The part of a decision that says who may make it. */
+/** The part of a decision that determines who may make it. */
 type WhoAndWhen = ForWhom & Pick<JudgedDecision, "askedAt" | "provesNames">;
 
 function termsOf(asked: JudgedDecision): WhoAndWhen {
@@ -123,7 +124,7 @@ function termsOf(asked: JudgedDecision): WhoAndWhen {
   return { ...whomOf(asked), askedAt, provesNames };
 }
 
-/** Judges a reply before it has the form in which it is recorded, which has no place for what does not belong there. */
+/** Judges a reply before it is converted to its recorded form, which would drop fields that do not belong there. */
 export function fitReply(
   { kind, question }: Pick<JudgedDecision, "kind"> & { readonly question: Answerable },
   { answer, arguments: edited, content }: Pick<Reply, "answer" | "arguments" | "content">,
@@ -148,14 +149,14 @@ function isHere(by: Decider | undefined): boolean {
   return by?.kind === "user" && by.auth === "os_user";
 }
 
-/** That needs no name: whoever runs the turn can discard it anyway. */
+/** Cancelling needs no name: the user who runs the turn can discard it anyway. */
 function isCancelling(event: AnswerEvent): boolean {
   return event.type === "permission_decision"
     ? event.decision === "denied" && event.cause === "closed" && event.decidedBy.kind === "user"
     : event.outcome === "cancelled";
 }
 
-/** Why whoever answers may not decide, as far as the people known say. */
+/** Why the person who answers may not decide, judging by the known people. */
 export function findStranger(
   whom: WhoAndWhen,
   by: Decider | undefined,
@@ -169,7 +170,7 @@ export function findStranger(
   if (by.auth === "client") return "wrong_person";
   const isKnowing = people !== undefined && people.list.length > 0;
   if (isKnowing) return findUnknown(whom, by, people.list);
-  // A bare name is what the user's config or the program says, unless someone was known by it when this was asked.
+  // A bare name comes from the user's config or the program, unless someone was known by it when this was asked.
   const wasKnown = whom.personIds !== undefined || by.onBehalfOf !== undefined;
   if (!isForKnown(whom) && (!wasKnown || isReplay)) {
     const isNamed = by.name !== undefined && findAddressee(whom, { user: by.name }) !== undefined;
@@ -180,7 +181,7 @@ export function findStranger(
   return standsIn && !isForSigners(whom) ? undefined : "no_people";
 }
 
-/** Where there are people, only they decide: by their own name or role, or in the place of someone who is away. */
+/** If there are people, only they decide: under their own name or role, or for someone who is away. */
 function findUnknown(
   whom: WhoAndWhen,
   by: UserDecider,
@@ -189,7 +190,7 @@ function findUnknown(
   const { terms } = whom;
   if (terms?.notBy !== undefined && terms.notBy.name === undefined) return "asker_unknown";
   const person = findClaimed(by, list);
-  // A name may have been typed before there was someone by that name.
+  // The name may have been typed before there was a person of that name.
   const isProven = by.personId !== undefined || whom.provesNames === true;
   if (person === undefined || (person.id !== undefined && !isProven)) return "wrong_person";
   if (!isConfirmed(person, whom.askedAt)) return "unconfirmed";
@@ -199,12 +200,12 @@ function findUnknown(
       ? person
       : person.standsInFor?.find((each) => isSameName(each.name, onBehalfOf));
   if (absent === undefined) return "wrong_person";
-  // Whoever may not decide does not do so through someone else.
+  // A person who may not decide cannot do so through someone else either.
   if (isBarred(whom, person) || isBarred(whom, absent)) return "asker";
   return seatOf(whom, absent) === undefined ? "wrong_person" : undefined;
 }
 
-/** Undefined if nothing vouches for who they say they are, or the owner stood in before there were people. */
+/** Undefined if nothing proves their identity, or the owner stood in before there were people. */
 function findClaimed(by: UserDecider, list: readonly KnownPerson[]): KnownPerson | undefined {
   const { auth, personId, name } = by;
   if (auth === undefined || auth === "owner") return undefined;
@@ -219,7 +220,7 @@ function isConfirmed({ confirmed }: KnownPerson, askedAt: Timestamp | undefined)
   return askedAt === undefined || !isAtOrAfter(confirmed, askedAt);
 }
 
-/** What the reply brings that the request does not take. */
+/** Parts of the reply that the request does not take. */
 function findMisfit(asked: JudgedDecision, event: AnswerEvent): Refused | undefined {
   const isForTurn = isTurnWide(event);
   if (isForTurn && asked.takes?.turn === undefined) return { code: "not_remembered" };
@@ -257,7 +258,7 @@ export function takesNote(
   return isNegative || takes?.note === "any" || question?.allowsNote === true;
 }
 
-/** Why a yes or a vote lacks the signature that it takes. */
+/** Why a yes or a vote lacks a required signature. */
 function findUnsigned(
   asked: WhoAndWhen,
   event: AnswerEvent | DecisionVote,
@@ -270,7 +271,7 @@ function findUnsigned(
   return isGood ? undefined : "wrong_signature";
 }
 
-/** Which answers and votes are signed by a key of the person who gave them. Throws `people_invalid`. */
+/** The answers and votes that are signed with a key of their author. Throws `people_invalid`. */
 function checkSignatures(
   whom: ForWhom,
   events: readonly (AnswerEvent | DecisionVote)[],
@@ -286,7 +287,7 @@ function checkSignatures(
   return { signed: new Set(good) };
 }
 
-/** What a process knows about whoever answers, and has answered so far. Throws `people_invalid`. */
+/** The known people and valid signatures that an answer is judged by. Throws `people_invalid`. */
 export function knowledgeFor(
   asked: ForWhom & Pick<JudgedDecision, "votes">,
   event: AnswerEvent | undefined,
@@ -297,7 +298,7 @@ export function knowledgeFor(
   return { people: peopleFor(whom, directory), ...checkSignatures(whom, events, directory) };
 }
 
-/** Whether the reply ends it. Votes count only of those who may decide now, and once for each seat. */
+/** Whether the reply ends it. Only votes of people who may decide now count, and once per seat. */
 function count(asked: JudgedDecision, event: AnswerEvent, known: Knowledge): Ruling {
   const by = deciderOf(event);
   const whom = termsOf(asked);
@@ -313,13 +314,13 @@ function count(asked: JudgedDecision, event: AnswerEvent, known: Knowledge): Rul
   const voter = voterOf(vote, list);
   const before = same.find(([other]) => other === voter)?.[1];
   if (before !== undefined) return { code: "repeated", vote: before, count: same.length };
-  // Two who decide in the place of one are one.
+  // Two people who decide for the same person count once.
   const seats = new Set([...same.map(([, each]) => seatIn(each, list)), seatIn(vote, list)]);
   return seats.size >= quorum ? DECIDES : { code: "counts", vote, count: seats.size };
 }
 
 function isVoteValid(asked: WhoAndWhen, vote: DecisionVote, known: Knowledge): boolean {
-  // A vote is recorded only of someone who was known by then, whether or not people had ids.
+  // A vote is recorded only for someone known at that time, even if people had no ids then.
   const proven = { ...asked, provesNames: true };
   return (
     findStranger(proven, vote.by, known.people) === undefined &&
@@ -349,7 +350,7 @@ function voterOf({ by }: DecisionVote, list: readonly KnownPerson[]): string | u
   return by.name === undefined ? undefined : foldName(by.name);
 }
 
-/** Whose say it is: that of the person who is away, if someone stands in. */
+/** The seat that a vote fills: that of the absent person, if someone stands in. */
 function seatIn(vote: DecisionVote, list: readonly KnownPerson[]): string | undefined {
   const { by } = vote;
   const absent = by.kind === "user" ? by.onBehalfOf : undefined;
@@ -377,7 +378,7 @@ function toVote(event: AnswerEvent, id: InquiryId, by: DecisionVote["by"]): Deci
   return event.outcome === "answered" ? { ...base, answer: event.answer, ...noted } : base;
 }
 
-/** Whether both say the same about the same, whatever words came with it. */
+/** Whether both votes make the same choice about the same subject. Notes do not matter. */
 function isSameChoice(left: DecisionVote, right: DecisionVote): boolean {
   const [one, other] = [left, right].map(
     ({ decision = null, result, answer = null, digest = null }) =>
@@ -386,19 +387,19 @@ function isSameChoice(left: DecisionVote, right: DecisionVote): boolean {
   return one === other;
 }
 
-/** What becomes of a decision on record, just before it is used. */
+/** Whether a decision on record still counts, just before it is used. */
 export type Use =
   | "counts"
-  /** Whoever decided is no longer known, or has lost the role or the key. */
+  /** The person who decided is no longer known, or has lost the role or the key. */
   | "person"
-  /** It does not meet the terms: those on record, or those in force. */
+  /** It does not meet the terms on record, or those in force. */
   | "terms"
-  /** This process cannot know. */
+  /** This process has no directory to tell. */
   | "directory_missing";
 
-/** Whom the same decision would be for if it were opened now, by the settings and rules of now. */
+/** Who would decide if it were opened now, under the current settings and rules. */
 export interface InForce extends ForWhom {
-  /** Everyone before was too slow, and a model is asked. */
+  /** Everyone before has timed out, and a model is asked. */
   readonly isForModel?: boolean;
 }
 
@@ -410,24 +411,24 @@ const PERSON_CODES: ReadonlySet<RefusalCode> = new Set([
   "wrong_signature",
 ]);
 
-/** A request on record, or as much of it as is known. */
+/** A request on record, as far as it is known. */
 export interface AskedOnRecord extends Omit<DecisionSubject, "deadline" | "subject"> {
   readonly kind: DecisionKind;
   readonly id?: InquiryId | undefined;
   readonly timestamp?: Timestamp | undefined;
 }
 
-/** Everything that the use of a decision depends on, besides itself. */
+/** Everything that determines whether a decision can be used, besides the decision itself. */
 export interface Using {
-  /** The events of its turn. Only read where several people decide, or an answer was remembered. */
+  /** The events of its turn. Read only if several people decide, or an answer was remembered. */
   readonly turn: () => readonly ConversationEvent[];
   readonly directory: Directory | undefined;
   readonly inForce: InForce;
 }
 
 /**
- * Judges a yes on record once more, with its votes and signatures: against the terms on record, and against those in force.
- * The two are not compared, so that loosening voids nothing. A no stands. Throws `people_invalid`.
+ * Judges a recorded yes again, with its votes and signatures: against the terms on record, and against those in force.
+ * The two are not compared, so that relaxing terms voids nothing. A no stands. Throws `people_invalid`.
  */
 export function judgeUse(
   request: AskedOnRecord,
@@ -443,7 +444,7 @@ export function judgeUse(
   const isBareName = by.auth === undefined && directory?.isReplay !== true;
   if (isBareName) return isForSome(onRecord) ? "person" : "terms";
   const { kind, timestamp: askedAt } = request;
-  const id = request.id ?? event.id ?? ("" as InquiryId); // Of one that was never asked: it has no votes.
+  const id = request.id ?? event.id ?? ("" as InquiryId); // A decision that was never asked has no votes.
   const isVoted = [onRecord, inForce].some((whom) => quorumOf(whom) > 1);
   const votes = isVoted ? votesOn(turn(), id) : [];
   const provesNames = isForKnown(onRecord);
@@ -458,7 +459,7 @@ export function judgeUse(
   return now === undefined ? "counts" : "terms";
 }
 
-/** An answer for the whole turn is that of the person who gave it. */
+/** Attributes a remembered answer to the person who gave it. */
 function saidBy(event: AnswerEvent, turn: Using["turn"]): AnswerEvent {
   const by = deciderOf(event);
   if (by?.kind !== "remembered") return event;
@@ -471,7 +472,7 @@ function saidBy(event: AnswerEvent, turn: Using["turn"]): AnswerEvent {
 
 const NO_WHOM = { for: undefined, forAny: undefined, terms: undefined, personIds: undefined };
 
-/** Why the terms are not met by whoever has decided and voted. */
+/** Why the person who decided and the voters do not meet the terms. */
 export function findUnmet(
   asked: JudgedDecision,
   event: AnswerEvent,
@@ -484,7 +485,7 @@ export function findUnmet(
   return count(asked, event, known).code === "decides" ? undefined : "wrong_person";
 }
 
-/** What no person has decided counts unless people have to. Under terms, only a person counts. */
+/** A decision without a person counts unless people are required. Where terms apply, only a person's counts. */
 export function isDecidedUnasked(
   by: Decider | undefined,
   asked: ForWhom,
@@ -492,25 +493,25 @@ export function isDecidedUnasked(
 ): boolean {
   const all = [asked, inForce];
   if (all.some(({ terms }) => terms !== undefined)) return false;
-  // Another version has recorded it, and may have known less.
+  // Another version recorded it, and may have known less.
   if (by === undefined || by.kind === "unknown") return !all.some(isForSome);
   const isByModel = by.kind === "assistant" || by.kind === "policy";
   return !isByModel || !isForSome(inForce) || inForce.isForModel === true;
 }
 
-/** An answer, and what it is for. */
+/** An answer from elsewhere, and the request it answers. */
 export interface OfferedAnswer {
   /** The event to record. If the answer is a secret, its outcome is `redacted`. */
   readonly event: AnswerEvent;
-  /** Beside the event, in memory only. */
+  /** Kept beside the event, in memory only. */
   readonly secret?: SecretAnswer;
-  /** When it was asked. A later question may have the same id: calls of some providers do. */
+  /** When it was asked. A later question may have the same id, because some providers reuse call ids. */
   readonly askedAt?: Timestamp;
-  /** The people known to the process that judges it. Never passed on. */
+  /** The known people of the judging process. Never passed on. */
   readonly directory?: Directory | undefined;
 }
 
-/** Whether an answer from elsewhere can be used, and what for. */
+/** Whether an answer from elsewhere can be used. */
 export type Judgement = Fits | AnswerProblem;
 
 /** An answer that can be used. */
@@ -521,7 +522,7 @@ export interface Fits {
   readonly counted?: { readonly vote: DecisionVote } & VoteCount;
 }
 
-/** How many have said the same so far, and how many have to. */
+/** The votes for the same choice so far, and the quorum. */
 export interface VoteCount {
   readonly count: number;
   readonly quorum: number;
@@ -531,19 +532,22 @@ export interface VoteCount {
 export type AnswerProblem =
   /** Another answer was first. `counted`: this one is on record too, as a vote. */
   | { readonly type: "taken"; readonly event: AnswerEvent; readonly counted?: VoteCount }
-  /** The same person has said the same before, and others have to. */
+  /** The same person has already cast this vote, and the quorum is not met yet. */
   | ({ readonly type: "repeated"; readonly vote: DecisionVote } & VoteCount)
   /** The turn does not wait for it. */
   | { readonly type: "not_pending" }
-  /** Something else is asked than was shown to the person who answers. */
+  /** The person who answers was shown something other than what is asked now. */
   | { readonly type: "changed" }
-  /** It waits in another folder, whose workspace has the same id. What was shown to the person may not be what is asked. */
+  /**
+   * It waits in another folder, whose workspace has the same id. The person may have been shown something else than is
+   * asked there.
+   */
   | { readonly type: "other_workspace"; readonly workspace: string }
-  /** Its deadline has passed. It ends as the config says when the turn is continued. */
+  /** Its deadline has passed. When the turn is continued, it ends as the config says. */
   | { readonly type: "overdue"; readonly deadline: Timestamp }
   | RefusedAnswer;
 
-/** `reason` says the code in words, for the person who answers. It never quotes the answer. */
+/** `reason` explains the code to the person who answers. It never quotes the answer. */
 export interface RefusedAnswer {
   readonly type: "refused";
   readonly code: RefusalCode;
@@ -551,8 +555,8 @@ export interface RefusedAnswer {
 }
 
 /**
- * Judges an answer that comes from elsewhere than the process that asks. `turn` has the events of the turn that the record ends
- * with. `isLive` says whether the process that runs it is alive. Throws `people_invalid`.
+ * Judges an answer from outside the process that asks. `turn` has the events of the last turn on record. `isLive`:
+ * whether the process that runs it is alive. Throws `people_invalid`.
  */
 export function judgeOffered(
   turn: readonly ConversationEvent[],
@@ -571,14 +575,17 @@ export function judgeOffered(
   return toJudgement(item, ruling);
 }
 
-/** The form in which the judge takes something that waits. */
+/** Converts a pending item for the judge. */
 export function judgedItem(item: PendingItem): JudgedDecision {
   const { kind, id, askedAt, deadline, digest, takes, votes, request } = item;
   const question = request?.type === "inquiry_request" ? request.question : undefined;
   return { kind, id, askedAt, deadline, digest, takes, votes, question, ...whomOf(item) };
 }
 
-/** What only the process that asks can take: a secret's text has to be there, and arguments are checked where the tool runs. */
+/**
+ * Refuses answers that only the asking process can take: a secret's text has to be there, and arguments are checked
+ * where the tool runs.
+ */
 function findForeign(
   event: AnswerEvent,
   secret: SecretAnswer | undefined,
@@ -595,7 +602,7 @@ function findForeign(
   return secret === undefined ? { code: "secret_elsewhere" } : judgeSecret(asked, secret);
 }
 
-/** What is not in the event: neither a record nor a file may bring a secret. */
+/** Judges the part that is not in the event: neither a record nor a file may carry a secret. */
 function judgeSecret(asked: JudgedDecision, secret: SecretAnswer): Refused | undefined {
   const { answer, note } = secret.reveal();
   if (note !== undefined && !takesNote(asked, false)) return { code: "no_note" };
@@ -620,7 +627,7 @@ function toJudgement(item: PendingItem, ruling: Ruling): Judgement {
   }
 }
 
-/** With words for the person who answers. */
+/** Adds an explanation for the person who answers. */
 export function refuse({ code, problem }: Refused, whom: ForWhom = {}): RefusedAnswer {
   return { type: "refused", code, reason: problem ?? explainRefusal(code, whom) };
 }
@@ -640,13 +647,13 @@ function judgeEnded(turn: readonly ConversationEvent[], event: AnswerEvent): Jud
   return { type: "taken", event: first, ...countedBefore(turn, event) };
 }
 
-/** By now, others are asked. */
+/** Others are asked by now. */
 function tooLate(turn: readonly ConversationEvent[], { id, timestamp }: DecisionVoid): Judgement {
   const request = turn.filter(isDecisionRequest).findLast((event) => event.id === id);
   return { type: "overdue", deadline: request?.deadline ?? timestamp };
 }
 
-/** Set if what is offered is on record already as a vote, although it has not decided. */
+/** Set if the offered answer is already on record as a vote that did not decide. */
 function countedBefore(
   turn: readonly ConversationEvent[],
   event: AnswerEvent,
@@ -676,7 +683,7 @@ export function votesOn(
   );
 }
 
-/** Finds what has answered it. `turn` is as for `judgeOffered`. */
+/** Finds the event that answered it. `turn` is as for `judgeOffered`. */
 export function findAnswerTo(
   turn: readonly ConversationEvent[],
   item: AnswerTarget,
@@ -689,14 +696,14 @@ export function isAnswer(event: ConversationEvent): event is AnswerEvent {
   return event.type === "inquiry_response" || event.type === "permission_decision";
 }
 
-/** Whether both answer the same. Earlier versions recorded no id with a decision about a call. */
+/** Whether both answer the same request. Earlier versions recorded no id with a decision about a call. */
 function isSameTarget(left: AnswerEvent, right: AnswerEvent): boolean {
   if (left.id !== undefined && right.id !== undefined) return left.id === right.id;
   if (left.type === "inquiry_response" || right.type === "inquiry_response") return false;
   return left.toolCallId === right.toolCallId && left.action === right.action;
 }
 
-/** What an answer is for. */
+/** The request that an answer is for. */
 type AnswerTarget = Pick<PendingItem, "kind" | "id" | "toolCallId" | "tool">;
 
 function isFor(event: AnswerEvent, { kind, id, toolCallId, tool }: AnswerTarget): boolean {

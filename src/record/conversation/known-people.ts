@@ -1,6 +1,6 @@
 /**
- * The people whom decisions can be for, as far as a process knows them, and who someone is who answers. Whether their answer
- * counts, the judge says.
+ * The people a process knows, who decisions can be assigned to, and how it identifies someone who answers. The judge
+ * decides whether their answer counts.
  */
 import type { Addressee } from "../tool/index.ts";
 import type { AnswerEvent } from "./decision.ts";
@@ -16,46 +16,47 @@ import {
   isSameName,
 } from "./whom.ts";
 
-/** Someone who is known by more than a name that anyone can type. */
+/** A person identified by more than a name that anyone can type. */
 export interface KnownPerson {
-  /** Never given to anyone else, even once the person is removed. The name, if absent. */
+  /** Never reassigned, even after the person is removed. Defaults to the name. */
   readonly id?: string | undefined;
   readonly name: string;
   readonly roles: readonly string[];
-  /** Those who are away now, and have handed to this person what they would decide. */
+  /** People who are away now, and have delegated their decisions to this person. */
   readonly standsInFor?: readonly Pick<KnownPerson, "id" | "name" | "roles">[] | undefined;
   /**
-   * For an account that was made at the desk: when someone else confirmed it, or false while no one has. Until then, and for
-   * requests from before, it decides nothing that names people. Absent for every other account, which counts at once.
+   * For an account created at the desk: when someone else confirmed it, or false while no one has. Until then, and for
+   * requests from before, it cannot decide anything that names people. Absent for every other account, which counts at
+   * once.
    */
   readonly confirmed?: Timestamp | false | undefined;
 }
 
-/** Who is known. Asked each time, because someone may have been removed. */
+/** The known people. Queried each time, because someone may have been removed. */
 export interface Directory {
-  /** Without anyone, what takes people who are known waits. Throws `people_invalid`. */
+  /** If it is empty, decisions that need known people wait. Throws `people_invalid`. */
   list(): readonly KnownPerson[];
-  /** Who uses this process: on a terminal, the one whose OS user runs it. Throws `people_invalid`. */
+  /** The person using this process: on a terminal, the one whose OS user runs it. Throws `people_invalid`. */
   findHere(): KnownPerson | undefined;
   /** Whether a key of the person has signed it. Without this, no signature counts. Throws `people_invalid`. */
   isSigned?(signed: ToSign, signature: DecisionSignature): boolean;
-  /** Signs as who uses this process. Throws `people_invalid`. */
+  /** Signs as the person using this process. Throws `people_invalid`. */
   findSigner?(): PersonSigner | undefined;
-  /** As long as no one is known, whoever uses the machine may decide in the place of people, but not sign for them. */
+  /** While no one is known, the user of the machine may decide for people, but not sign for them. */
   readonly ownerAlone?: boolean;
-  /** Only for a replay in memory, which knows no people: everything was decided then by whoever could. */
+  /** Only for a replay in memory, which knows no people: all its decisions were valid at the time. */
   readonly isReplay?: boolean;
 }
 
 /** A key of a person that this process can use. */
 export interface PersonSigner {
-  /** Which key, for the person to read. Absent if they have none that can be used here. */
+  /** The key's name, for the person to read. Absent if they have none that can be used here. */
   readonly key?: string;
-  /** Throws `cannot_sign`, and says why and what to do. */
+  /** Throws `cannot_sign`, with the reason and a fix. */
   sign(toSign: ToSign): Promise<DecisionSignature>;
 }
 
-/** A directory without anyone, in which the owner of the machine stands in for people. */
+/** An empty directory, in which the owner of the machine stands in for people. */
 const OWNER_ALONE: Directory = {
   list: () => [],
   findHere: () => undefined,
@@ -73,7 +74,7 @@ export function withOwnerAlone(directory: Directory): Directory {
   };
 }
 
-/** Who is known, as a program says. */
+/** The directory that a program passes. */
 export function knownPeople({
   directory,
   ownerAlone = false,
@@ -85,7 +86,7 @@ export function knownPeople({
   return { directory: directory === undefined ? OWNER_ALONE : withOwnerAlone(directory) };
 }
 
-/** The people at one moment, as data. */
+/** A snapshot of the people, as data. */
 export interface KnownPeople {
   readonly list: readonly KnownPerson[];
   readonly here?: KnownPerson | undefined;
@@ -94,15 +95,15 @@ export interface KnownPeople {
   readonly isReplay?: boolean;
 }
 
-/** What a process knows that the record does not say. */
+/** Facts a process knows beyond the record. */
 export interface Knowledge {
-  /** Undefined if the process cannot know who there is. */
+  /** Undefined if the process has no directory. */
   readonly people: KnownPeople | undefined;
-  /** The answers and votes whose signature is good. Only looked up where one is needed. */
+  /** Answers and votes with a valid signature. Checked only if one is required. */
   readonly signed?: ReadonlySet<AnswerEvent | DecisionVote>;
 }
 
-/** Undefined without a directory. Nothing is read for what anyone may decide. Throws `people_invalid`. */
+/** Undefined without a directory. Reads nothing if anyone may decide. Throws `people_invalid`. */
 export function peopleFor(
   whom: ForWhom,
   directory: Directory | undefined,
@@ -114,7 +115,7 @@ export function peopleFor(
   return { list: directory.list(), here: directory.findHere(), ownerAlone };
 }
 
-/** Unique among people of all times. */
+/** Unique among all people, past and present. */
 export function idOf({ id, name }: Pick<KnownPerson, "id" | "name">): string {
   return id ?? foldName(name);
 }
@@ -126,7 +127,7 @@ export function findPerson(
   return name === undefined ? undefined : list.find((each) => isSameName(each.name, name));
 }
 
-/** The ids of the people whom it names, as far as they are known. Nothing if none of them has one. */
+/** The ids of the people it names, as far as they are known. Empty if none of them has one. */
 export function idsOfNamed(
   whom: ForWhom,
   people: KnownPeople | undefined,
@@ -144,21 +145,21 @@ export function idsOfNamed(
 export type UserDecider = Extract<Decider, { readonly kind: "user" }>;
 
 /**
- * How jp knows who answered. `os_user`: whoever uses this machine, on a terminal or through the desk's own link. `token`: whoever
- * has the desk's token. `program`: a program says so. `client`: another program's form, which may have answered by itself. `owner`:
- * the owner of the machine stood in, because no people are known.
+ * How jp knows who answered. `os_user`: the person using this machine, on a terminal or through the desk's own link.
+ * `token`: a holder of the desk's token. `program`: a program vouches for it. `client`: another program's form, which
+ * may have answered by itself. `owner`: the owner of the machine stood in, because no people are known.
  */
 export type Authentication = "os_user" | "token" | "program" | "client" | "owner";
 
-/** Someone who decides: how they were reached, and how they are known. */
+/** Someone who decides: how they were reached, and how they are identified. */
 export interface Claimant {
   readonly channel: string;
-  /** Not a proof of anything, unless `auth` is. */
+  /** Proves nothing, unless `auth` does. */
   readonly name?: string | undefined;
   readonly auth: Exclude<Authentication, "owner">;
 }
 
-/** The person as the record names them: with their id and the role in which they decide, if that matters. */
+/** The person for the record: with their id and the role they decide in, if that matters. */
 export function identify(
   whom: ForWhom,
   { channel, name, auth }: Claimant,
@@ -174,7 +175,7 @@ export function identify(
   }
   const isHere = auth === "os_user" || (auth === "program" && name === undefined);
   const person = isHere ? here : findPerson(list, name);
-  // Among people who are known, a name that no one can vouch for says nothing.
+  // With known people, an unverified name means nothing.
   if (person === undefined) return { kind: "user", channel, auth };
   const { id } = person;
   const known = {
@@ -187,7 +188,7 @@ export function identify(
   return { ...known, ...seatFor(whom, person) };
 }
 
-/** In their own name or role, else in the place of someone who is away. */
+/** Their own name or role, or else that of someone they stand in for. */
 function seatFor(whom: ForWhom, person: KnownPerson): Pick<UserDecider, "role" | "onBehalfOf"> {
   const own = seatOf(whom, person);
   if (own !== undefined) return own;
@@ -198,7 +199,7 @@ function seatFor(whom: ForWhom, person: KnownPerson): Pick<UserDecider, "role" |
   return {};
 }
 
-/** Undefined if it is not for them. Terms alone are for anyone who is known. */
+/** Undefined if it is not assigned to them. Terms alone allow anyone who is known. */
 export function seatOf(
   whom: ForWhom,
   { id, name, roles }: Pick<KnownPerson, "id" | "name" | "roles">,
@@ -211,13 +212,13 @@ export function seatOf(
   return role === undefined ? undefined : { role };
 }
 
-/** Whether a name on record means this person, or someone who had the name before. */
+/** Whether a name on record means this person, rather than an earlier holder of the name. */
 function isMeant({ personIds = {} }: ForWhom, person: Pick<KnownPerson, "id" | "name">): boolean {
   const recorded = Object.entries(personIds).find(([name]) => isSameName(name, person.name));
   return recorded === undefined || recorded[1] === idOf(person);
 }
 
-/** Whether this person has started the turn, and must not decide for that reason. */
+/** Whether this person is barred because they started the turn. */
 export function isBarred(whom: ForWhom, person: Pick<KnownPerson, "id" | "name">): boolean {
   const { name: asker } = whom.terms?.notBy ?? {};
   if (asker === undefined) return false;

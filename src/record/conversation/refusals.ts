@@ -1,4 +1,4 @@
-/** Why a reply does not count: the codes, which programs read, and words for the person who gave it, which may change. */
+/** Why a reply does not count: codes for programs, and texts for the person who gave it, which may change. */
 import { describeWhom, type ForWhom, isForSigners } from "./whom.ts";
 
 /** Why a reply does not count. The decision stays as it is. */
@@ -15,39 +15,39 @@ export type RefusalCode =
   | "not_editable"
   /** Only an edited result has a text. */
   | "no_result"
-  /** A secret has to reach the process that asks, and no record. */
+  /** A secret must reach the asking process, and never the record. */
   | "secret_elsewhere"
   | "secret_of_several"
   | "not_secret"
   /** The secret is not being asked for right now. */
   | "secret_not_asked"
-  /** The secret does not fit through the way that it takes. */
+  /** The secret is too long to be passed on. */
   | "too_long"
   /** Another process could not read the answer. */
   | "unreadable"
-  /** No model, setting or file answers from elsewhere. */
+  /** An answer from elsewhere must come from a person, not from a model, setting or file. */
   | "not_a_person"
-  /** It is not for whoever answers, as far as jp knows who that is. */
+  /** It is assigned to someone else, as far as jp knows who answers. */
   | "wrong_person"
-  /** Their account was made at the desk, and not confirmed before this was asked. */
+  /** Their account was created at the desk, and not confirmed before this was asked. */
   | "unconfirmed"
-  /** Whoever started the turn cannot decide it. */
+  /** The person who started the turn cannot decide it. */
   | "asker"
-  /** It is not known who started the turn. */
+  /** It is unknown who started the turn. */
   | "asker_unknown"
-  /** It takes people who are known, and none are. */
+  /** It needs known people, and there are none. */
   | "no_people"
-  /** It takes people who are known, and this process cannot know them. */
+  /** It needs known people, and this process has no directory. */
   | "directory_missing"
-  /** A newer version asks for more than this one knows. */
+  /** A newer version added terms that this one does not know. */
   | "unknown_terms"
-  /** It is for no one, and can only be cancelled. */
+  /** It is assigned to no one, and can only be cancelled. */
   | "no_one"
   | "unsigned"
-  /** The signature is of something else, or not by a key of the person. */
+  /** The signature is for something else, or not made with a key of the person. */
   | "wrong_signature";
 
-/** Codes that are about who answers, not about what they say: someone else may still say the same. */
+/** Codes about who answers, not about the answer: someone else may still give the same one. */
 export const STRANGER_CODES: ReadonlySet<string> = new Set([
   "wrong_person",
   "unconfirmed",
@@ -73,14 +73,14 @@ const ADD_YOURSELF = "jp serve people add NAME --roles ROLE --os-user USER";
 const ADD_KEY = "jp serve people key add NAME --new";
 const DECIDE_ALONE = "jp config set --in user people.owner_alone true";
 
-/** What the person at this machine can do where no people are known, one to a line. No one signs in the place of others. */
+/** Options for the person at this machine if no people are known, one per line. No one can sign for others. */
 export function noPeopleHint(whom: ForWhom): string {
   return isForSigners(whom)
     ? `To add yourself: ${ADD_YOURSELF}\nThen add a key:  ${ADD_KEY}`
     : `To add yourself: ${ADD_YOURSELF}\nTo decide alone: ${DECIDE_ALONE}`;
 }
 
-/** The same for someone who may be elsewhere. */
+/** The same options for someone who may be elsewhere. */
 export function describeWaysOut(whom: ForWhom): string {
   const other = isForSigners(whom)
     ? `with a key (${ADD_KEY})`

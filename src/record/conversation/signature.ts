@@ -1,4 +1,7 @@
-/** What a person signs where a decision takes a signature. How it is checked, and with which keys, only a `Directory` knows. */
+/**
+ * The content that a person signs if a decision requires a signature. Only a `Directory` knows the keys and how to
+ * check it.
+ */
 import { canonicalJson, JpError, type Json, randomKey, sha256 } from "../../util/index.ts";
 import { type AnswerEvent, deciderOf, isNo } from "./decision.ts";
 import type { DecisionVote, ToSign } from "./event.ts";
@@ -6,26 +9,26 @@ import { type Timestamp, timestampToMilliseconds } from "./timestamp.ts";
 import type { Directory } from "./known-people.ts";
 import { type ForWhom, isForSigners } from "./whom.ts";
 
-/** What is signed, in hexadecimal digits: 32 bytes. A passkey gets them as its challenge, and an Ed25519 key signs them. */
+/** The 32 bytes to sign, in hexadecimal digits. A passkey gets them as its challenge, and an Ed25519 key signs them. */
 export function hashToSign({ digest, id, answer, person, nonce }: ToSign): string {
   return sha256(canonicalJson({ digest, id, answer, person, nonce }));
 }
 
-/** Has the time, so that a signature from before the question does not count: ids and digests may come again. */
+/** Contains the time, so that a signature from before the question does not count: ids and digests may recur. */
 export function newNonce(now: number): string {
   return `${now}.${randomKey()}`;
 }
 
-/** Undefined if it is not one that `newNonce` could have made. */
+/** Undefined if `newNonce` could not have created it. */
 export function nonceTime(nonce: string): number | undefined {
   const [, digits] = /^(\d{1,15})\.[\w-]{16,64}$/.exec(nonce) ?? [];
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** What was decided, without the words that came with it. */
+/** The decision, without its note. */
 export function answerToSign(event: AnswerEvent | DecisionVote): Json {
   if (event.type === "inquiry_response") {
-    // A secret is not on record, so that no one could check a signature of it.
+    // A secret is not on record, so a signature of it could not be checked.
     return event.outcome === "answered" ? event.answer : { outcome: event.outcome };
   }
   const { decision, result } = event;
@@ -36,13 +39,13 @@ export function answerToSign(event: AnswerEvent | DecisionVote): Json {
   return result === undefined ? true : { result: result.content };
 }
 
-/** Whether it counts only with a signature. A no needs none. */
+/** Whether it counts only with a signature. A no never needs one. */
 export function needsSignature(whom: ForWhom, event: AnswerEvent | DecisionVote): boolean {
   if (!isForSigners(whom) || isNo(event)) return false;
   return signerOf(event)?.kind === "user";
 }
 
-/** What has to be signed. Undefined if it cannot be, because it is not known what was shown or who decides. */
+/** The content to sign. Undefined if it is unknown what was shown or who decides. */
 export function toSignOf(event: AnswerEvent | DecisionVote, nonce: string): ToSign | undefined {
   const by = signerOf(event);
   const { digest, id } = event;
@@ -51,7 +54,7 @@ export function toSignOf(event: AnswerEvent | DecisionVote, nonce: string): ToSi
   return { digest, id, answer: answerToSign(event), person: by.name, nonce };
 }
 
-/** Signed by who uses this process. Throws `cannot_sign`. */
+/** Signs as the person using this process. Throws `cannot_sign`. */
 export async function signEvent(
   event: AnswerEvent,
   directory: Pick<Directory, "findSigner"> | undefined,
@@ -64,7 +67,7 @@ export async function signEvent(
   return { ...event, signature: await signer.sign(toSign) };
 }
 
-/** Whether its nonce was made for this answer: after it was asked, and before it was given. Ids and digests may come again. */
+/** Whether its nonce was created for this answer: after the request, and before the answer. Ids and digests may recur. */
 export function hasOwnNonce(
   event: AnswerEvent | DecisionVote,
   askedAt: Timestamp | undefined,

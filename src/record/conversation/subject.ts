@@ -1,6 +1,6 @@
 /**
  * The subject of a decision: what is decided, as data. Its digest is recorded with the request and with the answer, so
- * that a yes counts for what was shown and for nothing else.
+ * that a yes counts only for what was shown.
  */
 import type { ToolOrigin, ToolSource } from "../tool/index.ts";
 import {
@@ -17,13 +17,13 @@ import { blocksToJson } from "./call-codec.ts";
 import { type ForWhom, isForSome, whomToJson } from "./whom.ts";
 
 /**
- * How subjects are made of what they describe. Digests of different versions cannot be compared. In the portable version, programs
- * and files are named as on any other machine: see `ToolSource.isPortable`. In the other one, they have their real paths.
+ * The format of subjects. Digests of different versions cannot be compared. In the portable version, programs and files
+ * have the same names on every machine: see `ToolSource.isPortable`. In the other, they have their real paths.
  */
 const SUBJECT_VERSION = 1;
 const PORTABLE_VERSION = 2;
 
-/** Whether programs and files are named in it as on any other machine. */
+/** Whether programs and files have the same names in it on every machine. */
 export function isPortable({ version }: SubjectDigest): boolean {
   return version === PORTABLE_VERSION;
 }
@@ -34,30 +34,30 @@ export interface CallSubject {
   readonly toolCallId: string;
   readonly tool: string;
   readonly source: ToolSource;
-  /** Exactly as they will run, with defaults applied. */
+  /** Exactly as the call will run, with defaults applied. */
   readonly arguments: JsonObject;
 }
 
-/** For a permission to run the call, and for what to do about a call in doubt: both let the same thing run. */
+/** For a permission to run the call, and for a call in doubt: both let the same thing run. */
 export function digestCall(call: CallSubject, whom: ForWhom = {}): SubjectDigest {
   return digest("call", { ...callParts(call), ...whomPart(whom) }, versionOf(call));
 }
 
 type Asked = Pick<InquiryRequest, "question" | "for" | "forAny" | "terms" | "state">;
 
-/** For a question of the call. Its own fields are those on record. */
+/** For a question of the call. Uses its recorded fields. */
 export function digestQuestion(
   call: CallSubject,
   { question, state, ...whom }: Asked,
 ): SubjectDigest {
   const { text, context, answer_type, default: suggested } = inquiryQuestionToJson(question);
   const asked = { text, context, answer_type, default: suggested, ...whomToJson(whom) };
-  // A server's state is what its answer is about.
+  // A server's state identifies what its question is about.
   const { binding = state } = question;
   return digest("question", { ...callParts(call), question: asked, binding }, versionOf(call));
 }
 
-/** For the delivery of a result. The call has run, so nothing of it can change any more. */
+/** For the delivery of a result. The call has run, so it can no longer change. */
 export function digestDelivery(
   { conversation, toolCallId, tool }: Omit<CallSubject, "source" | "arguments">,
   { content, isError, blocks }: ToolResult,
@@ -68,12 +68,12 @@ export function digestDelivery(
   return digest("delivery", { call, result, ...whomPart(whom) });
 }
 
-/** Nothing if anyone may decide, as in older records. */
+/** Empty if anyone may decide, as in older records. */
 function whomPart(whom: ForWhom): Parts {
   return isForSome(whom) ? { whom: whomToJson(whom) } : {};
 }
 
-/** Whether it was made for a call of this conversation. A fork has the digests of what it is a copy of. */
+/** Whether it was made for a call of this conversation. A fork has the digests of its original. */
 export function isMadeIn(
   { parts }: SubjectDigest,
   { conversation, toolCallId, tool }: Omit<CallSubject, "source" | "arguments">,
@@ -87,8 +87,8 @@ export function isMadeWith({ parts }: SubjectDigest, args: JsonObject): boolean 
 }
 
 /**
- * The parts that differ, in alphabetical order. `version` and `digest` stand for all of them: another version has made the
- * digest, or the Rust original has dropped the parts.
+ * The parts that differ, in alphabetical order. `version` and `digest` stand for all of them: the digest has another
+ * version, or the Rust original has dropped the parts.
  */
 export function changedParts(before: SubjectDigest, now: SubjectDigest): readonly string[] {
   if (before.digest === now.digest) return [];
@@ -98,12 +98,12 @@ export function changedParts(before: SubjectDigest, now: SubjectDigest): readonl
   return [...names].filter((name) => before.parts[name] !== now.parts[name]).toSorted();
 }
 
-/** The parts of a subject that say which tool it is. */
+/** The parts of a subject that identify the tool. */
 const TOOL_PARTS = ["source", "program", "file", "definition"] as const;
 
 /**
- * Which tool a subject is about: it is another one once its program, its files or its server's description of it have changed.
- * What a tool that ships with jp would run is a matter of its arguments, and does not make it another one.
+ * The identity of a subject's tool: it changes with its program, its files or its server's description. For a tool that
+ * ships with jp, the program depends on the arguments, and is not part of its identity.
  */
 export function toolIdentity({ parts }: SubjectDigest, origin: ToolOrigin | undefined): string {
   const own = origin?.type === "builtin" ? TOOL_PARTS.slice(0, 1) : TOOL_PARTS;
@@ -126,7 +126,7 @@ function callParts({ conversation, toolCallId, tool, source, ...call }: CallSubj
   };
 }
 
-/** How a call is confined differs from call to call of one tool. */
+/** Confinement differs between calls of one tool. */
 function withoutConfinement(origin: ToolOrigin): ToolOrigin {
   return origin.type === "builtin" ? { type: origin.type } : origin;
 }

@@ -24,7 +24,7 @@ export interface Thread {
   readonly systemPrompt?: string;
   readonly sections: readonly Section[];
   readonly attachments: readonly Attachment[];
-  /** Where the model is. Changes from turn to turn, so it comes last. */
+  /** The model's environment. Changes from turn to turn, so it comes last. */
   readonly surroundings?: string;
   readonly stream: ConversationStream;
 }
@@ -37,7 +37,7 @@ export interface Section {
 
 /** A document sent along with the conversation. */
 export interface Attachment {
-  /** Where it comes from, as the model is told: a path, an address, a command. */
+  /** Its origin, for the model: a path, an address, a command. */
   readonly source: string;
   /** The user's description of it. */
   readonly description?: string;
@@ -56,8 +56,8 @@ export interface ThreadParts {
   /** Prompt, sections in order, surroundings. */
   readonly systemParts: readonly SystemPart[];
   /**
-   * Attachments come first, as messages of the user: models follow what the system prompt says, and documents
-   * must not have that weight. Every call has a result, and results are in the order of their calls.
+   * Attachments come first, as messages of the user: models follow the system prompt, and documents must not have that
+   * weight. Every call has a result, and results are in the order of their calls.
    */
   readonly events: readonly ProviderEvent[];
   /** The structured output that the last turn requests. */
@@ -83,10 +83,10 @@ export function intoParts(thread: Thread): ThreadParts {
   };
 }
 
-/** By the events that start with them. */
+/** Keyed by the events that start with them. */
 const beginnings = new WeakMap<readonly ProviderEvent[], SettledTurns>();
 
-/** The turns that the events of a request start with, if it is known where they end. Each list is made once. */
+/** The leading turns of a request's events, if their end is known. Each list is built once. */
 export function findBeginning(
   events: readonly ProviderEvent[],
 ): Pick<SettledTurns, "events" | "before"> | undefined {
@@ -102,7 +102,7 @@ function modelEvents({ entries }: ConversationStream): readonly ProviderEvent[] 
   return orderResults(visibleEvents(entries));
 }
 
-/** Decodes no others. */
+/** Decodes only visible events. */
 function visibleEvents(entries: readonly StreamEntry[]): readonly ProviderEvent[] {
   const visible: ProviderEvent[] = [];
   for (const entry of entries) {
@@ -112,7 +112,7 @@ function visibleEvents(entries: readonly StreamEntry[]): readonly ProviderEvent[
   return visible;
 }
 
-/** The message, after what the user has undone before it. */
+/** The message, preceded by what the user has undone since the last one. */
 function withUndone(event: ProviderEvent): ProviderEvent {
   if (event.type !== "chat_request" || event.undone === undefined) return event;
   return { ...event, content: `${describeUndone(event.undone)}\n\n${event.content}` };
@@ -144,7 +144,7 @@ function renderSection({ title, content }: Section): string {
 /** Metadata of the messages that hold attachments. They are never recorded. */
 const ATTACHMENTS_KEY = "attachments";
 
-/** Whether this is a message that `intoParts` made of attachments. */
+/** Whether `intoParts` created this message from attachments. */
 export function holdsAttachments({ metadata }: ProviderEvent): boolean {
   return metadata?.[ATTACHMENTS_KEY] === true;
 }

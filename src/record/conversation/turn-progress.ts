@@ -1,6 +1,6 @@
 /**
- * How far a turn has come, read from its events alone. A turn that runs and one that is continued after
- * its process has died are continued from the same reading.
+ * The progress of a turn, read from its events alone. A running turn and one that is resumed after its process has died
+ * use the same reading.
  */
 import type { Addressee } from "../tool/index.ts";
 import type { JsonObject } from "../../util/index.ts";
@@ -44,39 +44,39 @@ export interface TurnProgress {
   readonly hasFailed: boolean;
 }
 
-/** How far a call without a response has come. */
+/** The progress of a call without a response. */
 export interface CallProgress {
   readonly request: ToolCallRequest;
-  /** Which of the turn's calls with the same id, counted from 0. Absent for a call that has just been made. */
+  /** Its index among the turn's calls with the same id, counted from 0. Absent for a new call. */
   readonly callIndex?: number;
-  /** The latest question to a person about each action, with the decision. Neither if the decision was made void. */
+  /** The latest request to a person about each action, with the decision. Neither if the decision was voided. */
   readonly permissions: Readonly<Partial<Record<PermissionAction, PermissionProgress>>>;
-  /** Every question of the call, with its end, except those that were asked again because their answer was made void. */
+  /** Every question of the call, with its end, except those that were asked again because their answer was voided. */
   readonly questions: readonly InquiryPair[];
   /**
-   * The questions that the next attempt needs answers to: those of the last attempt, and those whose answer was made void
+   * The questions that the next attempt needs answers to: those of the last attempt, and those whose answer was voided
    * and that have not been asked again yet. Once someone has been asked about a doubt, only those asked since.
    */
   readonly asked: readonly InquiryPair[];
   readonly attempts: number;
-  /** The tool was started, and nothing came of it: it may have done its work or not. */
+  /** The tool was started, but has no outcome: it may have done its work or not. */
   readonly isInDoubt: boolean;
   /**
-   * It is in doubt, and runs again without a question when the turn is continued, unless the config has changed: the tool
-   * was declared safe to run twice, and permitted.
+   * It is in doubt, and runs again without asking when the turn is resumed, unless the config has changed: the tool was
+   * declared safe to run twice, and permitted.
    */
   readonly isRerunUnasked: boolean;
-  /** How many decisions there were whether it may run again, made or still open. */
+  /** How many decisions there were on running it again, including open ones. */
   readonly doubts: number;
   /** The decision that let the last attempt run. */
   readonly permitted?: PermissionDecision;
-  /** Whom decisions about it were for when the last attempt started. */
+  /** Who had to decide about it when the last attempt started. */
   readonly startedFor?: Pick<AttemptStart, "for" | "forAny" | "terms" | "personIds">;
-  /** Every decision about the call that was made void, in order. */
+  /** Every voided decision about the call, in order. */
   readonly voids: readonly DecisionVoid[];
-  /** What people have said who decide about it together, in order. */
+  /** The votes on decisions about it, in order. */
   readonly votes: readonly DecisionVote[];
-  /** The steps that it has finished, in whatever attempt. They are not run again. */
+  /** The steps finished in any attempt. They are not run again. */
   readonly steps: readonly ToolStep[];
 }
 
@@ -88,11 +88,11 @@ export interface PermissionProgress {
   readonly madeVoid?: DecisionVoid;
   /** The request that it was about. */
   readonly voided?: PermissionRequestEvent;
-  /** A person's decision was made void, so that no policy may make it now. */
+  /** A person's decision was voided, so no policy may make it now. */
   readonly isForPerson?: boolean;
 }
 
-/** A call that has just been made. */
+/** A new call. */
 export function newCall(request: ToolCallRequest): CallProgress {
   const nothing = { permissions: {}, questions: [], asked: [], voids: [], votes: [], steps: [] };
   const state = { attempts: 0, doubts: 0, isInDoubt: false, isRerunUnasked: false };
@@ -102,7 +102,7 @@ export function newCall(request: ToolCallRequest): CallProgress {
 /** Something that waits for a person. */
 export interface PendingItem {
   readonly kind: DecisionKind;
-  /** Unique among what waits in the turn. */
+  /** Unique among the pending items of the turn. */
   readonly id: InquiryId;
   readonly tool: string;
   readonly toolCallId: string;
@@ -111,29 +111,29 @@ export interface PendingItem {
   readonly deadline?: Timestamp;
   /** The name of the only person who may decide. Any person may if this and `forAny` are absent. */
   readonly for?: string;
-  /** Several, of whom any may decide. */
+  /** People and roles, any of whom may decide. */
   readonly forAny?: readonly Addressee[];
   readonly terms?: Terms;
   /** See `DecisionSubject`. */
   readonly personIds?: Readonly<Record<string, string>>;
   readonly takes?: Takes;
-  /** Those of the call, for a doubt. */
+  /** The call's arguments, for a doubt. */
   readonly arguments?: JsonObject;
-  /** The digest of what is decided. An answer has to repeat it. Absent in older records, whose answers do not count. */
+  /** The digest of the subject, which an answer has to repeat. Absent in older records, whose answers do not count. */
   readonly digest?: string;
   /** A yes makes a tool run or change something: it needs the right to approve. */
   readonly acts: boolean;
   /** The parts that have changed since it was asked before. */
   readonly changed?: readonly string[];
-  /** What others have said so far, if several have to. */
+  /** The votes so far, if it takes several people. */
   readonly votes?: readonly DecisionVote[];
   /** Absent for a doubt that no one has been asked about yet. */
   readonly request?: InquiryRequest | PermissionRequestEvent;
-  /** Set if a model was asked first. `withEscalation` adds its words to the question. */
+  /** Set if a model was asked first. `withEscalation` adds its reply to the question. */
   readonly escalation?: InquiryEscalation;
 }
 
-/** Where an incomplete turn stands, as lists show it. */
+/** The state of an incomplete turn, for lists. */
 export type OpenTurnState =
   /** A person has been asked, about a call of this tool. */
   | { readonly type: "waiting_for_input"; readonly tool: string }
@@ -150,7 +150,7 @@ export function describeOpenTurn(
   if (turn.length === 0) return undefined;
   const progress = readTurnProgress(turn);
   if (progress.next === "done") return undefined;
-  // No one has been asked yet about a doubt that has no request.
+  // A doubt without a request has not been asked yet.
   const asked = pendingOf(progress, isLive).find(({ request }) => request !== undefined);
   if (asked !== undefined) return { type: "waiting_for_input", tool: asked.tool };
   if (isLive) return { type: "running" };
@@ -160,9 +160,9 @@ export function describeOpenTurn(
 }
 
 /**
- * Lists what an incomplete turn waits for, in the order of its calls. While the process that runs the turn is
- * alive, nothing is in doubt that it has not asked about, and questions of its connections can be answered. A call in doubt
- * that runs again unasked waits for no one.
+ * Lists the pending items of an incomplete turn, in the order of its calls. While the process that runs the turn is
+ * alive, only calls that it has asked about are in doubt, and questions of its connections can be answered. A call in
+ * doubt that runs again without asking is not pending.
  */
 export function pendingOf(
   { calls }: Pick<TurnProgress, "calls">,
@@ -208,8 +208,8 @@ export function pendingOf(
 }
 
 /**
- * When a turn that was left can go on, in milliseconds since the epoch: 0 for at once, or when someone has had enough time to
- * answer. Undefined while all of it waits for people.
+ * When an open turn can continue, in milliseconds since the epoch: 0 for now, or the next deadline. Undefined while all
+ * of it waits for people without one.
  */
 export function readyAt({ next, calls }: TurnProgress): number | undefined {
   if (next !== "calls") return 0;
@@ -223,7 +223,7 @@ export function readyAt({ next, calls }: TurnProgress): number | undefined {
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** Whether a call that its own process has left open can go on, because someone has decided meanwhile. */
+/** Whether a call that its process left open can continue, because someone has decided meanwhile. */
 export function canGoOn(call: CallProgress): boolean {
   return !call.isRerunUnasked && pendingOf({ calls: [call] }).length === 0;
 }
@@ -268,7 +268,7 @@ function pendingPermission(
   ];
 }
 
-/** One that no one has been asked about yet is about what was permitted. */
+/** A doubt that no one has been asked about yet is about the call as permitted. */
 function pendingDoubt(call: CallProgress): readonly PendingItem[] {
   const { request, permissions, doubts, permitted, startedFor = {} } = call;
   const { run, rerun } = permissions;
@@ -286,14 +286,14 @@ function pendingDoubt(call: CallProgress): readonly PendingItem[] {
       acts: true,
       arguments: args,
       ...(permitted?.digest !== undefined && { digest: permitted.digest }),
-      // Whoever had to let it run, or could have been asked, has to say whether it may run again.
+      // The people who had to let it run, or could have been asked, also decide whether it may run again.
       ...whomOf(run?.request ?? startedFor),
       ...votesFor(call, id),
     },
   ];
 }
 
-/** The id of a request about a call itself. No question of a tool has the same: see `questionId`. */
+/** The id of a request about a call itself. Never equal to that of a tool's question: see `questionId`. */
 export function permissionId(
   toolCallId: string,
   action: PermissionAction,
@@ -326,7 +326,7 @@ interface OpenCall {
   readonly steps: ToolStep[];
 }
 
-/** The latest of these says whether the last request to the model has failed. */
+/** The latest of these shows whether the last request to the model failed. */
 const MODEL_STEPS: ReadonlySet<EventType> = new Set([
   "chat_request",
   "tool_call_response",
@@ -340,7 +340,7 @@ class ProgressReader {
   readonly #count = new Map<string, number>();
   /** The call that each request is about. */
   readonly #askedBy = new Map<string, CallEvent[]>();
-  /** The latest of: something the model has to answer, and its answer. */
+  /** The latest of a request to the model and its response. */
   #last: "request" | "response" | undefined;
   #isChat = false;
   #isChecked = false;
@@ -370,7 +370,7 @@ class ProgressReader {
         this.#last = "request";
         break;
       case "chat_response":
-        // A thought is no reply.
+        // Reasoning alone is not a reply.
         if (event.content.type !== "reasoning") this.#last = "response";
         break;
       case "turn_end":
@@ -385,7 +385,7 @@ class ProgressReader {
         (this.#askedBy.get(event.id) ?? this.#eventsOf(event.toolCallId))?.push(event);
         break;
       case "attempt_start":
-        // Calls may share an id. It is not known then which of them has started, so each is in doubt.
+        // Calls may share an id. Then it is unknown which of them has started, so each is in doubt.
         for (const { request, events } of this.#open) {
           if (request.id === event.toolCallId) events.push(event);
         }
@@ -419,7 +419,7 @@ class ProgressReader {
     const model = { hasCalls: this.#hasCalls, hasFailed: this.#hasFailed };
     if (this.#hasEnded) return { next: "done", calls: [], ...model };
     if (calls.length > 0) return { next: "calls", calls, ...model };
-    // Calls that no model has made need no reply.
+    // Calls that no model made need no reply.
     if (this.#isChat && this.#last === "request") return { next: "request", calls, ...model };
     return { next: this.#isChecked ? "check" : "done", calls, ...model };
   }
@@ -429,7 +429,7 @@ class ProgressReader {
     const events = this.#eventsOf(event.toolCallId);
     if (events === undefined) return;
     events.push(event);
-    // A doubt may be decided before anyone was asked.
+    // A doubt may be decided without asking anyone.
     if (event.id !== undefined) this.#askedBy.set(event.id, events);
   }
 
@@ -438,7 +438,7 @@ class ProgressReader {
   }
 }
 
-/** Unlike a start, a step says which call it belongs to if several have the same id. */
+/** Unlike a start, a step names its call even if several have the same id. */
 function isStepOf(step: ToolStep, { id }: ToolCallRequest, callIndex: number): boolean {
   return step.toolCallId === id && (step.callIndex ?? 0) === callIndex;
 }
@@ -450,7 +450,7 @@ function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]):
   if (lastAttempt === -1 && hasStartedUnrecorded(events)) return ofOlderRecord(request, events);
   const since = events.slice(lastAttempt + 1);
   const doubt = since.findIndex(isAboutDoubt);
-  // Once someone has decided about a doubt, jp asks for secrets again. The tool has asked nothing.
+  // After a decision about a doubt, jp asks for secrets again. Those are not questions of the tool.
   const isAnsweredFor = since
     .slice(0, doubt === -1 ? since.length : doubt)
     .some(
@@ -498,7 +498,7 @@ function isAboutDoubt(event: CallEvent): boolean {
   return isAboutCall && event.action === "rerun";
 }
 
-/** A question that was asked again takes the place of the one whose answer was made void. */
+/** A question that was asked again replaces the one whose answer was voided. */
 function questionsOf(events: readonly CallEvent[]): readonly InquiryPair[] {
   const { pairs } = pairInquiries(events);
   return pairs.filter(
@@ -535,8 +535,8 @@ function hasStartedUnrecorded(events: readonly CallEvent[]): boolean {
 }
 
 /**
- * Whether a decision let a call run. What another version has decided is not known well enough, and no tool permits its own
- * calls: it only says what became of them.
+ * Whether a decision let a call run. A decision by an unknown version does not count, and no tool permits its own
+ * calls: it only reports what became of them.
  */
 export function wasPermitted(decision: PermissionDecision | undefined): boolean {
   if (decision === undefined || decision.decision === "denied") return false;
@@ -574,7 +574,7 @@ function permissionsOf(
   );
 }
 
-/** The latest request and what was decided since, unless that was made void. */
+/** The latest request and the decision since, unless that was voided. */
 function findPermission(
   events: readonly CallEvent[],
   action: PermissionAction,

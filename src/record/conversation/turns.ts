@@ -30,7 +30,7 @@ export function turnsOf(entries: Iterable<StreamEntry>): RecordedTurn[] {
   return [...splitter.read(entries), ...splitter.end()];
 }
 
-/** The events from the last turn start on; none if there is no turn start. */
+/** The events from the last turn start; none if there is no turn start. */
 export function lastTurnOf(entries: readonly StreamEntry[]): readonly ConversationEvent[] {
   const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
   if (start === -1) return [];
@@ -50,8 +50,8 @@ export function findRequest(events: readonly ConversationEvent[]): ChatRequest |
 }
 
 /**
- * Whether models no longer see the turn at this position: the user has undone it, or the next turn has taken its place and
- * was not undone itself.
+ * Whether models no longer see the turn at this position: the user has undone it, or the next turn replaced it and was
+ * not undone itself.
  */
 export function isReplaced(turns: readonly RecordedTurn[], position: number): boolean {
   const undone = undoneTurns(turns);
@@ -63,7 +63,7 @@ export function isReplaced(turns: readonly RecordedTurn[], position: number): bo
   );
 }
 
-/** The same list is asked about once for each of its turns. */
+/** A cache: the same list is queried once for each of its turns. */
 const knownUndone = new WeakMap<readonly RecordedTurn[], ReadonlySet<number>>();
 
 /** The positions of the turns that were undone with their messages. */
@@ -85,13 +85,13 @@ function undoneTurns(turns: readonly RecordedTurn[]): ReadonlySet<number> {
   return undone;
 }
 
-/** Splits entries that are read in batches, of which the first may not be the record's first. */
+/** Splits entries that are read in batches. The first may not be the record's first. */
 export class TurnSplitter {
   readonly #counter = new TurnCounter();
   readonly #firstTurn: number;
   #turn: { readonly index: number; readonly events: ConversationEvent[] } | undefined;
 
-  /** The index of the turn in which the entries start. */
+  /** `firstTurn`: the index of the turn that the entries start in. */
   constructor(firstTurn = 0) {
     this.#firstTurn = firstTurn;
   }
@@ -118,8 +118,8 @@ export class TurnSplitter {
 }
 
 /**
- * Numbers the turns for readers that do not hold the whole stream. Unreadable events count too, so
- * that all readers number turns alike.
+ * Numbers the turns for readers that do not hold the whole stream. Counts unreadable events too, so that all readers
+ * agree.
  */
 export class TurnCounter {
   #index = 0;
@@ -133,7 +133,7 @@ export class TurnCounter {
   }
 }
 
-/** The index of the turn that the entries end with. */
+/** The index of the last turn of the entries. */
 export function lastTurnIndex(entries: Iterable<StreamEntry>): number {
   const counter = new TurnCounter();
   let index = 0;
@@ -152,9 +152,9 @@ export interface Pair<Request, Response> {
   readonly response?: Response;
 }
 
-/** A question with what has become of it. */
+/** A question and its outcome. */
 export interface InquiryPair extends Pair<InquiryRequest, InquiryResponse> {
-  /** Set if a model was asked first, and left it to a person. */
+  /** Set if a model was asked first, and passed it to a person. */
   readonly escalation?: InquiryEscalation;
   /** Set if the answer, or the request, no longer counts. */
   readonly madeVoid?: DecisionVoid;
@@ -211,7 +211,7 @@ export function pairToolCalls(
   return matcher.result();
 }
 
-/** Pairs by id. Where several requests share an id, the oldest open one is closed first. */
+/** Pairs by id. If several requests share an id, the oldest open one is closed first. */
 export class Matcher<Request extends Identified, Response extends Identified> {
   readonly #pairs: { request: Request; response?: Response }[] = [];
   readonly #orphans: Response[] = [];

@@ -1,16 +1,16 @@
-/** Whom decisions are for, and what they take besides, as data. Whether someone is one of them, the judge says. */
+/** Who decisions are assigned to, and their further terms, as data. The judge decides whether someone qualifies. */
 import type { Addressee } from "../tool/index.ts";
 import { isJsonObject, type Json } from "../../util/index.ts";
 import type { Terms } from "./event.ts";
 
-/** Whom a decision is for. Any person may make it if all are absent. At most one of `for` and `forAny` is set. */
+/** Who may make a decision: any person if all are absent. At most one of `for` and `forAny` is set. */
 export interface ForWhom {
   /** The name of the only person who may decide. */
   readonly for?: string | undefined;
-  /** Any of these may. */
+  /** People and roles, any of whom may decide. */
   readonly forAny?: readonly Addressee[] | undefined;
   readonly terms?: Terms | undefined;
-  /** The ids of those who are named, by name: see `DecisionSubject`. */
+  /** The ids of the people named, by name: see `DecisionSubject`. */
   readonly personIds?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -19,17 +19,17 @@ export function isForSome({ for: person, forAny, terms }: ForWhom): boolean {
   return person !== undefined || forAny !== undefined || terms !== undefined;
 }
 
-/** Then a name alone proves nothing. */
+/** Whether it needs known people: a name alone proves nothing then. */
 export function isForKnown({ forAny = [], terms }: ForWhom): boolean {
   return terms !== undefined || forAny.some((each) => "role" in each);
 }
 
-/** Whether whoever decides has to sign it. */
+/** Whether decisions have to be signed. */
 export function isForSigners({ terms }: ForWhom): boolean {
   return terms?.isSigned === true;
 }
 
-/** How many have to say the same. */
+/** The number of equal votes it takes. */
 export function quorumOf({ terms }: ForWhom): number {
   return terms?.quorum ?? 1;
 }
@@ -39,7 +39,7 @@ export function isForSeveral(whom: ForWhom): boolean {
   return quorumOf(whom) > 1;
 }
 
-/** `ada or someone with the role finance`. Names are as they are: neutralize them for a terminal. */
+/** `ada or someone with the role finance`. Names are not escaped: neutralize them for a terminal. */
 export function describeWhom({ for: person, forAny, terms }: ForWhom): string {
   const { quorum = 1, notBy } = terms ?? {};
   if (forAny?.length === 0) return "no one";
@@ -67,8 +67,8 @@ function describePeople({ for: person, forAny = [] }: ForWhom): string {
 }
 
 /**
- * Those of both, where a tool says whom its question is for: by name, or by role. Whether a person has a role may change, so one is
- * never in the other. No one, if both have no one in common.
+ * Narrows the addressees to those that a tool names for its question. Names match only names, and roles only roles,
+ * because a person's roles may change. No one may decide if they have none in common.
  */
 export function narrowWhom(whom: ForWhom, to: readonly Addressee[] | undefined): ForWhom {
   if (to === undefined) return whom;
@@ -79,11 +79,11 @@ export function narrowWhom(whom: ForWhom, to: readonly Addressee[] | undefined):
   const isOne = first !== undefined && others.length === 0 && "user" in first;
   const people: ForWhom = isOne ? { for: first.user } : { forAny: both };
   if (terms !== undefined) return { ...people, terms };
-  // Where a name alone proved nothing, it still does not.
+  // If a name alone proved nothing before, it still does not.
   return isForKnown(whom) && !isForKnown(people) ? { ...people, terms: {} } : people;
 }
 
-/** Whether both are for the same, in the same order. */
+/** Whether both have the same addressees and terms, in the same order. */
 export function isSameWhom(left: ForWhom, right: ForWhom): boolean {
   const [one, other] = [left, right].map(({ for: person, forAny, terms }) => {
     const all = person === undefined ? (forAny ?? []) : [{ user: person }];
@@ -96,7 +96,7 @@ export function isSameWhom(left: ForWhom, right: ForWhom): boolean {
   return one === other;
 }
 
-/** As the record and every surface write it. */
+/** The JSON form in the record and on every surface. */
 export type WhomJson = {
   readonly for?: string;
   readonly for_any?: readonly Addressee[];
@@ -104,7 +104,7 @@ export type WhomJson = {
   readonly person_ids?: Readonly<Record<string, string>>;
 };
 
-/** What a decision takes besides someone who may make it. `asker` is who has started the turn, as far as that is known. */
+/** The terms of a decision. `asker` is the person who started the turn, if known. */
 type TermsJson = {
   readonly quorum?: number;
   readonly refusal?: "counts";
@@ -136,7 +136,7 @@ function termsToJson({ quorum, countsRefusals, notBy, isSigned, isUnknown }: Ter
 
 const TERMS = new Set(["quorum", "refusal", "not_by", "asker", "proof"]);
 
-/** Of what `termsToJson` returns, or another version. */
+/** Reads the output of `termsToJson`, or of another version. */
 export function parseTerms(json: Json): Terms {
   if (!isJsonObject(json)) return { isUnknown: true };
   const { quorum, refusal, not_by: notBy, asker, proof } = json;
@@ -157,7 +157,7 @@ export function parseTerms(json: Json): Terms {
   };
 }
 
-/** The entry of those whom it is for that names this person or role. */
+/** The entry for this person or role, if there is one. */
 export function findAddressee(
   { for: person, forAny }: ForWhom,
   who: Addressee,
@@ -169,14 +169,14 @@ export function findAddressee(
   });
 }
 
-/** Upper and lower case, spaces, and how letters are encoded do not matter. */
+/** Ignores case, whitespace and letter encoding. */
 export function isSameName(left: string, right: string): boolean {
   return foldName(left) === foldName(right);
 }
 
-/** The same for all ways to write a name. Whatever compares names of people or roles compares this. */
+/** The same text for every spelling of a name. All comparisons of people or roles use it. */
 export function foldName(name: string): string {
-  // The capital ẞ has to become ß first: only that one becomes SS.
+  // The capital ẞ has to become ß first: only ß becomes SS.
   const folded = name.normalize("NFKC").toLowerCase().toUpperCase().toLowerCase();
   return folded.replaceAll(/\s+/g, " ").trim();
 }

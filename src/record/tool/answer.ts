@@ -1,4 +1,4 @@
-/** Checks an answer against the answer type of its question, whoever gave it. */
+/** Checks an answer against the answer type of its question, regardless of who gave it. */
 import { type Json, jsonTypeOf } from "../../util/index.ts";
 import type { AnswerType, SelectType } from "./question.ts";
 

@@ -1,4 +1,4 @@
-/** How a tool in TypeScript asks: a question that it makes on the spot, or one that it has declared. */
+/** How a tool in TypeScript asks: an ad hoc question, or a declared one. */
 import {
   findClosest,
   JpError,
@@ -35,19 +35,19 @@ export type AskAll<Id extends string = string> = <
 /** The questions that a tool declares, by id. */
 export type DeclaredQuestions = Readonly<Record<string, Question>>;
 
-/** Asks a declared question by its id: `ask.sure()`. A question that is made on the spot needs a declared id too. */
+/** Asks a declared question by its id: `ask.sure()`. An ad hoc question needs a declared id too. */
 export type DeclaredAsk<Questions extends DeclaredQuestions> = Ask<keyof Questions & string> & {
   readonly [Id in keyof Questions]: (
     changes?: QuestionChanges<Questions[Id]>,
   ) => Promise<AnswerTo<Questions[Id]>>;
 };
 
-/** What a call changes about a declared question, such as its text or its context. Its id and type stay. */
+/** A call's changes to a declared question, such as its text or its context. Its id and type stay. */
 export type QuestionChanges<Asked extends Question> = Partial<
   Omit<InquiryQuestion, "answerType" | "default">
 > & { readonly default?: AnswerTo<Asked> };
 
-/** Throws `invalid_question` for one that could not be asked, or that has another id than its key. */
+/** Throws `invalid_question` for one that could not be asked, or whose id differs from its key. */
 export function assertDeclared(tool: string, questions: DeclaredQuestions): void {
   for (const [key, question] of Object.entries(questions)) {
     if (question.id !== key) {
@@ -62,7 +62,7 @@ export function assertDeclared(tool: string, questions: DeclaredQuestions): void
   }
 }
 
-/** Explains why a tool may not ask this: a typo in an id would drop what config says about the question. */
+/** Explains why a tool may not ask this: a typo in an id would silently drop the question's config. */
 export function explainUndeclared(
   tool: string,
   asked: readonly Question[],
@@ -75,7 +75,7 @@ export function explainUndeclared(
   return `${tool} asks "${unknown.id}", which it does not declare.${meant}`;
 }
 
-/** The answers so far, and what they were about, by question id. */
+/** The answers so far and their bindings, by question id. */
 interface Given {
   readonly answers: Readonly<Record<string, Json>>;
   readonly bindings?: Readonly<Record<string, string>>;
@@ -125,7 +125,7 @@ export function handled<Value>(asked: Promise<Value>): Promise<Value> {
   return asked;
 }
 
-/** Throws for a question that a tool without types has made, and that could be neither recorded nor shown. */
+/** Throws if an untyped tool made a question that can be neither recorded nor shown. */
 function assertQuestion(question: Question): void {
   try {
     const shape = shapeOf(questionToWire(question));
@@ -138,7 +138,7 @@ function assertQuestion(question: Question): void {
   }
 }
 
-/** An answer that was given to something else does not count, except a no: it changes nothing. */
+/** An answer to something else does not count, except a no, which changes nothing. */
 function isAnswered(
   { id, answerType, binding }: Question,
   { answers, bindings }: Required<Given>,

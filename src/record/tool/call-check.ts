@@ -1,21 +1,21 @@
-/** What a tool itself says of a call that was cut off while it was running, and its JSON form. */
+/** A tool's own report on a call that was cut off while running, and its JSON form. */
 import { isJsonObject, type JsonObject } from "../../util/index.ts";
 import { type Outcome, outcomeToWire, parseOutcome } from "./outcome.ts";
 
-/** A tool that has a result. */
+/** An outcome with a result. */
 export type ResultOutcome = Exclude<Outcome, { readonly type: "needs_input" }>;
 
-/** What became of a call in doubt, as far as its tool can tell. */
+/** The outcome of a call in doubt, as far as its tool can tell. */
 export type CallCheck =
   /** It has done its work, and this is the result. */
   | { readonly type: "done"; readonly result: ResultOutcome }
   /** It has done nothing, and will not: it can run again. */
   | { readonly type: "not_done" }
   | { readonly type: "unknown" }
-  /** The check itself went wrong. Counts as `unknown`. */
+  /** The check itself failed. Counts as `unknown`. */
   | { readonly type: "failed" };
 
-/** Reads the output of a check. Anything else than the result of one is `failed`. Never throws. */
+/** Reads the output of a check. Anything else is `failed`. Never throws. */
 export function parseCallCheck(value: unknown): CallCheck {
   if (!isJsonObject(value)) return { type: "failed" };
   const { type } = value;

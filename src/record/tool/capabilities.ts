@@ -1,6 +1,6 @@
 /**
- * What a call can do, apart from its arguments, as far as a person is shown it. A yes for more than one call covers what was
- * shown, and nothing that can do more.
+ * The capabilities of a call, apart from its arguments, as shown to a person. A yes for more than one call covers what
+ * was shown, and no call that can do more.
  */
 import { isPathWithin } from "../../util/index.ts";
 import type { Confinement, ToolSource } from "./source.ts";
@@ -13,16 +13,16 @@ export interface Capabilities extends Omit<Confinement, "undo"> {
   readonly outside?: readonly string[];
 }
 
-/** The most that a rule granted at a prompt lets run: what the person was shown. */
+/** The limits of a rule granted at a prompt: what the person was shown. */
 export interface GrantLimits extends Capabilities {
-  /** If the rule is about the first words of a command: the only options that may follow, as they are written. */
+  /** If the rule is about the first words of a command: the only options that may follow, as written. */
   readonly options?: readonly string[];
 }
 
-/** The part of a request or of a source that says what a call can do. */
+/** The part of a request or source that describes capabilities. */
 type Described = Partial<Pick<ToolSource, "origin" | "folder" | "outside">>;
 
-/** What a call can do, as far as a request or a source says. */
+/** The capabilities of a call, according to a request or a source. */
 export function capabilitiesOf({ origin, folder = ".", outside = [] }: Described): Capabilities {
   const { type: _type, undo: _undo, ...confinement } = origin?.type === "builtin" ? origin : NONE;
   return { ...confinement, folder, ...(outside.length > 0 && { outside }) };
@@ -35,7 +35,7 @@ export function coversCapabilities(shown: Capabilities, asked: Capabilities): bo
   return Object.values(COVERS).every((covers) => covers(shown, asked));
 }
 
-/** One row for each capability: what is added there does not compile without one. */
+/** One row for each capability: a new one does not compile without it. */
 const COVERS = {
   confinement: ({ confinement: shown }, { confinement: asked }) =>
     asked === shown || (shown === "none" && asked === "sandbox"),

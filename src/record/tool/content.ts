@@ -1,6 +1,6 @@
 /**
- * Typed content of tool results, as MCP has it: what a tool returns besides plain text, whom each block is for,
- * and the text that a model or a person gets of it.
+ * Typed content of tool results, as in MCP: blocks beyond plain text, their audience, and their text for a model or a
+ * person.
  */
 import {
   arrayField,
@@ -94,7 +94,7 @@ export interface ResultFile {
   readonly data: string;
 }
 
-/** The blocks of a `content` array. Undefined if it is not one: each must be an object with a `type`. */
+/** The blocks of a `content` array. Undefined if it is not a list of objects with a `type`. */
 export function findBlocks(value: Json | undefined): readonly JsonObject[] | undefined {
   if (!Array.isArray(value)) return undefined;
   const blocks: readonly Json[] = value;
@@ -105,7 +105,7 @@ function isTyped(block: Json): block is JsonObject {
   return isJsonObject(block) && typeof block["type"] === "string";
 }
 
-/** Reads a block. One that is not valid is kept as unknown: the others still count. */
+/** Reads a block. An invalid one is kept as unknown, so that the others still count. */
 export function parseBlock(block: JsonObject): ContentBlock {
   try {
     assertBlock(shapeOf(block));
@@ -118,7 +118,7 @@ export function parseBlock(block: JsonObject): ContentBlock {
 
 /** The JSON of a block, as tools and the record write it. */
 export function blockToJson(block: ContentBlock): JsonObject {
-  return block.type === "unknown" ? block.block : (block as unknown as JsonObject); // Of JSON only.
+  return block.type === "unknown" ? block.block : (block as unknown as JsonObject); // Contains only JSON.
 }
 
 function assertBlock(shape: Shape): void {
@@ -158,7 +158,7 @@ function assertAnnotations(shape: Shape): void {
   if (annotations.value["audience"] !== undefined) arrayField(annotations, "audience");
 }
 
-/** Whether the block is for them. One that does not say is for both. */
+/** Whether the block is for this audience. Without annotations, it is for both. */
 export function isFor(audience: Audience, block: ContentBlock): boolean {
   const named = audienceOf(block);
   return named === undefined || named.includes(audience);
@@ -169,7 +169,7 @@ export function audienceOf(block: ContentBlock): readonly Audience[] | undefined
   return block.type === "unknown" ? undefined : block.annotations?.audience;
 }
 
-/** Whether the text alone says everything, so that a record needs no blocks. */
+/** Whether the text alone is complete, so that a record needs no blocks. */
 export function isPlainText(block: ContentBlock): block is TextBlock {
   return block.type === "text" && Object.keys(block).every((key) => PLAIN_KEYS.has(key));
 }
@@ -191,7 +191,7 @@ export function textForUser(blocks: readonly ContentBlock[]): string {
   return textOfBlocks(blocks.filter((block) => isFor("user", block)));
 }
 
-/** The text of all blocks, whoever they are for, as a person reads it. */
+/** The text of all blocks, for either audience, as a person reads it. */
 export function textOfBlocks(blocks: readonly ContentBlock[]): string {
   return joinTexts(blocks.map(userText));
 }
@@ -212,7 +212,7 @@ export function filesForModel(blocks: readonly ContentBlock[]): readonly ResultF
     });
 }
 
-/** Those that are not empty, as paragraphs. */
+/** Joins the non-empty texts as paragraphs. */
 export function joinTexts(texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join("\n\n");
 }
@@ -249,7 +249,7 @@ function describeBytes(what: string, mimeType: string | undefined, base64: strin
   return `[${[what, mimeType ?? "unknown type", `${base64Size(base64) ?? 0} bytes`].join(", ")}]`;
 }
 
-/** Longer than any in the text, so that the text cannot end its own code block. */
+/** A fence longer than any in the text, so that the text cannot end its own code block. */
 export function codeFence(text: string): string {
   let longest = 2;
   for (const [run] of text.matchAll(/`{3,}/g)) longest = Math.max(longest, run.length);
@@ -261,7 +261,7 @@ function toCodeBlock(text: string, language: string): string {
   return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}`;
 }
 
-/** The name that code blocks have for a language where its MIME type says something else. */
+/** Names of languages in code blocks that differ from the MIME type. */
 const LANGUAGES: Readonly<Record<string, string>> = {
   plain: "",
   javascript: "js",

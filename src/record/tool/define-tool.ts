@@ -42,7 +42,7 @@ export interface Tool<Name extends string = string> {
   readonly parameters: JsonObject;
   /** Safe to run twice: if jp stops during a call, it runs the call again without asking. */
   readonly isIdempotent?: boolean;
-  /** By id, all questions that it asks, as far as they are known before a call. Absent if it does not declare them. */
+  /** All questions that it asks, by id, as far as they are known before a call. Absent if it does not declare them. */
   readonly questions?: DeclaredQuestions;
   /** It runs steps with `once`, so it needs a conversation. */
   readonly hasSteps?: boolean;
@@ -50,11 +50,14 @@ export interface Tool<Name extends string = string> {
   inquirySource(name: string): InquirySource;
   /** The caller has checked the arguments. Never throws: an exception becomes an error outcome. */
   execute(call: ToolCall): Promise<Outcome>;
-  /** Finds out what became of a call that was cut off. Never throws: an exception becomes `failed`. Absent if it cannot. */
+  /**
+   * Finds out what happened to a call that was cut off. Never throws: an exception becomes `failed`. Absent if it
+   * cannot.
+   */
   checkCall?(call: CallToCheck): Promise<CallCheck>;
 }
 
-/** A call that was cut off while it was running. */
+/** A call that was cut off while running. */
 export type CallToCheck = Pick<
   ToolCall,
   "toolCallId" | "arguments" | "signal" | "onProgress" | "idempotencyKey"
@@ -75,11 +78,11 @@ export interface ToolCall {
   readonly onProgress?: (message: string) => void;
   /** Unique per call and the same in every attempt. Absent if the caller has none. */
   readonly idempotencyKey?: string;
-  /** Runs a step of the call, unless an earlier attempt has finished it. Absent where nothing is recorded. */
+  /** Runs a step of the call, unless an earlier attempt has finished it. Absent if nothing is recorded. */
   readonly runStep?: RunStep;
   /** See `ToolContext`. */
   readonly isShared?: boolean;
-  /** Called for each question that the tool asks, also for one that has an answer. If it throws, `ask` does. */
+  /** Called for each question that the tool asks, even one that has an answer. If it throws, `ask` does. */
   readonly onAsk?: (question: Question) => void;
 }
 
@@ -96,9 +99,9 @@ export interface ToolContext<Questions extends DeclaredQuestions = never> {
   readonly askAll: AskAll<[Questions] extends [never] ? string : keyof Questions & string>;
   readonly once: Once;
   /**
-   * Unique per call, and the same in every attempt of the call: after each answer, after a crash in another process, and
-   * when a person lets a call in doubt run again. Send it to services that ignore repeated requests. 32 hexadecimal
-   * digits. Outside of a conversation it is what the caller has sent, or random in each attempt.
+   * Unique per call, and the same in every attempt of the call: after each answer, after a crash in another process,
+   * and when a person lets a call in doubt run again. Send it to services that ignore repeated requests. 32 hexadecimal
+   * digits. Outside of a conversation it is the one that the caller sent, or random in each attempt.
    */
   readonly idempotencyKey: string;
   /** Notes the user added to answers, by question id. Only questions with `allowsNote` have any. */
@@ -106,8 +109,8 @@ export interface ToolContext<Questions extends DeclaredQuestions = never> {
   /** Shown while the tool runs; never part of its result. */
   readonly progress: (message: string) => void;
   /**
-   * The conversation is in a store that machines share: another one, where files are in another folder, may run the next
-   * attempt. So a `binding` should not name their whole paths.
+   * The conversation is in a store shared by several machines: the next attempt may run on another one, where files are
+   * in another folder. So a `binding` should not contain absolute paths.
    */
   readonly isShared?: boolean;
 }
@@ -118,11 +121,11 @@ export type CheckContext = Pick<
   "toolCallId" | "signal" | "idempotencyKey" | "progress"
 >;
 
-/** What became of a call that was cut off while it was running. */
+/** The outcome of a call that was cut off while running, as its tool reports it. */
 export type ToolCheck =
-  /** It has done its work. The result is as `run` would have returned it. */
+  /** It has done its work. The result has the form that `run` returns. */
   | { readonly type: "done"; readonly result: Json | ToolContent }
-  /** It has done nothing, and nothing of it is still under way: jp runs it again without asking. */
+  /** It has done nothing, and nothing of it is still running: jp runs it again without asking. */
   | { readonly type: "not_done" }
   /** jp asks a person. */
   | { readonly type: "unknown" };
@@ -130,15 +133,16 @@ export type ToolCheck =
 /**
  * Runs a step that must not run twice, such as a payment, and returns its result. Once the step is finished, its result
  * is on record, and later attempts of the same call return it without running the step. If the process ends during the
- * step, whether the step has happened is not known: jp asks a person before the call, and with it the step, runs again.
- * Pass `idempotencyKey` to the service, so that even then it happens once.
+ * step, it is unknown whether the step has happened: jp asks a person before the call, and with it the step, runs
+ * again. Pass `idempotencyKey` to the service, so that even then it happens once.
  *
  * - The result is part of the record, so it must never contain a secret. It has to be JSON, or nothing.
  * - If the step throws, nothing is recorded, and `once` throws the same. The step may then run again.
- * - A result that is not JSON (`step_not_json`) or too large for the limit of the call (`step_too_large`) is an error in
- *   this attempt and all later ones. The step does not run again.
+ * - A result that is not JSON (`step_not_json`) or too large for the limit of the call (`step_too_large`) is an error
+ *   in this attempt and all later ones. The step does not run again.
  * - A name can be used for one step only: a second use in the same attempt throws `step_repeated`.
- * - Throws `steps_undeclared` in a tool without `hasSteps`, and `once_unavailable` outside of a conversation: see `serveTool`.
+ * - Throws `steps_undeclared` in a tool without `hasSteps`, and `once_unavailable` outside of a conversation: see
+ *   `serveTool`.
  */
 export type Once = <Result extends Json | undefined | void>(
   name: string,
@@ -156,12 +160,12 @@ export interface ToolDefinition<
   /** A JSON Schema, or a schema of zod, valibot, arktype or another library with Standard Schema. */
   readonly parameters: JsonObject | StandardSchema<Arguments>;
   /**
-   * All questions that it asks, by id: `questions: { sure: booleanQuestion("sure", "Deploy?") }` makes `ask.sure()`. Config
-   * can then name no others, so that a typo in an id does not drop what config says about a question.
+   * All questions that it asks, by id: `questions: { sure: booleanQuestion("sure", "Deploy?") }` makes `ask.sure()`.
+   * Config then accepts no other ids, so that a typo does not silently drop a question's config.
    */
   readonly questions?: Questions & { readonly [Id in keyof Questions]: { readonly id: Id } };
   /**
-   * It runs steps with `once`. They need a conversation, so whatever cannot give it one refuses the tool before it asks
+   * It runs steps with `once`. They need a conversation, so callers without one refuse the tool before it asks
    * anything: see `toAiTool`.
    */
   readonly hasSteps?: boolean;
@@ -173,9 +177,9 @@ export interface ToolDefinition<
   /** Safe to run twice: if jp stops during a call, it runs the call again without asking. */
   readonly isIdempotent?: boolean;
   /**
-   * Says what became of a call that was cut off while it was running, so that no person has to: ask the service whether it
-   * knows the `idempotencyKey`. It must change nothing, and may be called several times. An error, no result within 30 seconds
-   * and anything that is not a `ToolCheck` count as `unknown`.
+   * Reports what happened to a call that was cut off while running, so that no person has to: ask the service whether
+   * it knows the `idempotencyKey`. It must change nothing, and may be called several times. An error, no result within
+   * 30 seconds and anything that is not a `ToolCheck` count as `unknown`.
    */
   check?(args: Arguments, context: CheckContext): Promise<ToolCheck> | ToolCheck;
   readonly inquirySource?: (name: string) => InquirySource;
@@ -253,7 +257,7 @@ async function run<Arguments, Questions extends DeclaredQuestions>(
   context: ToolContext<Questions>,
 ): Promise<Outcome> {
   try {
-    // A copy: the next attempt gets the arguments of the call, whatever this one does to its own.
+    // A copy: the next attempt gets the original arguments, even if this one changes its own.
     const args = await parseArguments(definition, structuredClone(value));
     const result = await definition.run(args, context);
     return toOutcome(result);
@@ -267,7 +271,7 @@ async function checkCall<Arguments>(
   call: CallToCheck,
 ): Promise<CallCheck> {
   const { toolCallId, signal, onProgress, idempotencyKey } = call;
-  if (idempotencyKey === undefined) return { type: "unknown" }; // It would be another one than the call had.
+  if (idempotencyKey === undefined) return { type: "unknown" }; // A new one would differ from the call's.
   try {
     const args = await parseArguments(definition, structuredClone(call.arguments));
     const checked: unknown = await definition.check?.(args, {
@@ -283,7 +287,7 @@ async function checkCall<Arguments>(
   }
 }
 
-/** A tool without types may return anything. Throws `ShapeError`. */
+/** An untyped tool may return anything. Throws `ShapeError`. */
 function toCallCheck(checked: unknown): CallCheck {
   if (!isJsonObject(checked)) return { type: "failed" };
   const { type, result } = checked;
@@ -293,7 +297,7 @@ function toCallCheck(checked: unknown): CallCheck {
   return { type: "done", result: outcome };
 }
 
-/** A tool without types may return nothing. Throws `ShapeError` for an invalid question. */
+/** An untyped tool may return nothing. Throws `ShapeError` for an invalid question. */
 function toOutcome(result: unknown): Outcome {
   const outcome = isJsonObject(result) ? parseContent(withWireQuestions(result)) : undefined;
   if (outcome !== undefined) return outcome;
@@ -301,7 +305,7 @@ function toOutcome(result: unknown): Outcome {
   return { type: "success", content };
 }
 
-/** The questions in a result are as `ask` takes them. */
+/** Converts the questions in a result, which have the form that `ask` takes. */
 function withWireQuestions(result: JsonObject): JsonObject {
   const { content } = result;
   return isJsonArray(content) ? { ...result, content: content.map(blockToWire) } : result;
@@ -310,7 +314,7 @@ function withWireQuestions(result: JsonObject): JsonObject {
 function blockToWire(block: Json): Json {
   const question = isJsonObject(block) && block["type"] === "question" && block["question"];
   if (!isJsonObject(question) || question["answerType"] === undefined) return block;
-  // A `QuestionBlock`; what a tool without types may have made of it is checked when it is read.
+  // A `QuestionBlock`. One made by an untyped tool is checked when it is read.
   return { type: "question", question: questionToWire(question as unknown as Question) };
 }
 

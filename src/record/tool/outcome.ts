@@ -32,7 +32,7 @@ export type Outcome =
       readonly type: "success";
       /** The text for the model. */
       readonly content: string;
-      /** Set if the result has more than text. `content` is then made from them. */
+      /** Set if the result has more than text. `content` is then derived from them. */
       readonly blocks?: readonly ContentBlock[];
     }
   | {
@@ -54,8 +54,8 @@ export type Outcome =
     };
 
 /**
- * Reads a tool's output. Undefined if it is not an outcome, but plain text. Throws `ShapeError` if
- * it has the type of an outcome but not its fields.
+ * Reads a tool's output. Undefined if it is plain text rather than an outcome. Throws `ShapeError` if it has the type
+ * of an outcome but not its fields.
  */
 export function parseOutcome(value: unknown): Outcome | undefined {
   if (!isJsonObject(value)) return undefined;
@@ -88,7 +88,7 @@ export function parseContent(value: JsonObject): Outcome | undefined {
   return toOutcome(found.map(parseBlock), shape.value["isError"] === true, shape);
 }
 
-/** The result that blocks are. Only what is more than plain text is kept as blocks. */
+/** Converts blocks to a result. Keeps blocks only if they are more than plain text. */
 function toOutcome(blocks: readonly ContentBlock[], isError: boolean, shape: Shape): Outcome {
   const text = textForModel(blocks, isError);
   const kept = blocks.every(isPlainText) ? {} : { blocks };
@@ -105,8 +105,8 @@ function parseErrorMeta({ value }: Shape) {
 }
 
 /**
- * Blocks before a question are its context, and those after the last question are part of that one's. Blocks for
- * only one of the two are left out: who answers is decided later.
+ * Blocks before a question are its context, and those after the last question belong to that one. Blocks for only one
+ * audience are left out: who answers is decided later.
  */
 function parseAsking(blocks: readonly JsonObject[]): Outcome {
   const questions: Question[] = [];
@@ -153,7 +153,7 @@ function resultToWire(outcome: Exclude<Outcome, { readonly type: "needs_input" }
   return { content, isError: true, _meta: { [ERROR_META]: { transient, trace } } };
 }
 
-/** Parts of it are serialized again, which recurses. */
+/** Parts of it are serialized again, which is recursive. */
 function assertNotTooDeep(shape: Shape): void {
   if (isTooDeep(shape.value)) {
     throw new ShapeError("", `nested deeper than ${MAX_JSON_DEPTH} levels`);

@@ -41,7 +41,7 @@ export function parseQuestion(value: unknown, path = "question"): Question {
   if (id === "") throw mismatch(`${path}.id`, "a name", "");
   const question = { id, ...parseInquiryQuestion(shape) };
   const { for: named } = shape.value;
-  // What is left out in a record is a mistake of a tool: it would be for others than it meant.
+  // A tool must not name someone who would be left out in a record: others than it meant could answer.
   const count = Array.isArray(named) ? named.length : 1;
   if (named != null && addresseesOf(question)?.length !== count) throw notNamed(path);
   assertAnswerable(question, path);
@@ -53,8 +53,8 @@ export function parseQuestion(value: unknown, path = "question"): Question {
 const MAX_BINDING_BYTES = 1024;
 
 /**
- * Throws `ShapeError` if a tool's binding is too long to record, its label would not be seen at the prompt, or it names no one
- * who could be shown.
+ * Throws `ShapeError` if a tool's binding is too long to record, its label would not be seen at the prompt, or it names
+ * no one who could be shown.
  */
 export function assertReuseFields(question: Question, path = "question"): void {
   const { binding = "", rememberAs } = question;
@@ -69,7 +69,7 @@ export function assertReuseFields(question: Question, path = "question"): void {
   throw new ShapeError(`${path}.binding`, problem);
 }
 
-/** Programs without types may pass anything. */
+/** Untyped programs may pass anything. */
 function isNamed(each: Addressee): boolean {
   const [known] = findAddressee(each);
   return known !== undefined && isAddresseeName("user" in known ? known.user : known.role);
@@ -123,7 +123,7 @@ export function parseInquiryQuestion(shape: Shape): InquiryQuestion {
   };
 }
 
-/** Whom this version does not know is left out: then fewer may answer, or no one. */
+/** Leaves out addressees that this version does not know: then fewer people may answer, or no one. */
 function parseFor(named: Json | undefined): Pick<InquiryQuestion, "for"> {
   if (named == null) return {};
   const [only] = findAddressee(named);

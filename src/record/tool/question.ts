@@ -51,16 +51,19 @@ export interface InquiryQuestion {
   /** A yes makes the tool do something: it needs the right to approve, and Enter alone never gives it. */
   readonly acts?: boolean;
   /**
-   * A label for everything that an answer for the whole turn covers, as the prompt shows it: "all edits this turn". Answers are
-   * remembered under it and the question's id. Without it, they are remembered under id and text.
+   * A label for everything that an answer for the whole turn covers, as the prompt shows it: "all edits this turn".
+   * Answers are remembered by this label and the question's id. Without it, by id and text.
    */
   readonly rememberAs?: string;
   /**
-   * The tool's own digest of what the answer is about, at most 1,024 bytes. The tool gets it back with the answer, and asks
+   * The tool's own digest of the answer's subject, at most 1,024 bytes. The tool gets it back with the answer, and asks
    * again if it no longer holds.
    */
   readonly binding?: string;
-  /** Only these may answer, of those who may by config: the tool can narrow that, and never widen it. Then no model may. */
+  /**
+   * Only these may answer, among those that config allows: the tool can narrow that, and never widen it. No model may
+   * answer then.
+   */
   readonly for?: Addressee | readonly Addressee[];
 }
 
@@ -69,18 +72,18 @@ export interface Question extends InquiryQuestion {
   readonly id: string;
 }
 
-/** Someone whom a decision is for: one person by name, or whoever has the role. */
+/** Someone who may decide: a person by name, or anyone with the role. */
 export type Addressee = { readonly user: string } | { readonly role: string };
 
-/** Recorded with every request, and shown on one line. */
+/** The name is recorded with every request, and shown on one line. */
 export function isAddresseeName(name: string): boolean {
   return /^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u.test(name) && name.trim() !== "";
 }
 
-/** More would not fit on a line, and nobody could say who is meant. */
+/** More would not fit on a line, and would be confusing. */
 export const MAX_ADDRESSEES = 16;
 
-/** Those whom the tool names. Undefined if it names no one. */
+/** The people and roles that the tool names. Undefined if it names none. */
 export function addresseesOf({
   for: named,
 }: Pick<InquiryQuestion, "for">): readonly Addressee[] | undefined {
@@ -93,14 +96,14 @@ function isList(named: Addressee | readonly Addressee[]): named is readonly Addr
 
 declare const answer: unique symbol;
 
-/** A question whose type of answer the compiler knows. `textQuestion` and the like create them. */
+/** A question whose answer type the compiler knows. `textQuestion` and the like create them. */
 export interface TypedQuestion<Answer, Id extends string = string> extends Question {
   readonly id: Id;
   /** Never set: it only carries the type. */
   readonly [answer]?: Answer;
 }
 
-/** The type of the answer to a question: any JSON if the compiler does not know more. */
+/** The type of the answer to a question: any JSON if the compiler knows no more. */
 export type AnswerTo<Asked extends Question> =
   Asked extends TypedQuestion<infer Answer> ? (unknown extends Answer ? Json : Answer) : never;
 
@@ -138,16 +141,16 @@ export interface QuestionOptions<Default extends Json = Json> {
   readonly persistence?: AnswerReusePolicy;
   /** The user may add a note to the answer. */
   readonly allowsNote?: boolean;
-  /** A yes makes the tool do something. Always so for questions that are `exclusive`. */
+  /** A yes makes the tool do something. Always true for `exclusive` questions. */
   readonly acts?: boolean;
   /** A label for everything that an answer for the whole turn covers, as the prompt shows it: "all edits this turn". */
   readonly rememberAs?: string;
   /**
-   * A digest of what the answer is about, at most 1,024 bytes. If it is another one when the call runs again, the answer
-   * does not count, and the question is asked again.
+   * A digest of the answer's subject, at most 1,024 bytes. If it differs when the call runs again, the answer does not
+   * count, and the question is asked again.
    */
   readonly binding?: string;
-  /** Only these may answer, of those who may by config. */
+  /** Only these may answer, among those that config allows. */
   readonly for?: Addressee | readonly Addressee[];
 }
 

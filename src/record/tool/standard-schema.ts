@@ -1,6 +1,6 @@
 /**
- * Schemas of other libraries, such as zod, valibot and arktype. All of them have the Standard Schema
- * interface, which validates. How they produce a JSON Schema differs: docs/decisions/standard-schema.md.
+ * Schemas of other libraries, such as zod, valibot and arktype. All of them have the Standard Schema interface for
+ * validation. They differ in how they produce a JSON Schema: docs/decisions/standard-schema.md.
  */
 import { isJsonObject, JpError, type JsonObject, messageOf } from "../../util/index.ts";
 
@@ -24,20 +24,20 @@ export type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };
 
-/** One thing that is wrong with a value, and where. */
+/** One problem of a value, and where it is. */
 export interface StandardIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** The value with the schema's defaults and transformations, or what is wrong with it, one line each. */
+/** The value with the schema's defaults and transformations, or its problems, one per line. */
 export type Validation<Output> =
   | { readonly ok: true; readonly value: Output }
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /** True for a schema of a library, false for a JSON Schema. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
-  // Those of arktype are functions.
+  // arktype's schemas are functions.
   const canHaveFields = typeof value === "object" || typeof value === "function";
   return canHaveFields && value !== null && "~standard" in value;
 }
@@ -101,7 +101,7 @@ interface Converter {
 const ZOD_3: Converter = {
   module: "zod-to-json-schema",
   function: "zodToJsonSchema",
-  // References to other properties are valid, but most providers accept none.
+  // References to other properties are valid, but most providers do not accept them.
   options: { target: "jsonSchema2019-09", $refStrategy: "none", pipeStrategy: "input" },
   package: "zod-to-json-schema",
 };
@@ -139,14 +139,14 @@ function findConverter(schema: StandardSchema): Converter {
 type Convert = (schema: StandardSchema, options: object) => unknown;
 
 /**
- * Loads a converter when a schema needs it, and without waiting, so that `defineTool` can return a tool.
- * It is found from this file: package.json lists these packages as optional peer dependencies.
+ * Loads a converter when a schema needs it, synchronously, so that `defineTool` can return a tool. It is resolved from
+ * this file: package.json lists these packages as optional peer dependencies.
  */
 function load(converter: Converter): Convert {
-  // Not an import: everything else in this folder also runs where there are no modules of Node.
+  // Not an import: everything else in this folder also runs without Node's modules.
   const { createRequire } = process.getBuiltinModule("node:module");
   try {
-    // What the modules are known to export.
+    // The known exports of these modules.
     const found = createRequire(import.meta.url)(converter.module) as Record<string, Convert>;
     const convertSchema = found[converter.function];
     if (convertSchema === undefined) throw new Error(`it has no function ${converter.function}`);

@@ -5,8 +5,8 @@ import { openRecord } from "./safe-open.ts";
 
 const MAX_STEP = 1 << 18;
 /**
- * Buffers that are used again: programs that read many records, or one again and again, would leave megabytes behind
- * before the garbage collector notices.
+ * Reused buffers: programs that read many records, or one repeatedly, would otherwise leave megabytes of garbage before
+ * the collector runs.
  */
 let spare: Buffer | undefined;
 let pieces: Buffer | undefined;
@@ -14,7 +14,7 @@ let pieces: Buffer | undefined;
 export class ByteWindow implements Disposable {
   readonly file: string;
   readonly #fd: number;
-  /** Allocated when it is needed. */
+  /** Allocated on demand. */
   #buffer: Buffer = Buffer.alloc(0);
   #start = 0;
   #end = 0;
@@ -38,7 +38,7 @@ export class ByteWindow implements Disposable {
     return fstatSync(this.#fd).size;
   }
 
-  /** Another one once a program has written to the file. */
+  /** Changes when a program writes to the file. */
   get version(): string {
     const { size, mtimeNs } = fstatSync(this.#fd, { bigint: true });
     return `${size} ${mtimeNs}`;
@@ -76,7 +76,7 @@ export class ByteWindow implements Disposable {
     }
   }
 
-  /** Drops all bytes, to read them again. */
+  /** Drops all bytes, so that they are read again. */
   restart(): void {
     this.#start = 0;
     this.#end = 0;

@@ -1,6 +1,7 @@
 /**
- * The chain of a conversation's decisions, in a file beside its record: one link per line (see `record/conversation/chain.ts`). It is
- * written after the record, without a sync of its own: what a crash takes from it is made again from the record, and marked.
+ * The chain of a conversation's decisions, in a file beside its record: one link per line (see
+ * `record/conversation/chain.ts`). It is written after the record, without a sync: links lost in a crash are rebuilt
+ * from the record, and marked.
  */
 import { closeSync, fstatSync, readSync, writeSync } from "node:fs";
 import path from "node:path";
@@ -18,25 +19,25 @@ import { ChainGrowth, type ChainTail, findChainLine } from "../chain-growth.ts";
 import { CHAIN } from "./conversation-folders.ts";
 import { openRecord, openToAppend } from "./safe-open.ts";
 
-/** The links of most turns. */
+/** Enough for the links of most turns. */
 const TAIL_BYTES = 256 * 1024;
 
-/** Appends to the chain of a conversation that its caller has locked. */
+/** Appends to the chain of a conversation that the caller has locked. */
 export class ChainFile {
   readonly #id: ConversationId;
   readonly #folder: () => string;
   #growth: ChainGrowth | undefined;
-  /** The file that ends with a line which this process has written. */
+  /** The file, if this process wrote its last line. */
   #written: string | undefined;
   #noted = "";
 
-  /** `folder`: of the conversation, which may be renamed. */
+  /** `folder`: the conversation's, which may be renamed. */
   constructor(id: ConversationId, folder: () => string) {
     this.#id = id;
     this.#folder = folder;
   }
 
-  /** Writes to the log of heads what the chain has grown to, if this process has added to it. Throws system errors. */
+  /** Adds the end of the chain to the log of heads, if this process has extended it. Throws system errors. */
   noteHead(log: string, workspace: string | undefined): void {
     const end = this.#growth?.end;
     if (end === undefined || end.head === this.#noted) return;
@@ -44,10 +45,7 @@ export class ChainFile {
     noteHead(log, { id: this.#id, workspace, ...end });
   }
 
-  /**
-   * Adds what is missing of the turn that the record ends with, and what was just added to it. Throws system errors and
-   * `UnsafePathError`.
-   */
+  /** Adds missing links of the last turn, and links for the new entries. Throws system errors and `UnsafePathError`. */
   append(entries: readonly StreamEntry[], before: readonly StreamEntry[]): void {
     try {
       this.#growth ??= this.#open(before);
@@ -58,7 +56,7 @@ export class ChainFile {
       appendText(file, text, { isWhole: this.#written === file });
       this.#written = file;
     } catch (error) {
-      this.#growth = undefined; // What is missing is found the next time.
+      this.#growth = undefined; // Missing links are found the next time.
       this.#written = undefined;
       throw error;
     }
@@ -76,7 +74,7 @@ export class ChainFile {
   }
 }
 
-/** Starts the chain of a copy with the head that the original has now, if it has a chain. Throws like `append`. */
+/** Starts the chain of a copy with the original's current head, if it has a chain. Throws like `append`. */
 export function copyChain(
   original: { readonly id: ConversationId; readonly folder: string },
   copy: { readonly id: ConversationId; readonly folder: string },
@@ -101,7 +99,7 @@ export function noteRemoved(
   noteHead(log, { id, workspace, ...head });
 }
 
-/** What the chain of a conversation has grown to, or had when the conversation was removed. */
+/** The end of a conversation's chain, now or when the conversation was removed. */
 export interface HeadToNote extends Omit<OwnRun, "from"> {
   readonly id: ConversationId;
   readonly workspace: string | undefined;
@@ -136,7 +134,7 @@ function parseTail(text: string): ChainTail {
   for (const line of text.split("\n")) {
     if (line === "") continue;
     const parsed = findChainLine(line);
-    // A line that was cut by the start of the tail is not torn.
+    // A line cut by the start of the tail is not torn.
     if (parsed === undefined && lines.length > 0) isTorn = true;
     if (parsed !== undefined) {
       lines.push(parsed);
@@ -169,11 +167,11 @@ function findEnd(
 
 interface AppendTextOptions {
   readonly mode?: number;
-  /** This process has written to the file before, so that it ends with a whole line. */
+  /** This process has written to the file before, so it ends with a whole line. */
   readonly isWhole?: boolean;
 }
 
-/** On a line of its own, whatever the file ends with. Not synced. */
+/** Starts a new line, no matter how the file ends. Not synced. */
 function appendText(
   file: string,
   text: string,
@@ -194,5 +192,5 @@ function endsWhole(descriptor: number): boolean {
 }
 
 const NEWLINE = 0x0a;
-/** The log names other workspaces. */
+/** Private, because the log names other workspaces. */
 const OWNER_FILE = 0o600;

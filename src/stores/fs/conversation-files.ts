@@ -65,7 +65,7 @@ export async function writeConversation(folder: string, files: ConversationFiles
   return metadata;
 }
 
-/** Atomic, too. Throws `write_failed`. */
+/** Also atomic. Throws `write_failed`. */
 export async function createFolder(
   folder: string,
   files: Readonly<Record<string, Buffer>>,
@@ -81,7 +81,7 @@ export function metadataFile(metadata: ConversationMetadata): string {
   return `${jsonText(metadataToJson(metadata))}\n`;
 }
 
-/** The same for a base config. */
+/** The text of a base config file. */
 export function baseConfigFile(baseConfig: JsonObject): string {
   return `${jsonText(withRequiredConfig(baseConfig))}\n`;
 }
@@ -92,8 +92,8 @@ export async function writeMetadata(folder: string, metadata: ConversationMetada
 }
 
 /**
- * For writers. Unreadable metadata does not make a conversation unusable: it is set aside and
- * replaced with just `lastActivatedAt`. Does not read what was just written. Throws `write_failed`.
+ * For writers. Unreadable metadata does not make a conversation unusable: it is set aside and replaced with just
+ * `lastActivatedAt`. Does not reread what was just written. Throws `write_failed`.
  */
 export async function readOrReplaceMetadata(
   folder: string,
@@ -223,7 +223,7 @@ async function createAtomically(
   }
 }
 
-/** Not synced: its name is not kept. */
+/** Not synced: its name is temporary. */
 async function makeEmpty(partial: string): Promise<void> {
   try {
     mkdirSync(partial);

@@ -14,7 +14,7 @@ import { fileIdCreation, fileIdToNumber, findIdInFolderName, isOlderThan } from 
 import { assertNotLink } from "./safe-open.ts";
 import { systemErrorCode } from "../../util/index.ts";
 
-/** The folder that makes another one a workspace. */
+/** The folder that marks its parent as a workspace. */
 export const WORKSPACE_FOLDER = ".jp";
 export const EVENTS = "events.json";
 export const METADATA = "metadata.json";
@@ -30,7 +30,7 @@ export interface ConversationCopy {
   readonly root: Root;
   readonly folder: string;
   readonly isArchived: boolean;
-  /** The folder is a symbolic link, as far as the list that it is from says so. */
+  /** The folder is a symbolic link, if its listing says so. */
   readonly isLink?: boolean;
 }
 
@@ -68,7 +68,7 @@ export function listCopies(
   return copies;
 }
 
-/** The same, only of the newest conversations and without a look at all the others, the newest first. */
+/** Like `listCopies`, but only the newest conversations, newest first, without reading all the others. */
 export function listNewestCopies(
   roots: ConversationRoots,
   which: "live" | "all",
@@ -98,7 +98,7 @@ export function copiesOf(
   });
 }
 
-/** The live copies in folders of this name, without a look at all the others. */
+/** The live copies in folders of this name, without reading all the others. */
 export function liveCopiesNamed(
   roots: ConversationRoots,
   name: string,
@@ -111,7 +111,7 @@ export function liveCopiesNamed(
   });
 }
 
-/** Where copies may be. */
+/** A place that may hold copies. */
 type Place = Pick<ConversationCopy, "root" | "isArchived">;
 
 function places(roots: ConversationRoots, which: "live" | "all"): readonly Place[] {
@@ -129,8 +129,8 @@ export function currentCopies(copies: readonly ConversationCopy[]): readonly Con
 }
 
 /**
- * The parent of a conversation's folder. The main one must not be a link, which may have come
- * with a clone of a workspace; in the user's own folder it may. Throws `read_failed`.
+ * The parent of a conversation's folder. The main one must not be a link, which may have come with a clone of a
+ * workspace; the one in the user's own folder may. Throws `read_failed`.
  */
 export function parentFolder(roots: ConversationRoots, root: Root, isArchived: boolean): string {
   const folder = roots[root];
@@ -154,7 +154,7 @@ export function latestCopy(
     ?.copy;
 }
 
-/** The parents of all folders that `list` looks at for these. */
+/** The parents of all folders that `list` reads for these. */
 export function parentFolders(
   roots: ConversationRoots,
   which: "live" | "archived" | "all",
@@ -175,10 +175,10 @@ function localFirst(left: ConversationCopy, right: ConversationCopy): number {
   return Number(right.root === "local") - Number(left.root === "local");
 }
 
-/** The folders in a folder, and links, as they were at one time. */
+/** A snapshot of the folders in a folder, including links. */
 class Listing {
   readonly names: readonly string[];
-  /** Those that are symbolic links. */
+  /** The names of symbolic links. */
   readonly links: ReadonlySet<string>;
   #byId: ReadonlyMap<ConversationId, readonly string[]> | undefined;
   #newest: readonly ConversationId[] | undefined;
@@ -199,7 +199,7 @@ class Listing {
     return this.#namesById().get(id) ?? [];
   }
 
-  /** The newest ids, or those before this, at most so many. */
+  /** The newest ids, or the newest before this one, at most `limit`. */
   newest(limit: number, before?: ConversationCreation): readonly ConversationId[] {
     this.#newest ??= newestOf([...this.#namesById().keys()], fileIdCreation, { limit: Infinity });
     const start = before === undefined ? 0 : this.#newest.findIndex(isOlderThan(before));
@@ -216,7 +216,7 @@ class Listing {
   }
 }
 
-/** Of folders that are not conversations. */
+/** For folders that are not conversations. */
 const NO_ID = "" as ConversationId;
 
 /** File times are coarse: a folder that changed more recently may change again without a new time. */
@@ -224,13 +224,13 @@ const SETTLE_MS = { seconds: 2000, fractions: 100 };
 
 interface FolderState {
   readonly changed: number;
-  /** A listing is known, or can be kept. */
+  /** The listing is cached, or can be. */
   readonly isCached: boolean;
 }
 
 /**
- * Lists the folders in a folder, cached until it changes: loops over all conversations look up each
- * of them. Includes links, so that opening one reports what is wrong with it.
+ * Lists the folders in a folder, cached until it changes: loops over all conversations look up each of them. Includes
+ * links, so that opening one reports the problem.
  */
 export class FolderNames {
   readonly #known = new Map<string, { readonly changed: number; readonly listing: Listing }>();
@@ -271,7 +271,7 @@ function listEntries(folder: string): readonly Dirent[] {
   return readFolder(folder, () => readdirSync(folder, { withFileTypes: true }));
 }
 
-/** Names alone are several times faster to read, and few of them start with the digits of an id. */
+/** Reading only names is several times faster, and few of them start with the digits of an id. */
 function listFoldersOf(folder: string, id: ConversationId): readonly string[] {
   const digits = String(fileIdToNumber(id));
   return readFolder(folder, () =>
@@ -284,7 +284,7 @@ function listFoldersOf(folder: string, id: ConversationId): readonly string[] {
   );
 }
 
-/** Empty if it is not there. Throws `read_failed`. */
+/** Empty if the folder does not exist. Throws `read_failed`. */
 function readFolder<Item>(folder: string, read: () => readonly Item[]): readonly Item[] {
   try {
     return read();

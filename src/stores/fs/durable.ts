@@ -25,7 +25,7 @@ export async function writeDurably(file: string, content: Buffer, mode = 0o644):
     const before = findFile(file);
     if (before?.content.equals(content)) return;
     using handle = new DirectHandle(temporary, "wx", before?.mode ?? mode);
-    if (before !== undefined) handle.chmod(before.mode); // Whatever the umask.
+    if (before !== undefined) handle.chmod(before.mode); // Overrides the umask.
     handle.writeFile(content);
     await handle.sync();
     renameSync(temporary, file);
@@ -40,13 +40,13 @@ function removeQuietly(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {
-    // It is left behind.
+    // It stays behind.
   }
 }
 
 /**
- * For new files in a folder that is still being made: sync the folder afterwards. All are written before the first is synced,
- * since a file system that syncs one lets others wait. Throws `write_failed`.
+ * For new files in a folder that is still being created: sync the folder afterwards. All are written before the first
+ * is synced, since a file system delays other writes during a sync. Throws `write_failed`.
  */
 export async function createSynced(
   folder: string,
@@ -67,7 +67,7 @@ export async function createSynced(
   }
 }
 
-/** Indented by two spaces, with a newline at the end, like all files of a record. */
+/** Indented by two spaces, with a trailing newline, like all files of a record. */
 export async function writeJson(file: string, value: unknown): Promise<void> {
   await writeDurably(file, Buffer.from(`${jsonText(value)}\n`));
 }
@@ -97,7 +97,7 @@ export function isFolder(folder: string): boolean {
   return statSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** On a read-only file system, Node says that the folder to create does not exist. Returns the reason. */
+/** On a read-only file system, Node reports that the folder to create does not exist. Returns the real reason. */
 function explainMissing(folder: string, error: unknown): unknown {
   if (systemErrorCode(error) !== "ENOENT") return error;
   let parent = path.dirname(path.resolve(folder));
@@ -122,8 +122,8 @@ export async function moveFolder(from: string, to: string): Promise<void> {
 }
 
 /**
- * Renames a folder, unless an older copy of the same conversation has that name already. Returns the
- * resulting path. Throws `write_failed`.
+ * Renames a folder, unless an older copy of the same conversation already has that name. Returns the resulting path.
+ * Throws `write_failed`.
  */
 export async function renameFolder(folder: string, name: string): Promise<string> {
   const target = path.join(path.dirname(folder), name);
@@ -148,17 +148,17 @@ export async function setAside(file: string, bytes: Buffer): Promise<string> {
 }
 
 interface FolderSyncs {
-  /** Under way. */
+  /** The running sync. */
   readonly current: Promise<void>;
-  /** Begins when the current one is done. */
+  /** Starts when the current one is done. */
   next?: Promise<void>;
 }
 
 const folderSyncs = new Map<string, FolderSyncs>();
 
 /**
- * A created, moved or deleted file name is on disk only after its folder has been synced. Those who ask while the folder is
- * being synced share the next sync: it covers all that they have done.
+ * A created, moved or deleted file name is on disk only after its folder has been synced. Callers that arrive during a
+ * sync share the next one, which covers all their changes.
  */
 export function syncFolder(folder: string): Promise<void> {
   const syncs = folderSyncs.get(folder);

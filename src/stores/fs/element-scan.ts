@@ -130,7 +130,7 @@ function findDamage(window: ByteWindow, length: number | undefined): number | un
   }
 }
 
-/** After damage, a bracket may belong to what is left of an element. The last one begins a line, or has nothing after it. */
+/** After damage, a bracket may belong to the rest of an element. The list's own begins a line, or has nothing after it. */
 function isLast(window: ByteWindow, bracket: number): boolean {
   const [before] = window.readAt(window.offset + bracket - 1, 1);
   return before === NEWLINE || findValue(window, bracket + 1) === window.bytes.length;

@@ -1,6 +1,6 @@
 /**
- * Appends to an `events.json` in place. An append costs only the bytes of its events, however long
- * the file is, and is on disk when it resolves. Appends that are queued together share one sync.
+ * Appends to an `events.json` in place. An append costs only the bytes of its events, regardless of the file's length,
+ * and is on disk when it resolves. Appends that are queued together share one sync.
  */
 import { type BigIntStats, fstatSync, lstatSync, readSync } from "node:fs";
 import type { StreamEntry, StreamOutline } from "../../record/conversation/index.ts";
@@ -39,7 +39,7 @@ export type OpenFile = (file: string) => Promise<RecordHandle>;
 export interface OpenedEvents {
   readonly entries: StreamEntry[];
   readonly problems: readonly RecordProblem[];
-  /** Those before them, if these are only the last ones. */
+  /** The unread entries before these, if only the last were read. */
   readonly unread?: UnreadPart | undefined;
 }
 
@@ -48,19 +48,19 @@ export interface LoadedEvents {
   readonly file: string;
   readonly fingerprint: string;
   readonly entries: readonly StreamEntry[];
-  /** Those before them, if these are only the last ones. */
+  /** The unread entries before these, if only the last were read. */
   readonly unread?: UnreadPart | undefined;
 }
 
-/** Whoever keeps track of what is in the file. */
+/** Tracks the contents of the file. */
 export interface EventFileListener {
-  /** What this user's processes have written of the open turn. Throws `read_failed`. */
+  /** The open turn as written by this user's processes. Throws `read_failed`. */
   findCopy(): TurnCopy | undefined;
   /** Another program has changed the file. These are its new contents. */
   onChanged(opened: OpenedEvents): void;
-  /** Before entries are written. If it throws, they are not. */
+  /** Called before entries are written. If it throws, they are not. */
   beforeWrite(entries: readonly StreamEntry[]): void;
-  /** Once they are on disk, or it is clear that they will not be. */
+  /** Called once they are on disk, or will not be. */
   afterWrite(isWritten: boolean): void;
 }
 
@@ -73,7 +73,7 @@ export class EventFile {
   readonly #open: OpenFile;
   readonly #listener: EventFileListener;
   #file: string;
-  /** Only while it is needed: a turn may wait for days, and a process may have only so many open files. */
+  /** Open only while needed: a turn may wait for days, and a process has a limited number of open files. */
   #handle: RecordHandle | undefined;
   /** The fingerprint after our last write; empty if the file has to be read again. */
   #lastFingerprint = "";
@@ -91,10 +91,7 @@ export class EventFile {
     this.#open = openWith;
   }
 
-  /**
-   * Reads the file, unless it is still as loaded, and repairs it if needed. Throws `record_damaged`,
-   * `write_failed`.
-   */
+  /** Reads the file, unless it is still as loaded, and repairs it if needed. Throws `record_damaged`, `write_failed`. */
   async open(loaded?: LoadedEvents): Promise<OpenedEvents> {
     await this.#closeHandle();
     const mayBeLoaded = loaded?.file === this.#file && loaded.fingerprint !== "";
@@ -131,7 +128,10 @@ export class EventFile {
     return done.promise;
   }
 
-  /** Reads all of the file if another program has changed it (see `onChanged`), and then returns false. Throws like `open`. */
+  /**
+   * Reads all of the file if another program has changed it (see `onChanged`), and then returns false. Throws like
+   * `open`.
+   */
   refresh(): Promise<boolean> {
     return this.#enqueue(async () => {
       if (this.#needsRollback || this.#isAsWritten()) return true;
@@ -146,7 +146,7 @@ export class EventFile {
     return readEarlier(this.#file, end);
   }
 
-  /** Says what they are. Throws `read_failed`. */
+  /** An outline of the earlier entries. Throws `read_failed`. */
   outlineEarlier(end: number): Promise<StreamOutline | undefined> {
     return outlineEarlier(this.#file, end);
   }
@@ -236,7 +236,7 @@ export class EventFile {
     return this.#lastFingerprint !== "" && fingerprint(this.#stat()) === this.#lastFingerprint;
   }
 
-  /** The same for a file that is not open, and opens it. */
+  /** Reopens a closed file. False if another program has changed or replaced it. */
   async #reopen(): Promise<boolean> {
     if (this.#lastFingerprint === "") return false;
     try {
@@ -287,7 +287,7 @@ export function* readEarlier(file: string, end: number): Generator<readonly Stre
   }
 }
 
-/** Says what they are. Undefined if that takes reading them. Throws `read_failed`. */
+/** An outline of the earlier entries. Undefined if that requires reading them. Throws `read_failed`. */
 export async function outlineEarlier(
   file: string,
   end: number,
@@ -296,7 +296,7 @@ export async function outlineEarlier(
   return outlineBefore(file, end);
 }
 
-/** Not by the fingerprint: an append may be under way. */
+/** Does not use the fingerprint: an append may be in progress. */
 function assertEnd(file: string, end: number): void {
   if (!endsElement(file, end)) throw readError(file, new Error("another program has changed it"));
 }
@@ -317,7 +317,7 @@ export async function readEvents(
   return { entries, placed, problems: placed.map(({ problem }) => problem), isInLayout };
 }
 
-/** Reads the whole file, restores what it has lost of the open turn, repairs a torn end, and restores the layout if needed. */
+/** Reads the whole file, restores lost parts of the open turn, repairs a torn end, and restores the layout if needed. */
 async function readForWriting(
   file: string,
   findCopy: EventFileListener["findCopy"],
@@ -350,7 +350,7 @@ async function hasLayout(file: string): Promise<boolean> {
   }
 }
 
-/** Synchronous, because it takes microseconds; going through the thread pool takes longer. */
+/** Synchronous, because it takes microseconds; the thread pool is slower. */
 function readAppendPoint({ fd }: RecordHandle, size: number): AppendPoint | undefined {
   const bytes = Buffer.alloc(Math.min(size, ENDING_LENGTH));
   readSync(fd, bytes, 0, bytes.length, size - bytes.length);

@@ -1,6 +1,6 @@
 /**
- * The layout of `events.json`: one JSON array, indented by two spaces, with the closing bracket on
- * its own line. Thanks to it, an append only overwrites the last three bytes of the file.
+ * The layout of `events.json`: one JSON array, indented by two spaces, with the closing bracket on its own line. An
+ * append therefore only overwrites the last three bytes of the file.
  */
 import { readSync } from "node:fs";
 import type { StreamEntry } from "../../record/conversation/index.ts";
@@ -18,7 +18,7 @@ export const CLOSING = "\n]\n";
 /** How the last element ends; an empty one is on a single line. */
 const LAST_ELEMENT = ["\n  }", "\n  {}"];
 
-/** Where the next element goes, and what precedes it. */
+/** The position of the next element, and the separator before it. */
 export interface AppendPoint {
   readonly position: number;
   readonly separator: "" | ",";
@@ -69,8 +69,8 @@ export async function repairTornEnd(problem: RecordProblem): Promise<RecordProbl
 }
 
 /**
- * Replaces all that follows the kept elements with the copy of the open turn, atomically. Saves what it replaces in a file
- * beside it first, unless it is only punctuation. Throws `write_failed`.
+ * Replaces everything after the kept elements with the copy of the open turn, atomically. Saves the replaced bytes in a
+ * file beside it first, unless they are only punctuation. Throws `write_failed`.
  */
 export async function restoreTurn(
   file: string,

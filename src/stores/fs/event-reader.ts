@@ -19,19 +19,20 @@ export interface EntryBatch {
 
 /** Ends one element and starts the next. */
 export const BETWEEN = Buffer.from("\n  },\n  {");
-/** How much of it belongs to the first of them. */
+/** The length of the part that belongs to the first of them. */
 export const ELEMENT_CLOSES = "\n  }".length;
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const SPACE = 0x20;
 
-/** A writer that never stops must not keep a reader forever. */
+/** A writer that never stops must not block a reader forever. */
 const MAX_REREADS = 100;
 
 /**
- * Needs no lock: a writer only replaces the end of the list, so what cannot be parsed is read again if the file has changed
- * meanwhile. With a position, which has to be the end of an element but the last, only what comes before. Throws `read_failed`.
+ * Needs no lock: a writer only replaces the end of the list, so an unparsable end is read again if the file has changed
+ * meanwhile. With a position, which must be the end of any element but the last, reads only what comes before. Throws
+ * `read_failed`.
  */
 export function* readEntries(
   file: string,
@@ -95,7 +96,7 @@ function parsePiece(
   return entries;
 }
 
-/** Undefined if the bytes are not UTF-8, or not a list of objects once brackets are put around them. */
+/** Undefined if the bytes are not UTF-8, or not a list of objects once wrapped in brackets. */
 export function parseList(
   bytes: Buffer,
   opening = "",

@@ -1,6 +1,6 @@
 /**
- * The ids and folder names of conversations in files, as the Rust original has them. An id is the time of creation in
- * tenths of a second since the epoch, or the next free one. In a folder name a slug follows it, for readability only.
+ * Ids and folder names of conversations in files, as in the Rust original. An id is the time of creation in tenths of a
+ * second since the epoch, or the next free one. A folder name adds a slug, for readability only.
  */
 import {
   compareCreation,
@@ -13,7 +13,7 @@ import {
 } from "../../record/conversation/index.ts";
 
 const MAX_SLUG_LENGTH = 60;
-/** The last moment that a timestamp can name. Someone may have made up a later id. */
+/** The last moment that a timestamp can express. A made-up id may be later. */
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 900);
 
 /** The id of a conversation created at this time. */
@@ -26,12 +26,12 @@ export function fileIdFromNumber(deciseconds: number): ConversationId {
   return `jp-c${deciseconds}` as ConversationId;
 }
 
-/** Whether a store in files can have minted it. */
+/** Whether a file store can have created it. */
 export function isFileId(id: ConversationId): boolean {
   return /^jp-c(?:0|[1-9]\d{0,14})$/.test(id);
 }
 
-/** Ids become the names of files, so no other one may pass. Throws `invalid_conversation_id`. */
+/** Ids become file names, so all others must be refused. Throws `invalid_conversation_id`. */
 export function assertFileId(id: ConversationId): void {
   if (!isFileId(id)) throw invalidIdError(id);
 }
@@ -47,7 +47,7 @@ export function fileIdCreatedAt(id: ConversationId): Timestamp {
   return timestampFromDate(new Date(millisecondsOf(id)));
 }
 
-/** The same with its id. */
+/** The id with its time of creation. */
 export function fileIdCreation(id: ConversationId): ConversationCreation {
   return { id, createdAt: fileIdCreatedAt(id) };
 }
@@ -56,7 +56,7 @@ function millisecondsOf(id: ConversationId): number {
   return Math.min(fileIdToNumber(id) * 100, LAST_MS);
 }
 
-/** Whether an id is older than this. Turns few of them into text, because lists may ask about thousands. */
+/** Whether an id is older than this. Converts few ids to text, because lists may check thousands. */
 export function isOlderThan(before: ConversationCreation): (id: ConversationId) => boolean {
   const end = timestampToMilliseconds(before.createdAt);
   return (id) => {

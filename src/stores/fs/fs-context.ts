@@ -36,15 +36,15 @@ import { headsFileIn, type PrivatePlace } from "./user-data.ts";
 import type { WatchedFolder } from "./watch.ts";
 
 export interface FsStoreOptions {
-  /** The folder with the `conversations`: a workspace's `.jp`, or that of a store. */
+  /** The folder that contains `conversations`: a workspace's `.jp`, or a store's folder. */
   readonly storage: string;
-  /** Of a workspace, whose own folder may be a clone. A store trusts its folder, and keeps everything in it. */
+  /** Set for a workspace, whose own folder may be a clone. A store trusts its folder, and keeps everything in it. */
   readonly userFolder?: UserFolder;
-  /** False if the conversations in it are left to another store. */
+  /** False if another store handles the conversations in it. */
   readonly hasLocal?: boolean;
   /** All conversations are in it: there is no workspace. */
   readonly isLocalOnly?: boolean;
-  /** Where the user's cache is. Without it, nothing is cached. */
+  /** Locates the user's cache. Without it, nothing is cached. */
   readonly environment?: CacheEnvironment;
   readonly clock: Clock;
   readonly pid: number;
@@ -56,11 +56,11 @@ export interface FsStoreOptions {
 interface UserFolder {
   /** Undefined if it does not exist. */
   readonly find: () => string | undefined;
-  /** The same, created if missing. Only called for writing. */
+  /** Like `find`, but creates it if missing. Only called for writing. */
   readonly ensure: () => Promise<string>;
   /** The part of it for local conversations. Undefined if it does not exist. */
   readonly findOwn: () => string | undefined;
-  /** The same, created if missing. Only called for writing. */
+  /** Like `findOwn`, but creates it if missing. Only called for writing. */
   readonly ensureOwn: () => Promise<string>;
   /** The folder in which it is created. */
   readonly parent: string;
@@ -78,9 +78,9 @@ type IdRequest = PromiseWithResolvers<ReservedId>;
 /** Other processes may be creating conversations at the same time, but not this many. */
 const MAX_LOCKED_IDS = 100;
 
-/** How many ids are reserved together. The first of those who wait has to wait for all of them. */
+/** How many ids are reserved together. The first caller has to wait for all of them. */
 const MAX_TOGETHER = 64;
-/** How often to look for what killed processes have left: a service may create thousands of conversations at once. */
+/** How often to clean up after killed processes: a service may create thousands of conversations at once. */
 const CLEANUP_MS = 1000;
 
 export class FsContext {
@@ -90,7 +90,7 @@ export class FsContext {
   #workspace: string | undefined;
   readonly #requests: IdRequest[] = [];
   #reserved: Promise<unknown> = Promise.resolve();
-  /** No id from the first to the last of these is free, as far as is known here. */
+  /** A range of ids known to be taken. */
   #burst = { from: 0, to: -1 };
   /** By the monotonic clock. */
   #nextCleanup = 0;
@@ -99,26 +99,26 @@ export class FsContext {
     this.options = options;
   }
 
-  /** Where locks, markers of open turns, and offers are. Undefined if it does not exist. */
+  /** The folder with locks, markers of open turns, and offers. Undefined if it does not exist. */
   findPrivateFolder(): string | undefined {
     const { storage, userFolder } = this.options;
     return userFolder === undefined ? storage : userFolder.find();
   }
 
-  /** The same, created if missing. Only for writing. */
+  /** Like `findPrivateFolder`, but creates it if missing. Only for writing. */
   async ensurePrivateFolder(): Promise<string> {
     const { storage, userFolder } = this.options;
     return userFolder === undefined ? storage : userFolder.ensure();
   }
 
-  /** The log of what the chains of decisions have grown to: one for all workspaces of the user, and one for each store. */
+  /** The log of chain heads: one for all workspaces of the user, and one for each store. */
   get headsFile(): string {
     const { storage, userFolder } = this.options;
     return headsFileIn(userFolder?.data ?? storage);
   }
 
   /**
-   * The real path of the workspace: clones with the same id share the private folder, but nothing that is decided.
+   * The real path of the workspace: clones with the same id share the private folder, but not their decisions.
    * Undefined for a store, whose folder may be mounted elsewhere for another process.
    */
   get workspace(): string | undefined {
@@ -137,13 +137,13 @@ export class FsContext {
       : { privateFolder, id, workspace: this.workspace };
   }
 
-  /** The same, created if missing. Only for writing. */
+  /** Like `findPlace`, but creates the folder if missing. Only for writing. */
   async ensurePlace(id: ConversationId): Promise<PrivatePlace> {
     assertFileId(id);
     return { privateFolder: await this.ensurePrivateFolder(), id, workspace: this.workspace };
   }
 
-  /** Whether a turn without a marker is the user's own: no clone can have brought it. */
+  /** Whether a turn without a marker is the user's own, because no clone can have brought it. */
   get trustsUnmarked(): boolean {
     return this.options.userFolder === undefined;
   }
@@ -158,7 +158,7 @@ export class FsContext {
     };
   }
 
-  /** Undefined if nothing can be cached. */
+  /** Undefined if caching is not possible. */
   findIndex(): SummaryIndex | undefined {
     const { environment, clock } = this.options;
     const { workspace } = this;
@@ -238,14 +238,14 @@ export class FsContext {
   reserveId(): Promise<ReservedId> {
     const request = Promise.withResolvers<ReservedId>();
     this.#requests.push(request);
-    // One after the other: of many at once, all would try the same ids.
+    // Sequential: concurrent requests would all try the same ids.
     if (this.#requests.length === 1) {
       this.#reserved = this.#reserved.then(() => this.#reserveAll());
     }
     return request.promise;
   }
 
-  /** For all who wait. Never rejects: each request does. */
+  /** Serves all waiting requests. Never rejects: each request does. */
   async #reserveAll(): Promise<void> {
     let known: ReadonlySet<ConversationId> = new Set();
     while (this.#requests.length > 0) {
@@ -263,8 +263,8 @@ export class FsContext {
   }
 
   /**
-   * Looks at the folders of conversations once for all of these: there may be thousands. Does not try ids that are known to
-   * be taken. Returns those that are known then.
+   * Lists the conversation folders once for all of these: there may be thousands. Skips ids known to be taken. Returns
+   * the known ids.
    */
   async #reserveTogether(
     requests: readonly IdRequest[],
@@ -278,7 +278,7 @@ export class FsContext {
         request.reject(error);
       }
     }
-    // Only now: whoever creates a conversation locks its id before, so an id that is free stays free.
+    // Checked only now: a creator locks its id first, so a free id stays free.
     const taken = this.#findTaken(locked);
     for (const { request, id, lock } of locked) {
       if (!taken.has(id)) request.resolve({ id, lock });
@@ -290,7 +290,10 @@ export class FsContext {
     return taken;
   }
 
-  /** The ids of all conversations; none if it is clear without them that none of these is taken. If it throws, they are released. */
+  /**
+   * The ids of all conversations; empty if that is not needed to see that these are free. If it throws, they are
+   * released.
+   */
   #findTaken(locked: readonly ReservedId[]): ReadonlySet<ConversationId> {
     try {
       const isFree = locked.length < 2 && locked.every(({ id }) => !this.#exists(id));
@@ -304,7 +307,7 @@ export class FsContext {
   async #lockNextId(taken: ReadonlySet<ConversationId>): Promise<ReservedId> {
     const locks = locksIn(await this.ensurePrivateFolder());
     const now = fileIdToNumber(fileIdFromDate(this.options.clock.now()));
-    // Of many at once, the next free id comes after all of them.
+    // In a burst, the next free id comes after all of them.
     const { from, to } = this.#burst;
     const isInBurst = from <= now && now <= to;
     let moment = isInBurst ? to + 1 : now;

@@ -103,20 +103,20 @@ interface OpenedParts extends Pick<
   FsWriterParts,
   "id" | "folder" | "otherFolders" | "lock" | "ownTurn" | "isOwnUnmarked"
 > {
-  /** In the folder that is just being created. They need not be read. */
+  /** Just written to a new folder, so they need not be read. */
   readonly written?: Pick<ConversationFiles, "baseConfig"> & { readonly metadata: string };
 }
 
-/** Fewer conversations are read in a few milliseconds. */
+/** Fewer conversations than this are read in a few milliseconds. */
 const MIN_INDEXED = 32;
 
-/** How many are summarized before a look at the clock. */
+/** How many are summarized between looks at the clock. */
 const AT_ONCE = 16;
 
-/** Everything but what only a workspace has; that is in `FsWorkspaceStore`. */
+/** Everything except what only a workspace has, which is in `FsWorkspaceStore`. */
 export class FsConversationStore implements ConversationStore, PortableStore {
   protected readonly context: FsContext;
-  /** Where loaded conversations come from. Those with problems are absent. */
+  /** The source of loaded conversations. Those with problems are absent. */
   readonly #loaded = new WeakMap<Conversation, LoadedEvents>();
 
   constructor(options: FsStoreOptions) {
@@ -177,7 +177,7 @@ export class FsConversationStore implements ConversationStore, PortableStore {
     return conversation;
   }
 
-  /** Without a fingerprint if the file has to be read again to be written. */
+  /** Has no fingerprint if the file must be read again before writing. */
   async #readAll(id: ConversationId, file: string) {
     const before = fingerprintOf(file);
     const read = await readWithCopy(file, this.context.findPlace(id));
@@ -231,7 +231,7 @@ export class FsConversationStore implements ConversationStore, PortableStore {
     const workspace = this.#findOtherWorkspace(id);
     if (workspace !== undefined) return { type: "other_workspace", workspace };
     const target = {
-      // A turn that is to go on here reads the rest once a model is asked.
+      // A turn that continues here reads the rest once a model is asked.
       open: () => this.#open(id, loadEnd),
       readLastTurn: async () => (await this.#readLastTurn(id, this.context.liveCopies(id))).entries,
       offer: (_id: ConversationId, offered: OfferedAnswer) => this.#offer(id, offered),
@@ -264,7 +264,7 @@ export class FsConversationStore implements ConversationStore, PortableStore {
     return this.#open(id, () => loaded && this.#loaded.get(loaded));
   }
 
-  /** `find` finds what is known of the events, once they are locked. */
+  /** `find` returns the known events, once they are locked. */
   async #open(
     id: ConversationId,
     find: (file: string) => Promise<LoadedEvents | undefined> | LoadedEvents | undefined,
@@ -343,7 +343,7 @@ export class FsConversationStore implements ConversationStore, PortableStore {
     return isNew;
   }
 
-  /** The turn of a record that was copied here is as this user has left it elsewhere. */
+  /** The turn of an imported record counts as this user's own, left elsewhere. */
   async #markOwn(id: ConversationId): Promise<void> {
     const lock = await this.context.lock(id);
     try {
@@ -471,8 +471,8 @@ export class FsConversationStore implements ConversationStore, PortableStore {
   }
 
   /**
-   * The user's own conversations are shared by the clones of a workspace. The turn of one belongs to the folder that it was
-   * left in, as long as that is there.
+   * The user's own conversations are shared by the clones of a workspace. An open turn belongs to the folder it was
+   * left in, as long as that exists.
    */
   #findOtherWorkspace(id: ConversationId): string | undefined {
     const place = this.context.findPlace(id);
@@ -526,7 +526,7 @@ function listed(roots: ConversationRoots, options: ListOptions): readonly Conver
   return newestOf(all, ({ id }) => fileIdCreation(id), options);
 }
 
-/** For a conversation that is only read. */
+/** For a conversation opened only for reading. */
 function earlierIn(file: string): EarlierSource {
   return {
     readEarlier: (end) => readEarlier(file, end),
@@ -535,7 +535,7 @@ function earlierIn(file: string): EarlierSource {
   };
 }
 
-/** The end instead of the whole record. Undefined if only reading all of it is certain to find the last turn. */
+/** Loads the end instead of the whole record. Undefined if only a full read is certain to find the last turn. */
 async function loadEnd(file: string): Promise<LoadedEvents | undefined> {
   const fingerprint = fingerprintOf(file);
   // Without a base config file, the first element is the base config.
@@ -546,7 +546,7 @@ async function loadEnd(file: string): Promise<LoadedEvents | undefined> {
   return { file, fingerprint, entries, ...(offset > 0 && { unread: { end: offset } }) };
 }
 
-/** If the conversation has a chain. What cannot be written is missing in the evidence, which says so: nothing else fails for it. */
+/** Updates the chain, if there is one. On failure, the evidence shows the gap, and nothing else fails. */
 async function withChain(
   folder: string,
   action: (module: Awaited<ReturnType<typeof loadChainFile>>) => void,

@@ -1,4 +1,4 @@
-/** The store of a workspace: conversations in two places, and their files, for users who edit them. */
+/** The store of a workspace: conversations in two places, and access to their files for users who edit them. */
 import path from "node:path";
 import { compareCreation, type ConversationId } from "../../record/conversation/index.ts";
 import { findJson } from "../../util/index.ts";
@@ -53,7 +53,7 @@ export class FsWorkspaceStore extends FsConversationStore implements WorkspaceSt
     return await this.createIn(isLocal ? "local" : "main", options);
   }
 
-  /** The user's own conversations stay where they are. */
+  /** Leaves out the user's own conversations, which stay where they are. */
   override async listRecords(): Promise<readonly ConversationId[]> {
     const found = await this.list({ which: "all" });
     const shared = found.filter(({ place }) => place !== "local");
@@ -105,7 +105,7 @@ export class FsWorkspaceStore extends FsConversationStore implements WorkspaceSt
     });
   }
 
-  /** The user has removed the open turn too. With its marker, the record would seem to have lost it. */
+  /** The user has removed the open turn too. If its marker stayed, the record would seem to have lost it. */
   #unmarkEmptied(id: ConversationId, events: string): void {
     const list = findJson(events);
     const place = this.context.findPlace(id);

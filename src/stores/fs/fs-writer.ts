@@ -36,16 +36,16 @@ export interface FsWriterParts extends PrivatePlace {
     readonly baseConfig: JsonObject | undefined;
   };
   readonly lock: ConversationLock;
-  /** Of the conversation that this one is a copy of: see `TurnMarker`. */
+  /** The open turn of the conversation that this one is a copy of: see `TurnMarker`. */
   readonly ownTurn?: string | undefined;
-  /** The turn is the user's own, without a marker that says so. */
+  /** The turn is the user's own, although no marker says so. */
   readonly isOwnUnmarked?: boolean;
   /** The log of heads: see `noteHead`. */
   readonly headsFile: string;
   readonly openFile?: OpenFile;
 }
 
-/** Only decisions need it. Throws `module_not_loaded`. */
+/** Needed only for decisions. Throws `module_not_loaded`. */
 export function loadChainFile() {
   return loadModule(() => import("./chain-file.ts"));
 }
@@ -62,11 +62,11 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
   #folder: string;
   #lastAppend: Promise<unknown> = Promise.resolve();
   #chain: ChainFile | undefined;
-  /** Something was decided in the turn. Undefined before the first append. */
+  /** The turn has decisions. Undefined before the first append. */
   #isChained: boolean | undefined;
-  /** Until what was appended is in the chain too. */
+  /** Pending until all appended entries are in the chain too. */
   #chaining: Promise<unknown> = Promise.resolve();
-  /** The same for the last decision. */
+  /** Pending until the last decision is in the chain. */
   #linked: Promise<unknown> = Promise.resolve();
   #metadataWrites: Promise<unknown> = Promise.resolve();
   #isReleased = false;
@@ -122,7 +122,7 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
     }
   }
 
-  /** Where it is now: a new title renames it. */
+  /** Its current path: a new title renames it. */
   get folder(): string {
     return this.#folder;
   }
@@ -161,13 +161,13 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
     await this.#events.append(entries);
     const { lastEntries } = this.#stream;
     const hasDecision = hasLinks(entries);
-    // A process that was killed may have left decisions without their links.
+    // A killed process may have left decisions without links.
     const hasEarlier = this.#isChained === undefined && hasLinks(lastEntries);
     const needsLink = hasDecision || hasEarlier;
     this.#isChained = this.#isChained === true || needsLink;
     if (this.#isChained) this.#extendChain(entries, [...lastEntries]);
     this.#stream.append(entries);
-    // Nothing acts on a decision before its link is there, and what was appended later is not done earlier.
+    // Nothing acts on a decision before its link is written, and later appends do not resolve earlier.
     if (needsLink) this.#linked = this.#chaining;
     await this.#linked;
   }
@@ -176,11 +176,11 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
     try {
       this.#chain?.noteHead(this.#headsFile, this.#place.workspace);
     } catch {
-      // The chain has it. Only a chain that is cut off later would not show.
+      // The chain has it. Only a later truncation of the chain would go unnoticed.
     }
   }
 
-  /** Never rejects: what is missing is made from the record the next time. */
+  /** Never rejects: missing links are rebuilt from the record the next time. */
   #extendChain(entries: readonly StreamEntry[], before: readonly StreamEntry[]): void {
     const extend = async () => {
       this.#chain ??= await this.#createChain();
@@ -203,7 +203,7 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
   onAnswer(listener: AnswerListener): Disposable {
     this.assertHeld();
     const listening = new FileOffers(this.#place).listen(async (offered) => {
-      // Others can read a question before it is synced, and may have answered it by then.
+      // Others can read a question before it is synced, and may already have answered it.
       await this.#lastAppend;
       return listener(offered);
     });

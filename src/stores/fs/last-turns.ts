@@ -1,7 +1,7 @@
 /**
- * Reads the last turns of a record from the end of its file, and parses nothing before them. This needs
- * the usual layout, where only elements are indented by two spaces. Wherever the file looks different,
- * the result is undefined: then only reading all of it is certain.
+ * Reads the last turns of a record from the end of its file, and parses nothing before them. This needs the usual
+ * layout, where only elements are indented by two spaces. If the file looks different, the result is undefined: then
+ * only a full read is certain.
  */
 import type { StreamEntry, StreamOutline } from "../../record/conversation/index.ts";
 import { shouldYield, yieldToEventLoop } from "../../util/index.ts";
@@ -13,7 +13,7 @@ import { BETWEEN, ELEMENT_CLOSES, parseList, readEntries } from "./event-reader.
 /** The last turn is often short, so the first pieces are too. */
 const FIRST_PIECE = 1 << 13;
 const MAX_GROWTH = 128;
-/** A file of at most so many bytes is read at once. */
+/** Files up to this many bytes are read at once. */
 const SHORT = 1 << 16;
 
 /** `count` is at least 1. `firstPiece` is in bytes. Throws `read_failed`. */
@@ -38,8 +38,8 @@ export async function findLastTurns(
 }
 
 /**
- * From the last turn start on; empty without one. Unlike `findLastTurns` it looks at nothing before. Undefined
- * and throws like it.
+ * The entries from the last turn start; empty without one. Unlike `findLastTurns`, reads nothing before. Undefined and
+ * throws like it.
  */
 export async function findLastTurn(file: string): Promise<readonly StreamEntry[] | undefined> {
   const end = await findRecordEnd(file);
@@ -48,14 +48,14 @@ export async function findLastTurn(file: string): Promise<readonly StreamEntry[]
   return start === -1 ? [] : end.entries.slice(start);
 }
 
-/** The end of a record: its last turn, and perhaps something before it. */
+/** The end of a record: its last turn, and possibly entries before it. */
 export interface RecordEnd {
   readonly entries: readonly StreamEntry[];
-  /** Where the element before them ends; 0 if there is none. */
+  /** The end of the element before them; 0 if there is none. */
   readonly offset: number;
 }
 
-/** Without a turn start, all of the record. Undefined and throws like `findLastTurns`. */
+/** Without a turn start, the whole record. Undefined and throws like `findLastTurns`. */
 export async function findRecordEnd(file: string): Promise<RecordEnd | undefined> {
   using window = new ByteWindow(file);
   const { size } = window;
@@ -118,10 +118,10 @@ function isTurnStart({ eventType }: StreamEntry): boolean {
   return eventType === "turn_start";
 }
 
-/** Finds a text in pieces of a file that overlap. */
+/** Finds a text in overlapping pieces of a file. */
 class Search {
   readonly #text: Buffer;
-  /** No position before it is found again. */
+  /** Positions before this one are not reported again. */
   #next = 0;
 
   constructor(text: string) {
@@ -132,7 +132,7 @@ class Search {
     return this.#text.length;
   }
 
-  /** The positions in these bytes, which are at the offset. */
+  /** The matches in these bytes, which start at the offset. */
   *in(bytes: Buffer, offset: number): Generator<number> {
     let at = Math.max(0, this.#next - offset) - 1;
     while ((at = bytes.indexOf(this.#text, at + 1)) !== -1) yield at;
@@ -141,20 +141,21 @@ class Search {
 }
 
 const TURN_START = '"turn_start"';
-/** In the type of either kind of delta. */
+/** Part of the type of both kinds of delta. */
 const DELTA = 'config_delta"';
-/** What precedes it in the usual layout: the end of another element, and the start of this one. */
+/** The text before it in the usual layout: the end of another element, and the start of this one. */
 const BEFORE = /\n {2}\},\n {2}\{\n {4}"timestamp": "[^"\\\n]{0,40}",\n {4}"type": $/;
 const BEFORE_FIRST = /^\[\n {2}\{\n {4}"timestamp": "[^"\\\n]{0,40}",\n {4}"type": $/;
-/** No match is longer. */
+/** The longest possible match. */
 const MAX_BEFORE = 100;
-/** Programs escape control characters. A letter is escaped by hand, if at all. */
+/** Programs escape only control characters. Escaped letters come from manual edits, if at all. */
 const ESCAPED_ASCII = /\\u00[2-7]/;
 const ESCAPE = Buffer.from("\\u00");
 
 /**
- * Finds the turn starts before an offset by their bytes, and returns their positions. Undefined if their text occurs anywhere
- * else. Damage is not noticed: an unreadable turn start is found too. `see` gets each piece of the file; they overlap.
+ * Finds the turn starts before an offset by their bytes, and returns their positions. Undefined if their text also
+ * occurs elsewhere. Does not notice damage: it also finds unreadable turn starts. `see` gets each piece of the file;
+ * the pieces overlap.
  */
 async function findTurnStarts(
   window: ByteWindow,
@@ -182,13 +183,13 @@ async function findTurnStarts(
 }
 
 /**
- * Says what is before an offset, where an element has to end. Parses only the elements that look like config deltas, and
- * those before the first turn. Undefined if that is not enough. Throws `read_failed`.
+ * An outline of the record before an offset, where an element must end. Parses only elements that look like config
+ * deltas, and those before the first turn. Undefined if that is not enough. Throws `read_failed`.
  */
 export async function outlineBefore(file: string, end: number): Promise<StreamOutline | undefined> {
   using window = new ByteWindow(file);
   const delta = new Search(DELTA);
-  /** Not each of them is one: a text may contain the word. */
+  /** Candidates only: a text may contain the word. */
   const found: number[] = [];
   const starts = await findTurnStarts(window, end, (bytes, offset) => {
     for (const at of delta.in(bytes, offset)) found.push(offset + at);
@@ -231,7 +232,7 @@ function readElementsAt(
   return all.flat();
 }
 
-/** The element at a position, and where it ends. If the file has several on one line, all of these. */
+/** The element at a position, and its end. If the file has several on one line, all of them. */
 function readElementAt(
   window: ByteWindow,
   position: number,

@@ -1,4 +1,4 @@
-/** Loads what passes secrets on, which few turns need. */
+/** Loads the code that passes secrets on, which few turns need. */
 import { loadModule } from "../../util/index.ts";
 
 /** Slow to load. A turn loads it while it waits for the model. Throws `module_not_loaded`. */
@@ -6,7 +6,7 @@ export function loadSecretSockets() {
   return loadModule(() => import("./secret-sockets.ts"));
 }
 
-/** The same for whoever does not use it itself: a program that is about to wait, and whose files may be replaced meanwhile. */
+/** For programs that do not use it themselves but are about to wait, while their files may be replaced. Throws the same. */
 export async function preloadSecrets(): Promise<void> {
   await loadSecretSockets();
 }

@@ -1,7 +1,7 @@
 /**
- * Locks a conversation, or a file of the user, for one writer, in the way of the Rust original. The lock belongs to
- * an open file, so the system releases it when the process ends, however that happens. For a conversation, the JSON
- * in the file only says who holds it.
+ * Locks a conversation, or a file of the user, for one writer, as the Rust original does. The lock belongs to an open
+ * file, so the system releases it when the process ends for any reason. For a conversation, the JSON in the file only
+ * says who holds it.
  */
 import {
   closeSync,
@@ -29,7 +29,7 @@ export interface ConversationLock {
   release(): void;
 }
 
-/** How often to try for a lock that is held for moments only, and for how long. */
+/** How often and how long to retry a lock that is held only briefly. */
 const RETRY_MS = 5;
 const MAX_WAIT_MS = 10_000;
 
@@ -41,7 +41,7 @@ interface LockOwner {
   readonly acquiredAt: string;
 }
 
-/** The lock files that this process holds. Process ids do not tell: those of two containers may be the same. */
+/** The lock files that this process holds. Process ids are not reliable: two containers may use the same ones. */
 const held = new Set<string>();
 
 /** Does not wait. Throws `conversation_locked` with the holder, and `write_failed`. */
@@ -65,8 +65,8 @@ export async function acquireLock(
 }
 
 /**
- * Runs the action while nothing else does so with this lock file, here or in another process. Waits for those who
- * were first. Throws `write_failed`, also if they take too long.
+ * Runs the action exclusively for this lock file, across processes. Waits for earlier holders. Throws `write_failed`,
+ * also if they take too long.
  */
 export async function withFileLock<Value>(
   file: string,
@@ -90,7 +90,7 @@ export async function withFileLock<Value>(
   });
 }
 
-/** Does not wait: undefined if something else holds the lock. Throws `write_failed`. */
+/** Does not wait: undefined if the lock is held. Throws `write_failed`. */
 function tryLockFile(file: string, mode?: number): number | undefined {
   const tryLock = (flock ??= loadFlock());
   for (;;) {
@@ -128,7 +128,7 @@ function isSameFile(fd: number, file: string): boolean {
 
 function writeOwner(fd: number, owner: LockOwner): void {
   const { pid, session, acquiredAt } = owner;
-  // Not a new one: ext4 would write what was truncated to disk when it is closed, and deleting it would wait for that.
+  // Not for a new file: ext4 would flush a truncated file when it is closed, and deleting it would wait for that.
   if (fstatSync(fd).size > 0) ftruncateSync(fd);
   writeSync(fd, JSON.stringify({ pid, session, acquired_at: acquiredAt }));
 }
@@ -143,7 +143,7 @@ function releaseOnce(fd: number, file: string): () => void {
     try {
       unlinkSync(file);
     } catch {
-      // Someone has removed it; and one that stays behind does not lock anything.
+      // Someone has removed it, and a leftover file locks nothing anyway.
     }
     closeSync(fd);
   };
@@ -174,8 +174,8 @@ export function isHeldHere(folder: string, id: ConversationId): boolean {
 }
 
 /**
- * Whether some process holds the lock, without touching it. Exact where the system lists locks; elsewhere a
- * process that has got the number of one that was killed may be mistaken for it.
+ * Whether some process holds the lock, without touching it. Exact where the system lists locks; elsewhere a process
+ * that reuses the pid of a killed one may be mistaken for it.
  */
 export function isLocked(folder: string, id: ConversationId): boolean {
   const file = lockFile(folder, id);
@@ -187,7 +187,7 @@ export function isLocked(folder: string, id: ConversationId): boolean {
     const pid = isJsonObject(owner) ? owner["pid"] : undefined;
     return typeof pid === "number" && process.kill(pid, 0);
   } catch (error) {
-    return systemErrorCode(error) === "EPERM"; // It is there, but of another user.
+    return systemErrorCode(error) === "EPERM"; // It exists, but belongs to another user.
   }
 }
 
@@ -222,8 +222,8 @@ const LOCK_EX = 2;
 const LOCK_NB = 4;
 
 /**
- * Throws `write_failed` where jp cannot lock, and so cannot write conversations. Loads what locks: a command that waits for a
- * person first can lock afterwards.
+ * Throws `write_failed` if jp cannot lock here, and so cannot write conversations. Loads the locking code, so that a
+ * command that waits for a person can lock afterwards.
  */
 export function assertCanLock(): void {
   flock ??= loadFlock();
@@ -241,7 +241,7 @@ function loadFlock(): TryLock {
   };
 }
 
-/** The package with the binary of koffi for this machine. The wrapper of koffi looks for it only beside itself. */
+/** The package with koffi's binary for this machine. Koffi's wrapper looks for it only beside itself. */
 function loadBinary(): typeof koffi {
   const { platform, arch } = process;
   const name = `@koromix/koffi-${platform}-${arch}`;
@@ -250,13 +250,13 @@ function loadBinary(): typeof koffi {
       hint: "It can on Linux and macOS, on x64 and arm64.",
     });
   }
-  // If another bundler has made CommonJS of this file, it has no `import.meta`.
+  // If another bundler has converted this file to CommonJS, there is no `import.meta`.
   const own: string | undefined = import.meta.url;
   const require = createRequire(own ?? __filename);
   let missing: unknown;
   for (const find of [
     () => require.resolve(name),
-    // The way of package managers that do not put the packages of a package beside it.
+    // For package managers that do not place dependencies beside the package.
     () => createRequire(require.resolve("jp-ts/package.json")).resolve(name),
   ]) {
     let file: string;
@@ -264,7 +264,7 @@ function loadBinary(): typeof koffi {
       file = find();
     } catch (cause) {
       missing ??= cause;
-      continue; // It is not there.
+      continue; // It does not exist.
     }
     try {
       return requireBinary(require, file);
@@ -286,8 +286,8 @@ function loadBinary(): typeof koffi {
 }
 
 /**
- * The package looks at the program that runs it for its C library, which takes three times as long as loading the usual
- * binary: so that one is tried first.
+ * To find its C library, the package inspects the running program, which takes three times as long as loading the usual
+ * binary. So that one is tried first.
  */
 function requireBinary(require: NodeJS.Require, entry: string): typeof koffi {
   const { platform, arch } = process;

@@ -1,15 +1,15 @@
 /**
  * Answers that one process offers to the one that has the conversation open, as files in the user's own folder:
  *
- *   <conversation>.<offer>.offered.json   waits; whoever offered it may withdraw it by deleting it
+ *   <conversation>.<offer>.offered.json   pending; its sender may withdraw it by deleting it
  *   <conversation>.<offer>.claimed.json   the process that has the conversation open decides about it
  *   <conversation>.<offer>.refused.json   it does not fit, and why
  *
- * Clones of a workspace share that folder, and their records may show something else under the same ids. So an offer
- * has the real path of its workspace, and is refused at another one.
+ * Clones of a workspace share that folder, and their records may have different contents under the same ids. So an
+ * offer has the real path of its workspace, and is refused at another one.
  *
- * The file is gone once the record shows what became of the answer. Only the process that holds the lock claims,
- * so a claimed file that it does not know was left behind by a process that was killed.
+ * The file is removed once the record shows the result. Only the process that holds the lock claims, so a claimed file
+ * that it does not know was left behind by a killed process.
  */
 import {
   type FSWatcher,
@@ -47,13 +47,13 @@ import { readRegularFile } from "./safe-open.ts";
 import type { PrivatePlace } from "./user-data.ts";
 
 const FOLDER = "offers";
-/** Changes are noticed at once where the system reports them. Where it does not, this is the delay. */
+/** The delay where the system does not report changes. Otherwise they are noticed at once. */
 const POLL_MS = 200;
-/** A turn has more urgent things to do when it begins, and no one knows yet what it will ask. */
+/** A starting turn has more urgent work, and has not asked anything yet. */
 const WATCH_DELAY_MS = 50;
-/** For whoever waits for a decision: nothing reports that a lock is free. */
+/** For processes that wait for a decision: nothing reports a released lock. */
 const LOCK_POLL_MS = 50;
-/** A refusal that no one has read by then is not read by anyone. */
+/** After this time, no one will read a refusal. */
 const MAX_UNREAD_MS = 60_000;
 
 /** The offers for one conversation. */
@@ -82,8 +82,8 @@ export class FileOffers {
   }
 
   /**
-   * Passes every offer to the listener, until disposed of. Requires the conversation's lock. If the folder
-   * cannot be watched, offers are found a little later. Throws `write_failed`.
+   * Passes every offer to the listener, until disposed of. Requires the conversation's lock. If the folder cannot be
+   * watched, offers are found slightly later. Throws `write_failed`.
    */
   listen(listener: AnswerListener): Disposable {
     const seen = new Set<string>();
@@ -107,7 +107,7 @@ export class FileOffers {
     return names.filter((name) => name.startsWith(`${this.#id}.`) && ending.test(name));
   }
 
-  /** What processes have left behind that were killed before they could read or write it. */
+  /** Removes leftovers of processes that were killed before they could read or write them. */
   #removeUnread(names: readonly string[]): void {
     for (const name of this.#own(names, /\.refused\.json$|\.tmp$/)) {
       const file = path.join(this.#folder, name);
@@ -142,7 +142,7 @@ class WatchedOffer implements Offer {
   }
 
   async discard(): Promise<void> {
-    // In this order, or it could be given back in between.
+    // In this order; otherwise it could be returned in between.
     for (const state of ["claimed", "offered", "refused"] as const) remove(this.#offer.file(state));
   }
 
@@ -166,7 +166,7 @@ class OfferFiles {
     return path.join(this.#folder, `${this.#name}.${state}.json`);
   }
 
-  /** Returns false if it was withdrawn before. */
+  /** Returns false if it was already withdrawn. */
   claim(): boolean {
     try {
       renameSync(this.file("offered"), this.file("claimed"));
@@ -181,7 +181,7 @@ class OfferFiles {
     renameSync(this.file("claimed"), this.file("offered"));
   }
 
-  /** Throws if it is not an answer: the file is outside input. */
+  /** Throws if it is not an answer: the file is untrusted input. */
   read(): ReceivedOffer {
     return parseOffered(parseJson(readRegularFile(this.file("claimed")).toString("utf8")));
   }
@@ -200,7 +200,7 @@ class OfferFiles {
   }
 }
 
-/** Never throws: whoever offered it finds out from the record, or once the lock is free. */
+/** Never throws: the sender finds out from the record, or once the lock is free. */
 async function handle(
   offer: OfferFiles,
   workspace: string | undefined,
@@ -216,7 +216,7 @@ async function handle(
     else if (result.type === "refused" || result.type === "other_workspace") offer.refuse(result);
     else remove(offer.file("claimed"));
   } catch {
-    // The folder cannot be written.
+    // The folder is not writable.
   }
 }
 
@@ -231,10 +231,13 @@ function readOrRefuse(offer: OfferFiles): ReceivedOffer | undefined {
 
 type NamesListener = (names: readonly string[]) => void;
 
-/** By folder, who waits for offers in it: a process may have thousands of conversations open. */
+/** Listeners by folder: a process may have thousands of conversations open. */
 const watched = new Map<string, { readonly listeners: Set<NamesListener> } & Disposable>();
 
-/** Calls the listener with the names of all files when there may be other ones. Those of a folder are read once for all. */
+/**
+ * Calls the listener with the names of all files when they may have changed. Each folder is read once for all
+ * listeners.
+ */
 function watchTogether(folder: string, listener: NamesListener): Disposable {
   const { listeners } = watched.get(folder) ?? watchForAll(folder);
   listeners.add(listener);
@@ -285,7 +288,7 @@ function watchFolder(
   else {
     later = setTimeout(() => {
       begin();
-      run(); // For what came before.
+      run(); // For earlier offers.
     }, delayMs).unref();
   }
   const poll = setInterval(run, pollMs);
@@ -309,7 +312,7 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** Answers are the user's own. Throws `write_failed`. */
+/** Private: answers belong to the user. Throws `write_failed`. */
 function makePrivateFolder(folder: string): void {
   try {
     if (!isFolder(folder)) mkdirSync(folder, { recursive: true, mode: OWNER_FOLDER });
@@ -324,7 +327,7 @@ function writeAtomically(file: string, text: string): void {
   renameSync(temporary, file);
 }
 
-/** Returns false if it was not there. */
+/** Returns false if it did not exist. */
 function remove(file: string): boolean {
   try {
     rmSync(file);

@@ -1,4 +1,4 @@
-/** Opens a folder of conversations with no workspace around it, for programs that keep their own. */
+/** Opens a folder of conversations without a workspace, for programs that keep their own. */
 import { accessSync, constants, existsSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import type { Clock } from "../../util/index.ts";
@@ -14,7 +14,7 @@ export async function openFsStore(folder: string, clock: Clock): Promise<Convers
   return new FsConversationStore({ storage, clock, pid: process.pid });
 }
 
-/** Returns its absolute path, without links: the program may change its working folder. */
+/** Returns its absolute path with links resolved: the program may change its working folder. */
 async function ensureStoreFolder(given: string): Promise<string> {
   if (given === "") throw invalidStoreError('""', "the path is empty");
   const folder = path.resolve(given);
@@ -31,7 +31,7 @@ async function ensureStoreFolder(given: string): Promise<string> {
 
 const PRIVATE = 0o700;
 
-/** The locks and markers of a workspace are elsewhere: two writers would not notice each other. */
+/** A workspace's locks and markers are elsewhere, so two writers would not notice each other. */
 function assertNotWorkspace(folder: string): void {
   const real = existsSync(folder) ? realpathSync(folder) : folder;
   const isInside = real.split(path.sep).includes(WORKSPACE_FOLDER);
@@ -43,7 +43,7 @@ function assertNotWorkspace(folder: string): void {
   );
 }
 
-/** It, or the nearest parent that exists, is a file. */
+/** The folder, or its nearest existing parent, is a file. */
 function isBelowFile(folder: string): boolean {
   for (let name = folder; ; name = path.dirname(name)) {
     const stats = statSync(name, { throwIfNoEntry: false });

@@ -1,17 +1,18 @@
 /**
- * Marks conversations that may have an incomplete turn: those of a workspace in the user's own folder, those of a store
- * in the store. That has two uses:
+ * Marks conversations that may have an incomplete turn. Markers of a workspace are in the user's own folder, those of a
+ * store in the store. They have two uses:
  *
- * - Finding them needs no look at all the others. A marker is there from the first write until the turn is
- *   complete, or its process was killed. So a marker may be wrong, and each marked record has to be read.
- * - A marker has a copy of what this user's processes have written of the turn. A record may come with a clone,
- *   and a turn in it may have decisions that this user has never made. No clone brings a marker along. A copy
- *   rather than a hash: to load Node's cryptography takes longer than to write both.
+ * - Finding incomplete turns without reading all records. A marker exists from the first write until the turn is
+ *   complete, or longer if the process was killed. So a marker may be wrong, and each marked record has to be read.
+ * - Proving that a turn is the user's own. A marker has a copy of what this user's processes have written of the turn.
+ *   A record may come with a clone, and its turn may have decisions that this user never made. A clone cannot bring a
+ *   marker. It is a copy rather than a hash because loading Node's cryptography takes longer than writing both.
  *
- * Its first line is the name of the conversation's folder, or empty. The second is the real path of the workspace as JSON,
- * or null in a store: clones of a workspace share their markers, and a turn is the user's own only where they left it. Then
- * follow the entries, one per line, with an empty line after those that were written together. A marker is synced only when its turn is left open. One that is lost in a power
- * failure is made by the next writer, but its turn then counts as someone else's in a workspace.
+ * The first line is the name of the conversation's folder, or empty. The second is the real path of the workspace as
+ * JSON, or null in a store: clones of a workspace share their markers, and a turn is the user's own only where they
+ * left it. The entries follow, one per line, with an empty line after each write. A marker is synced only when its turn
+ * is left open. If a power failure loses one, the next writer creates it, but in a workspace its turn then counts as
+ * someone else's.
  */
 import {
   closeSync,
@@ -57,11 +58,11 @@ const FOLDER = "open-turns";
 
 export interface Marker {
   readonly id: ConversationId;
-  /** The name of the conversation's folder when the marker was made. It may have changed. */
+  /** The name of the conversation's folder when the marker was created. It may have changed. */
   readonly folderName: string;
 }
 
-/** In no particular order. With ids, only theirs. Throws `read_failed`. */
+/** In no particular order. With ids, only the markers of these. Throws `read_failed`. */
 export function listMarkers(
   privateFolder: string | undefined,
   only?: readonly ConversationId[],
@@ -76,12 +77,12 @@ export function listMarkers(
   });
 }
 
-/** The conversations that have a marker, without a look into it. Throws `read_failed`. */
+/** The conversations that have a marker, without reading it. Throws `read_failed`. */
 export function listMarked(privateFolder: string | undefined): ReadonlySet<ConversationId> {
   return new Set(privateFolder === undefined ? [] : idsIn(markersIn(privateFolder)));
 }
 
-/** The folder with the markers. Their names are ids. */
+/** The folder with the markers, which are named by id. */
 export function markersIn(privateFolder: string): string {
   return path.join(privateFolder, FOLDER);
 }
@@ -98,7 +99,10 @@ function idsIn(folder: string): readonly ConversationId[] {
 /** No file system has longer names. */
 const firstLine = Buffer.alloc(1024);
 
-/** Only a name, whatever is in the file. The rest of it, which may be long, is not read. Undefined if it is not there. */
+/**
+ * Returns only a name, for any content. Does not read the rest of the file, which may be long. Undefined if it does not
+ * exist.
+ */
 function findFolderName(folder: string, id: ConversationId): string | undefined {
   let file: number | undefined;
   try {
@@ -115,13 +119,13 @@ function findFolderName(folder: string, id: ConversationId): string | undefined 
 interface MarkerFile {
   /** Undefined in a store. */
   readonly workspace: string | undefined;
-  /** What was written together: entries, one per line. */
+  /** One element per write: entries, one per line. */
   readonly writes: readonly string[];
-  /** Ends in the middle of a write, whose process was killed before it could write to the record. */
+  /** It ends in the middle of a write, whose process was killed before it could write to the record. */
   readonly isTorn: boolean;
 }
 
-/** Undefined if it is not there: its writer may just have removed it. Throws `read_failed`. */
+/** Undefined if it does not exist: its writer may just have removed it. Throws `read_failed`. */
 function findMarker(folder: string, id: ConversationId): MarkerFile | undefined {
   const text = findText(path.join(folder, id));
   if (text === undefined) return undefined;
@@ -139,7 +143,7 @@ function findMarker(folder: string, id: ConversationId): MarkerFile | undefined 
 
 function findText(file: string): string | undefined {
   try {
-    // Usually there is none, and an error takes longer to make.
+    // Usually it does not exist, and throwing an error is slower.
     if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined;
     return readFileSync(file, "utf8");
   } catch (error) {
@@ -148,9 +152,7 @@ function findText(file: string): string | undefined {
   }
 }
 
-/**
- * Undefined if nothing is marked here; without lines if the marker does not say what was written. Throws `read_failed`.
- */
+/** Undefined without a marker; without lines if the marker has no copy. Throws `read_failed`. */
 export function findCopy(place: PrivatePlace | undefined): TurnCopy | undefined {
   const marker = place && findMarker(path.join(place.privateFolder, FOLDER), place.id);
   if (!marker) return undefined;
@@ -172,13 +174,13 @@ export function hasMarker(privateFolder: string, id: ConversationId): boolean {
   return existsSync(path.join(privateFolder, FOLDER, id));
 }
 
-/** Without a marker, or with an empty one, as a power failure can leave it. */
+/** Without a marker, or with an empty one, as a power failure may leave it. */
 export function isUnmarked(privateFolder: string, id: ConversationId): boolean {
   const stats = statSync(path.join(privateFolder, FOLDER, id), { throwIfNoEntry: false });
   return stats === undefined || stats.size === 0;
 }
 
-/** A marker that stays behind is wrong, but does no harm. */
+/** A leftover marker is wrong, but harmless. */
 export function unmark(privateFolder: string, id: ConversationId): void {
   try {
     unlinkSync(path.join(privateFolder, FOLDER, id));
@@ -195,13 +197,13 @@ export function hasOpenTurn(entries: readonly StreamEntry[]): boolean {
 /** The last turn, if it is as this user's processes have left it. */
 export interface OwnTurn {
   readonly text: string;
-  /** What of the marker's last write is in the record: its process may have been killed before all of it was. */
+  /** The part of the marker's last write that is in the record: its process may have been killed in between. */
   readonly lastWrite: string;
-  /** The marker has this and no more. */
+  /** The marker has exactly this. */
   readonly isComplete: boolean;
 }
 
-/** Where the user has left the open turn, if it is known. */
+/** The workspace in which the user left the open turn, if known. */
 export function findWorkspaceOfTurn({ privateFolder, id }: PrivatePlace): string | undefined {
   return findMarker(path.join(privateFolder, FOLDER), id)?.workspace;
 }
@@ -244,7 +246,7 @@ function matchTurn(marker: MarkerFile, entries: readonly StreamEntry[]): OwnTurn
     const lastWrite = last.slice(0, count).join("\n");
     const isComplete = count === last.length && !marker.isTorn;
     const writes = [...earlier, lastWrite];
-    // Usually the marker has just this, and its lines need not be parsed.
+    // Usually the marker has exactly this, so its lines need not be parsed.
     if (writes.join("\n") === text || lastTurnIn(writes) === text) {
       return { text, lastWrite, isComplete };
     }
@@ -282,7 +284,7 @@ function toLines(entries: readonly StreamEntry[]): string {
 
 export interface MarkedRecord extends Pick<Marker, "folderName"> {
   readonly entries: readonly StreamEntry[];
-  /** The last turn, if it is known to be the user's own: that of a copied conversation, or one without a marker. */
+  /** The last turn, if it is known to be the user's own: from a copied conversation, or without a marker. */
   readonly ownTurn?: string | undefined;
 }
 
@@ -291,15 +293,15 @@ export class TurnMarker {
   readonly #place: PrivatePlace;
   readonly #head: string;
   #isOwnTurn: boolean;
-  /** What is about to be written starts a turn. */
+  /** The next write starts a turn. */
   #isStarting = false;
-  /** Only while it is written. */
+  /** Open only while it is written. */
   #file: number | undefined;
-  /** Something was written that is not synced. */
+  /** There are unsynced writes. */
   #isUnsynced = false;
-  /** Before the last write. */
+  /** The length before the last write. */
   #length = 0;
-  /** It is about the record as it is here. Clones of a workspace share their markers. */
+  /** It describes this record. Clones of a workspace share their markers. */
   #isOurs: boolean;
   #startedIn: string | undefined;
 
@@ -307,7 +309,7 @@ export class TurnMarker {
   constructor(place: PrivatePlace, { folderName, entries, ownTurn }: MarkedRecord) {
     const { workspace = null } = place;
     this.#place = place;
-    // A clone may bring a name of several lines: they would count as written by this user.
+    // A clone may bring a name with several lines, which would count as written by this user.
     const name = folderName.includes("\n") ? "" : folderName;
     this.#head = `${name}\n${JSON.stringify(workspace)}\n`;
     const isCopied = ownTurn !== undefined && turnToText(entries) === ownTurn;
@@ -325,7 +327,7 @@ export class TurnMarker {
     return path.join(this.#place.privateFolder, FOLDER, this.#place.id);
   }
 
-  /** Whether the last turn is as this user's processes have left it. */
+  /** Whether the last turn is exactly what this user's processes wrote. */
   get isOwnTurn(): boolean {
     return this.#isOwnTurn;
   }
@@ -335,7 +337,7 @@ export class TurnMarker {
     return this.#startedIn;
   }
 
-  /** Before entries are added to the record, which has the others. Throws `write_failed`. */
+  /** Called before entries are added to the record. `entries` are those it already has. Throws `write_failed`. */
   prepare(added: readonly StreamEntry[], entries: readonly StreamEntry[]): void {
     this.#isStarting = added.some(({ eventType }) => eventType === "turn_start");
     const isOwn = this.#isOwnTurn;
@@ -344,10 +346,10 @@ export class TurnMarker {
     else if (!hasMarker(this.#place.privateFolder, this.#place.id)) this.#start("");
   }
 
-  /** Once they are on disk. Touches the marker again, so that those who watch the store read them now. */
+  /** Called once they are on disk. Touches the marker again, so that watchers of the store read them now. */
   commit(): void {
     if (this.#isStarting) {
-      this.#isOwnTurn = true; // What is added to another turn does not make it so.
+      this.#isOwnTurn = true; // Entries added to another turn do not change that.
       this.#startedIn = undefined;
     }
     const now = new Date();
@@ -355,12 +357,12 @@ export class TurnMarker {
       if (this.#file !== undefined) futimesSync(this.#file, now, now);
       else utimesSync(this.#path, now, now);
     } catch {
-      // Whoever watches reads it later.
+      // Watchers read it later.
     }
     this.#closeFile();
   }
 
-  /** If they are not. */
+  /** Called if they are not written. */
   undo(): void {
     try {
       if (this.#file !== undefined) ftruncateSync(this.#file, this.#length);
@@ -370,7 +372,7 @@ export class TurnMarker {
     this.#closeFile();
   }
 
-  /** Another program has changed the record. */
+  /** Called when another program has changed the record. */
   check(entries: readonly StreamEntry[]): void {
     const marker = findMarkerOf(this.#place);
     this.#isOwnTurn &&= ownTurnIn(marker, this.#place, entries) !== undefined;
@@ -385,7 +387,7 @@ export class TurnMarker {
     if (this.#isOurs && !isOpen) unmark(this.#place.privateFolder, this.#place.id);
   }
 
-  /** Drops what is not in the record. */
+  /** Drops lines that are not in the record. */
   #repair({ lastWrite }: OwnTurn): void {
     const file = this.#path;
     const { writes = [] } = findMarker(path.dirname(file), this.#place.id) ?? {};
@@ -399,13 +401,13 @@ export class TurnMarker {
     }
   }
 
-  /** Replaces what is in it. A process that is killed in between leaves an empty one, and a record without a turn. */
+  /** Replaces its content. A process killed in between leaves an empty marker, and a record without a turn. */
   #start(text: string): void {
     if (this.#file !== undefined) ftruncateSync(this.#file);
     this.#write(this.#head + (text === "" ? "" : `${text}\n\n`), "w");
   }
 
-  /** With one write. A kill hardly ever tears it; whoever opens the record next drops what is left of it. */
+  /** In one write, which a kill hardly ever tears; the next process to open the record drops a torn part. */
   #write(text: string, flag: "a" | "w" = "a"): void {
     const file = this.#path;
     try {
@@ -440,7 +442,7 @@ function syncFile(file: string): void {
   }
 }
 
-/** To append to it. */
+/** Opens an empty file for appending. */
 function openEmpty(file: string): number {
   const { O_WRONLY, O_CREAT, O_TRUNC, O_APPEND } = constants;
   const open = () => openSync(file, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0o600);

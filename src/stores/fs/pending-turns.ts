@@ -1,4 +1,4 @@
-/** Lists the incomplete turns of a store in files, by their markers: no record without one is looked at. */
+/** Lists the incomplete turns of a file store by their markers: records without one are not read. */
 import path from "node:path";
 import {
   type ConversationMetadata,
@@ -53,7 +53,7 @@ export async function listPendingTurns(
     if (copies.length === 0) continue;
     const metadata = isNeeded ? findMetadata(copies) : undefined;
     if (!hasAllLabels(metadata ?? {}, labels)) continue;
-    // Before the entries: a process that ends in between has written them all.
+    // Read before the entries: a process that ends in between has written them all.
     const isLive = context.isLive(id);
     if (options.isBrief === true) {
       turns.push({ id, entries: [], isLive, version: versionOf(copies, isLive) });
@@ -83,9 +83,9 @@ function findMetadata(copies: readonly ConversationCopy[]): ConversationMetadata
 
 /** The last turn of a record. */
 interface LastTurnRead {
-  /** From its start on, or all entries. What the record has lost is from the copy in the user's own folder. */
+  /** From its start, or all entries. Lost parts come from the copy in the user's own folder. */
   readonly entries: readonly StreamEntry[];
-  /** Set if the record does not have the whole turn, apart from a last write that was cut off. */
+  /** Set if the record lacks part of the turn, apart from a torn last write. */
   readonly problem?: RecordProblem | undefined;
 }
 
@@ -107,7 +107,7 @@ export async function readLastTurn(
 }
 
 /**
- * Reads a record, with what the copy in the user's own folder has of the open turn, if the record has lost it. Throws
+ * Reads a record. If it has lost part of the open turn, that part comes from the copy in the user's own folder. Throws
  * `read_failed`.
  */
 export async function readWithCopy(file: string, place: PrivatePlace | undefined) {
@@ -115,7 +115,8 @@ export async function readWithCopy(file: string, place: PrivatePlace | undefined
   if (isWhole(read)) return read;
   const copy = findCopy(place);
   if (read.placed.length > 0) return withCopy(read, copy);
-  // Its first turn may have been written since. By now, the record has what was acknowledged before the copy was read.
+  // Its first turn may have been written since. By now, the record has everything acknowledged before the copy was
+  // read.
   return withCopy(withLoss(file, await readEvents(file), copy), copy);
 }
 

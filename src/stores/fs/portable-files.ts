@@ -1,4 +1,4 @@
-/** A conversation in files, as it is copied to another store or from one. */
+/** Exports a conversation from files to another store, and imports one. */
 import { lstatSync, readdirSync } from "node:fs";
 import path from "node:path";
 import type { ConversationId } from "../../record/conversation/index.ts";
@@ -26,7 +26,7 @@ export async function exportFiles(
   });
 }
 
-/** See `PortableStore.importRecord`. Does not say whose turn it is. */
+/** See `PortableStore.importRecord`. Does not determine whose turn it is. */
 export async function importFiles(context: FsContext, record: PortableRecord): Promise<boolean> {
   const { id, isArchived, files } = record;
   assertFileId(id);
@@ -47,7 +47,7 @@ export async function importFiles(context: FsContext, record: PortableRecord): P
   }
 }
 
-/** Nothing but regular files: a link could lead anywhere. Throws `read_failed`. */
+/** Only regular files: a link could lead anywhere. Throws `read_failed`. */
 function readFolder(folder: string): ReadonlyMap<string, Buffer> {
   try {
     const names = readdirSync(folder).filter((name) => lstatSync(path.join(folder, name)).isFile());
@@ -65,7 +65,7 @@ export function isSameFiles(
   return [...left].every(([name, bytes]) => right.get(name)?.equals(bytes) === true);
 }
 
-/** Throws `write_failed`, and for a name that is not one of a file in the folder. */
+/** Throws `write_failed`, also for a name that is not a plain file name. */
 async function writeFolder(folder: string, files: PortableRecord["files"]): Promise<void> {
   for (const name of files.keys()) {
     if (name !== path.basename(name) || name.startsWith("..") || name === "")
@@ -74,7 +74,7 @@ async function writeFolder(folder: string, files: PortableRecord["files"]): Prom
   await createFolder(folder, Object.fromEntries(files));
 }
 
-/** As it was, if that can be the name of its folder. */
+/** The original name, if it is valid for this conversation. */
 function nameOf({ id, folder }: PortableRecord): string {
   const isOwn = folder === path.basename(folder) && findIdInFolderName(folder) === id;
   return isOwn ? folder : folderName(id);

@@ -1,4 +1,4 @@
-/** A small file in the user's data folder that decides who gets in, such as the people who may use the desk. */
+/** A small file in the user's data folder that controls access, such as the people who may use the desk. */
 import {
   type BigIntStats,
   type Stats,
@@ -15,29 +15,29 @@ import { makeFolder, writeDurably } from "./durable.ts";
 import { withFileLock } from "./lock.ts";
 import { openRegularFile } from "./safe-open.ts";
 
-/** What the file contains. */
+/** The format of the file. */
 export interface PrivateFileOptions<Value> {
-  /** If there is no file. */
+  /** The value if there is no file. */
   readonly empty: Value;
-  /** Throws if the text is something else. */
+  /** Throws if the text is invalid. */
   readonly parse: (text: string) => Value;
   readonly format: (value: Value) => string;
   /**
-   * Called, once for each version of the file, if it is damaged, or if someone else could have written or read it.
-   * Returns what counts instead, which the next change stores. May throw: then nothing is changed.
+   * Called once for each version of the file that is damaged, or that someone else could have written or read. Returns
+   * the value to use instead, which the next change stores. May throw: then nothing is changed.
    */
   readonly onInvalid: (file: string, error: unknown) => Value;
 }
 
 /**
- * It is read again when it has changed, so that a change by another process counts at once. Changes wait for each
- * other, here and in other processes, so none is lost.
+ * Rereads the file when it has changed, so that a change by another process takes effect at once. Changes wait for each
+ * other, across processes, so none is lost.
  */
 export class PrivateFile<Value> {
   readonly #file: string;
   readonly #options: PrivateFileOptions<Value>;
   #cached: { readonly version: string; readonly value: Value } | undefined;
-  /** In the order in which they were asked for. */
+  /** Changes run in the order they were requested. */
   #lastChange: Promise<unknown> = Promise.resolve();
 
   constructor(file: string, options: PrivateFileOptions<Value>) {
@@ -49,7 +49,7 @@ export class PrivateFile<Value> {
   read(): Value {
     const stats = findStats(this.#file);
     if (stats === undefined) return this.#options.empty;
-    // A change replaces the file, so that it gets another number.
+    // A change replaces the file, so its inode changes.
     const version = `${stats.ino} ${stats.ctimeNs} ${stats.size}`;
     if (this.#cached?.version !== version) this.#cached = { version, value: this.#parse() };
     return this.#cached.value;
@@ -97,7 +97,7 @@ export function readPrivate(file: string): string {
   }
 }
 
-/** Windows has neither owners nor modes that Node could show. */
+/** On Windows, Node shows neither owners nor modes. */
 function findDanger({ uid, mode }: Stats): string | undefined {
   const user = process.getuid?.();
   if (user === undefined) return undefined;
@@ -105,7 +105,7 @@ function findDanger({ uid, mode }: Stats): string | undefined {
   return (mode & 0o077) === 0 ? undefined : "other users may read or write it";
 }
 
-/** Undefined if it is not there, or cannot be. */
+/** Undefined if it does not exist, or cannot. */
 function findStats(file: string): BigIntStats | undefined {
   try {
     return lstatSync(file, { throwIfNoEntry: false, bigint: true });

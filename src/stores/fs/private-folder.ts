@@ -1,4 +1,4 @@
-/** A folder of the user, whose content no one else may read or have written: trust, markers, local conversations. */
+/** A folder of the user that no one else may read or write: trust, markers, local conversations. */
 import { chmodSync, statSync } from "node:fs";
 import { systemErrorCode } from "../../util/index.ts";
 import { readError, UnsafePathError } from "../storage-error.ts";
@@ -9,9 +9,8 @@ export const OWNER_FOLDER = 0o700;
 export const OWNER_FILE = 0o600;
 
 /**
- * Takes the rights of others to the folder away, which an earlier version or a loose umask has left. Does nothing if it
- * does not exist. Throws `read_failed` if it belongs to another user. Windows has neither owners nor modes that Node could
- * show.
+ * Removes other users' access to the folder, left by an earlier version or a loose umask. Does nothing if it does not
+ * exist. Throws `read_failed` if it belongs to another user. On Windows, Node shows neither owners nor modes.
  */
 export function securePrivateFolder(folder: string): void {
   const user = process.geteuid?.();
@@ -24,7 +23,7 @@ export function securePrivateFolder(folder: string): void {
   try {
     chmodSync(folder, stats.mode & OWNER_FOLDER);
   } catch (error) {
-    // What cannot be changed can still be read.
+    // A read-only folder can still be read.
     if (systemErrorCode(error) !== "EROFS") throw readError(folder, error);
   }
 }

@@ -1,4 +1,7 @@
-/** Reads the chain of a conversation's decisions, and the log of heads, for export and reports. `chain-file.ts` writes them. */
+/**
+ * Reads the chain of a conversation's decisions, and the log of heads, for export and reports. `chain-file.ts` writes
+ * them.
+ */
 import { closeSync, readSync, realpathSync } from "node:fs";
 import path from "node:path";
 import { type ChainLine, type OwnRun, parseChainLine } from "../../record/conversation/index.ts";
@@ -31,28 +34,28 @@ export function* readChain(folder: string): Generator<readonly (ChainLine | Chai
   }
 }
 
-/** What the chain of a conversation had grown to. A line of the log of heads. */
+/** The end of a conversation's chain at some time: a line of the log of heads. */
 export interface NotedHead extends Omit<OwnRun, "from"> {
   readonly conversation: string;
-  /** The real path of the workspace then, or its name in a database. */
+  /** The real path of the workspace at that time, or its name in a database. */
   readonly workspace?: string;
   /** The real path of the workspace, if its conversations are in a database. */
   readonly folder?: string;
-  /** Absent if this machine has added no links, or an older version of jp has. */
+  /** Absent if this machine has added no links, or an older version of jp wrote it. */
   readonly from?: number;
-  /** The conversation was then removed. */
+  /** The conversation was removed at that time. */
   readonly isRemoved: boolean;
 }
 
-/** The log of heads in the user's data folder, without lines that cannot be read. Throws `read_failed`. */
+/** The log of heads in the user's data folder, without unreadable lines. Throws `read_failed`. */
 export function readHeads(environment: UserEnvironment): readonly NotedHead[] {
   const file = headsFileIn(userDataFolder(environment));
   return [...readLines(file)].flat().flatMap(({ text }) => findHead(text) ?? []);
 }
 
 /**
- * The links that this machine has added to chains for one folder, by conversation. Those for another folder are left out: a clone
- * may have the same conversations, and other files under the same names. Throws `read_failed`.
+ * The links that this machine has added to chains for one folder, by conversation. Skips links for other folders: a
+ * clone may have the same conversations, and other files under the same names. Throws `read_failed`.
  */
 export function readOwnRuns(
   environment: UserEnvironment,
@@ -122,7 +125,7 @@ function* readLines(file: string): Generator<readonly NumberedLine[]> {
       yield read;
       read = [];
     }
-    reader.end(); // What a crash has cut off.
+    reader.end(); // The part that a crash cut off.
     yield read;
   } finally {
     closeSync(descriptor);

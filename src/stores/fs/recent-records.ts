@@ -1,13 +1,13 @@
 /**
- * The records that this process has let go of last, as they were: a service opens the same conversation for a message, for the
+ * Caches the records that this process released last: a service opens the same conversation for a message, for the
  * answer to a question and for the next message, and need not read all of it each time.
  */
 import { fingerprintOf, type LoadedEvents } from "./event-file.ts";
 
-/** The most bytes of records. In memory they take several times as much. */
+/** The maximum size of the cached records, in bytes on disk. They take several times as much memory. */
 const MAX_BYTES = 16 << 20;
 
-/** By file, the latest last. */
+/** By file, the most recent last. */
 const recent = new Map<string, { readonly loaded: LoadedEvents; readonly bytes: number }>();
 let total = 0;
 
@@ -22,13 +22,13 @@ export function keepRecent(loaded: LoadedEvents, bytes: number): void {
   }
 }
 
-/** Undefined if it is not there, or another program has changed the file. */
+/** Undefined if it is not cached, or another program has changed the file. */
 export function findRecent(file: string): LoadedEvents | undefined {
   const loaded = recent.get(file)?.loaded;
   return loaded?.fingerprint === fingerprintOf(file) ? loaded : undefined;
 }
 
-/** The same, and forgets it: whoever has it may change it. */
+/** Like `findRecent`, but removes it: the caller may change it. */
 export function takeRecent(file: string): LoadedEvents | undefined {
   const loaded = findRecent(file);
   forget(file);

@@ -23,8 +23,8 @@ export interface RecordHandle extends Pick<FileHandle, "fd" | "truncate" | "data
 }
 
 /**
- * Does everything at once but syncs: it takes microseconds, and a `FileHandle`, which goes through Node's threads, takes
- * longer.
+ * Synchronous except for syncs: each call takes microseconds, while a `FileHandle` goes through Node's threads and
+ * takes longer.
  */
 export class DirectHandle implements RecordHandle, Disposable {
   readonly fd: number;

@@ -1,6 +1,6 @@
 /**
- * The stream of a record that is open. Opened at its end, it reads the turns before only once they are needed: a call that
- * was answered can run without them. It does not know where the record is, and writes nothing.
+ * The stream of an open record. Opened at its end, it reads earlier turns only when they are needed: a call that was
+ * answered can run without them. It does not know where the record is, and writes nothing.
  */
 import {
   type ConversationStream,
@@ -11,24 +11,24 @@ import {
 } from "../../record/conversation/index.ts";
 import { type JsonObject, shouldYield, yieldToEventLoop } from "../../util/index.ts";
 
-/** The file of the record. All throw `read_failed` and `record_damaged`. */
+/** The file of the record. All methods throw `read_failed` and `record_damaged`. */
 export interface EarlierSource {
   /** Reads the entries before a position, piece by piece. */
   readEarlier(end: number): Iterable<readonly StreamEntry[]>;
-  /** Says what there is before a position. Undefined if that takes reading it. */
+  /** An outline of the record before a position. Undefined if that requires reading it. */
   outlineEarlier(end: number): Promise<StreamOutline | undefined>;
-  /** Before they are read. Returns false if the record has changed: then another stream has taken the place of this one. */
+  /** Called before they are read. Returns false if the record has changed: then another stream has replaced this one. */
   refresh(): Promise<boolean>;
 }
 
 /** The part of a record that is not read yet. */
 export interface UnreadPart {
   readonly end: number;
-  /** Says what is in it. Kept for all streams of the same part. */
+  /** Its outline, shared by all streams of the same part. */
   outline?: Promise<StreamOutline | undefined>;
 }
 
-/** Its accessors are not copied along with the rest, so a changed copy has only the entries that it is given. */
+/** Spreading it does not copy its accessors, so a changed copy has only the entries it is given. */
 export class RecordStream implements ConversationStream {
   readonly createdAt: ConversationStream["createdAt"];
   readonly baseConfig: JsonObject;
@@ -58,7 +58,7 @@ export class RecordStream implements ConversationStream {
     return this.isWhole ? undefined : this.lastEntries;
   }
 
-  /** From the last turn start on, or all that are read. */
+  /** The entries from the last turn start, or all that are read. */
   get lastEntries(): readonly StreamEntry[] {
     const start = this.#entries.findLastIndex(({ eventType }) => eventType === "turn_start");
     return start <= 0 ? this.#entries : this.#entries.slice(start);
@@ -100,7 +100,7 @@ export class RecordStream implements ConversationStream {
     append(this.#entries, added);
   }
 
-  /** Unless someone else has been faster. */
+  /** Does nothing if another call was faster. */
   #complete(earlier: StreamEntry[]): void {
     if (this.#unread === undefined) return;
     append(earlier, this.#entries);
@@ -109,7 +109,7 @@ export class RecordStream implements ConversationStream {
   }
 }
 
-/** There may be too many for one call. */
+/** There may be too many for one `push`. */
 function append(entries: StreamEntry[], added: readonly StreamEntry[]): void {
   for (const entry of added) entries.push(entry);
 }

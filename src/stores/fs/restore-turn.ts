@@ -1,51 +1,51 @@
 /**
- * Compares a record that could not be read whole with the copy of its open turn in the user's own folder, and says what
- * the copy can restore. Reads and writes nothing itself.
+ * Compares a partly unreadable record with the copy of its open turn in the user's own folder, and plans what the copy
+ * can restore. Reads and writes nothing itself.
  */
 import { StreamEntry } from "../../record/conversation/index.ts";
 import { parseJson, isJsonObject, withoutLoneSurrogates } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
 
-/** A problem, and where it is: after so many entries. */
+/** A problem, and after how many entries it occurs. */
 export interface PlacedProblem {
   readonly problem: RecordProblem;
   readonly after: number;
 }
 
-/** All that could be read of a record. */
+/** The readable part of a record. */
 export interface ReadRecord {
   readonly entries: readonly StreamEntry[];
   readonly placed: readonly PlacedProblem[];
 }
 
-/** What this user's processes have written of the open turn, one entry per line. */
+/** The open turn as written by this user's processes, one entry per line. */
 export interface TurnCopy {
-  /** Empty if there is an open turn that the copy does not have. */
+  /** Empty if there is an open turn, but no copy of it. */
   readonly lines: readonly string[];
-  /** How many of them are of the last write, which may not have reached the record. */
+  /** How many of them belong to the last write, which may not have reached the record. */
   readonly lastWrite: number;
 }
 
-/** The record with its open turn: so many of its own entries, then the lines of the copy. */
+/** The record with its open turn: `kept` entries of its own, then the lines of the copy. */
 export interface RestoredTurn {
   readonly kept: number;
   readonly lines: readonly string[];
   readonly entries: readonly StreamEntry[];
 }
 
-/** The line of an entry in a copy: what is in the record once it is read again. */
+/** The line of an entry in a copy, identical to what the record has once it is read again. */
 export function lineOf(entry: StreamEntry): string {
   return withoutLoneSurrogates(entry.toText());
 }
 
-/** Nothing in it says that it may have lost something. */
+/** Whether nothing suggests a loss. */
 export function isWhole({ entries, placed }: ReadRecord): boolean {
   return placed.length === 0 && entries.length > 0;
 }
 
 /**
- * With the problem of a list without events, if the copy has writes that were acknowledged. A list of other events may be
- * another version of the record, which a program like git has put there: the turn is not lost then, only not in this one.
+ * Adds a problem for a list without events, if the copy has acknowledged writes. A list of other events may be another
+ * version of the record, put there by a program like git: then the turn is not lost, just not in this version.
  */
 export function withLoss<Read extends ReadRecord>(
   file: string,
@@ -62,8 +62,8 @@ export function withLoss<Read extends ReadRecord>(
 }
 
 /**
- * Undefined if the record has lost nothing that the copy has, except perhaps for the write that was under way; or if it is
- * unclear where the turn belongs.
+ * Undefined if the record has lost nothing that the copy has, except perhaps the write in progress; or if it is unclear
+ * where the turn belongs.
  */
 export function planRestore(
   { entries, placed }: ReadRecord,
@@ -84,7 +84,7 @@ export function planRestore(
   return { kept, lines, entries: [...entries.slice(0, kept), ...restored] };
 }
 
-/** The lines that the record ends with, in their order: most of the copy, if only some of it is damaged. */
+/** The lines at the end of the record, in their order: most of the copy, if only some of it is damaged. */
 function matchEnd(entries: readonly StreamEntry[], lines: readonly string[]): readonly number[] {
   const found: number[] = [];
   let before = lines.length;
@@ -97,14 +97,17 @@ function matchEnd(entries: readonly StreamEntry[], lines: readonly string[]): re
   return found;
 }
 
-/** Something else stands between the lines of the copy. Turns may start at the same time, so their starts may be the same. */
+/**
+ * Whether lines of the copy also occur further up, with something else in between. Turn starts are skipped: turns may
+ * start at the same time, so their starts may be equal.
+ */
 function hasLines(entries: readonly StreamEntry[], lines: readonly string[]): boolean {
   const known = new Set(lines);
   const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
   return entries.slice(start + 1).some((entry) => known.has(lineOf(entry)));
 }
 
-/** Why it is not known whether the last turn is open; undefined if it was read whole, or only its last write is torn. */
+/** Why it is unknown whether the last turn is open; undefined if it was read in full, or only its last write is torn. */
 export function findDoubt({ entries, placed }: ReadRecord, isMarked: boolean) {
   const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
   const doubted = placed.find(
@@ -114,7 +117,7 @@ export function findDoubt({ entries, placed }: ReadRecord, isMarked: boolean) {
   return doubted?.problem;
 }
 
-/** No write of ours leaves a file without its first byte: that is not the end of a write, but the loss of all of them. */
+/** None of our writes leaves a file without its first byte: then everything is lost, not just the end of a write. */
 function isTornEnd({ type, offset }: RecordProblem): boolean {
   return type === "torn" && offset > 0;
 }

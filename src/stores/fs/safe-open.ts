@@ -20,7 +20,7 @@ import { readError, UnsafePathError } from "../storage-error.ts";
 import { systemErrorCode } from "../../util/index.ts";
 import { DirectHandle } from "./record-handle.ts";
 
-/** Undefined on Windows, which the types do not say. */
+/** Undefined on Windows, unlike the types say. */
 const POSIX_FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;
 const { O_NOFOLLOW: noFollow, O_NONBLOCK: noBlock = 0 } = POSIX_FLAGS;
 const SAFE_FLAGS = (noFollow ?? 0) | noBlock;
@@ -48,7 +48,7 @@ export async function openRecordToWrite(file: string): Promise<DirectHandle> {
 }
 
 export interface AppendOptions {
-  /** Of a new file. */
+  /** The mode of a new file. */
   readonly mode: number;
   /** This process has opened a file in the same folder before. */
   readonly isFolderChecked?: boolean;
@@ -132,7 +132,7 @@ export function openRegularFile(
 
 interface HowToOpen {
   readonly flags: number;
-  /** Of a new file. */
+  /** The mode of a new file. */
   readonly mode?: number | undefined;
 }
 

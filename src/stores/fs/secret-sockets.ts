@@ -1,17 +1,17 @@
 /**
- * Secrets that one process passes to the one that asks for them, from memory to memory. The process that asks listens
- * on a Unix socket while it waits. A file in the user's own folder says where:
+ * Passes secrets from one process to another that asks for them, from memory to memory. The asking process listens on a
+ * Unix socket while it waits. A file in the user's own folder has its path:
  *
  *   sockets/<conversation>.<random>.json   {"socket":"/tmp/jp-Ab12cd/s","workspace":"/home/ana/project"}
  *
- * Clones of a workspace share that folder. A secret goes only to a process at the real path that it was given at.
+ * Clones of a workspace share that folder. A secret goes only to a process at the real path where it was given.
  *
- * The path of a socket may have only about 100 bytes, so that it cannot be in the same folder. Both folders are the
- * user's alone (0700), and so is the socket (0600): the system lets no one else connect but the superuser. Nothing
- * keeps apart the user's own processes.
+ * The path of a socket is limited to about 100 bytes, so it cannot be in the same folder. Both folders are private to
+ * the user (0700), and so is the socket (0600): only the user and the superuser can connect. The user's own processes
+ * are not isolated from each other.
  *
- * Each message is one line of JSON. The process that asks says that it waits, so that no secret is sent to one that
- * hangs or was killed; the other sends the answer with the secret; the first says what became of it.
+ * Each message is one line of JSON. The asking process says that it waits, so that no secret is sent to a process that
+ * hangs or was killed; the other sends the answer with the secret; the first reports the result.
  */
 import {
   chmodSync,
@@ -44,12 +44,12 @@ import type { PrivatePlace } from "./user-data.ts";
 const FOLDER = "sockets";
 const PREFIX = "jp-";
 const SOCKET = "s";
-/** On macOS, with the byte that ends it. Linux allows four more. */
+/** On macOS, including the terminating byte. Linux allows four more. */
 const MAX_PATH_BYTES = 103;
-/** Of one message. A secret may be a whole key file. */
+/** The limit of one message. A secret may be a whole key file. */
 const MAX_LINE_BYTES = 64 * 1024;
 const MAX_CONNECTIONS = 16;
-/** How long either side waits for a line of the other. */
+/** How long each side waits for the other's line. */
 const PATIENCE_MS = 5000;
 const GREETING = '{"type":"waiting"}';
 
@@ -69,8 +69,8 @@ export class SecretSockets {
   }
 
   /**
-   * Passes each secret to the listener, until disposed of. Requires the conversation's lock. Where no socket can be
-   * had, or only one that others could reach, no secret comes.
+   * Passes each secret to the listener, until disposed of. Requires the conversation's lock. If no private socket can
+   * be opened, no secret arrives.
    */
   async listen(listener: AnswerListener): Promise<Disposable> {
     try {
@@ -84,7 +84,7 @@ export class SecretSockets {
     }
   }
 
-  /** Throws the reason of the signal, as long as the secret has not been sent. */
+  /** Throws the signal's reason, unless the secret has already been sent. */
   async deliver(offered: SecretOffer, signal?: AbortSignal): Promise<SecretDelivery> {
     const { answer, note } = offered.secret.reveal();
     const json = offeredToJson(offered, this.#workspace);
@@ -95,7 +95,7 @@ export class SecretSockets {
       if (found === undefined) continue;
       const { socket, workspace } = found;
       if (workspace !== this.#workspace) {
-        if (workspace === undefined) continue; // Of an older version.
+        if (workspace === undefined) continue; // Written by an older version.
         return { type: "other_workspace", workspace };
       }
       const delivery = await send(socket, line, signal);
@@ -110,7 +110,7 @@ export class SecretSockets {
     return names.map((name) => path.join(this.#folder, name));
   }
 
-  /** Whoever has the lock knows that other processes which have listened here were killed. */
+  /** With the lock held, all other processes that listened here must have been killed. */
   #removeLeft(): void {
     for (const file of this.#addresses()) {
       if (own.has(file)) continue;
@@ -130,7 +130,7 @@ async function open(
   listener: AnswerListener,
 ): Promise<Disposable> {
   const socket = path.join(mkdtempSync(path.join(parentOfSockets(), PREFIX)), SOCKET);
-  /** Those that have not said anything yet. */
+  /** Connections that have not sent anything yet. */
   const silent = new Set<Socket>();
   const server = createServer((connection) => {
     silent.add(connection);
@@ -178,11 +178,11 @@ async function receive(
   connection.write(`${GREETING}\n`);
   const offer = await line;
   if (offer === undefined) return void connection.destroy();
-  connection.setTimeout(0); // It is the other side that waits now.
+  connection.setTimeout(0); // Now the other side waits.
   connection.end(`${JSON.stringify(await answer(offer))}\n`);
 }
 
-/** Only what the record does not show is told. Neither the line nor what is wrong with it is repeated. */
+/** Reports only what the record does not show. Repeats neither the line nor its error. */
 async function decide(
   line: string,
   here: string | undefined,
@@ -217,7 +217,7 @@ function findOffer(line: string): ReceivedSecret | undefined {
   }
 }
 
-/** Undefined if no process waits there. Throws the reason of the signal, as long as nothing has been sent. */
+/** Undefined if no process waits there. Throws the signal's reason, unless something has already been sent. */
 async function send(
   file: string,
   line: string,
@@ -250,13 +250,13 @@ function toSecretDelivery(line: string | undefined): SecretDelivery {
   return { type: "undecided", wasSent: false };
 }
 
-/** A connection that breaks, or on which nothing comes, is closed. */
+/** Closes a connection that breaks or stays silent. */
 function prepare(connection: Socket): void {
   connection.on("error", () => undefined);
   connection.setTimeout(PATIENCE_MS, () => connection.destroy());
 }
 
-/** Undefined if the connection is closed before, or the line is too long. The other side then waits for a reply. */
+/** Undefined if the connection closes first, or the line is too long. The other side then waits for a reply. */
 function nextLine(connection: Socket): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const chunks: Buffer[] = [];
@@ -284,7 +284,7 @@ interface FoundSocket {
   readonly workspace: string | undefined;
 }
 
-/** Undefined unless there is a socket that only the user can reach. */
+/** Undefined unless the socket is reachable only by the user. */
 function findSocket(address: string): FoundSocket | undefined {
   try {
     const value = parseJson(readRegularFile(address).toString("utf8"));
@@ -298,7 +298,7 @@ function findSocket(address: string): FoundSocket | undefined {
   }
 }
 
-/** Follows no link. */
+/** Does not follow links. */
 function isPrivate(file: string, kind: "folder" | "socket"): boolean {
   const stats = lstatSync(file, { throwIfNoEntry: false });
   if (stats === undefined) return false;
@@ -306,16 +306,16 @@ function isPrivate(file: string, kind: "folder" | "socket"): boolean {
   return isKind && stats.uid === process.geteuid?.() && (stats.mode & 0o077) === 0;
 }
 
-/** Whoever listens next tries again: without its socket, it is of no use to anyone. */
+/** The next listener tries again: without its socket, the file is useless. */
 function tryToRemove(address: string): void {
   try {
     rmSync(address, { force: true });
   } catch {
-    // The turn has ended all the same.
+    // The turn has ended anyway.
   }
 }
 
-/** With its folder, unless something else is in there. */
+/** Also removes its folder, unless that contains something else. */
 function removeSocket(socket: string): void {
   try {
     rmSync(socket, { force: true });

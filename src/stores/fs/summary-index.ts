@@ -1,10 +1,9 @@
 /**
- * Remembers what lists show of each conversation, in one small file for a workspace in the user's cache folder: a list of
- * a thousand conversations opens that file instead of two thousand. What it says of a conversation counts as long as
- * both files that it was read from have the same inode, size and times. Of the metadata, that is looked at once an hour,
- * since looking at a thousand files takes as long as all the rest: jp tells the index what it changes itself, and a new
- * title is a new name of the folder. A file that is damaged, someone else's or missing is the same as an empty one, and
- * one that cannot be written is left as it is.
+ * Caches the list view of each conversation, in one small file per workspace in the user's cache folder: a list of a
+ * thousand conversations opens that file instead of two thousand. An entry is valid as long as both source files have
+ * the same inode, size and times. For metadata, this is checked once an hour, since checking a thousand files takes as
+ * long as everything else: jp updates the index when it changes metadata itself, and a new title renames the folder. A
+ * file that is damaged, missing or someone else's counts as empty, and one that cannot be written stays as it is.
  */
 import {
   closeSync,
@@ -42,9 +41,9 @@ import { readPrivate } from "./private-file.ts";
 import { OWNER_FILE } from "./private-folder.ts";
 import { openerOf } from "./safe-open.ts";
 
-/** What lists show of a conversation, apart from what the name and place of its folder say. */
+/** The list view of a conversation, apart from what its folder's name and place say. */
 export interface ReadSummary {
-  /** Only if it is known: to work it out a thousand times takes a good part of the time of a list. */
+  /** Only if known: computing it a thousand times takes a good part of a list's time. */
   readonly createdAt?: Timestamp;
   readonly metadata: ConversationMetadata | undefined;
   readonly lastEventAt: Timestamp | undefined;
@@ -52,22 +51,22 @@ export interface ReadSummary {
 }
 
 const FOLDER = "lists";
-/** Another one once the form of the file changes, or what it is made of. */
+/** Changes with the format of the file, or its sources. */
 const VERSION = 2;
 /** File times are coarse: a file that changed more recently may change again without a new time. */
 const SETTLE_MS = 2000;
 /** Longer metadata is read each time. */
 const MAX_METADATA_BYTES = 4096;
-/** How long metadata that another program may have changed is taken as it was. */
+/** How long metadata is used without checking whether another program has changed it. */
 const CHECK_MS = 60 * 60 * 1000;
-/** How old the file of another workspace has to be before it is removed. */
+/** When an unused file of another workspace is removed. */
 const OLD_MS = 30 * 24 * 60 * 60 * 1000;
 
 /** The conversations in one folder, in columns: a thousand objects would take several times as long to parse. */
 interface Columns {
   readonly names: Json[];
   readonly created: Json[];
-  /** Of each conversation's `events.json`, then of its `metadata.json`: inode, size, and both times. */
+  /** The state of each conversation's `events.json`, then of its `metadata.json`: inode, size, and both times. */
   readonly states: Json[];
   readonly lastEvents: Json[];
   readonly lastUses: Json[];
@@ -87,7 +86,7 @@ const COLUMNS = [
 ] as const;
 const STATES = 8;
 
-/** Where the index is, and whose. */
+/** The location of the index, and its workspace. */
 export interface SummaryIndexOptions {
   readonly environment: CacheEnvironment;
   readonly clock: Clock;
@@ -95,7 +94,7 @@ export interface SummaryIndexOptions {
   readonly workspace: string;
 }
 
-/** After a change of metadata alone. The time at which `events.json` changed is all that a list looks at. */
+/** Call this after changing only metadata. Lists check nothing but the time of `events.json`. */
 export function noteMetadataChange(folder: string): void {
   try {
     const { fd } = openerOf(folder)(EVENTS);
@@ -112,7 +111,7 @@ export function noteMetadataChange(folder: string): void {
 export class SummaryIndex {
   readonly #options: SummaryIndexOptions;
   readonly #now: number;
-  /** By their parents. */
+  /** By parent folder. */
   readonly #folders: Map<string, IndexedFolder>;
   /** Most conversations are in the same folder as the one before. */
   #last: { readonly parent: string; readonly folder: IndexedFolder } | undefined;
@@ -124,13 +123,13 @@ export class SummaryIndex {
     this.#folders = readIndex(folder, options.workspace);
   }
 
-  /** Undefined if the cache would be inside of the workspace, where a clone could bring it along. */
+  /** Undefined if the cache would be inside the workspace, where a clone could bring it along. */
   static find(options: SummaryIndexOptions): SummaryIndex | undefined {
     const { workspace, environment } = options;
     return isUserCacheIn(workspace, environment) ? undefined : new SummaryIndex(options);
   }
 
-  /** The summary of a conversation that has only this copy. `read` reads it if it is not known, or not up to date. */
+  /** The summary of a conversation with only this copy. `read` reads it if it is not cached, or out of date. */
   summarize({ folder, isLink }: ConversationCopy, read: () => ReadSummary): ReadSummary {
     if (isLink === true) return read();
     const end = folder.lastIndexOf(path.sep);
@@ -151,7 +150,7 @@ export class SummaryIndex {
     return summary;
   }
 
-  /** Stores what has changed, once all conversations in these folders were summarized. Others stay as they are. */
+  /** Saves changes, once all conversations in these folders were summarized. Other folders are unchanged. */
   save(parents: readonly string[]): void {
     const isChanged = (parent: string) => {
       const folder = this.#folders.get(parent);
@@ -166,7 +165,7 @@ export class SummaryIndex {
     if (changed.length > 0) this.#write();
   }
 
-  /** After a conversation was removed: its title is not to stay behind. */
+  /** Call this after removing a conversation, so that its title does not stay behind. */
   forget(folder: string): void {
     if (this.#folders.get(path.dirname(folder))?.forget(path.basename(folder)) === true)
       this.#write();
@@ -180,7 +179,7 @@ export class SummaryIndex {
     return folder;
   }
 
-  /** Not synced: a file that a power failure damages is not used. */
+  /** Not synced: a file damaged by a power failure is ignored. */
   #write(): void {
     const { environment, workspace } = this.#options;
     const folder = makeUserCache(environment, FOLDER);
@@ -203,7 +202,7 @@ export class SummaryIndex {
   }
 }
 
-/** A conversation's folder as it is now. */
+/** The current state of a conversation's folder. */
 interface CurrentFolder {
   readonly name: string;
   readonly events: Stats;
@@ -214,14 +213,14 @@ type SeenFolder = Omit<CurrentFolder, "metadata"> & Partial<Pick<CurrentFolder, 
 
 class IndexedFolder {
   readonly known: Columns;
-  /** When all metadata was looked at, in milliseconds since the epoch. */
+  /** When all metadata was last checked, in milliseconds since the epoch. */
   readonly checked: number;
   /** The rows that were up to date. */
   readonly #kept: number[] = [];
   readonly #added = emptyColumns();
-  /** Where the next one is, if they are listed in the same order as before. */
+  /** The expected next row, if conversations are listed in the same order as before. */
   #next = 0;
-  /** Once they are not. */
+  /** Built once they are not. */
   #rows: Map<Json, number> | undefined;
 
   constructor(known: Columns, checked: number) {
@@ -229,7 +228,7 @@ class IndexedFolder {
     this.checked = checked;
   }
 
-  /** Whether metadata has to be looked at again. A time in the future is no reason to trust it. */
+  /** Whether metadata must be checked again. A time in the future is not trusted. */
   isDue(now: number): boolean {
     return Math.abs(now - this.checked) > CHECK_MS;
   }
@@ -238,7 +237,7 @@ class IndexedFolder {
     return this.#added.names.length > 0 || this.#kept.length !== this.known.names.length;
   }
 
-  /** What `known` should have been. */
+  /** The correct value of `known`. */
   listed(): Columns {
     const columns = emptyColumns();
     for (const row of this.#kept) addRow(columns, this.known, row);
@@ -246,7 +245,7 @@ class IndexedFolder {
     return columns;
   }
 
-  /** Undefined if it is not known, or not up to date. Without metadata, that counts as unchanged. */
+  /** Undefined if not cached or out of date. Without metadata, that counts as unchanged. */
   find(current: SeenFolder): ReadSummary | undefined {
     const row = this.#rowOf(current.name);
     const known = row !== -1 && this.#isSame(row, current) ? this.#summaryAt(row) : undefined;
@@ -282,7 +281,7 @@ class IndexedFolder {
     return metadata === undefined || isState(states, row * STATES + 4, metadata);
   }
 
-  /** Undefined if it is not what `add` has stored. */
+  /** Undefined if `add` did not store it. */
   #summaryAt(row: number): ReadSummary | undefined {
     const { created, lastEvents, lastUses, titles, others } = this.known;
     const createdAt = created[row];
@@ -344,7 +343,7 @@ function canIndex({ events, metadata }: CurrentFolder, now: number): boolean {
   return now - changed > SETTLE_MS && metadata.size <= MAX_METADATA_BYTES;
 }
 
-/** Only jp has written it, and reading it as a time is slow. */
+/** A cheap check: only jp writes it, and parsing it as a time is slow. */
 function isTime(value: Json | undefined): value is Timestamp {
   return typeof value === "string" && value.length >= 19 && value[4] === "-" && value[16] === ":";
 }
@@ -368,7 +367,7 @@ function addRow(columns: Columns, from: Columns, row: number): void {
   }
 }
 
-/** Named after the path without cryptography, which takes long to load. The file says which path it is. */
+/** Named by a simple hash of the path, because cryptography is slow to load. The file contains the path. */
 function fileOf(folder: string, workspace: string): string {
   let hash = 0n;
   for (const byte of Buffer.from(workspace))
@@ -376,10 +375,10 @@ function fileOf(folder: string, workspace: string): string {
   return path.join(folder, `${hash.toString(16).padStart(16, "0")}.json`);
 }
 
-/** As in FNV-1a. */
+/** The prime of FNV-1a. */
 const PRIME = 0x1_00_00_00_01_b3n;
 
-/** Of workspaces that are gone, for example. */
+/** Removes files of workspaces that are gone, for example. */
 function removeOld(folder: string): void {
   for (const name of readdirSync(folder)) {
     const other = path.join(folder, name);
@@ -388,7 +387,7 @@ function removeOld(folder: string): void {
   }
 }
 
-/** Empty if the file is not there, not the user's own, or not what jp writes. */
+/** Empty if the file is missing, not the user's own, or not written by jp. */
 function readIndex(folder: string | undefined, workspace: string): Map<string, IndexedFolder> {
   const folders = new Map<string, IndexedFolder>();
   if (folder === undefined) return folders;
@@ -414,7 +413,7 @@ function findText(file: string): string {
   }
 }
 
-/** What is in the columns is checked when it is used. */
+/** The columns' contents are checked on use. */
 function findColumns(json: JsonObject): Columns | undefined {
   const { names } = json;
   if (!isJsonArray(names)) return undefined;

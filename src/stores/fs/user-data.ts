@@ -24,12 +24,12 @@ export interface WorkspaceName {
   readonly root: string;
 }
 
-/** Where processes leave things for each other about a conversation. Clones of a workspace share the folder. */
+/** The folder through which processes exchange files about a conversation. Clones of a workspace share the folder. */
 export interface PrivatePlace {
   /** See `FsContext.findPrivateFolder`. */
   readonly privateFolder: string;
   readonly id: ConversationId;
-  /** The real path of the workspace. Undefined in a store, which shares its folder with no other. */
+  /** The real path of the workspace. Undefined in a store, which does not share its folder. */
   readonly workspace: string | undefined;
 }
 
@@ -60,19 +60,19 @@ export function workspacesIn(dataFolder: string): string {
   return path.join(dataFolder, "workspace");
 }
 
-/** The parent of what is kept for folders that are no workspaces. */
+/** The parent of the data kept for folders that are not workspaces. */
 export function plainFoldersIn(dataFolder: string): string {
   return path.join(dataFolder, "folder");
 }
 
-/** What is kept for a folder without a `.jp`, by its real path alone. Undefined until something is. */
+/** Data kept for a folder without a `.jp`, by its real path alone. Undefined until something is stored. */
 export function findFolderData(dataFolder: string, root: string): string | undefined {
   if (!existsSync(plainFoldersIn(dataFolder))) return undefined;
   const folder = folderDataOf(dataFolder, root);
   return existsSync(folder) ? folder : undefined;
 }
 
-/** The same, created if missing. Throws `write_failed`. */
+/** Like `findFolderData`, but creates it if missing. Throws `write_failed`. */
 export async function ensureFolderData(dataFolder: string, root: string): Promise<string> {
   const folder = folderDataOf(dataFolder, root);
   if (existsSync(folder)) return folder;
@@ -87,8 +87,8 @@ function folderDataOf(dataFolder: string, root: string): string {
 }
 
 /**
- * What was kept for a folder belongs to the workspace that it has become. A link stays behind, for processes that still
- * use the folder, and in case that the workspace is deleted. Throws `write_failed`.
+ * Moves a folder's data to the workspace that it has become. Leaves a link, for processes that still use the folder,
+ * and in case the workspace is deleted. Throws `write_failed`.
  */
 async function moveFolderData(from: string, to: string): Promise<void> {
   try {
@@ -137,9 +137,9 @@ export function belongsToWorkspace(folder: string, root: string): boolean {
 }
 
 /**
- * The part of the folder with local conversations and sessions, which belong to the path as well as to the id. A clone that
- * comes with the id of another workspace has its own part, undefined until something is stored there. A folder that
- * does not say whose it is belongs to whoever has the id.
+ * The part of the folder with local conversations and sessions, which belong to both the path and the id. A clone with
+ * the id of another workspace has its own part, undefined until something is stored there. A folder without a link back
+ * belongs to any workspace with the id.
  */
 export function findOwnPart(folder: string, root: string): string | undefined {
   if (findLink(path.join(folder, LINK)) === undefined || belongsToWorkspace(folder, root)) {
@@ -149,7 +149,7 @@ export function findOwnPart(folder: string, root: string): string | undefined {
   return existsSync(apart) ? apart : undefined;
 }
 
-/** The same, created if missing, or made of what was kept for the folder before. */
+/** Like `findOwnPart`, but creates it if missing, or moves the data kept for the folder before. */
 export async function ensureOwnPart(folder: string, root: string, kept?: string): Promise<string> {
   const found = findOwnPart(folder, root);
   if (found !== undefined) return found;
@@ -159,7 +159,7 @@ export async function ensureOwnPart(folder: string, root: string, kept?: string)
   return apart;
 }
 
-/** The path that the workspace with this id had, if nothing is there any more and it has nothing of its own here. */
+/** The former path of the workspace with this id, if nothing is there any more and this path has no part of its own yet. */
 export function findFormerRoot(folder: string, root: string): string | undefined {
   const storage = findLink(path.join(folder, LINK));
   if (storage === undefined || findOwnPart(folder, root) !== undefined) return undefined;
@@ -167,7 +167,7 @@ export function findFormerRoot(folder: string, root: string): string | undefined
   return isWorkspace(former) ? undefined : former;
 }
 
-/** Binds the folder to this path from now on. Throws `write_failed`. */
+/** Binds the folder to this path. Throws `write_failed`. */
 export async function rebind(folder: string, root: string): Promise<void> {
   await rm(path.join(folder, LINK), { force: true });
   await linkBack(folder, path.join(root, ".jp"));
@@ -183,8 +183,8 @@ function pathDigest(real: string): string {
 }
 
 /**
- * The roots of the workspaces that the user's data folder knows of and that are still there, and the folders in which jp
- * was used without one. Clones and worktrees share a folder, which knows only the one that it was created for.
+ * The roots of the workspaces in the user's data folder that still exist, and the folders in which jp was used without
+ * one. Clones and worktrees share a folder, which knows only the root it was created for.
  */
 export function knownWorkspaces(environment: UserEnvironment): readonly string[] {
   const data = userDataFolder(environment);
@@ -201,7 +201,7 @@ function rootsIn(parent: string): readonly string[] {
   });
 }
 
-/** Whether there still is a workspace at this path. */
+/** Whether a workspace still exists at this path. */
 export function isWorkspace(root: string): boolean {
   return existsSync(path.join(root, ".jp"));
 }
@@ -233,7 +233,7 @@ export async function ensureWorkspaceData(
   return folder;
 }
 
-/** The user's home may be one that cannot be written, as in a container. Throws `write_failed`. */
+/** The user's home may be read-only, as in a container. Throws `write_failed`. */
 async function makeUserFolder(folder: string): Promise<void> {
   try {
     await makeFolder(folder, OWNER_FOLDER);
@@ -247,7 +247,7 @@ function folderNameOf(id: string, root: string): string {
   return `${path.basename(root)}-${id}`;
 }
 
-/** Shows which workspace this folder belongs to. */
+/** Links to the workspace that this folder belongs to. */
 async function linkBack(folder: string, storage: string): Promise<void> {
   try {
     await symlink(storage, path.join(folder, LINK), "junction"); // Other links need a privilege on Windows.

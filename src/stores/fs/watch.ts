@@ -1,5 +1,5 @@
 /**
- * Watches a store in files with a handful of watchers, however many conversations it has. Every writer locks its
+ * Watches a file store with a handful of watchers, regardless of the number of conversations. Every writer locks its
  * conversation and touches the marker of its open turn, so changes show in the folders of locks and markers. The
  * folders of conversations show what other programs add or remove.
  */
@@ -11,13 +11,13 @@ import type { ChangeListener } from "../port.ts";
 /** A folder to watch. It need not exist yet. */
 export interface WatchedFolder {
   readonly folder: string;
-  /** The conversation that a name in it belongs to. Absent if it is watched only until another folder is there. */
+  /** The conversation that a name in it belongs to. Absent if it is watched only until another folder exists. */
   readonly idOf?: (name: string) => ConversationId | undefined;
 }
 
 /** One append writes to several files. They are reported as one change. */
 const SETTLE_MS = 5;
-/** Until a folder is tried again that cannot be watched, such as when the system has no watches left. */
+/** How long to wait before retrying a folder that cannot be watched, for example because the system has no watches left. */
 const RETRY_MS = 5000;
 
 interface OpenWatcher {
@@ -27,14 +27,14 @@ interface OpenWatcher {
 
 /** Reports changes until it is disposed of. Does not keep the process running. */
 export class FolderWatch implements Disposable {
-  /** Where the folders are may change while they are created. */
+  /** A function, because the paths may change while the folders are created. */
   readonly #folders: () => readonly WatchedFolder[];
   readonly #listener: ChangeListener;
   readonly #watchers = new Map<string, OpenWatcher>();
   readonly #changed = new Set<ConversationId>();
-  /** Something has changed, and it is not known what. */
+  /** An unknown change. */
   #isUnknown = false;
-  /** A name that is not a conversation's has changed: perhaps a folder itself. */
+  /** A name that is not a conversation's has changed: possibly a folder itself. */
   #mayHaveMoved = false;
   #timer: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -67,7 +67,7 @@ export class FolderWatch implements Disposable {
     return hasNew;
   }
 
-  /** Returns false if it is watched already, or cannot be. */
+  /** Returns false if it is already watched, or cannot be. */
   #open(folder: string, { idOf }: WatchedFolder): boolean {
     const identity = identityOf(folder);
     if (identity === undefined || this.#watchers.get(folder)?.identity === identity) return false;
@@ -143,7 +143,7 @@ function findExisting(folders: readonly WatchedFolder[]): ReadonlyMap<string, Wa
   return existing;
 }
 
-/** Another one if the folder was removed and created again. Undefined if it is not there. */
+/** Changes if the folder is removed and created again. Undefined if it does not exist. */
 function identityOf(folder: string): string | undefined {
   try {
     const { dev, ino } = statSync(folder, { bigint: true });

@@ -35,33 +35,39 @@ import { systemErrorCode } from "../../util/index.ts";
 /** An open workspace and its stores. */
 export interface Workspace {
   readonly root: string;
-  /** A folder without a `.jp`, whose conversations are in the user's own folder. Nothing is read from it or written to it. */
+  /**
+   * A folder without a `.jp`, whose conversations are in the user's own folder. Nothing is read from it or written to
+   * it.
+   */
   readonly isPlainFolder: boolean;
   readonly conversations: WorkspaceStore;
   readonly files: RecordFiles;
   readonly session: SessionStore;
-  /** Its conversations, for copies to and from other stores. */
+  /** Opens its conversations for copying to and from other stores. */
   openPortable(): Promise<PortableStore>;
   /** Undefined until something is stored. */
   findId(): string | undefined;
   /** The user's own folder for this workspace. Undefined until something is stored there. */
   findUserFolder(): string | undefined;
-  /** The same, created if missing. */
+  /** Like `findUserFolder`, but creates it if missing. */
   ensureUserFolder(): Promise<string>;
   /**
-   * The former path of the workspace, if it seems to have been moved. Its local conversations and sessions are then not
-   * used, and nothing is added to them (`workspace_moved`), until `adopt` was called.
+   * The former path of the workspace, if it seems to have been moved. Until `adopt` is called, its local conversations
+   * and sessions are not used or extended (`workspace_moved`).
    */
   findFormerRoot(): string | undefined;
-  /** With true, the local conversations and sessions of the former path belong to this one. With false, it gets its own. */
+  /**
+   * With true, this path takes over the local conversations and sessions of the former one. With false, it gets its
+   * own.
+   */
   adopt(isMoved: boolean): Promise<void>;
-  /** Whether that folder was created for this path, not for another workspace with the same id. */
+  /** Whether the user's folder was created for this path, not for another workspace with the same id. */
   ownsUserFolder(): boolean;
 }
 
-/** Where the workspace is, and facts about the process and its user. */
+/** The location of the workspace, and facts about the process and its user. */
 export interface OpenWorkspaceOptions {
-  /** Anywhere inside the workspace. */
+  /** Any path inside the workspace. */
   readonly from: string;
   /** Determines the user's data folder and the terminal session. */
   readonly environment: UserEnvironment;
@@ -70,9 +76,12 @@ export interface OpenWorkspaceOptions {
   readonly pid: number;
   /** If there is no workspace, opens the folder itself, and keeps its conversations in the user's own folder. */
   readonly allowsPlainFolder?: boolean;
-  /** False leaves out the user's own conversations: clones share them, and one of several that are open has them. */
+  /**
+   * False leaves out the user's own conversations: clones share them, so only one of several open clones should have
+   * them.
+   */
   readonly hasLocal?: boolean;
-  /** Keeps its conversations in a database. Whatever else belongs to the workspace or the user stays in files. */
+  /** Keeps its conversations in a database. Everything else of the workspace and the user stays in files. */
   readonly database?: DatabaseOptions;
   /** Replaced in tests. */
   readonly openFile?: OpenFile;
@@ -80,7 +89,7 @@ export interface OpenWorkspaceOptions {
 
 /** The database that a workspace keeps its conversations in. */
 export interface DatabaseOptions extends Pick<PostgresStoreOptions, "url" | "tenant" | "keys"> {
-  /** Instead of the id of the workspace. */
+  /** Overrides the id of the workspace. */
   readonly workspace?: string;
 }
 
@@ -162,7 +171,7 @@ function openDatabase(
   });
 }
 
-/** The user's folder for the workspace, and the part of it that belongs to this path. */
+/** The user's folder for the workspace, and the part of it for this path. */
 function openUserFolder(
   root: string,
   data: string,
@@ -177,7 +186,7 @@ function openUserFolder(
       return id === undefined ? undefined : findWorkspaceData(data, { id, root });
     },
   );
-  /** From the time before this was a workspace. */
+  /** Data from before this was a workspace. */
   const findKept = () => findFolderData(data, root);
   const find = () => {
     const folder = findFolder() ?? findKept();
@@ -214,7 +223,7 @@ function openUserFolder(
 
 const findNone = () => undefined;
 
-/** The same for a folder that is no workspace. It has no id: its path says whose it is. */
+/** Like `openUserFolder`, for a folder that is not a workspace. It has no id and is identified by its path. */
 function openFolderData(root: string, data: string): ReturnType<typeof openUserFolder> {
   const parent = plainFoldersIn(data);
   const find = () => {
@@ -235,7 +244,7 @@ function openFolderData(root: string, data: string): ReturnType<typeof openUserF
   };
 }
 
-/** Finds something once, and again when one of the files that it depends on has changed. */
+/** Caches a result until one of the files it depends on changes. */
 function whileSame<Value>(files: readonly string[], find: () => Value): () => Value {
   let known: { readonly states: string; readonly value: Value } | undefined;
   return () => {
@@ -258,7 +267,7 @@ function movedError(root: string, former: string): StorageError {
   );
 }
 
-/** Otherwise it would look as if nothing were there. */
+/** Reported, because otherwise the folder would seem empty. */
 function unnamedError(folder: string): StorageError {
   return new StorageError(
     "no_workspace",
@@ -304,8 +313,8 @@ export function findWorkspaceRoot(from: string): string {
 }
 
 /**
- * Another user may have put it into a parent folder that both can write to, such as `/tmp`. Under sudo, the user who has
- * called it counts as well. Windows has no owners that Node could show.
+ * Another user may have put it into a shared parent folder, such as `/tmp`. Under sudo, the calling user counts as
+ * well. On Windows, Node shows no owners.
  */
 function assertOwnWorkspace(root: string, variables: UserEnvironment["variables"]): void {
   const user = process.geteuid?.();
@@ -322,7 +331,10 @@ function assertOwnWorkspace(root: string, variables: UserEnvironment["variables"
   });
 }
 
-/** Whether the folder is one of those that a variable lists, or inside one. Relative ones are ignored: they could be anywhere. */
+/**
+ * Whether the folder is one of those that a variable lists, or inside one. Relative ones are ignored: they could be
+ * anywhere.
+ */
 export function isListedFolder(folder: string, list: string | undefined): boolean {
   const real = realpathSync(folder);
   return (list ?? "").split(path.delimiter).some((listed) => {
@@ -366,7 +378,7 @@ export async function createWorkspaceFolder(root: string, clock: Clock): Promise
   return ensureWorkspaceId(root, clock);
 }
 
-/** Throws `read_failed` for a link: data would end up wherever it leads. */
+/** Throws `read_failed` for a link: data would end up at its target. */
 function isFolder(file: string): boolean {
   const isThere = statSync(file, { throwIfNoEntry: false })?.isDirectory() ?? false;
   if (isThere) assertNotLink(file);

@@ -1,7 +1,7 @@
-/** What people see of the address of a database. */
+/** The address of a database, for display. */
 import { StorageError } from "../storage-error.ts";
 
-/** Without a user name and a password. Throws `invalid_store`. */
+/** Leaves out the user name and password. Throws `invalid_store`. */
 export function addressOf(url: string): string {
   if (!URL.canParse(url)) {
     throw new StorageError("invalid_store", "The address of the store is not a URL.", {

@@ -1,15 +1,15 @@
-/** The one connection on which notifications of a database are heard, however many stores listen to them. */
+/** The single connection that receives notifications of a database, for any number of stores. */
 import { Database, type ReferencedClient } from "./database.ts";
 
 export const CHANNEL = "jp";
 
-/** To one database. */
+/** The connections to one database. */
 export interface Connections {
   readonly database: Database;
   readonly channel: Channel;
 }
 
-/** Throws `invalid_store`. Nothing connects before it is used. */
+/** Throws `invalid_store`. Connects on first use. */
 export function openConnections(url: string): Connections {
   const database = new Database(url);
   return { database, channel: new Channel(database) };
@@ -18,11 +18,11 @@ export function openConnections(url: string): Connections {
 /** Must not throw. */
 export interface ChannelListener {
   readonly onNotice: (payload: string) => void;
-  /** From now on, notices are heard. Those before may have been missed. */
+  /** Notices arrive from now on. Earlier ones may have been missed. */
   readonly onConnected: () => void;
 }
 
-/** Connects while someone listens. */
+/** Connected while there are listeners. */
 export class Channel {
   readonly #database: Database;
   readonly #listeners = new Set<ChannelListener>();
@@ -37,24 +37,24 @@ export class Channel {
     return this.#client !== undefined;
   }
 
-  /** The same listener can be added once. */
+  /** Adding the same listener twice has no effect. */
   add(listener: ChannelListener): void {
     this.#listeners.add(listener);
     if (this.isConnected) listener.onConnected();
     else this.connect();
   }
 
-  /** The last one ends the connection. */
+  /** Removing the last listener closes the connection. */
   async remove(listener: ChannelListener): Promise<void> {
     this.#listeners.delete(listener);
     if (this.#listeners.size > 0) return;
     const client = this.#client;
     this.#client = undefined;
-    client?.ref(); // Otherwise the process could end before whoever waits for this goes on.
+    client?.ref(); // Otherwise the process could exit before the caller continues.
     await client?.end().catch(() => undefined);
   }
 
-  /** Does nothing if it is connected. If it fails, it has to be called again. */
+  /** Does nothing if connected. If it fails, call it again. */
   connect(): void {
     if (!this.isConnected && !this.#isConnecting) void this.#connect();
   }
@@ -76,7 +76,7 @@ export class Channel {
       this.#client = client;
       for (const { onConnected } of this.#listeners) onConnected();
     } catch {
-      // Whoever looks meanwhile tries again.
+      // The next poll tries again.
     } finally {
       this.#isConnecting = false;
     }

@@ -1,4 +1,4 @@
-/** The row of a conversation, its entries, and what they are as values. */
+/** The row of a conversation and its entries, and their conversion to values. */
 import {
   type ConversationId,
   type ConversationMetadata,
@@ -46,7 +46,7 @@ export const COLUMNS = `c.key, c.id, c.created_at, c.metadata, c.base_config, c.
   c.turn_key, c.turn_signature, c.queue, c.epoch, c.lease_owner, c.lease_holder, c.changed::text,
   coalesce(c.lease_until > clock_timestamp(), false) as is_live`;
 
-/** All that it takes to know whether a turn has changed. */
+/** Everything needed to see whether a turn has changed. */
 export const VERSION_COLUMNS =
   "c.id, c.changed::text, coalesce(c.lease_until > clock_timestamp(), false) as is_live";
 
@@ -58,13 +58,13 @@ export function versionOf(row: VersionRow): PendingTurn {
   return { id: idOf(row), isLive, entries: [], version: `${changed} ${isLive}` };
 }
 
-/** The turn that a record ends with, as far as it can be read. */
+/** The readable part of the last turn on record. */
 export interface ReadTurn {
   readonly entries: readonly StreamEntry[];
   readonly problem?: string;
 }
 
-/** The open turns of these, by key. One that someone has damaged does not hide the others. */
+/** The open turns of these conversations, by key. A damaged one does not hide the others. */
 export async function readTurns(
   queries: Queries,
   rows: readonly ConversationRow[],
@@ -117,7 +117,7 @@ export async function readEntries(
   return toEntries(rows, end - from);
 }
 
-/** Only someone who has changed the tables by hand can have damaged them. */
+/** Only manual changes of the tables can damage them. */
 function toEntries(rows: readonly EntryRow[], count: number): readonly StoredEntry[] {
   if (rows.length !== count) {
     throw new StorageError(
@@ -143,7 +143,7 @@ export function idOf({ id }: Pick<ConversationRow, "id">): ConversationId {
   return parseConversationId(id);
 }
 
-/** Throws `invalid_conversation_id`. PostgreSQL would refuse some characters with an error of its own. */
+/** Throws `invalid_conversation_id`. PostgreSQL would reject some characters with an error of its own. */
 export function assertId(id: ConversationId): void {
   try {
     parseConversationId(id);
@@ -163,12 +163,12 @@ export function metadataOf(row: ConversationRow): ConversationMetadata {
   return parseMetadata(parseJson(row.metadata));
 }
 
-/** Without what cannot be read. */
+/** Leaves out what cannot be read. */
 export function findMetadata(row: ConversationRow): Pick<ConversationMetadata, "title" | "labels"> {
   return readMetadata(row).metadata ?? {};
 }
 
-/** For a search by them. */
+/** Labels to search by. */
 export function labelsIn(metadata: string): string {
   try {
     return labelsOf(parseMetadata(parseJson(metadata)));

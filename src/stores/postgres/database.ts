@@ -1,8 +1,8 @@
 /**
- * A connection to PostgreSQL. The package `pg` is loaded with the first statement, and only then does anything connect.
+ * A connection to PostgreSQL. The package `pg` is loaded, and the connection made, with the first statement.
  *
- * What was connected once is tried again for a while: a server that restarts must not end a turn. So every statement has to
- * bear being repeated, because a connection can be lost after the server has done it.
+ * A connection that worked once is retried for a while: a server that restarts must not end a turn. So every statement
+ * must be safe to repeat, because a connection can be lost after the server has executed it.
  */
 import { setTimeout } from "node:timers/promises";
 import type * as Pg from "pg";
@@ -12,12 +12,12 @@ import { StorageError } from "../storage-error.ts";
 import { addressOf } from "./address.ts";
 import { toRefusal } from "./refusals.ts";
 
-/** How long a lost connection is tried again. Longer than a server takes to restart. */
+/** How long to retry a lost connection. Longer than a server takes to restart. */
 const RETRY_MS = 20_000;
 const FIRST_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 500;
 const CONNECT_MS = 10_000;
-/** A network that is gone may not say so. */
+/** A lost network may not report an error. */
 const QUERY_MS = 15_000;
 const MAX_CONNECTIONS = 10;
 
@@ -25,7 +25,7 @@ const MAX_CONNECTIONS = 10;
 export const SERVER_MS = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint";
 
 export interface Statement {
-  /** If it has one, the server keeps its plan. */
+  /** If it has one, the server caches its plan. */
   readonly name?: string;
   readonly text: string;
   readonly values?: readonly unknown[];
@@ -50,7 +50,7 @@ export class Database implements Queries {
     this.address = addressOf(url);
   }
 
-  /** Throws `store_unreachable`, and what the server says. */
+  /** Throws `store_unreachable`, and the server's errors. */
   query<Row extends QueryResultRow>(statement: Statement): Promise<readonly Row[]> {
     return this.#untilConnected(async () => {
       const pool = await this.#open();
@@ -58,7 +58,7 @@ export class Database implements Queries {
     });
   }
 
-  /** Runs the action in a transaction, and again if the connection is lost before it is known to be done. */
+  /** Runs the action in a transaction, and repeats it if the connection is lost before the commit is confirmed. */
   transaction<Value>(
     action: (queries: Queries, isRepeated: boolean) => Promise<Value>,
   ): Promise<Value> {
@@ -83,7 +83,7 @@ export class Database implements Queries {
     });
   }
 
-  /** A connection of its own, which does not keep the process running. Never tried again here. */
+  /** A separate connection, which does not keep the process running. Not retried here. */
   async connect(): Promise<ReferencedClient> {
     const { default: pg } = await loadPg();
     const client = new pg.Client(this.#options());
@@ -124,7 +124,7 @@ export class Database implements Queries {
   async #createPool(): Promise<Pool> {
     const { default: pg } = await loadPg();
     const pool = new pg.Pool({ ...this.#options(), max: MAX_CONNECTIONS, allowExitOnIdle: true });
-    // Without listeners, a connection that breaks would end the process.
+    // Without listeners, a broken connection would end the process.
     pool.on("error", () => undefined);
     pool.on("connect", (client: PoolClient) => {
       this.#wasConnected = true;
@@ -171,7 +171,7 @@ async function run<Row extends QueryResultRow>(
     .catch((error: unknown) => {
       throw toRefusal(error);
     });
-  return "rows" in result ? result.rows : []; // Of several statements, each has its own.
+  return "rows" in result ? result.rows : []; // Several statements have one result each.
 }
 
 /** Throws `store_package_missing`. */
@@ -187,12 +187,12 @@ async function loadPg(): Promise<typeof Pg> {
 }
 
 const LOST_CODES = new Set(
-  // Of the system, and of a server that shuts down, starts, has crashed, or has too many connections.
+  // Codes of the system, and of a server that shuts down, starts, has crashed, or has too many connections.
   `ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT ENOENT ENOTFOUND EAI_AGAIN
    57P01 57P02 57P03 53300 08000 08001 08003 08006`.split(/\s+/),
 );
 
-/** Whether the connection failed, not what was asked of it. */
+/** Whether the connection failed, rather than the statement. */
 export function isLost(error: unknown): boolean {
   if (isJpError(error)) return false;
   if (LOST_CODES.has(systemErrorCode(error) ?? "")) return true;

@@ -1,18 +1,18 @@
 /**
- * Keeps the leases of open conversations alive. A lease is taken by a statement that also raises the conversation's epoch, so
- * that whoever had it before can write nothing more, even if it does not know yet that it was lost.
+ * Renews the leases of open conversations. The statement that takes a lease also raises the conversation's epoch, so
+ * that the previous holder can write nothing more, even if it does not know yet that it lost the lease.
  */
 import { hostname } from "node:os";
 import type { Database } from "./database.ts";
 
-/** A process that is gone keeps its conversations for so long. A pause of the whole process that is longer loses them. */
+/** How long a dead process keeps its conversations. A longer pause of a live process loses them. */
 export const LEASE_SECONDS = 10;
 const RENEW_MS = (LEASE_SECONDS * 1000) / 4;
 
-/** Different for each process: ids of processes are used again, and other machines have the same. */
+/** Unique to each process: pids are reused, and other machines have the same ones. */
 const PROCESS = crypto.randomUUID();
 
-/** What a lease is taken with. Unique, so that a statement that is repeated finds its own. */
+/** The owner of a new lease. Unique, so that a repeated statement recognizes its own. */
 export function newOwner(): string {
   return `${PROCESS} ${crypto.randomUUID()}`;
 }
@@ -21,16 +21,16 @@ export function isOfThisProcess(owner: string): boolean {
   return owner.startsWith(`${PROCESS} `);
 }
 
-/** As people read it. */
+/** The holder, for display. */
 export function holderOf(pid: number): string {
   return `process ${pid} on ${hostname()}`;
 }
 
 export interface Lease {
-  /** Of the conversation. */
+  /** The conversation's key. */
   readonly key: string;
   readonly epoch: string;
-  /** Called once someone else has it. */
+  /** Called once someone else has the lease. */
   readonly onLost: () => void;
 }
 
@@ -47,7 +47,7 @@ export class Leases {
 
   hold(lease: Lease): Disposable {
     this.#held.add(lease);
-    // Does not keep the process running: whatever works on the conversation does.
+    // Does not keep the process running: the work on the conversation does.
     this.#timer ??= setInterval(() => void this.#renew(), RENEW_MS).unref();
     return {
       [Symbol.dispose]: () => {
@@ -62,7 +62,7 @@ export class Leases {
     this.#timer = undefined;
   }
 
-  /** Never takes a lease that was lost: only its own epoch is renewed. */
+  /** Never takes back a lost lease: renews only its own epoch. */
   async #renew(): Promise<void> {
     if (this.#isRenewing || this.#held.size === 0) return;
     this.#isRenewing = true;
@@ -82,7 +82,7 @@ export class Leases {
         if (!renewed.has(lease.key) && this.#held.has(lease)) lease.onLost();
       }
     } catch {
-      // The next write says what is wrong.
+      // The next write reports the problem.
     } finally {
       this.#isRenewing = false;
     }

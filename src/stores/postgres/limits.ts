@@ -1,25 +1,25 @@
-/** What a tenant may use of a database that several share. Statements ask for it only if the tenant has limits. */
+/** Limits of a tenant in a shared database. Statements check them only if the tenant has any. */
 import type { Database } from "./database.ts";
 import { FULL_STATE, TOO_MANY_TURNS_STATE } from "./refusals.ts";
 
-/** Absent is without a limit. */
+/** Absent means unlimited. */
 export interface TenantLimits {
-  /** How many of its turns run at once in workers. */
+  /** How many of its turns may run in workers at once. */
   readonly turns?: number;
-  /** How many bytes its events may have. */
+  /** The maximum size of its events, in bytes. */
   readonly bytes?: number;
-  /** How many turns it may start in a minute. */
+  /** How many turns it may start per minute. */
   readonly requests?: number;
 }
 
-/** What one tenant may use. */
+/** The limits of one tenant. */
 export interface LimitedTenant extends TenantLimits {
   readonly tenant: string;
 }
 
 /**
- * They run with the rights of whoever calls them, so that a tenant can use up only its own. Each statement in them sees what was
- * committed before it: after the lock, others have counted.
+ * They run with the rights of the caller, so that a tenant can use up only its own limits. Each statement in them sees
+ * everything committed before it: after taking the lock, the counts of others are visible.
  */
 export const LIMIT_FUNCTIONS = `
   -- Whether a worker may take a conversation.
@@ -70,13 +70,13 @@ export const LIMIT_FUNCTIONS = `
   end $$;
 `;
 
-/** SQL for the bytes that are added, which the server refuses beyond the limits. All are expressions. */
+/** SQL for the number of added bytes, which the server refuses beyond the limits. All parameters are expressions. */
 export function grownSql(tenant: string, bytes: string, starts: string): string {
   return `case when exists (select from jp.limits l where l.tenant = ${tenant})
     then jp.grow(${tenant}, ${bytes}::bigint, ${starts}::integer) else ${bytes}::bigint end`;
 }
 
-/** SQL that is true if no other turn of the tenant may run now. For those who look; `jp.may_take` decides. */
+/** SQL that is true if no other turn of the tenant may run now. Only for polling; `jp.may_take` decides. */
 export function isBusySql(tenant: string): string {
   return `exists (select from jp.limits l where l.tenant = ${tenant} and l.turns <= (
     select count(*) from jp.conversations t
@@ -90,7 +90,7 @@ interface LimitsRow {
   readonly requests: number | null;
 }
 
-/** Of all tenants that have some. */
+/** The limits of all tenants that have any. */
 export async function readLimits(database: Database): Promise<readonly LimitedTenant[]> {
   const rows = await database.query<LimitsRow>({
     text: "select tenant, turns, bytes, requests from jp.limits order by tenant",
@@ -103,7 +103,7 @@ export async function readLimits(database: Database): Promise<readonly LimitedTe
   }));
 }
 
-/** Replaces them. */
+/** Replaces the limits of a tenant. */
 export async function writeLimits(
   database: Database,
   { tenant, turns, bytes, requests }: LimitedTenant,

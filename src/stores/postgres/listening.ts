@@ -1,21 +1,21 @@
 /**
- * Hears of changes in the database: by notifications, and by looking now and then, because a connection can be lost without a
- * word, and a pooler in between may pass none on.
+ * Detects changes in the database: by notifications, and by polling, because a connection can be lost silently, and a
+ * pooler in between may not pass notifications on.
  */
 import { type ConversationId, findConversationId } from "../../record/conversation/index.ts";
 import type { ChangeListener } from "../port.ts";
 import { CHANNEL, type Channel, type ChannelListener } from "./channel.ts";
 import type { Database, Queries } from "./database.ts";
 
-/** How often to look without being told. */
+/** The polling interval while notifications arrive. */
 const LOOK_MS = 2000;
-/** The same while nothing can be heard. */
+/** The polling interval without notifications. */
 const DEAF_LOOK_MS = 250;
 
-/** `changed`: of a conversation. `offered`: an answer to the writer that has it open. */
+/** `changed`: a conversation has changed. `offered`: an answer is offered to the writer that has it open. */
 export type NoticeKind = "changed" | "offered";
 
-/** SQL that tells those who listen, with the commit of the statement that it is part of. `id` is an expression. */
+/** SQL that notifies listeners when its statement commits. `id` is an expression. */
 export function notifySql(kind: NoticeKind, workspace: string, id: string): string {
   return `pg_notify('${CHANNEL}', '${kind === "changed" ? "c" : "o"}' || ${workspace} || ':' || ${id})`;
 }
@@ -24,7 +24,7 @@ interface Watching {
   readonly onChange: ChangeListener;
 }
 
-/** Told of offers to a conversation that is open here, or of anything that may have decided about an offer made here. */
+/** Called for offers to a conversation that is open here, or for anything that may have decided an offer made here. */
 export interface Waiting {
   readonly id: ConversationId;
   readonly kind: NoticeKind;
@@ -115,19 +115,19 @@ export class Listening {
     }, pause).unref();
   }
 
-  /** What was missed before has to be looked for. */
+  /** Notifies everyone, since earlier changes may have been missed. */
   async #begin(): Promise<void> {
     try {
       this.#workspace ??= await this.#findWorkspace();
     } catch {
-      // Tried again with the next look.
+      // Retried with the next poll.
     }
     if (!this.#isIdle) this.#tellAll();
   }
 
   #hear(payload: string): void {
     const [, letter, workspace, id] = /^([co])(\d+):(.+)$/s.exec(payload) ?? [];
-    if (this.#workspace === undefined) return void this.#look(); // Perhaps this is the first of it.
+    if (this.#workspace === undefined) return void this.#look(); // It may just have been created.
     // Anyone who can connect can send anything.
     const named = id === undefined ? undefined : findConversationId(id);
     if (named === undefined || workspace !== this.#workspace) return;
@@ -146,7 +146,7 @@ export class Listening {
     for (const { onNotice } of this.#waiting) onNotice();
   }
 
-  /** Those who wait look for themselves. */
+  /** Each waiting listener checks for itself. */
   async #look(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
@@ -158,7 +158,7 @@ export class Listening {
       for (const { onNotice } of this.#waiting) onNotice();
       if (this.#watching.size > 0 && this.#workspace !== undefined) await this.#findChanges();
     } catch {
-      // Tried again.
+      // Retried with the next poll.
     } finally {
       this.#isLooking = false;
     }
@@ -168,7 +168,7 @@ export class Listening {
     const found = await changesSince(this.#database, this.#workspace ?? "", this.#cursor);
     const isFirst = this.#cursor === undefined;
     this.#cursor = found.cursor;
-    // Whatever happened before it is not known, if nothing could be heard.
+    // Changes before the first poll are unknown, if no notifications arrived.
     if (isFirst) for (const { onChange } of this.#watching) onChange({});
     for (const id of found.ids) this.#tell(id, "changed");
   }
@@ -180,8 +180,8 @@ interface ChangeRow {
 }
 
 /**
- * The conversations that have changed since the cursor, and the next cursor. A transaction that was not committed when someone
- * looked has a number that is not lower than the cursor, so that none is missed; some are found twice.
+ * The conversations changed since the cursor, and the next cursor. A transaction that was not committed at the last
+ * poll has a number not lower than the cursor, so none is missed; some are found twice.
  */
 async function changesSince(queries: Queries, workspace: string, cursor: string | undefined) {
   const rows = await queries.query<ChangeRow>({

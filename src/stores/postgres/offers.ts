@@ -12,14 +12,14 @@ import type { AnswerListener, AnswerResult } from "../port.ts";
 import type { Database } from "./database.ts";
 import { type Listening, notifySql } from "./listening.ts";
 
-/** The conversation that offers are made for. */
+/** The conversation that receives the offers. */
 export interface OfferPlace {
   readonly key: string;
   readonly id: ConversationId;
   readonly workspace: string;
 }
 
-/** A refusal that no one has read by then is not read by anyone. */
+/** After this time, no one will read a refusal. */
 const MAX_UNREAD = "1 minute";
 
 interface OfferRow {
@@ -78,7 +78,7 @@ export class TableOffers {
     };
   }
 
-  /** With those that another writer has claimed and left: only one has the conversation open. Never throws. */
+  /** Includes offers that an earlier writer claimed and left: only one writer has the conversation open. Never throws. */
   async #list(): Promise<readonly OfferRow[]> {
     const rows = this.#database.query<OfferRow>({
       name: "jp_offers",
@@ -97,7 +97,7 @@ export class TableOffers {
     if (claimed.length === 0) return;
     const result = await decide(text, listener);
     if (result === undefined) {
-      // Whoever opens the conversation next may be able to decide.
+      // The next writer of the conversation may be able to decide.
       await this.#settle(key, "update jp.offers set state = 'offered' where key = $1 returning 1");
     } else if (result.type === "refused" || result.type === "other_workspace") {
       const query =
@@ -116,7 +116,7 @@ export class TableOffers {
     });
   }
 
-  /** What processes have left behind that were killed before they could read it. */
+  /** Removes leftovers of processes that were killed before they could read them. */
   async #removeUnread(): Promise<void> {
     await this.#database.query({
       text: `delete from jp.offers where conversation = $1 and state = 'refused'
@@ -172,7 +172,7 @@ class TableOffer implements Offer {
   }
 }
 
-/** Undefined if the listener cannot. */
+/** Undefined if the listener cannot decide. */
 async function decide(text: string, listener: AnswerListener): Promise<AnswerResult | undefined> {
   try {
     const { offered } = parseOffered(parseJson(text));

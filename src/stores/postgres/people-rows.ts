@@ -1,6 +1,6 @@
 /**
- * The people of a tenant. Whoever has to know them without waiting reads them as they were loaded last. They are loaded again when
- * someone has changed them, which the database tells, and every two seconds in case that it cannot.
+ * The people of a tenant. Code that cannot wait reads them as last loaded. They are reloaded when the database reports
+ * a change, and every two seconds in case it cannot.
  */
 import { createHash } from "node:crypto";
 import { monotonicMs, systemErrorCode } from "../../util/index.ts";
@@ -9,9 +9,9 @@ import { CHANNEL, type ChannelListener, type Connections } from "./channel.ts";
 import type { Queries } from "./database.ts";
 import { assertVersion } from "./schema.ts";
 
-/** How often to look without being told. */
+/** The polling interval. */
 const LOOK_MS = 2000;
-/** With a hash of the tenant: the locks of jp that are not of a migration. */
+/** Used with a hash of the tenant, and distinct from jp's migration lock. */
 const PEOPLE_LOCK = 0x6a71;
 /** A table or a schema does not exist. */
 const MISSING_CODES = new Set(["42P01", "3F000"]);
@@ -25,7 +25,7 @@ interface Loaded {
   readonly at: number;
 }
 
-/** A row of the statement that loads them. The name is null if there are none, or if they are the same as before. */
+/** A row of the statement that loads them. The name is null if there are none, or if nothing has changed. */
 interface LoadedRow {
   readonly digest: string;
   readonly name: string | null;
@@ -40,7 +40,7 @@ export class PeopleRows implements PeopleTable {
   #loaded: Loaded | undefined;
   #loading: Promise<void> | undefined;
   #next: Promise<void> | undefined;
-  /** In the order in which they were asked for. */
+  /** Changes run in the order they were requested. */
   #lastChange: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #isHearing = false;
@@ -49,7 +49,7 @@ export class PeopleRows implements PeopleTable {
   constructor(connections: Connections, tenant: string) {
     this.#connections = connections;
     this.#tenant = tenant;
-    // Other tenants can hear it.
+    // Hashed, because other tenants can receive it.
     this.#notice = `p${createHash("sha256").update(tenant).digest("hex")}`;
     const reload = () => void this.load().catch(() => undefined); // Tried again.
     this.#hearing = {
@@ -68,7 +68,7 @@ export class PeopleRows implements PeopleTable {
   async load(maxAgeMs = 0): Promise<void> {
     const age = monotonicMs() - (this.#loaded?.at ?? Number.NEGATIVE_INFINITY);
     if (maxAgeMs > 0 && age <= maxAgeMs) return;
-    // One that runs may have looked before what the caller knows of. However many call, one waits for it.
+    // A running load may have started before the change that the caller knows of. All callers share the next one.
     this.#next ??= this.#loadNext();
     await this.#next;
   }
@@ -109,7 +109,7 @@ export class PeopleRows implements PeopleTable {
           values: [PEOPLE_LOCK, this.#tenant],
         });
         const before = await this.#select(queries);
-        // The first time was committed, and only the word of it was lost.
+        // The first try was committed, and only its confirmation was lost.
         if (isRepeated && changed !== undefined && isSame(before, changed.people)) return;
         changed = change(before, await this.#selectRemoved(queries));
         if (changed !== undefined) await this.#write(queries, changed);
@@ -125,7 +125,7 @@ export class PeopleRows implements PeopleTable {
     await this.#loading;
   }
 
-  /** Reads no person again if none has changed, whoever may have changed them. */
+  /** Fetches no people again if none have changed. */
   async #load(): Promise<void> {
     const at = monotonicMs();
     const { digest: known = "", people: before = [] } = this.#loaded ?? {};
@@ -145,7 +145,7 @@ export class PeopleRows implements PeopleTable {
     this.#keepFresh();
   }
 
-  /** A command that ends sooner does not listen. */
+  /** A command that ends before the first interval does not listen. */
   #keepFresh(): void {
     const { channel } = this.#connections;
     if (this.#isClosed) return;
@@ -196,7 +196,10 @@ export class PeopleRows implements PeopleTable {
     });
   }
 
-  /** Throws `store_not_migrated`, `store_too_new` if that is why it fails. So the usual way takes one statement. */
+  /**
+   * Throws `store_not_migrated`, `store_too_new` if that is why it fails. Checked only on failure, so that success
+   * takes one statement.
+   */
   async #explain<Value>(action: Promise<Value>): Promise<Value> {
     try {
       return await action;

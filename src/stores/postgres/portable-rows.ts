@@ -1,6 +1,6 @@
 /**
- * A conversation in a database, as files: for copies from one store to another. The rows have everything that jp writes to files,
- * and give the same bytes. Whatever else the files had is kept beside them.
+ * Converts a conversation in a database to files and back, for copies between stores. The rows have everything that jp
+ * writes to files, and produce the same bytes. Any other contents of the files are kept beside them.
  */
 import { isUtf8 } from "node:buffer";
 import { type ConversationId, StreamEntry } from "../../record/conversation/index.ts";
@@ -16,7 +16,7 @@ export interface RecordRows {
   readonly baseConfig: string | undefined;
   readonly entries: readonly StreamEntry[];
   readonly chain: readonly string[];
-  /** Files whose bytes do not follow from the rest. */
+  /** Files whose bytes cannot be derived from the rest. */
   readonly others: ReadonlyMap<string, Buffer>;
 }
 
@@ -42,7 +42,7 @@ export function toRows(id: ConversationId, files: ReadonlyMap<string, Buffer>): 
   return { metadata, baseConfig, entries, chain: lines, others };
 }
 
-/** The inverse. */
+/** The inverse of `toRows`. */
 export function toFiles(rows: RecordRows): ReadonlyMap<string, Buffer> {
   const { metadata, baseConfig, entries, chain, others } = rows;
   const files = new Map<string, Buffer>([[METADATA, Buffer.from(metadata)]]);
@@ -53,7 +53,7 @@ export function toFiles(rows: RecordRows): ReadonlyMap<string, Buffer> {
   return new Map([...files].toSorted(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-/** What was added since is added to the bytes that the file had, as a writer of files would do. */
+/** Appends new entries to the original bytes of the file, as a file writer would. */
 function eventsOf(entries: readonly StreamEntry[], original: Buffer | undefined): Buffer {
   if (original === undefined) return eventFileBytes(entries);
   const before = parseJson(original.toString("utf8"));

@@ -1,6 +1,7 @@
 /**
- * Stores conversations in PostgreSQL, for programs and teams with more than one machine. Every process with a connection may
- * read, answer and write; leases with growing epochs see to it that one writes at a time. Times are those of the server.
+ * Stores conversations in PostgreSQL, for programs and teams with more than one machine. Every process with a
+ * connection may read, answer and write; leases with growing epochs ensure a single writer. Times are those of the
+ * server.
  */
 import { realpathSync } from "node:fs";
 import {
@@ -119,7 +120,7 @@ interface GivenAnswer {
   readonly offered: OfferedAnswer;
   /** It may be on record already. */
   readonly isRepeated: boolean;
-  /** No wake-up: the queue does not take any. */
+  /** Sends no wake-up: the queue rejects them. */
   readonly isSilent?: boolean;
 }
 
@@ -128,7 +129,7 @@ interface NewConversation {
   readonly baseConfig: string | null;
   readonly entries: readonly StreamEntry[];
   readonly isOwnTurn: boolean;
-  /** How many turns it starts that are new. */
+  /** How many new turns it starts. */
   readonly starts: number;
 }
 
@@ -136,11 +137,11 @@ interface NewConversation {
 interface OpenStatement {
   readonly name: string;
   readonly condition: string;
-  /** By a worker. */
+  /** Taken by a worker. */
   readonly isTaken: boolean;
 }
 
-/** `jp.may_take` has a cost, so that it is asked last. */
+/** `jp.may_take` has a declared cost, so that it is evaluated last. */
 const TAKE: OpenStatement = {
   name: "jp_take",
   condition: `c.ready_at <= ${SERVER_MS} and jp.may_take(c.tenant, c.key)`,
@@ -161,7 +162,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
   #checked: Promise<void> | undefined;
   #workspace: WorkspaceRow | undefined;
 
-  /** Connections that are given are shared, and whoever has opened them closes them. */
+  /** Given connections are shared, and closed by their opener. */
   constructor(options: PostgresStoreOptions, shared?: Connections) {
     this.#options = options;
     const connections = shared ?? openConnections(options.url);
@@ -289,7 +290,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     return new SecretSockets({ privateFolder, id, workspace: undefined });
   }
 
-  /** In one transaction, with no lease: whoever wants one meanwhile waits for it. Undefined if someone has it open. */
+  /** In one transaction, without a lease: others that want one wait for it. Undefined if someone has it open. */
   async #answerClosed(
     id: ConversationId,
     offered: OfferedAnswer,
@@ -308,7 +309,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
         const without = { offered, isRepeated: true, isSilent: true };
         return this.#database.transaction((queries) => this.#answerRow(queries, place, without));
       });
-    // Not before it is committed: a head that no chain has would look like one that was cut off.
+    // Only after the commit: a head that no chain has would look like a truncated chain.
     if (answered?.end !== undefined) await this.#noteHead({ id, ...answered.end });
     return answered?.result;
   }
@@ -368,7 +369,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     return writer;
   }
 
-  /** Undefined if someone has it, or the condition is not met. */
+  /** Undefined if someone has it open, or the condition is not met. */
   async #openIf(
     id: ConversationId,
     { name, condition, isTaken }: OpenStatement,
@@ -394,7 +395,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     return this.#openWriter(row, { owner, workspace });
   }
 
-  /** Not started before the workspace is known: what is left there can go on here. */
+  /** Starts only once the workspace is known: turns left there can continue here. */
   async work(options: WorkOptions): Promise<RunningWork> {
     const { key: workspace } = await this.#ensureWorkspace();
     const { TurnWork } = await loadModule(() => import("./turn-work.ts"));
@@ -552,7 +553,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
       });
       await insertOthers(queries, { key: made.key, tenant: this.#tenant }, rows);
       await queries.query({
-        // One from the future would make all later ones follow it.
+        // An id from the future would push all later ones after it.
         text: `update jp.workspaces set last_id = greatest(last_id, $2)
           where key = $1 and $2 <= extract(epoch from clock_timestamp()) * 10`,
         values: [workspace, fileIdToNumber(id)],
@@ -566,7 +567,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     throw conversationExistsError(id);
   }
 
-  /** The text of a file that would hold this part of the record. Undefined if there is none. */
+  /** The text of the file for this part of the record. Undefined if there is none. */
   async readText(id: ConversationId, file: RecordFile): Promise<string | undefined> {
     const row = await this.#getRow(id);
     if (file === "metadata") return row.metadata;
@@ -575,7 +576,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     return eventFileBytes(entries).toString("utf8");
   }
 
-  /** Replaces it with a text that is known to be fine. Throws `conversation_locked`, `record_changed`. */
+  /** Replaces it with a validated text. Throws `conversation_locked`, `record_changed`. */
   async replaceText(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void> {
     const { before, after } = edit;
     await using writer = await this.#openOwn(id);
@@ -612,7 +613,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     await this.#setArchived(row, false, metadata);
   }
 
-  /** Ends its connections. What is open here cannot be written any more. */
+  /** Closes its connections. Open conversations can no longer be written. */
   async close(): Promise<void> {
     await this.#listening.close();
     await this.#wakeUps.close();
@@ -710,7 +711,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
         starts,
       ],
     });
-    // A conversation that was copied here may have the id.
+    // An imported conversation may have the id.
     if (row === undefined) return this.#create(parts);
     return this.#openWriter(row, { owner, workspace }, stored);
   }
@@ -749,7 +750,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     });
   }
 
-  /** Never throws: the chain has it. Only one that is cut off later would not show. */
+  /** Never throws: the chain has it. Only a later truncation of the chain would go unnoticed. */
   async #noteHead(noted: Omit<HeadToNote, "workspace" | "folder">): Promise<void> {
     const { headsFile, root } = this.#options;
     if (headsFile === undefined) return;
@@ -762,7 +763,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     }
   }
 
-  /** Of the workspace, among all that this user works in. */
+  /** A name of the workspace that is unique among all of this user's. */
   get #name(): string {
     return `${this.#database.address}#${this.#tenant}/${this.#workspace?.name ?? ""}`;
   }
@@ -771,7 +772,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     return { tenant: this.#tenant, workspace: this.#workspace?.name ?? "", conversation };
   }
 
-  /** From all entries, or those from one on. */
+  /** Built from all entries, or from those starting at `from`. */
   #turnOf({ id }: ConversationRow, stored: readonly StoredEntry[], from = 0): LastTurn {
     return new LastTurn(this.#placeOf(id), from).with(stored);
   }
@@ -783,7 +784,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     return key !== null && signature !== null && this.#signer.accepts(digest, { key, signature });
   }
 
-  /** Two that ask at the same time get different ones. Those of files look the same, so that records can move there. */
+  /** Concurrent callers get different ids. They have the form of file ids, so that records can be moved to files. */
   async #reserveId(
     workspace: string,
   ): Promise<{ readonly id: ConversationId; readonly now: Date }> {
@@ -828,7 +829,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     return this.#options.tenant ?? "default";
   }
 
-  /** Undefined until something was stored in it. */
+  /** Undefined until something is stored in it. */
   async #findWorkspace(): Promise<WorkspaceRow | undefined> {
     if (this.#workspace !== undefined) return this.#workspace;
     await this.#check();
@@ -872,7 +873,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
       text: `select ${columns} from jp.conversations c where c.workspace = $1 and ${where}`,
       values: [workspace, ...values],
     });
-    return rows.filter(({ id }) => findConversationId(id) !== undefined); // Someone may have made up another.
+    return rows.filter(({ id }) => findConversationId(id) !== undefined); // Manual changes may add invalid ids.
   }
 
   async #findRow(id: ConversationId): Promise<ConversationRow | undefined> {
@@ -887,7 +888,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     return row;
   }
 
-  /** Of one that was just opened. If it cannot be read, others may try. */
+  /** The entries of a conversation that was just opened. If they cannot be read, it is released for others to try. */
   async #readHeld(row: ConversationRow, owner: string): Promise<readonly StoredEntry[]> {
     try {
       return await this.#readEntries(row);
@@ -898,7 +899,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     }
   }
 
-  /** Up to what the row says: what is appended meanwhile does not belong to it. */
+  /** Reads as many as the row says: later appends do not belong to it. */
   async #readEntries(
     { key, length }: ConversationRow,
     from = 0,
@@ -908,7 +909,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
   }
 }
 
-/** One that shows this time now. All machines of a store go by that of its server. */
+/** A clock that shows this time now. All machines of a store use its server's time. */
 function clockAt(ms: number): Clock {
   const ahead = ms - Date.now();
   return {

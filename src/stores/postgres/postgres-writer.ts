@@ -1,4 +1,4 @@
-/** Writes a conversation in PostgreSQL: each append is one statement, which does nothing once the lease was lost. */
+/** Writes a conversation in PostgreSQL: each append is one statement, which does nothing if the lease is lost. */
 import type { QueryResultRow } from "pg";
 import {
   type ChainLine,
@@ -39,7 +39,7 @@ export interface OpenedRow {
   readonly id: ConversationId;
   readonly epoch: string;
   readonly owner: string;
-  /** Of the record. A packed one has an entry more than the stream. */
+  /** The length of the record. A packed one has one entry more than the stream. */
   readonly length: number;
   readonly metadata: ConversationMetadata;
   readonly isOwnTurn: boolean;
@@ -49,12 +49,12 @@ export interface WriterParts {
   readonly database: Database;
   readonly leases: Leases;
   readonly listening: Listening;
-  /** Without one, everyone who can write is trusted. */
+  /** Without one, everyone with write access is trusted. */
   readonly signer: TurnSigner | undefined;
   readonly row: OpenedRow;
-  /** Absent if no one can pass secrets on. */
+  /** Absent if secrets cannot be passed on. */
   readonly openSecrets?: () => Promise<Pick<SecretSockets, "listen">>;
-  /** Told what the chain has grown to. Never throws. */
+  /** Reports the end of the chain. Never throws. */
   readonly noteHead?: (end: OwnRun) => Promise<void>;
   readonly wakeUps: WakeUps;
   readonly clock: Clock;
@@ -62,20 +62,20 @@ export interface WriterParts {
   readonly turn: LastTurn;
 }
 
-/** What an append changes in the row of its conversation. */
+/** Changes that an append makes to the row of its conversation. */
 export interface Growth extends TurnState {
-  /** The entries. */
+  /** The texts of the entries. */
   readonly texts: readonly string[];
-  /** How many of them start a turn that is new. */
+  /** How many of them start a new turn. */
   readonly starts: number;
   readonly isOwnTurn: boolean;
   readonly signature: TurnSignature | undefined;
   readonly lastEventAt: string | undefined;
-  /** The next links of the chain of decisions, if there are some. */
+  /** The next links of the chain of decisions, if any. */
   readonly links?: readonly ChainLine[];
 }
 
-/** What a row says once these are its last entries. `wasOwn`: the turn was the user's own before they were added. */
+/** The state of the row once these are its last entries. `wasOwn`: the turn was the user's own before they were added. */
 export function growthOf(
   turn: LastTurn,
   added: readonly StoredEntry[],
@@ -94,10 +94,10 @@ export function growthOf(
   };
 }
 
-/** How many links are read at least. A turn that has more entries takes more. */
+/** The minimum number of links to read. A turn with more entries needs more. */
 const TAIL = 500;
 
-/** The chain of a conversation that no one else can write to now. `before`: the turn that its record ends with. */
+/** The chain of a conversation that no one else can write to now. `before`: the last turn on record. */
 export async function openChain(
   queries: Queries,
   { key, id }: Pick<OpenedRow, "key" | "id">,
@@ -112,7 +112,7 @@ export async function openChain(
   return new ChainGrowth(id, { lines, isTorn: false }, before);
 }
 
-/** From the last turn start on, or all. */
+/** The entries from the last turn start, or all. */
 export function lastTurnEntries(entries: readonly StreamEntry[]): readonly StreamEntry[] {
   const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
   return start <= 0 ? entries : entries.slice(start);
@@ -126,19 +126,19 @@ export function toStored(entry: StreamEntry): StoredEntry {
   return { entry, text: entry.toText() };
 }
 
-/** Where entries are appended, and by whom. */
+/** The conversation that entries are appended to, and the writer. */
 export interface AppendPlace {
   readonly key: string;
   readonly tenant: string;
   readonly epoch: string;
   readonly length: number;
-  /** Whoever has had it open before, and does not know that it was lost, writes nothing more. */
+  /** Raises the epoch, so that an earlier holder that does not know of its loss can write nothing more. */
   readonly fences?: boolean;
 }
 
 /**
- * Appends entries at a position, unless someone else has the lease or is further. Returns whether it did. Throws `store_full`,
- * `too_many_turns`.
+ * Appends entries at a position, unless someone else has the lease or the record has grown. Returns whether it did.
+ * Throws `store_full`, `too_many_turns`.
  */
 export async function appendRows(
   queries: Queries,
@@ -194,16 +194,16 @@ export async function appendRows(
   return rows.length > 0;
 }
 
-/** What `TurnState` says as the server's time. */
+/** Converts the ready time of a `TurnState` to server time. */
 export function readySql(parameter: string): string {
   return `case when ${parameter}::bigint = 0 then ${SERVER_MS} else ${parameter} end`;
 }
 
-/** So often is a turn tried again that fails: for a quarter of an hour, more or less. */
+/** How often a failing turn is retried: for about a quarter of an hour. */
 const MAX_FAILURES = 10;
 const MAX_PAUSE_MS = 300_000;
 
-/** Of a lease, by key, epoch and owner; then the queue, and the failure. */
+/** Parameters: the lease's key, epoch and owner; then the queue and the failure. */
 const RELEASE = `with freed as (
     update jp.conversations set
       lease_owner = null, lease_holder = null, lease_until = null, is_taken = false,
@@ -219,11 +219,11 @@ const RELEASE = `with freed as (
     returning workspace, id, queue, ready_at
   ) select workspace, queue, ready_at, ${notifySql("changed", "workspace", "id")} from freed`;
 
-/** A conversation that was let go. */
+/** A released conversation. */
 export interface FreedRow {
   readonly workspace: string;
   readonly queue: string;
-  /** As in the table. */
+  /** In the format of the table. */
   readonly ready_at: string | null;
 }
 
@@ -260,12 +260,12 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
   #waiting: Waiting[] = [];
   #writing: Promise<void> | undefined;
   #isReleased = false;
-  /** Once something was decided. */
+  /** Set after the first decision. */
   #chain: ChainGrowth | undefined;
-  /** The decisions that others have answered through the database, which may be on other machines. */
+  /** Decisions answered through the database, possibly on other machines. */
   readonly #offered = new Set<unknown>();
   #left: LeftTurn = {};
-  /** Why nothing more can be written. */
+  /** Why writing has failed permanently. */
   #failure: StorageError | undefined;
 
   constructor(parts: WriterParts) {
@@ -317,7 +317,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     await waiting.done.promise;
   }
 
-  /** Whatever was added while a statement ran is written by the next one. */
+  /** Entries added while a statement runs are written by the next one. */
   async #writeAll(): Promise<void> {
     while (this.#waiting.length > 0) {
       const together = this.#waiting;
@@ -357,7 +357,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     for (const entry of entries) this.#entries.push(entry);
   }
 
-  /** As in files, a turn is chained from its first decision on. */
+  /** As in files, a turn is chained from its first decision. */
   async #link(entries: readonly StreamEntry[]): Promise<readonly ChainLine[]> {
     const { database, row } = this.#parts;
     const before = lastTurnEntries(this.#entries);
@@ -366,7 +366,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     return this.#chain.add(entries, ({ raw }) => this.#offered.has(raw["id"]));
   }
 
-  /** The connection may have been lost after the server had written them. */
+  /** The connection may have been lost after the server wrote them. */
   async #isThere(texts: readonly string[]): Promise<boolean> {
     const { database, row } = this.#parts;
     const before = this.#length;
@@ -407,7 +407,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     if (rows.length === 0) throw this.#fail(lostError(row.id));
   }
 
-  /** For a user who edits the record. What was decided in the last turn is then no longer theirs for certain. */
+  /** For a user who edits the record. The decisions of the last turn are then no longer certain to be theirs. */
   async replaceEntries(entries: readonly StreamEntry[]): Promise<void> {
     this.assertHeld();
     const { database, row } = this.#parts;
@@ -438,7 +438,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     for (const entry of entries) this.#entries.push(entry);
   }
 
-  /** The same for another part of it. */
+  /** Replaces another part of the record. */
   async replaceText(part: "metadata" | "baseConfig", text: string): Promise<void> {
     if (part === "metadata") {
       const metadata = parseMetadata(parseJson(text));
@@ -458,7 +458,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     return taking;
   }
 
-  /** On this machine only: never through the database. */
+  /** Only on this machine, never through the database. */
   async onSecret(listener: AnswerListener): Promise<Disposable> {
     const none: Disposable = { [Symbol.dispose]: () => undefined };
     const { openSecrets } = this.#parts;
@@ -481,10 +481,10 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     await this.#metadataWrites;
     this.#isReleased = true;
     this.#lease[Symbol.dispose]();
-    // What could not be written is no part of the chain.
+    // Unwritten links are not part of the chain.
     const end = this.#failure === undefined ? this.#chain?.end : undefined;
     if (end !== undefined) await this.#parts.noteHead?.(end);
-    // If it fails, the lease runs out.
+    // If it fails, the lease expires.
     const freed = await releaseRow(database, row, this.#left).catch(() => undefined);
     if (freed?.ready_at == null) return;
     const { workspace, queue, ready_at: at } = freed;
@@ -502,7 +502,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
   }
 }
 
-/** For a search by labels. The text of the metadata stays what it is. */
+/** Labels to search by. The metadata's text stays unchanged. */
 export function labelsOf({ labels = {} }: Pick<ConversationMetadata, "labels">): string {
   return JSON.stringify(labels);
 }

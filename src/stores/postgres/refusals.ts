@@ -1,14 +1,14 @@
-/** What the server refuses to do for a tenant, or for the role of the connection. */
+/** Errors for what the server refuses to a tenant, or to the role of the connection. */
 import { messageOf, systemErrorCode } from "../../util/index.ts";
 import { StorageError } from "../storage-error.ts";
 
-/** What the functions that keep limits raise. Not codes of PostgreSQL's own. */
+/** Codes raised by the functions that enforce limits. Not PostgreSQL's own. */
 export const FULL_STATE = "JP001";
 export const TOO_MANY_TURNS_STATE = "JP002";
-/** PostgreSQL's own: by a policy, or for want of a grant. */
+/** PostgreSQL's own code for a denial by a policy, or a missing grant. */
 const DENIED_STATE = "42501";
 
-/** A `StorageError` for what is refused on purpose. Other errors stay what they are. */
+/** Converts a deliberate refusal to a `StorageError`. Returns other errors unchanged. */
 export function toRefusal(error: unknown): unknown {
   const state = systemErrorCode(error);
   if (state === FULL_STATE) {
@@ -41,7 +41,7 @@ export function toRefusal(error: unknown): unknown {
   );
 }
 
-/** Nothing was written, and the next write may be fine. */
+/** Nothing was written, and the next write may succeed. */
 export function isLimitError(error: unknown): boolean {
   return (
     error instanceof StorageError &&
@@ -50,6 +50,6 @@ export function isLimitError(error: unknown): boolean {
 }
 
 function limitOf(error: unknown): string {
-  const { detail } = error as { readonly detail?: unknown }; // Of `pg`.
+  const { detail } = error as { readonly detail?: unknown }; // Set by `pg`.
   return typeof detail === "string" ? Number(detail).toLocaleString("en-US") : "so many";
 }

@@ -1,7 +1,7 @@
-/** The SQL of roles that may do what jp does with a database, and nothing else. An administrator runs it: jp itself never does. */
+/** The SQL of roles with exactly the rights that jp needs in a database. An administrator runs it: jp itself never does. */
 import { StorageError } from "../storage-error.ts";
 
-/** Roles that a login is given: what a person or program of this kind does. */
+/** Roles to grant to a login, by what its person or program does. */
 export type RoleKind = "reader" | "writer" | "desk" | "worker";
 
 /** A login for one tenant, or for all of them (`*`). */
@@ -11,7 +11,7 @@ export interface TenantRole {
   readonly kind: RoleKind;
 }
 
-/** For all kinds. It can be run again. */
+/** The roles of all kinds. Safe to run again. */
 export function groupRolesScript(): string {
   return `${GROUPS}
 grant usage on schema jp to jp_reader, jp_writer;
@@ -70,10 +70,10 @@ end $$;
 grant jp_writer to jp_desk, jp_worker;
 `;
 
-/** As `create role` takes it without quotes. */
+/** A role name that needs no quotes. */
 const ROLE_NAME = /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/;
 
-/** Needs the roles of `groupRolesScript`. It can be run again. Throws `invalid_role`. */
+/** Needs the roles of `groupRolesScript`. Safe to run again. Throws `invalid_role`. */
 export function tenantRoleScript({ role, tenant, kind }: TenantRole): string {
   if (!ROLE_NAME.test(role)) {
     throw new StorageError("invalid_role", "The name of a role has small letters, digits and _.", {
@@ -98,7 +98,7 @@ commit;
 `;
 }
 
-/** Whatever the server takes backslashes for. */
+/** Safe for every setting of how the server treats backslashes. */
 function literal(text: string): string {
   const quoted = text.replaceAll("'", "''");
   return text.includes("\\") ? `E'${quoted.replaceAll("\\", "\\\\")}'` : `'${quoted}'`;

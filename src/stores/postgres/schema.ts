@@ -1,6 +1,6 @@
 /**
- * The tables of a store in PostgreSQL, and how older ones become these. Each migration runs once, in order, in a transaction.
- * Never change one that was released: add another.
+ * The tables of a store in PostgreSQL, and their migrations. Each migration runs once, in order, in a transaction.
+ * Never change a released one: add another.
  */
 import { StorageError } from "../storage-error.ts";
 import type { Database, Queries } from "./database.ts";
@@ -13,8 +13,8 @@ const TENANT_TABLES =
   );
 
 /**
- * By the login, which no one can choose who can only run SQL. Each table has the tenant in its rows, because a policy that looks into
- * another table would do so for each row, or read all of that table for a single one.
+ * Separates tenants by login, which a client that can only run SQL cannot choose. Each table has the tenant in its
+ * rows, because a policy that reads another table would do so for each row, or read all of that table for a single one.
  */
 function separate(table: string): string {
   return `
@@ -200,7 +200,7 @@ const MIGRATIONS: readonly string[] = [
 /** The version of the tables that this version of jp reads and writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** One at a time, whoever tries. */
+/** Only one migration runs at a time. */
 export const MIGRATION_LOCK = 0x6a70;
 
 interface VersionRow {
@@ -217,7 +217,7 @@ export async function findVersion(queries: Queries): Promise<number | undefined>
   return row?.version;
 }
 
-/** Creates the tables, or changes them to this version. Returns the version before. Throws `store_too_new`. */
+/** Creates the tables, or migrates them to this version. Returns the previous version. Throws `store_too_new`. */
 export async function migrate(database: Database): Promise<number> {
   return database.transaction(async (queries) => {
     await queries.query({ text: `select pg_advisory_xact_lock(${MIGRATION_LOCK})` });
@@ -229,7 +229,7 @@ export async function migrate(database: Database): Promise<number> {
       await queries.query({ text: "insert into jp.schema_version values (0)" });
     }
     for (const text of MIGRATIONS.slice(before)) await queries.query({ text });
-    // A backup may come from a server that had counted further: its changes would always seem new.
+    // A backup may come from a server with higher transaction ids: its changes would always seem new.
     await queries.query({
       text: "update jp.conversations set changed = default where changed > pg_current_xact_id()",
     });

@@ -1,4 +1,4 @@
-/** The sessions of a tenant's desks. Each is looked for by its key. */
+/** The sessions of a tenant's desks, looked up by key. */
 import type { EndedSessions, SessionRow, SessionTable } from "../workspace-port.ts";
 import type { Database } from "./database.ts";
 

@@ -1,24 +1,24 @@
-/** How a store in PostgreSQL is opened. Apart from it, because the types of the package `pg` need not be there. */
+/** Options of a store in PostgreSQL. In a file of their own, because the types of the package `pg` may be missing. */
 import type { Clock } from "../../util/index.ts";
 import type { TurnKeys } from "./turn-keys.ts";
 
 export interface PostgresStoreOptions {
-  /** Such as `postgres://user@host/database`. */
+  /** For example `postgres://user@host/database`. */
   readonly url: string;
-  /** Whose conversations these are. */
+  /** The owner of the conversations. */
   readonly tenant?: string;
   /** A tenant can have several. */
   readonly workspace?: string | WorkspaceName;
-  /** Replaces the clock of the server, for tests. Leases always take the server's. */
+  /** Overrides the server's clock, for tests. Leases always use the server's. */
   readonly clock?: Clock;
   readonly pid: number;
-  /** Without them, whoever can write to the database is trusted with what was decided. */
+  /** Without them, everyone with write access to the database is trusted with past decisions. */
   readonly keys?: () => Promise<TurnKeys>;
-  /** Where processes of this user, on this machine, find each other to pass on secrets. Without it, no one can. */
+  /** The folder through which this user's processes on this machine pass secrets. Without it, they cannot. */
   readonly ensurePrivateFolder?: () => Promise<string>;
-  /** The log of what the chains of decisions have grown to. */
+  /** The log of chain heads. */
   readonly headsFile?: string;
-  /** The workspace that is decided about, if it is a folder on this machine. For the log of heads. */
+  /** The workspace that decisions are about, if it is a folder on this machine. For the log of heads. */
   readonly root?: string;
 }
 
@@ -29,5 +29,5 @@ export interface WorkspaceName {
   readonly ensure: () => Promise<string>;
 }
 
-/** How all workspaces of a tenant are opened. */
+/** Options for all workspaces of a tenant. */
 export type TenantOptions = Omit<PostgresStoreOptions, "workspace">;

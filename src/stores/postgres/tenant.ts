@@ -1,4 +1,4 @@
-/** The workspaces of one tenant in a database, for programs that work with all of them: over the same connections. */
+/** The workspaces of one tenant in a database over shared connections, for programs that work with all of them. */
 import type { Tenant } from "../workspace-port.ts";
 import { PeopleRows } from "./people-rows.ts";
 import { assertVersion } from "./schema.ts";
@@ -14,7 +14,7 @@ export class PostgresTenant implements Tenant {
   readonly people: PeopleRows;
   readonly sessions: SessionRows;
 
-  /** Throws `invalid_store`. Nothing connects before it is used. */
+  /** Throws `invalid_store`. Connects on first use. */
   constructor(options: TenantOptions) {
     this.#options = options;
     this.#connections = openConnections(options.url);

@@ -1,7 +1,7 @@
 /**
- * Whose turn a record ends with. Many can write to a database, and an approval on record makes a tool run. So whoever writes signs
- * the whole turn, from its start to the last entry, and a turn whose last signature is by none of the accepted keys is someone
- * else's: see `ConversationWriter.isOwnTurn`.
+ * Proves whose turn a record ends with. Many can write to a database, and an approval on record makes a tool run. So
+ * each writer signs the whole turn, from its start to the last entry, and a turn whose last signature is not by an
+ * accepted key is someone else's: see `ConversationWriter.isOwnTurn`.
  */
 import {
   createHash,
@@ -14,9 +14,9 @@ import {
 
 /** The Ed25519 keys of a store's user. */
 export interface TurnKeys {
-  /** This machine's, in PEM. */
+  /** This machine's private key, in PEM. */
   readonly privateKey: KeyObject | string;
-  /** The public keys of others whose turns may go on here: see `publicKeyText`. */
+  /** The public keys of others whose turns may continue here: see `publicKeyText`. */
   readonly accepted?: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export class TurnSigner {
     return { key: this.#own, signature };
   }
 
-  /** The keys whose turns go on here. */
+  /** The keys whose turns may continue here. */
   get accepted(): readonly string[] {
     return [...this.#accepted];
   }
@@ -59,22 +59,22 @@ export class TurnSigner {
       });
       return verify(null, messageOf(digest), object, Buffer.from(signature, "base64url"));
     } catch {
-      return false; // A key in the config that is none.
+      return false; // An invalid key in the config.
     }
   }
 }
 
-/** Its 32 bytes in base64. Throws if it is of another kind. */
+/** The key's 32 bytes in base64. Throws if it is of another kind. */
 export function publicKeyText(key: KeyObject): string {
   const { crv, x } = key.export({ format: "jwk" });
   if (crv !== "Ed25519" || x === undefined) throw new TypeError("it is not an Ed25519 key");
   return Buffer.from(x, "base64url").toString("base64");
 }
 
-/** Of a turn, from its start to an entry. */
+/** The digest of a turn, from its start to an entry. */
 export type TurnDigest = string & { readonly brand: "turn digest" };
 
-/** The digest of nothing, at a place where a turn may start: signatures of one turn are not those of another. */
+/** The digest of an empty turn at this place. The place is included so that one turn's signatures do not fit another. */
 export function emptyDigest(place: TurnPlace): TurnDigest {
   const { tenant, workspace, conversation, seq } = place;
   return hash("", JSON.stringify([tenant, workspace, conversation, seq]));
@@ -87,14 +87,14 @@ export interface TurnPlace {
   readonly seq: number;
 }
 
-/** With one more entry. */
+/** Adds one entry. */
 export function extendDigest(digest: TurnDigest, entry: string): TurnDigest {
   return hash(digest, entry);
 }
 
 function hash(before: string, text: string): TurnDigest {
   const digest = createHash("sha256").update(`${before}\n${text}`).digest("hex");
-  return digest as TurnDigest; // The only place that makes one.
+  return digest as TurnDigest; // The only place that creates one.
 }
 
 function messageOf(digest: TurnDigest): Buffer {

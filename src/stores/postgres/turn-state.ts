@@ -1,4 +1,4 @@
-/** What the row of a conversation says of its last turn, so that those who look for work need not read records. */
+/** The state of the last turn in a conversation's row, so that workers need not read records to find work. */
 import {
   type ConversationEvent,
   readTurnProgress,
@@ -8,19 +8,19 @@ import {
 import { emptyDigest, extendDigest, type TurnDigest, type TurnPlace } from "./turn-keys.ts";
 
 export interface TurnState {
-  /** Where the last turn starts in the record, if it is not complete. */
+  /** The position of the last turn's start in the record, if it is not complete. */
   readonly openTurn: number | undefined;
   /** In milliseconds since the epoch; 0 for now. Undefined while it waits for someone, or is complete. */
   readonly readyAt: number | undefined;
 }
 
-/** An entry, and its text in the record. */
+/** An entry with its recorded text. */
 export interface StoredEntry {
   readonly entry: StreamEntry;
   readonly text: string;
 }
 
-/** Follows the last turn of a record while it grows. */
+/** Tracks the last turn of a growing record. */
 export class LastTurn {
   readonly #conversation: Omit<TurnPlace, "seq">;
   #start: number | undefined;
@@ -28,13 +28,13 @@ export class LastTurn {
   #length: number;
   #digest: TurnDigest | undefined;
 
-  /** `length` entries come before what is added. */
+  /** `length` entries precede what is added. */
   constructor(conversation: Omit<TurnPlace, "seq">, length = 0) {
     this.#conversation = conversation;
     this.#length = length;
   }
 
-  /** The same with more entries. This one stays as it is, for a write that fails. */
+  /** A copy with more entries. This one stays unchanged, in case the write fails. */
   with(added: readonly StoredEntry[]): LastTurn {
     const next = new LastTurn(this.#conversation, this.#length);
     const events = [...this.#events];
@@ -56,7 +56,7 @@ export class LastTurn {
     return next;
   }
 
-  /** Of the same conversation, with other entries. */
+  /** For the same conversation, with other entries. */
   restarted(entries: readonly StoredEntry[]): LastTurn {
     return new LastTurn(this.#conversation).with(entries);
   }

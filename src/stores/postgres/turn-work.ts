@@ -1,6 +1,6 @@
 /**
- * Finds the turns that can go on, for a worker: by wake-ups, which are quick, and by looking at the rows, which miss nothing. Both
- * lead to the same lease, so that a turn which is found twice runs once.
+ * Finds turns that a worker can continue: by wake-ups, which are fast, and by polling the rows, which misses nothing.
+ * Both lead to the same lease, so a turn that is found twice runs once.
  */
 import type { Job, PgBoss } from "pg-boss";
 import { type ConversationId, findConversationId } from "../../record/conversation/index.ts";
@@ -9,13 +9,13 @@ import type { ConversationWriter, RunningWork, WorkLoad, WorkOptions } from "../
 import { StorageError } from "../storage-error.ts";
 import { loadBoss, queueName, type WakeUpData, workerOptions } from "./wake-ups.ts";
 
-/** How often to look. Wake-ups are faster. */
+/** The polling interval. Wake-ups are faster. */
 const LOOK_MS = 1000;
-/** A turn that was taken and is not this machine's to continue is left alone for so long. */
+/** How long to skip a turn that was taken but is not this machine's to continue. */
 const SKIP_MS = 60_000;
-/** What workers do not hear of is deleted, so that the queue stays small. */
+/** Jobs that reach no worker are deleted, so that the queue stays small. */
 const QUEUE_OPTIONS = {
-  policy: "standard", // Others can lose a wake-up, or block all for one.
+  policy: "standard", // Other policies can lose a wake-up, or block all for one.
   notify: true,
   heartbeatSeconds: 10,
   expireInSeconds: 24 * 3600 - 60,
@@ -28,9 +28,9 @@ export interface WorkPlace {
   readonly url: string;
   /** The key of the workspace. */
   readonly workspace: string;
-  /** Takes the turn if it can go on, and is no one's. */
+  /** Takes the turn if it is ready and free. */
   take(id: ConversationId): Promise<ConversationWriter | undefined>;
-  /** Those that can go on for longest, without those that are skipped. */
+  /** Turns that have been ready for longest, except the skipped ones. */
   findReady(limit: number, skipped: readonly ConversationId[]): Promise<readonly ConversationId[]>;
   measure(): Promise<WorkLoad>;
 }
@@ -45,7 +45,7 @@ export class TurnWork implements RunningWork {
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
   #isLooking = false;
-  /** Some could not be taken. Perhaps because as many of the tenant's turns run as may. */
+  /** Some could not be taken, possibly because the tenant's limit of running turns is reached. */
   #hasLeft = false;
   #isStopping = false;
 
@@ -69,7 +69,7 @@ export class TurnWork implements RunningWork {
     return this.#place.measure();
   }
 
-  /** Takes no more, and waits for those that run. */
+  /** Takes no more turns, and waits for the running ones. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#timer);
@@ -83,7 +83,7 @@ export class TurnWork implements RunningWork {
     const { PgBoss } = await loadBoss();
     const boss = new PgBoss(workerOptions(this.#place.url));
     const { queue, concurrency, onProblem } = this.#options;
-    // It goes on by itself, and the rows are looked at whatever it does.
+    // The queue recovers by itself, and the rows are polled anyway.
     boss.on("error", (error) => onProblem?.(toError(error)));
     await boss.start().catch((cause: unknown) => {
       throw new StorageError("store_not_migrated", "The database has no queue for workers yet.", {
@@ -96,7 +96,7 @@ export class TurnWork implements RunningWork {
     const name = queueName({ workspace: this.#place.workspace, queue });
     await boss.createQueue(name, QUEUE_OPTIONS);
     const options = {
-      // Not more: what is taken and waits for a slot here, others could run.
+      // No more: other workers could run jobs that wait for a slot here.
       batchSize: Math.max(2, Math.ceil(concurrency / 2)),
       burstWhenBatchFull: true,
       pollingIntervalSeconds: 2,
@@ -105,11 +105,11 @@ export class TurnWork implements RunningWork {
     this.#look();
   }
 
-  /** A wake-up is done once its turn has started: from then on, the lease says whether someone runs it. */
+  /** A wake-up is done once its turn has started: from then on, the lease shows whether someone runs it. */
   async #startAll(jobs: readonly Job<WakeUpData>[]): Promise<void> {
     for (const { data } of jobs) {
       const id = findConversationId(data.id);
-      // Letting it go has woken others up, and this one.
+      // Releasing it has woken up other workers, and this one.
       if (id !== undefined && !this.#skipped.has(id)) await this.#start(id);
     }
   }
@@ -138,7 +138,7 @@ export class TurnWork implements RunningWork {
       if (this.#running.size < this.#options.concurrency) void this.#start(id);
   }
 
-  /** Waits for a free slot, and not for the turn. */
+  /** Waits for a free slot, not for the turn. */
   async #start(id: ConversationId): Promise<void> {
     while (this.#running.size >= this.#options.concurrency && !this.#isStopping) {
       const free = Promise.withResolvers<void>();

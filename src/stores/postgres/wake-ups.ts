@@ -1,6 +1,6 @@
 /**
- * Wake-ups for workers, in a queue of pg-boss. They are hints: the rows of conversations say what can go on, and workers look
- * there too. So whatever is wrong with the queue, or if no one has set it up, nothing is lost but a second.
+ * Wake-ups for workers, in a pg-boss queue. They are hints: the rows of conversations determine what is ready, and
+ * workers poll those too. So if the queue fails or does not exist, the only cost is a delay of a second.
  */
 import { createHash } from "node:crypto";
 import type { Clock, ConstructorOptions, PgBoss } from "pg-boss";
@@ -11,14 +11,14 @@ import { StorageError } from "../storage-error.ts";
 import type { Database, Queries } from "./database.ts";
 import { MIGRATION_LOCK } from "./schema.ts";
 
-/** Of pg-boss, beside ours. */
+/** The schema of pg-boss, beside ours. */
 const SCHEMA = "jp_queue";
-/** After something went wrong with it. */
+/** The pause after a failure of the queue. */
 const RETRY_MS = 30_000;
-/** A worker may have made another one. */
+/** How long the list of queues is cached: a worker may have created another one. */
 const KNOWN_MS = 10_000;
 
-/** A conversation whose turn can go on. */
+/** A conversation whose turn can continue. */
 export interface WakeUp {
   readonly workspace: string;
   readonly queue: string;
@@ -27,14 +27,14 @@ export interface WakeUp {
   readonly at?: number;
 }
 
-/** What a job has. */
+/** The data of a job. */
 export interface WakeUpData {
   readonly id: string;
 }
 
-/** Workers of a workspace have queues of their own, since a job says nothing that could be chosen by. */
+/** Workers of a workspace have their own queues, since jobs cannot be filtered by content. */
 export function queueName({ workspace, queue }: Pick<WakeUp, "workspace" | "queue">): string {
-  // Names of pg-boss have few characters.
+  // pg-boss allows few characters in names.
   const name = queue.replaceAll(/[^\w.-]/gu, (char) => `/${char.codePointAt(0)?.toString(16)}/`);
   return `jp.${workspace}.${name}`;
 }
@@ -60,7 +60,7 @@ const unreferencedClock: Clock = {
   clearInterval: (handle) => clearInterval(handle as NodeJS.Timeout),
 };
 
-/** For one that only sends, on our connections. */
+/** For a sender, on our connections. */
 function senderOptions(database: Database): ConstructorOptions {
   return {
     db: executorOf(database),
@@ -73,7 +73,7 @@ function senderOptions(database: Database): ConstructorOptions {
   };
 }
 
-/** For one that works: on connections of its own, of which one listens. */
+/** For a worker, on its own connections, one of which listens. */
 export function workerOptions(url: string): ConstructorOptions {
   return {
     connectionString: url,
@@ -90,7 +90,7 @@ export function workerOptions(url: string): ConstructorOptions {
   };
 }
 
-/** Those with parameters are the same again and again, and long: the server keeps their plans. */
+/** Parameterized statements are long and repeated, so the server caches their plans. */
 function executorOf(queries: Queries) {
   return {
     executeSql: async (text: string, values: unknown[] = []) => {
@@ -113,7 +113,7 @@ export async function migrateQueue(database: Database): Promise<boolean> {
     migrate: true,
     createSchema: true,
   });
-  boss.on("error", () => undefined); // What fails, throws.
+  boss.on("error", () => undefined); // Failures throw.
   await database.transaction(async (queries) => {
     // Its own lock does not cover the schema.
     await queries.query({ text: `select pg_advisory_xact_lock(${MIGRATION_LOCK})` });
@@ -123,10 +123,10 @@ export async function migrateQueue(database: Database): Promise<boolean> {
   return true;
 }
 
-/** The queue could not take it. */
+/** The queue rejected it. */
 export class WakeUpError extends Error {}
 
-/** A queue, and those that there are. */
+/** A connection to pg-boss, and the known queues. */
 interface Sender {
   readonly boss: PgBoss;
   readonly names: ReadonlySet<string>;
@@ -143,7 +143,7 @@ export class WakeUps {
     this.#database = database;
   }
 
-  /** Looks which queues there are, before a transaction that may not wait for another connection. Never throws. */
+  /** Loads the list of queues before a transaction, which must not wait for another connection. Never throws. */
   async prepare(): Promise<void> {
     const now = monotonicMs();
     if (now < this.#notBefore || now < (this.#sender?.until ?? 0)) return;
@@ -158,7 +158,7 @@ export class WakeUps {
     }
   }
 
-  /** With the commit of a transaction. Does nothing if no one works on the queue. Throws `WakeUpError`. */
+  /** Takes effect when the transaction commits. Does nothing if the queue has no workers. Throws `WakeUpError`. */
   async add(queries: Queries, { id, at = 0, ...place }: WakeUp): Promise<void> {
     const name = queueName(place);
     if (this.#sender?.names.has(name) !== true) return;
@@ -192,7 +192,7 @@ export class WakeUps {
   async #start(): Promise<PgBoss> {
     const { PgBoss } = await loadBoss();
     const boss = new PgBoss(senderOptions(this.#database));
-    boss.on("error", () => undefined); // A hint that is lost is found by looking.
+    boss.on("error", () => undefined); // Polling makes up for a lost hint.
     await boss.start();
     return boss;
   }

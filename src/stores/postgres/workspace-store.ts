@@ -1,6 +1,6 @@
 /**
- * The conversations of a workspace that keeps them in a database. What connects to it is loaded with the first use, so that a
- * command which needs none of them does not wait for it.
+ * The conversations of a workspace that keeps them in a database. The code that connects to it is loaded on first use,
+ * so that commands which do not need it do not wait.
  */
 import type { AnswerEvent, ChainLine, ConversationId } from "../../record/conversation/index.ts";
 import { loaderOf } from "../../util/index.ts";
@@ -36,7 +36,7 @@ import { addressOf } from "./address.ts";
 import type { PostgresStore } from "./postgres-store.ts";
 import type { PostgresStoreOptions } from "./store-options.ts";
 
-/** As they are called in files. */
+/** The names of these parts as files. */
 const FILE_NAMES = { events: EVENTS, metadata: METADATA, baseConfig: BASE_CONFIG } as const;
 
 export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles {

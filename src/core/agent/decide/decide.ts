@@ -1,11 +1,11 @@
 /**
- * The way of a decision, from asking to the record. One loop for all four kinds; what differs between them is in `kinds.ts`.
+ * The path of a decision, from asking to the record. One loop for all four kinds; `kinds.ts` has the differences.
  *
  *   opened ─► recorded ─► routed ─┬─► remembered, given beforehand, configured, default ─┐
  *     ▲           (policy: unasked)├─► model ─► escalated ─┐                              ├─► settled: judged, claimed, recorded
  *     │                ▲          ├─► person ◄────────────┘   elsewhere: who is first ───┘
  *     │                └──────────┴─── overdue, unavailable
- *     └── void: what was decided has changed,         deferred: it waits on the record
+ *     └── void: the subject has changed,              deferred: it waits on the record
  *               or no one was in time and others are asked
  */
 import {
@@ -64,7 +64,7 @@ import {
 
 export { type Decided, PENDING, type Round } from "./settle.ts";
 
-/** Something has changed who decides, so it has to be routed again. */
+/** The decider may have changed, so it has to be routed again. */
 interface Rerouted {
   readonly type: "rerouted";
 }
@@ -72,7 +72,7 @@ interface Rerouted {
 const STOPPED = { type: "stopped" } as const satisfies Decided;
 const REROUTED = { type: "rerouted" } as const satisfies Rerouted;
 
-/** Decides about a call: asks if need be, and waits. */
+/** Decides about a call, asking and waiting if necessary. */
 export async function decideCall(context: TurnContext, asked: AskedCall): Promise<Decided> {
   using decision = new Decision(await openCall(context, asked));
   return decision.settle(await decision.decide());
@@ -115,11 +115,11 @@ export type AskForm = (
 /** How the questions of an attempt are asked. */
 export interface Attempting {
   /**
-   * Whether everything that the next attempt relies on still counts. If it does not, the answers are on record, but not that the
-   * attempt starts.
+   * Whether everything the next attempt relies on still counts. If not, the answers are recorded, but not the start of
+   * the attempt.
    */
   readonly isCurrent: Round["isCurrent"];
-  /** Needed for more than one. */
+  /** Required for more than one question. */
   readonly askForm?: AskForm | undefined;
 }
 
@@ -140,7 +140,7 @@ export async function answerQuestions(
     results = await Promise.all(
       decisions.map(async (decision, index) => {
         const result = answered[index] ?? PENDING;
-        // One that was left open may have got its answer while others were asked.
+        // One that was left open may have been answered while others were asked.
         return result.type === "pending" && decision.hasChanged ? decision.decide() : result;
       }),
     );
@@ -200,7 +200,7 @@ export async function refuseQuestions(
   return { type: "unanswered", reason, content, isError: true };
 }
 
-/** The answer as the tool gets it, or what the model learns instead. */
+/** The answer for the tool, or the result for the model if there is none. */
 export function toResult(decision: Decision, decided: Decided): QuestionResult {
   const { asked, request } = decision;
   if (decided.type !== "decided" || asked.kind !== "question") return PENDING;
@@ -247,9 +247,9 @@ export function cancelAll(
 export class Decision implements Disposable {
   readonly #open: OpenDecision;
   readonly #round: Round | undefined;
-  /** What a person may add to a yes, once there is a prompt. */
+  /** Grants that a person may add to a yes, once there is a prompt. */
   #grantable: Grantable | undefined;
-  /** How much had been granted in the turn when it was judged. */
+  /** How many grants the turn had when it was judged. */
   #judgedAt = 0;
   /** Set if the prompter said that no one will answer. */
   #noAnswer: NoAnswerReason | undefined;
@@ -268,7 +268,7 @@ export class Decision implements Disposable {
     return this.#open.asked;
   }
 
-  /** The request as it is on record, once it is. */
+  /** The request, once it is on record. */
   get request(): OpenDecision["request"] {
     return this.#open.request;
   }
@@ -278,12 +278,12 @@ export class Decision implements Disposable {
     return this.#open.whom;
   }
 
-  /** Aborted when it must not wait here any longer, for whatever reason. */
+  /** Aborted when it must no longer wait here. */
   get signal(): AbortSignal {
     return this.#open.signal;
   }
 
-  /** It was answered elsewhere, or not in time. In both cases its route is another one now. */
+  /** It was answered elsewhere, or timed out. Both change its route. */
   get hasChanged(): boolean {
     return this.#open.item?.signal.aborted === true || this.#open.isOverdue;
   }
@@ -302,7 +302,7 @@ export class Decision implements Disposable {
     }
   }
 
-  /** To be called once it no longer waits: an answer from elsewhere may have come after it was left for later. */
+  /** Call this once it no longer waits: an answer from elsewhere may have come after it was deferred. */
   async settle(decided: Decided): Promise<Decided> {
     return decided.type === "decided" || this.#open.item?.elsewhere === undefined
       ? decided
@@ -330,7 +330,7 @@ export class Decision implements Disposable {
     });
   }
 
-  /** Gets it decided by this route. Whatever asks someone is on record before. */
+  /** Decides it by this route. The request is on record before anyone is asked. */
   async follow(route: Route): Promise<Decided | Rerouted> {
     if (route.type === "policy") return this.#byPolicy(route);
     await this.#open.ensureRecorded();
@@ -349,7 +349,7 @@ export class Decision implements Disposable {
       case "escalated":
         return this.#escalate({ outcome: "cancelled", reason: "timed_out" });
       case "upheld":
-        // It was counted when the model was asked.
+        // Already counted when the model was asked.
         return this.#settleReply({
           reply: { answer: false },
           by: route.answeredBy,
@@ -379,7 +379,7 @@ export class Decision implements Disposable {
     }
   }
 
-  /** No person will answer: it ends if the client declined, and takes another route otherwise. */
+  /** No person will answer: it ends if the client declined, and is rerouted otherwise. */
   async giveUp(reason: NoAnswerReason): Promise<Decided | Rerouted> {
     if (reason === "declined_by_client") return this.#decline(reason);
     this.#noAnswer = reason;
@@ -398,8 +398,8 @@ export class Decision implements Disposable {
   }
 
   /**
-   * Ends it because the call or the prompt was stopped. A question ends only by its tool or a person; anything else that
-   * is interrupted waits for another process.
+   * Ends it because the call or the prompt was stopped. Only its tool or a person can end a question; other interrupted
+   * decisions wait for another process.
    */
   async cancel(cause: StopCause, by = this.#person()): Promise<Decided> {
     if (this.#open.item?.elsewhere !== undefined) return settleElsewhere(this.#settling);
@@ -422,14 +422,14 @@ export class Decision implements Disposable {
     return promptRequest(context, asked, shown);
   }
 
-  /** The same for a field of a form. */
+  /** The request as a field of a form. */
   toField(signal: AbortSignal): QuestionRequest {
     const prompt = this.toPrompt(signal);
     if (prompt.kind !== "question") throw new Error("it is not a question");
     return prompt;
   }
 
-  /** Takes what a prompter returned. `signal` is the one that the prompter got. */
+  /** Handles a prompter's result. `signal` is the one that the prompter got. */
   async accept(result: PromptResult, signal: AbortSignal): Promise<Decided | Rerouted> {
     const open = this.#open;
     if (result.inquiryId !== open.id) return this.failPrompt("the answer is for another question");
@@ -469,7 +469,7 @@ export class Decision implements Disposable {
 
   async #askPerson(): Promise<Decided | Rerouted> {
     const { prompter, prompts } = this.#open.context;
-    // What is for some is shown to them alone.
+    // Decisions assigned to certain people are shown only to them.
     const isGathered =
       this.asked.kind === "permission" &&
       prompter.showsPermissions === true &&
@@ -482,7 +482,7 @@ export class Decision implements Disposable {
     return this.route().type === "person" ? await this.#prompt(open) : REROUTED;
   }
 
-  /** If something was granted since. */
+  /** Judges it again if something was granted since. */
   async #judgeAgain(): Promise<void> {
     const { asked } = this;
     const { context } = this.#open;
@@ -500,7 +500,7 @@ export class Decision implements Disposable {
     const { context } = this.#open;
     let result: PromptResult | undefined;
     try {
-      // No rule decides what only some people may decide.
+      // No rule decides what is reserved for certain people.
       if (!isForSome(this.whom))
         this.#grantable = await findGrantable(context, grantingOf(this.asked));
       const { prompter } = context;
@@ -514,7 +514,7 @@ export class Decision implements Disposable {
       open.end(); // Ctrl-C while the answer is recorded is about the work.
     }
     if (result === undefined) {
-      this.asked.place.retake(); // Before this one closes: what is left of them is asked together again.
+      this.asked.place.retake(); // Before this one closes, so that the rest of the group is asked together.
       return REROUTED;
     }
     const isClosed = result.type !== "answered";
@@ -522,7 +522,7 @@ export class Decision implements Disposable {
     return this.accept(result, signal);
   }
 
-  /** Its `signal` was aborted. */
+  /** Called once `signal` is aborted. */
   async #closed(): Promise<Decided | Rerouted> {
     return this.hasChanged ? REROUTED : this.cancel(stopCause(this.asked.signal));
   }
@@ -530,7 +530,7 @@ export class Decision implements Disposable {
   async #acceptAnswer(result: AnsweredPrompt, signal: AbortSignal): Promise<Decided | Rerouted> {
     const misfit = result.grant && (await explainGrant(this.#grantable, result.grant.rule));
     if (misfit !== undefined) return this.failPrompt(misfit);
-    // Some prompters report that they were closed as a no. That is not the person's decision.
+    // Some prompters report being closed as a no. That is not the person's decision.
     const isNo = this.asked.kind !== "question" && result.answer === false;
     if (isNo && signal.aborted) return this.cancel(stopCause(signal));
     return this.#settleReply({ reply: result, by: this.#person(result) });
@@ -543,7 +543,7 @@ export class Decision implements Disposable {
     if (settled.code === "overdue" || settled.code === "changed") return REROUTED;
     if (settled.code === "directory_missing") throw directoryMissing();
     const { reason } = refuse(settled, this.whom);
-    // Someone else, or the same person with their key, can still decide.
+    // Someone else can still decide, or the same person with their key.
     const isUnsigned = settled.code === "unsigned" || settled.code === "wrong_signature";
     if (!STRANGER_CODES.has(settled.code) && !isUnsigned) return this.failPrompt(reason);
     warnOnce(`An answer to ${this.#open.id} was ignored`)(reason);
@@ -576,7 +576,7 @@ export class Decision implements Disposable {
     }
   }
 
-  /** Leaves the question to a person, with what the model made of it on record. */
+  /** Escalates the question to a person, and records the model's outcome. */
   async #escalate(outcome: InquiryOutcome): Promise<Rerouted> {
     const { asked } = this;
     const open = this.#open;
@@ -606,7 +606,7 @@ export class Decision implements Disposable {
     return this.refuse("attempts_exhausted", tooManyAnswers(asked.tool.settings.name, limit));
   }
 
-  /** The model that made the call learns if another one has said no. */
+  /** Tells the calling model if another model said no. */
   #refuseBy({ reason, message, problem }: Extract<Route, { type: "refused" }>): Promise<Decided> {
     const { escalation } = this.#open;
     const { asked } = this;
@@ -623,7 +623,7 @@ export class Decision implements Disposable {
   }
 }
 
-/** What is not a person's reply is never refused, and a person can always cancel. */
+/** Only a person's reply can be refused, and a person can always cancel. */
 function ended(decided: Decided | NotCounted): Decided {
   return decided.type === "refused" ? PENDING : decided;
 }

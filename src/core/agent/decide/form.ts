@@ -17,7 +17,7 @@ import {
   type Unanswered,
 } from "./decide.ts";
 
-/** Answers everything that needs no person first, then asks the person once for all the rest. */
+/** Answers everything that needs no person first, then asks the person once about the rest. */
 export const askForm: AskForm = (context, decisions) => answerForm({ context, decisions });
 
 interface Form {
@@ -79,12 +79,12 @@ async function askTogether(
 ): Promise<readonly Decided[] | "changed" | undefined> {
   using open = await prompts.open(signal, decisions[0]?.asked.place);
   if (open === undefined) return undefined;
-  // While this waited, the person may have left or given an answer for the whole turn.
+  // While this waited, the person may have left, or answered for the whole turn.
   if (decisions.some((decision) => decision.route().type !== "person")) return "changed";
   return await showForm(prompter, decisions, open);
 }
 
-/** Asks one person after the other, each for what is meant for them. */
+/** Asks one person after the other, each about their own questions. */
 async function askPeople(
   form: Form,
   groups: readonly (readonly Decision[])[],
@@ -101,7 +101,7 @@ async function askPeople(
   return form.decisions.flatMap((decision) => results.get(decision) ?? []);
 }
 
-/** Then what is still open is asked again, without the rest. */
+/** If so, the open questions are asked again without the others. */
 function hasChanged(decisions: readonly Decision[]): boolean {
   return decisions.some((decision) => decision.hasChanged);
 }
@@ -159,7 +159,7 @@ async function askOneByOne(decisions: readonly Decision[]): Promise<readonly Dec
   for (const [index, decision] of decisions.entries()) {
     const decided = await decision.decide();
     results.push(decided);
-    // The rest is asked with this one, later.
+    // The rest is asked again later, together with this one.
     if (decided.type !== "decided") {
       return decisions.map((_, position) => results[position] ?? decided);
     }

@@ -1,6 +1,6 @@
 /**
- * The four kinds of decisions, as a table: the id, the request, the void and the end of each, whom it is for and what an answer may
- * bring. Everything else is the same for all of them.
+ * The four kinds of decisions, as a table: how each gets its id, request, void and end, who decides it and what an
+ * answer may contain. Everything else is the same for all of them.
  */
 import {
   ACTIONS,
@@ -42,12 +42,12 @@ export type Draft =
 /** The request that this one repeats or replaces. */
 export interface Earlier {
   readonly id: InquiryId;
-  /** Set if it still waits. Then it is asked again only if it is about something else by now. */
+  /** Set if it still waits. It is asked again only if its subject has changed. */
   readonly waiting?: Request;
   readonly escalation?: InquiryEscalation | undefined;
   /** Set if its decision no longer counts, and why. */
   readonly changed?: readonly string[];
-  /** The event that says so is on record. */
+  /** The event that voids it is on record. */
   readonly isVoid: boolean;
 }
 
@@ -57,16 +57,16 @@ interface Kind<Of extends Asked> {
   readonly id: (state: TurnState, asked: Of) => InquiryId;
   /** The part of the request that says what is decided. */
   readonly request: (asked: Of) => Draft;
-  /** `call` is as it would run now. */
+  /** `call` is the call as it would run now. */
   readonly digest: (call: CallSubject, asked: Of, draft: Draft) => SubjectDigest;
   /** The request of an earlier process, or the one whose decision no longer counts. */
   readonly void: (asked: Of) => Earlier | undefined;
   readonly ladder: (asked: Of) => Omit<Ladder, "isEscalated">;
-  /** Whom it is for if it is opened now: as it was asked, if it waits. */
+  /** Who would decide it if opened now; unchanged if it already waits. */
   readonly whom: (context: WhomContext, asked: Of) => ForWhom;
-  /** What an answer may bring. */
+  /** Extras that an answer may contain. */
   readonly takes: (asked: Of) => Takes;
-  /** How it ends where no one answers. */
+  /** How it ends without an answer. */
   readonly end: End;
 }
 
@@ -76,7 +76,7 @@ type End =
   | {
       readonly type: "denied";
       readonly key: PolicyKey;
-      /** How it is reported where no one could be asked. */
+      /** How a denial is reported when no one could be asked. */
       readonly denial?: "permission" | "delivery";
     };
 
@@ -139,12 +139,12 @@ const question: Kind<AskedQuestion> = {
   end: { type: "cancelled", promptFailed: "backend_error" },
 };
 
-/** Its process has died before it could ask whoever is next. */
+/** Its process died before it could ask the next rung. */
 function isNext({ replaces }: AskedQuestion): boolean {
   return replaces?.isRecorded === true && isPassedOn(replaces.changed);
 }
 
-/** A decision about a call itself. They differ in little but the action. */
+/** A decision about a call itself. These differ in little but the action. */
 function aboutCall(kind: CallDecisionKind, end: Omit<Extract<End, { type: "denied" }>, "type">) {
   const action = ACTIONS[kind];
   const about: Kind<AskedCall> = {
@@ -174,25 +174,25 @@ function aboutCall(kind: CallDecisionKind, end: Omit<Extract<End, { type: "denie
       const rung = rungOf(progress.permissions[action]);
       return {
         target,
-        // The first one, if config has no longer as many.
+        // The first rung, if config no longer has as many.
         rung: findRung({ target, rung }) === undefined && request === undefined ? 0 : rung,
         isForPerson: isForPerson ?? false,
       };
     },
     whom: (context, { progress, verdict: { target = {} } }) => {
       const { run, [action]: asked } = progress.permissions;
-      // As it was asked, if it still waits, whatever config says by now.
+      // A request that still waits keeps its terms, even if config has changed.
       if (asked?.request !== undefined && asked.decision === undefined) {
         return whomOf(asked.request);
       }
       const whom = targetNow(context, peopleAt(target, rungOf(asked)) ?? target);
-      // Whoever had to let it run has to say whether it may run again.
+      // The people who had to let it run also decide whether it may run again.
       const isOpen = kind === "in_doubt" && !isForSome(whom);
       return isOpen ? whomOf(run?.request ?? {}) : withIds(context, whom);
     },
     takes: ({ verdict }) => {
       if (kind === "in_doubt") return {};
-      // Whoever has to edit the arguments is asked each time.
+      // A mode that requires editing asks each time.
       const isOffered =
         kind === "permission" && verdict.mode === "ask" && verdict.isAskedEachTime !== true;
       return { ...(isOffered && { turn: { code: "calls" } }), note: "any" };
@@ -202,17 +202,17 @@ function aboutCall(kind: CallDecisionKind, end: Omit<Extract<End, { type: "denie
   return about;
 }
 
-/** What the tool itself has said of a call in doubt. */
+/** The tool's own check of a call in doubt. */
 export function checkOf(asked: AskedCall): Pick<PermissionRequestEvent, "check"> {
   if (asked.kind !== "in_doubt") return {};
   const { check = asked.progress.permissions.rerun?.request?.check } = asked;
   return check === undefined ? {} : { check };
 }
 
-/** How far those who are asked one after the other have come. */
+/** The current rung of the escalation ladder. */
 function rungOf({ request, voided, madeVoid }: PermissionProgress = {}): number {
   const { rung = 0 } = request ?? voided ?? {};
-  // Its process has died before it could ask them.
+  // Its process died before it could ask them.
   const isAfter = request === undefined && isPassedOn(madeVoid?.changed ?? []);
   return isAfter ? rung + 1 : rung;
 }
@@ -226,5 +226,5 @@ const KINDS = {
 
 /** The row of the table. */
 export function kindOf(asked: Asked): Kind<Asked> {
-  return KINDS[asked.kind] as Kind<Asked>; // Each takes what is asked of its own kind.
+  return KINDS[asked.kind] as Kind<Asked>; // Each kind only gets its own type.
 }

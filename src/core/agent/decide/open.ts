@@ -1,6 +1,6 @@
 /**
- * Opening a decision: its terms are worked out once, recorded with what is asked, and bind from then on. Whoever is next is asked
- * under an id of its own, and so is a call that a person has made something else of.
+ * Opening a decision: its terms are worked out once, recorded with the request, and binding from then on. Asking the
+ * next rung, or about a call that a person has edited, opens a new request with its own id.
  */
 import {
   type CallSubject,
@@ -39,7 +39,7 @@ import { changesSince, describeCall, targetNow, voidEvent, withIds } from "../su
 import type { AnswerClaim } from "../answer-claims.ts";
 import { type Draft, type Earlier, kindOf, type Request } from "./kinds.ts";
 
-/** A decision that is asked, as far as it has come. */
+/** A decision in progress. */
 export class OpenDecision implements Disposable {
   readonly context: TurnContext;
   #asked: Asked;
@@ -55,7 +55,7 @@ export class OpenDecision implements Disposable {
     this.#asked = asked;
     this.#draft = draft;
     const { waiting } = this.#earlier ?? {};
-    // Its time may be up by now.
+    // It may be overdue by now.
     if (waiting?.deadline !== undefined && isSameSubject(waiting, draft)) this.#open(waiting);
   }
 
@@ -69,7 +69,7 @@ export class OpenDecision implements Disposable {
     return this.#asked;
   }
 
-  /** On record, once it is. */
+  /** Undefined until it is on record. */
   get request(): Request | undefined {
     return this.#request;
   }
@@ -80,7 +80,7 @@ export class OpenDecision implements Disposable {
     return this.#request.id;
   }
 
-  /** The request as it is on record, or as it would be. */
+  /** The request on record, or the draft of it. */
   get shown(): Request | Draft {
     return this.#request ?? this.#draft;
   }
@@ -101,7 +101,7 @@ export class OpenDecision implements Disposable {
     return this.#escalation;
   }
 
-  /** What has changed since it was asked before. */
+  /** Changes since the last request. */
   get changed(): readonly string[] | undefined {
     return this.#changed;
   }
@@ -110,7 +110,7 @@ export class OpenDecision implements Disposable {
     return this.#deadline?.signal.aborted === true;
   }
 
-  /** Aborted when it must not wait here any longer, for whatever reason. */
+  /** Aborted when it must no longer wait here. */
   get signal(): AbortSignal {
     const others = [this.#item?.signal, this.#deadline?.signal].filter(
       (each) => each !== undefined,
@@ -122,20 +122,20 @@ export class OpenDecision implements Disposable {
     return timestampFromDate(this.context.clock.now());
   }
 
-  /** Those who are asked one after the other, and how far that has come. */
+  /** The escalation ladder, and the current rung. */
   get ladder(): Ladder {
     const { rung = 0, isForPerson = false } = this.shown;
     const isEscalated = this.#escalation !== undefined;
     return { ...kindOf(this.#asked).ladder(this.#asked), rung, isForPerson, isEscalated };
   }
 
-  /** The votes so far. Only read where several people decide. */
+  /** The votes so far. Read only if several people decide. */
   get votes(): readonly DecisionVote[] {
     if (this.#request === undefined || !isForSeveral(this.whom)) return [];
     return votesOn(lastTurn(this.context.journal), this.#request.id);
   }
 
-  /** For the judge. `digest`: that of what a person has made of it. */
+  /** The input for the judge. `digest`: of the call as a person has edited it. */
   judged(digest = this.digest): JudgedDecision & { readonly id: InquiryId } {
     const { shown, votes } = this;
     const { timestamp: askedAt } = this.#request ?? {};
@@ -152,18 +152,18 @@ export class OpenDecision implements Disposable {
     };
   }
 
-  /** Rules may say something else of the call by now. */
+  /** The verdict of the rules may have changed. */
   update(asked: Asked): void {
     this.#asked = asked;
   }
 
-  /** Records the request, unless it is on record. What an earlier process has asked counts if it is about the same. */
+  /** Records the request, unless it is on record. An earlier process's request counts if its subject is the same. */
   async ensureRecorded(): Promise<void> {
     if (this.#request !== undefined) return;
     await OpenDecision.openAll(this.context, [this]);
   }
 
-  /** From the moment it is on record it may be answered elsewhere, so that it waits before. Throws as `assertAsker`. */
+  /** It may be answered elsewhere as soon as it is on record, so it starts waiting before. Throws as `assertAsker`. */
   #openNow(): readonly ConversationEvent[] {
     const [asked, earlier] = [this.#asked, this.#earlier];
     if (earlier?.waiting !== undefined && isSameSubject(earlier.waiting, this.#draft)) {
@@ -180,7 +180,7 @@ export class OpenDecision implements Disposable {
       id: kindOf(asked).id(this.context.state, asked),
       ...deadlineIn(this.context, findWithin(this.ladder)),
       ...(earlier !== undefined && { replaces: earlier.id }),
-    } as Request; // Its draft, with what was missing.
+    } as Request; // The draft with its missing fields.
     this.#changed = changed;
     this.#open(request);
     const isReplaced = earlier !== undefined && !earlier.isVoid;
@@ -195,8 +195,8 @@ export class OpenDecision implements Disposable {
   }
 
   /**
-   * Opens questions together: they are recorded in one write. Throws `directory_missing` if this process cannot know who may
-   * decide: they are on record then, for one that does.
+   * Opens questions together, recording them in one write. Throws `directory_missing` if this process cannot tell who
+   * may decide: they are on record then, for a process that can.
    */
   static async openAll(context: TurnContext, decisions: readonly OpenDecision[]): Promise<void> {
     const events = decisions.flatMap((decision) => decision.#openNow());
@@ -205,9 +205,9 @@ export class OpenDecision implements Disposable {
     if (isMissing && decisions.some(({ whom }) => isForKnown(whom))) throw directoryMissing();
   }
 
-  /** A person is asked instead of the model that could not answer. */
+  /** Asks a person instead of the model that could not answer. */
   async escalate(escalation: InquiryEscalation, keepsDeadline: boolean): Promise<void> {
-    // It was the model's alone, unless one deadline is for both of them.
+    // The deadline was the model's, unless config sets one for both.
     if (!keepsDeadline) this.#stopDeadline();
     const rung = findRung(this.ladder);
     const { withinMs } = rung?.type === "people" ? rung.people : {};
@@ -221,7 +221,7 @@ export class OpenDecision implements Disposable {
     if (withinMs !== undefined) this.#startDeadline(recorded);
   }
 
-  /** No one has decided in time: whoever is next is asked the same, under another id. False if it was answered elsewhere. */
+  /** No one decided in time: asks the next rung the same, under another id. False if it was answered elsewhere. */
   async passOn(): Promise<boolean> {
     const { journal, state } = this.context;
     const { id } = this;
@@ -244,14 +244,17 @@ export class OpenDecision implements Disposable {
     return true;
   }
 
-  /** The same for whoever is next, as it is now. A model is asked while those before it may still answer. */
+  /**
+   * The request for the next rung, with the current subject. A model is asked while the people before it may still
+   * answer.
+   */
   async #nextRequest(): Promise<Request> {
     const { context, ladder } = this;
     const asked = this.#asked;
     const next = findNext(ladder);
     const { metadata: _metadata, extra: _extra, deadline: _deadline, ...same } = this.#recorded;
     const people = next?.type === "people" ? targetNow(context, next.people) : undefined;
-    // The tool that asks may say that it is for fewer.
+    // The tool that asks may name fewer people.
     const named = asked.kind === "question" ? addresseesOf(asked.question) : undefined;
     const whom = people === undefined ? same : withIds(context, narrowWhom(people, named));
     const rung = ladder.rung + 1;
@@ -276,14 +279,14 @@ export class OpenDecision implements Disposable {
     return this.#request;
   }
 
-  /** With the digest of what it has become. */
+  /** Updates the digest to the current subject. */
   async #described(draft: Draft): Promise<Draft> {
     const asked = this.#asked;
     const { call, source } = await describe(this.context, asked);
     return withSubject(draft, kindOf(asked).digest(call, asked, draft), source);
   }
 
-  /** A request for what a person has made of the call, which has to be looked at anew. */
+  /** A request for the call as a person has edited it, which needs a new decision. */
   async editedRequest(
     edited: AskedCall,
     whom: ForWhom,
@@ -335,7 +338,7 @@ export async function openCall(context: TurnContext, asked: AskedCall): Promise<
   return new OpenDecision(context, asked, draftOf(context, asked, { call, source }));
 }
 
-/** Records questions before anything is decided about them, unless an earlier process has. Dispose of them afterwards. */
+/** Records questions before they are decided, unless an earlier process did. Dispose of them afterwards. */
 export async function openQuestions(
   context: TurnContext,
   questions: readonly AskedQuestion[],
@@ -343,7 +346,7 @@ export async function openQuestions(
   const [first] = questions;
   if (first === undefined) return [];
   const described = await describe(context, first);
-  // Rules answer no questions of other tools, which are about more than whether the call may run.
+  // Rules never answer questions of other tools, which are about more than whether the call may run.
   const isOurs = described.source?.origin.type === "builtin";
   const verdict = isOurs ? { verdict: await verdictOf(context, first) } : {};
   const decisions = questions.map((question) => {
@@ -360,7 +363,7 @@ interface DescribedCall {
   readonly source: ToolSource | undefined;
 }
 
-/** The call as it would run now. A result outlives its tool: of its call, only the name matters. */
+/** The call as it would run now. A result outlives its tool: only the name of its call matters. */
 async function describe(context: TurnContext, asked: Asked): Promise<DescribedCall> {
   if (asked.kind !== "delivery") {
     const { toolCallId, tool, arguments: args } = asked;
@@ -374,7 +377,7 @@ async function describe(context: TurnContext, asked: Asked): Promise<DescribedCa
   return { call: { ...call, arguments: args } as CallSubject, source }; // A delivery has no part of its source.
 }
 
-/** The digest of what is decided about a call, whoever it is for. */
+/** The digest of a decision about a call, for these deciders. */
 export async function digestNow(
   context: TurnContext,
   asked: AskedCall,
@@ -390,7 +393,7 @@ function draftOf(context: TurnContext, asked: Asked, { call, source }: Described
   const kind = kindOf(asked);
   const whom = kind.whom(context, asked);
   const { turn, note } = kind.takes(asked);
-  // Under terms, each decision is made by itself.
+  // A decision with terms cannot be answered for the whole turn.
   const isOffered = turn !== undefined && whom.terms === undefined;
   const takes = { ...(isOffered && { turn }), ...(note !== undefined && { note }) };
   const { rung, isForPerson } = kind.ladder(asked);
@@ -415,7 +418,7 @@ function withSubject(draft: Draft, subject: SubjectDigest, source: ToolSource | 
   return { ...others, subject, ...shown };
 }
 
-/** Whatever else a request has, without whom it is for and what belongs to one request alone. */
+/** The request without its addressees and the fields that belong to one request alone. */
 function without(request: Request): Draft & { readonly id: InquiryId } {
   const { for: _for, forAny: _any, terms: _terms, personIds: _ids, ...others } = request;
   const { timestamp: _timestamp, deadline: _deadline, ...same } = others;
@@ -426,7 +429,7 @@ function isSameSubject({ subject }: Request, draft: Draft): boolean {
   return subject !== undefined && subject.digest === draft.subject?.digest;
 }
 
-/** Why the earlier one no longer counts, or is about something else. */
+/** Why the earlier request no longer counts, or how its subject has changed. */
 function changedIn(
   { waiting, changed }: Earlier,
   { subject }: Draft,
@@ -451,8 +454,8 @@ function deadlineIn(
 }
 
 /**
- * Before a request is opened that whoever started the turn must not decide. Without people, it waits for them. Throws
- * `asker_unknown`, `person_unknown`.
+ * Checked before opening a request that the starter of the turn must not decide. Without known people, it waits.
+ * Throws `asker_unknown`, `person_unknown`.
  */
 function assertAsker({ directory }: Pick<TurnContext, "directory">, { terms }: ForWhom): void {
   if (terms?.notBy === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * Settling a decision: a reply is signed where that is needed, judged, claimed so that only one counts, and recorded with what
- * follows from it.
+ * Settling a decision: a reply is signed if required, judged, claimed so that only one counts, and recorded together
+ * with its consequences.
  *
  *   reply ─► event ─► signed ─► judged ─┬─► claimed ─► recorded
  *                                       ├─► counted as a vote: it waits for others
@@ -53,7 +53,7 @@ import type { AnswerClaim } from "../answer-claims.ts";
 import { checkOf, kindOf } from "./kinds.ts";
 import { digestNow, type OpenDecision, questionOf } from "./open.ts";
 
-/** How a decision ended, or that it has not. */
+/** How a decision ended, or why it has not. */
 export type Decided =
   | DecidedHere
   /** It stays open on the record, for another process. */
@@ -65,7 +65,7 @@ export type Decided =
 export interface DecidedHere {
   readonly type: "decided";
   readonly event: AnswerEvent;
-  /** False for what policy decides unasked: it is recorded with what follows from it. */
+  /** False for a policy decision without a request: it is recorded with the next step. */
   readonly isRecorded: boolean;
   /** The answer, if it is a secret. */
   readonly secret?: { readonly answer: Json; readonly note?: string };
@@ -83,35 +83,35 @@ export type NotCounted = { readonly type: "refused" } & (
 
 export const PENDING = { type: "pending" } as const satisfies Decided;
 
-/** Shared by the questions of one attempt: the last answer lets the tool run again. */
+/** Shared by the questions of one attempt: the last answer starts the tool again. */
 export interface Round {
-  /** How many of them have no answer. */
+  /** How many questions are unanswered. */
   open: number;
   readonly answered: AnsweredInquiry[];
   /** The start of the next attempt is on record. */
   isStarted: boolean;
-  /** Whether every decision that the next attempt relies on still counts, those of this round included. */
+  /** Whether every decision the next attempt relies on still counts, including this round's. */
   readonly isCurrent: (answered: readonly AnsweredInquiry[]) => Promise<boolean>;
 }
 
-/** A decision, and the round that it is asked in. */
+/** A decision and its round. */
 export interface Settling {
   readonly open: OpenDecision;
   readonly round: Round | undefined;
 }
 
-/** What someone or something has said. */
+/** A reply and who gave it. */
 export interface GivenReply {
   readonly reply: ReplyOrCancel & Pick<AnsweredPrompt, "userName">;
   readonly by: Decider;
-  /** Why a model answered so. */
+  /** The model's reason for its answer. */
   readonly why?: string | undefined;
   readonly modelReply?: ModelReply | undefined;
 }
 
 type Live = Omit<Partial<DecidedHere>, "type" | "event" | "isRecorded">;
 
-/** Settles a reply. Nothing that the request does not offer is recorded with it. */
+/** Settles a reply. Drops everything in it that the request does not offer. */
 export async function settleReply(
   settling: Settling,
   given: GivenReply,
@@ -137,7 +137,7 @@ export async function settleReply(
   return settle(settling, isReasoned ? { ...event, answerReason: why } : event, live);
 }
 
-/** A prompter or a file may bring more than was asked for: a note, or that the answer holds for the turn. */
+/** A prompter or a file may add more than was asked for: a note, or that the answer holds for the turn. */
 function withoutExtras(open: OpenDecision, reply: GivenReply["reply"]): GivenReply["reply"] {
   if ("isCancelled" in reply) return reply;
   const { note, isRemembered, ...others } = reply;
@@ -149,7 +149,7 @@ function withoutExtras(open: OpenDecision, reply: GivenReply["reply"]): GivenRep
   return { ...others, ...(isNoted && { note }), ...(isKept && { isRemembered }) };
 }
 
-/** Whoever says no, it is one. */
+/** Used for a no, where the decider does not matter. */
 const NO_ONE: Decider = { kind: "default" };
 
 function secretIn(asked: Asked, reply: ReplyOrCancel): Pick<DecidedHere, "secret"> {
@@ -159,7 +159,7 @@ function secretIn(asked: Asked, reply: ReplyOrCancel): Pick<DecidedHere, "secret
   return { secret: { answer, ...(note !== "" && { note }) } };
 }
 
-/** As its answer depends on it. */
+/** The fields that determine how an answer is recorded. */
 function decidable(open: OpenDecision): Decidable {
   const { asked } = open;
   return {
@@ -184,17 +184,17 @@ export function cancelQuestion(
   return settle(settling, event, message === undefined ? {} : { message });
 }
 
-/** What a policy decides about a call. */
+/** A policy's decision about a call. */
 export interface ByPolicy {
   readonly isApproved: boolean;
   readonly key: PolicyKey;
   readonly cause?: DenialCause;
   readonly problem?: string;
-  /** On other arguments than those that were asked about. */
+  /** Set if the verdict is on other arguments than the request's. */
   readonly verdict?: Verdict;
 }
 
-/** Recorded only if someone was asked before. Otherwise it is recorded with what follows from it. */
+/** Recorded now only if someone was asked before; otherwise with the next step. */
 export async function decideByPolicy(
   settling: Settling,
   { isApproved, key, cause, problem, verdict }: ByPolicy,
@@ -229,7 +229,7 @@ export async function decideByPolicy(
   return settle(settling, { ...event, id: open.id });
 }
 
-/** What decided unasked: a rule, the mode, or a setting of the tool. */
+/** The policy that decided without asking: a rule, the mode, or a setting of the tool. */
 export function policyOf(asked: Asked, key: PolicyKey = "run", verdict = asked.verdict): Decider {
   const isSetting = key === "detached.run" || key === "detached.deliver";
   if (verdict === undefined || isSetting) {
@@ -240,7 +240,7 @@ export function policyOf(asked: Asked, key: PolicyKey = "run", verdict = asked.v
   return { kind: "policy", key: place, ...(rules !== undefined && { rules }) };
 }
 
-/** The rules that have decided, if rules did. */
+/** Reports that these rules were used, if rules decided. */
 export function noteUsed({ context }: OpenDecision, verdict: Verdict | undefined): void {
   if (verdict?.rules !== undefined) context.policy?.grants?.noteUsed(verdict.rules);
 }
@@ -269,7 +269,7 @@ async function settle(
   return { ...live, type: "decided", event, isRecorded: true };
 }
 
-/** What no person has said was routed, and needs no judge. */
+/** Replies that are not a person's were routed here, and need no judge. */
 async function judgeHere(open: OpenDecision, event: AnswerEvent): Promise<Ruling | "elsewhere"> {
   if (deciderOf(event)?.kind !== "user") return { code: "decides" };
   const { directory, state } = open.context;
@@ -282,11 +282,14 @@ async function judgeHere(open: OpenDecision, event: AnswerEvent): Promise<Ruling
   return judge(asked, event, knowledgeFor(asked, event, directory));
 }
 
-/** What a person has to sign, they sign before it is recorded. Undefined if they cannot: they are told, and it stays open. */
+/**
+ * Asks a person to sign before their answer is recorded. Undefined if they cannot: they are told why, and it stays
+ * open.
+ */
 async function sign(open: OpenDecision, event: AnswerEvent): Promise<AnswerEvent | undefined> {
   const { whom, asked, context } = open;
   const { directory, observer } = context;
-  // Whoever may not decide is not asked to sign.
+  // People who may not decide are not asked to sign.
   if (!isForSigners(whom) || !needsSignature(whom, event) || directory?.isReplay === true) {
     return event;
   }
@@ -317,7 +320,7 @@ export async function settleElsewhere(settling: Settling): Promise<Decided> {
   return { type: "decided", event, isRecorded: true, ...(secret !== undefined && { secret }) };
 }
 
-/** The last answer of a round lets the tool run again, which is recorded in the same write. */
+/** The last answer of a round starts the tool again. Both are recorded in one write. */
 async function startAfter(
   { open, round }: Settling,
   event: AnswerEvent,
@@ -333,7 +336,7 @@ async function startAfter(
   return [startOf(context, asked, open.now)];
 }
 
-/** What the turn remembers of it, and what the person has added to a yes. */
+/** Updates the memory of the turn, and saves any grant the person added to a yes. */
 async function conclude({ asked, request, context }: OpenDecision, event: AnswerEvent) {
   const by = deciderOf(event);
   const isForTurn = by?.kind === "user" && by.scope === "turn";
@@ -345,8 +348,8 @@ async function conclude({ asked, request, context }: OpenDecision, event: Answer
 }
 
 /**
- * Undefined for what no rule decides: a result, a call that may have run, and the questions of tools that are not jp's own, which
- * are about more than whether the call may run.
+ * Undefined if no rule decides this: a result, a call that may have run, or a question of a tool that is not jp's own,
+ * which is about more than whether the call may run.
  */
 export function grantingOf(asked: Asked): Granting | undefined {
   if (asked.kind === "delivery" || asked.kind === "in_doubt") return undefined;
@@ -361,7 +364,7 @@ interface Edit {
   readonly edited: JsonObject;
 }
 
-/** Arguments that were edited are checked first, and make a subject of their own. */
+/** Edited arguments are checked first, and form a new subject. */
 async function settleEdited(
   settling: Settling,
   given: GivenReply,
@@ -375,11 +378,11 @@ async function settleEdited(
   const checked = await checkArguments(asked.tool.description, edited);
   if (!checked.ok) return deny({ cause: "prompt_failed", problem: checked.message });
   const { arguments: args } = checked;
-  // A rule may stop what the person has made of the call.
+  // A rule may deny the edited call.
   const verdict = await verdictOf(context, { tool: asked.tool, arguments: args });
   if (verdict.mode === "skip") return deny({ cause: verdict.cause ?? "skipped", verdict });
   const other = targetNow(context, peopleAfterEdit(open, verdict));
-  // What the call has become may be for others to decide.
+  // The edited call may be for others to decide.
   if (verdict.mode !== "unattended" && by.kind === "user") {
     const who = personOf(context, other, "isCancelled" in reply ? {} : reply);
     const stranger = findStranger(other, who, peopleFor(other, context.directory));
@@ -388,7 +391,7 @@ async function settleEdited(
     }
   }
   const call = { ...asked, arguments: args, verdict };
-  // It may take more than it did, whoever has been asked so far.
+  // The edited call may have stricter terms than the request.
   const isStricter = other.terms !== undefined && !isSameWhom(other, whom);
   const isPerson = by.kind === "user" && by.auth !== "owner";
   const isYes = "answer" in reply && reply.answer === true;
@@ -401,13 +404,13 @@ async function settleEdited(
   return settle(settling, replyToEvent(about, { ...reply, arguments: args }, { by, at }));
 }
 
-/** Whoever has been passed over stays so, unless the call has become one for others. */
+/** Rungs that timed out stay skipped, unless the edited call has other deciders. */
 function peopleAfterEdit({ asked, ladder }: OpenDecision, { target = {} }: Verdict): PeopleTarget {
   const isSame = isDeepEqual(target, asked.verdict?.target ?? {});
   return (isSame ? peopleAt(target, ladder.rung) : undefined) ?? target;
 }
 
-/** The person has made something else of the call, which has to be looked at anew: what was said before is void. */
+/** The person has edited the call, which needs a new decision: earlier votes are void. */
 async function askAboutEdited(
   settling: Settling,
   { reply, by }: GivenReply,
@@ -424,7 +427,7 @@ async function askAboutEdited(
   const { arguments: _, ...said } = { arguments: undefined, ...reply };
   const event = replyToEvent(about, said, { by, at: timestamp });
   const asked = { ...request, kind: call.kind, digest: subject.digest };
-  // What has to be signed is signed when it is asked about as it is now.
+  // A signature is asked for with the new request.
   const ruling = judge(asked, event, knowledgeFor(asked, event, directory));
   const vote = ruling.code === "counts" ? [ruling.vote] : [];
   await journal.record(voidEvent(replaced, timestamp), request, ...vote);
