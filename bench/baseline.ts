@@ -1,4 +1,4 @@
-/** The figures of an earlier run, and what is worse than them. */
+/** The figures of an earlier run, and regressions against them. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { Figures, StoredResult } from "./measure.ts";
@@ -7,7 +7,7 @@ import { isWorse, type Kind, limitOf } from "./statistics.ts";
 
 const FILE = path.join(import.meta.dirname, "baseline.json");
 
-/** By name of the result. */
+/** By the result's name. */
 export type Baseline = Readonly<Record<string, Stamp & { readonly figures: Figures }>>;
 
 export interface Regression {
@@ -20,7 +20,7 @@ export function readBaseline(): Baseline {
   return JSON.parse(readFileSync(FILE, "utf8")) as Baseline; // Written below.
 }
 
-/** Adds the results, and removes those that are not in `rows`, the names of all results. */
+/** Adds the results, and removes those missing from `rows`, the names of all results. */
 export function storeBaseline(results: readonly StoredResult[], rows: readonly string[]): void {
   const all = {
     ...readBaseline(),
@@ -43,7 +43,7 @@ function rounded(figures: Figures): Figures {
   return Object.fromEntries(entries) as Figures; // The same kinds.
 }
 
-/** The results that grew more than their noise explains, or that the baseline does not have. */
+/** The results that grew more than their noise explains, or that are missing from the baseline. */
 export function findRegressions(
   results: readonly Pick<StoredResult, "name" | "figures">[],
   baseline: Baseline,
@@ -52,7 +52,7 @@ export function findRegressions(
     const earlier = baseline[name];
     if (earlier === undefined)
       return [{ name, reason: "not in the baseline; store it with --store" }];
-    // By each kind: CPU time shows small changes, and only the clock shows waiting.
+    // By each kind: CPU time shows small changes, and only wall-clock time shows waiting.
     return (Object.keys(figures) as Kind[]).flatMap((kind) => {
       const [before, now] = [earlier.figures[kind], figures[kind]];
       if (before === undefined || now === undefined || !isWorse(kind, before, now)) return [];

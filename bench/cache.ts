@@ -1,4 +1,4 @@
-/** `--cache`: replays a turn with questions against a real server, and shows what it reads again. */
+/** `--cache`: replays a turn with questions against a real server, and shows how much of the prompt is cached. */
 import process from "node:process";
 import { mergeConfig, parseConfigOrThrow, resolveAssistant } from "../src/settings/config/index.ts";
 import { DEFAULTS } from "../src/settings/config/defaults.ts";
@@ -25,9 +25,9 @@ import type { Table } from "./table.ts";
 export interface CacheOptions {
   /** `provider/name`. */
   readonly model: string;
-  /** Default: the provider's own. */
+  /** Defaults to the provider's own. */
   readonly baseUrl?: string;
-  /** About how long the conversation is. */
+  /** Approximate length of the conversation. */
   readonly tokens: number;
   readonly questions: number;
 }
@@ -44,10 +44,10 @@ const TOOL: ToolSchema = {
   description: "Changes a file.",
   parameters: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
 };
-/** Of the replies, whose text does not matter. */
+/** For the replies, whose text does not matter. */
 const MAX_TOKENS = 64;
 
-/** The rows of a table, with its header. Throws what the provider throws. */
+/** The rows of a table, including its header. Throws what the provider throws. */
 export async function measureCache(options: CacheOptions): Promise<Table> {
   const [provider = "", ...name] = options.model.split("/");
   const config = mergeConfig(
@@ -105,7 +105,7 @@ async function ask(
   return { name, usage, seconds: since(start) };
 }
 
-/** All at once, as the calls of a turn ask. */
+/** Asks all at once, as the calls of a turn do. */
 async function askQuestions(
   { model, assistant }: Asked,
   before: readonly ConversationEvent[],
@@ -138,7 +138,7 @@ async function askQuestions(
           rows.push({ name: `question of ${id}`, usage: update.usage, seconds: since(start) });
         },
       });
-      // A small model may well answer wrongly, which does not matter here.
+      // A small model may answer wrongly, which does not matter here.
       if (answer.type === "failed" && answer.kind === "provider") throw new Error(answer.message);
     }),
   );
@@ -147,7 +147,7 @@ async function askQuestions(
 
 const NOW = timestampFromDate(new Date(0));
 
-/** Turns of about 500 tokens, and a message that asks for changes. */
+/** Turns of about 500 tokens each, and a message that asks for changes. */
 function conversation(tokens: number): readonly ConversationEvent[] {
   const turns = Array.from({ length: Math.ceil(tokens / TURN_TOKENS) }, (_, index) => {
     const text = `The quick brown fox ${index} jumps over the lazy dog. `.repeat(TURN_TOKENS / 24);

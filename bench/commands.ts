@@ -1,4 +1,7 @@
-/** Commands that list, search and print: against starting Node, or a minimal script that does the same work. */
+/**
+ * Commands that list, search and print, compared with starting Node, or with a minimal script that does the same
+ * work.
+ */
 import path from "node:path";
 import process from "node:process";
 import { setTimeout } from "node:timers/promises";
@@ -49,7 +52,7 @@ export const start: Bench = {
 
 const LIST = { list: "jp conversation ls, 1,000 conversations" };
 
-/** jp does not remember what has just changed. */
+/** jp does not cache files that have just changed. */
 const SETTLE_MS = 2_500;
 
 export const list: Bench = {

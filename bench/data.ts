@@ -1,4 +1,4 @@
-/** Records for benchmarks: plausible events of about a kilobyte, in the usual layout. */
+/** Records for benchmarks: plausible events of about a kilobyte each, in the usual layout. */
 import { mkdirSync, openSync, writeSync, closeSync, statSync } from "node:fs";
 import path from "node:path";
 import {
@@ -12,7 +12,7 @@ export function writeRecord(folder: string, count: number, title: string): numbe
   return writeEvents(folder, title, eventsUpTo(count, LONG));
 }
 
-/** The same with short events, for records of a million. */
+/** Writes a record of short events, for records of a million. */
 export function writeTerseRecord(folder: string, count: number, title: string): number {
   return writeEvents(folder, title, eventsUpTo(count, TERSE));
 }
@@ -25,7 +25,7 @@ function* eventsUpTo(count: number, times: number): Generator<ConversationEvent>
   for (let index = 0; index < count; index += 1) yield event(index, times);
 }
 
-/** The same with these events. */
+/** Writes a record of these events. */
 export function writeEvents(
   folder: string,
   title: string,
@@ -56,7 +56,7 @@ export function writeEvents(
 
 const CHUNK = 1 << 20;
 
-/** Cycles of a turn: a request, a call, a question, its answer, the result, the reply. */
+/** Cycles through the events of a turn: a request, a call, a question, its answer, the result, the reply. */
 export function event(index: number, times = LONG): ConversationEvent {
   const timestamp = time(index);
   const call = `call_${Math.floor(index / 8)}`;
@@ -106,7 +106,7 @@ export function event(index: number, times = LONG): ConversationEvent {
   return kinds[index % kinds.length] as ConversationEvent;
 }
 
-/** A turn whose tool has asked, and has no answer yet. Turns with different numbers have different questions. */
+/** A turn whose tool has asked, without an answer yet. The number makes the question unique. */
 export function questionTurn(number: number): readonly ConversationEvent[] {
   const timestamp = time(number);
   const call = `call_${number}`;

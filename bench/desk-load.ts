@@ -1,6 +1,6 @@
 /**
- * The built `jp serve` in a process of its own, with many clients that listen while many answers come: how long an answer
- * takes, and the memory by /proc, so only on Linux.
+ * Load test of the built `jp serve` in its own process, with many clients that listen while many answers arrive: how
+ * long an answer takes, and the memory according to /proc, so only on Linux.
  */
 import { once } from "node:events";
 import { Agent, get, type IncomingMessage, request } from "node:http";
@@ -19,7 +19,7 @@ const SECONDS = sized(20, 1);
 const EVENTS_EACH = 8;
 const MAX_MS = 1000;
 const MAX_MB = 200;
-/** How long clients may take to get the last events. */
+/** How long clients may take to receive the last events. */
 const SETTLE_MS = 30_000;
 
 const AMONG = "jp serve, 500 clients and 50 answers a second";
@@ -48,7 +48,9 @@ interface Served {
   readonly token: string;
 }
 
-/** At a fixed pace, however long answers take. Throws unless all are recorded, and every client hears of every one. */
+/**
+ * Answers at a fixed pace, however long each takes. Throws unless all are recorded, and every client is told of each.
+ */
 async function measureLoad(served: Served, ids: readonly string[]) {
   const listeners: Listener[] = [];
   for (let count = 0; count < CLIENTS; count += 1) listeners.push(await Listener.open(served));
@@ -109,7 +111,7 @@ async function answer({ server, token }: Served, agent: Agent, id: string): Prom
 
 const ANSWERED = Buffer.from("\nevent: answered\n");
 
-/** Counts answers. It looks for nothing else, because this process does so for every client. */
+/** Counts answers, and parses nothing else, because this process does so for every client. */
 class Listener {
   readonly #response: IncomingMessage;
   #rest = Buffer.alloc(0);

@@ -1,4 +1,4 @@
-/** A question on a page that is open in a browser: from the start of writing it until the page shows it. */
+/** The delay of a question on a page open in a browser: from the start of writing it until the page shows it. */
 import { performance } from "node:perf_hooks";
 import type { Page } from "playwright-core";
 import { launchBrowser, NoBrowserError, openContext } from "../test/desk/browser.ts";
@@ -30,7 +30,7 @@ export const deskPage: Bench = {
       const took: number[] = [];
       for (let index = 0; index < QUESTIONS; index += 1) {
         const shown = timeOfText(page, `Question ${index}?`);
-        await page.evaluate("0"); // The page watches from here on.
+        await page.evaluate("0"); // The page is watching from here on.
         const begun = performance.timeOrigin + performance.now();
         await leaveQuestion(conversations, `Question ${index}?`);
         took.push((await shown) - begun);
@@ -52,7 +52,7 @@ export const deskPage: Bench = {
   },
 };
 
-/** When a card of the inbox has this text, by the clock that Node has too. */
+/** When an inbox card shows this text, by a clock that Node shares. */
 function timeOfText(page: Page, text: string): Promise<number> {
   return page.evaluate(`new Promise((resolve) => {
     const find = () =>

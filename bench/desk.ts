@@ -1,6 +1,6 @@
 /**
- * The built `jp serve` in a process of its own, over many conversations: its memory and CPU time by /proc, so only on Linux,
- * how soon a client knows of a question, and many clients at once.
+ * The built `jp serve` in its own process, with many conversations: its memory and CPU time according to /proc, so
+ * only on Linux, how soon a client learns of a question, and many clients at once.
  */
 import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ const FINISHED = sized(10_000);
 const PENDING = sized(1000);
 const EVENTS_EACH = 8;
 const CLIENTS = sized(500, 5);
-/** What waits is read again every 30 seconds: that happens at least once. */
+/** Includes at least one refresh of the pending decisions, which happens every 30 seconds. */
 const IDLE_MS = sized(35_000);
 const LISTENING_MS = sized(60_000, 500);
 const QUESTION_EVERY_MS = 100;
@@ -62,7 +62,7 @@ export const desk: Bench = {
   },
 };
 
-/** As processes leave them: a record that ends with a question, and its marker. */
+/** Leaves what a process would: a record that ends with a question, and its marker. */
 export async function leaveQuestions(folder: string, ids: readonly string[]): Promise<void> {
   const markers = path.join(await openBenchWorkspace(folder).ensureUserFolder(), "open-turns");
   mkdirSync(markers, { recursive: true });
@@ -77,18 +77,18 @@ interface Served {
   readonly token: string;
 }
 
-/** In megabytes: the largest so far, or now. */
+/** In megabytes: the peak, or the current value. */
 export function memoryOf({ pid }: DeskProcess, field: "VmHWM" | "VmRSS"): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return (Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]) * 1024) / 1e6;
 }
 
-/** Linux counts the time of a process in hundredths of a second. */
+/** Linux counts a process's CPU time in hundredths of a second. */
 const TICK_MS = 10;
 
 export function cpuMsOf({ pid }: DeskProcess): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The name, in parentheses, is the second field.
+  // The name, in parentheses, is the second field and may contain spaces.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
@@ -106,7 +106,7 @@ async function measureIdle(served: Served): Promise<Result> {
   };
 }
 
-/** What the page reads, and searches through everything. */
+/** The memory for serving the page's requests, including a search through everything. */
 async function measureMemory(served: Served): Promise<Result> {
   const started = memoryOf(served.server, "VmHWM");
   for (const list of ["inquiries?state=pending", "conversations", "inquiries"]) {
@@ -136,7 +136,7 @@ async function readPage({ server, token }: Served, list: string): Promise<string
   return ((await response.json()) as { next?: string }).next; // As the API describes it.
 }
 
-/** A client of the events, which are numbered without gaps. */
+/** A client of the event stream, whose events are numbered without gaps. */
 class Client {
   readonly #response: IncomingMessage;
   #rest = "";
@@ -183,11 +183,11 @@ class Client {
 }
 
 interface Listened {
-  /** For each question, from the start of its append until the last client has it. */
+  /** For each question, the time from the start of its append until the last client has it. */
   readonly delays: readonly number[];
   readonly events: number;
   readonly cpuMs: number;
-  /** The largest so far. */
+  /** Peak memory. */
   readonly megabytes: { readonly halfway: number; readonly end: number };
 }
 
@@ -228,7 +228,7 @@ async function measureClients(
   return { delays, events: last - first + 1, cpuMs, megabytes };
 }
 
-/** Each question has its own number. */
+/** The number of the last question. */
 let asked = 0;
 
 function untilAsked(client: Client, id: string): Promise<void> {
@@ -240,7 +240,7 @@ function untilAsked(client: Client, id: string): Promise<void> {
   });
 }
 
-/** Without a goal for many clients: this process, which reads for all of them, takes a part of that time. */
+/** No goal for many clients: this process reads for all of them, which takes part of that time. */
 function delayResult(name: string, { delays }: Listened): Result {
   return {
     name,

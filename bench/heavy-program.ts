@@ -1,6 +1,6 @@
 /**
- * Runs one heavy scenario in its own process, while keys are typed in it:
- * `node bench/heavy-program.ts <scenario> <size> <folder>`. Prints the measurements as JSON.
+ * Runs one heavy scenario in its own process while keys are typed in it: `node bench/heavy-program.ts <scenario>
+ * <size> <folder>`. Prints the measurements as JSON.
  */
 import { DEFAULT_LIMITS } from "../src/settings/config/index.ts";
 import path from "node:path";
@@ -26,14 +26,14 @@ import { openBenchWorkspace } from "./workspace.ts";
 
 export interface HeavyReport {
   readonly milliseconds: number;
-  /** CPU time of the whole process, which other programs do not affect. */
+  /** CPU time of the whole process, unaffected by other programs. */
   readonly cpu: number;
-  /** The growth of the process at its peak. */
+  /** Growth of the process's memory at its peak. */
   readonly bytes: number;
   readonly stalls: Stalls;
 }
 
-/** The conversation of the scenarios with one long record. */
+/** The conversation for scenarios with one long record. */
 export const LONG_ID = "10000000021";
 const QUESTIONS = 10;
 const APPENDS = 20;

@@ -1,6 +1,6 @@
 /**
- * Compares heavy work with a tenth of it: linear growth gives a ratio of about ten. Meanwhile, keys are
- * typed in the same process, which must not stall.
+ * Compares heavy work with a tenth of it: linear growth gives a ratio of about ten. Meanwhile, keys are typed in the
+ * same process, which must not stall.
  */
 import path from "node:path";
 import process from "node:process";
@@ -16,7 +16,7 @@ interface Heavy {
   readonly scenario: ScenarioName;
   readonly name: string;
   readonly size: number;
-  /** Writes the data that the scenario needs. */
+  /** Writes the scenario's data. */
   readonly fill: (folder: string, size: number) => void;
 }
 
@@ -45,7 +45,7 @@ const HEAVY: readonly Heavy[] = [
   { scenario: "inquiries", name: "1,000 model inquiries", size: sized(1_000), fill: fillNothing },
 ];
 
-/** One bench for each, so that each can run alone. */
+/** One bench each, so that each can run alone. */
 export const heavy: readonly Bench[] = HEAVY.map((each) => ({
   rows: Object.values(rowsOf(each)),
   run: (folder) => measure(each, folder),
@@ -71,7 +71,7 @@ async function measure(each: Heavy, folder: string): Promise<readonly Result[]> 
   const rows = rowsOf(each);
   const times = [least(all, "cpu"), least(tenth, "cpu")] as const;
   const bytes = [least(all, "bytes"), Math.max(least(tenth, "bytes"), 1e6)] as const;
-  // For time and memory the best round counts, because noise only adds. For stalls the worst one counts.
+  // For time and memory the best round counts, because noise only adds. For stalls, the worst one does.
   const { noise } = ratioOf(column(all, "cpu"), column(tenth, "cpu"));
   const stalls = all.map((report) => report.stalls).toSorted((one, two) => two.most - one.most);
   const { most, mostCpu, delay, slowestKey, keys } = stalls[0] as Stalls; // There is at least one.

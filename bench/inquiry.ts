@@ -17,12 +17,12 @@ import { sized } from "./small.ts";
 import { ratioOf } from "./statistics.ts";
 
 const ROUNDS = 9;
-/** The range of reply times, as for a small model. */
+/** The range of reply times, typical of a small model. */
 const LATENCY_MS = { min: 150, max: 250 };
 
 const INQUIRY = {
   short: "100 concurrent inquiries at 100 events",
-  // Each sends the whole conversation, so this one grows with its length.
+  // Each sends the whole conversation, so its time grows with the length.
   long: "100 concurrent inquiries at 1,000 events",
 };
 

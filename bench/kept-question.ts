@@ -1,4 +1,7 @@
-/** A question that ends a turn in a long conversation, its answer, and the turn that goes on: ours, and that of others. */
+/**
+ * A question that ends a turn in a long conversation, its answer, and the continued turn: in jp and in other
+ * libraries.
+ */
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
@@ -8,7 +11,7 @@ import { figureOf, median } from "./statistics.ts";
 
 const MESSAGES = sized(10_000, 10);
 const ROUNDS = isSmall ? 1 : 7;
-/** The programs of all of them. */
+/** The programs for each library. */
 export const PROGRAMS = path.join(import.meta.dirname, "minimal", "peers");
 export const KEPT_QUESTION = {
   time: "a question left, answered and continued, at 10,000 messages",
@@ -23,7 +26,7 @@ export const keptQuestion: Bench = {
       : [],
 };
 
-/** Runs a program, with a flag of its own, in an empty folder. The bytes are counted by /proc, so only on Linux. */
+/** Runs a program, with its own flag, in an empty folder. Bytes are counted according to /proc, so only on Linux. */
 export async function runKeptQuestion(
   [program, flag = ""]: readonly [string, string?],
   folder: string,
@@ -49,7 +52,7 @@ export async function runKeptQuestion(
 }
 
 interface Measured {
-  /** In milliseconds, by round. */
+  /** Milliseconds by round. */
   readonly time: readonly number[];
   readonly cpu: readonly number[];
   readonly bytes: number;

@@ -1,4 +1,4 @@
-/** Programs that embed the built library: its import, and questions whose answers come later. In CPU time. */
+/** Programs that embed the built library: its import, and questions that are answered later. In CPU time. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
@@ -14,7 +14,7 @@ const SIZES = {
   resumeRounds: 10,
   waitRounds: 3,
   waiting: sized(1_000),
-  /** The messages of a long conversation. */
+  /** Number of messages in a long conversation. */
   messages: sized(10_000),
   fewer: sized(1_000),
 };
@@ -133,12 +133,12 @@ const PROGRAM = path.join(import.meta.dirname, "minimal", "library.mjs");
 
 async function program<Report>(...words: readonly [string, string, string]): Promise<Report> {
   const { output } = await run(process.execPath, [PROGRAM, ...words]);
-  return JSON.parse(output) as Report; // Of our own program.
+  return JSON.parse(output) as Report; // From our own program.
 }
 
 let stored = 0;
 
-/** Adds a conversation of whole turns to a store, and returns its id. */
+/** Adds a conversation of whole turns to a store, and returns its ID. */
 function writeStore(folder: string, messages: number): string {
   stored += 1;
   const number = String(17_000_000_000 + stored * 100);

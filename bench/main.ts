@@ -133,7 +133,7 @@ async function measureAll(): Promise<void> {
     progress(`[${index + 1}/${benches.length}] ${bench.rows.filter(isWanted).join("; ")}`);
     const found = stamped(await measure(bench));
     results.push(...found);
-    writeResults(found); // A later one may fail, after minutes.
+    writeResults(found); // Saved now, because a later one may fail after minutes.
     if (flags.compare) regressions.push(...(await confirmed(bench, found)));
   }
   if (flags.store) storeBaseline(results, ROWS);
@@ -156,7 +156,7 @@ async function measureBesidePeers(): Promise<void> {
   await measurePeers(isWanted, progress);
 }
 
-/** The figures are those of too little data. */
+/** The figures mean nothing: there is too little data. */
 async function tryAll(benches: readonly Bench[]): Promise<void> {
   for (const bench of benches) {
     const begun = performance.now();
@@ -172,7 +172,7 @@ async function tryAll(benches: readonly Bench[]): Promise<void> {
 async function measure({ rows, run }: Bench): Promise<readonly Result[]> {
   const results = await inFolder(run);
   const missing = rows.find((row, index) => results[index]?.name !== row);
-  // One that this machine cannot run, such as without a browser, has no results.
+  // A bench that this machine cannot run, for example without a browser, has no results.
   if (missing !== undefined && results.length > 0)
     throw new Error(`The result "${missing}" is missing.`);
   return results.filter(({ name }) => isWanted(name));
@@ -183,7 +183,7 @@ function stamped(results: readonly Result[]): readonly StoredResult[] {
   return results.map((result) => ({ ...result, ...stamp }));
 }
 
-/** A result that seems worse is measured again. It is a regression only if it is worse both times. */
+/** Measures an apparent regression again: it counts only if it is worse both times. */
 async function confirmed(bench: Bench, found: readonly Result[]): Promise<readonly Regression[]> {
   const baseline = readBaseline();
   const suspects = findRegressions(found, baseline);
@@ -225,7 +225,7 @@ function writeResultTables(): void {
   });
 }
 
-/** Replaces what is between the markers. */
+/** Replaces the text between the markers. */
 function writeDocument(parts: Readonly<Record<string, string>>): void {
   let text = readFileSync(DOCUMENT, "utf8");
   for (const [name, part] of Object.entries(parts)) {
@@ -246,7 +246,7 @@ function readResults(): readonly StoredResult[] {
   return ROWS.flatMap((row) => known.find(({ name }) => name === row) ?? []);
 }
 
-/** Replaces the stored results of the same names. */
+/** Replaces stored results of the same name. */
 function writeResults(results: readonly StoredResult[]): void {
   const isOld = ({ name }: StoredResult) => !results.some((result) => result.name === name);
   const all = [...readResults().filter(isOld), ...results];

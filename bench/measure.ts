@@ -1,4 +1,4 @@
-/** Runs programs, and measures their time from outside. The sides of a comparison take turns. */
+/** Runs programs, and measures their time from outside. The two sides of a comparison alternate. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable } from "node:stream";
@@ -13,17 +13,17 @@ import { type Figure, type Kind, median, ratioOf } from "./statistics.ts";
 export interface Bench {
   /** The names of its results. */
   readonly rows: readonly string[];
-  /** Gets an empty folder. */
+  /** Receives an empty folder. */
   readonly run: (folder: string) => Promise<readonly Result[]>;
 }
 
 export interface Result {
   readonly name: string;
-  /** Of the figures and the goal, such as `× node -e 0` or `MB`. */
+  /** The unit of the figures and the goal, such as `× node -e 0` or `MB`. */
   readonly unit: string;
   readonly figures: Figures;
   readonly goal?: Goal;
-  /** The numbers behind the figures, on this machine. */
+  /** The absolute numbers behind the figures, on this machine. */
   readonly detail: string;
 }
 
@@ -34,18 +34,18 @@ export type Figures = Readonly<Partial<Record<Kind, Figure>>>;
 
 export interface Goal {
   readonly most: number;
-  /** As it was set, if that was in another unit. */
+  /** The goal as it was set, if in another unit. */
   readonly text?: string;
 }
 
 /** The built command. */
 export const JP = path.join(path.dirname(import.meta.dirname), "dist", "bin", "jp.cjs");
 export const NODE_START = "× node -e 0";
-/** The time and memory of `node -e 0` on the machine where goals were set in seconds and megabytes. */
+/** The time and memory of `node -e 0` on the machine where goals in seconds and megabytes were set. */
 const NODE_MS = 32;
 const NODE_MB = 47;
 
-/** A goal in milliseconds, as a ratio that holds on other machines too. */
+/** A goal in milliseconds, converted to a ratio that also holds on other machines. */
 export function goalInMs(milliseconds: number): Goal {
   const asSet = milliseconds < 500 ? `${milliseconds} ms` : `${milliseconds / 1e3} s`;
   return { most: milliseconds / NODE_MS, text: asSet };
@@ -55,17 +55,17 @@ export function goalInMb(megabytes: number): Goal {
   return { most: megabytes / NODE_MB, text: `${megabytes} MB` };
 }
 
-/** Each measures once. */
+/** Each call measures once. */
 type Sides = Readonly<Record<string, () => Promise<unknown>>>;
-/** What each side measured, by round. */
+/** Each side's measurements, by round. */
 type Samples<All extends Sides> = {
   readonly [Name in keyof All]: readonly Awaited<ReturnType<All[Name]>>[];
 };
 
-/** How many rounds do not count. In so many, jp fills its cache of compiled code. */
+/** Rounds that do not count, in which jp fills its cache of compiled code. */
 export const WARM_UP_ROUNDS = 3;
 
-/** Runs all sides in turn, so that noise affects them alike. The first rounds warm up. */
+/** Alternates between all sides, so that noise affects them alike. The first rounds warm up. */
 export async function takeTurns<All extends Sides>(
   sides: All,
   rounds: number,
@@ -91,7 +91,7 @@ export async function timeOf(work: () => unknown): Promise<Times> {
   return { time, cpu: (user + system) / 1e3 };
 }
 
-/** The CPU time includes that of processes it waited for. */
+/** The CPU time includes that of child processes it waited for. */
 interface Finished extends Times {
   readonly output: string;
   /** By `performance.now()`. */
@@ -102,13 +102,13 @@ interface Finished extends Times {
 interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** For long output: reading it would take a core from the program. */
+  /** For long output: reading it would take a core away from the program. */
   readonly isOutputIgnored?: boolean;
 }
 
 /**
- * Node cannot tell the CPU time of a child process, but the shell can. It writes its report to the third pipe, so that
- * the output of the program stays unchanged.
+ * Node cannot report a child process's CPU time, but the shell can. It writes its report to the third pipe, so that
+ * the program's output stays unchanged.
  */
 const TIMED = 'exec 4>&2 2>&3; TIMEFORMAT="%3R %3U %3S"; time "$@" 2>&4 3>&- 4>&-';
 
@@ -143,8 +143,8 @@ export async function run(
       .split("\n")
       .findLast((line) => line !== "")
       ?.split(" ")
-      .map((seconds) => Number(seconds.replace(",", ".")) * 1e3) ?? []; // By locale.
-  // Without the time that the shell takes to start.
+      .map((seconds) => Number(seconds.replace(",", ".")) * 1e3) ?? []; // The separator depends on the locale.
+  // Excludes the shell's own start.
   const startedAt = reportedAt - real;
   return { output, time: real, cpu: user + system, startedAt, firstByteAt };
 }
@@ -156,12 +156,12 @@ export async function startNode(): Promise<Times> {
 
 /** In milliseconds. */
 export interface Times {
-  /** By the clock. */
+  /** Wall-clock time. */
   readonly time: number;
   readonly cpu: number;
 }
 
-/** The figures of one side against another. */
+/** One side's figures relative to another's. */
 export function compared(
   ours: readonly Times[],
   theirs: readonly Times[],
@@ -176,7 +176,7 @@ export function against(ours: readonly number[], theirs: readonly number[]): str
   return `${formatMs(median(ours))} against ${formatMs(median(theirs))}`;
 }
 
-/** The peak memory of a Node program in megabytes. */
+/** A Node program's peak memory in megabytes. */
 export async function peakMemory(
   words: readonly string[],
   env: NodeJS.ProcessEnv = process.env,

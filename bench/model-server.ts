@@ -1,11 +1,14 @@
-/** A llama.cpp server on loopback that also plays Anthropic's API. It records the times of the last request and reply. */
+/**
+ * A llama.cpp server on loopback that also acts as Anthropic's API. It records the times of the last request and
+ * reply.
+ */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { WIRE, type WireCall } from "../test/provider/wire.ts";
 
-/** About a token. */
+/** About one token. */
 const PIECE = /[\s\S]{1,4}/g;
 /** Long enough for the client to finish its other work. */
 const THINKING_MS = 60;
@@ -15,10 +18,10 @@ const PAUSE_MS = 20;
 export class ModelServer implements AsyncDisposable {
   /** When the last request arrived, by `performance.now()`. */
   askedAt = 0;
-  /** When it sent the first token. Nothing comes before it, not even the headers. */
+  /** When the first token was sent. Nothing comes before it, not even the headers. */
   spokeAt = 0;
   reply = "It is the first of many words.\n";
-  /** What the next reply calls, instead of saying something. */
+  /** Calls for the next reply to make instead of saying something. */
   readonly calls: WireCall[] = [];
   readonly #server: Server;
 
@@ -38,7 +41,7 @@ export class ModelServer implements AsyncDisposable {
     return `http://127.0.0.1:${port}`;
   }
 
-  /** Lines of a config that uses it. */
+  /** Config lines that select it. */
   get config(): readonly string[] {
     return [
       'assistant.model.id = "llamacpp/bench"',
@@ -55,7 +58,7 @@ export class ModelServer implements AsyncDisposable {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     request.resume();
     await once(request, "end");
-    // What else a client of llama.cpp asks for, such as the properties of the server.
+    // Other requests of a llama.cpp client, such as for the server's properties.
     if (request.method !== "POST") return void response.writeHead(404).end();
     this.askedAt = performance.now();
     response.writeHead(200, { "content-type": "text/event-stream" }); // Sent with the first chunk.

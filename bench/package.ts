@@ -1,4 +1,4 @@
-/** The packed package, installed in an empty folder without the network: its size, and the time of an import. */
+/** The packed package, installed offline in an empty folder: its size, and its import time. */
 import {
   cpSync,
   existsSync,
@@ -66,7 +66,7 @@ function exactly(value: number): Figures {
   return { size: { value, noise: 0 } };
 }
 
-/** Installs packages in an empty folder, as `npm install -g` does in the global one. */
+/** Installs packages in an empty folder, as `npm install -g` would globally. */
 export async function install(
   project: string,
   names: readonly string[],
@@ -84,8 +84,8 @@ export async function install(
 }
 
 /**
- * Installs our package from npm's cache. If that lacks something, it unpacks the package, and copies what it depends on
- * from this clone. Says which.
+ * Installs our package from npm's cache. If that lacks something, unpacks the package and copies its dependencies
+ * from this clone. Returns which it did.
  */
 async function installOffline(project: string, tarball: string): Promise<string> {
   try {
@@ -109,10 +109,10 @@ interface Manifest {
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
 
-/** Copies what npm would install for a package, and for what that depends on. */
+/** Copies what npm would install for a package, and its dependencies. */
 function copyDependencies(folder: string, modules: string): void {
   const text = readFileSync(path.join(folder, "package.json"), "utf8");
-  const manifest = JSON.parse(text) as Manifest; // As npm accepted it.
+  const manifest = JSON.parse(text) as Manifest; // npm has accepted it.
   const peers = Object.keys(manifest.peerDependencies ?? {});
   const names = [
     ...Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }),
@@ -128,7 +128,7 @@ function copyDependencies(folder: string, modules: string): void {
   }
 }
 
-/** The size on disk of what is installed in a folder, and the number of packages. */
+/** The disk size of everything installed in a folder, and the number of packages. */
 export function sizeOf(project: string) {
   const modules = path.join(project, "node_modules");
   const files = readdirSync(modules, { recursive: true, encoding: "utf8" });
@@ -140,7 +140,7 @@ export function sizeOf(project: string) {
   };
 }
 
-/** How much longer a program takes that only imports a package than an empty one. */
+/** The extra time of a program that only imports a package, compared with an empty one. */
 export async function importOf(
   project: string,
   name: string,

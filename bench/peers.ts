@@ -1,6 +1,6 @@
 /**
- * The figures of other packages, in `peers.json`. `npm run bench -- --peers` installs and measures them in the same way and in
- * the same run as ours, and stores the figures with versions and date. This needs the network.
+ * The figures of other packages, in `peers.json`. `npm run bench -- --peers` installs and measures them in the same
+ * way and the same run as ours, and stores the figures with versions and date. This needs the network.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,9 +25,9 @@ export interface Comparison {
 
 interface Peer {
   readonly name: string;
-  /** Absent if it was not recorded. */
+  /** Absent if not recorded. */
   readonly version?: string;
-  /** In the unit of our result. Absent if it was measured in another way. */
+  /** In our result's unit. Absent if measured differently. */
   readonly value?: number;
   readonly detail: string;
   readonly date: string;
@@ -45,7 +45,7 @@ const COMMANDS = {
   "opencode-ai": "opencode",
 };
 
-/** Programs that keep a question, and the packages that they need. The first one says the version. */
+/** Programs that keep a question, and the packages they need. The first package determines the version. */
 const ASKING = [
   {
     program: "langgraph.mjs",
@@ -58,10 +58,10 @@ const ASKING = [
   { program: "ai.mjs", packages: ["ai"], variants: { "AI SDK, messages in a JSON file": "" } },
 ];
 
-/** In the order of the table. */
+/** In the table's order. */
 const ROWS = [...Object.values(KEPT_QUESTION), ...Object.values(PACKAGE), START.version];
 
-/** Our own rows that others are beside. */
+/** Our own rows that are compared with others. */
 export const BESIDE_PEERS: readonly Bench[] = [keptQuestion, installed, start];
 
 export function readPeers(): Peers {

@@ -155,10 +155,10 @@ export const streaming: Bench = {
   },
 };
 
-/** As `run` does it, with the report in a file: a terminal has no other pipe. */
+/** Like `run`, with the report in a file: a terminal has no other pipe. */
 const TIMED = 'exec 4>&2 2>"$0"; TIMEFORMAT="%3U %3S"; time "$@" 2>&4 4>&-';
 
-/** The CPU time of a Node program on a terminal, in milliseconds. Throws if it fails. */
+/** A Node program's CPU time on a terminal, in milliseconds. Throws if it fails. */
 async function runOnTerminal(folder: string, words: readonly string[]): Promise<{ cpu: number }> {
   const report = path.join(folder, "cpu-time");
   const { NO_COLOR: _, NODE_DISABLE_COLORS: _disabled, ...env } = benchEnvironment(folder);
@@ -166,7 +166,7 @@ async function runOnTerminal(folder: string, words: readonly string[]): Promise<
     cols: 80,
     rows: 24,
     cwd: folder,
-    // Otherwise Node shows none where `CI` is set.
+    // Otherwise Node uses no colors if `CI` is set.
     env: { ...env, TERM: "xterm-256color", FORCE_COLOR: "2" },
   });
   let output = "";
@@ -181,11 +181,11 @@ async function runOnTerminal(folder: string, words: readonly string[]): Promise<
   const [user = 0, system = 0] = readFileSync(report, "utf8")
     .trim()
     .split(" ")
-    .map((seconds) => Number(seconds.replace(",", ".")) * 1e3); // By locale.
+    .map((seconds) => Number(seconds.replace(",", ".")) * 1e3); // The separator depends on the locale.
   return { cpu: user + system };
 }
 
-/** Runs a query. The time is until its request arrives, and the CPU time that of the whole command. */
+/** Runs a query. The time is until its request arrives; the CPU time is that of the whole command. */
 function query(server: ModelServer, folder: string, flags: readonly string[]) {
   const words = configure(server, folder, flags);
   const env = benchEnvironment(folder);
@@ -195,7 +195,7 @@ function query(server: ModelServer, folder: string, flags: readonly string[]) {
   };
 }
 
-/** Makes a workspace that uses the server, and returns the words of a query in it. */
+/** Creates a workspace that uses the server, and returns the arguments of a query in it. */
 export function configure(
   server: ModelServer,
   folder: string,

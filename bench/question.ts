@@ -1,6 +1,6 @@
 /**
- * A question of a builtin tool, up to the tool's next attempt, with both events on disk. Compares a short conversation
- * with a long one, a question with the two appends that it needs, and a question with one that enters no chain.
+ * A builtin tool's question, up to the tool's next attempt, with both events on disk. Compares a short conversation
+ * with a long one, a question with the two appends it needs, and a question with one that is not chained.
  */
 import { statSync } from "node:fs";
 import { open } from "node:fs/promises";
@@ -26,7 +26,7 @@ import { ratioOf } from "./statistics.ts";
 import { openBenchWorkspace, recordFolder } from "./workspace.ts";
 
 const ROUNDS = 60;
-/** Per call. Few, because each attempt repeats all earlier ones. */
+/** Questions per call. Few, because each attempt repeats all earlier ones. */
 const QUESTIONS = 10;
 const TEXT = "Apply these changes?";
 const CONTEXT = "-const old = 1;\n+const fresh = 2;\n".repeat(4);
@@ -97,7 +97,7 @@ export const question: Bench = {
   },
 };
 
-/** There is no switch: what extends the chain does nothing meanwhile. */
+/** There is no switch for this, so extending the chain is disabled meanwhile. */
 async function withoutChain<Any>(work: () => Promise<Any>): Promise<Any> {
   isChained = false;
   try {
@@ -111,7 +111,7 @@ let isChained = true;
 const append = Object.getOwnPropertyDescriptor(ChainFile.prototype, "append")?.value as (
   ...given: Parameters<ChainFile["append"]>
 ) => void;
-// Replaced once, so that both sides run the same compiled code.
+// Replaced only once, so that both sides run the same compiled code.
 ChainFile.prototype.append = function (this: ChainFile, ...given) {
   if (isChained) append.apply(this, given);
 };
@@ -125,7 +125,7 @@ function cpuOf({ none, unchained, silent }: Took): Pick<Result, "figures" | "det
   return { figures: { cpu: ratioOf(ours, theirs) }, detail: against(ours, theirs) };
 }
 
-/** Of calls that ask all questions, minus the cost of the same without questions. */
+/** The cost per question: calls that ask all questions, minus the same calls without questions. */
 function perQuestion(calls: readonly Times[], rest?: readonly Times[]): readonly Times[] {
   return calls.map(({ time, cpu }, round) => ({
     time: (time - (rest?.[round]?.time ?? 0)) / QUESTIONS,

@@ -1,4 +1,4 @@
-/** A question that another process has left open: from the start of a command until its tool holds the answer. */
+/** A question that another process has left open: from the start of a command until its tool has the answer. */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
@@ -22,7 +22,7 @@ import { benchEnvironment, recordFolder, writeUserConfig } from "./workspace.ts"
 const ROUNDS = 20;
 const MAX_MS = 60;
 const ID = "jp-c10000000031";
-/** Every eight events have a request, a call, its result and a reply. */
+/** Every eight events include a request, a call, its result and a reply. */
 const EVENTS = sized(2_000, 16);
 
 const RESUME = {
@@ -47,7 +47,7 @@ export const resume: Bench = {
   },
 };
 
-/** The goal is a number of milliseconds over that of Node in the same run. */
+/** The goal is in milliseconds above Node's own time in the same run. */
 function overNode(ours: readonly Times[], node: readonly Times[]): Omit<Result, "name"> {
   const most = 1 + MAX_MS / median(node.map(({ time }) => time));
   return {
@@ -60,7 +60,7 @@ function overNode(ours: readonly Times[], node: readonly Times[]): Omit<Result, 
 class OpenQuestion {
   readonly #server: ModelServer;
   readonly #folder: string;
-  /** Where the tool writes the time at which it had the answer, in seconds. */
+  /** The file where the tool writes when it got the answer, in seconds. */
   readonly #time: string;
   #calls = 0;
 
@@ -79,7 +79,7 @@ class OpenQuestion {
     ]);
   }
 
-  /** Answers it, and continues its turn. */
+  /** Answers the question, and continues its turn. */
   async answer(): Promise<Times> {
     const id = await this.#ask();
     return this.#resume(["inquiry", "answer", id, "yes", "--continue"]);
@@ -92,23 +92,23 @@ class OpenQuestion {
     return this.#resume(["query", "--continue-turn", "--id", ID, "--non-interactive"]);
   }
 
-  /** Runs a turn up to its question, and returns the id of that. */
+  /** Runs a turn up to its question, and returns the question's ID. */
   async #ask(): Promise<string> {
-    // Before it is asked: the file is a word of the command, so that a decision is about it too.
+    // Removed before asking: the file is an argument of the command, so a decision covers it too.
     rmSync(this.#time, { force: true });
     this.#calls += 1;
     const id = `call_${String(this.#calls).padStart(4, "0")}`;
     this.#server.calls.push({ id, name: "asking", input: "{}" });
     const words = ["query", "--id", ID, "--defer", "Do something."];
     await this.#jp(words).catch((error: unknown) => {
-      if (!String(error).includes(" ended with 4:")) throw error; // It waits.
+      if (!String(error).includes(" ended with 4:")) throw error; // It exits with 4 because it waits.
     });
     return `${ID}/${id}.ok.1`;
   }
 
   async #resume(words: readonly string[]): Promise<Times> {
     const { startedAt, cpu } = await this.#jp(words);
-    const seconds = Number(readFileSync(this.#time, "utf8").replace(",", ".")); // By locale.
+    const seconds = Number(readFileSync(this.#time, "utf8").replace(",", ".")); // The separator depends on the locale.
     return { time: seconds * 1e3 - performance.timeOrigin - startedAt, cpu };
   }
 
@@ -118,7 +118,7 @@ class OpenQuestion {
   }
 }
 
-/** Asks without an answer. With one, it writes the time before it does anything else. */
+/** Asks if it has no answer. With one, it writes the time before anything else. */
 const TOOL = `read -r call
 case $call in
   *'"ok":true'*) printf %s "$EPOCHREALTIME" >"$1"; echo Done. ;;

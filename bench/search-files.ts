@@ -1,4 +1,6 @@
-/** Searches and lists a tree of very many files, as the tools for a model do: against `rg`, and with it against without it. */
+/**
+ * Searches and lists a tree of very many files, as the model's tools do: compared with `rg`, and with and without it.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
@@ -20,7 +22,7 @@ const SEARCH = {
   gain: "fs_grep_files in 100,000 files, with ripgrep",
 };
 
-/** Without ripgrep there is nothing to compare with. */
+/** Without ripgrep, there is nothing to compare with. */
 export const searchFiles: Bench = {
   rows: Object.values(SEARCH),
   run: async (folder) => {
@@ -69,7 +71,7 @@ function toolsIn(root: string, searchPath?: string) {
   };
 }
 
-/** A few kilobytes each, three folders deep. One in five thousand has what is searched for. */
+/** A few kilobytes each, three folders deep. One in five thousand contains the search term. */
 function writeTree(root: string): void {
   const lines = Array.from(
     { length: 100 },

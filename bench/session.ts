@@ -1,4 +1,4 @@
-/** The first prompt of a session, against `jp --version`: both on a terminal, until the text is there. */
+/** The first prompt of a session, compared with `jp --version`: both on a terminal, until the text appears. */
 import process from "node:process";
 import { spawn } from "@lydell/node-pty";
 import { against, type Bench, JP, takeTurns } from "./measure.ts";
@@ -32,7 +32,7 @@ export const session: Bench = {
   },
 };
 
-/** In milliseconds, from the start of the program. */
+/** Milliseconds from the program's start. */
 async function timeUntil(folder: string, words: readonly string[], shown: RegExp): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();
   const ended = Promise.withResolvers<void>();

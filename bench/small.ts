@@ -1,4 +1,4 @@
-/** `--small`: every bench runs once, on little data, only to show that it still works. Its figures mean nothing. */
+/** `--small`: runs every bench once on little data, only to check that it still works. Its figures mean nothing. */
 import process from "node:process";
 
 export const isSmall = process.argv.includes("--small");

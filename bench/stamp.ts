@@ -1,15 +1,15 @@
-/** When something was measured, and which code. */
+/** When figures were measured, and on which code. */
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 
 export interface Stamp {
-  /** As in `2026-11-17`. */
+  /** Such as `2026-11-17`. */
   readonly date: string;
-  /** As in `3fa2c1d`, with a plus if the code has changed since. Empty outside of a clone. */
+  /** Such as `3fa2c1d`, with a plus if the code has changed since. Empty outside a clone. */
   readonly commit: string;
 }
 
-/** What figures depend on. */
+/** The files that figures depend on. */
 const CODE = ["src", "scripts", "bench", "package.json", "package-lock.json", ":!bench/*.json"];
 
 export function stampNow(): Stamp {

@@ -1,6 +1,6 @@
 /**
- * `--start-table`: where the time of `jp query` goes until its request leaves. Each sample of a profile belongs to the step of
- * the code that was running, or that called Node. The times are medians.
+ * `--start-table`: where `jp query` spends its time until the request is sent. Each profile sample counts for the
+ * step of the code that was running, or that called Node. Times are medians.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -18,7 +18,7 @@ import { benchEnvironment, inFolder } from "./workspace.ts";
 const ROUNDS = isSmall ? 1 : 15;
 const HOOK = path.join(import.meta.dirname, "budget", "hook.cjs");
 
-/** In the order of the table. Those in folders and packages are by `groupOf`. */
+/** In the table's order. Folders and packages are mapped by `groupOf`. */
 const STEPS = {
   node: "Node itself, up to jp's first line",
   builtins: "loading more modules of Node",
@@ -74,7 +74,7 @@ interface Profile {
     readonly children?: readonly number[];
   }[];
   readonly samples: readonly number[];
-  /** In microseconds, before each sample. */
+  /** Microseconds before each sample. */
   readonly timeDeltas: readonly number[];
 }
 
@@ -86,7 +86,7 @@ interface Frame {
   readonly columnNumber: number;
 }
 
-/** A sentence, and the table. */
+/** A title, and the table. */
 export async function measureStart(): Promise<{ readonly title: string; readonly table: Table }> {
   await using server = await ModelServer.start();
   return await inFolder(async (folder) => {
@@ -103,14 +103,14 @@ export async function measureStart(): Promise<{ readonly title: string; readonly
       await run(process.execPath, ["--require", HOOK, ...words], { env: watched });
       if (round < WARM_UP_ROUNDS) continue;
       plain.push(arrivedAt - startedAt);
-      profiled.push(stepsOf(JSON.parse(readFileSync(report, "utf8")) as Report)); // By the hook.
+      profiled.push(stepsOf(JSON.parse(readFileSync(report, "utf8")) as Report)); // Written by the hook.
     }
     return { title: titleNow(), table: tableOf(profiled, plain) };
   });
 }
 
 interface Report {
-  /** In milliseconds since the start of the process. */
+  /** Milliseconds since the process started. */
   readonly startedAt: number;
   readonly profile: Profile;
 }
@@ -155,14 +155,14 @@ function stepsOf({ startedAt, profile }: Report): Readonly<Record<Step, number>>
   const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, callFrame]));
   for (const [index, id] of profile.samples.entries()) {
     const stack = stackOf(id, parents, frames);
-    // The first one has the time that the profile took to start.
+    // The first one includes the time the profiler took to start.
     if (index === 0 || stack.some(({ url }) => url.endsWith(path.basename(HOOK)))) continue;
     steps[stepOf(stack)] += (profile.timeDeltas[index] ?? 0) / 1e3;
   }
   return steps;
 }
 
-/** The innermost first. */
+/** Innermost first. */
 function stackOf(
   id: number,
   parents: ReadonlyMap<number, number>,
@@ -188,7 +188,7 @@ function stepOf(stack: readonly Frame[]): Step {
     if (file === undefined) continue;
     const module = moduleOf(frame) ?? "";
     if (module === LOADER) return "loading";
-    // The top level of a file is run by our loader, and what it calls is a part of that.
+    // Our loader runs a file's top level, and what that calls is part of it.
     const isTopLevel = stack.slice(index + 1).some((outer) => moduleOf(outer) === LOADER);
     const group = groupOf(module);
     const step = STEP_OF[group] ?? (group.startsWith("@ai-sdk/") ? "provider" : "rest");

@@ -1,21 +1,21 @@
-/** Medians, noise, and whether a number is worse than an earlier one. */
+/** Medians, noise, and whether a number has regressed. */
 
 /** A measured number: a ratio to a reference in the same run, or a size. */
 export interface Figure {
   readonly value: number;
-  /** How far single rounds were from the median, relative to it: 0.05 is 5 %. */
+  /** The deviation of single rounds from the median, relative to it: 0.05 is 5 %. */
   readonly noise: number;
 }
 
 /**
- * What was measured: `time` by the clock, `cpu` time, or a `size`. Other programs affect the clock most. CPU time does not
- * include waiting, for a disk or another process.
+ * The kind of measurement: wall-clock `time`, `cpu` time, or a `size`. Other programs affect wall-clock time most.
+ * CPU time does not include waiting for a disk or another process.
  */
 export type Kind = "time" | "cpu" | "size";
 
-/** A median absolute deviation, times this, is the standard deviation of a normal distribution. */
+/** A median absolute deviation times this is the standard deviation of a normal distribution. */
 const DEVIATION = 1.4826;
-/** How much a number may grow even if its noise is lower: runs differ more than rounds do. */
+/** How much a number may grow even if its noise is lower: runs differ more than rounds. */
 const MIN_LIMIT: Readonly<Record<Kind, number>> = { time: 0.25, cpu: 0.12, size: 0.05 };
 /** In standard deviations of a single round. The median of many rounds varies far less. */
 const DEVIATIONS = 3;
@@ -32,13 +32,13 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }
 
-/** The ratio of two sides that took turns: element `n` of both is from round `n`. */
+/** The ratio of two alternating sides: element `n` of both is from round `n`. */
 export function ratioOf(ours: readonly number[], theirs: readonly number[]): Figure {
   const pairs = ours.map((value, round) => value / (theirs[round] ?? Number.NaN));
   return { value: median(ours) / median(theirs), noise: noiseOf(pairs) };
 }
 
-/** A number that is measured several times, without a reference. */
+/** A number measured several times, without a reference. */
 export function figureOf(values: readonly number[]): Figure {
   return { value: median(values), noise: noiseOf(values) };
 }

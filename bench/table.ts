@@ -1,4 +1,4 @@
-/** Results and the figures of other packages as tables, for a terminal and in Markdown. */
+/** Results and other packages' figures as tables, for a terminal and in Markdown. */
 import type { Result, StoredResult } from "./measure.ts";
 import type { Comparison, Peers } from "./peers.ts";
 import type { Figure } from "./statistics.ts";
@@ -21,7 +21,7 @@ export function resultTable(results: readonly StoredResult[]): Table {
   return [header, ...rows];
 }
 
-/** Ours first in each group. `results` may lack a row, if it was not measured. */
+/** Ours come first in each group. `results` may lack a row that was not measured. */
 export function peerTable({ comparisons }: Peers, results: readonly StoredResult[]): Table {
   const rows = comparisons.flatMap((comparison) => {
     const ours = results.find(({ name }) => name === comparison.row);
@@ -76,7 +76,7 @@ function pad(cell: string, width = 0): string {
   return cell.padEnd(width);
 }
 
-/** The figure that the goal is about. */
+/** The figure that the goal applies to. */
 function figureOf({ figures }: Result): Figure | undefined {
   return figures.time ?? figures.size ?? figures.cpu;
 }

@@ -15,9 +15,9 @@ import { systemClock } from "../src/util/index.ts";
 export interface Stalls {
   /** Wall-clock time: the longest delay of the event loop or of a key. */
   readonly most: number;
-  /** The maximum CPU time of this thread between two keys, which other programs do not affect. */
+  /** The maximum CPU time of this thread between two keys, unaffected by other programs. */
   readonly mostCpu: number;
-  /** As the event loop reports it, which misses a stall before its first sample. */
+  /** As reported by the event loop, which misses a stall before its first sample. */
   readonly delay: { readonly most: number; readonly p99: number; readonly p50: number };
   /** From the time a key was due until it was drawn. */
   readonly slowestKey: number;
@@ -28,7 +28,7 @@ export interface Stalls {
 const KEY_MS = 10;
 const RESOLUTION_MS = 1;
 
-/** Does the work while keys are typed. */
+/** Does the work while typing keys. */
 export async function whileTyping(work: () => Promise<void>): Promise<Stalls> {
   const terminal = new Keyboard();
   const { signal } = new AbortController();

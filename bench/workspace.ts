@@ -7,7 +7,7 @@ import { openWorkspace, type Workspace } from "../src/stores/index.ts";
 import { systemClock } from "../src/util/index.ts";
 import { writeRecord } from "./data.ts";
 
-/** Runs something in a new folder, which is removed then. */
+/** Runs something in a temporary folder. */
 export async function inFolder<Result>(run: (folder: string) => Promise<Result>): Promise<Result> {
   const parent = mkdtempSync(path.join(tmpdir(), "jp-bench-"));
   const folder = path.join(parent, "project");
@@ -19,7 +19,10 @@ export async function inFolder<Result>(run: (folder: string) => Promise<Result>)
   }
 }
 
-/** Compiled code of earlier benches would be loaded with that of this one. Not in the workspace, where jp caches nothing. */
+/**
+ * A separate cache: compiled code from earlier benches would be loaded too. Outside the workspace, where jp caches
+ * nothing.
+ */
 function makeCacheBeside(folder: string): string {
   const cache = path.join(path.dirname(folder), "cache");
   mkdirSync(cache, { recursive: true });
@@ -50,7 +53,7 @@ export function benchEnvironment(folder: string): NodeJS.ProcessEnv {
   };
 }
 
-/** The same without what is not set. */
+/** The environment without undefined variables. */
 export function benchVariables(folder: string): Readonly<Record<string, string>> {
   const variables: Record<string, string> = {};
   for (const [name, value] of Object.entries(benchEnvironment(folder))) {
@@ -71,7 +74,7 @@ export function recordFolder(folder: string, id: string): string {
   return path.join(folder, ".jp", "conversations", id);
 }
 
-/** Writes many conversations with `events` each, and returns their ids. */
+/** Writes many conversations with `events` each, and returns their IDs. */
 export function writeRecords(folder: string, count: number, events: number): readonly string[] {
   makeWorkspace(folder);
   const ids = Array.from({ length: count }, (_, index) => String(17_000_000_000 + index * 100));

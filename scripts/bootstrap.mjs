@@ -1,9 +1,9 @@
-// Makes a clone ready and runs one command in it: `bootstrap.mjs [--build] [command …]`.
-// `bootstrap.mjs --oldest-node command …` runs it on the oldest Node that the package is for, `--newest-node` on the newest,
-// `--package-managers` with pnpm and Yarn in PATH, and `--postgres` with a PostgreSQL server. These make nothing else ready: they are for tests, under which no
-// package may be replaced.
-// Plain JavaScript that runs on any Node since 18: it is what puts the right Node in place.
-// Each step is skipped while what it depends on has not changed.
+// Sets up a clone and runs one command in it: `bootstrap.mjs [--build] [command …]`.
+// `bootstrap.mjs --oldest-node command …` runs it on the oldest supported Node, `--newest-node` on the newest,
+// `--package-managers` with pnpm and Yarn in PATH, and `--postgres` with a PostgreSQL server. These set up nothing
+// else: they are for tests, during which no package may be replaced.
+// Plain JavaScript for any Node since 18, because it installs the right Node.
+// Each step is skipped while its inputs are unchanged.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -29,7 +29,7 @@ if (forTests === undefined) installPackages();
 if (flag === "--build") buildIfChanged();
 if (words.length > 0) process.exitCode = run(words[0], words.slice(1), environment);
 
-/** The folder of a Node that is new enough: the system's, else the pinned one, else an error. */
+/** The folder of a new enough Node: the system's, else the pinned one, else an error. */
 function placeNode() {
   if (isAtLeast(process.versions.node, WANTED_NODE)) return path.dirname(process.execPath);
   if (isPinnable()) return placePinned("node", "Fetching Node 24 for this clone");
@@ -40,7 +40,7 @@ function placeNode() {
   );
 }
 
-/** The folder of another Node, whatever the system's is. */
+/** The folder of another Node, regardless of the system's. */
 function placeForTests(name, title) {
   if (isPinnable()) return placePinned(name, title);
   fail(`There is no pinned Node for ${process.platform} on ${process.arch}, only for Linux.`);
@@ -63,7 +63,7 @@ function isPinnable() {
   return process.platform === "linux" && (process.arch === "x64" || process.arch === "arm64");
 }
 
-/** The folder of a Node that is installed below `tools`. */
+/** The folder of a Node installed below `tools`. */
 function placePinned(name, title) {
   const tools = path.join(root, "tools", name);
   install(tools, title);
@@ -74,7 +74,7 @@ function installPackages() {
   install(root, "Installing packages");
 }
 
-/** `npm ci` in a folder, unless its lock file and this platform are what was installed last. */
+/** Runs `npm ci` in a folder, unless its lock file and this platform match the last install. */
 function install(folder, title) {
   const stamp = path.join(folder, "node_modules", ".installed");
   const wanted = digest([
@@ -119,7 +119,7 @@ function digest(files) {
   return hash.digest("hex");
 }
 
-/** Runs a command; `output` 2 sends what it prints to standard error, so that ours stays clean. */
+/** Runs a command; `output` 2 sends its output to standard error, so that ours stays clean. */
 function run(command, commandArguments, env, cwd = root, output = 1) {
   const result = spawnSync(command, commandArguments, {
     cwd,

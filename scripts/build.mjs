@@ -1,7 +1,7 @@
-// Builds dist/: the command as split CommonJS (it starts faster than ESM), and the library as split ESM
-// with its types, and the page of the desk. Everything that they import is inside, except koffi's binaries, one package for each
-// platform (see `optionalDependencies` in package.json), the driver and the queue of PostgreSQL, and OpenTelemetry's API, which has
-// to be the one that an SDK uses (see `peerDependencies`). What the types use of other packages is inside too.
+// Builds dist/: the command as split CommonJS (it starts faster than ESM), the library as split ESM with its types,
+// and the desk's page. Everything they import is bundled, except koffi's binaries, one package per platform (see
+// `optionalDependencies` in package.json), the PostgreSQL driver and queue, and OpenTelemetry's API, which has to be
+// the one that an SDK uses (see `peerDependencies`). Types from other packages are bundled too.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -32,7 +32,7 @@ import {
 } from "./third-party.ts";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
-/** As in `record/tool/index`, for each entry of the library. */
+/** Such as `record/tool/index`, for each entry of the library. */
 const ENTRIES = Object.values(manifest.exports).flatMap(({ types }) =>
   types === undefined ? [] : [types.replace(/^\.\/dist\/lib\/(.*)\.d\.ts$/, "$1")],
 );
@@ -41,7 +41,7 @@ const MINIJINJA_WASM = "node_modules/minijinja-js/dist/web/minijinja_js_bg.wasm"
 const PRICES = "node_modules/@pydantic/genai-prices/dist/index.js";
 
 const [OLDEST_MAJOR, OLDEST_MINOR] = manifest.engines.node.match(/\d+/g).map(Number);
-/** At the start of the library, which would fail later and less clearly. Browsers use parts of it. */
+/** Runs first in the library, which would otherwise fail later and less clearly. Browsers use parts of it. */
 const NODE_CHECK = `{
 	const found = globalThis.process?.versions?.node ?? "";
 	const [major = 0, minor = 0] = found.split(".").map(Number);
@@ -56,7 +56,7 @@ const PACKAGE_FOLDER = /^.*\bnode_modules\/((?:@[^/]+\/)?[^/]+)/;
 
 const PROVIDER_PACKAGE = /[\\/]node_modules[\\/]@(?:ai-sdk|openrouter)[\\/]/;
 
-/** Modules that the bundles replace with one of our own. */
+/** Modules that the bundles replace with our own. */
 const standIns = {
   name: "stand-ins",
   resolveId: {
@@ -65,8 +65,8 @@ const standIns = {
       if (id === "minijinja-js") return path.resolve("scripts/minijinja.mjs");
       if (id.startsWith("zod/"))
         return PROVIDER_PACKAGE.test(importer) ? path.resolve("scripts/lazy-zod.cjs") : null;
-      // Commander imports it, a tenth of Node's own start-up time, for programs whose subcommands are
-      // separate executables. jp has none.
+      // Commander imports it, at a tenth of Node's own start-up time, for programs whose subcommands are separate
+      // executables. jp has none.
       if (!/[\\/]commander[\\/]/.test(importer)) return null;
       return path.resolve("scripts/lazy-child-process.mjs");
     },
@@ -75,7 +75,7 @@ const standIns = {
 
 const ZOD = "scripts/zod-parts.mjs";
 
-/** A file of the command that is loaded before the request leaves must not load zod with it. */
+/** Command files loaded before the request is sent must not pull in zod. */
 const separateZod = {
   name: "separate-zod",
   resolveId: {
@@ -85,8 +85,8 @@ const separateZod = {
 };
 
 /**
- * The expressions of this package for the scripts and symbols of Unicode take a millisecond to make, and commands that print
- * only ASCII do not need them.
+ * This package's regular expressions for Unicode scripts and symbols take a millisecond to create, and commands that
+ * print only ASCII do not need them.
  */
 const lazyStringWidth = {
   name: "lazy-string-width",
@@ -104,8 +104,8 @@ const lazyStringWidth = {
 };
 
 /**
- * Of this package, only what reads a new passkey is used. Its manifest does not say that its modules do nothing by themselves,
- * so all of them would be kept, with the packages that they check certificates with.
+ * Only this package's parsing of a new passkey is used. Its manifest does not declare its modules free of side
+ * effects, so all of them would be kept, along with the packages that check certificates.
  */
 const partsOfWebauthn = {
   name: "parts-of-webauthn",
@@ -122,8 +122,8 @@ const partsOfWebauthn = {
 };
 
 /**
- * Of marked, only its lexer is used. The instance of all its parts that it makes when it is loaded would keep the rest:
- * it is left out, so that each class goes which nothing imports.
+ * Only marked's lexer is used. The instance that marked creates on load would keep everything else, so it is removed,
+ * and unused classes can be dropped.
  */
 const lexerOfMarked = {
   name: "lexer-of-marked",
@@ -145,12 +145,12 @@ const lexerOfMarked = {
 const PROVIDER_MODULE =
   /[\\/](?:node_modules[\\/](?:@ai-sdk|@openrouter|ollama)|src[\\/]reach[\\/]provider)[\\/]/;
 const LIGHT_STREAMS = path.resolve("src/reach/provider/light-streams.ts");
-/** The copy of a shared module that the packages of providers get. */
+/** The providers' own copy of a shared module. */
 const LIGHT = "?light";
 
 /**
- * Gives the packages of providers streams of our own: Node's take long to load and to use. Other packages, such as the
- * MCP client, read from Node's `fetch`, whose streams fit only others of Node.
+ * Gives the provider packages our own streams: Node's are slow to load and to use. Other packages, such as the MCP
+ * client, read from Node's `fetch`, whose streams only work with Node's own.
  */
 const lightStreams = {
   name: "light-streams",
@@ -182,10 +182,7 @@ function withLightStreams(code) {
   return { code: `${added} ${code}`, map: null }; // The lines stay the same.
 }
 
-/**
- * Makes `v.GenericSchema` a name that is imported by itself: of a package that is imported as a whole, all types would be
- * kept.
- */
+/** Turns `v.GenericSchema` into a named import: importing a whole package would keep all of its types. */
 const namedValibot = {
   name: "named-valibot",
   transform: {
@@ -202,7 +199,7 @@ const namedValibot = {
   },
 };
 
-/** The page uses only what runs anywhere, from folders that have more: what it does not use is left out. */
+/** The page uses only portable code, from folders that also have Node code, which is dropped when unused. */
 const unusedNode = {
   name: "unused-node",
   resolveId: {
@@ -212,12 +209,12 @@ const unusedNode = {
 };
 
 /**
- * What is loaded together becomes one file, since each file takes time to find, open and check. A group has what its
- * modules need, unless an earlier group has it.
+ * Modules loaded together become one file, since each file takes time to find, open and check. A group contains what
+ * its modules need, unless an earlier group has it.
  */
 const COMMAND_GROUPS = {
   start: ["src/cli/run.ts"],
-  // Its first prompt needs little. What others need as well is part of `start`.
+  // Its first prompt needs little. Modules shared with others are part of `start`.
   session: ["src/cli/command/session/session.ts", "src/surfaces/terminal/drawn-dialogue.ts"],
   base: [
     "src/cli/program.ts",
@@ -236,15 +233,15 @@ const COMMAND_GROUPS = {
     "src/core/agent/window.ts",
     "node_modules/smol-toml/dist/index.js",
   ],
-  // With what `LATER` has of the same name.
+  // Joined by the modules that `LATER` lists under the same name.
   running: ["src/reach/executor/local/local-tools.ts", "src/reach/process/process-group.ts"],
 };
 
-/** What is needed at once, whatever the command. */
+/** Needed at once by every command. */
 const FIRST_GROUPS = new Set(["start", "session"]);
 
 /**
- * Parts of the other groups that a command needs only later, or only in some cases: they are loaded when they are first used. See
+ * Parts of the other groups that a command needs only later, or only in some cases: they are loaded on first use. See
  * `src/cli/code-loader.ts`.
  */
 const LATER = {
@@ -296,7 +293,7 @@ const LATER = {
     "src/settings/trust/describe-claim",
   ],
 };
-/** Used before a request, unlike what is beside them. */
+/** Used before a request, unlike the files beside them. */
 const NOT_LATER = [
   "src/core/agent/compaction-setup",
   "src/reach/json-schema/provider-schema",
@@ -305,10 +302,10 @@ const NOT_LATER = [
   "src/reach/mcp/own-servers",
 ];
 
-/** Before the name of a file: an entry that exports what the file does. */
+/** Prefix of a file name: an entry that re-exports the file. */
 const ENTRY = "\0entry:";
 
-/** To the bundler, whoever imports something of an entry needs all that it imports. So no entry is imported. */
+/** To the bundler, importing anything from an entry needs all that it imports. So no entry is imported. */
 const entries = {
   name: "entries",
   resolveId: { filter: { id: /^\0entry:/ }, handler: (id) => id },
@@ -319,8 +316,8 @@ const entries = {
 };
 
 /**
- * The same for programs, which import entries in any combination. Every module that an entry imports is in a group: otherwise an
- * entry would export what others need of it.
+ * Groups for programs, which import entries in any combination. Every module that an entry imports is in a group:
+ * otherwise the entry would export what others need from it.
  */
 const LIBRARY_GROUPS = {
   base: ["src/record/tool/index.ts", "src/util/clock.ts"],
@@ -337,10 +334,12 @@ const LIBRARY_GROUPS = {
   "ai-sdk": ["src/surfaces/ai-sdk/index.ts"],
 };
 
-/** The command loads parts of the library later than the library's own users do. A busy machine makes plugins slow. */
+/**
+ * The command loads parts of the library later than the library's own users do. A busy machine makes plugins slow.
+ */
 const FINE_WARNINGS = new Set(["INEFFECTIVE_DYNAMIC_IMPORT", "PLUGIN_TIMINGS"]);
 
-// Built beside the version in use and swapped at the end, so that no one runs half of it.
+// Built beside the version in use and swapped at the end, so that no one runs a partial build.
 const made = `dist-${process.pid}`;
 try {
   const [launcher, command, library, page, types] = await Promise.all([
@@ -358,7 +357,7 @@ try {
         groups: COMMAND_GROUPS,
         later: LATER,
         plugins: [separateZod, lightStreams, commandBuiltins, lazyStringWidth, plainExports],
-        // `Headers` of Node loads its `fetch`, which the command does not use for providers.
+        // Node's `Headers` loads its `fetch`, which the command does not use for providers.
         inject: { Headers: [path.resolve("src/reach/provider/http-headers.ts"), "HttpHeaders"] },
       },
     ),
@@ -367,7 +366,7 @@ try {
       format: "esm",
       extension: "js",
       minify: false,
-      comments: { jsdoc: false }, // They are in the types, and Node would read past them.
+      comments: { jsdoc: false }, // They are in the types, and Node would have to skip them.
       minifiesPackages: true, // Our own code stays readable.
       plugins: [entries, libraryBuiltins],
       groups: LIBRARY_GROUPS,
@@ -387,10 +386,10 @@ try {
   rmSync(made, { recursive: true, force: true });
 }
 
-/** As in ` (3fa2c1d)`, with a plus if something has changed since. Empty outside of a clone. */
+/** Such as ` (3fa2c1d)`, with a plus if something has changed since. Empty outside a clone. */
 function findCommit() {
   const { status, stdout } = git("rev-parse", "--short=7", "HEAD");
-  // Not the repository of a project that this folder is in.
+  // Ignores the repository of a project that contains this folder.
   if (status !== 0 || !existsSync(".git")) return "";
   const isChanged =
     git("status", "--porcelain", "--", "src", "scripts", "package.json").stdout !== "";
@@ -401,7 +400,7 @@ function git(...words) {
   return spawnSync("git", words, { encoding: "utf8" });
 }
 
-/** Returns the files that are in the bundle. */
+/** Returns the bundled files. */
 async function bundle(
   input,
   {
@@ -429,7 +428,7 @@ async function bundle(
       inject,
     },
   };
-  // Otherwise, what an entry shares with others may become part of it, and all of it would seem needed.
+  // Otherwise, code that an entry shares with others may become part of it, and all of it would seem needed.
   const alone = { ...source, preserveEntrySignatures: "strict" };
   const owners = groupOwners(await generate(alone, options), groups);
   for (const [id, group] of owners) {
@@ -442,7 +441,7 @@ async function bundle(
       ...options,
       sourcemap: "hidden",
       sourcemapExcludeSources: true,
-      dynamicImportInCjs: false, // Node warns of an import in code that the command compiles itself.
+      dynamicImportInCjs: false, // Node warns about an import in code that the command compiles itself.
       entryFileNames: `[name].${extension}`,
       chunkFileNames: (chunk) => `${chunkName(chunk)}-[hash].${extension}`,
       codeSplitting: {
@@ -467,7 +466,10 @@ async function bundle(
   return filesIn(chunks);
 }
 
-/** Out of the package, as in `dist/maps/bin`: they say where code is from, for the budget and the table of the start. */
+/**
+ * Moves the source maps out of the package, to `dist/maps/bin` and the like: they show where code is from, for the
+ * budget and the start table.
+ */
 function moveMaps(dir) {
   for (const name of readdirSync(dir, { recursive: true })) {
     if (!name.endsWith(".map")) continue;
@@ -486,7 +488,7 @@ function ownerOf([first, ...others]) {
   return first === "session" && others.length > 0 ? "start" : first;
 }
 
-/** The group of each module that has one. Which modules a chunk needs is known only once unused code is gone. */
+/** The group of each module that has one. A chunk's modules are known only after unused code is removed. */
 function groupOwners(chunks, groups) {
   const users = new Map();
   for (const [group, files] of Object.entries(groups)) {
@@ -502,7 +504,7 @@ function groupOwners(chunks, groups) {
     }
   }
   const owners = new Map([...users].map(([id, names]) => [id, ownerOf([...names])]));
-  // The entries of the library stay as they are.
+  // The library's entries stay as they are.
   for (const { facadeModuleId } of chunks) {
     if (facadeModuleId?.startsWith(ENTRY)) owners.set(facadeModuleId, null);
   }
@@ -517,7 +519,7 @@ function loadedWith(entry, chunks) {
   return loaded;
 }
 
-/** The page of the desk. Its names have hashes, so that browsers may keep the files. Returns what is in it. */
+/** Builds the desk's page. File names have hashes, so that browsers may cache them. Returns the bundled files. */
 async function bundlePage(dir) {
   const source = "src/surfaces/desk/page";
   const output = await generate(
@@ -544,7 +546,7 @@ async function bundlePage(dir) {
   const html = readFileSync(`${source}/index.html`, "utf8")
     .replace("app.css", styleName)
     .replace("app.js", output.find(({ isEntry }) => isEntry).fileName);
-  // It names the other files by their hashes, so its own hash tells builds apart.
+  // It names the other files by their hashes, so its own hash identifies the build.
   const named = html.replace(
     'name="jp-build" content=""',
     `name="jp-build" content="${shortHash(html)}"`,
@@ -558,7 +560,7 @@ function shortHash(content) {
   return createHash("sha256").update(content).digest("hex").slice(0, 8);
 }
 
-/** Throws if something is imported that is not in the bundle, apart from what may be. */
+/** Throws for an import that is not in the bundle, except those allowed. */
 function assertComplete(output, fine = /^$/) {
   const names = new Set(output.map(({ fileName }) => fileName));
   const missing = output.flatMap(({ imports }) =>
@@ -571,7 +573,7 @@ async function generate(input, options, how = "generate") {
   const build = await rolldown({
     ...input,
     onLog: (level, { code, message }) => {
-      // Such as an import that is not found, and would fail for users.
+      // Such as an unresolved import, which would fail for users.
       if (level === "warn" && !FINE_WARNINGS.has(code)) throw new Error(message);
     },
   });
@@ -580,13 +582,13 @@ async function generate(input, options, how = "generate") {
   return output;
 }
 
-/** Also its map. */
+/** Rewrites the files and their maps. */
 async function rewrite(folder, names, how) {
   await Promise.all(
     names.map(async (name) => {
       const file = path.join(folder, name);
       const mapFile = path.join(made, "maps", path.basename(folder), `${name}.map`);
-      const hasMap = existsSync(mapFile); // A file that only passes on what is in others has none.
+      const hasMap = existsSync(mapFile); // A file that only re-exports has no map.
       const before = hasMap ? readFileSync(mapFile).toString("base64") : "";
       const comment = hasMap ? `//# sourceMappingURL=data:application/json;base64,${before}` : "";
       const { code, map } = await transform(`${readFileSync(file, "utf8")}\n${comment}\n`, {
@@ -609,13 +611,13 @@ function filesIn(output) {
   );
 }
 
-/** Says which package the code is from: the name alone is often just `dist`. */
+/** Names the chunk after its package: the file name alone is often just `dist`. */
 function chunkName({ name, facadeModuleId, moduleIds }) {
   const [, owner] = PACKAGE_FOLDER.exec(facadeModuleId ?? moduleIds.at(-1)) ?? [];
   return owner === undefined ? name : toFileName(`${owner}-${name}`);
 }
 
-/** As in `ai-sdk-provider` for `@ai-sdk/provider`. */
+/** Such as `ai-sdk-provider` for `@ai-sdk/provider`. */
 function toFileName(packageName) {
   return packageName.replace(/^@/, "").replaceAll(/[^\w-]/g, "-");
 }
@@ -628,8 +630,8 @@ function writeHelp(folder) {
 }
 
 /**
- * The declarations of each entry, and what several of them share: hundreds of small files would take twice their size on disk.
- * As the compiler writes them, they stay in `dist/types`, for the report in `api/`. Returns what is in them.
+ * Bundles the declarations of each entry, and what several share: hundreds of small files would take twice their size
+ * on disk. The compiler's own output stays in `dist/types`, for the report in `api/`. Returns the bundled files.
  */
 async function writeTypes(folder) {
   const compiled = `${made}/types`;
@@ -651,10 +653,10 @@ async function writeTypes(folder) {
       dir: folder,
       format: "esm",
       minifyInternalExports: false,
-      // A compiler may load no types by itself.
+      // A compiler may not load any types by itself.
       postBanner: '/// <reference types="node" preserve="true" />',
-      postFooter: "export {};", // Else, declarations that have no `export` would be exported as well.
-      // Without a hash, which would be another one in each build.
+      postFooter: "export {};", // Otherwise, declarations without `export` would be exported too.
+      // No hash, which would differ in each build.
       chunkFileNames: ({ moduleIds }) => `${path.basename(path.dirname(moduleIds.at(-1)))}.d.ts`,
     },
     "write",
@@ -663,7 +665,7 @@ async function writeTypes(folder) {
   return filesIn(output);
 }
 
-/** Throws if something that is bundled or installed is not known, or has a licence that is not known to be fine. */
+/** Throws if bundled or installed code is unknown, or has a licence that is not known to be acceptable. */
 function writeNotices(files) {
   const review = JSON.parse(readFileSync("scripts/nested-code.json", "utf8"));
   const { packages: lock } = JSON.parse(readFileSync("package-lock.json", "utf8"));

@@ -1,5 +1,5 @@
-// `npm run check`: everything that can be said of the code without running it, and the tests, which hold
-// the architecture, the documents and the package.
+// `npm run check`: all static checks, and the tests, which also cover the architecture, the documentation and the
+// package.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,7 @@
-// Stand-ins for modules of Node that take long to load, or whose `import` loads more than it uses: an ES module of `node:fs`
-// has all of its exports, also those for streams and promises, which together take a fifth of Node's own start.
+// Stand-ins for Node modules that are slow to load, or whose `import` loads more than it uses: importing `node:fs` as
+// an ES module loads all of its exports, including streams and promises, which take a fifth of Node's own start.
 
-/** Without exports that are getters and load something. */
+/** Leaves out exports whose getters load something. */
 const LIGHT = ["node:buffer", "node:fs"];
 
 async function lightly(id) {
@@ -12,7 +12,7 @@ async function lightly(id) {
   ].join("\n");
 }
 
-/** Loaded with the first call of a function. */
+/** Loaded on the first call of a function. */
 const LAZY = ["node:fs/promises", "node:stream/consumers"];
 
 async function lazily(id) {
@@ -42,7 +42,7 @@ const load = {
   },
 };
 
-/** Other packages may import a module as a whole. */
+/** Other packages may import a whole module. */
 function isOurs(importer) {
   return !importer.includes("node_modules");
 }
@@ -55,14 +55,14 @@ export const commandBuiltins = {
     filter: { id: /^node:/ },
     handler(id, importer = "") {
       if (LAZY.includes(id) && isOurs(importer)) return `${STAND_IN}${id}`;
-      // Of a module that is imported as a whole, the bundler copies all exports, and so loads those that Node has not yet.
+      // For a module imported as a whole, the bundler copies all exports, which loads those that Node has deferred.
       const isWhole = /^node:(?:fs|process)$/.test(id) && /[\\/]commander[\\/]/.test(importer);
       return isWhole ? `${WHOLE}${id}` : null;
     },
   },
 };
 
-/** For the library. Everything else of Node is imported only where it is used. */
+/** For the library. All other Node modules are imported only where they are used. */
 export const libraryBuiltins = {
   name: "library-builtins",
   load,

@@ -8,7 +8,7 @@ import { initSync } from "minijinja-js/dist/web/minijinja_js.js";
 
 initSync({ module: readFileSync(findFile()) });
 
-/** If another bundler has made one file of the library, that is elsewhere, and as CommonJS it has no `import.meta`. */
+/** If another bundler has merged the library into one file, that is elsewhere, and CommonJS has no `import.meta`. */
 function findFile() {
   const name = "minijinja_js_bg.wasm";
   const own = import.meta.url === undefined ? __filename : fileURLToPath(import.meta.url);

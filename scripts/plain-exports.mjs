@@ -1,10 +1,10 @@
 /**
- * The bundler makes a function for each name that a file exports, because its value may change later. Few do. The others become
- * plain values, so that a start makes, reads and calls hundreds of functions fewer.
+ * The bundler creates a getter for each exported name, because its value may change later. Few do. All others become
+ * plain values, which saves hundreds of function calls at startup.
  */
 import { parseAst } from "rolldown/parseAst";
 
-/** As the bundler writes it, at the end of a file. */
+/** The bundler's output at the end of a file. */
 const GETTER =
   /Object\.defineProperty\(exports, ['"](\w+)['"], \{\s+enumerable: true,\s+get: function \(\) \{\s+return (\w+);\s+\}\s+\}\);/g;
 
@@ -16,11 +16,11 @@ export const plainExports = {
     const plain = code.replaceAll(GETTER, (getter, name, local) =>
       changing.has(local) ? getter : `exports.${name} = ${local};`,
     );
-    return { code: plain, map: null }; // No other line is after them.
+    return { code: plain, map: null }; // They are the last lines.
   },
 };
 
-/** Every name that something is assigned to after its declaration, in whatever scope. */
+/** Every name that is assigned after its declaration, in any scope. */
 function assignedNames(program) {
   const names = new Set();
   visit(program, (node) => {

@@ -1,14 +1,14 @@
-/** What the paths may load, run and open, in `budget.json`, and what has been added since it was written. */
+/** The limits on what each path loads, runs and opens, in `budget.json`, and what exceeds them. */
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 
-/** How often, or how much, by name. */
+/** Counts or sizes, by name. */
 export type Counts = Readonly<Record<string, number>>;
 
 /**
- * Of one or more runs. Some things happen beside the request: they come before it in one run, and after it in another. Those
- * are not in `least`.
+ * The range over one or more runs. Some things happen concurrently with the request: before it in one run, after it
+ * in another. Those are not in `least`.
  */
 export interface Range {
   readonly least: Counts;
@@ -20,12 +20,12 @@ export type Kind = (typeof KINDS)[number];
 export type Use = Readonly<Record<Kind, Range>>;
 
 export interface Budget {
-  /** As in `24.21`: other versions load other modules of their own. */
+  /** Such as `24.21`: other versions load different internal modules. */
   readonly node: string;
   readonly paths: Readonly<Record<string, Allowed>>;
 }
 
-/** Of one path. */
+/** The budget of one path. */
 export interface Allowed {
   readonly bytes: number;
   readonly functions: number;
@@ -35,25 +35,25 @@ export interface Allowed {
   readonly packages: readonly string[];
   readonly files: Counts;
   readonly modules: readonly string[];
-  /** When it was written, to say where more of them are. This is no limit. */
+  /** Recorded with the budget, to show which folder grew. Not a limit. */
   readonly functions_by_folder: Counts;
 }
 
 const KINDS = ["modules", "bytes", "functions", "builtins", "processes", "files", "syncs"] as const;
 const FILE = path.join(import.meta.dirname, "budget.json");
-/** How much of a budget has to be used: less is a win, which is kept by lowering the budget. */
+/** The share of a budget that has to be used: less is a win, which is kept by lowering the budget. */
 const LEAST_USED = 0.9;
-/** Bytes and functions have a little room, so that not every change needs another budget. */
+/** Bytes and functions have some slack, so that not every change needs a new budget. */
 const ROOM = 1.01;
 const STEPS = { bytes: 5_000, functions: 5 };
-/** How many files and syncs may be beside the request. */
+/** How many files and syncs may happen concurrently with the request. */
 const BESIDE = 3;
 
 export function readBudget(): Budget {
   return JSON.parse(readFileSync(FILE, "utf8")) as Budget; // Written below.
 }
 
-/** Returns the file. */
+/** Returns the path of the file. */
 export function writeBudget(uses: Readonly<Record<string, Use>>): string {
   const paths = Object.entries(uses).map(([name, use]) => [name, allowedFor(use)]);
   const budget = { node: nodeVersion(), paths: Object.fromEntries(paths) };
@@ -65,13 +65,13 @@ export function nodeVersion(): string {
   return process.versions.node.split(".").slice(0, 2).join(".");
 }
 
-/** The use of several runs. */
+/** The range over several runs. */
 export function useOf(runs: readonly Readonly<Record<Kind, Counts>>[]): Use {
   const entries = KINDS.map((kind) => [kind, rangeOf(runs.map((run) => run[kind]))]);
   return Object.fromEntries(entries) as Use; // The same kinds.
 }
 
-/** The use of all of them together. */
+/** The range over all of them together. */
 export function joined(uses: readonly Use[]): Use {
   return useOf(uses.flatMap((use) => [pick(use, "least"), pick(use, "most")]));
 }
@@ -115,7 +115,7 @@ function allowedFor({
   };
 }
 
-/** Sentences. Empty if the path keeps to its budget, and uses it up. */
+/** The problems as sentences. Empty if the path stays within its budget, and uses it up. */
 export function findProblems(name: string, use: Use, budget: Budget): readonly string[] {
   const allowed = budget.paths[name];
   if (allowed === undefined) return [`There is no budget for ${name}.`];
@@ -157,7 +157,7 @@ function findAdded(name: string, use: Use, budget: Budget, allowed: Allowed): re
   ];
 }
 
-/** A budget with room for what is no longer used would let it come back. */
+/** A budget with room for what is no longer used would let it return. */
 function findUnused(name: string, use: Use, budget: Budget, allowed: Allowed): readonly string[] {
   const gone = [
     ...goneFrom([...allowed.modules, ...allowed.packages], use.modules),
@@ -182,7 +182,7 @@ function newIn(allowed: readonly string[], { least }: Range): readonly string[] 
   return Object.keys(least).filter((each) => !allowed.includes(each));
 }
 
-/** As in `2 times instead of 1`. */
+/** Such as `2 times instead of 1`. */
 function moreIn(now: Counts, allowed: Counts): readonly (readonly [string, string])[] {
   return Object.entries(now).flatMap(([name, count]) => {
     const before = allowed[name] ?? count;
@@ -198,7 +198,7 @@ function over(name: string, what: string, used: number, most: number): string {
   return `${name} needs ${number(used)} ${what}. Its budget is ${number(most)}.`;
 }
 
-/** The three folders or packages with the most more. */
+/** The three folders or packages that grew most. */
 function grownIn(now: Counts, before: Counts): string {
   const growth = Object.entries(now)
     .map(([group, count]) => [group, count - (before[group] ?? 0)] as const)

@@ -1,13 +1,15 @@
 /**
- * `npm run budget`: compares what the paths load, run and open with `budget.json`. `npm run budget -- --write` measures
- * several times, and writes what they need now.
+ * `npm run budget`: compares what each path loads, runs and opens with `budget.json`. `npm run budget -- --write`
+ * measures several times, and writes the current needs.
  */
 import { spawnSync } from "node:child_process";
 import process from "node:process";
 import { joined, type Use, writeBudget } from "./budget.ts";
 import { checkBudget, measureUse, PATHS } from "./measure.ts";
 
-/** Once after the other, and as many at once: on a busy machine, other things come before the request. */
+/**
+ * This many runs in sequence, and as many concurrently: on a busy machine, other things happen before the request.
+ */
 const TIMES = 4;
 
 const names = Object.keys(PATHS) as (keyof typeof PATHS)[];

@@ -1,4 +1,4 @@
-/** What five commands and two uses of the library load, run and open, up to their request or to their end. */
+/** Measures what five commands and two uses of the library load, run and open, up to their request or their end. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -33,10 +33,10 @@ import { BuiltFile, builtFileOf, groupOf } from "./origins.ts";
 const ROOT = path.join(import.meta.dirname, "..", "..");
 const HOOK = path.join(import.meta.dirname, "hook.cjs");
 const ID = "jp-c17000000000";
-/** Before something is wrong. */
+/** The number of runs before a problem counts. */
 const MOST_RUNS = 4;
 
-/** A place to measure in. */
+/** The environment of a measurement. */
 interface Place {
   readonly root: string;
   readonly server: ModelServer;
@@ -44,12 +44,12 @@ interface Place {
   readonly jp: (words: readonly string[], expected?: number) => Promise<void>;
 }
 
-/** When its request leaves, when it ends, or when it starts the tool. */
+/** When to stop: when the request is sent, at the end, or when the tool starts. */
 type Stop = "request" | "exit" | "tool.sh";
 
 interface Path {
   readonly until: Stop;
-  /** Makes what it needs in an empty place, and returns the words after `node`. */
+  /** Sets up an empty place, and returns the arguments of `node`. */
   readonly prepare: (place: Place) => Promise<readonly string[]>;
 }
 
@@ -57,15 +57,15 @@ const query = (...flags: readonly string[]): Path => ({
   until: "request",
   prepare: async ({ root, jp }) => {
     const words = ["-w", root, "query", "--new", "--non-interactive", ...flags, "Say something."];
-    await jp(words); // The first one in a workspace has more to do.
+    await jp(words); // The first query in a workspace has more to do.
     return [JP, ...words];
   },
 });
-/** Returns its id. */
+/** Returns the question's ID. */
 async function leaveQuestion({ root, server, jp }: Place): Promise<string> {
   writeRecords(root, 1, 16);
   server.calls.push({ id: "call_1", name: "asking", input: "{}" });
-  await jp(["-w", root, "query", "--id", ID, "--defer", "Do something."], 4); // It waits.
+  await jp(["-w", root, "query", "--id", ID, "--defer", "Do something."], 4); // Exits with 4 because it waits.
   return `${ID}/call_1.ok.1`;
 }
 
@@ -106,7 +106,7 @@ export const PATHS = {
   },
 } as const satisfies Record<string, Path>;
 
-/** What is wrong, as sentences. What seems wrong is measured again: see `Range`. */
+/** The problems as sentences. Apparent problems are measured again: see `Range`. */
 export async function checkBudget(name: keyof typeof PATHS): Promise<readonly string[]> {
   const budget = readBudget();
   const uses: Use[] = [];
@@ -132,10 +132,10 @@ export async function measureUse(name: keyof typeof PATHS): Promise<Use> {
   return useOf([counts]);
 }
 
-/** As the hook writes it. */
+/** The hook's report. */
 export interface Report {
   readonly reason: Stop;
-  /** When the hook was loaded, in milliseconds since the process was started. */
+  /** When the hook was loaded, in milliseconds since the process started. */
   readonly startedAt: number;
   readonly files: readonly string[];
   readonly processes: readonly (readonly string[])[];
@@ -154,11 +154,11 @@ interface Script {
 interface Observed {
   readonly report: Report;
   readonly coverage: readonly Script[];
-  /** Without what differs from run to run and from machine to machine. */
+  /** Leaves out what differs between runs and machines. */
   readonly files: readonly string[];
   readonly syncs: readonly string[];
   readonly processes: readonly string[];
-  /** The files of the build that were loaded. */
+  /** The build's files that were loaded. */
   readonly built: readonly BuiltFile[];
 }
 
@@ -198,14 +198,14 @@ async function observe({ until, prepare }: Path): Promise<Observed> {
   }
 }
 
-/** A workspace in a repository, with a tool that asks. Returns the environment of commands in it. */
+/** Creates a workspace in a repository, with a tool that asks. Returns the environment for commands in it. */
 function makePlace(folder: string, server: ModelServer): NodeJS.ProcessEnv {
   const at = (...names: readonly string[]) => path.join(folder, ...names);
   for (const name of ["home", "bin", "config", "project/.jp", "project/.git"]) {
     mkdirSync(at(name), { recursive: true });
   }
   writeFileSync(at("project", ".git", "HEAD"), "ref: refs/heads/main\n");
-  // Machines differ in their git, and some have none.
+  // Machines have different versions of git, or none.
   writeFileSync(at("bin", "git"), "#!/bin/sh\nexit 0\n");
   chmodSync(at("bin", "git"), 0o755);
   writeFileSync(at("bin", "tool.sh"), TOOL);
@@ -228,7 +228,7 @@ function makePlace(folder: string, server: ModelServer): NodeJS.ProcessEnv {
     JP_GLOBAL_CONFIG_DIR: at("config"),
     NO_COLOR: "1",
     TZ: "UTC",
-    // Nothing is kept from one start to the next.
+    // Nothing is cached between starts.
     NODE_DISABLE_COMPILE_CACHE: "1",
     NODE_OPTIONS: "--no-warnings",
   };
@@ -241,7 +241,7 @@ case $call in
 esac
 `;
 
-/** Up to the moment at which the hook stopped. A later file has the rest. */
+/** The coverage up to the moment the hook stopped. A later file has the rest. */
 function readCoverage(folder: string): readonly Script[] {
   const [first = ""] = readdirSync(folder).toSorted();
   const content = readFileSync(path.join(folder, first), "utf8");
@@ -265,7 +265,7 @@ async function run(words: readonly string[], { expected, ...options }: RunOption
   throw new Error(`${words.join(" ")} ended with ${status}:\n${output}${errors}`);
 }
 
-/** It is read again and again, more often on a slow machine. */
+/** Polled files are read repeatedly, more often on a slow machine. */
 function isPolled(name: string): boolean {
   return name.endsWith("/offers");
 }
@@ -274,7 +274,7 @@ function isScript(file: string): boolean {
   return builtFileOf(file) !== undefined && /\.c?js$/.test(file);
 }
 
-/** Without what differs from run to run, and from machine to machine. */
+/** Leaves out what differs between runs and machines. */
 function nameOf(found: string, folder: string): string {
   return found
     .replace(new RegExp(`^${folder}$`), "/")
@@ -293,7 +293,7 @@ function processName([program = "", ...words]: readonly string[], folder: string
   return line.trim();
 }
 
-/** Those that a program can import: what Node is made of differs from version to version. */
+/** Only modules that a program can import: Node's internals differ between versions. */
 function builtinsOf(modules: readonly string[]): readonly string[] {
   const names = modules.flatMap((name) => /^NativeModule (.*)$/.exec(name)?.slice(1) ?? []);
   return names.filter(
@@ -302,7 +302,7 @@ function builtinsOf(modules: readonly string[]): readonly string[] {
   );
 }
 
-/** By folder of our own, and by package. */
+/** By our own folders, and by package. */
 function functionsOf(coverage: readonly Script[]): Counts {
   const groups = coverage.flatMap(({ url, functions }) => {
     const file = builtFileOf(url);

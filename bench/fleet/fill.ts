@@ -1,4 +1,4 @@
-/** Fills a store in PostgreSQL with turns that wait for a permission: many, without running each of them. */
+/** Fills a PostgreSQL store with many turns that wait for a permission, without running each of them. */
 import process from "node:process";
 import { runTurn } from "../../src/assemble/index.ts";
 import { Database } from "../../src/stores/postgres/database.ts";
@@ -6,7 +6,7 @@ import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
 import { ScriptedModel, ScriptedPrompter } from "../../src/testing/index.ts";
 import { defineTool } from "../../src/record/tool/index.ts";
 
-/** Where they are put. */
+/** The workspace to fill. */
 export interface FilledWorkspace {
   readonly workspace?: string;
   readonly tenant?: string;
@@ -27,10 +27,10 @@ const PARAMETERS = {
   properties: { command: { type: "string" }, reason: { type: "string" } },
 } as const;
 
-/** In one statement, which must not take too long. */
+/** Rows per statement, which must not take too long. */
 const BATCH = 5000;
 
-/** Each row is a second older than the one after it. The last is as old as the store's clock says now. */
+/** Each row is a second older than the next. The last is as old as the store's clock. */
 const COPY = `
   with template as (
     select c.*, w.last_id from jp.conversations c join jp.workspaces w on w.key = c.workspace
@@ -50,7 +50,7 @@ const COPY = `
     regexp_replace(e.entry, '"timestamp":"[^"]*"', '"timestamp":"' || made.created_at || '"')
   from made, template join jp.events e on e.conversation = template.key`;
 
-/** Adds so many conversations that wait, oldest first by their ids. The tables have to be there. */
+/** Adds this many waiting conversations, oldest first by ID. The tables have to exist. */
 export async function fillPending(
   url: string,
   count: number,

@@ -1,4 +1,4 @@
-/** A database server, workers in processes of their own, and turns that wait: what the benches of many machines share. */
+/** Shared by the benches of many machines: a database server, workers in separate processes, and waiting turns. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { Database } from "../../src/stores/postgres/database.ts";
 import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
 import { PostgresServer } from "../../test/support/postgres.ts";
 
-/** As a server has them that keeps what it has confirmed. */
+/** The settings of a server that keeps what it has confirmed. */
 const SETTINGS = { JP_TEST_FSYNC: "on", JP_TEST_SHARED_BUFFERS: "128MB" };
 
 const TABLE = `create schema bench;
@@ -39,7 +39,7 @@ export class Fleet implements AsyncDisposable {
     return fleet;
   }
 
-  /** In a process of its own, which is as fast as a service would be. */
+  /** Leaves turns from a separate process, which is as fast as a service would be. */
   async leaveTurns(count: number): Promise<void> {
     const child = this.#run("leave-program.mjs", [String(count)]);
     const [status] = (await once(child, "close")) as [number | null];
@@ -59,7 +59,7 @@ export class Fleet implements AsyncDisposable {
     return worker;
   }
 
-  /** Waits until so many turns at most are incomplete. */
+  /** Waits until at most this many turns are incomplete. */
   async untilOpen(most: number): Promise<void> {
     while ((await this.countOpen()) > most) await sleep(20);
   }
@@ -73,7 +73,7 @@ export class Fleet implements AsyncDisposable {
     return Number(row?.count);
   }
 
-  /** How often tools have run, by conversation. */
+  /** Tool runs by conversation. */
   async countRuns(): Promise<ReadonlyMap<string, number>> {
     const rows = await this.database.query<{ readonly id: string; readonly count: string }>({
       text: "select conversation as id, count(*) from bench.runs group by conversation",
@@ -109,12 +109,12 @@ export class FleetWorker {
     return (Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) * 1024) / 1e6;
   }
 
-  /** `SIGSTOP` freezes it, and `SIGCONT` lets it go on. */
+  /** `SIGSTOP` freezes it, and `SIGCONT` resumes it. */
   signal(signal: "SIGSTOP" | "SIGCONT"): void {
     this.#child.kill(signal);
   }
 
-  /** Without warning. */
+  /** Kills it without warning. */
   async kill(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const ended = once(this.#child, "close");

@@ -1,4 +1,4 @@
-/** The built `jp serve` on a database with very many questions: how long the first page of them takes. */
+/** The built `jp serve` on a database with very many questions: how long the first page takes. */
 import process from "node:process";
 import { type Bench, formatMs } from "../measure.ts";
 import { sized } from "../small.ts";

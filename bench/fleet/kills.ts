@@ -1,6 +1,6 @@
 /**
- * The commands on a database while parts of it are killed: workers, the desk, the server, and every row of the queue. All
- * turns have to finish, no answer may get lost, and no tool may run again unless someone has said so.
+ * Runs the commands on a database while parts of it are killed: workers, the desk, the server, and every row of the
+ * queue. All turns have to finish, no answer may get lost, and no tool may rerun unless someone allowed it.
  */
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ const TURNS = sized(600, 20);
 const CLIENTS = 8;
 /** Longer than a lease. */
 const FROZEN_MS = 12_000;
-/** How long a server takes that someone starts again. */
+/** How long restarting the server takes. */
 const DOWN_MS = 1500;
 const MAX_MS = 120_000;
 
@@ -64,7 +64,7 @@ export const fleetKills: Bench = {
   },
 };
 
-/** One after the other, while turns finish. */
+/** One disturbance after the other, while turns finish. */
 async function disturb(fleet: Fleet, crew: Crew): Promise<void> {
   const untilFinished = (share: number) => fleet.untilOpen(TURNS * (1 - share));
   await untilFinished(0.1);
@@ -85,7 +85,7 @@ async function disturb(fleet: Fleet, crew: Crew): Promise<void> {
   crew.signalWorker(1, "SIGCONT");
 }
 
-/** The tool adds a line to the file for each of its runs. */
+/** The tool adds a line to the file for each run. */
 function configOf({ url }: CallingModel, runsFile: string): readonly string[] {
   return [
     'assistant.model.id = "llamacpp/bench"',
@@ -111,10 +111,10 @@ async function enqueueAll(site: Site): Promise<void> {
   await store.close();
 }
 
-/** Answers whatever waits, over HTTP, and tries again if no one was there. */
+/** Answers everything pending over HTTP, and retries if the desk was down. */
 class Answering {
   readonly #crew: Crew;
-  /** Those that the desk has confirmed, by conversation and id. */
+  /** Decisions whose answer the desk has confirmed, by conversation and ID. */
   readonly answered = new Map<string, DecisionJson>();
 
   constructor(crew: Crew) {
@@ -153,14 +153,14 @@ class Answering {
     }
   }
 
-  /** It is listed again if it still waits. */
+  /** Ignores the error: if the decision is still pending, it will be listed again. */
   #passed(error: unknown): readonly DecisionJson[] {
-    if (error instanceof DeskError) return []; // No one was there, or could look into the database.
+    if (error instanceof DeskError) return []; // The desk was down, or could not read the database.
     throw error;
   }
 }
 
-/** Throws unless every answer is on record once, and each tool ran as often as it was allowed to. */
+/** Throws unless every answer is on record once, and each tool ran as often as allowed. */
 async function checkRecords(site: Site, runsFile: string, { answered }: Answering) {
   const store = await openSite(site);
   const lines = readFileSync(runsFile, "utf8").split("\n").filter(Boolean);
@@ -194,7 +194,7 @@ async function checkRecords(site: Site, runsFile: string, { answered }: Answerin
 
 type Decision = Extract<ConversationEvent, { readonly type: "permission_decision" }>;
 
-/** Calls the tool, and says something once it has a result: a llama.cpp server on loopback. */
+/** A model that calls the tool, and replies once it has a result: a llama.cpp server on loopback. */
 class CallingModel implements AsyncDisposable {
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 

@@ -1,4 +1,4 @@
-/** Many turns that wait in a database: how long it takes from an answer to the turn that goes on, and how many a second. */
+/** Many waiting turns in a database: the time from an answer until its turn continues, and the throughput. */
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { answerInquiry, listPending, type PendingDecision } from "../../src/index.ts";
@@ -12,7 +12,7 @@ const PENDING = sized(100_000);
 const PER_SECOND = 20;
 const PACED = sized(600, 10);
 const SATURATED = sized(3000, 20);
-/** Warm up the workers, and do not count. */
+/** Warm-up turns, which do not count. */
 const FIRST = sized(200, 5);
 const CLIENTS = 16;
 const SLOTS = 8;
@@ -91,7 +91,7 @@ async function answerAll(fleet: Fleet, items: readonly PendingDecision[]): Promi
   await Promise.all(Array.from({ length: CLIENTS }, client));
 }
 
-/** At a fixed pace, however long answers take. Resolves to the times until the tools have gone on. */
+/** Answers at a fixed pace, however long each takes. Resolves to the times until the tools continued. */
 async function answerPaced(
   fleet: Fleet,
   items: readonly PendingDecision[],

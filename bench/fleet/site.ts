@@ -12,14 +12,14 @@ import { JP, run } from "../measure.ts";
 import { benchVariables, writeUserConfig } from "../workspace.ts";
 import type { Fleet } from "./fleet.ts";
 
-/** What its processes share. */
+/** The state its processes share. */
 export interface Site {
   readonly root: string;
   readonly fleet: Fleet;
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** `config` has the lines of the user's own. */
+/** `config` is the lines of the user's own config. */
 export function prepareSite(folder: string, fleet: Fleet, config: readonly string[]): Site {
   mkdirSync(path.join(folder, ".jp"));
   writeFileSync(path.join(folder, ".jp", ".id"), fleet.workspace);
@@ -28,7 +28,7 @@ export function prepareSite(folder: string, fleet: Fleet, config: readonly strin
   return { root: folder, fleet, variables };
 }
 
-/** With the key of this user, as the command would. */
+/** Opens the store with this user's key, as the command would. */
 export async function openSite({ root, fleet, variables }: Site): Promise<PostgresStore> {
   const environment = { variables, home: root, platform: process.platform };
   const { privateKey } = await ensureMachineKey(environment);

@@ -1,4 +1,4 @@
-/** Parses the entries of an answers file, and reports everything that is wrong with them. */
+/** Parses the entries of an answers file, and reports all problems. */
 import type { ConfigFile } from "../settings/config/index.ts";
 import {
   JpError,
@@ -17,14 +17,14 @@ import {
   stringField,
 } from "../util/index.ts";
 
-/** Where an entry applies. */
+/** When an entry applies. */
 export interface Entry {
-  /** Its place in the file: `answers[3]`, counted from 0. */
+  /** Its path in the file: `answers[3]`, starting at 0. */
   readonly name: string;
   readonly tool: string;
   /** The call must have these arguments. */
   readonly arguments?: JsonObject;
-  /** It may not have others. */
+  /** The call may have no other arguments. */
   readonly isExact: boolean;
   /** How often it may be used. */
   readonly times: number;
@@ -55,13 +55,13 @@ const COMMON_KEYS = ["tool", "arguments", "exact", "times"];
 const ANSWER_KEYS = [...COMMON_KEYS, "question", "text", "answer", "secret_env", "note"];
 const DECISION_KEYS = [...COMMON_KEYS, "decision", "reason"];
 
-/** Throws `answers_invalid` with everything that is wrong. */
+/** Throws `answers_invalid` with all problems. */
 export function parseEntries(
   { file, value, findLine }: ConfigFile,
   variables: Readonly<Record<string, string | undefined>>,
 ): Entries {
   const problems: string[] = [];
-  /** Goes on after a problem, to find them all. */
+  /** Continues after a problem, to find them all. */
   const attempt = <Value>(path: readonly string[], parse: () => Value): readonly Value[] => {
     try {
       return [parse()];

@@ -1,6 +1,6 @@
 /**
- * Answers that the user has written down for a run without a person. The file stands in for them: it has to
- * answer everything that they would be asked, and nothing else.
+ * Prepared answers for a run without a person. The file stands in for the person: it has to answer everything they
+ * would be asked, and nothing else.
  */
 import type { AnswerSource, CallToDecide, DecisionToGive, Given } from "../core/agent/index.ts";
 import { readConfigFile } from "../settings/config/index.ts";
@@ -16,7 +16,7 @@ import {
 } from "./answers-file-codec.ts";
 import { printable } from "./pending.ts";
 
-/** The entries of a file, and how they were used. For one turn. */
+/** A file's entries and how they were used, for one turn. */
 export class AnswersFile implements AnswerSource {
   readonly isComplete = true;
   readonly #file: string;
@@ -64,7 +64,7 @@ export class AnswersFile implements AnswerSource {
     });
   }
 
-  /** The entries that nothing has asked for, one line each. */
+  /** Entries that were never used, one line each. */
   explainUnused(): readonly string[] {
     const { answers, permissions, deliveries } = this.#entries;
     const isUnused = (entry: Entry) => !this.#uses.has(entry);

@@ -1,4 +1,7 @@
-/** Keeps what the tools of a turn change, in the user's own folder. What does so is loaded with the first change. */
+/**
+ * Keeps files that a turn's tools change in the user's own folder, for undo. The code for it is loaded on the first
+ * change.
+ */
 import type { PartialConfig } from "../settings/config/index.ts";
 import { endOf, lastTurnOf } from "../record/conversation/index.ts";
 import type { ConversationWriter } from "../stores/index.ts";
@@ -6,7 +9,7 @@ import type { ChangeKeeper } from "../reach/undo/index.ts";
 import { loaderOf } from "../util/index.ts";
 import type { Machine } from "./machine.ts";
 
-/** Undefined if the config says that nothing is kept, and where the user has no folder. */
+/** Undefined if the config disables it, or the user has no folder. */
 export function configuredChanges(
   machine: Machine,
   config: PartialConfig,
@@ -23,12 +26,12 @@ export function configuredChanges(
   };
   const keeper = () =>
     (opened ??= open().catch((error: unknown) => {
-      opened = undefined; // It may work the next time.
+      opened = undefined; // The next attempt may work.
       throw error;
     }));
   return {
     keepFile: async (change) => (await keeper()).keepFile(change),
-    // Nothing is created for a command that may never run.
+    // Creates nothing for a command that may never run.
     checkFolder: async () =>
       opened === undefined
         ? (await loadUndo()).checkFolder({ root, variables })

@@ -1,4 +1,4 @@
-/** Makes and records compactions. Apart from `compaction.ts`, which also has those of config. */
+/** Makes and records compactions. Separate from `compaction.ts`, which also handles config. */
 import {
   type CompactionContext,
   createJournal,

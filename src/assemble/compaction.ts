@@ -22,21 +22,24 @@ import type { ConversationWriter } from "../stores/index.ts";
 import { type Clock, systemClock } from "../util/index.ts";
 import { toModel } from "./model.ts";
 
-/** When and how a turn compacts old turns by itself. Nothing is required. */
+/** When and how a turn automatically compacts old turns. All options are optional. */
 export interface CompactionOptions {
   /** The share of the context window that may be full before a request; 0.75 by default. */
   readonly triggerRatio?: number;
-  /** In tokens. By default, what is known about the model; if nothing is, the provider's error says that the window is full. */
+  /**
+   * In tokens. Defaults to what is known about the model; if nothing is, the provider's error signals that the window
+   * is full.
+   */
   readonly contextWindow?: number;
-  /** The first step. By default reasoning and tool calls are stripped, except in the first and the last three turns. */
+  /** The first step. By default, strips reasoning and tool calls, except in the first and the last three turns. */
   readonly rule?: CompactionRule;
   /** Writes summaries; the turn's own model by default. */
   readonly summaryModel?: Model | LanguageModel;
-  /** Chooses the model for each rule, in place of `summaryModel`. */
+  /** Chooses a model for each rule, instead of `summaryModel`. */
   readonly summarizer?: ChooseSummarizer;
 }
 
-/** The model for a rule, and how it is asked. May throw `JpError`. */
+/** The model for a rule, and its request settings. May throw `JpError`. */
 export type ChooseSummarizer = (rule: CompactionRule) => Promise<Summarizer>;
 
 export function toCompactionSetup(options: CompactionOptions | false = {}): CompactionSetup {
@@ -55,14 +58,14 @@ export function withModel(given: Model | LanguageModel | undefined): ChooseSumma
 
 /** The turns to compact, and how. */
 export interface CompactOptions {
-  /** One compaction each. By default reasoning and tool calls are stripped, except in the first and the last turn. */
+  /** One compaction each. By default, strips reasoning and tool calls, except in the first and the last turn. */
   readonly rules?: readonly CompactionRule[];
-  /** Replace the bounds of every rule. */
+  /** Overrides the bounds of every rule. */
   readonly from?: TurnBound | undefined;
   readonly to?: TurnBound | undefined;
   /** Writes summaries. Required if a rule has one. */
   readonly summaryModel?: Model | LanguageModel;
-  /** Chooses the model for each rule, in place of `summaryModel`. */
+  /** Chooses a model for each rule, instead of `summaryModel`. */
   readonly summarizer?: ChooseSummarizer;
   /** For tests: a clock other than the machine's. */
   readonly clock?: Clock;
@@ -70,7 +73,7 @@ export interface CompactOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The rule that applies if there are no others. */
+/** The default rule. */
 const BUILTIN_RULES: readonly CompactionRule[] = resolveCompaction({}).rules;
 
 /** The compactions that `compactConversation` would record. */
@@ -81,7 +84,7 @@ export function planCompaction(
   return planCompactions(stream, rules, { now: clock.now(), from, to });
 }
 
-/** `conversation.compaction.auto`, for the turns of the command. */
+/** `conversation.compaction.auto`, for the command's turns. */
 export function configuredCompaction(
   config: PartialConfig,
   providers: Providers,
@@ -90,7 +93,7 @@ export function configuredCompaction(
   return isAutomatic && { ...auto, summarizer: configuredSummarizer(config, providers) };
 }
 
-/** The model that a rule of the config names, or the main one. Throws `no_model` and what the provider throws. */
+/** The model that a config rule names, or the main one. Throws `no_model` and what the provider throws. */
 export function configuredSummarizer(
   config: PartialConfig,
   providers: Providers,

@@ -1,4 +1,4 @@
-/** A turn as config describes it. Everything that the command runs a turn with, and that config decides, is set here. */
+/** Creates a turn from config. Every config setting that affects the command's turns is applied here. */
 import type { Assistant, Turn } from "../core/agent/index.ts";
 import { type PartialConfig, resolveAssistant, resolveLimits } from "../settings/config/index.ts";
 import type { Model, Providers } from "../reach/provider/index.ts";
@@ -7,7 +7,7 @@ import { configuredInquiryModels } from "./inquiry-models.ts";
 import type { Tools } from "./tools.ts";
 import { createTurn, type CreateTurnOptions } from "./create-turn.ts";
 
-/** The options of a configured turn that config does not decide, and parts that were opened earlier with that config. */
+/** Options that config does not decide, and parts already opened with that config. */
 export interface ConfiguredTurnOptions extends Pick<
   CreateTurnOptions,
   | "conversation"
@@ -24,12 +24,12 @@ export interface ConfiguredTurnOptions extends Pick<
   | "tracesContent"
 > {
   readonly model: Model;
-  /** For the models that answer questions and write summaries. */
+  /** Provides the models that answer questions and write summaries. */
   readonly providers: Providers;
   readonly tools: Pick<Tools, "toolbox" | "policy">;
 }
 
-/** A turn that has not begun. Throws `no_model`. */
+/** A turn that has not started. Throws `no_model`. */
 export function createConfiguredTurn(
   config: PartialConfig,
   { providers, tools, ...options }: ConfiguredTurnOptions,

@@ -1,6 +1,6 @@
 /**
- * Puts a turn together. The command, embedding programs and servers all go through `createTurn`, so that
- * they cannot drift apart.
+ * Assembles a turn. The command, embedding programs and servers all go through `createTurn`, so that they cannot
+ * drift apart.
  */
 import {
   type Assistant,
@@ -30,25 +30,25 @@ import { toModel } from "./model.ts";
 import { deferring } from "./tools.ts";
 import type { TurnOptions } from "./turn-options.ts";
 
-/** More parts for programs that build a turn themselves, as the command does. */
+/** More parts, for programs that assemble a turn themselves, as the command does. */
 export interface CreateTurnOptions extends Omit<TurnOptions, keyof ToolOptions> {
-  /** Tools that are open already. */
+  /** Tools that are already open. */
   readonly toolbox: Toolbox;
   /** Lets the user choose what to do about an interrupted turn. */
   readonly menu?: InterruptMenu;
-  /** Chooses the model for each question by its `target`, in place of `inquiryModel`. */
+  /** Chooses a model for each question by its `target`, instead of `inquiryModel`. */
   readonly inquiryModels?: InquiryModels;
-  /** Answers in place of any model. */
+  /** Answers instead of any model. */
   readonly inquiries?: InquiryBackend;
-  /** Checks data that fits the JSON Schema of the message, and may convert it. */
+  /** Checks data that already matches the message's JSON Schema, and may convert it. */
   readonly validateData?: DataValidator;
   /** Do not start while the last turn waits for a person. */
   readonly protectsPending?: boolean;
   /** See `TurnSetup`. */
   readonly startsNext?: boolean;
-  /** False: no spans, also where an SDK of OpenTelemetry is registered. */
+  /** False disables spans, even if an OpenTelemetry SDK is registered. */
   readonly isTraced?: boolean;
-  /** Rules, saved permissions and the mode. Without it, only the rules in the tools' own config count. */
+  /** Rules, saved permissions and the mode. Without it, only the rules in the tools' own config apply. */
   readonly policy?: Policy;
 }
 
@@ -60,7 +60,7 @@ type ToolOptions = Pick<
 
 const MAX_CYCLES = 50;
 
-/** A turn that has not begun. Its `signal` is the caller's to pass on. */
+/** A turn that has not started. The caller has to pass on `signal`. */
 export function createTurn(options: CreateTurnOptions): Turn {
   const { attachments = [], prompter = noPrompter, conversation } = options;
   const { clock = conversation.clock ?? systemClock } = options;
@@ -89,7 +89,7 @@ export function createTurn(options: CreateTurnOptions): Turn {
     ...(answers !== undefined && { answers }),
     policy: options.policy ?? createPolicy({ root: "." }),
     ...(menu !== undefined && { menu }),
-    // The inquiry model is told of the same tools, so that a cache can serve both.
+    // The inquiry model sees the same tools, so that both can share a cache.
     inquiries:
       options.inquiries ??
       createInquiries({
@@ -109,7 +109,7 @@ export function createTurn(options: CreateTurnOptions): Turn {
   });
 }
 
-/** The model is the program's own; the rest is what the command uses by default. */
+/** The program brings its own model; everything else uses the command's defaults. */
 function createAssistant({
   systemPrompt,
   assistant,

@@ -1,4 +1,4 @@
-/** Messages that ask for data: what a program passes as a schema, and what a turn makes of it. */
+/** Messages that ask for data: the schemas programs pass, and how a turn uses them. */
 import type { DataValidator, TurnMessage } from "../core/agent/index.ts";
 import { explainSchema } from "../reach/executor/index.ts";
 import {
@@ -9,7 +9,7 @@ import {
 } from "../record/tool/index.ts";
 import { isJsonObject, JpError, type Json, type JsonObject } from "../util/index.ts";
 
-/** The schema of the data to ask for: a JSON Schema, or a schema of zod, valibot, arktype or a similar library. */
+/** The schema of the requested data: a JSON Schema, or a schema from zod, valibot, arktype or a similar library. */
 export type DataSchema = JsonObject | StandardSchema;
 
 /** The user's message. */
@@ -17,17 +17,17 @@ export interface Message<
   Schema extends DataSchema | undefined = DataSchema | undefined,
 > extends Omit<TurnMessage, "schema" | "isChecked" | "undone"> {
   /**
-   * Asks for data that fits this schema, in place of text. jp checks the answer. If it does not fit, jp tells
-   * the model what is wrong and asks again, once.
+   * Asks for data that matches this schema instead of text. jp checks the answer. If it does not match, jp tells the
+   * model what is wrong and asks again, once.
    */
   readonly schema?: Schema;
 }
 
-/** The type of the data: the output of a library's schema, any JSON for a JSON Schema, else undefined. */
+/** The type of the data: a library schema's output, any JSON for a JSON Schema, else undefined. */
 export type DataOf<Schema> =
   Schema extends StandardSchema<infer Output> ? Output : Schema extends object ? Json : undefined;
 
-/** A message with a JSON Schema, and what else its data has to satisfy. */
+/** A message with a JSON Schema, and any further checks of its data. */
 interface CheckedMessage {
   readonly message: TurnMessage;
   readonly check: DataCheck;
@@ -38,13 +38,13 @@ interface DataCheck {
 }
 
 /**
- * Throws `invalid_message`, `schema_unsupported`, and `invalid_schema` before the model is asked for what cannot be
- * checked.
+ * Throws `invalid_message`, `schema_unsupported`, and `invalid_schema` before the model is asked for data that cannot
+ * be checked.
  */
 export async function toCheckedMessage(given: string | Message): Promise<CheckedMessage> {
   if (typeof given === "string") return { message: { content: given }, check: {} };
   assertMessage(given);
-  // Field by field: what else a client has sent must not get into the record.
+  // Field by field: extra fields from a client must not get into the record.
   const { schema, content, author, files, replacesTurn = false } = given;
   const message = {
     content,
@@ -58,12 +58,12 @@ export async function toCheckedMessage(given: string | Message): Promise<Checked
   return { message: { ...message, schema: jsonSchema }, check: toDataCheck(schema) };
 }
 
-/** A JSON Schema needs no check here: it is on record, and is checked from there. */
+/** A JSON Schema needs no check here: it is checked from the record. */
 export function toDataCheck(schema: DataSchema | undefined): DataCheck {
   return isStandardSchema(schema) ? { validateData: (data) => validateWith(schema, data) } : {};
 }
 
-/** Programs without types may pass anything, such as what a client has sent. It could not be read from the record. */
+/** Untyped programs may pass anything, such as a client's input. It could not be read back from the record. */
 function assertMessage(given: unknown): void {
   const message = isJsonObject(given) ? given : {};
   const { content, author, files } = message;

@@ -1,10 +1,10 @@
-/** Where the models of programs are. What looks for it is loaded with the first call. */
+/** Describes a folder for the models of programs. The code for it is loaded on the first call. */
 import { loaderOf } from "../util/index.ts";
 import type { Surroundings, SurroundingsOptions } from "./surroundings.ts";
 
 /**
- * Looks at a folder, and says what a model should know about it. Pass the result as `surroundings` to turns. Never
- * throws: what cannot be found is left out.
+ * Inspects a folder, and describes what a model should know about it. Pass the result as `surroundings` to turns.
+ * Never throws: what cannot be found is left out.
  */
 export async function describeSurroundings(options: SurroundingsOptions): Promise<Surroundings> {
   const { searchSurroundings } = await loadSearch();

@@ -1,16 +1,15 @@
 /**
- * The state of a repository: its branch from git's files, the rest by asking git. The repository may have come from
- * anywhere, so nothing that its own config names may run: no hooks, no file system monitor, no filters, no fetches, no
- * pager.
+ * A repository's state: its branch from git's files, the rest by running git. The repository may have come from
+ * anywhere, so nothing named in its own config may run: no hooks, file system monitor, filters, fetches or pager.
  */
 import path from "node:path";
 import { findGit, findGitFolder, type Git, readGitFile, runGit } from "../reach/process/index.ts";
 
-/** Where git is asked, and with which environment. */
+/** Where and with which environment to run git. */
 export interface GitQuery {
   readonly folder: string;
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** Ends the search. */
+  /** Stops git. */
   readonly signal?: AbortSignal;
 }
 
@@ -29,12 +28,12 @@ export interface GitState extends Checkout {
   readonly untracked: number;
 }
 
-/** A model gets its answer without it if git takes longer. */
+/** If git takes longer, the model does without it. */
 const TIMEOUT_MS = 1500;
-/** The branch that git writes to `HEAD` if it keeps its branches in tables. */
+/** Git writes this branch to `HEAD` if it keeps its branches in tables. */
 const ELSEWHERE = ".invalid";
 
-/** Runs nothing. Undefined outside a repository, and if its files do not say. */
+/** Runs nothing. Undefined outside a repository, or if its files do not show the branch. */
 export function findCheckout(folder: string): Checkout | undefined {
   try {
     const gitFolder = findGitFolder(path.resolve(folder));
@@ -48,7 +47,7 @@ export function findCheckout(folder: string): Checkout | undefined {
   }
 }
 
-/** Undefined outside a repository, without git, and if git fails or takes too long. */
+/** Undefined outside a repository, without git, or if git fails or takes too long. */
 export async function findGitState(query: GitQuery): Promise<GitState | undefined> {
   const found = findGit(query.variables);
   if (found === undefined) return undefined;
@@ -65,8 +64,8 @@ export async function findGitState(query: GitQuery): Promise<GitState | undefine
 }
 
 /**
- * All programs that git would run on contents of files. Also the user's own: some, such as Git LFS, run what the
- * repository's config names.
+ * All filter programs that git would run on file contents, including the user's own: some, such as Git LFS, run
+ * programs named in the repository's config.
  */
 async function findFilters(git: Git): Promise<readonly string[]> {
   const args = ["config", "--null", "--name-only", "--get-regexp", "^filter\\."];
@@ -74,7 +73,7 @@ async function findFilters(git: Git): Promise<readonly string[]> {
     if (isNothingFound(error)) return "";
     throw error;
   });
-  // A name may be empty, and contain dots.
+  // A name may be empty or contain dots.
   const names = listed.split("\0").flatMap((key) => /^filter\.(.*)\.[^.]+$/s.exec(key)?.[1] ?? []);
   return [...new Set(names)];
 }
@@ -83,14 +82,14 @@ function isNothingFound(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === 1;
 }
 
-/** A name with an equals sign cannot be switched off this way. Throws for it: git is not asked then. */
+/** A name with an equals sign cannot be disabled this way, so this throws and git does not run. */
 function withoutFilter(name: string): readonly string[] {
   if (name.includes("=")) throw new Error("a filter whose name cannot be written");
   const settings = ["clean=", "process=", "required=false"];
   return settings.flatMap((setting) => ["-c", `filter.${name}.${setting}`]);
 }
 
-/** Reads version 2 of the porcelain format, whose entries end with NUL. */
+/** Parses the porcelain v2 format, whose entries end with NUL. */
 export function parseStatus(text: string): GitState {
   const state = { ahead: 0, behind: 0, changed: 0, untracked: 0 };
   const names: { branch?: string; upstream?: string } = {};

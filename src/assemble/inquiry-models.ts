@@ -25,13 +25,13 @@ export function createInquiries(options: InquiryBackendOptions): InquiryBackend 
   };
 }
 
-/** The model for each question, by what the question's `target` says. */
+/** The model for each question, chosen by the question's `target`. */
 export type InquiryModels = Pick<
   InquiryBackendOptions,
   "assistant" | "model" | "schemaMode" | "maxParallel"
 >;
 
-/** `conversation.inquiry`, for the turns of the command. */
+/** `conversation.inquiry`, for the command's turns. */
 export function configuredInquiryModels(
   config: PartialConfig,
   providers: Providers,
@@ -50,7 +50,10 @@ interface InquiryModelOptions {
   readonly surroundings?: Surroundings;
 }
 
-/** The models that answer questions: the program's own choice, or `model`. They are told the same about where they are. */
+/**
+ * The models that answer questions: the program's choice, or `model`. They get the same description of the
+ * surroundings.
+ */
 export function inquiryModelsOf(
   { inquiryModels, surroundings }: InquiryModelOptions,
   model: Model,
@@ -63,7 +66,7 @@ export function inquiryModelsOf(
   };
 }
 
-/** The same model for every question. */
+/** Uses one model for every question. */
 function oneModel(model: Model, assistant: Assistant): InquiryModels {
   const { systemPrompt, sections, surroundings, parameters, toolChoice, request, cache } =
     assistant;
@@ -88,7 +91,7 @@ function oneModel(model: Model, assistant: Assistant): InquiryModels {
   return { assistant: () => settings, model: async () => model, schemaMode: "stable" };
 }
 
-/** The same assistant, told where it is. */
+/** Adds the surroundings to an assistant's prompt. */
 export function withSurroundings<Of extends Pick<AssistantSettings, "sections" | "surroundings">>(
   assistant: Of,
   surroundings: Surroundings | undefined,

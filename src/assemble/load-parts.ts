@@ -1,4 +1,4 @@
-/** Loads the parts of jp that are needed after a wait for the model, a person or a tool, before it. */
+/** Preloads the parts of jp that are needed after waiting for the model, a person or a tool. */
 import { loadCalls, loadForms } from "../core/agent/index.ts";
 import {
   type AssistantSettings,
@@ -26,8 +26,8 @@ import { createShippedTools } from "./shipped-tools.ts";
 import { loadImports } from "../util/index.ts";
 
 /**
- * For a turn. To be called once a request has left, so that the start is not slower for it. An upgrade may replace jp's files
- * while a turn waits; what is loaded by then still works. Never throws: whatever needs a part that is missing says so.
+ * Call it once a request has been sent, so that it does not slow down the start. An upgrade may replace jp's files
+ * while a turn waits; parts loaded by then keep working. Never throws: a missing part is reported where it is needed.
  */
 export async function loadTurnParts(config: PartialConfig, providers: Providers): Promise<void> {
   const written = JSON.stringify(config.conversation?.tools ?? {});
@@ -56,7 +56,7 @@ function hasTool(config: PartialConfig, wanted: string): boolean {
   );
 }
 
-/** Those that change files, whose contents are kept first. */
+/** Whether tools that change files are enabled; the old contents are kept first. */
 function hasFileTools(config: PartialConfig): boolean {
   const changing = createShippedTools({ root: "", describe: async () => undefined })
     .filter(({ effect }) => effect !== undefined)
@@ -65,7 +65,7 @@ function hasFileTools(config: PartialConfig): boolean {
   return changing.some((name) => tools.get(name)?.isEnabled === true);
 }
 
-/** For whoever records an answer after a wait. Never throws. */
+/** For recording an answer after a wait. Never throws. */
 export async function loadRecordingParts(): Promise<void> {
   loadImports();
   await Promise.allSettled([loadLocks(), preloadSecrets()]);
@@ -77,7 +77,7 @@ async function loadLocks(): Promise<void> {
 
 type ModelSettings = AssistantSettings["model"];
 
-/** One model of each provider that a turn may ask: for replies, for answers to questions, for summaries. */
+/** One model of each provider that a turn may use: for replies, answers to questions, and summaries. */
 function modelsOf(config: PartialConfig): readonly ModelSettings[] {
   const questions = [...resolveTools(config).values()].flatMap((tool) => [
     ...tool.questions.values(),
@@ -99,7 +99,7 @@ function modelsOf(config: PartialConfig): readonly ModelSettings[] {
   return [...new Map(models.map((model) => [model.provider, model])).values()];
 }
 
-/** Nothing for settings that do not resolve: whoever asks the model says so. */
+/** Empty for settings that do not resolve, which is reported where the model is used. */
 function findModel(resolve: () => AssistantSettings): readonly ModelSettings[] {
   try {
     return [resolve().model];

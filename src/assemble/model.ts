@@ -1,8 +1,8 @@
-/** The models that programs pass. */
+/** Models passed by programs. */
 import { fromLanguageModel, type LanguageModel, type Model } from "../reach/provider/index.ts";
 import { isJsonObject, JpError } from "../util/index.ts";
 
-/** Programs without types may pass anything. Throws `unsupported_model`. */
+/** Untyped programs may pass anything. Throws `unsupported_model`. */
 export function toModel(model: Model | LanguageModel): Model {
   const given: unknown = model;
   const hint = 'Make it with a provider of the AI SDK, as in openai("gpt-5").';

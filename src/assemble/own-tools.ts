@@ -1,4 +1,4 @@
-/** The tools of a program that embeds jp: its own, those of MCP servers, `ask_user` and `tell_user`. */
+/** An embedding program's tools: its own, those of MCP servers, `ask_user` and `tell_user`. */
 import type { Observer, Toolbox } from "../core/agent/index.ts";
 import {
   findUnknownQuestions,
@@ -38,8 +38,8 @@ import {
 } from "./tools.ts";
 
 /**
- * By tool, as `conversation.tools.<name>` in a config file. If the compiler knows the names of all tools, it takes no
- * others.
+ * Config by tool name, like `conversation.tools.<name>` in a config file. If all tool names are known at compile
+ * time, others are type errors.
  */
 export type ToolConfigs<Name extends string = string> = {
   readonly [Key in Name | "ask_user" | "tell_user"]?: ToolConfig;
@@ -51,11 +51,14 @@ interface OwnTools {
   readonly tellUser?: boolean;
   readonly mcpServers?: McpServers | undefined;
   readonly toolConfig?: ToolConfigs;
-  /** Gets a notice if an optional server is unavailable. */
+  /** Notified if an optional server is unavailable. */
   readonly observer?: Observer;
 }
 
-/** Throws `config_invalid`, `unknown_question`, `unknown_tool` and `tool_name_clash`: at once, or when the servers have been reached. */
+/**
+ * Throws `config_invalid`, `unknown_question`, `unknown_tool` and `tool_name_clash`: at once, or once the servers
+ * respond.
+ */
 export async function createOwnToolbox(options: OwnTools): Promise<Toolbox> {
   const { tools = [], askUser = false, tellUser = false, mcpServers: servers } = options;
   const given = await readToolConfig(options.toolConfig);
@@ -78,7 +81,7 @@ export async function createOwnToolbox(options: OwnTools): Promise<Toolbox> {
     return createToolbox({ sources: { shipped }, list: async () => listed, onWarning });
   }
   const { toRefusedQuestions } = await loadMcpTools();
-  // A program counts on its servers, unless it says otherwise.
+  // A program's servers are required by default.
   const isRequired = (name: string) => !servers.isOptional(name);
   let listed: Promise<ListedTools> | undefined;
   const listAll = async (signal: AbortSignal) => {
@@ -89,7 +92,7 @@ export async function createOwnToolbox(options: OwnTools): Promise<Toolbox> {
     return { tools: resolveOffered([...own, ...offered], given, absent.length === 0), absent };
   };
   const list = async (signal: AbortSignal) => {
-    // Once a turn: a server that adds a tool cannot take another one's name in the middle of it.
+    // Listed once per turn, so that a server cannot add a tool that takes another's name in between.
     listed ??= listAll(signal);
     try {
       return await listed;
@@ -102,7 +105,7 @@ export async function createOwnToolbox(options: OwnTools): Promise<Toolbox> {
   return createToolbox({ sources, isRequired, list, onWarning, toRefusedQuestions });
 }
 
-/** The program's config, and how it changes the defaults of its tools. */
+/** The program's config, and a function that applies it over defaults. */
 interface GivenConfig {
   readonly config: PartialConfig;
   readonly over: (defaults: PartialConfig) => PartialConfig;
@@ -116,7 +119,10 @@ async function readToolConfig(tools: ToolConfigs = {}): Promise<GivenConfig> {
   return { config, over: (defaults) => mergeConfig(defaults, config) };
 }
 
-/** What it says about a question that is never asked would be lost: perhaps who may answer. Throws `unknown_question`. */
+/**
+ * Settings for a question that is never asked would be ignored, perhaps including who may answer it. Throws
+ * `unknown_question`.
+ */
 function assertQuestions(shipped: readonly ShippedTool[], { conversation }: PartialConfig): void {
   for (const each of shipped) {
     const { name } = each.tool;
@@ -132,7 +138,7 @@ function assertQuestions(shipped: readonly ShippedTool[], { conversation }: Part
   }
 }
 
-/** A program may always run its own tools, unless it says otherwise. */
+/** By default, a program's own tools run without permission. */
 function ownConfig({ name, description }: Tool, given: PartialConfig): PartialToolConfig {
   const { [name]: own, "*": shared } = given.conversation?.tools ?? {};
   return {
@@ -142,13 +148,13 @@ function ownConfig({ name, description }: Tool, given: PartialConfig): PartialTo
   };
 }
 
-/** With the program's config. Only a complete list shows that a name in it is unknown. */
+/** Applies the program's config. A name in it is only known to be unknown if the list is complete. */
 function resolveOffered(
   offered: readonly OfferedTool[],
   given: GivenConfig,
   isComplete: boolean,
 ): ReadonlyMap<string, ToolSettings> {
-  // Tools of servers come last, so at least the second of two has a server.
+  // Server tools come last, so the second of two always has a server.
   assertUniqueNames(offered, (_, { server }) => {
     return `Set mcpServers.${server}.prefix, for example to "${server}_".`;
   });
@@ -160,12 +166,12 @@ function resolveOffered(
     throw unknownTool(names, unknown, { where: `${unknown} in toolConfig`, hint });
   }
   const defaults = offered.map(({ name, config, server }) => {
-    // Nothing else would tell the model the rest of a server's description.
+    // The model has no other way to see the rest of a server's description.
     const summary = own[name]?.description ?? "{{description}}";
     return [name, { ...(server !== undefined && { summary }), ...config }] as const;
   });
   const merged = given.over(toConfig(defaults)).conversation?.tools ?? {};
-  // The program's config does not change where a tool comes from.
+  // The program's config cannot change a tool's source.
   const all = offered.map(({ name, config: { source } }) => {
     return [name, { ...merged[name], ...(source !== undefined && { source }) }] as const;
   });
@@ -183,7 +189,7 @@ function toConfig(tools: readonly (readonly [string, PartialToolConfig])[]): Par
   return { conversation: { tools: Object.fromEntries(tools) } };
 }
 
-/** For one turn, after which those that were opened for it are closed. Throws `config_invalid`, `module_not_loaded`. */
+/** Opens servers for one turn. Disposing closes those it opened. Throws `config_invalid`, `module_not_loaded`. */
 export async function openServers(
   given: SharedMcpServers | McpServerConfigs | undefined,
   { variables, observer }: Pick<McpServersOptions, "variables"> & Pick<OwnTools, "observer">,

@@ -1,4 +1,4 @@
-/** Runs a turn of a program. Apart from `turn.ts`, so that programs load it with their first turn. */
+/** Runs a program's turn. Separate from `turn.ts`, so that programs load it with their first turn. */
 import {
   assertNothingWaits,
   type DetachedDenial,

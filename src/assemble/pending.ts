@@ -45,65 +45,70 @@ import type {
 import type { InquiryQuestion, ToolOrigin } from "../record/tool/index.ts";
 import { type Clock, isJpError, JpError, type JsonObject, systemClock } from "../util/index.ts";
 
-/** A decision that waits for a person: a question, a permission, a delivery, or a call in doubt. */
+/** A decision waiting for a person: a question, a permission, a delivery, or a call in doubt. */
 export interface PendingDecision extends PendingItem {
   readonly conversation: ConversationId;
-  /** The title of the conversation, if it has one. */
+  /** The conversation's title, if it has one. */
   readonly title?: string;
-  /** Everything that waits can be put as a question, even where no tool has asked one. */
+  /** Every pending decision can be put as a question, even if no tool asked one. */
   readonly question: InquiryQuestion;
-  /** The arguments that the call runs with. Absent for a question of an older version. */
+  /** The arguments the call runs with. Absent for a question from an older version. */
   readonly arguments?: JsonObject;
-  /** Where the tool comes from. Absent if an older version has asked. */
+  /** The tool's source. Absent if an older version asked. */
   readonly origin?: ToolOrigin;
-  /** The folder that it runs in, relative to the workspace. */
+  /** The tool's working directory, relative to the workspace. */
   readonly folder?: string;
-  /** A process has the conversation open. Only then can `answerInquiry` pass on a secret; `answerAndResume` always can. */
+  /**
+   * A process has the conversation open. `answerInquiry` can pass on a secret only then; `answerAndResume` always
+   * can.
+   */
   readonly isLive: boolean;
-  /** Those of the conversation. */
+  /** The conversation's labels. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** A reply, and whose it is. A secret goes from here to the memory of the process that asks for it, and nowhere else. */
+/** A reply and its author. A secret goes only into the memory of the process that asks for it. */
 export type DecisionAnswer = ReplyOrCancel &
   Omit<AnswerOptions, "askedAt" | "secret" | "directory"> & {
     /**
-     * Pins the answer to what was read: refused as `changed` if something else waits by now. Without it, an answer is for
-     * the pending decision that it is given with.
+     * Pins the answer to the decision that was read: refused as `changed` if a different one is pending by now.
+     * Without it, the answer is for the pending decision it is given with.
      */
     readonly digest?: string;
     /** How the person was reached, as recorded; `program` if absent. */
     readonly channel?: string;
     /** The name of the person, as recorded. */
     readonly userName?: string;
-    /** Who is known. Without it, what takes people who are known cannot be answered here. */
+    /** The known people. Without it, decisions that need known people cannot be answered here. */
     readonly directory?: Directory;
-    /** As long as no one is known, whoever answers here decides in the place of people: see `TurnOptions.ownerAlone`. */
+    /** While no people are known, lets the person answering decide in their place: see `TurnOptions.ownerAlone`. */
     readonly ownerAlone?: boolean;
-    /** How it is known that it is this person; `program` if absent. With `os_user`, the name is that of who uses this process. */
+    /**
+     * How the person was authenticated; `program` if absent. With `os_user`, the name is that of this process's user.
+     */
     readonly auth?: Claimant["auth"];
-    /** The person's own signature of exactly this answer, for what has to be signed. */
+    /** The person's own signature of exactly this answer, for decisions that require one. */
     readonly signature?: DecisionSignature;
-    /** Makes the signature if one is needed. */
+    /** Signs if a signature is needed. */
     readonly signer?: Pick<Directory, "findSigner">;
     /** For tests: a clock other than the machine's. */
     readonly clock?: Clock;
   };
 
-/** What is listed. */
+/** Filters for `listPending`. */
 export interface ListPendingOptions {
-  /** Only of this conversation. */
+  /** Only this conversation. */
   readonly conversation?: ConversationId;
-  /** Only of conversations that have all of these labels. */
+  /** Only conversations with all of these labels. */
   readonly labels?: Readonly<Record<string, string>>;
   /**
-   * Told of each conversation whose last turn could not be read whole. What it waits for is listed as far as it is known,
-   * so nothing else waits only if this was not called.
+   * Called for each conversation whose last turn could not be fully read. Its decisions are listed as far as they are
+   * known, so the list is complete only if this was not called.
    */
   readonly onProblem?: (problem: string, conversation: ConversationId) => void;
 }
 
-/** Lists what waits for a person, oldest first. Costs the same however many conversations are complete. */
+/** Lists pending decisions, oldest first. The cost does not depend on the number of complete conversations. */
 export async function listPending(
   store: Pick<ConversationStore, "listPending">,
   { conversation, labels, onProblem }: ListPendingOptions = {},
@@ -118,7 +123,7 @@ export async function listPending(
   return pending.toSorted((left, right) => (left.askedAt < right.askedAt ? -1 : 1));
 }
 
-/** Whether a process has the conversation open: it gets the answer to whatever waits there. */
+/** Whether a process has the conversation open, and so receives the answers to its pending decisions. */
 export async function isOpen(
   store: Pick<ConversationStore, "listPending">,
   id: ConversationId,
@@ -161,7 +166,7 @@ export function pendingInTurn(turn: PendingTurn): readonly PendingDecision[] {
 }
 
 /**
- * Finds what waits by its id, `<conversation>/<id>`, or the beginning of either, if only one has it. Throws
+ * Finds a pending decision by its ID, `<conversation>/<id>`, or an unambiguous prefix of either. Throws
  * `inquiry_not_found`, `ambiguous_id`.
  */
 export function findPending(pending: readonly PendingDecision[], id: string): PendingDecision {
@@ -178,8 +183,8 @@ export function findPending(pending: readonly PendingDecision[], id: string): Pe
 }
 
 /**
- * As `findPending`, among everything that waits in a store: without the labels, which would be read of every conversation
- * that waits, and in only one of them if the id says which. Throws `inquiry_not_found`, `ambiguous_id`.
+ * Like `findPending`, in a whole store: skips labels, which would be read for every waiting conversation, and reads
+ * only one conversation if the ID names it. Throws `inquiry_not_found`, `ambiguous_id`.
  */
 export async function findPendingIn(
   store: Pick<ConversationStore, "listPending">,
@@ -202,17 +207,18 @@ function fullIdOf({ conversation, id }: PendingDecision): string {
   return `${conversation}/${id}`;
 }
 
-/** Ids come from providers and tools, and must not break the lines of a message. */
+/** IDs come from providers and tools, and must not break a message's lines. */
 export function printable(id: string): string {
   return /^[\u0021-\u007e]+$/.test(id) ? id : JSON.stringify(id);
 }
 
 /**
- * Answers something that waits, exactly once, whoever else answers: `recorded` says that this answer counts. The
- * turn goes on where it runs, or when it is resumed. `id` is as for `findPending`, or what `listPending` returned; one that is
- * `<conversation>/<id>` may be late, and is `taken` then. A secret is `refused` unless a process asks for it right now, in a store
- * that can pass it on in memory: the stores of files and of memory can. Throws `inquiry_not_found`, `ambiguous_id`, `cannot_sign`,
- * `directory_missing`, `write_failed`, and the reason of the signal if the answer was withdrawn in time.
+ * Answers a pending decision exactly once, even if others answer too: `recorded` means that this answer counts. The
+ * turn continues where it runs, or when it is resumed. `id` is as for `findPending`, or a decision returned by
+ * `listPending`; a late answer by `<conversation>/<id>` is `taken`. A secret is `refused` unless a process is asking
+ * for it right now, in a store that can pass it on in memory, as the file and memory stores can. Throws
+ * `inquiry_not_found`, `ambiguous_id`, `cannot_sign`, `directory_missing`, `write_failed`, and the signal's reason if
+ * the answer was withdrawn in time.
  */
 export async function answerInquiry(
   store: AnsweringStore,
@@ -234,11 +240,11 @@ export async function answerInquiry(
   });
 }
 
-/** Where answers go. An id of something that no longer waits is looked up, if the store can. */
+/** A store that takes answers. If it can, it looks up IDs of decisions that are no longer pending. */
 export type AnsweringStore = Pick<ConversationStore, "listPending" | "answer"> &
   Partial<Pick<ConversationStore, "findLastTurns" | "load">>;
 
-/** An answer as it would be recorded, beside it what is not, and what the judge says of it now. */
+/** An answer as it would be recorded, its unrecorded parts, and the current ruling on it. */
 export interface JudgedAnswer extends Pick<AnswerOptions, "secret" | "directory"> {
   readonly event: AnswerEvent;
   readonly askedAt: Timestamp;
@@ -262,7 +268,7 @@ export function judgeAnswerTo(item: PendingDecision, answer: DecisionAnswer): Ju
   return { event, askedAt: item.askedAt, ruling, ...known, ...secretOf(item, answer) };
 }
 
-/** Everything else may be different by the time that it is recorded. */
+/** Any other ruling may have changed by the time the answer is recorded. */
 export function isRefused(ruling: Ruling): ruling is Refused {
   return !OPEN_CODES.has(ruling.code);
 }
@@ -275,7 +281,7 @@ const OPEN_CODES: ReadonlySet<Ruling["code"]> = new Set([
   "overdue",
 ]);
 
-/** An answer by id may come late. Throws `inquiry_not_found`, `ambiguous_id`. */
+/** An answer by ID may be late. Throws `inquiry_not_found`, `ambiguous_id`. */
 export async function findAnswerable(
   store: Omit<AnsweringStore, "answer">,
   id: string,
@@ -301,11 +307,11 @@ export function deciderOf(item: PendingItem, answer: DecisionAnswer): Decider {
   return identify(item, { channel, name, auth }, peopleFor(item, knownPeople(answer).directory));
 }
 
-/** How often to look whether something still waits. */
+/** How often to check whether a decision is still pending. */
 const LOOK_MS = 250;
 
 /**
- * Resolves when it no longer waits, with what has answered it. Throws the reason of the signal, and what reading the
+ * Resolves with the answer once the decision is no longer pending. Throws the signal's reason, and what reading the
  * conversation throws.
  */
 export async function untilAnswered(

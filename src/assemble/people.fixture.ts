@@ -1,4 +1,4 @@
-/** Turns with a tool that pays, and people of whom some may decide about that. */
+/** Turns with a payment tool, and people of whom only some may approve it. */
 import { type Directory, eventsOf, type KnownPerson } from "../record/conversation/index.ts";
 import {
   FakeClock,
@@ -28,7 +28,7 @@ export const pay = defineTool({
 });
 export const transfer = defineTool({ ...pay, run: async () => "paid" });
 
-/** `here`: whose OS user runs the process. The people can be changed later. */
+/** `here`: the person whose OS user runs the process. `people` can be changed later. */
 export class KnownPeople implements Directory {
   people: readonly KnownPerson[];
   readonly #here: string;
@@ -59,11 +59,11 @@ interface Run
   readonly reached?: readonly string[];
   readonly calls?: number;
   readonly clock?: FakeClock;
-  /** No one can be asked here. */
+  /** No prompt is available. */
   readonly isAway?: boolean;
 }
 
-/** A turn, and how it ended. */
+/** Runs a turn to its end. */
 export async function run(setting: Run = {}) {
   const { error, ...ran } = await leave(setting);
   if (error !== undefined) throw error;
@@ -72,7 +72,7 @@ export async function run(setting: Run = {}) {
   return { ...ran, end };
 }
 
-/** The same, though the turn may fail. */
+/** Like `run`, but the turn may fail. */
 export async function leave(setting: Run = {}) {
   const {
     config = ASKED,

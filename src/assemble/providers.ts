@@ -1,4 +1,4 @@
-/** The models that the config and the environment let us reach. */
+/** The models available with this config and environment. */
 import type { PartialConfig } from "../settings/config/index.ts";
 import {
   createHttpFetch,
@@ -45,7 +45,7 @@ interface KeyConfig {
   readonly api_key_env?: string | undefined;
 }
 
-/** Keys are in the environment and nowhere else. */
+/** Keys exist only in the environment. */
 function withKey(
   variables: Readonly<Record<string, string | undefined>>,
   { base_url: baseUrl = "", api_key_env: apiKeyVariable = "" }: KeyConfig = {},

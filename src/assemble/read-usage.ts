@@ -1,10 +1,10 @@
-/** What requests have cost. The code that adds it up is loaded with the first call. */
+/** Usage totals. The code that adds them up is loaded on the first call. */
 import { loaderOf } from "../util/index.ts";
 import type { UsageOptions, UsageSource, UsageTotal } from "./usage.ts";
 
 /**
- * Adds up what the conversations of a store have cost, archived ones included, in order of `key`. Conversations outside
- * of the period are not read. Throws what the store throws, except for records that cannot be read.
+ * Adds up the usage of a store's conversations, archived ones included, sorted by `key`. Skips conversations outside
+ * the period. Throws what the store throws, except for unreadable records.
  */
 export async function readUsage(
   store: UsageSource,

@@ -1,4 +1,4 @@
-/** Continues turns that were left: after an answer to what they wait for, or all that can go on without one. */
+/** Continues incomplete turns: after an answer to a pending decision, or all that can continue without one. */
 import type { AnswerSource, GivenReply } from "../core/agent/index.ts";
 import {
   type ConversationId,
@@ -31,19 +31,19 @@ import {
 import { resumeTurn } from "./turn.ts";
 import type { ResumeOptions, TurnResult } from "./turn-options.ts";
 
-/** What became of an answer, and of the turn that waited for it. */
+/** The result of an answer, and of the turn that waited for it. */
 export type AnsweredTurn<Data = Json> =
   | {
       readonly type: "recorded";
-      /** Absent if another process has the conversation open: the turn goes on there. */
+      /** Absent if another process has the conversation open: the turn continues there. */
       readonly turn?: TurnResult<Data>;
     }
   | Exclude<AnswerResult, { readonly type: "recorded" }>;
 
 /**
- * Answers something that waits, as `answerInquiry` does, and resumes its turn here, unless another process runs it. A secret
- * is passed on in memory, also if no process was waiting for it. Throws like both; if the turn fails, the answer is on
- * record, and `recover` continues the turn.
+ * Answers a pending decision like `answerInquiry`, and resumes its turn here, unless another process runs it. A
+ * secret is passed on in memory, even if no process was waiting for it. Throws like both; if the turn fails, the
+ * answer is on record, and `recover` continues the turn.
  */
 // oxlint-disable-next-line max-params -- the parameters of `answerInquiry`, and those of `resumeTurn`
 export async function answerAndResume<Data = Json>(
@@ -72,7 +72,7 @@ async function finish<Data>(
   return await resumeTurn(open, options);
 }
 
-/** Only a turn that runs can use it: the one that has the conversation open, or one that is resumed here. */
+/** Only a running turn can use a secret: the one that has the conversation open, or one resumed here. */
 async function passSecret<Data>(
   store: AnsweringStore & Pick<ConversationStore, "open">,
   { item, answer }: { readonly item: PendingDecision; readonly answer: DecisionAnswer },
@@ -85,7 +85,7 @@ async function passSecret<Data>(
   await using conversation = opened;
   const judged = judgeOffered(lastTurnOf(conversation.stream.entries), offered, true);
   if (judged.type !== "fits") return judged;
-  const secret = offered.secret?.reveal() ?? { answer: "" }; // One that fits has a secret.
+  const secret = offered.secret?.reveal() ?? { answer: "" }; // A matching reply has a secret.
   const reply = { ...secret, decidedBy: deciderOf(judged.item, answer) };
   const answers = givenTo(judged.item, reply, options.answers);
   const turn = await resumeTurn(conversation, { ...options, answers });
@@ -93,7 +93,7 @@ async function passSecret<Data>(
   return isRecorded ? { type: "recorded", turn } : { type: "changed" };
 }
 
-/** Gives the reply to what it was meant for, and to nothing else. */
+/** Gives the reply to its decision, and to no other. */
 function givenTo(
   { toolCallId, digest }: PendingItem,
   reply: GivenReply,
@@ -122,25 +122,25 @@ async function openUnlessLocked(
 
 /** How to continue what was left. */
 export interface RecoverOptions<Data = Json> extends ResumeOptions<Data> {
-  /** Only turns of conversations that have all of these labels. */
+  /** Only turns of conversations with all of these labels. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** How many turns run at the same time; 4 if absent. */
+  /** How many turns run concurrently; 4 if absent. */
   readonly concurrency?: number;
 }
 
-/** What became of a turn that was left. */
+/** The result of recovering a turn. */
 export type RecoveredTurn<Data = Json> = { readonly conversation: ConversationId } & (
   | { readonly type: "resumed"; readonly turn: TurnResult<Data> }
-  /** Such as a `ProviderError`. It can be tried again, unless the error says otherwise. */
+  /** Such as a `ProviderError`. It can be retried, unless the error says otherwise. */
   | { readonly type: "failed"; readonly error: Error }
 );
 
 const CONCURRENCY = 4;
 
 /**
- * Continues every turn that was left, in whatever way, and can go on: for the start of a service. What waits for an answer
- * waits, and is neither opened nor changed; so is what another process has open. Once the signal is aborted, no other turn
- * is taken up. Returns what became of those that were, and throws only if the store cannot list them.
+ * Continues every incomplete turn that can continue: for the start of a service. Turns that wait for an answer, or
+ * that another process has open, are neither opened nor changed. Once the signal is aborted, no further turn is
+ * started. Returns the results, and throws only if the store cannot list turns.
  */
 export async function recover<Data = Json>(
   store: Pick<ConversationStore, "listPending" | "open">,
@@ -162,14 +162,14 @@ export async function recover<Data = Json>(
   return results;
 }
 
-/** Something of it is neither done nor waits for a person, or has waited too long. */
+/** Some part of it is neither done nor waiting for a person, or a deadline has passed. */
 function isReady({ entries, problem }: PendingTurn, now: Date): boolean {
-  if (problem !== undefined) return true; // Opening it may restore it.
+  if (problem !== undefined) return true; // Opening it may repair it.
   const time = readyAt(readTurnProgress(eventsOf(entries)));
   return time !== undefined && time <= now.getTime();
 }
 
-/** Undefined if another process has it by now. */
+/** Undefined if another process has opened it meanwhile. */
 async function recoverTurn<Data>(
   store: Pick<ConversationStore, "open">,
   conversation: ConversationId,

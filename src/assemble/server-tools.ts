@@ -1,4 +1,4 @@
-/** The tools that MCP servers offer, for turns that take all of them. */
+/** The tools of MCP servers, for turns that offer all of them. */
 import {
   applyDirectives,
   mergeConfig,
@@ -12,7 +12,7 @@ import {
 import type { McpServers } from "../reach/mcp/index.ts";
 import { JpError } from "../util/index.ts";
 
-/** A tool as it is offered: its name, where it comes from, and its config without the program's. */
+/** An offered tool: its name, its owner, and its config without the program's. */
 export interface OfferedTool {
   readonly name: string;
   readonly owner: string;
@@ -23,7 +23,7 @@ export interface OfferedTool {
 
 interface ListedServers {
   readonly servers: McpServers;
-  /** Whether a turn fails without it; none if absent. */
+  /** Whether a turn fails without this server; by default, none is required. */
   readonly isRequired?: (name: string) => boolean;
   readonly names: readonly string[];
   readonly onWarning: (message: string) => void;
@@ -31,11 +31,11 @@ interface ListedServers {
 
 interface OfferedTools {
   readonly offered: readonly OfferedTool[];
-  /** Why a server is unavailable that a turn does without. */
+  /** Why optional servers are unavailable. */
   readonly absent: readonly Error[];
 }
 
-/** All at once. Throws why a required server is unavailable. */
+/** Connects to all servers concurrently. Throws if a required server is unavailable. */
 export async function listServers(
   { servers, isRequired = () => false, names, onWarning }: ListedServers,
   signal: AbortSignal,
@@ -63,12 +63,12 @@ export async function listServers(
 
 const MAX_NAME_LENGTH = 64;
 
-/** As all providers accept it. */
+/** Converts it to a name that all providers accept. */
 function toToolName(name: string): string {
   return name.replaceAll(/[^\w-]/g, "_").slice(0, MAX_NAME_LENGTH);
 }
 
-/** Throws `tool_name_clash`: one of two tools would get the calls of the other. The hint is for tools of two owners. */
+/** Throws `tool_name_clash`: one tool would get the other's calls. The hint is for tools of two owners. */
 export function assertUniqueNames(
   offered: readonly OfferedTool[],
   hint: (first: OfferedTool, second: OfferedTool) => string,
@@ -89,8 +89,8 @@ export function assertUniqueNames(
 }
 
 /**
- * The configured tools, and those of servers that offer all of theirs. A configured tool keeps its name, and stands for
- * the tool of the server that it names. Throws `tool_name_clash`.
+ * The configured tools, and those of servers that offer all their tools. A configured tool keeps its name, and
+ * replaces the server tool that it names. Throws `tool_name_clash`.
  */
 export function withServerTools(
   config: PartialConfig,
@@ -114,15 +114,15 @@ function addOffered(config: PartialConfig, offered: readonly OfferedTool[]): Par
   });
   const entries = added.map(({ name, config: own }): [string, PartialToolConfig] => [
     name,
-    // Nothing else would tell the model the rest of a server's description.
+    // The model has no other way to see the rest of a server's description.
     { summary: "{{description}}", ...own },
   ]);
   return mergeConfig({ conversation: { tools: Object.fromEntries(entries) } }, config);
 }
 
 /**
- * Applies `-t` and `-T` to the tools that servers offer, which only the servers know. Each tool that this switches on or
- * off becomes part of the config. Throws `unknown_tool`, `tool_locked`, `tool_name_clash`, and why a server is unavailable.
+ * Applies `-t` and `-T` to server tools, which only the servers know. Each tool switched on or off becomes part of
+ * the config. Throws `unknown_tool`, `tool_locked`, `tool_name_clash`, and why a server is unavailable.
  */
 export async function switchServerTools(
   config: PartialConfig,
@@ -131,7 +131,7 @@ export async function switchServerTools(
   const names = offeringServers(config);
   if (directives.length === 0 || names.length === 0) return config;
   const { signal } = new AbortController();
-  // The turn lists them again, and warns.
+  // No warnings here: the turn lists them again, and warns.
   const quietly = { servers, names, onWarning: () => {} };
   const { offered, absent } = await listServers(quietly, signal);
   const before = addOffered(config, offered);

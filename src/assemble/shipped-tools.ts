@@ -1,4 +1,4 @@
-/** The tools that come with the program. */
+/** jp's built-in tools. */
 import type { PartialConfig } from "../settings/config/index.ts";
 import {
   createAskUser,
@@ -19,11 +19,11 @@ export interface ShippedToolsOptions {
   /** The `PATH`. */
   readonly searchPath?: string | undefined;
   readonly describe: FindDescription;
-  /** Those that `web_fetch` may reach at private addresses. */
+  /** Hosts with private addresses that `web_fetch` may reach. */
   readonly privateHosts?: readonly string[] | undefined;
-  /** Absent where no tool is called. */
+  /** Absent if no tool will be called. */
   readonly shell?: ShellPlace;
-  /** Keeps what the tools change. */
+  /** Keeps the tools' changes, for undo. */
   readonly changes?: ChangeKeeper | undefined;
 }
 
@@ -45,7 +45,10 @@ export function createShippedTools({
   ];
 }
 
-/** Their config, over which the user's is merged field by field, which of them need no trust, and what they ask. */
+/**
+ * The tools' config, which the user's is merged over field by field; the tools that need no trust; and their question
+ * IDs.
+ */
 export function shippedConfig() {
   const tools = createShippedTools({ root: "", describe: async () => undefined });
   const entries = tools.map(({ tool, config }) => [tool.name, config] as const);

@@ -1,6 +1,6 @@
 /**
- * Tells a model where it is: the folder, the platform, the date, the state of git, and what the project's `AGENTS.md`, or
- * `CLAUDE.md`, says. Found once per turn, so that all requests of a turn begin alike.
+ * Describes a model's surroundings: the folder, the platform, the date, the git state, and the project's `AGENTS.md`
+ * or `CLAUDE.md`. Collected once per turn, so that all its requests start alike.
  */
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from "node:fs";
 import path from "node:path";
@@ -10,25 +10,25 @@ import { isProtectedName } from "../reach/files/index.ts";
 import { type Clock, sha256, systemClock } from "../util/index.ts";
 import { type Checkout, findCheckout, findGitState, type GitState } from "./git-state.ts";
 
-/** The part of a prompt that tells models where they are. Made by `describeSurroundings`. */
+/** The part of a prompt that describes the surroundings. Made by `describeSurroundings`. */
 export interface Surroundings {
-  /** The project's instructions for assistants. They change rarely, so they come after the other instructions. */
+  /** The project's instructions for assistants. They change rarely, so they follow the other instructions. */
   readonly sections: readonly Section[];
-  /** The rest, which changes from turn to turn. It comes last, so that caches serve everything before it. */
+  /** The rest, which changes from turn to turn. It comes last, so that everything before it can be cached. */
   readonly text?: string;
 }
 
 /** The parts to include. All of them by default. */
 export interface SurroundingsOptions {
-  /** The folder that the user works in. */
+  /** The user's working directory. */
   readonly folder: string;
   /** The root of the project; `folder` if absent. */
   readonly root?: string;
   /** Set one to false to leave it out. */
   readonly shows?: Partial<Readonly<Record<SurroundingsPart, boolean>>>;
-  /** In place of the `AGENTS.md` or `CLAUDE.md` of the folder and the root; an empty list for none. */
+  /** Replaces the `AGENTS.md` or `CLAUDE.md` of the folder and the root; an empty list for none. */
   readonly instructions?: readonly InstructionFile[];
-  /** The environment, for git. Without it, git is searched in the system's folders. */
+  /** The environment for git. Without it, git is looked up in the system's folders. */
   readonly variables?: Readonly<Record<string, string | undefined>>;
   /** For tests: a clock other than the machine's. */
   readonly clock?: Clock;
@@ -37,26 +37,26 @@ export interface SurroundingsOptions {
 /** A part of the surroundings that can be left out. */
 export type SurroundingsPart = "folder" | "platform" | "date" | "git";
 
-/** A file of the project that instructs assistants. */
+/** A project file with instructions for assistants. */
 export interface InstructionFile {
   /** Its path, relative to the root. */
   readonly name: string;
   readonly content: string;
-  /** Changes with the content of the file. */
+  /** Changes with the file's content. */
   readonly digest: string;
-  /** There is more in the file than `content`. */
+  /** `content` is only the start of the file. */
   readonly isCut: boolean;
 }
 
-/** The first that exists in a folder is read. */
+/** The first one that exists in a folder is read. */
 const FILE_NAMES = ["AGENTS.md", "CLAUDE.md"];
 const MAX_BYTES = 32 * 1024;
 const MAX_NAME_LENGTH = 100;
 
-/** The surroundings while git is still counting changed files. */
+/** The surroundings, while git is still counting changed files. */
 export interface SurroundingsSearch {
   readonly complete: Promise<Surroundings>;
-  /** Ends the search. What is not known by now is left out. */
+  /** Ends the search. Leaves out what is not known by now. */
   readonly take: () => Surroundings;
 }
 
@@ -77,7 +77,7 @@ export function searchSurroundings(options: SurroundingsOptions): SurroundingsSe
     return { sections, ...(all.length > 0 && { text }) };
   };
   const findMore = async () => {
-    // Outside a repository there is nothing to ask.
+    // Outside a repository, git is not run.
     if (git === undefined) return describe();
     const state = await findGitState({ folder, variables, signal: stop.signal });
     if (state !== undefined) git = state;
@@ -92,7 +92,7 @@ export function searchSurroundings(options: SurroundingsOptions): SurroundingsSe
   };
 }
 
-/** `conversation.surroundings`, for the turns of the command. Never throws. */
+/** `conversation.surroundings`, for the command's turns. Never throws. */
 export function configuredSurroundings(
   config: PartialConfig,
   place: Omit<SurroundingsOptions, "shows">,
@@ -105,8 +105,8 @@ export function configuredSurroundings(
 }
 
 /**
- * The `AGENTS.md` of the root, then the nearest one on the way from the root to the folder; `CLAUDE.md` in a folder without
- * one. Links that lead out of the root, or to a file that may hold passwords, are ignored. Never throws.
+ * The root's `AGENTS.md`, then the nearest one on the way from the root to the folder; a folder without one may have
+ * `CLAUDE.md`. Ignores links that lead out of the root, or to a file that may hold passwords. Never throws.
  */
 export function findInstructions({
   folder,
@@ -149,7 +149,7 @@ function readInstructions(root: string, name: string): InstructionFile | undefin
   }
 }
 
-/** A link must not lead to passwords, nor to the files of Git and jp. */
+/** A link must not lead to passwords, or to files of Git and jp. */
 function isPrivate(relative: string): boolean {
   return namesSecretFile(relative) || relative.split(path.sep).some(isProtectedName);
 }
@@ -157,7 +157,7 @@ function isPrivate(relative: string): boolean {
 /** Undefined on Windows, which the types do not say. */
 const FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;
 
-/** A pipe would block, and a link was resolved before. Throws system errors. */
+/** Avoids blocking on a pipe, and following a link: links are already resolved. Throws system errors. */
 function readStart(file: string): { readonly bytes: Buffer; readonly isCut: boolean } {
   const { O_NOFOLLOW: noFollow = 0, O_NONBLOCK: noBlock = 0 } = FLAGS;
   const fd = openSync(file, constants.O_RDONLY | noFollow | noBlock);
@@ -172,7 +172,7 @@ function readStart(file: string): { readonly bytes: Buffer; readonly isCut: bool
   }
 }
 
-/** The element tells the model where the file ends, so the file must not contain its tags. */
+/** The element marks where the file ends, so the file must not contain its tags. */
 function toSection({ name, content, isCut }: InstructionFile): Section {
   const tags = /<(?=\s*\/?\s*(?:project_instructions|surroundings)\b)/gi;
   const text = content.replaceAll(tags, "&lt;");
@@ -195,10 +195,10 @@ function folderLines(folder: string, root: string): readonly string[] {
   return [`Folder: ${folder}`, ...(folder === root ? [] : [`Root of the project: ${root}`])];
 }
 
-/** Node would first load its data of all languages, which takes half as long as its own start. */
+/** `Intl` would first load data for all languages, which takes half as long as Node's own start. */
 const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/** The date where the user is, and not the time, which would change every request. */
+/** The user's local date, without the time, which would change every request. */
 function dateText(now: Date): string {
   const [year, month, day] = [now.getFullYear(), now.getMonth() + 1, now.getDate()];
   const date = [String(year), ...[month, day].map((part) => String(part).padStart(2, "0"))];
@@ -216,13 +216,13 @@ function gitLines(git: Checkout | GitState): readonly string[] {
   return [`Git branch: ${name}${remote}`, `Git changes: ${changes}`];
 }
 
-/** A clone brings the names of its branches, and models see them before the user trusts it. */
+/** Branch names come with a clone, and models see them before the user trusts it. */
 function shortName(name: string): string {
   return name.length <= MAX_NAME_LENGTH ? name : `${name.slice(0, MAX_NAME_LENGTH)}…`;
 }
 
-/** Names of folders and branches may contain anything. */
+/** Folder and branch names may contain anything. */
 function plainLine(text: string): string {
-  if (/^[ -;=?-~]*$/.test(text)) return text; // Properties of characters are slow to look up.
+  if (/^[ -;=?-~]*$/.test(text)) return text; // A fast path: Unicode properties are slow to look up.
   return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}<>]+/gu, "?");
 }

@@ -1,4 +1,4 @@
-/** One call of one tool outside of a turn, with everything that a turn does around it. */
+/** A single tool call outside of a turn, with everything a turn does around it. */
 import {
   closeCall,
   guardPrompter,
@@ -30,13 +30,13 @@ export interface ToolCallOptions extends Pick<
   readonly arguments: JsonObject;
   readonly tools: Toolbox;
   readonly prompter: Prompter;
-  /** Shared with other calls that ask the same person; by default the call has its own. */
+  /** Shared with other calls that ask the same person; by default, the call has its own queue. */
   readonly prompts?: PromptQueue;
-  /** Where the call is recorded. */
+  /** Records the call. */
   readonly journal: Journal;
-  /** Shared by the calls of a turn. It collects what was denied because no one could be asked. */
+  /** Shared by the calls of a turn. Collects what was denied because jp could not ask. */
   readonly state: TurnState;
-  /** Ends the call in good order. */
+  /** Ends the call cleanly. */
   readonly signal: AbortSignal;
 }
 
@@ -70,7 +70,7 @@ export async function runToolCall(options: ToolCallOptions): Promise<ToolCallRes
   }
 }
 
-/** Whoever made the call is gone, and no one else can continue it. */
+/** The caller is gone, and no one else can continue the call. */
 async function close(
   { journal, clock }: ToolCallOptions,
   request: ToolCallRequest,
@@ -79,5 +79,5 @@ async function close(
   const call = calls.find(({ request: { id } }) => id === request.id) ?? newCall(request);
   const events = closeCall(call, clock, "interrupted");
   await journal.record(...events);
-  return events[events.length - 1] as ToolCallResponse; // The last one is.
+  return events[events.length - 1] as ToolCallResponse; // The last event is the response.
 }

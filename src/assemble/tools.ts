@@ -1,4 +1,4 @@
-/** Tools that are ready to be called, as config declares them. `own-tools.ts` has those of a program. */
+/** Tools declared in config, ready to be called. Programs' tools are in `own-tools.ts`. */
 import type { CallableTool, Toolbox } from "../core/agent/index.ts";
 import {
   ConfigError,
@@ -39,7 +39,7 @@ import type { Machine } from "./machine.ts";
 import { listServers, withServerTools } from "./server-tools.ts";
 import { createShippedTools } from "./shipped-tools.ts";
 
-/** The MCP servers that config declares. None starts before it is needed. */
+/** The MCP servers declared in config. Each starts when it is first needed. */
 export function openConfiguredServers(machine: Machine, config: PartialConfig): McpServers {
   const { root, variables, version, onWarning } = machine;
   return new McpServers(resolveMcpServers(config), {
@@ -50,12 +50,12 @@ export function openConfiguredServers(machine: Machine, config: PartialConfig): 
   });
 }
 
-/** Servers for a turn. Disposing closes them, unless other turns share them. */
+/** Servers for a turn. Disposing closes them, unless they are shared with other turns. */
 export interface OpenServers extends AsyncDisposable {
   readonly servers: McpServers;
 }
 
-/** The configured ones: those that the turns of a session share, as far as their config is the same, or else its own. */
+/** The configured servers: the session's shared ones, updated to this config, or else the turn's own. */
 export async function serversForTurn(
   machine: Machine,
   config: PartialConfig,
@@ -81,33 +81,33 @@ function shellPlace({ root, variables }: Machine, config: PartialConfig): ShellP
 export interface OpenToolsOptions {
   /** Which conversation local tools run for. */
   readonly conversation?: ConversationId;
-  /** Keeps what shipped tools change. */
+  /** Keeps the shipped tools' changes, for undo. */
   readonly changes?: ChangeKeeper | undefined;
-  /** Servers that are open already, and stay so. Others are closed with the tools. */
+  /** Servers that are already open, and stay open. Without them, servers are closed with the tools. */
   readonly servers?: McpServers;
-  /** What runs without asking, if a person may change it during the turn. By default as configured. */
+  /** The current mode, if a person may change it during the turn. Defaults to the configured one. */
   readonly mode?: PolicyOptions["mode"];
 }
 
-/** The tools that config declares, ready to be called. */
+/** The tools declared in config, ready to be called. */
 export interface Tools extends AsyncDisposable {
-  /** Also of the tools that servers offer, once the toolbox has listed them. */
+  /** Includes the server tools once the toolbox has listed them. */
   readonly settings: ReadonlyMap<string, ToolSettings>;
-  /** Starts nothing: takes a name that config does not have for a tool of a server that offers all of its tools. */
+  /** Starts nothing: assumes that a name missing from config is a tool of a server that offers all its tools. */
   findOffline(name: string): ToolSettings | undefined;
-  /** The source of a server's tool, as far as config has it. Starts nothing. */
+  /** The source of a server's tool, as far as config says. Starts nothing. */
   describeOffline(tool: ToolSettings): ToolSource;
   /** Throws `unknown_tool`, and why a tool is unavailable. */
   open(name: string, signal: AbortSignal): Promise<RunnableTool>;
-  /** The enabled ones. */
+  /** The enabled tools. */
   readonly toolbox: Toolbox;
-  /** What config and saved rules decide about their calls. */
+  /** Decides about calls by config and saved rules. */
   readonly policy: Policy;
-  /** Absent if nothing can be saved. */
+  /** Absent if rules cannot be saved. */
   readonly saved?: OpenSavedRules;
 }
 
-/** Those that config declares. */
+/** Opens the tools declared in config. */
 export function openTools(
   machine: Machine,
   config: PartialConfig,
@@ -132,7 +132,7 @@ export function openTools(
   let known = settings;
   const list = async (signal: AbortSignal) => {
     if (names.length === 0) return { tools: settings, absent: [] };
-    listed ??= listServers({ servers, names, onWarning: warn }, signal); // Once, as for a turn of a program.
+    listed ??= listServers({ servers, names, onWarning: warn }, signal); // Once, as in a program's turn.
     try {
       const { offered, absent } = await listed;
       return { tools: (known = withServerTools(config, offered)), absent };
@@ -167,7 +167,7 @@ export function openTools(
   };
 }
 
-/** Takes it for a tool of a server that offers all of its tools. */
+/** Assumes a tool of a server that offers all its tools. */
 function findOffered(name: string, config: PartialConfig): ToolSettings | undefined {
   const [server] = offeringServers(config);
   if (server === undefined) return undefined;
@@ -180,7 +180,7 @@ function savedRulesOn({ dataFolder, root, clock, onWarning }: Machine): OpenSave
   return openSavedRules({ dataFolder, root, clock, onWarning: warningOnce(onWarning) });
 }
 
-/** What decides where no rule does. */
+/** The settings that decide if no rule does. */
 export function policyIn(
   config: PartialConfig,
   mode: PolicyOptions["mode"] = () => config.conversation?.mode ?? "ask",
@@ -198,7 +198,7 @@ function shippedOptions(machine: Machine, config: PartialConfig) {
   };
 }
 
-/** The command loads what this needs when there is such a question. */
+/** The command loads this code only when such a question arises. */
 function refuse(stray: UnscopedQuestion): RefusedQuestions {
   return toRefusedQuestions(stray);
 }
@@ -226,7 +226,7 @@ export function deferring(toolbox: Toolbox): Toolbox {
   };
 }
 
-/** Several tools of a server are missing for the same reason. */
+/** Warns once per reason: several tools of a server may be missing for the same one. */
 function warningOnce(onWarning: Machine["onWarning"]): Machine["onWarning"] {
   const given = new Set<string>();
   return (message) => {
@@ -236,26 +236,28 @@ function warningOnce(onWarning: Machine["onWarning"]): Machine["onWarning"] {
   };
 }
 
-/** The tools by name, and why others are not among them. */
+/** The tools by name, and why others are missing. */
 export interface ListedTools {
   readonly tools: ReadonlyMap<string, ToolSettings>;
   readonly absent: readonly Error[];
 }
 
 interface ToolboxParts extends Pick<Machine, "onWarning"> {
-  /** The workspace, which rules on paths are about. */
+  /** The workspace that path rules refer to. */
   readonly root?: string;
   /** Where the tools come from. */
   readonly sources: Omit<ToolParts, "signal" | "caller">;
-  /** Once it is known which there are. */
+  /** Resolves once the tools are known. */
   readonly list: (signal: AbortSignal) => Promise<ListedTools>;
-  /** Whether a turn fails without this server; none if absent. */
+  /** Whether a turn fails without this server; by default, none is required. */
   readonly isRequired?: (server: string) => boolean;
   /** Absent if there are no servers. */
   readonly toRefusedQuestions?: (stray: UnscopedQuestion) => RefusedQuestions;
 }
 
-/** The enabled ones. A turn continues without those of a server that is unavailable, unless it is required. */
+/**
+ * A toolbox of the enabled tools. A turn continues without the tools of an unavailable server, unless it is required.
+ */
 export function createToolbox(toolbox: ToolboxParts): Toolbox {
   const { sources, root = ".", list, isRequired = () => false, onWarning } = toolbox;
   const { servers } = sources;
@@ -265,9 +267,9 @@ export function createToolbox(toolbox: ToolboxParts): Toolbox {
   const isMissing = ({ source }: ToolSettings, error: unknown) =>
     source.type === "mcp" &&
     !isRequired(source.server) &&
-    // Its tools may have changed since a rule about them was written.
+    // The server's tools may have changed since a rule for them was written.
     (error instanceof ConfigError ||
-      // A mistake in the config.
+      // An unknown server is a mistake in the config.
       (error instanceof McpError && error.code !== "mcp_unknown_server"));
   return {
     schemas: async (signal) => {
@@ -290,7 +292,7 @@ export function createToolbox(toolbox: ToolboxParts): Toolbox {
       const { tools: all, absent } = await list(signal);
       const settings = all.get(name);
       const [unavailable] = absent;
-      // Perhaps it is one of that server's.
+      // It may be one of that server's tools.
       if (settings === undefined && unavailable !== undefined) throw unavailable;
       if (settings?.isEnabled !== true) return undefined;
       const tool = await createToolIn(root, settings, { ...parts, signal });
@@ -308,7 +310,10 @@ export function createToolbox(toolbox: ToolboxParts): Toolbox {
   };
 }
 
-/** With the files outside the workspace that the arguments of a call name. jp's own file tools open none. Throws as `createTool`. */
+/**
+ * Includes the files outside the workspace that a call's arguments name. jp's own file tools open none. Throws like
+ * `createTool`.
+ */
 async function createToolIn(
   root: string,
   settings: ToolSettings,
@@ -333,7 +338,7 @@ export function findTool(settings: ReadonlyMap<string, ToolSettings>, name: stri
   return found;
 }
 
-/** The hint is for a name that is not similar to any other. */
+/** The hint is for a name that resembles no other. */
 export function unknownTool(
   names: readonly string[],
   name: string,
@@ -347,7 +352,7 @@ export function unknownTool(
   });
 }
 
-/** The part of a tool's description that every request includes; `describe_tools` gives the rest. */
+/** The part of a tool's description in every request; `describe_tools` returns the rest. */
 function toSchema({ description }: RunnableTool): ToolSchema {
   const { name, summary, parameters, isAuxiliary } = description;
   const auxiliary = isAuxiliary === true && { isAuxiliary };

@@ -1,4 +1,4 @@
-/** The turns of programs. What runs them is loaded with the first one. */
+/** Programs' turns. The code that runs them is loaded with the first one. */
 import type { TurnUpdate } from "../core/agent/index.ts";
 import type { ConversationWriter } from "../stores/index.ts";
 import { type Json, loaderOf } from "../util/index.ts";
@@ -12,11 +12,11 @@ import type {
 } from "./turn-options.ts";
 
 /**
- * Runs one turn: a message, the assistant's replies, and every tool they call. With a `schema` in the message,
- * the result has `data`. Throws `ProviderError`, `McpError`, `write_failed`; `config_invalid`, `unknown_tool` and
+ * Runs one turn: a message, the assistant's replies, and every tool they call. With a `schema` in the message, the
+ * result has `data`. Throws `ProviderError`, `McpError`, `write_failed`; `config_invalid`, `unknown_tool` and
  * `tool_name_clash` for the tools and their config; `invalid_message`, `invalid_file`, `invalid_schema` and
- * `schema_unsupported` for the message. What happened until then is on record. Throws `turn_running` if another turn
- * runs on the same `conversation`, and `turn_waiting` if its last turn waits for a decision.
+ * `schema_unsupported` for the message. Everything before the error is on record. Throws `turn_running` if another
+ * turn runs on the same `conversation`, and `turn_waiting` if its last turn waits for a decision.
  */
 export async function runTurn<
   Schema extends DataSchema | undefined = undefined,
@@ -27,12 +27,12 @@ export async function runTurn<
   message: string | Message<Schema>,
 ): Promise<TurnResult<DataOf<Schema>>> {
   const { runOwnTurn } = await loadOwnTurn();
-  return runOwnTurn(options as TurnOptions, message); // For the parts of a turn, names are any texts.
+  return runOwnTurn(options as TurnOptions, message); // At runtime, names are plain strings.
 }
 
 /**
- * Continues the turn that the conversation ends with, in this process or any other: finished calls are not run
- * again, and what is still pending is asked again. Ends at once if nothing is missing. Throws like `runTurn`.
+ * Continues the conversation's last turn, in this process or any other: finished calls are not rerun, and pending
+ * decisions are asked again. Ends at once if nothing is missing. Throws like `runTurn`.
  */
 export async function resumeTurn<
   Data = Json,
@@ -47,8 +47,8 @@ export async function resumeTurn<
 }
 
 /**
- * Records a message, and leaves the turn to a worker, which takes it up once the conversation is released. Where the store has no
- * workers, `recover` does. Throws like `runTurn` for the message, `turn_waiting` and `write_failed`.
+ * Records a message, and leaves the turn to a worker, which starts once the conversation is released. If the store
+ * has no workers, use `recover`. Throws like `runTurn` for the message, `turn_waiting` and `write_failed`.
  */
 export async function enqueueTurn(
   conversation: ConversationWriter,
@@ -63,8 +63,8 @@ export async function enqueueTurn(
 const loadOwnTurn = loaderOf(() => import("./own-turn.ts"));
 
 /**
- * Runs one turn as `runTurn` does, and yields what happens as it happens. A reader who stops early ends
- * the turn in good order.
+ * Runs one turn like `runTurn`, and yields its updates as they happen. If the reader stops early, the turn ends
+ * cleanly.
  */
 export async function* streamTurn<
   Schema extends DataSchema | undefined = undefined,
@@ -100,7 +100,7 @@ export async function* streamTurn<
   }
 }
 
-/** Updates that were not read yet. */
+/** Updates that have not been read yet. */
 class UpdateQueue implements AsyncIterable<TurnUpdate> {
   #updates: TurnUpdate[] = [];
   #isEnded = false;

@@ -1,4 +1,4 @@
-/** Totals of what requests to models have cost, by model, day or conversation. Reads each record once, in pieces. */
+/** Totals of requests' cost, by model, day or conversation. Reads each record once, in pieces. */
 import type { Prices, TokenPrice } from "../settings/config/index.ts";
 import {
   addUsage,
@@ -16,10 +16,10 @@ import { shouldYield, yieldToEventLoop } from "../util/index.ts";
 /** How totals are grouped. A `day` is in this machine's time zone. */
 export type UsageGroup = "model" | "day" | "conversation";
 
-/** Which requests count. */
+/** The period to include. */
 export interface UsagePeriod {
   readonly since?: Date | undefined;
-  /** Not included. */
+  /** Exclusive. */
   readonly until?: Date | undefined;
 }
 
@@ -27,19 +27,19 @@ export interface UsagePeriod {
 export interface UsageOptions extends UsagePeriod {
   /** `model` by default. */
   readonly by?: UsageGroup;
-  /** Without prices, there are only tokens. */
+  /** Without prices, only tokens are counted. */
   readonly prices?: Prices;
 }
 
-/** The sum of some requests. */
+/** The total of some requests. */
 export interface UsageTotal {
-  /** A model, a day such as `2026-11-16`, or the id of a conversation. */
+  /** A model, a day such as `2026-11-16`, or a conversation ID. */
   readonly key: string;
   readonly requests: number;
   readonly usage: Usage;
-  /** In the currency of the prices. Absent if nothing has a price. */
+  /** In the currency of the prices. Absent if no request has a price. */
   readonly cost?: number;
-  /** Some of the requests have no price, so that `cost` is too low. */
+  /** Some requests have no price, so `cost` is too low. */
   readonly isPartial: boolean;
 }
 
@@ -54,19 +54,19 @@ export async function addUpUsage(
     try {
       for await (const { entries } of store.scan(summary.id)) totals.add(summary, entries);
     } catch {
-      continue; // Another one may be readable. `jp conversation ls` reports it.
+      continue; // Skips it, as the others may be readable. `jp conversation ls` reports it.
     }
     if (shouldYield()) await yieldToEventLoop();
   }
   return totals.result();
 }
 
-/** The part of a store that totals are read from. */
+/** The part of a store that usage is read from. */
 export interface UsageSource extends Pick<ConversationStore, "scan"> {
   list(options: ListOptions): Promise<readonly ConversationSummary[]>;
 }
 
-/** In a store in files, `createdAt` may be a moment too late, if others were created at the same time. */
+/** In a file store, `createdAt` may be slightly late if others were created at the same time. */
 const SLACK_MS = 1000;
 
 /** Adds up entries as they are read. */
@@ -78,7 +78,7 @@ export class UsageTotals {
     this.#options = options;
   }
 
-  /** Decodes nothing but usage. What a fork has copied was spent in the original conversation, and does not count. */
+  /** Decodes only usage. Entries copied by a fork were paid for in the original conversation, and do not count. */
   add({ id, createdAt }: ConversationCreation, entries: readonly StreamEntry[]): void {
     const created = timestampToMilliseconds(createdAt) - SLACK_MS;
     for (const event of usageIn(entries)) {
@@ -99,7 +99,7 @@ export class UsageTotals {
     }
   }
 
-  /** In order of `key`. */
+  /** Sorted by `key`. */
   result(): readonly UsageTotal[] {
     return [...this.#totals.values()].toSorted((left, right) => (left.key < right.key ? -1 : 1));
   }
@@ -117,7 +117,7 @@ export function sumTotals(totals: readonly UsageTotal[]): UsageTotal {
   };
 }
 
-/** No event is older than its conversation, or newer than the last one. */
+/** No event is older than its conversation, or newer than its last event. */
 function mayBeWithin(
   { createdAt, lastEventAt }: ConversationSummary,
   { since, until }: UsagePeriod,
@@ -146,7 +146,7 @@ function keyOf(event: TokenUsage, id: ConversationId, by: UsageGroup = "model"):
 
 const MILLION = 1_000_000;
 
-/** By the given price, else what the provider itself has reported. Undefined if neither says. */
+/** From the given price, or else the provider's report. Undefined without either. */
 function costOf(
   { model, usage, timestamp, requests = 1 }: TokenUsage,
   prices: Prices | undefined,

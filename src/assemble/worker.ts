@@ -1,4 +1,4 @@
-/** Workers: processes that continue the turns of a store, whoever has left them. */
+/** Workers: processes that continue a store's incomplete turns. */
 import type { TurnEnd } from "../core/agent/index.ts";
 import {
   type ConversationId,
@@ -13,30 +13,30 @@ import type { RecoveredTurn } from "./resuming.ts";
 import { resumeTurn } from "./turn.ts";
 import type { ResumeOptions, TurnResult } from "./turn-options.ts";
 
-/** What a worker does. */
+/** The options of a worker. */
 export interface WorkerOptions<Data = Json> {
-  /** One with workers: a database. */
+  /** A store that supports workers: a database. */
   readonly store: Pick<ConversationStore, "work">;
   /**
-   * What turns are continued with: the same for all, or by conversation. What needs a person is left for later, unless
-   * `defer` is false.
+   * The options of the continued turns: the same for all, or by conversation. Decisions that need a person are left
+   * for later, unless `defer` is false.
    */
   readonly turn:
     | ResumeOptions<Data>
     | ((conversation: ConversationWriter) => ResumeOptions<Data> | Promise<ResumeOptions<Data>>);
-  /** Only turns that were left to workers of this name. `default` if absent. */
+  /** Only turns enqueued under this name. `default` if absent. */
   readonly queue?: string;
-  /** The most turns at once; 4 if absent. */
+  /** The maximum number of concurrent turns; 4 if absent. */
   readonly concurrency?: number;
-  /** Stops the worker: it takes up no other turn, and ends once those that run have ended. */
+  /** Stops the worker: it takes no further turns, and ends once the running ones have ended. */
   readonly signal?: AbortSignal;
-  /** So long may they still run; then they are left to other workers. 20 seconds if absent. */
+  /** How long running turns may continue after that; then they are left to other workers. 20 seconds if absent. */
   readonly graceMs?: number;
-  /** Called once the worker takes up turns, with what it does at any time: for metrics. Must not throw. */
+  /** Called once the worker starts taking turns, with live figures of its work, for metrics. Must not throw. */
   readonly onStart?: (work: Pick<RunningWork, "running" | "measure">) => void;
-  /** Told what became of each turn. Must not throw. */
+  /** Called with the result of each turn. Must not throw. */
   readonly onTurn?: (turn: RecoveredTurn<Data>) => void;
-  /** Told what goes wrong between turns, such as a database that cannot be reached for a while. Must not throw. */
+  /** Called for errors between turns, such as an unreachable database. Must not throw. */
   readonly onProblem?: (problem: Error) => void;
 }
 
@@ -44,9 +44,9 @@ const CONCURRENCY = 4;
 const GRACE_MS = 20_000;
 
 /**
- * Continues turns of the store that can go on, wherever they were left: those that were enqueued, those whose last question was
- * answered, those that have waited too long for an answer, and those whose process is gone. Each runs until it ends or
- * waits. One that fails is tried again after a pause. Resolves once the worker has stopped. Throws `no_workers`,
+ * Continues the store's turns that can continue: those that were enqueued, those whose last question was answered,
+ * those that have waited too long for an answer, and those whose process is gone. Each runs until it ends or waits.
+ * Failed turns are retried after a pause. Resolves once the worker has stopped. Throws `no_workers`,
  * `store_package_missing`, `store_not_migrated` and `store_unreachable`.
  */
 export async function runWorker<Data = Json>(options: WorkerOptions<Data>): Promise<void> {
@@ -65,23 +65,23 @@ export async function runWorker<Data = Json>(options: WorkerOptions<Data>): Prom
   await takeTurns({ ...options, resume, onEnd });
 }
 
-/** What became of a turn: its end, or why there is none. */
+/** The result of a turn, or why there is none. */
 export type LeftEnd<End> =
   | { readonly type: "ended"; readonly end: End }
   | { readonly type: "failed"; readonly error: Error };
 
-/** How turns that were taken are continued. */
+/** How a worker continues its turns. */
 export interface TakeOptions<End extends TurnEnd | undefined> extends Omit<
   WorkerOptions,
   "turn" | "onTurn"
 > {
-  /** Has to end soon once the signal is aborted. */
+  /** Has to end soon after the signal is aborted. */
   readonly resume: (conversation: ConversationWriter, stop: AbortSignal) => Promise<End>;
   /** Called once the conversation is released. Must not throw. */
   readonly onEnd: (conversation: ConversationId, end: LeftEnd<End>) => void;
 }
 
-/** The same for programs that put their turns together themselves, as the command does. */
+/** Like `runWorker`, for programs that assemble their turns themselves, as the command does. */
 export async function takeTurns<End extends TurnEnd | undefined>(
   options: TakeOptions<End>,
 ): Promise<void> {
@@ -133,9 +133,9 @@ async function resumeLeft<End extends TurnEnd | undefined>(
 ): Promise<LeftEnd<End>> {
   try {
     const end = await resume(conversation, stop);
-    // It would go on for ever, and cost.
+    // It would continue forever, at a cost.
     if (end?.type === "cycle_limit") conversation.leaveTo?.({ failure: "final" });
-    // Whatever it waits for, the record does not say so: it would be taken up again at once.
+    // The record does not show what it waits for, so it would be picked up again at once.
     if (end?.type === "waiting" && canGoOnNow(conversation))
       conversation.leaveTo?.({ failure: "retry" });
     return { type: "ended", end };

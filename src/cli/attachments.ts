@@ -28,7 +28,7 @@ export const attachmentCode = () => loadModule(() => import("../reach/attachment
 export interface NamedAttachments {
   /** For `conversation.attachments`. */
   readonly uris: readonly string[];
-  /** From outside the workspace: recorded with the message. */
+  /** Files outside the workspace, recorded with the message. */
   readonly files: readonly MessageFile[];
 }
 
@@ -59,20 +59,20 @@ export async function nameAttachments(
 interface AttachingTurn {
   readonly config: PartialConfig;
   readonly servers: McpServers;
-  /** The model that has to accept it. */
+  /** Has to accept the attachments. */
   readonly model: Model;
   readonly assistant: Pick<AssistantSettings, "parameters">;
 }
 
-/** A config with more attachments, their content, and that of files which only this message has. */
+/** The config with the new attachments, the content of all of them, and this message's own files. */
 export interface Attached extends Pick<NamedAttachments, "files"> {
   readonly config: PartialConfig;
   readonly attachments: readonly Attachment[];
 }
 
 /**
- * Attaches what a message and its flags name to what is attached already, and reads all of it. Throws like
- * `nameAttachments` and `loadTurnAttachments`, before anything is recorded.
+ * Adds the attachments of a message and its flags, and reads all attachments. Throws like `nameAttachments` and
+ * `loadTurnAttachments`, before anything is recorded.
  */
 export async function attachToTurn(
   turn: AttachingTurn,
@@ -85,7 +85,7 @@ export async function attachToTurn(
   return { config, attachments, files: named.files };
 }
 
-/** Includes what the user has not trusted yet: it stays on record until they do. */
+/** Includes untrusted attachments: they stay on record until the user trusts them. */
 export function withUntrusted({ config, withheld }: TrustedConfig): PartialConfig {
   const attached = withheld.filter(({ kind }) => kind === "attachment");
   return withAttachments(
@@ -95,9 +95,9 @@ export function withUntrusted({ config, withheld }: TrustedConfig): PartialConfi
 }
 
 /**
- * Reads everything that the config attaches, and says how much that is; in a session, only when it changes. What an
- * earlier turn has attached and is gone by now is left out with a warning. Throws for what was named now, and for what
- * the model does not accept.
+ * Reads all attachments of the config and reports their size; in a session, only when it changes. Attachments from
+ * earlier turns that no longer exist are skipped with a warning. Throws for those named now, and for those the model
+ * does not accept.
  */
 async function loadTurnAttachments(
   turn: AttachingTurn,

@@ -1,51 +1,51 @@
 /**
- * Loads the code of the command, together with what V8 compiled of it in earlier runs. Node's own cache of compiled code
- * has only what is compiled when a file is loaded. This one is written when the process ends, and has every function
- * that ran, which saves a fourth of the start of a query.
+ * Loads the command's code together with V8's compiled code from earlier runs. Node's own compile cache only has code
+ * compiled while a file loads. This one is written when the process ends and has every function that ran, which cuts
+ * a query's startup by a quarter.
  */
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { constants, Script } from "node:vm";
 
 export interface CodeLoader {
-  /** Returns the exports of a file of the folder, such as `./run.cjs`. */
+  /** Returns the exports of a bundle file, such as `./run.cjs`. */
   readonly load: (name: string) => unknown;
-  /** Loads the files that those loaded so far import, and from now on those of all others with them. */
+  /** Loads the imports of all files loaded so far; from now on, files load together with their imports. */
   readonly loadImports: () => void;
-  /** Keeps what was compiled so far, if it is new. */
+  /** Saves newly compiled code. */
   readonly save: () => void;
 }
 
 export interface CodePlaces {
   /** The folder of the bundle. */
   readonly folder: string;
-  /** Only this user may write there. Nothing is cached without it. */
+  /** Only this user may write there. Undefined disables the cache. */
   readonly cache: string | undefined;
-  /** Each command runs other functions, and has its own cache. */
+  /** Each command runs different functions, so each has its own cache. */
   readonly command: string;
-  /** Loads what is not part of the bundle. */
+  /** Loads modules outside the bundle. */
   readonly requireOther: (name: string) => unknown;
 }
 
-/** The first runs differ most. */
+/** The first runs differ the most, so each of them updates the cache. */
 const FIRST_RUNS = 3;
-/** Later ones add what they need from time to time. */
+/** Later runs update the cache at most this often. */
 const UPDATE_MS = 24 * 60 * 60 * 1000;
 
-/** What a file of the bundle is compiled with in front of it. */
+/** Prepended to a bundle file before it is compiled. */
 export const WRAPPER = "(function (exports, require, module, __filename, __dirname) {\n";
 
 /** Every command uses these at once. */
 const NEEDED = /^\.\/(?:run|base)\b/;
 
 /**
- * The exports of a file that another one imports, without loading it until one of them is used: much of what a command
- * imports is for later, or for a case that does not arise. The bundler never takes an export out of this object in advance.
+ * A lazy stand-in for the exports of an imported file, which is loaded on first use: many imports are needed late or
+ * never. The bundler never copies exports out of this object early.
  */
 function whenUsed(load: () => unknown): unknown {
   const exported = {};
   const get = (_target: object, key: PropertyKey): unknown => {
-    const loaded = load() as Readonly<Record<PropertyKey, unknown>>; // What a file of the bundle exports.
+    const loaded = load() as Readonly<Record<PropertyKey, unknown>>; // The exports of a bundle file.
     Object.setPrototypeOf(exported, loaded);
     return loaded[key];
   };
@@ -68,7 +68,7 @@ export function createCodeLoader({ folder, cache, command, requireOther }: CodeP
   /** To be loaded when they are used. */
   const imported = new Set<string>();
   let hasTime = false;
-  /** How many files are being evaluated, one inside of the other. */
+  /** Nesting depth of the files being evaluated. */
   let evaluating = 0;
 
   const compile = (name: string): Script => {
@@ -79,7 +79,7 @@ export function createCodeLoader({ folder, cache, command, requireOther }: CodeP
     const known = file === undefined ? undefined : readCompiled(file, changed);
     const script = new Script(`${WRAPPER}${source}\n})`, {
       filename,
-      lineOffset: -1, // The wrapper's.
+      lineOffset: -1, // Skips the wrapper's line.
       cachedData: known?.data,
       importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     });
@@ -147,8 +147,8 @@ interface Compiled {
 const END_BYTES = 9;
 
 /**
- * V8 compares the data with its own version and flags, but of the source only the length, and it trusts the rest. A file
- * that was written when the machine lost power may have holes. So it holds the data twice: comparing takes a tenth of the
+ * V8 checks the data against its own version and flags, but only against the length of the source, and trusts the
+ * rest. A file written during a power loss may have holes, so it holds the data twice: comparing takes a tenth of the
  * time that loading Node's checksums would.
  */
 function readCompiled(file: string, changed: number): Compiled | undefined {
@@ -162,7 +162,7 @@ function readCompiled(file: string, changed: number): Compiled | undefined {
     const isOld = runs >= FIRST_RUNS && Date.now() - statSync(file).mtimeMs > UPDATE_MS;
     return { data, runs, isOld };
   } catch {
-    return undefined; // It was not made yet, or is too short.
+    return undefined; // Missing or too short.
   }
 }
 

@@ -1,4 +1,4 @@
-/** The compaction rules that the command line means: by flags, or as one word such as `r+t:..-3`. */
+/** Compaction rules from the command line: as flags, or as one word such as `r+t:..-3`. */
 import type { Observer } from "../core/agent/index.ts";
 import {
   type CompactionRuleSettings,
@@ -12,11 +12,11 @@ import { oneLine } from "../util/index.ts";
 import { usageError } from "./exit-status.ts";
 
 export interface CompactFlag {
-  /** Each value of `--compact`; true if it has none. */
+  /** The values of `--compact`; true for one without a value. */
   readonly compact?: readonly (string | true)[] | undefined;
 }
 
-/** Rules of the command line replace those of the config, unless `--compact` is also given without one. Throws `usage`. */
+/** Command-line rules replace those of the config, unless `--compact` is also given without one. Throws `usage`. */
 export function rulesOf(
   { compact = [] }: CompactFlag,
   configured: readonly CompactionRuleSettings[],
@@ -54,7 +54,7 @@ function parsePolicy(policy: string, text: string): WrittenRule {
   throw invalidSpec(text);
 }
 
-/** Whether it is a way to compact tool calls, such as `omit`. */
+/** Whether it is a mode for compacting tool calls, such as `omit`. */
 export function isMode(text: string): text is keyof typeof TOOL_CALL_MODES {
   return Object.hasOwn(TOOL_CALL_MODES, text);
 }

@@ -1,4 +1,4 @@
-/** Asks before something is deleted. Only a typed yes counts. */
+/** Asks before deleting. Only a typed yes counts. */
 import { ExitStatus, INTERRUPTED, usageError } from "./exit-status.ts";
 import type { Host } from "./host.ts";
 

@@ -29,19 +29,21 @@ export interface CommandContext {
   readonly environment: UserEnvironment;
   readonly cwd: string;
   readonly version: string;
-  /** Runs the action when the output is closed, instead of exiting at once, until disposed. */
+  /** Replaces exiting at once when the output is closed, until disposed. */
   readonly onOutputGone: (action: () => void) => Disposable;
-  /** A program that reads the output, such as `head`, has seen enough and ended. */
+  /** The program reading the output, such as `head`, has ended. */
   readonly isReaderGone: boolean;
-  /** Notices that were printed: each appears once, however many messages a session has. */
+  /** Notices already printed: each appears once per session. */
   readonly printed: Set<string>;
-  /** Opened on first use. Without a workspace, the folder itself. Throws `no_workspace` if there is no such folder. */
+  /**
+   * Opened on first use. Outside a workspace, the folder itself. Throws `no_workspace` if the folder does not exist.
+   */
   readonly workspace: Workspace;
-  /** Where conversations are, if not in files. */
+  /** The database with the conversations. Undefined with files. */
   readonly database: DatabaseOptions | undefined;
-  /** What all workspaces in the database share, opened on first use. Undefined with files. */
+  /** The state that all workspaces in the database share, opened on first use. Undefined with files. */
   readonly findTenant: () => Promise<Tenant | undefined>;
-  /** Ends connections. */
+  /** Closes connections. */
   close(): Promise<void>;
 }
 
@@ -125,7 +127,7 @@ export function warn(text: string, output: Output): void {
   for (const row of wrapProse(line, output.noticeWidth)) output.notice(row);
 }
 
-/** For what jp finds again with each message of a session, such as an unknown key in the config. */
+/** For warnings that recur with each message of a session, such as an unknown key in the config. */
 export function warnOnce(
   text: string,
   { output, printed }: Pick<CommandContext, "output" | "printed">,
@@ -134,7 +136,7 @@ export function warnOnce(
   printed.add(text);
 }
 
-/** Name and value, one pair per line; absent values are left out. */
+/** Names and values, one pair per line; skips absent values. */
 export function printFields(
   fields: Readonly<Record<string, string | undefined>>,
   output: Output,
@@ -146,7 +148,7 @@ export function printFields(
   }
 }
 
-/** For the parts of a record that could not be read; the command continues with the rest. */
+/** Warns about unreadable parts of a record; the command continues with the rest. */
 export function warnAboutProblems(problems: readonly RecordProblem[], output: Output): void {
   for (const { file, message } of problems) warn(`${file}: ${message}`, output);
 }
@@ -155,7 +157,7 @@ export interface UntilSignal extends Disposable {
   readonly signal: AbortSignal;
 }
 
-/** For what runs long: aborted by Ctrl-C and the like. The second time ends the process immediately. */
+/** For long operations: aborted by Ctrl-C and similar signals. The second one exits immediately. */
 export function untilSignal({ host, output }: CommandContext): UntilSignal {
   const stop = new AbortController();
   const end = () => {
@@ -163,7 +165,7 @@ export function untilSignal({ host, output }: CommandContext): UntilSignal {
     stop.abort();
   };
   const onInterrupt = () => {
-    if (host.notices.isTTY) output.notice(""); // The terminal has written ^C into the line.
+    if (host.notices.isTTY) output.notice(""); // The terminal has echoed ^C.
     end();
   };
   const watches = [

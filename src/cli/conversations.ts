@@ -1,4 +1,4 @@
-/** Which conversation, and which turns of it, the words on the command line mean; and reading them. */
+/** Resolves the conversations and turns named on the command line, and reads them. */
 import { findSeconds } from "../settings/config/index.ts";
 import {
   compareTimestamps,
@@ -51,7 +51,7 @@ export async function findNamed(
   });
 }
 
-/** The targets without duplicates; without arguments, the active conversation. */
+/** The targets without duplicates; defaults to the active conversation. */
 export async function resolveTargets(
   context: CommandContext,
   args: readonly string[],
@@ -63,10 +63,7 @@ export async function resolveTargets(
   );
 }
 
-/**
- * For commands that only read: without a word, the active conversation, or else the one used last,
- * with a notice.
- */
+/** For commands that only read: defaults to the active conversation, or else the last used one, with a notice. */
 export async function resolveTargetForReading(
   context: CommandContext,
   word: string | undefined,
@@ -87,7 +84,7 @@ export async function resolveTargetForReading(
 
 interface Keyword {
   readonly find: (workspace: Workspace) => Promise<WorkspaceSummary | undefined>;
-  /** The error if none is found: a keyword is never tried as part of a title. */
+  /** The error message if none is found: a keyword is never tried as part of a title. */
   readonly missing: string;
 }
 
@@ -122,7 +119,7 @@ const KEYWORDS: Readonly<Record<TargetKeyword, Keyword>> = {
   },
 };
 
-/** The history lists the conversations of this terminal, the active one first. */
+/** The history has this terminal's conversations, the active one first. */
 async function fromHistory(
   { conversations, session }: Workspace,
   position: number,
@@ -179,8 +176,8 @@ export function lastActivity({ createdAt, lastEventAt, metadata }: WorkspaceSumm
 }
 
 /**
- * The entries of a record, in batches. Warns about damaged parts. A record that cannot be read at all
- * is an error or, for commands that read many, a warning.
+ * A record's entries, in batches. Warns about damaged parts. An unreadable record is an error or, for commands that
+ * read many, a warning.
  */
 export async function* readEntries(
   id: ConversationId,
@@ -206,7 +203,7 @@ export interface TurnFlags {
   readonly turn?: string;
 }
 
-/** Positions from 0, both inclusive; empty if `to < from`. */
+/** Indexes from 0, both inclusive; empty if `to < from`. */
 export interface TurnRange {
   readonly from: number;
   readonly to: number;
@@ -236,7 +233,7 @@ function parseRange(text: string, count: number): TurnRange {
   return { from: from - 1, to: to - 1 };
 }
 
-/** Config is kept. Compactions refer to turns by number: they are kept if they still cover the same ones. */
+/** Keeps config. Compactions refer to turns by number, so they are kept only if they still cover the same ones. */
 export function keepTurns({ from, to }: TurnRange): (entry: StreamEntry) => boolean {
   const counter = new TurnCounter();
   return (entry) => {
@@ -249,10 +246,10 @@ export function keepTurns({ from, to }: TurnRange): (entry: StreamEntry) => bool
   };
 }
 
-/** Which conversations are listed or searched. */
+/** Selects the conversations to list or search. */
 export interface SelectionFlags {
   readonly label?: readonly Label[];
-  /** When they were started: from this time on, until that one. */
+  /** Bounds on their start time. */
   readonly from?: string;
   readonly until?: string;
 }
@@ -272,10 +269,10 @@ export function selectionOf(
   };
 }
 
-/** A day, or a time, in the zone of this machine unless it names another. */
+/** A date, optionally with a time, in the local time zone unless it names another. */
 const DATE = /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:\d\d)?))?$/;
 
-/** `today`, how long ago, a date, or the ID of a conversation. Throws `usage`. */
+/** `today`, an age, a date, or a conversation ID. Throws `usage`. */
 export function parseTime(text: string, now: Date): Date {
   if (text === "today") return new Date(now.getFullYear(), now.getMonth(), now.getDate());
   const seconds = findSeconds(text);
@@ -290,7 +287,7 @@ export function parseTime(text: string, now: Date): Date {
   );
 }
 
-/** A day, or a minute of one, in local time. */
+/** A date, optionally with hours and minutes, in local time. */
 export function findDate(text: string): Date | undefined {
   const [, day = "", time = "00:00"] = DATE.exec(text) ?? [];
   const date = new Date(`${day}T${time}`);

@@ -1,6 +1,6 @@
 /**
- * The commands that people write for a session: one Markdown file each, in `.jp/commands` of a workspace and in `commands`
- * beside the user's config. Those of a workspace may come from a clone, so each has to be trusted before it is used.
+ * Custom session commands: one Markdown file each, in `.jp/commands` of a workspace and in `commands` beside the
+ * user's config. A workspace may be a clone, so each of its commands has to be trusted before use.
  */
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import path from "node:path";
@@ -17,29 +17,29 @@ export interface CustomCommand {
   readonly name: string;
   /** One line. */
   readonly help: string;
-  /** The message, with places for what the user types after the name. */
+  /** The message, with placeholders for what the user types after the name. */
   readonly template: string;
-  /** As a person names it. */
+  /** The path as shown to people. */
   readonly file: string;
-  /** Set if the workspace brings it: to be trusted before it is used. */
+  /** Set if it comes from the workspace, and has to be trusted before use. */
   readonly claimed?: InstructingFile;
 }
 
 export interface CustomCommands {
   /** Sorted by name. */
   readonly commands: readonly CustomCommand[];
-  /** Files that are not used, and why. One line each. */
+  /** Skipped files and why, one line each. */
   readonly problems: readonly string[];
 }
 
 const FOLDER = "commands";
 const WORKSPACE_FOLDER = path.join(".jp", FOLDER);
 const MAX_BYTES = 32 * 1024;
-/** No one finds one of so many. */
+/** With more than this, no one would find one of them. */
 const MAX_FILES = 200;
 const NAME = /^[a-z][a-z0-9_-]{0,39}$/;
 
-/** The user's own win over those of the workspace, and no command of jp can be replaced. Never throws. */
+/** The user's own commands override the workspace's, and none can replace a built-in one. Never throws. */
 export async function loadCustomCommands(
   context: CommandContext,
   builtIn: readonly string[],
@@ -65,7 +65,7 @@ export async function loadCustomCommands(
   return {
     commands: [...commands.values()]
       .map((command) =>
-        // What it says of itself counts once it is trusted.
+        // Its own description is shown only once it is trusted.
         untrusted.has(command)
           ? { ...command, help: `From ${command.file}, not trusted yet` }
           : command,
@@ -75,7 +75,7 @@ export async function loadCustomCommands(
   };
 }
 
-/** The commands of the workspace, for a list of what it would do. Never throws. */
+/** The workspace's commands, for listing what it would do. Never throws. */
 export async function workspaceCommands(
   context: CommandContext,
 ): Promise<readonly InstructingFile[]> {
@@ -93,7 +93,7 @@ async function findUntrusted(
   const trust = workspaceTrust(context, workspace);
   const names = await trust.findUntrusted([], undefined, files).then(
     (claims) => new Set(claims.map(({ name }) => name)),
-    () => new Set(files.map(({ name }) => name)), // Whoever types one of them learns why.
+    () => new Set(files.map(({ name }) => name)), // Typing one of them reports why.
   );
   return commands.filter(({ claimed }) => claimed !== undefined && names.has(claimed.name));
 }
@@ -117,7 +117,7 @@ interface CommandFile {
   readonly claimed?: InstructingFile;
 }
 
-/** The user's own files may be links. */
+/** The user's own files may be symlinks. */
 async function readOwnFiles(folder: string): Promise<readonly CommandFile[]> {
   const names = await listNames(folder);
   return await Promise.all(
@@ -132,7 +132,7 @@ async function readOwnFiles(folder: string): Promise<readonly CommandFile[]> {
   );
 }
 
-/** Links are not followed: they could lead out of the workspace. */
+/** Symlinks are not followed: they could lead out of the workspace. */
 async function readWorkspaceFiles(context: CommandContext): Promise<readonly CommandFile[]> {
   const workspace = findWorkspace(context);
   if (workspace === undefined) return [];
@@ -164,7 +164,7 @@ async function readWorkspaceFiles(context: CommandContext): Promise<readonly Com
     }
     return files;
   } catch {
-    return []; // There is no such folder, or it is not one.
+    return []; // The folder does not exist, or is not a folder.
   }
 }
 
@@ -191,7 +191,7 @@ async function readText(read: () => Promise<Buffer | undefined>): Promise<string
   }
 }
 
-/** The message of a file, and its `description`, or else its first line. */
+/** The file's message, and its `description` or else its first line. */
 function parseCommand(text: string): Pick<CustomCommand, "help" | "template"> {
   const [matter = "", front = ""] = /^---\r?\n(.*?)\r?\n---(?:\r?\n|$)/s.exec(text) ?? [];
   const template = text.slice(matter.length).trim();
@@ -208,8 +208,8 @@ export function takesArguments({ template }: CustomCommand): boolean {
 }
 
 /**
- * The message for what the user has typed after the name. `$ARGUMENTS` is all of it, and `$1` to `$9` its words, which quotes
- * group; a backslash before them keeps them as they are. Without such a place, it follows the message.
+ * Fills in what the user typed after the name. `$ARGUMENTS` is all of it, and `$1` to `$9` are its words, which
+ * quotes group; a backslash keeps a placeholder as it is. Without a placeholder, the text is appended.
  */
 export function expandCommand(command: CustomCommand, typed: string): string {
   const words = splitWords(typed) ?? typed.split(/\s+/);

@@ -50,7 +50,7 @@ function getHost(self: Command): Host {
   return host;
 }
 
-/** Which of the user's config files to change. */
+/** Selects which of the user's config files to change. */
 export function placeOption(description: string): Option {
   return new Option(
     "--in <place>",
@@ -72,7 +72,7 @@ export function formatOption(...formats: readonly string[]): Option {
   return new Option("-F, --format <format>", "Output format").choices(formats).default("text");
 }
 
-/** `--cfg`, for every command that works with the config. */
+/** `--cfg`, for every command that uses the config. */
 export function withConfigOption(definition: Command): Command {
   return definition.option(
     "-c, --cfg <setting>",

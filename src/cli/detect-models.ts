@@ -1,4 +1,4 @@
-/** Finds models that can be used right away: on local servers, or with an API key that is set. */
+/** Finds models that are ready to use: on local servers, or with an API key that is set. */
 import { machineOf } from "./load-config.ts";
 import type { PartialConfig } from "../settings/config/index.ts";
 import type { ProviderName, Providers } from "../reach/provider/index.ts";
@@ -9,8 +9,8 @@ import { rememberedConfig } from "./remembered-config.ts";
 import { openProviders } from "../assemble/index.ts";
 
 /**
- * For a user who has configured no model: the first one found, with a notice that says which. Throws
- * `no_model`, with the ways to get one. Both name the commands of a session in one.
+ * For a user without a configured model: the first one found, with a notice that names it. Throws `no_model`, with
+ * ways to get one. In a session, both name its commands.
  */
 export async function findDefaultModel(
   context: CommandContext,
@@ -41,7 +41,7 @@ function noticeOnce({ output, printed }: CommandContext, text: string): void {
   for (const row of wrapProse(text, output.noticeWidth)) output.notice(row);
 }
 
-/** Whether the newest conversation has it: the user was told then. */
+/** Whether the newest conversation uses it, so the user has already seen the notice. */
 async function isInUse(
   context: CommandContext,
   { provider, name }: Pick<DetectedModel, "provider" | "name">,
@@ -55,7 +55,7 @@ async function isInUse(
     const { id } = assistant?.model ?? {};
     return isDeepEqual(id, { provider, name });
   } catch (error) {
-    if (isJpError(error)) return false; // Whoever opens that conversation reports it.
+    if (isJpError(error)) return false; // Opening that conversation reports it.
     throw error;
   }
 }
@@ -65,7 +65,7 @@ export interface DetectedModel {
   readonly id: string;
   readonly provider: ProviderName;
   readonly name: string;
-  /** Why it can be used. */
+  /** Why it is available. */
   readonly reason: string;
 }
 
@@ -87,7 +87,7 @@ const PREFERRED = {
   ],
 } as const;
 
-/** Local models first. No hosted provider is contacted while the caller is satisfied with those. */
+/** Local models first. No hosted provider is contacted unless the caller asks for more. */
 export async function* detectModels(
   context: CommandContext,
   config: PartialConfig,
@@ -126,7 +126,7 @@ async function listNames(
 ): Promise<readonly string[]> {
   try {
     const models = await providers.list(provider, AbortSignal.timeout(limit));
-    // A name with control characters cannot be shown, so it cannot be chosen either.
+    // A name with control characters cannot be shown, so it cannot be offered.
     return models.map(({ name }) => name).filter((name) => oneLine(name) === name);
   } catch {
     return [];

@@ -1,4 +1,4 @@
-/** Who there is, and who has which roles: for the desk, and for everything that lets the person at this terminal decide. */
+/** The people and their roles, for the desk and for everything the person at this terminal may decide. */
 import type { PartialConfig } from "../settings/config/index.ts";
 import {
   type Directory,
@@ -15,7 +15,7 @@ import type { CommandContext } from "./context.ts";
 
 type PeopleContext = Pick<CommandContext, "environment" | "findTenant">;
 
-/** The people are the same for all workspaces: those of this user, or those of the tenant in a database. */
+/** People are shared by all workspaces: this user's, or the database tenant's. */
 export async function peopleOf({
   environment,
   findTenant,
@@ -27,8 +27,8 @@ export async function peopleOf({
 }
 
 /**
- * The same people. A file is not read before someone has to be known; a database is read now, and tells what changes later.
- * `config` says whether the owner stands in while there are none. Throws `store_unreachable` and the like.
+ * The directory of these people. A file is read when first needed; a database is read now, and reports later changes.
+ * With `people.owner_alone`, the owner stands in while there are none. Throws `store_unreachable` and the like.
  */
 export async function directoryOf(
   { environment, findTenant }: PeopleContext,
@@ -43,14 +43,14 @@ export async function directoryOf(
   return config.people?.owner_alone === true ? withOwnerAlone(directory) : directory;
 }
 
-/** The person at this terminal, and who else there is. */
+/** The person at this terminal, and the directory of people. */
 export interface PersonHere {
-  /** As their config says. */
+  /** From their config. */
   readonly userName: string | undefined;
   readonly directory: Directory;
 }
 
-/** Why the person at this terminal may not decide what waits. Undefined if they may. Throws `people_invalid`. */
+/** Why the person at this terminal may not decide this item. Undefined if they may. Throws `people_invalid`. */
 export function whyNotHere(
   item: PendingItem,
   { userName: name, directory }: PersonHere,

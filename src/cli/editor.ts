@@ -16,7 +16,7 @@ import type { Host } from "./host.ts";
 
 export interface EditedText {
   readonly text: string;
-  /** Kept until `discard`, so that a text that is rejected later is not lost. */
+  /** Kept until `discard`, so that text rejected later is not lost. */
   readonly file: string;
   discard(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export async function editText(
 export const NO_EDITOR_HINT = "Set EDITOR, for example: export EDITOR=vim";
 
 export interface Editor {
-  /** In the notation of a shell. */
+  /** In shell syntax. */
   readonly command: string;
   /** The environment variable that names it, or the config key. */
   readonly variable: string;
@@ -60,7 +60,7 @@ export type EditorSettings = NonNullable<PartialConfig["editor"]>;
 
 const VARIABLES = ["JP_EDITOR", "VISUAL", "EDITOR"];
 
-/** The command of the config, or else the first variable that is set. */
+/** The configured command, or else the first variable that is set. */
 export function findEditor(
   variables: Host["environment"]["variables"],
   { cmd, envs = VARIABLES }: EditorSettings = {},
@@ -78,8 +78,8 @@ function commandText(cmd: NonNullable<EditorSettings["cmd"]>): string {
 }
 
 /**
- * Runs it through a shell, because people write `EDITOR="code --wait"`. Neither program is looked up in
- * the current folder, which may be a clone. Ctrl-C goes to the editor.
+ * Runs it through a shell, because people write `EDITOR="code --wait"`. Neither program is looked up in the current
+ * folder, which may be a clone. Ctrl-C goes to the editor.
  */
 async function runEditor(editor: string, file: string, host: Host): Promise<number> {
   using _ = leaveTerminal(host.terminal);
@@ -110,7 +110,7 @@ function startOnWindows(editor: string, file: string, host: Host): ChildProcess 
   return loadSpawn()(`${editor} "${file}"`, { stdio: "inherit", shell: true, cwd: host.cwd, env });
 }
 
-/** Takes a while, and most commands start no editor. */
+/** Slow to load, and most commands start no editor. */
 function loadSpawn() {
   return process.getBuiltinModule("node:child_process").spawn;
 }

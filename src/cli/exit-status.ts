@@ -3,7 +3,7 @@ import { JpError } from "../util/index.ts";
 
 /** Finished, but something was denied because jp could not ask. */
 export const DENIED = 3;
-/** The turn goes on when there is an answer. */
+/** The turn continues once there is an answer. */
 export const WAITING = 4;
 export const INTERRUPTED = 130;
 
@@ -26,7 +26,7 @@ export class ExitStatus extends Error {
   }
 }
 
-/** The command line itself is wrong: status 2. */
+/** An error in the command line itself: status 2. */
 export function usageError(message: string, hint?: string): JpError<"usage"> {
   return new JpError("usage", message, hint === undefined ? {} : { hint });
 }

@@ -1,18 +1,18 @@
-/** What models may do with the files of a workspace: a choice of the user, in `jp init` and when a model needs it. */
+/** What models may do with workspace files. The user chooses in `jp init`, or when a model needs it. */
 import type { Json } from "../util/index.ts";
 
 /** The group of the file tools. */
 export const FILES = "fs";
 export const FILE_ACCESS_KEYS = ["conversation", "tools", FILES, "enable"] as const;
 
-/** The value in the config of each choice. */
+/** Each choice's value in the config. */
 export const FILE_ACCESS = { read: "read", edit: true, nothing: false } as const satisfies Readonly<
   Record<string, Json>
 >;
 
 export type FileAccess = keyof typeof FILE_ACCESS;
 
-/** As the user sees them. */
+/** The choices as shown to the user. */
 export const FILE_ACCESS_OPTIONS = [
   { access: "read", value: "read files", description: "they read without asking" },
   {

@@ -19,7 +19,7 @@ export interface Host {
   /** Opening this stream is slow; `--help` and completion use `writeOut` and `isTerminal` instead. */
   readonly stdout: WriteStream;
   readonly stderr: WriteStream;
-  /** Standard output and standard error for what commands print: without a terminal, they open no stream. */
+  /** For command output: opens no stream unless it is a terminal. */
   readonly results: OutputStream;
   readonly notices: OutputStream;
   /** Writes a short text to standard output without opening the stream. */
@@ -33,19 +33,19 @@ export interface Host {
   readonly pid: number;
   /** The folder for temporary files. */
   readonly tmpdir: string;
-  /** Starts this program again: a program, and the arguments before those of the command. */
+  /** Restarts this program: the executable, and the arguments before the command's own. */
   readonly self: readonly [program: string, ...args: readonly string[]];
-  /** The folder that the build writes, with the page of `jp serve`. */
+  /** The build's output folder, with the page of `jp serve`. */
   readonly dist: string;
-  /** Where questions may be asked, if it is available. */
+  /** The terminal for prompts, if available. */
   readonly terminal: TerminalDevice;
-  /** Calls the listener on these signals, instead of ending the process, until disposed. */
+  /** Calls the listener on these signals instead of ending the process, until disposed. */
   readonly onSignal: (signals: readonly HostSignal[], listener: () => void) => Disposable;
   /** Ends the process immediately. */
   readonly exit: (status: number) => void;
 }
 
-/** Questions as plain lines, for screen readers: by JP_PLAIN, else the config, else on dumb terminals. */
+/** Whether to prompt in plain lines, for screen readers: from JP_PLAIN, else the config, else on dumb terminals. */
 export function wantsPlainText(
   { environment }: Pick<Host, "environment">,
   config: PartialConfig,

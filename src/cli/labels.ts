@@ -1,10 +1,10 @@
-/** Labels of conversations: how they are written on the command line, stored and matched. */
+/** Conversation labels: how they are parsed, stored and matched. */
 import { InvalidArgumentError, Option } from "commander";
 import type { ConversationMetadata } from "../record/conversation/index.ts";
 
 export interface Label {
   readonly key: string;
-  /** Undefined if none was written. It is stored as an empty value, and any value matches it. */
+  /** Undefined if omitted: stored as an empty value, and matches any value. */
   readonly value?: string;
 }
 
@@ -42,7 +42,7 @@ export function withLabels(
   return { ...metadata, labels: { ...metadata.labels, ...Object.fromEntries(own) } };
 }
 
-/** Whether it has all of them. */
+/** Whether it has all of these labels. */
 export function hasLabels(
   metadata: ConversationMetadata | undefined,
   wanted: readonly Label[],

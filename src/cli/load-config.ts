@@ -1,4 +1,4 @@
-/** Loads the config that applies to a command, from files, variables and the command line. */
+/** Loads a command's config from files, variables and the command line. */
 import path from "node:path";
 import {
   applyDirectives,
@@ -18,19 +18,19 @@ import { resolveTarget } from "./conversations.ts";
 import { rememberedConfig } from "./remembered-config.ts";
 import { userConfigFolder } from "./user-config-folder.ts";
 
-/** In `.jp`, beside the config, so that the pointer to it works on every machine. */
+/** In `.jp`, beside the config, so that the reference to it works on every machine. */
 export const SCHEMA_FILE = "config.schema.json";
 
 export interface ConfigFlags {
-  /** The values of `--cfg`, in their order. */
+  /** The values of `--cfg`, in order. */
   readonly cfg?: readonly string[];
   /** A conversation whose remembered config also applies. */
   readonly id?: string;
-  /** The same conversation, if it is loaded already. */
+  /** The same conversation, if it is already loaded. */
   readonly conversation?: Conversation;
-  /** Whether the `AGENTS.md` of the workspace is used, and has to be trusted. */
+  /** Whether the workspace's `AGENTS.md` is used and has to be trusted. */
   readonly usesInstructions?: boolean;
-  /** From `-t` and `-T`, in their order. */
+  /** From `-t` and `-T`, in order. */
   readonly directives?: readonly ToolDirective[];
 }
 
@@ -94,7 +94,7 @@ function placeOf(
     : { workspaceRoot: workspace.root };
 }
 
-/** The machine that tools and models are reached from. */
+/** The machine from which tools and models are reached. */
 export function machineOf(context: CommandContext): Machine {
   const { environment, version, clock, output } = context;
   const workspace = findWorkspace(context);
@@ -110,7 +110,7 @@ export function machineOf(context: CommandContext): Machine {
   };
 }
 
-/** The workspace, or else the folder itself. Undefined if there is no such folder. */
+/** The workspace, or else the folder itself. Undefined if the folder does not exist. */
 export function findWorkspace(context: CommandContext): Workspace | undefined {
   try {
     return context.workspace;

@@ -1,4 +1,4 @@
-/** The database that the user's own config describes, and the key of this machine. */
+/** The database from the user's own config, and this machine's key. */
 import { foldLayers, loadLayers } from "../settings/config/index.ts";
 import { ensureMachineKey } from "../proof/index.ts";
 import {
@@ -12,12 +12,12 @@ import {
 import type { Host } from "./host.ts";
 import { userConfigFolder } from "./user-config-folder.ts";
 
-/** `named` replaces the address in the config. Undefined if neither has one. Throws config errors. */
+/** `named` overrides the address in the config. Undefined if there is neither. Throws config errors. */
 export async function loadDatabase(
   environment: UserEnvironment,
   named: string | undefined,
 ): Promise<DatabaseOptions | undefined> {
-  // Nothing of a workspace: it must not choose where conversations go.
+  // Ignores the workspace, which must not choose where conversations go.
   const folder = userConfigFolder(environment);
   const places = { userFolder: folder, cwd: folder, variables: environment.variables };
   const { storage = {} } = foldLayers((await loadLayers({ places })).layers);
@@ -35,7 +35,7 @@ export async function loadDatabase(
   };
 }
 
-/** Nothing connects before it is used. */
+/** Connects on first use. */
 export function loadTenant(
   database: DatabaseOptions,
   { environment, pid }: Pick<Host, "environment" | "pid">,

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The entry point. It stays tiny, so that `--version` and `--help` take as long as Node itself. */
+/** The entry point. It stays tiny, so that `--version` and `--help` are as fast as Node itself. */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { findUserCache, IMPORTS, makeUserCache } from "../util/index.ts";
@@ -8,16 +8,16 @@ import { isTerminal, writeOut } from "./host.ts";
 import type * as code from "./run.ts";
 
 declare const JP_VERSION: string;
-/** What `--version` says, with the commit that was built if that is known. */
+/** The text of `--version`, with the commit that was built if that is known. */
 declare const JP_LONG_VERSION: string;
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const [word = "", ...rest] = process.argv.slice(2);
-/** How old the compiled code of another version has to be before it is removed. */
+/** Compiled code of other versions is removed after this long. */
 const OLD_MS = 7 * 24 * 60 * 60 * 1000;
-/** Each has its own compiled code. All others share theirs. */
+/** Each of these has its own compiled code. All others share theirs. */
 const COMMANDS = new Set(["query", "q", "conversation", "c", "inquiry", "serve", "complete"]);
-/** Written by the build: the help for output that is not a terminal, where the width is fixed. */
+/** Written by the build: the help at a fixed width, for output that is not a terminal. */
 const helpFile = path.join(import.meta.dirname, "help.txt");
 
 if (major < 22 || (major === 22 && minor < 22)) {
@@ -43,7 +43,7 @@ if (major < 22 || (major === 22 && minor < 22)) {
   void runInProcess(JP_VERSION);
 }
 
-/** Where compiled code is kept. Undefined if nothing can be written there, or someone else could have. */
+/** The cache of compiled code. Undefined if it is not writable, or if others could have written to it. */
 function cacheFolder(): string | undefined {
   const { HOME: home = "", NODE_COMPILE_CACHE: chosen } = process.env;
   const { NODE_DISABLE_COMPILE_CACHE: isOff } = process.env;
@@ -62,13 +62,13 @@ function cacheFolder(): string | undefined {
   return made;
 }
 
-/** Removes the caches of other versions of jp and Node, when a new one starts for the first time. */
+/** Removes the caches of other versions of jp and Node, when a new version first starts. */
 function removeOldCaches(folder: string): void {
   const parent = path.dirname(folder);
   for (const name of readdirSync(parent)) {
     const other = path.join(parent, name);
     const age = Date.now() - statSync(other).mtimeMs;
-    // A younger one may be in use: of a clone beside an installed jp, for example.
+    // A younger one may be in use, such as a clone's beside an installed jp.
     if (other !== folder && age > OLD_MS) rmSync(other, { recursive: true, force: true });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A model calls one of jp's file tools although it is off: the user may turn it on. Only the user decides, and is asked only
- * about tools that are off because no one has said anything about them.
+ * When a model calls one of jp's file tools that is off, the user may turn it on. Only the user decides, and is asked
+ * only about tools that are off by default.
  */
 import {
   applyDirectives,
@@ -27,17 +27,17 @@ import {
 } from "./file-access.ts";
 import type { Host } from "./host.ts";
 
-/** A tool that a model has called, and the settings that it is off by. */
+/** A tool that a model called, and the settings that keep it off. */
 export interface CalledTool {
   readonly name: string;
   readonly config: PartialConfig;
   readonly layers: TrustedConfig["layers"];
-  /** Those of the command. */
+  /** From the command line. */
   readonly directives: readonly ToolDirective[];
   readonly signal: AbortSignal;
 }
 
-/** A session asks once. */
+/** A session asks only once. */
 const REFUSED = new WeakSet<Host>();
 
 /** The config with the tool turned on, also for later turns. Undefined if it stays off. */
@@ -53,7 +53,7 @@ export async function offerTool(
   const offered = FILE_ACCESS_OPTIONS.filter(
     ({ access }) => access === "edit" || (isReading && access === "read"),
   );
-  // The first is what Enter alone takes.
+  // Enter alone picks the first.
   const options = [LEAVE_OFF, ...offered];
   const question = selectQuestion(
     "turn_on",
@@ -63,7 +63,7 @@ export async function offerTool(
       options: options.map(({ value, description }) => ({ value, description })),
     },
   );
-  const inquiryId = "tools" as InquiryId; // It is not recorded, so any ID will do.
+  const inquiryId = "tools" as InquiryId; // Not recorded, so any ID will do.
   const result = await ask({ inquiryId, question, signal });
   const answer = result.type === "answered" ? result.answer : undefined;
   const { access = "nothing" } = options.find(({ value }) => value === answer) ?? {};
@@ -86,7 +86,7 @@ const LEAVE_OFF = { access: "nothing", value: "no", description: "leave it off" 
 
 type OfferQuestion = Extract<Parameters<TerminalPrompter["ask"]>[0], { readonly kind?: undefined }>;
 
-/** What a person has switched off, by a flag or in the config, stays off. */
+/** A tool that a person has switched off, by a flag or in the config, stays off. */
 function isOffByDefault({ name, config, layers, directives }: CalledTool): boolean {
   const tool = resolveTools(config).get(name);
   const isFileTool = tool?.group === FILES && tool.source.type === "builtin";
@@ -98,7 +98,7 @@ function isOffByDefault({ name, config, layers, directives }: CalledTool): boole
   const said = layers.findLast(
     ({ isBase, config: each }) => isBase !== true && valueAt(each, state) !== undefined,
   );
-  // Who lets models read has not said that they may never do more.
+  // Allowing models to read does not rule out allowing more.
   const isReading = valueAt(said?.groups, [...FILE_ACCESS_KEYS, "reads_only"]) === true;
   return !isSwitchedOff && (said === undefined || isReading);
 }

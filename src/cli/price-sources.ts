@@ -1,8 +1,8 @@
-/** Says where the prices of models come from. */
+/** Describes where model prices come from. */
 import type { KnownPrices, PriceSource } from "../settings/config/index.ts";
 import { type JsonObject, oneLine } from "../util/index.ts";
 
-/** Where the prices come from, one line for each source. */
+/** One line per price source. */
 export function describeSources(prices: KnownPrices): readonly string[] {
   const { currency, tableDate } = prices;
   // The table is in US dollars.
@@ -37,7 +37,7 @@ function modelsFrom(source: PriceSource, { sources }: KnownPrices): readonly str
   return [...sources].flatMap(([model, from]) => (from.has(source) ? model : [])).toSorted();
 }
 
-/** The sources of the prices of one model, or of each. */
+/** The price sources of one model, or of each. */
 export function sourcesToJson({ sources, tableDate }: KnownPrices, model?: string): JsonObject {
   const wanted = model === undefined ? [...sources.values()] : [sources.get(model) ?? []];
   const all = SOURCES.filter((source) => wanted.some((from) => [...from].includes(source)));

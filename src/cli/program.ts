@@ -11,7 +11,10 @@ interface ListedCommand {
   readonly name: string;
   readonly alias?: string;
   readonly description: string;
-  /** Adds the options, help and subcommands, which the list of commands does not show. Those that are not named may be left out. */
+  /**
+   * Adds the options, help and subcommands, which the command list does not show. Subcommands that are not named may
+   * be left out.
+   */
   readonly loadDefinition: () => Promise<
     (command: Command, isNamed: (word: string) => boolean) => void
   >;
@@ -138,7 +141,7 @@ const LISTING = ["-h", "--help", "help", "complete", "demo"];
 
 const SESSION_HELP = "Without a command, jp opens an interactive session on a terminal.";
 
-/** Without the preset of an option that can stand alone: its description says what that means. */
+/** Hides the preset of an option that can stand alone: its description explains it. */
 function describeOption(option: Option): string {
   return new Help().optionDescription(option).replace(/ \(preset: [^)]*\)$/, "");
 }
@@ -150,7 +153,7 @@ function helpWidth(host: Host): number {
   return host.isTerminal() ? host.stdout.columns || HELP_WIDTH : HELP_WIDTH;
 }
 
-/** Paragraphs of help have line breaks for 80 columns, and are wrapped again for fewer. */
+/** Help paragraphs have line breaks for 80 columns, and are rewrapped for fewer. */
 function fitHelp(text: string, width: number): string {
   if (width >= HELP_WIDTH) return text;
   return text.replaceAll(/^\S.*(?:\n\S.*)*/gm, (paragraph) =>
@@ -190,8 +193,8 @@ export async function createProgram(
   const named = COMMANDS.filter(
     ({ name, alias }) => isNamed(name) || (alias !== undefined && isNamed(alias)),
   );
-  if (named.length === 0) program.addOption(modeOption()); // Of a session. Commands have their own.
-  // The list is for help, for completion, and for what is no command.
+  if (named.length === 0) program.addOption(modeOption()); // For a session. Commands have their own.
+  // The list is for help, completion, and unknown commands.
   const isListed = named.length === 0 || LISTING.some(isNamed);
   for (const one of isListed ? COMMANDS : named) {
     const { name, alias, description, loadDefinition } = one;
@@ -220,7 +223,7 @@ export async function createProgram(
   return program;
 }
 
-/** Errors name the command whose help to read. `words` is how it is typed. */
+/** Errors point to the command's own help. `words` is how it is typed. */
 function nameHelp(definition: Command, words: string): void {
   definition.showHelpAfterError(`For usage: ${words} --help`);
   for (const one of definition.commands) nameHelp(one, `${words} ${one.name()}`);

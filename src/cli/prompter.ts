@@ -1,4 +1,4 @@
-/** The terminal prompter that a command asks through, configured as the user wants it. */
+/** A command's terminal prompter, with the user's settings. */
 import path from "node:path";
 import { noPrompter, type Prompter } from "../core/agent/index.ts";
 import { mergeConfig, type PartialConfig } from "../settings/config/index.ts";
@@ -16,7 +16,7 @@ export interface InteractionFlags {
   readonly sendsWords?: boolean;
 }
 
-/** Undefined if the user does not want to be asked, even on a terminal. */
+/** Undefined in a non-interactive run, even on a terminal. */
 export function findPrompter(
   context: CommandContext,
   config: PartialConfig,
@@ -38,10 +38,10 @@ export function findPrompter(
   });
 }
 
-/** In place of a terminal that the command may not use. */
+/** Used instead of a terminal that the command may not use. */
 export const noTerminal: Prompter = { ...noPrompter, unavailableBecause: NO_TERMINAL };
 
-/** The same without notifications, for questions that follow the command at once. */
+/** A prompter without notifications, for questions that follow the command at once. */
 export function findQuietPrompter(
   context: CommandContext,
   config: PartialConfig,

@@ -1,4 +1,4 @@
-/** The config that a conversation records, and how it is read back. */
+/** The config recorded in a conversation, and how it is read back. */
 import {
   conversationConfig,
   type PartialConfig,
@@ -14,11 +14,11 @@ import type { CreateOptions } from "../stores/index.ts";
 import type { Clock } from "../util/index.ts";
 import { shippedConfig } from "../assemble/index.ts";
 
-/** Throws `read_failed` and `record_damaged`, if the record is not read yet. */
+/** Throws `read_failed` and `record_damaged` if the record has not been read yet. */
 export async function rememberedConfig(stream: ConversationStream): Promise<PartialConfig> {
   const outline = await stream.outline?.();
   const deltas = (outline?.deltas ?? stream.entries)
-    .filter(({ eventType }) => eventType === undefined) // Decoding all events takes long.
+    .filter(({ eventType }) => eventType === undefined) // Decoding all events is slow.
     .flatMap(({ content }) =>
       content.kind === "config_delta" || content.kind === "own_config_delta" ? [content.delta] : [],
     );

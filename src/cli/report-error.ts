@@ -1,4 +1,4 @@
-/** Tells the user of an error, and which exit status it means. */
+/** Reports an error to the user, and picks the exit status. */
 import type { CommanderError } from "commander";
 import { wrapProse } from "../surfaces/render/index.ts";
 import { columnsOf } from "../surfaces/terminal/index.ts";
@@ -35,7 +35,7 @@ export function describeError(error: JpError): string {
   return advice === undefined ? `jp: ${error.message}` : `jp: ${error.message}\n${advice}`;
 }
 
-/** By its code, so that commander need not be loaded. The bundle shortens the names of classes. */
+/** Checks the code, so that commander need not be loaded. The bundle shortens class names. */
 export function isCommanderError(error: unknown): error is CommanderError {
   if (!(error instanceof Error && "code" in error)) return false;
   return typeof error.code === "string" && error.code.startsWith("commander.");

@@ -28,9 +28,9 @@ export async function runInProcess(version: string): Promise<void> {
   process.on("uncaughtException", (error) => process.exit(reportError(error, host)));
   const status = await run(process.argv.slice(2), host);
   if (status !== 0) process.exitCode = status;
-  await new Promise((resolve) => setImmediate(resolve)); // A stream may still say that it could not write.
-  // If nothing is left to do, Node would still free its memory, which takes longer than ending.
-  // But an SDK of OpenTelemetry may have spans to send, which it does when nothing else is left.
+  await new Promise((resolve) => setImmediate(resolve)); // Streams may still report a write error.
+  // With nothing left to do, Node would still free its memory, which takes longer than exiting.
+  // But an OpenTelemetry SDK may still have spans to send, which it does when nothing else is left.
   if (process.getActiveResourcesInfo().length === 0 && !isTracing()) process.exit();
 }
 

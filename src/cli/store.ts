@@ -1,4 +1,4 @@
-/** Which store a command works on: files, unless a flag, a variable or the user's own config names a database. */
+/** The store a command works on: files, unless a flag, a variable or the user's own config names a database. */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { DatabaseOptions, UserEnvironment } from "../stores/index.ts";
@@ -6,7 +6,7 @@ import { loadModule } from "../util/index.ts";
 import { usageError } from "./exit-status.ts";
 import { userConfigFolder } from "./user-config-folder.ts";
 
-/** The word for no database. */
+/** The keyword for no database. */
 export const FILES = "files";
 
 const CONFIG_FILES = ["toml", "json", "yaml", "yml"].map((ending) => `config.${ending}`);
@@ -33,7 +33,7 @@ function isDatabase(address: string): boolean {
   return /^postgres(?:ql)?:\/\//.test(address) && URL.canParse(address);
 }
 
-/** Most users have no such config, and should not wait until it is parsed. */
+/** Most users have no such config, and should not wait for it to be parsed. */
 function mentionsStorage(environment: UserEnvironment): boolean {
   const folder = userConfigFolder(environment);
   return CONFIG_FILES.some((name) => {

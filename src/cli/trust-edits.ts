@@ -1,6 +1,6 @@
 /**
- * An edit of `AGENTS.md` that the user has seen whole and approved at this terminal is trusted: jp does not ask about the
- * new text again.
+ * Trusts an `AGENTS.md` edit that the user has seen in full and approved at this terminal, so that jp does not ask
+ * about the new text again.
  */
 import { realpathSync } from "node:fs";
 import path from "node:path";
@@ -13,19 +13,19 @@ import { type CommandContext, warn } from "./context.ts";
 import { workspaceTrust } from "./trust.ts";
 
 export interface WatchedTurn {
-  /** As they were trusted when the turn started. */
+  /** The files as trusted when the turn started. */
   readonly instructions: readonly InstructionFile[];
   readonly tools: Pick<Tools, "settings">;
   readonly conversation: Pick<ConversationWriter, "isShared">;
 }
 
-/** Sees the events of this process only, so that no record can claim an approval. */
+/** Sees only this process's events, so that no record can fake an approval. */
 export class EditTrust {
   readonly #context: CommandContext;
   readonly #tools: WatchedTurn["tools"];
   readonly #trusted: Map<string, InstructionFile>;
   readonly #isShared: boolean;
-  /** By the id of the question, those that jp's own tools ask. */
+  /** Bindings of the questions that jp's own tools ask, by question ID. */
   readonly #asked = new Map<string, string>();
   /** The bindings of approved changes. */
   readonly #approved = new Set<string>();
@@ -38,7 +38,7 @@ export class EditTrust {
     this.#trusted = new Map(instructions.map((file) => [file.name, file]));
   }
 
-  /** The events since the last time, up to the result of a call. Never throws. */
+  /** Takes the events since the last call, up to a call's result. Never throws. */
   async read(events: readonly ConversationEvent[]): Promise<void> {
     for (const event of events) this.#read(event);
     if (this.#approved.size > 0) await this.#trustApproved();
@@ -48,7 +48,7 @@ export class EditTrust {
     switch (event.type) {
       case "tool_call_request": {
         const { source } = this.#tools.settings.get(event.name) ?? {};
-        // Another tool may show something else than what it does.
+        // Other tools may show something other than what they do.
         if (source?.type === "builtin") this.#calls.add(event.id);
         return;
       }
@@ -77,7 +77,7 @@ export class EditTrust {
       const shared = this.#isShared && { sharedRoot: realpathSync(root) };
       for (const file of findInstructions({ folder, root })) {
         const before = this.#trusted.get(file.name);
-        // Of a file that is cut, no one has seen the rest.
+        // No one has seen the rest of a truncated file.
         if (file.isCut || before?.isCut === true || before?.digest === file.digest) continue;
         const place = realpathSync(path.join(root, file.name));
         const change = { file: place, ...shared, before: before?.digest, after: file.digest };

@@ -1,4 +1,4 @@
-/** Loads the config for a command, without what the user has not trusted. */
+/** Loads a command's config, without the parts that the user has not trusted. */
 import {
   foldLayers,
   type Layer,
@@ -24,14 +24,14 @@ import { type ConfigFlags, configPlaces, findWorkspace, loadConfig } from "./loa
 import { findQuietPrompter, type InteractionFlags } from "./prompter.ts";
 import { rememberedConfig } from "./remembered-config.ts";
 
-/** Settings before and after the user has been asked to trust some. */
+/** The settings before and after the user is asked for trust. */
 export interface UntrustedConfig extends Pick<TrustedConfig, "config" | "withheld"> {
-  /** In force if the answer is yes. */
+  /** Applies if the user says yes. */
   readonly wanted: PartialConfig;
 }
 
 export interface TrustedConfigFlags extends ConfigFlags {
-  /** Called before the user is asked. What it throws is thrown instead. */
+  /** Called before the user is asked. Its errors replace the question. */
   readonly beforeAsking?: (untrusted: UntrustedConfig) => Promise<void>;
 }
 
@@ -61,7 +61,7 @@ export async function trustedConfig(
   });
 }
 
-/** The `AGENTS.md` files for the current folder, trusted or not; none if the config says so. */
+/** The `AGENTS.md` files for the current folder, trusted or not; none if the config disables them. */
 export function workspaceInstructions(
   context: CommandContext,
   layers: readonly Layer[],
@@ -72,7 +72,7 @@ export function workspaceInstructions(
   return findInstructions({ folder: context.cwd, root: workspace.root });
 }
 
-/** The config that the user declined to trust in this process. A session asks about it once, not for each message. */
+/** Config that the user declined to trust in this process. A session asks about it once, not for each message. */
 const REFUSED = new WeakMap<Host, string>();
 
 export function workspaceTrust(
@@ -84,8 +84,8 @@ export function workspaceTrust(
 }
 
 /**
- * Trusts what the user writes to a config file of the workspace, and nothing else in it. A config that cannot be loaded is
- * left as it is: whoever uses it reports that.
+ * Trusts what the user writes to a workspace config file, and nothing else in it. Skips a config that cannot be
+ * loaded, which is reported where it is used.
  */
 export async function trustWritten<Value>(
   context: CommandContext,
@@ -106,7 +106,7 @@ export async function trustWritten<Value>(
   return result;
 }
 
-/** Returns false if the user says no, or does not answer. */
+/** Returns false if the user declines or does not answer. */
 export async function askTrust(
   person: TerminalPrompter,
   question: Parameters<NonNullable<TrustRequest["ask"]>>[0],
@@ -121,7 +121,7 @@ export function warnWithheld({ withheld }: TrustedConfig, context: CommandContex
   if (withheld.length > 0) warnOnce(`${describeWithheld(withheld)} ${TRUST_HINT}`, context);
 }
 
-/** Trusts the config that the conversation now records: see `WorkspaceTrust.trustRecord`. */
+/** Trusts the config now recorded in the conversation: see `WorkspaceTrust.trustRecord`. */
 export async function trustRecord(
   context: CommandContext,
   trusted: TrustedConfig,

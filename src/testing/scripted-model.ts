@@ -27,7 +27,7 @@ export type ScriptedStep =
     }
   /** Ends the reply here. Without this step the reply ends normally after the last one. */
   | { readonly type: "end"; readonly reason: EndReason; readonly usage?: Usage }
-  /** Breaks off the reply: nothing follows, not even its end. */
+  /** Cuts off the reply: nothing follows, not even its end. */
   | { readonly type: "cut" }
   /** Throws the error. */
   | { readonly type: "error"; readonly error: Error }
@@ -40,7 +40,7 @@ export type ScriptedStep =
 export interface ScriptedModelOptions {
   /** `test/scripted` by default. */
   readonly id?: string;
-  /** The properties it states. */
+  /** The model's properties. */
   readonly properties?: ModelProperties;
   /** Behaves like a model on the user's machine. */
   readonly isLocal?: boolean;
@@ -129,7 +129,7 @@ async function* eventsOf(
   }
 }
 
-/** Word by word, each with the space after it. */
+/** Splits text into words, each with the space after it. */
 function pieces(text: string): readonly string[] {
   return text.match(/\S+\s*|\s+/g) ?? [];
 }

@@ -19,7 +19,7 @@ import type {
 import type { InquiryId } from "../record/conversation/index.ts";
 import { abortable, assertNever, type JsonObject } from "../util/index.ts";
 
-/** An answer, a cancelled question, one that is left for later, or one that no one answers. */
+/** An answer, a cancelled question, a deferred one, or one that no one answers. */
 export type ScriptedAnswer =
   | Omit<AnsweredPrompt, "type">
   | { readonly isCancelled: true }
@@ -29,12 +29,12 @@ export type ScriptedAnswer =
 /** One answer per field, or a cancelled form. */
 export type ScriptedForm = readonly ScriptedAnswer[] | { readonly isCancelled: true };
 
-/** A yes or no to a permission, or none. */
+/** An approval or refusal of a permission, or neither. */
 export type ScriptedPermission =
   | {
       readonly type: "run";
       readonly isRemembered?: boolean;
-      /** Run it with these instead. */
+      /** Run the call with these arguments instead. */
       readonly arguments?: JsonObject;
       readonly userName?: string;
     }
@@ -48,16 +48,16 @@ export type ScriptedPermission =
     }
   | NoAnswer;
 
-/** A yes or no to the delivery of a result, or none. */
+/** An approval or refusal of a result's delivery, or neither. */
 export type ScriptedDelivery =
-  /** `content`: what the model sees instead. */
+  /** `content`: the text that the model sees instead. */
   | { readonly type: "deliver"; readonly content?: string; readonly userName?: string }
   | { readonly type: "withhold"; readonly userName?: string }
   | NoAnswer;
 
 /** The script for each kind of request. */
 export interface PrompterScript {
-  /** Also for calls in doubt. */
+  /** Also answers calls in doubt. */
   readonly answers?: Script<QuestionRequest | DoubtRequest, ScriptedAnswer>;
   /** Without it, `answers` answers the fields of a form one by one. */
   readonly forms?: Script<FormRequest, ScriptedForm>;
@@ -100,9 +100,9 @@ export function holdPrompt<Request, Result>(): HeldPrompt<Request, Result> {
 export class ScriptedPrompter implements Prompter, InterruptMenu {
   readonly channel: string;
   readonly showsForms = true;
-  /** Set it to be asked about the calls of one reply at once. `permissions` in the script answers each of them. */
+  /** Set it to ask about all calls of a reply at once. `permissions` in the script answers each of them. */
   showsPermissions = false;
-  /** Everything that was asked, in order, without requests that were aborted before. */
+  /** All requests so far, in order, except those aborted before they were asked. */
   readonly questions: (QuestionRequest | DoubtRequest)[] = [];
   readonly forms: FormRequest[] = [];
   readonly permissions: PermissionRequest[] = [];
@@ -112,7 +112,7 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
   isAvailable = true;
   /** The names for which `canReach` is true. */
   people: readonly string[] = [];
-  /** Set it to play a terminal (`os_user`), or another program's form (`client`). */
+  /** Set it to act as a terminal (`os_user`), or as another program's form (`client`). */
   auth?: "os_user" | "client";
   readonly #script: PrompterScript;
 
@@ -159,7 +159,7 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
     return result === undefined ? { type: "interrupted", inquiryId } : toResult(inquiryId, result);
   }
 
-  /** Cancelled, left for later or unanswered if one of its fields is. */
+  /** Cancelled, deferred or unanswered if one of its fields is. */
   async #fillIn(request: FormRequest): Promise<PromptResult> {
     const { fields, signal, inquiryId } = request;
     const position = this.forms.push(request) - 1;
@@ -193,7 +193,7 @@ export class ScriptedPrompter implements Prompter, InterruptMenu {
     return { inquiryId, type: "answered", answer: false, ...given, ...(note && { note }) };
   }
 
-  /** Stops at the first one without a yes or no. */
+  /** Stops at the first call that is neither approved nor refused. */
   async #permitSeveral({ calls, inquiryId }: PermissionsRequest): Promise<PromptResult> {
     const results: PromptResult[] = [];
     for (const call of calls) {
@@ -277,7 +277,7 @@ async function takeNext<Request extends { readonly signal: AbortSignal }, Result
   }
 }
 
-/** Results are data, so a function in a script creates one. */
+/** Results are data, so a function in a script computes one. */
 function isReply<Request, Result>(
   next: Result | Reply<Request, Result>,
 ): next is Reply<Request, Result> {

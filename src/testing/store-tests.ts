@@ -1,4 +1,4 @@
-/** Tests of a store of conversations, for any test runner. */
+/** Tests of a conversation store, for any test runner. */
 import type { ConversationStore } from "../stores/index.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { ANSWERS } from "./store/answers.ts";
@@ -12,15 +12,15 @@ import { WRITERS } from "./store/writers.ts";
 /** A new, empty store. */
 export interface StoreToTest {
   readonly store: ConversationStore;
-  /** The same store, as another process has it open. If absent, the tests do without another process. */
+  /** The same store, opened by another process. If absent, the tests do without one. */
   readonly other?: ConversationStore;
 }
 
-/** One test. It needs a store of its own, and may run at the same time as others. */
+/** One test. It uses its own store, and may run concurrently with others. */
 export interface StoreTest {
   /** A sentence. */
   readonly name: string;
-  /** Rejects with an `AssertionError` if the store does not behave. */
+  /** Rejects with an `AssertionError` if the store misbehaves. */
   readonly run: () => Promise<void>;
 }
 

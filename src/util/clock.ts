@@ -1,4 +1,4 @@
-/** Time as a port: only the command line picks the system clock, everything else is handed one. */
+/** Time as a port: only the command line picks the system clock; everything else is passed one. */
 
 export interface Clock {
   now(): Date;
@@ -9,7 +9,7 @@ export interface Clock {
 /** The longest delay `setTimeout` supports. A longer one would fire immediately. */
 export const MAX_TIMER_MS = 2_147_483_647;
 
-/** The clock of this machine. */
+/** This machine's clock. */
 export const systemClock: Clock = { now: () => new Date(), sleep };
 
 async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {

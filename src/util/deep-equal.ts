@@ -1,7 +1,7 @@
-/** Compares data of any depth by its content, without `isDeepStrictEqual` of Node, which is slow to load. */
+/** Deep equality of data, without Node's `isDeepStrictEqual`, which is slow to load. */
 import { isJsonArray, isJsonObject } from "./json.ts";
 
-/** For anything that JSON can hold, and nothing. */
+/** For JSON values and undefined. */
 export function isDeepEqual(one: unknown, other: unknown): boolean {
   if (isJsonArray(one) && isJsonArray(other)) {
     return one.length === other.length && one.every((item, at) => isDeepEqual(item, other[at]));

@@ -1,17 +1,17 @@
-/** Canonical JSON (RFC 8785) and SHA-256: the same data has the same digest, whoever computes it. */
+/** Canonical JSON (RFC 8785) and SHA-256: equal data has equal digests, whoever computes them. */
 import type { hash } from "node:crypto";
 import type { Json, JsonObject } from "./json.ts";
 
 /**
- * The JSON of a value with sorted keys and without white space. Keys are sorted by UTF-16 code units, and numbers
- * written as JavaScript does, as RFC 8785 demands. A lone surrogate is escaped. Members that are undefined are left out.
+ * A value as JSON with sorted keys and without white space. As RFC 8785 requires, keys are sorted by UTF-16 code
+ * units, and numbers are written as in JavaScript. A lone surrogate is escaped. Undefined members are left out.
  */
 export function canonicalJson(value: Json): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) {
     return `[${(value as readonly Json[]).map(canonicalJson).join(",")}]`;
   }
-  // In one pass: every decision is written in this form twice.
+  // In one pass: every decision is serialized like this twice.
   let members = "";
   const object = value as JsonObject;
   // oxlint-disable-next-line unicorn/no-array-sort -- Its own array, which needs no copy.
@@ -23,7 +23,7 @@ export function canonicalJson(value: Json): string {
   return `{${members}}`;
 }
 
-/** The same of an object whose members are canonical JSON already. */
+/** An object whose members are already canonical JSON. */
 export function canonicalObject(
   members: readonly (readonly [key: string, json: string])[],
 ): string {
@@ -31,7 +31,7 @@ export function canonicalObject(
   return `{${sorted.map(([key, json]) => `${JSON.stringify(key)}:${json}`).join(",")}}`;
 }
 
-/** Up to here, our own is faster than loading Node's. */
+/** Up to this size, our own implementation is faster than loading Node's. */
 const MAX_OWN_BYTES = 4096;
 let ownBytes = 0;
 let nodeHash: typeof hash | undefined;
@@ -55,7 +55,7 @@ const START = [
   0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
 ];
 
-/** The same of their cube roots. */
+/** The first bits of the fractional parts of their cube roots. */
 const ROUNDS = [
   0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
   0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -70,7 +70,7 @@ const ROUNDS = [
 /** FIPS 180-4. */
 export function sha256Here(bytes: Uint8Array): string {
   const hash = Uint32Array.from(START);
-  // The data, a one, zeros, and its length in bits.
+  // Padding: the data, a one bit, zeros, and the length in bits.
   const padded = new Uint8Array(Math.ceil((bytes.length + 9) / BLOCK) * BLOCK);
   padded.set(bytes);
   padded[bytes.length] = 0x80;
@@ -85,7 +85,7 @@ export function sha256Here(bytes: Uint8Array): string {
   return Array.from(hash, (word) => word.toString(16).padStart(8, "0")).join("");
 }
 
-/** The names are those of the standard. */
+/** The names follow the standard. */
 function mix(hash: Uint32Array, w: Uint32Array): void {
   for (let t = 16; t < BLOCK; t += 1) {
     const far = w[t - 15] ?? 0;

@@ -1,6 +1,6 @@
 /**
- * The base class of every error a caller can get. What to print for one, and the exit status, are up
- * to the command line.
+ * The base class of every error a caller can get. The command line decides what to print and which exit status to
+ * use.
  */
 
 const marker = Symbol.for("jp-ts.error");
@@ -10,7 +10,7 @@ export interface JpErrorOptions {
   readonly cause?: unknown;
   /** How to fix it, in one sentence, for any program. */
   readonly hint?: string;
-  /** The same for someone at the command line, where commands, flags and terminals can be named. */
+  /** How to fix it at the command line, where commands, flags and terminals can be named. */
   readonly commandHint?: string;
 }
 
@@ -19,7 +19,7 @@ export class JpError<Code extends string = string> extends Error {
   readonly code: Code;
   /** Not an own property if there is none, so that an uncaught error does not print it. */
   declare readonly hint: string | undefined;
-  /** Only the command line shows it. Programs print `hint`, or words of their own for the `code`. */
+  /** Shown only by the command line. Programs print `hint`, or their own text for the `code`. */
   declare readonly commandHint: string | undefined;
 
   constructor(code: Code, message: string, options: JpErrorOptions = {}) {
@@ -27,7 +27,7 @@ export class JpError<Code extends string = string> extends Error {
     this.name = "JpError";
     this.code = code;
     if (options.hint !== undefined) this.hint = options.hint;
-    // Not among what Node prints of an uncaught error.
+    // Not enumerable, so that Node does not print it for an uncaught error.
     Object.defineProperty(this, "commandHint", { value: options.commandHint });
   }
 
@@ -36,7 +36,7 @@ export class JpError<Code extends string = string> extends Error {
   }
 }
 
-/** What to tell someone at the command line. */
+/** The hint for someone at the command line. */
 export function adviceOf({ hint, commandHint = hint }: JpError): string | undefined {
   return commandHint;
 }

@@ -7,8 +7,8 @@ const MAX_BLOCKING_MS = 10;
 let lastTurnAt = 0;
 
 /**
- * Usage: `if (shouldYield()) await yieldToEventLoop();`. Check right before each step, so that of
- * several concurrent tasks only as many continue as fit into one iteration of the loop.
+ * Usage: `if (shouldYield()) await yieldToEventLoop();`. Check right before each step, so that only as many
+ * concurrent tasks continue as fit into one iteration of the loop.
  */
 export function shouldYield(): boolean {
   return monotonicMs() - lastTurnAt >= MAX_BLOCKING_MS;
@@ -19,12 +19,12 @@ export async function yieldToEventLoop(): Promise<void> {
   do {
     const askedAt = monotonicMs();
     await new Promise((resolve) => setImmediate(resolve));
-    // Of several waiting tasks, the first to resume records the new iteration.
+    // The first waiting task to resume records the new iteration.
     if (lastTurnAt < askedAt) lastTurnAt = monotonicMs();
   } while (shouldYield());
 }
 
-/** A time that only goes forward. `performance.now()` loads a module of Node first, which takes 4 ms at the start of a command. */
+/** A monotonic clock. `performance.now()` would first load a Node module, which adds 4 ms to a command's start. */
 export function monotonicMs(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1e3 + nanoseconds / 1e6;

@@ -1,9 +1,9 @@
-/** What a person sees as one character: a flag, or a family emoji, is several code points. */
+/** Splits text into what people see as characters: a flag or a family emoji is several code points. */
 
 /** Created on first use, which takes half as long as Node's own start. */
 let segmenter: Intl.Segmenter | undefined;
 
-/** A line break of two characters is the only one in ASCII that is more than one. */
+/** In ASCII, CR LF is the only grapheme with more than one character. */
 const ONE_EACH = /^[\0-\x0c\x0e-\x7f]*$/;
 
 export function graphemesOf(text: string): readonly string[] {

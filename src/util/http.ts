@@ -1,15 +1,17 @@
-/** Shared by our HTTP servers: they refuse web pages of others, compare secrets safely, and report a port in use. */
+/**
+ * Shared by jp's HTTP servers: rejecting foreign web pages, comparing secrets safely, and reporting a port in use.
+ */
 import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import type { AddressInfo, Server } from "node:net";
 import { JpError, systemErrorCode } from "./errors.ts";
 
-/** Whether a host, as a `URL` or a person writes it, always means this machine. */
+/** Whether a host, as written in a `URL` or by a person, always means this machine. */
 export function isLoopback(host: string): boolean {
   return ["localhost", "::1", "[::1]"].includes(host) || /^127(?:\.\d+){3}$/.test(host);
 }
 
-/** A host as a `URL` writes it, and its port if one is given. */
+/** A host as a `URL` writes it, and its port if given. */
 export interface NamedHost {
   readonly hostname: string;
   readonly port?: number;
@@ -24,7 +26,7 @@ export function parseHost(text: string): NamedHost | undefined {
   return port === undefined ? { hostname } : { hostname, port: Number(port) };
 }
 
-/** In constant time, whatever the lengths and the differences. */
+/** Constant-time comparison, whatever the lengths and differences. */
 export function isSameSecret(given: string, expected: string): boolean {
   // Not imported: it is slow to load, and commands share this folder.
   const { hash, timingSafeEqual } = process.getBuiltinModule("node:crypto");
@@ -33,9 +35,8 @@ export function isSameSecret(given: string, expected: string): boolean {
 }
 
 /**
- * Says why a request is not from one of the server's own addresses; undefined if it is. `host` reveals DNS
- * rebinding, `origin` a web page. Check this before any secret, so that such a caller cannot find out whether one
- * is valid.
+ * Why a request is not for one of the server's own addresses; undefined if it is. `host` reveals DNS rebinding,
+ * `origin` a web page. Check this before any secret, so that such a caller cannot find out whether a secret is valid.
  */
 export function findForeignCaller(
   headers: IncomingHttpHeaders,
@@ -48,7 +49,7 @@ export function findForeignCaller(
   return "Requests from other origins are not allowed.";
 }
 
-/** Returns the port, which is any free one for 0. Throws `port_in_use` and `address_unavailable`. */
+/** Returns the port; 0 picks a free one. Throws `port_in_use` and `address_unavailable`. */
 export async function listen(
   server: Server,
   { host, port }: { readonly host: string; readonly port: number },

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 
 export function isAlive(pid: number): boolean {
   try {
-    // Nobody may have reaped it yet: then it is dead all the same.
+    // A zombie that has not been reaped yet counts as dead.
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return false;

@@ -66,7 +66,9 @@ export function findJson(text: string): Json | undefined {
   }
 }
 
-/** Of JSON text. Other parsers reject the escapes of lone surrogates, and with them the whole text: they are replaced. */
+/**
+ * Takes JSON text, and replaces escaped lone surrogates: other parsers would reject the whole text because of them.
+ */
 export function withoutLoneSurrogates(json: string): string {
   if (!json.includes("\\ud")) return json;
   return json.replaceAll(/\\(?:ud[89a-f][0-9a-f]{2}|.)/g, (escape) =>

@@ -1,12 +1,12 @@
 /**
- * Neutralizes untrusted text for the terminal. Nothing that tools, models or files contain may move the
- * cursor, change colours, reorder the line or ring the bell.
+ * Neutralizes untrusted text for the terminal. Nothing in the text of tools, models or files may move the cursor,
+ * change colors, reorder the line or ring the bell.
  */
 
-/** Letters and signs that look like a space or like nothing. */
+/** Letters and symbols that look like a space, or like nothing. */
 const LOOKS_BLANK = String.raw`\u2800\u{1d159}\u{13430}-\u{1343f}`;
 
-/** Delete, C1, line separators, annotations, and what no font draws: fillers, direction marks, tags. */
+/** Delete, C1, line separators, annotations, and characters that no font draws: fillers, direction marks, tags. */
 const INVISIBLE = String.raw`[\x7f-\x9f\u2028\u2029\ufff9-\ufffb${LOOKS_BLANK}\p{Noncharacter_Code_Point}[\p{Default_Ignorable_Code_Point}--[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe02\ufe0e\ufe0f\u{e0100}-\u{e01ef}]]]`;
 
 /** Scripts in which a joiner changes the word: from Arabic to Tibetan and Mongolian. */
@@ -34,7 +34,7 @@ let unsafe: RegExp | undefined;
 let unsafeInJson: RegExp | undefined;
 let hidden: RegExp | undefined;
 
-/** Makes everything that a terminal acts on visible, except line breaks and tabs. */
+/** Makes all control characters visible, except line breaks and tabs. */
 export function neutralize(text: string): string {
   if (HARMLESS.test(text)) return text;
   // And C0, except tab and newline.
@@ -42,7 +42,7 @@ export function neutralize(text: string): string {
   return text.replaceAll("\r\n", "\n").replaceAll(unsafe, picture);
 }
 
-/** Where a text has characters that cannot be seen, or that look like a space. */
+/** Positions of characters that are invisible, or look like a space. */
 export function hiddenIn(text: string): ReadonlySet<number> {
   hidden ??= new RegExp(
     [
@@ -57,7 +57,7 @@ export function hiddenIn(text: string): ReadonlySet<number> {
   return new Set(Array.from(text.matchAll(hidden), ({ index }) => index));
 }
 
-/** Words with single spaces between them, as most titles are. */
+/** Words separated by single spaces, as in most titles. */
 const PLAIN_LINE = /^[!-~]+(?: [!-~]+)*$/;
 
 /** Neutralized, with every run of white space replaced by one space. */
@@ -66,7 +66,7 @@ export function oneLine(text: string): string {
   return neutralize(text.replaceAll(/\s+/g, " ").trim());
 }
 
-/** The first line that is not blank, and an ellipsis if there is more. */
+/** The first non-blank line, with an ellipsis if there is more. */
 export function firstLine(text: string): string {
   const [first = "", ...rest] = text.trim().split("\n");
   return rest.length === 0 ? oneLine(first) : `${oneLine(first)} …`;
@@ -80,7 +80,7 @@ export function jsonLine(value: unknown): string {
   return line.replaceAll(unsafeInJson, escape);
 }
 
-/** JSON to read and edit, on several lines. Whatever cannot be seen is escaped, which leaves the value as it is. */
+/** JSON to read and edit, on several lines. Invisible characters are escaped, which does not change the value. */
 export function jsonBlock(value: unknown): string {
   const text = JSON.stringify(value, null, 2);
   const hiddenAt = hiddenIn(text);
@@ -95,7 +95,7 @@ export function valueLine(value: unknown): string {
   return isPath ? `"${neutralize(value)}"` : jsonLine(value);
 }
 
-/** `␛` for escape and so on; `<U+009B>` where Unicode has no such symbol. */
+/** `␛` for escape and so on; `<U+009B>` if Unicode has no symbol for it. */
 export function picture(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x20) return String.fromCharCode(0x2400 + code);
@@ -118,7 +118,7 @@ function hexadecimal(code: number): string {
   return code.toString(16).toUpperCase().padStart(4, "0");
 }
 
-/** Ids come from providers and tools. What a terminal would act on is escaped as Bash and Zsh read it. */
+/** IDs come from providers and tools. Control characters are escaped in Bash and Zsh syntax. */
 export function shellWord(text: string): string {
   if (/^[\w.:/@%+-]+$/.test(text)) return text;
   if (oneLine(text) === text) return `'${text.replaceAll("'", String.raw`'\''`)}'`;

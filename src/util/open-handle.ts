@@ -3,8 +3,8 @@ import { fdatasync, fsync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
 /**
- * As `open` of Node. With Yarn's Plug'n'Play that returns handles of Yarn, which can neither be disposed nor synced. These
- * can.
+ * Like Node's `open`. With Yarn's Plug'n'Play, that returns Yarn's handles, which can be neither disposed nor synced.
+ * These can.
  */
 export async function openHandle(...args: Parameters<typeof open>): Promise<FileHandle> {
   const handle: { [Symbol.asyncDispose]?: () => Promise<void> } & FileHandle = await open(...args);
@@ -16,7 +16,7 @@ export async function openHandle(...args: Parameters<typeof open>): Promise<File
   });
 }
 
-/** As `promisify`, whose module takes a tenth of Node's own start to load. */
+/** Like `promisify`, whose module takes a tenth of Node's own start to load. */
 export function settled(action: (done: (error: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     action((error) => (error === null ? resolve() : reject(error)));

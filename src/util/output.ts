@@ -1,4 +1,4 @@
-/** The output of a program, within limits: as a whole (`CappedOutput`) or line by line (`LineReader`). */
+/** A program's output within limits: as a whole (`CappedOutput`) or line by line (`LineReader`). */
 import { truncationNotice } from "./utf8.ts";
 
 const LINE_FEED = 0x0a;
@@ -6,7 +6,7 @@ const CARRIAGE_RETURN = 0x0d;
 const MAX_TAIL_LINES = 64;
 const MAX_TAIL_LINE_LENGTH = 1000;
 
-/** The beginning of an output, and how many bytes there were in all. */
+/** Keeps the start of an output, and counts all of its bytes. */
 export class CappedOutput {
   readonly #maxBytes: number;
   #bytes: Buffer = Buffer.alloc(0);
@@ -21,7 +21,7 @@ export class CappedOutput {
     return this.#total > this.#length;
   }
 
-  /** Copies into one growing buffer: a list of chunks of one byte each would take a hundred times the room. */
+  /** Copies into one growing buffer: a list of single-byte chunks would take a hundred times the memory. */
   add(chunk: Buffer): void {
     this.#total += chunk.length;
     const kept = chunk.subarray(0, this.#maxBytes - this.#length);
@@ -36,13 +36,13 @@ export class CappedOutput {
     this.#length = needed;
   }
 
-  /** Without a notice. Invalid UTF-8 is replaced; a character that the limit cuts in two is left out. */
+  /** Without a notice. Invalid UTF-8 is replaced; a character cut in two by the limit is left out. */
   get text(): string {
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
     return decoder.decode(this.#bytes.subarray(0, this.#length), { stream: this.isTruncated });
   }
 
-  /** The same, with a notice at the end if something is missing. */
+  /** The text, with a notice at the end if it is truncated. */
   toText(): string {
     if (!this.isTruncated) return this.text;
     return this.text + truncationNotice(this.#total - this.#length, this.#total);
@@ -52,9 +52,9 @@ export class CappedOutput {
 export interface LineReaderOptions {
   readonly maxBytes: number;
   readonly onLine: (line: string) => void;
-  /** Called for every chunk of a line that is too long. By default the rest of such a line is dropped. */
+  /** Called for every chunk of an overlong line. By default, the rest of such a line is dropped. */
   readonly onTooLong?: () => void;
-  /** Whether a carriage return alone ends a line, too. */
+  /** Whether a lone carriage return also ends a line. */
   readonly splitAtReturn?: boolean;
 }
 
@@ -97,8 +97,8 @@ export class LineReader {
 }
 
 /**
- * Reads lines for a person: blank ones are skipped and long ones cut. A carriage return ends a line,
- * too, because that is how programs draw their progress.
+ * Reads lines for a person: skips blank ones and truncates long ones. A carriage return also ends a line, because
+ * programs use it to draw progress.
  */
 export function readTextLines(onLine: (line: string) => void, maxLength: number): LineReader {
   return new LineReader({
@@ -120,7 +120,7 @@ export class LineTail {
     this.#reader.add(chunk);
   }
 
-  /** Adds a line of another output. */
+  /** Adds a line from another output. */
   addLine(line: string): void {
     const text = cutLine(line, MAX_TAIL_LINE_LENGTH);
     if (text !== "") this.#push(text);
@@ -140,8 +140,8 @@ export class LineTail {
 }
 
 /**
- * The positions of carriage returns and line feeds. Looks for each of the two by itself, because
- * `indexOf` passes over a long line at once.
+ * The positions of carriage returns and line feeds. Searches for each separately, because `indexOf` skips a long line
+ * in one go.
  */
 export function* lineEnds(chunk: Uint8Array): Generator<number, void, undefined> {
   let feed = chunk.indexOf(LINE_FEED);

@@ -2,7 +2,7 @@
 
 /** Rejects with the signal's reason as soon as it aborts. The work itself is not cancelled. */
 export async function abortable<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  work.catch(() => undefined); // After an abort, no one else handles a rejection.
+  work.catch(() => undefined); // After an abort, nothing else handles a rejection.
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
   const abort = () => aborted.reject(signal.reason);

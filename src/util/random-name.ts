@@ -8,7 +8,7 @@ export function randomName(): string {
     .padStart(8, "0");
 }
 
-/** 32 hexadecimal digits that no one can guess. */
+/** 32 unguessable hexadecimal digits. */
 export function randomKey(): string {
   return crypto.randomUUID().replaceAll("-", "");
 }

@@ -1,12 +1,12 @@
-/** Redirects of requests that carry secrets: to providers and to MCP servers. */
+/** Handles redirects of requests that carry secrets: to providers and to MCP servers. */
 
 type Fetch = typeof globalThis.fetch;
 
 const MAX_REDIRECTS = 5;
 
 /**
- * A `fetch` that follows redirects only within the origin, and only if the request stays as it is: its headers and its body
- * are for that server alone. The response to another redirect is returned, and is not `ok`.
+ * A `fetch` that follows redirects only within the origin, and only if the request is unchanged: its headers and body
+ * are for that server alone. The response to any other redirect is returned, and is not `ok`.
  */
 export function withinOrigin(fetch: Fetch): Fetch {
   return async (input, init = {}) => {
@@ -21,7 +21,7 @@ export function withinOrigin(fetch: Fetch): Fetch {
   };
 }
 
-/** Undefined if it is not followed. */
+/** Undefined if the redirect is not followed. */
 function findRedirect(
   from: Parameters<Fetch>[0],
   method: string,

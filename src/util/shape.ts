@@ -4,7 +4,7 @@
  */
 import { isJsonArray, isJsonObject, type Json, type JsonObject, jsonTypeOf } from "./json.ts";
 
-/** A value does not have the expected shape. `path` is its path from the root of the document. */
+/** A value does not have the expected shape. `path` leads to it from the document's root. */
 export class ShapeError extends Error {
   readonly path: string;
 

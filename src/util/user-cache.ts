@@ -1,8 +1,8 @@
-/** The user's folder for what jp can make again. It decides who may have written there, not what is in it. */
+/** The user's cache folder. Decides who may have written there, not what it contains. */
 import { chmodSync, mkdirSync, realpathSync, type Stats, statSync } from "node:fs";
 import path from "node:path";
 
-/** The parts of the environment that say where it is. */
+/** The environment variables that determine its location. */
 export interface CacheEnvironment {
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly home: string;
@@ -10,9 +10,9 @@ export interface CacheEnvironment {
 }
 
 /**
- * The folder for one kind of thing, created if missing. Only below a folder that this user owns, so that no one else can
- * put anything there: not the temporary folder, and not another user's home under sudo. Undefined if there is no such
- * folder, or it cannot be made.
+ * The folder for one kind of cached data, created if missing. Only below a folder that this user owns, so that no one
+ * else can put anything there: not the temporary folder, and not another user's home under sudo. Undefined if there
+ * is no such folder, or it cannot be created.
  */
 export function makeUserCache(
   environment: CacheEnvironment,
@@ -30,7 +30,7 @@ export function makeUserCache(
   }
 }
 
-/** The same, undefined if it is missing. */
+/** The existing cache folder; undefined if it is missing. */
 export function findUserCache(
   environment: CacheEnvironment,
   ...names: readonly string[]
@@ -51,7 +51,10 @@ export function findUserCache(
   }
 }
 
-/** Whether it is, or would be, inside of a folder: what comes with a clone must not become a cache. `root` is a real path. */
+/**
+ * Whether the cache is, or would be, inside a folder: files that come with a clone must not become a cache. `root` is
+ * a real path.
+ */
 export function isUserCacheIn(root: string, environment: CacheEnvironment): boolean {
   const { owned, below } = placeOf(environment);
   try {
@@ -61,7 +64,7 @@ export function isUserCacheIn(root: string, environment: CacheEnvironment): bool
   }
 }
 
-/** The folder that has to be the user's own, and the path of jp's folder below it. */
+/** The folder that this user has to own, and the path of jp's folder below it. */
 function placeOf({ variables, home, platform }: CacheEnvironment) {
   const caches = variables["XDG_CACHE_HOME"] ?? "";
   if (path.isAbsolute(caches)) return { owned: caches, below: "jp-ts" };

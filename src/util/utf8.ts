@@ -12,7 +12,7 @@ export function encodeBase64(text: string): string {
  * of the result reveals.
  */
 export function decodeBase64(encoded: string): string | undefined {
-  // Most texts have a space near the start. A `Buffer` would look for base64 in all of it.
+  // Most texts have a space near the start, whereas a `Buffer` would scan the whole text for base64.
   if (encoded.length % 4 !== 0 || NOT_BASE64.test(encoded)) return undefined;
   const padding = encoded.endsWith("==") ? 2 : encoded.endsWith("=") ? 1 : 0;
   const bytes = encoded.length <= shared.length ? shared : Buffer.allocUnsafe(encoded.length);
@@ -20,13 +20,13 @@ export function decodeBase64(encoded: string): string | undefined {
   if (length !== (encoded.length / 4) * 3 - padding) return undefined;
   if (hasTrailingBits(encoded, padding) || isMixed(encoded)) return undefined;
   const text = bytes.toString("utf8", 0, length);
-  // Either written as such, or in place of bytes that are not UTF-8.
+  // Either a literal U+FFFD, or a replacement for invalid UTF-8.
   return text.includes("\ufffd") ? decodeStrictly(bytes.subarray(0, length)) : text;
 }
 
 const NOT_BASE64 = /[^\w+/=-]/;
 
-/** A long record has a hundred thousand short texts. */
+/** Reused, because a long record has a hundred thousand short texts. */
 const shared = Buffer.allocUnsafeSlow(1 << 16);
 
 function decodeStrictly(bytes: Buffer): string | undefined {
@@ -51,7 +51,7 @@ function isMixed(encoded: string): boolean {
 
 /** Truncates between two characters and appends a notice. */
 export function truncateBytes(text: string, maxBytes: number): string {
-  if (text.length * 3 <= maxBytes) return text; // No UTF-16 unit takes more than three bytes.
+  if (text.length * 3 <= maxBytes) return text; // No UTF-16 code unit takes more than three bytes.
   const bytes = Buffer.from(text);
   if (bytes.length <= maxBytes) return text;
   const start = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(0, maxBytes), {
@@ -69,15 +69,15 @@ export function bytesToBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }
 
-/** How many bytes the text encodes. Undefined if it is not padded base64 in the standard alphabet. */
+/** The number of bytes the text decodes to. Undefined if it is not padded base64 in the standard alphabet. */
 export function base64Size(text: string): number | undefined {
   const size = Buffer.byteLength(text, "base64");
   if (text.length % 4 !== 0 || text.includes("-") || text.includes("_")) return undefined;
-  // Skips invalid characters. To look for them with a regular expression is ten times slower.
+  // A `Buffer` skips invalid characters. Finding them with a regular expression is ten times slower.
   return Buffer.from(text, "base64").length === size ? size : undefined;
 }
 
-/** A number of bytes as people read it, such as `14 kB`. */
+/** A byte count for people, such as `14 kB`. */
 export function formatSize(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
   const [unit, size] = bytes < 999_500 ? ["kB", bytes / 1000] : ["MB", bytes / 1_000_000];

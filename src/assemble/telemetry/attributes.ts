@@ -1,10 +1,13 @@
-/** What spans say, by the semantic conventions of OpenTelemetry for generative AI: codes, counts and ids, and content if that is wanted. */
+/**
+ * Span attributes, following OpenTelemetry's semantic conventions for generative AI: codes, counts and IDs, plus
+ * content if enabled.
+ */
 import type { Attributes } from "@opentelemetry/api";
 import type { ProviderEvent, ThreadParts, Usage } from "../../record/conversation/index.ts";
 import type { EndReason, ModelEvent, ModelRequest } from "../../reach/provider/index.ts";
 import { assertNever, type Json, type JsonObject } from "../../util/index.ts";
 
-/** Where the conventions have another name for a provider. */
+/** Providers with a different name in the conventions. */
 const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ["google", "gcp.gemini"],
   ["google-vertex", "gcp.vertex_ai"],
@@ -49,7 +52,7 @@ export function requestAttributes({ parameters, parts }: ModelRequest): Attribut
   };
 }
 
-/** Undefined if the reply has not ended as it should. */
+/** Undefined if the reply did not end normally. */
 export function finishAttributes(reason: EndReason | undefined): Attributes {
   const finish = reason === undefined ? "error" : FINISH_REASONS[reason];
   return { "gen_ai.response.finish_reasons": [finish] };
@@ -65,7 +68,7 @@ export function usageAttributes(usage: Usage): Attributes {
   };
 }
 
-/** Content: what the model is sent. */
+/** Content: the model's input. */
 export function inputContent({ systemParts, events }: ThreadParts): Attributes {
   const instructions = systemParts.map(({ text }) => textPart(text));
   return {
@@ -75,7 +78,7 @@ export function inputContent({ systemParts, events }: ThreadParts): Attributes {
   };
 }
 
-/** Content: what the model has written so far. */
+/** Content: the model's output so far. */
 export class WrittenReply {
   readonly #parts: JsonObject[] = [];
   #text: { readonly type: "text" | "reasoning"; content: string } | undefined;

@@ -1,7 +1,7 @@
 /**
- * The spans of decisions, read from the events of a turn. One starts when something is asked, and ends when it is decided: by
- * whom, in codes. What a turn leaves for later ends as `pending` there; whoever continues the turn gives it a span from the
- * request to the decision, however long that took.
+ * Spans of decisions, read from a turn's events. A span starts with the request and ends with the decision, whose
+ * decider it records as a code. A decision left for later ends as `pending`; the process that continues the turn
+ * gives it a span from request to decision, however long that took.
  */
 import { type Attributes, type Context, SpanKind } from "@opentelemetry/api";
 import {
@@ -23,16 +23,16 @@ import { continueFrom, type OpenSpan, type Spans } from "./spans.ts";
 type Request = InquiryRequest | PermissionRequestEvent;
 
 export interface DecisionParents {
-  /** What asks about this call. */
+  /** The parent for decisions about this call. */
   readonly of: (toolCallId: string | undefined) => Context;
-  /** Of what was asked without a trace, and before. */
+  /** The parent for decisions requested earlier without a trace. */
   readonly turn: () => Context;
 }
 
-/** Those that say that something did not work. The others are how a decision may well end. */
+/** Reasons that count as errors. All others are normal outcomes. */
 const FAILURES: ReadonlySet<string> = new Set(["backend_error", "prompt_failed"]);
 
-/** Answers that may come while no process runs the turn. */
+/** Answers that may arrive while no process runs the turn. */
 const ANSWERS: ReadonlySet<ConversationEvent["type"]> = new Set([
   "inquiry_response",
   "permission_decision",
@@ -45,10 +45,10 @@ export class DecisionSpans {
   readonly #hasContent: boolean;
   readonly #parents: DecisionParents;
   readonly #open = new Map<string, OpenSpan>();
-  /** Asked by earlier processes. */
+  /** Requests of earlier processes. */
   readonly #earlier = new Map<string, Request>();
 
-  /** `attributes` are those of all spans of the turn. */
+  /** `attributes` go on all spans of the turn. */
   constructor(
     spans: Spans,
     parents: DecisionParents,
@@ -60,7 +60,10 @@ export class DecisionSpans {
     this.#hasContent = hasContent;
   }
 
-  /** Takes up a turn that another process has left, with what was decided meanwhile: that is what its record ends with. */
+  /**
+   * Takes over a turn from another process, including the decisions made meanwhile, which are at the end of its
+   * record.
+   */
   resume(turn: readonly ConversationEvent[]): void {
     for (const event of turn) {
       if (event.type === "inquiry_request" || event.type === "permission_request") {
@@ -107,7 +110,7 @@ export class DecisionSpans {
     }
   }
 
-  /** The turn ends, and something waits. */
+  /** Ends the spans of decisions still pending when the turn ends. */
   endPending(): void {
     for (const span of this.#open.values()) span.end({ "jp.decision.outcome": "pending" });
     this.#open.clear();
@@ -130,7 +133,7 @@ export class DecisionSpans {
     open.end(decided, earlier && timestampToMilliseconds(event.timestamp));
   }
 
-  /** Asked before, or not at all: policy decides that. */
+  /** For a decision that was requested earlier, or never because policy made it. */
   #startDecided(event: AnswerEvent, earlier: Request | undefined): OpenSpan {
     if (earlier !== undefined) {
       const { traceparent, timestamp } = earlier;
@@ -182,7 +185,7 @@ function requestAttributes(request: Request, hasContent: boolean): Attributes {
   };
 }
 
-/** The codes of the record. A name is content. */
+/** Recorded codes. Names count as content. */
 function deciderAttributes(decider: Decider | undefined, hasContent: boolean): Attributes {
   if (decider === undefined) return {};
   const { kind } = decider;
@@ -200,7 +203,7 @@ function reasonOf(event: AnswerEvent): string | undefined {
   return typeof event.reason === "string" ? event.reason : "unknown";
 }
 
-/** A secret is not in the event. */
+/** The event does not contain secrets. */
 function answerContent(event: AnswerEvent): Attributes {
   if (event.type === "permission_decision") return permissionContent(event);
   if (event.outcome !== "answered") return {};

@@ -1,17 +1,17 @@
 /**
- * Whether turns are traced: only where an SDK of OpenTelemetry has registered itself. Without one, nothing of OpenTelemetry is
- * loaded, and a turn costs this one check more.
+ * Traces turns only if an OpenTelemetry SDK is registered. Without one, nothing of OpenTelemetry is loaded, and a
+ * turn costs only this check.
  */
 import { type TraceTurn, warnOnce } from "../../core/agent/index.ts";
 import { loaderOf } from "../../util/index.ts";
 import { isTracing } from "./is-tracing.ts";
 
 export interface TracingOptions {
-  /** Spans also have messages, arguments, results, answers and people's names. */
+  /** Include messages, arguments, results, answers and people's names in spans. */
   readonly tracesContent: boolean | undefined;
 }
 
-/** Undefined if there is no SDK. */
+/** Undefined without an SDK. */
 export function findTracing({ tracesContent = false }: TracingOptions): TraceTurn | undefined {
   if (!isTracing()) return undefined;
   return async (setup, turn, work) => {
@@ -22,7 +22,7 @@ export function findTracing({ tracesContent = false }: TracingOptions): TraceTur
   };
 }
 
-/** Throws `module_not_loaded`, also if `@opentelemetry/api` is not installed beside jp. */
+/** Throws `module_not_loaded`, also if `@opentelemetry/api` is not installed alongside jp. */
 const loadTrace = loaderOf(() => import("./trace-turn.ts"));
 
 const warnOfFailure = warnOnce("Tracing failed");

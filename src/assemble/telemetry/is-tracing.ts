@@ -1,6 +1,9 @@
-/** Whether there is anything to trace for, and what may be in it. Apart from the rest, so that a command can ask before it loads more. */
+/**
+ * Whether tracing is on, and whether it may include content. Separate from the rest, so that a command can check
+ * before it loads more.
+ */
 
-/** Where all versions 1.x of `@opentelemetry/api` keep what an SDK registers. */
+/** Where all 1.x versions of `@opentelemetry/api` store what an SDK registers. */
 const REGISTERED = Symbol.for("opentelemetry.js.api.1");
 
 /** Whether an SDK is registered now. */
@@ -9,10 +12,10 @@ export function isTracing(): boolean {
   return typeof api === "object" && api !== null && "trace" in api && api.trace != null;
 }
 
-/** Those that put it into spans. `EVENT_ONLY` does not: jp has no events of its own. */
+/** The values that put content into spans. `EVENT_ONLY` does not: jp has no events of its own. */
 const WITH_CONTENT: ReadonlySet<string> = new Set(["true", "span_only", "span_and_event"]);
 
-/** Whether spans may have names and content, as instrumentations of generative AI are told. */
+/** Whether spans may include names and content, by the usual variable of generative AI instrumentations. */
 export function wantsContent(variables: Readonly<Record<string, string | undefined>>): boolean {
   const { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: wanted = "" } = variables;
   return WITH_CONTENT.has(wanted.trim().toLowerCase());

@@ -1,4 +1,4 @@
-/** An SDK of OpenTelemetry that keeps the spans in memory. */
+/** An OpenTelemetry SDK that keeps spans in memory. */
 import { context, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import {
@@ -9,7 +9,7 @@ import {
   type SpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 
-/** Registers the SDK, for all tests of the process, until disposed of. */
+/** Registers the SDK for the whole process, until disposed. */
 export class SeenSpans implements Disposable {
   readonly #exporter = new InMemorySpanExporter();
 
@@ -24,12 +24,12 @@ export class SeenSpans implements Disposable {
     context.disable();
   }
 
-  /** Those that have ended, in that order. */
+  /** Ended spans, in order of ending. */
   get all(): readonly ReadableSpan[] {
     return this.#exporter.getFinishedSpans();
   }
 
-  /** The names, each below that of its parent, in the order in which they started. */
+  /** Span names, indented below their parents, in order of starting. */
   get tree(): readonly string[] {
     const lines = (parent: string | undefined, depth: number): readonly string[] =>
       this.all
@@ -46,7 +46,7 @@ export class SeenSpans implements Disposable {
     return this.all.filter((span) => span.name === name);
   }
 
-  /** The only one, or the first. Throws if there is none. */
+  /** The first span with this name. Throws if there is none. */
   get(name: string): ReadableSpan {
     const [span] = this.named(name);
     if (span === undefined) throw new Error(`no span is named ${name}`);

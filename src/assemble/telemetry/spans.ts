@@ -1,4 +1,4 @@
-/** Spans of OpenTelemetry that cannot take a turn down: the first thing that an SDK throws is reported, and nothing else. */
+/** OpenTelemetry spans that cannot break a turn: only the first error an SDK throws is reported. */
 import {
   type Attributes,
   type Context,
@@ -20,14 +20,14 @@ export interface SpanStart {
   readonly attributes: Attributes;
   readonly parent: Context;
   readonly links?: readonly Link[];
-  /** In milliseconds, if it began before. */
+  /** Start time in milliseconds, if it started earlier. */
   readonly at?: number;
 }
 
 export class OpenSpan {
   readonly #span: Span | undefined;
   readonly #onEnd: (span: OpenSpan) => void;
-  /** For everything that belongs to it. */
+  /** The parent context for everything inside it. */
   readonly context: Context;
 
   constructor(span: Span | undefined, parent: Context, onEnd: (span: OpenSpan) => void) {
@@ -36,7 +36,7 @@ export class OpenSpan {
     this.context = span === undefined ? parent : trace.setSpan(parent, span);
   }
 
-  /** Undefined if it cannot be continued. */
+  /** Undefined if the trace cannot be continued. */
   get traceparent(): Traceparent | undefined {
     const { traceId, spanId, traceFlags } = guarded(() => this.#span?.spanContext()) ?? {};
     if (traceFlags === undefined) return undefined;
@@ -44,7 +44,7 @@ export class OpenSpan {
     return findTraceparent(`00-${traceId}-${spanId}-${flags}`);
   }
 
-  /** To it, from another trace. */
+  /** A link to it, from another trace. */
   get link(): readonly Link[] {
     return linkTo(this.context);
   }
@@ -57,7 +57,7 @@ export class OpenSpan {
     guarded(() => this.#span?.addEvent(name, attributes));
   }
 
-  /** `type` is a code. The message may quote anything, and counts as content. */
+  /** `type` is a code. The message may quote anything, so it counts as content. */
   fail(type: string, message?: string): void {
     const status = { code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) };
     guarded(() => this.#span?.setAttribute("error.type", type).setStatus(status));
@@ -68,7 +68,7 @@ export class OpenSpan {
     this.fail(isJpError(error) ? error.code : named, hasContent ? messageOf(error) : undefined);
   }
 
-  /** `at`: in milliseconds, if it ended before. */
+  /** `at`: end time in milliseconds, if it ended earlier. */
   end(attributes: Attributes = {}, at?: number): void {
     this.#onEnd(this);
     guarded(() => this.#span?.setAttributes(attributes).end(at));
@@ -95,20 +95,20 @@ export class Spans {
     return opened;
   }
 
-  /** Whatever goes on after the turn is no part of it. */
+  /** Work that continues after the turn is not part of it. */
   endAll(): void {
     for (const span of this.#open) span.end();
   }
 }
 
-/** What runs now, below the span that was recorded. */
+/** The active context, as a child of the recorded span. */
 export function continueFrom(traceparent: Traceparent): Context {
   const [, traceId = "", spanId = "", flags = ""] = traceparent.split("-");
   const traceFlags = Number.parseInt(flags, 16);
   return trace.setSpanContext(context.active(), { traceId, spanId, traceFlags, isRemote: true });
 }
 
-/** To the span of the context, if it has one. */
+/** A link to the context's span, if it has one. */
 export function linkTo(of: Context): readonly Link[] {
   const linked = guarded(() => trace.getSpanContext(of));
   return linked !== undefined && isSpanContextValid(linked) ? [{ context: linked }] : [];

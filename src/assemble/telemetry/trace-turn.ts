@@ -1,7 +1,7 @@
 /**
- * Traces a turn: a span for the turn, one for each request to a model, each attempt of a tool and each decision. The parts of the
- * turn are replaced with ones that open a span around what they do, so that whatever else is traced below them finds its parent;
- * decisions are read from the events that the turn observes. See docs/telemetry.md for names and attributes.
+ * Traces a turn: a span for the turn, each request to a model, each attempt of a tool, and each decision. The turn's
+ * parts are wrapped to open a span around their work, so that whatever is traced inside finds its parent; decisions
+ * are read from the events that the turn observes. See docs/telemetry.md for names and attributes.
  */
 import { type Attributes, type Context, context, SpanKind } from "@opentelemetry/api";
 import {
@@ -53,11 +53,11 @@ class TurnTrace {
   readonly #hasContent: boolean;
   readonly #spans = new Spans();
   readonly #decisions: DecisionSpans;
-  /** Of everything: a span may be looked at without those around it. */
+  /** On every span: a span may be viewed without those around it. */
   readonly #attributes: Attributes;
-  /** What the program does when it runs the turn. */
+  /** The program's active context when it runs the turn. */
   readonly #around = context.active();
-  /** The last attempt of each call, which whatever is asked about the call belongs to. */
+  /** The last attempt of each call, which is the parent of requests about the call. */
   readonly #attempts = new Map<string, { readonly context: Context; readonly number: number }>();
   #turn: OpenSpan;
   #hasStarted: boolean;
@@ -70,7 +70,7 @@ class TurnTrace {
     const events = isResumed ? lastTurn(setup.conversation) : [];
     const left = traceparentOf(events);
     const parent = left === undefined ? this.#around : continueFrom(left);
-    // It is one trace with what the turn began in. Whatever continues it is another one.
+    // Belongs to the trace in which the turn started. The process continuing it has another trace, which is linked.
     this.#turn = this.#start(parent, {
       isResumed,
       links: left === undefined ? [] : linkTo(this.#around),
@@ -90,7 +90,7 @@ class TurnTrace {
     return this.#turn.context;
   }
 
-  /** The parts of the turn, each with a span around what it does. */
+  /** The turn's parts, each wrapped in a span. */
   setup(): TurnSetup {
     const setup = this.#setup;
     const { compaction } = setup;
@@ -117,7 +117,7 @@ class TurnTrace {
   }
 
   end(end: TurnEnd): TurnEnd {
-    // The turn has failed, although nothing was thrown.
+    // The turn failed, although nothing was thrown.
     if (end.type === "invalid_data" || end.type === "cycle_limit") this.#turn.fail(end.type);
     if (end.type === "done") this.#turn.set(finishAttributes(end.reason));
     this.#finish(end.type);
@@ -166,11 +166,11 @@ class TurnTrace {
     if (update.type !== "event") return;
     const { event } = update;
     if (event.type === "turn_start") this.#startTurn();
-    // What an incomplete turn before has left open is closed first, and is not part of this one.
+    // Decisions left open by an earlier incomplete turn are closed first, and are not part of this one.
     else if (this.#hasStarted) this.#decisions.observe(event);
   }
 
-  /** The user has said what to do instead of a yes: that is the next turn. */
+  /** Instead of approving, the user said what to do, which starts the next turn. */
   #startTurn(): void {
     if (this.#hasStarted) {
       const { link: links } = this.#turn;
@@ -182,7 +182,7 @@ class TurnTrace {
     this.#hasStarted = true;
   }
 
-  /** Each request, also each that is repeated. */
+  /** Traces each request, including retries. */
   #traceModel(model: Model, parent: () => Context): Model {
     const { id, isLocal } = model;
     return {
@@ -300,7 +300,7 @@ class TurnTrace {
   }
 }
 
-/** The provider may name the reply and its model. */
+/** Picks up the names of the reply and its model, if the provider reports them. */
 function observing(request: ModelRequest, span: OpenSpan): ModelRequest {
   return {
     ...request,

@@ -1,4 +1,4 @@
-/** `jp inquiry answer`: answers something that waits, on whichever terminal it was asked. */
+/** `jp inquiry answer`: answers a pending decision, on whichever terminal it was asked. */
 import {
   type Prompter,
   type PromptRequest,
@@ -94,14 +94,14 @@ export async function answerFromCommandLine({
   const { config } = await trustedConfig(context, {});
   const directory = await directoryOf(context, config);
   const who = { userName: config.user?.name, directory };
-  // What is given on the command line is judged as it is: whoever uses the machine can always say no.
+  // An answer given on the command line is judged on its own: the user of the machine may always say no.
   if (options.cancel !== true && words.length === 0) assertForUser(row, who);
   const prompter = findQuietPrompter(context, config, {});
   const isContinued = options.continue === true;
-  // Without a terminal, whatever else waits goes on waiting.
+  // Without a terminal, everything else stays pending.
   const asked = isContinued ? { defer: prompter?.canAsk() !== true } : { onlyCall: row.toolCallId };
   if (isSecret && !row.isLive) {
-    // Only the process that runs the turn may keep a secret. Its prompt is not mixed up with others.
+    // Only the process that runs the turn may hold a secret. Its prompt is not mixed up with others.
     requireTerminal(prompter, row);
     return continueTurn(context, { id, ...asked });
   }
@@ -162,7 +162,7 @@ function describeReply({ id, question }: PendingDecision, reply: ReplyOrCancel):
   return `Answered ${oneLine(id)}: ${words}.`;
 }
 
-/** Before the person is asked: the answer would be refused. Throws `invalid_answer`. */
+/** Checked before prompting, because the answer would be refused. Throws `invalid_answer`. */
 function assertForUser(row: PendingDecision, here: PersonHere): void {
   const code = whyNotHere(row, here);
   if (code !== undefined) throw strangerError(row, code, here);
@@ -214,22 +214,21 @@ async function findHere(wanted: string, context: CommandContext): Promise<Pendin
   }
 }
 
-/** What has answered it, if the whole id says in which conversation that was. */
+/** The answer already on record, if a full ID names its conversation. */
 async function findLate(wanted: string, context: CommandContext): Promise<AnswerEvent | undefined> {
   const found = await findAnswerable(context.workspace.conversations, wanted).catch(
-    () => undefined, // It is not there, as was just found.
+    () => undefined, // Not found, as the caller already knows.
   );
   return found !== undefined && "type" in found ? found.event : undefined;
 }
 
-/** Someone was faster. */
 function answeredError(id: string, event: AnswerEvent): JpError {
   const decider = deciderOf(event);
   const by = decider === undefined ? "" : ` by ${oneLine(describeDecider(decider))}`;
   return new JpError("already_answered", `${oneLine(id)} was already answered${by}.`);
 }
 
-/** Says what becomes of it: it is too late for any answer. */
+/** No answer is accepted any more, so the error says what continuing the turn would do. */
 async function overdueError(row: PendingDecision, context: CommandContext): Promise<JpError> {
   const { id, conversation, tool, request, question } = row;
   const { config } = await trustedConfig(context, { id: conversation });
@@ -252,7 +251,7 @@ async function overdueError(row: PendingDecision, context: CommandContext): Prom
   });
 }
 
-/** As far as config says, without a look at which of its rules the call is about. */
+/** Judges by the config alone, without checking which of its rules apply to the call. */
 function hasNext(settings: ToolSettings | undefined, { request }: PendingDecision): boolean {
   if (settings === undefined || request === undefined) return false;
   const { rung = 0 } = request;
@@ -272,7 +271,7 @@ interface AnsweringContext extends CommandContext {
   readonly keepsOpen: boolean;
 }
 
-/** An answer that another process keeps waiting longer than this is worth a word. */
+/** After this long, tells the user which process their answer is waiting for. */
 const PATIENCE_MS = 2000;
 
 /** Ctrl-C withdraws the answer, as long as no one has taken it. Throws `ExitStatus` if it was withdrawn. */
@@ -295,7 +294,7 @@ async function offerReply(
     }
     clock.sleep(PATIENCE_MS, AbortSignal.any([signal, done.signal])).then(
       () => output.notice(`Waiting for ${holder}, which is busy. Ctrl-C withdraws the answer.`),
-      () => undefined, // It was quicker than that.
+      () => undefined, // Answered or withdrawn before that.
     );
   };
   const named = userName !== undefined && { userName };
@@ -314,7 +313,7 @@ async function offerReply(
   }
 }
 
-/** `1 of 2 people have said the same`. */
+/** Such as `1 of 2 people have said the same`. */
 function others({ count, quorum }: VoteCount): string {
   return `${count} of ${quorum} people have said the same`;
 }
@@ -371,7 +370,7 @@ async function findReply(
     return reply;
   }
   const terminal = requireTerminal(prompter, row);
-  await loadRecordingParts(); // An answer may take long.
+  await loadRecordingParts(); // Answering may take a while.
   if (row.kind === "permission") {
     context.output.notice("To edit the arguments first, continue the turn:");
     context.output.notice(`  jp query --continue-turn --id ${row.conversation}`);
@@ -382,7 +381,7 @@ async function findReply(
 
 const CANCELLED = { isCancelled: true } as const;
 
-/** Everything that the answer is about: a prompt would show the same. */
+/** Everything the answer is about, as a prompt would show it. */
 function printDecision(row: PendingDecision, { output }: CommandContext): void {
   const { question, request } = row;
   const { answerType, context } = question;
@@ -415,7 +414,7 @@ async function askUntilAnswered(
       elsewhere.abort();
       return { event };
     },
-    () => undefined, // Answered here; or it cannot be read, which the answer will find out.
+    () => undefined, // Answered here, or unreadable, which answering will report.
   );
   const asked = ask(row, prompter, { signal: elsewhere.signal, directory });
   const reply = await asked.finally(() => done.abort());
@@ -465,7 +464,7 @@ function parseValue({ id, kind, question }: PendingDecision, words: readonly str
   throw new JpError("invalid_answer", `${oneLine(id)}: the answer does not fit: ${problem}.`);
 }
 
-/** The answers that the words may stand for. Several options are separated by commas, or a JSON list. */
+/** The possible readings of the words. Several options are separated by commas, or given as a JSON list. */
 function meanings(answerType: AnswerType, words: readonly string[]): readonly Json[] {
   const text = words.join(" ");
   if (answerType.type !== "select") return [text];
@@ -478,7 +477,7 @@ function meanings(answerType: AnswerType, words: readonly string[]): readonly Js
   return [...spellings(text), chosen];
 }
 
-/** Options may be any JSON. */
+/** Options may be any JSON value. */
 function spellings(text: string): readonly Json[] {
   const json = findJson(text);
   return json === undefined ? [text] : [text, json];
@@ -489,7 +488,7 @@ interface Shown {
   readonly directory: Directory;
 }
 
-/** Asks as a turn does. Undefined if the person leaves it for later. */
+/** Asks as a turn would. Undefined if the person defers it. */
 async function ask(
   row: PendingDecision,
   prompter: Prompter,

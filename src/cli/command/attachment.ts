@@ -1,4 +1,4 @@
-/** `jp attachment`: lists, adds, removes and prints what is attached to a conversation. */
+/** `jp attachment`: lists, adds, removes and prints a conversation's attachments. */
 import {
   attachmentUri,
   findAttachment,
@@ -39,7 +39,7 @@ export async function listAttachments({ options, context }: Call<ListFlags>): Pr
   if (uris.length === 0 && format === "text") context.output.notice("Nothing is attached.");
 }
 
-/** Prints what the config and the conversation attach, and returns it. Without an id, only the config counts. */
+/** Prints and returns the attachments of the config and the conversation. Without an id, only those of the config. */
 export async function listAttached(
   flags: ConfigFlags,
   format: "text" | "json",
@@ -69,7 +69,7 @@ function isExcluded(uri: string): boolean {
   return source?.type === "file" && source.isExcluded;
 }
 
-/** Only of files: a list must not run commands or load pages. */
+/** Measures only files: a list must not run commands or load pages. */
 async function measure(
   uri: string,
   all: readonly string[],
@@ -173,8 +173,8 @@ function report(
 }
 
 /**
- * Changes what the conversation attaches, and records nothing else. What is not trusted stays as it is. Returns the
- * config before.
+ * Changes the conversation's attachments and records nothing else. Untrusted ones stay as they are. Returns the
+ * previous config.
  */
 async function change(
   context: CommandContext,

@@ -20,7 +20,7 @@ import {
 import { type CommandContext, warn } from "../context.ts";
 import { configPlaces } from "../load-config.ts";
 
-/** Takes a config of one key, as it is written. Warns about a tool that is not known yet. Throws `config_invalid`. */
+/** Takes a config with a single key, as written. Warns about an unknown tool. Throws `config_invalid`. */
 export async function assertMeaningful(
   where: string,
   written: JsonObject,
@@ -33,7 +33,7 @@ export async function assertMeaningful(
   if (warning !== undefined) warn(warning, context.output);
 }
 
-/** A config that cannot be read is no reason to refuse what may repair it. */
+/** An unreadable config must not block an edit that may repair it. */
 async function currentConfig(context: CommandContext): Promise<PartialConfig> {
   try {
     const { layers } = await loadLayers({ places: configPlaces(context), ...shippedConfig() });
@@ -84,7 +84,7 @@ function toolIssues(written: JsonObject, config: PartialConfig): readonly Config
   ];
 }
 
-/** A group has the settings that `*` has. The others belong to one tool. */
+/** A group takes the same settings as `*`. All others belong to a single tool. */
 function groupIssues(name: string, settings: unknown, groups: Groups): readonly ConfigIssue[] {
   const asAll = { conversation: { tools: { "*": settings } } };
   const unknown = parseConfig(asAll).warnings.find(({ path }) => path.length === 4);

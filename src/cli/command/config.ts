@@ -59,7 +59,7 @@ export async function showConfig({ args, options, context }: Call<ShowConfigFlag
   }
 }
 
-/** What the layers say about groups of tools. The tools themselves have it too. */
+/** The layers' settings for tool groups, which the tools themselves inherit. */
 function groupLayers(layers: readonly Layer[]): readonly Layer[] {
   return layers.flatMap(({ groups, name }) =>
     groups === undefined ? [] : [{ name, config: groups }],
@@ -163,7 +163,7 @@ function readValue(key: string, text: string, { json }: SetConfigFlags): Json {
   return plain as Json; // Parsed from JSON or text.
 }
 
-/** The file of this place, which may not exist yet. */
+/** The config file of this place, which may not exist yet. */
 export async function fileFor(place: ConfigFilePlace, context: CommandContext): Promise<string> {
   const folder = await folderFor(place, context);
   const found = findConfigFile(folder, "config");
@@ -187,7 +187,7 @@ export interface ConfigPathFlags {
   readonly format?: "text" | "json";
 }
 
-/** Standard output has the files that exist, so that scripts can use it. */
+/** Prints only existing files to standard output, for scripts. */
 export async function printConfigPaths({ options, context }: Call<ConfigPathFlags>): Promise<void> {
   const { output } = context;
   const files = configFiles(configPlaces(context));

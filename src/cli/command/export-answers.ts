@@ -1,4 +1,4 @@
-/** `jp inquiry export --answers`: what was answered and decided in a conversation, as a file for `jp query`. */
+/** `jp inquiry export --answers`: exports a conversation's answers and decisions as a file for `jp query`. */
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -56,7 +56,7 @@ const HEADER = [
   "# An entry matches exactly these arguments. Delete exact to allow others, and text or arguments to match more.",
 ];
 
-/** Throws `file_not_written`: a file that someone has edited is never overwritten. */
+/** Throws `file_not_written`: never overwrites a file, which someone may have edited. */
 async function createFile(file: string, text: string): Promise<void> {
   try {
     await writeFile(file, text, { flag: "wx" });
@@ -69,11 +69,11 @@ async function createFile(file: string, text: string): Promise<void> {
   }
 }
 
-/** An entry, or a note on something that has none. */
+/** An entry, or a comment where an entry is not possible. */
 type Item =
   | {
       readonly section: "answers" | "permissions" | "deliveries";
-      /** When it applies. */
+      /** The conditions under which it applies. */
       readonly match: JsonObject;
       readonly given: JsonObject;
       readonly comment?: string;
@@ -84,11 +84,11 @@ function itemsOf({ events }: RecordedTurn): readonly Item[] {
   const responses = new Map(
     pairInquiries(events).pairs.map(({ request, response }) => [request, response]),
   );
-  /** They were asked again. */
+  /** Requests that were asked again. */
   const voids = new Set<string>(
     events.flatMap((each) => (each.type === "decision_void" ? each.id : [])),
   );
-  /** With the arguments that they ran with. */
+  /** Each call with the arguments it ran with. */
   const calls = new Map<string, ToolCallRequest>();
   const items: Item[] = [];
   for (const event of events) {
@@ -145,7 +145,7 @@ function decisionItem(
   { name: tool, arguments: args }: ToolCallRequest,
   { action, decision, decidedBy, reason }: PermissionDecision,
 ): readonly Item[] {
-  // A run with the file asks again only about what the tool's own settings have left open.
+  // With the file, a run still applies the tool's own settings, so only what they leave open needs an entry.
   const isSettled = decidedBy.kind === "policy" && !decidedBy.key.includes(".detached.");
   if (isSettled || action === "rerun") return [];
   const isRun = action === "run";
@@ -167,7 +167,7 @@ function noEntry(comment: string): Item {
 
 type CountedItem = Item & { readonly times: number };
 
-/** An entry follows another for the same question only if it gives another answer. */
+/** A later entry for the same question is only needed if its answer differs. */
 function countRepeats(items: readonly Item[]): readonly CountedItem[] {
   const counted: CountedItem[] = [];
   for (const item of items) {
@@ -196,19 +196,19 @@ async function toLines(item: CountedItem): Promise<readonly string[]> {
   const { section, match, given, comment, times } = item;
   const values = { ...match, exact: true, ...given, ...(times > 1 && { times }) };
   if (!(await isWritable(values))) {
-    // Without a part of it, the entry would match other calls too.
+    // Leaving out the value would make the entry match other calls too.
     return [toComment(`No entry: TOML cannot hold what ${jsonLine(match["tool"])} was given.`)];
   }
   const note = comment === undefined ? [] : [toComment(comment)];
   return [`[[${section}]]`, ...note, ...toAssignments(values)];
 }
 
-/** Names come from models and tools, and must not end the comment. */
+/** Names come from models and tools, and must not break out of the comment. */
 function toComment(text: string): string {
   return `# ${oneLine(text)}`;
 }
 
-/** TOML has no null, and not every number and text. */
+/** TOML has no null, and lacks some numbers and texts. */
 async function isWritable(values: JsonObject): Promise<boolean> {
   try {
     const read = await parseToml(toAssignments(values).join("\n"));

@@ -56,7 +56,7 @@ export async function init({ args, options, context }: Call<InitFlags>): Promise
   const file = path.join(folder, "config.toml");
   const found = situation.models.map(({ id }) => id);
   await writeNew(file, configText(choices, found));
-  // The schema that the config points editors to. jp itself never reads it.
+  // The schema for editors, referenced by the config. jp itself never reads it.
   const schema = `${JSON.stringify(await configJsonSchema(), null, 2)}\n`;
   const added = [
     path.basename(file),
@@ -81,7 +81,7 @@ async function inspectSituation(context: CommandContext): Promise<Situation> {
   return { config, models };
 }
 
-/** The user has just made these choices, and need not be asked to trust them. */
+/** The user has just made these choices, so they are trusted without asking. */
 async function trustChoices(root: string, context: CommandContext): Promise<void> {
   const { userFolder, variables } = configPlaces(context);
   const places = { userFolder, workspaceRoot: root, cwd: root, variables };
@@ -89,7 +89,7 @@ async function trustChoices(root: string, context: CommandContext): Promise<void
   await workspaceTrust(context, { root }).trust(findClaims(layers));
 }
 
-/** Without a terminal, all choices stay open, except those that flags make. */
+/** Without a terminal, only flags decide; all other choices stay open. */
 async function choose(
   situation: Situation & { readonly root: string },
   options: InitFlags,
@@ -149,7 +149,7 @@ async function writeNew(file: string, text: string): Promise<void> {
   }
 }
 
-/** Returns the name of the file, unless there was one. Throws `write_failed`. */
+/** Returns the name of the file if it was written. Throws `write_failed`. */
 async function writeIfMissing(file: string, text: string): Promise<readonly string[]> {
   if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) return [];
   await writeNew(file, text);
@@ -177,7 +177,7 @@ function printNextSteps(
     );
   }
   const [provider = ""] = model?.split("/") ?? [];
-  const isFound = models.some(({ id }) => id === model); // So a key that is optional is not needed.
+  const isFound = models.some(({ id }) => id === model); // A model that was found does not need an optional key.
   const variable = isProvider(provider) && !isFound ? keyVariable(provider, config) : undefined;
   if (variable !== undefined && (environment.variables[variable] ?? "") === "") {
     say(`No API key for ${provider} yet: set ${variable}.`, output);
@@ -199,7 +199,7 @@ interface Situation {
 
 interface AskedSituation extends Situation {
   readonly root: string;
-  /** Whether commands can be confined here, in a sentence. Finding out starts a program. */
+  /** Says in a sentence whether commands can be sandboxed here. Starts a program to find out. */
   readonly describeSandbox: () => Promise<string>;
 }
 
@@ -254,7 +254,7 @@ async function askFileAccess(prompter: TerminalPrompter): Promise<FileAccess | u
   return FILE_ACCESS_OPTIONS.find(({ value }) => value === answer)?.access;
 }
 
-/** Outside a repository there is nothing to ask. */
+/** Asks nothing outside a repository. */
 async function askWhetherToCommit(
   prompter: TerminalPrompter,
   root: string,
@@ -310,12 +310,12 @@ async function ask(
   question: InquiryQuestion,
 ): Promise<Json | undefined> {
   const { signal } = new AbortController();
-  // It is not recorded, so any ID will do.
+  // Not recorded, so any ID will do.
   const result = await prompter.ask({ inquiryId: "init" as InquiryId, question, signal });
   return result.type === "answered" ? result.answer : undefined;
 }
 
-/** Undefined if it is a valid model: `provider/name`, or an alias from the user's own config. */
+/** Undefined for a valid model: `provider/name`, or an alias from the user's own config. */
 function explainMistake(model: string, config: PartialConfig): string | undefined {
   const [provider = "", ...name] = model.split("/");
   try {
@@ -340,7 +340,7 @@ interface Choices {
   readonly files?: FileAccess;
   /** Absent in a non-interactive run. */
   readonly runsCommands?: boolean;
-  /** Git sees the conversations. */
+  /** Commit conversations to Git. */
   readonly commits?: boolean;
 }
 

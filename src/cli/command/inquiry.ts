@@ -79,7 +79,7 @@ export async function listInquiries(call: Call<ListInquiryFlags>): Promise<void>
   output.notice(isFiltered ? "No matching questions." : "No questions yet.");
 }
 
-/** As `jp inquiry ls --pending` prints those that wait. */
+/** The format of `jp inquiry ls --pending`. */
 export function createToJson({
   workspace,
 }: CommandContext): (row: InquiryRow) => Promise<DecisionJson> {
@@ -130,7 +130,7 @@ function inquiryLines(row: InquiryRow, { output, clock }: CommandContext): strin
   ];
 }
 
-/** The call that was decided about. Empty for a question. */
+/** The call the decision is about. Empty for a question. */
 function callLines({ kind, tool, arguments: args }: InquiryRow): readonly string[] {
   if (kind === "question" || tool === undefined || args === undefined) return [];
   return describeSubject({ tool, arguments: args });
@@ -168,7 +168,10 @@ async function findRows(
   });
 }
 
-/** The decisions that an ID may stand for: those that have it, those about the call that has it, or its beginning. */
+/**
+ * The decisions that an ID may stand for: its own, those about the call with this ID, or those whose ID starts with
+ * it.
+ */
 class Matches {
   readonly #wanted: string;
   readonly #named: InquiryRow[] = [];
@@ -195,11 +198,11 @@ class Matches {
     }
   }
 
-  /** Several only if they share the ID, or the call. Throws `ambiguous_id`. */
+  /** Returns several only if they share the ID or the call. Throws `ambiguous_id`. */
   get(): readonly InquiryRow[] {
     const named = [this.#named, this.#aboutCall].find(({ length }) => length > 0);
     if (named !== undefined) return named;
-    // What config has decided is listed only if asked for, so it is hardly meant.
+    // Decisions made by config are hidden by default, so the user hardly means those.
     const listed = this.#starting.filter((row) => matchesInquiryFilter(row, {}));
     const starting = listed.length > 0 ? listed : this.#starting;
     if (new Set(starting.map(({ id }) => id)).size <= 1) return starting;
@@ -219,7 +222,7 @@ class Matches {
 
 const MAX_CANDIDATES = 10;
 
-/** Calls that no one has been asked about yet, so that the record has no request. */
+/** Calls in doubt that no one has been asked about yet, so the record has no request for them. */
 async function readDoubts(
   { conversation }: InquiryFlags,
   context: CommandContext,
@@ -238,7 +241,7 @@ async function readDoubts(
   return Promise.all(rows);
 }
 
-/** Counted from 0. */
+/** Starts at 0. */
 async function lastTurnIn(id: ConversationId, context: CommandContext): Promise<number> {
   const counter = new TurnCounter();
   let turn = 0;
@@ -344,7 +347,7 @@ export async function* readInquiries(
   }
 }
 
-/** The decisions of one conversation, whose entries are given. */
+/** The decisions of one conversation, read from the given entries. */
 export async function* readInquiriesOf(
   { id, title }: { readonly id: ConversationId; readonly title?: string | undefined },
   pieces: AsyncIterable<readonly StreamEntry[]>,

@@ -1,4 +1,4 @@
-/** `jp model ls`: the models that the providers list. */
+/** `jp model ls`: lists the providers' models. */
 import { parseModelId, type PartialConfig, resolveModelId } from "../../settings/config/index.ts";
 import { isLocalProvider, PROVIDER_NAMES, type Providers } from "../../reach/provider/index.ts";
 import { type Cell, renderTable } from "../../surfaces/render/index.ts";
@@ -18,7 +18,7 @@ export interface ListModelsFlags extends ConfigFlags {
 export interface ListedModel {
   readonly id: string;
   readonly contextWindow?: number;
-  /** Short names for it. */
+  /** Its aliases. */
   readonly aliases?: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export async function listModels({ args, options, context }: Call<ListModelsFlag
   const trusted = await trustedConfig(context, options);
   warnWithheld(trusted, context);
   const { models, isAnyListed, problems } = await findModels(context, trusted.config, { wanted });
-  // Few users have every provider, so a missing one is not an error unless it was named.
+  // Few users have every provider, so a missing one is only an error if it was named.
   if (wanted !== undefined && problems.length > 0) throw problems[0];
   for (const problem of problems) warn(messageOf(problem), output);
   if (options.format === "json") for (const model of models) output.print(jsonLine(model));
@@ -40,13 +40,13 @@ export async function listModels({ args, options, context }: Call<ListModelsFlag
 
 export interface FoundModels {
   readonly models: readonly ListedModel[];
-  /** A provider has listed one, rather than the config alone. */
+  /** Whether any provider has listed a model, as opposed to the config alone. */
   readonly isAnyListed: boolean;
-  /** Why a provider that the user seems to use lists none. */
+  /** Why a provider that the user seems to use lists no models. */
   readonly problems: readonly unknown[];
 }
 
-/** The models of one provider, or of all that the user can reach, and those with aliases. */
+/** The models of one provider, or of all reachable ones, and those with aliases. */
 export async function findModels(
   context: CommandContext,
   config: PartialConfig,
@@ -90,7 +90,7 @@ async function fetchModels(
   }));
 }
 
-/** The names of each model, by its id. Aliases that lead nowhere are left out. */
+/** The aliases of each model, by model ID. Leaves out aliases that cannot be resolved. */
 function aliasesIn(
   config: PartialConfig,
   provider?: string,
@@ -109,7 +109,7 @@ function aliasesIn(
   return new Map([...groups].map(([id, group]) => [id, group.map(({ alias }) => alias)]));
 }
 
-/** Models that have a name and were not listed come last. */
+/** Models with an alias that were not listed come last. */
 function withAliases(
   models: readonly ListedModel[],
   aliases: ReadonlyMap<string, readonly string[]>,
@@ -124,7 +124,7 @@ function withAliases(
   ];
 }
 
-/** No key, or no server on this machine: the user does not use this provider. */
+/** No key, or no local server: the user does not use this provider. */
 function isUnused(provider: string, error: unknown): boolean {
   if (!isJpError(error)) return false;
   if (error.code === "provider_network") return isLocalProvider(provider);

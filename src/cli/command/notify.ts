@@ -10,7 +10,7 @@ import { trustedConfig, warnWithheld } from "../trust.ts";
 type ChannelName = ChannelSettings["type"];
 
 export interface TestNotificationsFlags extends ConfigFlags {
-  /** All that are configured if absent. */
+  /** Defaults to all configured channels. */
   readonly channel?: readonly ChannelName[];
 }
 
@@ -25,7 +25,7 @@ export async function testNotifications({
   const { channel: wanted = configured.map(({ type }) => type) } = options;
   const missing = wanted.filter((name) => !configured.some(({ type }) => type === name));
   if (configured.length === 0 || missing.length > 0) throw notConfigured(missing);
-  // All of them are opened, so that a command does not get the secrets of the others.
+  // Opens all of them, so that a channel's command does not get the secrets of the others.
   const channels = openChannels(configured, { variables: environment.variables, cwd }).filter(
     ({ name }) => wanted.includes(name),
   );

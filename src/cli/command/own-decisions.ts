@@ -1,4 +1,7 @@
-/** Whether a decision on record is the user's own: made by them, on this machine, for this folder, about what the record says now. */
+/**
+ * Whether a recorded decision is the user's own: made by them, on this machine, for this folder, and about exactly
+ * what the record says now.
+ */
 import {
   authenticationOf,
   type ChainLine,
@@ -16,12 +19,12 @@ import { type CommandContext, warn } from "../context.ts";
 
 type RecordContext = Pick<CommandContext, "workspace" | "output">;
 
-/** Those of one conversation. */
+/** The user's own decisions in one conversation. */
 export class OwnDecisions {
   readonly #id: ConversationId;
   readonly #runs: readonly OwnRun[];
   readonly #context: RecordContext;
-  /** The JSON of each event, which its link commits to. */
+  /** The JSON of each event, covered by its link. */
   readonly #raw = new WeakMap<ConversationEvent, JsonObject>();
   #links: Promise<OwnLinks> | undefined;
 
@@ -31,7 +34,7 @@ export class OwnDecisions {
     this.#context = context;
   }
 
-  /** Passes on the entries of the record, which have to be read before what they decide is looked up. */
+  /** Passes entries through. `take` needs to have seen a decision's entries first. */
   async *reading(
     pieces: AsyncIterable<readonly StreamEntry[]>,
   ): AsyncGenerator<readonly StreamEntry[]> {
@@ -44,7 +47,7 @@ export class OwnDecisions {
     }
   }
 
-  /** Once for each decision. */
+  /** Call it once per decision. */
   async take({ request, response }: InquiryRow): Promise<boolean> {
     if (request === undefined || response === undefined || !isByOwner(response)) return false;
     const [asked, answered] = [this.#raw.get(request), this.#raw.get(response)];
@@ -68,9 +71,9 @@ export class OwnDecisions {
   }
 }
 
-/** Where jp itself asks. What other programs answer for a person, they may have answered by themselves. */
+/** Where jp itself asks. Other programs may answer in a person's name without asking them. */
 const OWN_CHANNELS: ReadonlySet<string> = new Set(["terminal", "cli", "desk"]);
-/** Of whoever uses this machine, also with the link that the desk prints for them. */
+/** The user of this machine, including by the link that the desk prints for them. */
 const OWN_AUTHENTICATIONS: ReadonlySet<string> = new Set(["os_user", "owner"]);
 
 function isByOwner(response: NonNullable<InquiryRow["response"]>): boolean {

@@ -1,4 +1,7 @@
-/** The decisions about calls that a person has made at prompts, read from the record of a workspace, for rules that could have made them. */
+/**
+ * The decisions people made about calls at prompts, read from a workspace's records, to find rules that could have
+ * made them.
+ */
 import {
   type AnswerEvent,
   deciderOf,
@@ -25,26 +28,25 @@ export interface RecordFlags {
   readonly format?: "text" | "json";
 }
 
-/** A call that a person has decided about. */
+/** A call and a person's decision about it. */
 export interface DecidedCall {
   readonly row: InquiryRow;
   readonly call: CallOfTool;
   readonly isApproved: boolean;
   readonly identity: string;
-  /** The tool is the one that was decided about. */
+  /** The tool has not changed since the decision. */
   readonly isSameTool: boolean;
 }
 
-/** What was read, and what could not be used. */
+/** Counts of the decisions read, and what could not be used. */
 export class ReadDecisions {
   readonly own = new DecisionCount();
   /** Decisions that may be someone else's. */
   readonly foreign = new DecisionCount();
-  /** Tools that are not available, and why. */
+  /** Unavailable tools, and why. */
   readonly missing = new Map<string, string>();
 }
 
-/** How many decisions, in how many conversations. */
 class DecisionCount {
   readonly #conversations = new Set<string>();
   decisions = 0;
@@ -60,8 +62,8 @@ class DecisionCount {
 }
 
 /**
- * The user's own decisions, in the order of time within a conversation, the oldest conversation first. Notes in `read` what it
- * comes across.
+ * The user's own decisions, oldest conversation first, in chronological order within each. Records skipped ones in
+ * `read`.
  */
 export async function* readDecisions(
   { from = "8w", until }: RecordFlags,
@@ -88,7 +90,7 @@ export async function* readDecisions(
   }
 }
 
-/** Every decision on record, and whether it is the user's own. Conversations that end before the start are left out. */
+/** Every recorded decision, and whether it is the user's own. Skips conversations that end before the start. */
 async function* readRows(start: number, context: CommandContext) {
   const { workspace, environment } = context;
   const all = await workspace.conversations.list({ which: "all" });
@@ -105,13 +107,13 @@ async function* readRows(start: number, context: CommandContext) {
   }
 }
 
-/** Decisions that a fork has copied count in the original. */
+/** Decisions copied by a fork count in the original. */
 function isCopied({ request, conversation, toolCallId = "", tool = "" }: InquiryRow): boolean {
   const { subject } = request ?? {};
   return subject !== undefined && !isMadeIn(subject, { conversation, toolCallId, tool });
 }
 
-/** What would have happened without a prompt. Undefined if the person would have been asked all the same. */
+/** What would have happened without a prompt. Undefined if the person would still have been asked. */
 export function outcomeOf(
   { row }: DecidedCall,
   { mode, answers }: Verdict,
@@ -123,13 +125,13 @@ export function outcomeOf(
   return mode === "unattended" && isAnswered ? "run" : undefined;
 }
 
-/** Whether a person has approved a call, or refused it as it was. Undefined if they have not decided. */
+/** Whether a person approved the call, or refused it as it was. Undefined if they did not decide. */
 function findAnswer({ kind, response, request, madeVoid }: InquiryRow): boolean | undefined {
   if (response === undefined || madeVoid !== undefined) return undefined;
   if (deciderOf(response)?.kind !== "user") return undefined;
   if (kind === "permission") return answerOf(response);
   if (kind !== "question" || request?.type !== "inquiry_request") return undefined;
-  // What rules also answer. Overwriting and deleting are asked about each time.
+  // Only questions that rules can answer. Overwriting and deleting always ask.
   const isOwn = request.origin?.type === "builtin" && request.source.source === "tool";
   const isAnswered = OWN_QUESTIONS.has(request.questionId ?? "");
   return isOwn && isAnswered ? answerOf(response) : undefined;
@@ -140,8 +142,8 @@ const OWN_QUESTIONS: ReadonlySet<string> = new Set(["create_file", "apply_change
 function answerOf(response: AnswerEvent): boolean | undefined {
   if (response.type === "permission_decision") {
     const { decision, cause } = response;
-    if (cause !== undefined) return undefined; // They closed the prompt, for example.
-    return decision === "approved"; // Whoever edits the arguments does not want the call as it was.
+    if (cause !== undefined) return undefined; // For example, they closed the prompt.
+    return decision === "approved"; // Editing the arguments rejects the call as it was.
   }
   const { outcome } = response;
   return outcome === "answered" && typeof response.answer === "boolean"
@@ -163,10 +165,13 @@ async function openTool(
   }
 }
 
-/** For a server that does not start. */
+/** For servers that do not start. */
 const TIMEOUT_MS = 60_000;
 
-/** Undefined if the tool is gone, or no longer takes these arguments. `foreign` if the record has another call than was decided about. */
+/**
+ * Undefined if the tool is gone or no longer takes these arguments. `foreign` if the recorded call is not the one
+ * that was decided about.
+ */
 async function toDecided(
   row: InquiryRow,
   isApproved: boolean,
@@ -179,7 +184,7 @@ async function toDecided(
   if (tool === undefined) return undefined;
   const checked = await checkArguments(tool.description, args);
   if (!checked.ok) return undefined;
-  // The record of a question has the model's arguments; the decision was about these with defaults.
+  // A question's record has the model's arguments, but the decision was about the arguments with defaults.
   const isSame = [args, checked.arguments].some((each) => isMadeWith(subject, each));
   if (!isSame) return "foreign";
   const call = { tool, arguments: checked.arguments };

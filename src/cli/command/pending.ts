@@ -1,4 +1,4 @@
-/** `jp inquiry ls --pending`: what waits for a person, in this workspace or in all. */
+/** `jp inquiry ls --pending`: lists pending decisions, in this workspace or in all. */
 import { realpathSync } from "node:fs";
 import {
   type ConversationId,
@@ -34,12 +34,12 @@ import { trustedConfig } from "../trust.ts";
 export interface ListPendingFlags {
   readonly all?: boolean;
   readonly conversation?: readonly string[];
-  /** Only what the person at this terminal may decide. */
+  /** Only decisions that the person at this terminal may make. */
   readonly mine?: boolean;
   readonly format?: "text" | "json";
 }
 
-/** Something that waits for a person, and where. */
+/** A pending decision and its workspace. */
 interface PendingRow extends PendingDecision {
   readonly workspace: string;
 }
@@ -74,7 +74,7 @@ export async function printPending({ options, context }: Call<ListPendingFlags>)
   if (!isWhole) throw new ExitStatus(1);
 }
 
-/** Whether the person at this terminal may decide. Nothing is read if all of it is for anyone. */
+/** Whether the person at this terminal may decide. Reads no people if anyone may decide everything. */
 async function createIsMine(
   rows: readonly PendingRow[],
   context: CommandContext,
@@ -95,7 +95,10 @@ async function listIn(
   return pending.map((item) => ({ ...item, workspace: root }));
 }
 
-/** In all workspaces that this user has worked in, oldest first. One that cannot be read is left out, and told. */
+/**
+ * Pending decisions in all workspaces that this user has worked in, oldest first. Reports and skips unreadable
+ * workspaces.
+ */
 export async function listEverywhere(
   context: CommandContext,
   onProblem: OnProblem,
@@ -112,7 +115,9 @@ export async function listEverywhere(
   return rows.toSorted((left, right) => (left.askedAt < right.askedAt ? -1 : 1));
 }
 
-/** Undefined unless it waits in another workspace; otherwise how to reach it there. Takes the beginning of an ID too. */
+/**
+ * How to reach a decision that is pending in another workspace; undefined otherwise. Also takes the start of an ID.
+ */
 export async function findElsewhere(
   wanted: string,
   command: "answer" | "show",
@@ -135,22 +140,22 @@ export async function findElsewhere(
   return `It is waiting in another workspace. To ${command} it: ${there}`;
 }
 
-/** A workspace as far as its conversations go. One in a database need not be on this machine. */
+/** A workspace's conversations. With a database, the workspace need not be on this machine. */
 export interface FoundWorkspace {
   /** Its path, or its name in the database. */
   readonly root: string;
   readonly conversations: ConversationStore;
 }
 
-/** Workspaces that are open as long as the command runs. */
+/** Workspaces that stay open while the command runs. */
 export interface Everywhere {
   readonly workspaces: readonly FoundWorkspace[];
-  /** Those that were made since. */
+  /** The workspaces created since the last look. */
   readonly findNew: () => Promise<readonly FoundWorkspace[]>;
 }
 
 /**
- * This workspace, if there is one, and all others that this user has worked in, or all that a database has of the tenant.
+ * This workspace, if there is one, and all others that this user has worked in; with a database, all of the tenant's.
  * Throws what opening a database throws.
  */
 export async function openEverywhere(
@@ -165,7 +170,7 @@ export async function openEverywhere(
   };
 }
 
-/** The one that jp is in has its path, as everywhere else. */
+/** The current workspace goes by its path, as everywhere else. */
 async function openStored(context: CommandContext, tenant: Tenant): Promise<Everywhere> {
   const checkout = findCheckout(context);
   const own = checkout && (context.database?.workspace ?? checkout.findId());
@@ -187,7 +192,7 @@ export function findCheckout(context: CommandContext): Workspace | undefined {
   return workspace?.isPlainFolder === true ? undefined : workspace;
 }
 
-/** Of two paths to one, only the first has its local conversations. */
+/** If two paths lead to one workspace, only the first has its local conversations. */
 function openKnown(
   context: CommandContext,
   onProblem: (problem: string) => void,

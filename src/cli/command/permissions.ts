@@ -1,4 +1,4 @@
-/** `jp permissions`: lists and removes the rules that were saved. */
+/** `jp permissions`: lists and removes saved rules. */
 import { type ListedRule, listAllSavedRules, openSavedRules } from "../../core/policy/index.ts";
 import {
   type Cell,
@@ -63,7 +63,7 @@ export async function listPermissions({
   for (const row of wrapProse(note, output.noticeWidth)) output.notice(row);
 }
 
-/** Begins the text, which may be cut at its end. */
+/** A prefix, because the end of the text may be truncated. */
 const UNLIMITED_MARK = "* ";
 
 export interface RemovePermissionsFlags {
@@ -120,13 +120,13 @@ export async function removePermissions({
   if (chosen.length === 0) context.output.notice("Nothing to remove.");
 }
 
-/** The calls that a rule is about, and whether it asks about them. One line, verbatim. */
+/** The calls that a rule covers, and whether it asks about them. One line, verbatim. */
 export function describeRule({ rule, scope }: Pick<ListedRule, "rule" | "scope">): string {
   const calls = describeCalls({ rule, scope });
   return rule.mode === "ask" ? `asking about ${calls}` : calls;
 }
 
-/** The calls that a rule is about. */
+/** The calls that a rule covers. */
 export function describeCalls({ rule, scope }: Pick<ListedRule, "rule" | "scope">): string {
   const { glob } = rule;
   return glob === undefined ? describeScope(scope, true) : `files that match ${verbatim(glob)}`;
@@ -137,7 +137,7 @@ export interface Permission {
   readonly rule: ListedRule;
 }
 
-/** Those of this workspace, or of all. */
+/** The saved rules of this workspace, or of all. */
 export async function findPermissions(
   context: CommandContext,
   isForAll: boolean,
@@ -156,7 +156,7 @@ function placeOf(context: CommandContext) {
   return { root, clock, dataFolder: userDataFolder(environment), onWarning };
 }
 
-/** An older version has saved it: it lets calls run in any folder and with any options. */
+/** Saved by an older version: allows calls in any folder and with any options. */
 function isUnlimited({ rule, limits }: ListedRule): boolean {
   return rule.mode !== "ask" && limits === undefined;
 }

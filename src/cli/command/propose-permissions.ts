@@ -1,4 +1,4 @@
-/** `jp permissions propose`: rules that would have answered what a person always answered the same way. */
+/** `jp permissions propose`: proposes rules for calls that a person has always decided the same way. */
 import { type PartialConfig, resolveShell } from "../../settings/config/index.ts";
 import { type PastDecision, type ProposedRule, proposeFrom } from "../../core/policy/index.ts";
 import { truncate, verbatim, wrapCode, wrapProse } from "../../surfaces/render/index.ts";
@@ -66,11 +66,11 @@ export async function proposePermissions({ options, context }: Call<ProposeFlags
 
 interface Asking {
   readonly tools: Tools;
-  /** What runs outside a sandbox is asked about, whatever rules say. */
+  /** Unsandboxed calls always ask, whatever the rules say. */
   readonly asksUnsandboxed: boolean;
 }
 
-/** Without what the rules answer now. Approvals of a tool that has changed since do not count; refusals do. */
+/** Leaves out approvals that rules decide today, or whose tool has changed since. Refusals always count. */
 async function* toPast(
   decided: AsyncIterable<DecidedCall>,
   { tools, asksUnsandboxed }: Asking,
@@ -88,7 +88,7 @@ async function* toPast(
   }
 }
 
-/** What the numbers leave out. */
+/** Warns about decisions missing from the numbers. */
 export function warnAboutLeftOut({ missing, foreign }: ReadDecisions, { output }: CommandContext) {
   for (const [tool, reason] of missing) warn(`${tool} is left out: ${reason}`, output);
   const { decisions, conversations } = foreign;
@@ -130,7 +130,7 @@ function show(
 const INDENT = "         ";
 const MAX_EXAMPLES = 3;
 
-/** The rule, what it would have done, and some of its calls. */
+/** Shows the rule, its effect on past calls, and some of those calls. */
 function showRule({ rule, scope, count, calls }: ProposedRule, output: Output): void {
   const { paint } = output;
   const isAsking = rule.mode === "ask";
@@ -152,7 +152,7 @@ function showRule({ rule, scope, count, calls }: ProposedRule, output: Output): 
     output.print(paint("dim", INDENT + line));
 }
 
-/** Undefined if there is no one to ask. Rules that ask come with those of their tool that allow. */
+/** Undefined without a terminal. Rules that ask are saved along with their tool's chosen rules. */
 async function choose(
   proposed: readonly ProposedRule[],
   { context, config }: { readonly context: CommandContext; readonly config: PartialConfig },

@@ -14,7 +14,7 @@ import { askTrust, workspaceInstructions, workspaceTrust } from "../trust.ts";
 import { findConversation } from "./query/conversation.ts";
 
 export interface TrustFlags {
-  /** Include this conversation's config; by default, that of the one a query would continue. */
+  /** Include this conversation's config; defaults to the one a query would continue. */
   readonly id?: string;
   readonly yes?: boolean;
   readonly forget?: boolean;
@@ -50,7 +50,7 @@ export async function trust({ options, context }: Call<TrustFlags>): Promise<voi
   if (!isTrusted) throw new ExitStatus(1);
 }
 
-/** `--yes` is for what the workspace configures. Only a person knows whether a folder was moved or copied. */
+/** `--yes` covers the workspace's config. Only a person knows whether a folder was moved or copied. */
 async function askWhetherMoved(context: CommandContext, { yes }: TrustFlags): Promise<void> {
   const { workspace } = context;
   const former = workspace.findFormerRoot();

@@ -1,4 +1,4 @@
-/** `jp permissions try`: what rules would have changed about the decisions on record. Runs nothing. */
+/** `jp permissions try`: shows how rules would have changed the decisions on record. Runs nothing. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { explainRule, findRule } from "../../settings/config/index.ts";
@@ -39,7 +39,7 @@ export interface TryFlags extends ConfigFlags, RecordFlags {
   readonly rules?: string;
 }
 
-/** Throws `usage`; `ExitStatus` 1 if something that was refused would run. */
+/** Throws `usage`; `ExitStatus` 1 if a refused call would run. */
 export async function tryPermissions({ options, context }: Call<TryFlags>): Promise<void> {
   const { output } = context;
   let isBroken = false;
@@ -73,7 +73,7 @@ export async function tryPermissions({ options, context }: Call<TryFlags>): Prom
   if (isBroken) throw new ExitStatus(1);
 }
 
-/** A decision that no one would have been asked for. */
+/** A decision that would have been made without asking. */
 interface Changed {
   readonly before: "approved" | "refused";
   readonly after: "run" | "skip";
@@ -84,7 +84,7 @@ interface Decided extends Changed {
   readonly decided: DecidedCall;
 }
 
-/** The same of several decisions. */
+/** A group of decisions that would have changed in the same way. */
 interface Change extends Changed {
   readonly tool: string;
   count: number;
@@ -98,7 +98,7 @@ function addTo(changes: Map<string, Change>, { before, after, about, decided }: 
   else known.count += 1;
 }
 
-/** In the order in which they matter. */
+/** Most important first. */
 const KINDS = [
   { before: "refused", after: "run", text: "you refused, and would run without asking" },
   { before: "approved", after: "skip", text: "you approved, and would be skipped" },
@@ -142,7 +142,7 @@ function toJson({ before, after, about, decided }: Decided): JsonObject {
   };
 }
 
-/** Rules that do not let a call run come first, as the saved ones do. Throws `usage`. */
+/** Rules that stop a call come first, as with saved rules. Throws `usage`. */
 async function readRules(
   file: string,
   { cwd }: CommandContext,

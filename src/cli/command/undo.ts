@@ -1,4 +1,4 @@
-/** `jp undo` and `jp diff`: restore what the last turn has changed, and show what a conversation has changed. */
+/** `jp undo` restores what the last turn changed; `jp diff` shows what a conversation has changed. */
 import { closeTurn } from "../../core/agent/index.ts";
 import {
   type ConversationEvent,
@@ -56,13 +56,13 @@ export async function undo({ args, options, context }: Call<UndoFlags>): Promise
 
 interface UndoContext {
   readonly context: CommandContext;
-  /** Absent if the user does not want to be asked. */
+  /** Absent in a non-interactive run. */
   readonly prompter: TerminalPrompter | undefined;
 }
 
 /**
- * Shows the difference, asks, and restores. False if the user says no. Throws `nothing_to_undo`, `undo_conflict`, `usage`
- * if it cannot ask, and what the store of conversations throws.
+ * Shows the diff, asks, and restores. False if the user declines. Throws `nothing_to_undo`, `undo_conflict`, `usage`
+ * if it cannot ask, and what the conversation store throws.
  */
 export async function undoIn(
   id: ConversationId,
@@ -80,7 +80,7 @@ export async function undoIn(
       : await findChanged(store, id, environment);
   const { plan, turn } = target;
   await showTarget(target, { store, turns, context });
-  output.flush(); // Before the question about it.
+  output.flush(); // Before the prompt.
   const conflicts = plan?.steps.filter(({ conflict }) => conflict !== undefined) ?? [];
   if (conflicts.length > 0 && flags.force !== true) throw conflictError(conflicts);
   const question = questionOf(target, turns, flags);
@@ -113,13 +113,13 @@ interface Target {
 
 type Environment = CommandContext["environment"];
 
-/** Undefined if nothing was ever kept. */
+/** Undefined if no changes were ever kept. */
 function openStore({ workspace }: CommandContext): UndoStore | undefined {
   const folder = workspace.findUserFolder();
   return folder === undefined ? undefined : new UndoStore({ folder, root: workspace.root });
 }
 
-/** The last turn of which something is left to restore. */
+/** The last turn with something left to restore. */
 async function findChanged(
   store: UndoStore | undefined,
   id: ConversationId,
@@ -135,7 +135,7 @@ async function findChanged(
   throw nothingError(store?.hasDropped(id) === true);
 }
 
-/** The last turn that models see. */
+/** The last turn visible to models. */
 async function findMessage(
   store: UndoStore | undefined,
   { id, turns }: { readonly id: ConversationId; readonly turns: readonly RecordedTurn[] },
@@ -195,7 +195,7 @@ async function showTarget(
     }
   }
   if (store === undefined || plan === undefined) return;
-  // What the undo does: from now to before.
+  // The effect of the undo: from now to before.
   await printSteps(store, plan.steps.map(swapped), context);
   for (const name of plan.lost) {
     output.notice(`Not kept, so it cannot be restored: ${neutralize(formatPath(name))}`);
@@ -232,7 +232,7 @@ function questionOf(
     : `Restore ${files}${forced}, and go back to before turn ${number}?`;
 }
 
-/** Throws `usage` if no one can be asked. */
+/** Throws `usage` if no terminal is available. */
 async function confirm(text: string, prompter: TerminalPrompter | undefined): Promise<boolean> {
   if (prompter?.canAsk() !== true) {
     throw usageError(
@@ -246,7 +246,7 @@ async function confirm(text: string, prompter: TerminalPrompter | undefined): Pr
   return result.type === "answered" && result.answer === true;
 }
 
-/** A turn that was left incomplete is closed: it must not go on from files that it does not expect. */
+/** Closes an incomplete turn, which must not continue with files it does not expect. */
 async function recordUndo(
   conversation: ConversationWriter,
   clock: CommandContext["clock"],
@@ -257,7 +257,7 @@ async function recordUndo(
   await conversation.append(...closing, event);
 }
 
-/** Folders are not listed: they come and go with their files. */
+/** Leaves out folders: they come and go with their files. */
 function toUndoneFile({ path, before, now }: UndoStep): readonly UndoneFile[] {
   if (before.kind === "folder" || (before.kind === "absent" && now.kind === "folder")) return [];
   return [{ path, change: before.kind === "absent" ? "removed" : "restored" }];
@@ -296,7 +296,7 @@ export async function diffOf(id: ConversationId, context: CommandContext): Promi
 }
 
 interface ShownStep extends Pick<UndoStep, "path" | "before" | "now"> {
-  /** `before` is what is there now. */
+  /** `before` is the current state. */
   readonly isSwapped?: boolean;
 }
 
@@ -320,7 +320,7 @@ async function printSteps(
   }
 }
 
-/** A unified diff, or a line about what has no lines. Empty for folders. */
+/** A unified diff, or a one-line description if there are no lines to compare. Empty for folders. */
 async function describeStep(store: UndoStore, step: ShownStep): Promise<string> {
   const { path, before, now, isSwapped = false } = step;
   const name = formatPath(path);
@@ -342,7 +342,7 @@ async function describeStep(store: UndoStore, step: ShownStep): Promise<string> 
   return [...notes, isEmpty ? `Empty file ${name}: ${about}\n` : text].join("");
 }
 
-/** Changes of modes and links, a line each. */
+/** Mode and link changes, one line each. */
 function noteLines(name: string, { before, now }: ShownStep): readonly string[] {
   const modes =
     before.kind === "file" && now.kind === "file" && before.mode !== now.mode

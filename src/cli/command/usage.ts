@@ -1,4 +1,4 @@
-/** `jp usage`: what requests to models have cost. */
+/** `jp usage`: the cost of requests to models. */
 import { type KnownPrices, loadPrices, type PartialConfig } from "../../settings/config/index.ts";
 import { type ConversationId, usageToJson } from "../../record/conversation/index.ts";
 import { renderUsage, wrapProse } from "../../surfaces/render/index.ts";
@@ -54,8 +54,8 @@ export async function showUsage({ options, context }: Call<UsageFlags>): Promise
 }
 
 /**
- * Clones of a workspace have the same conversations, which count once. Notes the titles. A database has each workspace once, so
- * that equal ids are those of different conversations.
+ * Lists each conversation once, although clones of a workspace share them, and notes its title. A database has each
+ * workspace once, so equal IDs there belong to different conversations.
  */
 function unseenOf(
   { conversations }: FoundWorkspace,

@@ -1,4 +1,4 @@
-/** Compares events: the part of each that has to be the same again in a replay. */
+/** The part of each event that a replay has to reproduce. */
 import {
   type ConversationEvent,
   type EventType,
@@ -8,15 +8,15 @@ import {
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 
 export interface ComparableOptions {
-  /** A live model chooses its own words. */
+  /** False with a live model, which chooses its own words. */
   readonly comparesWords: boolean;
-  /** The id on record of an inquiry or a call. */
+  /** Maps an inquiry or call ID to the recorded one. */
   readonly toRecordedId: (id: string) => string;
 }
 
 /**
- * The event as on record, without the time, who exactly the person was, what a tool or server keeps for itself or says of
- * itself, and what a decision was about.
+ * The recorded event without its time, the person's identity, a tool's or server's internal state and
+ * self-description, and the subject of a decision.
  */
 export function comparableEvent(
   event: ConversationEvent,
@@ -39,7 +39,7 @@ export function comparableEvent(
   );
 }
 
-/** Fields of requests and decisions. `problem` is in the result of the call, too. */
+/** Fields of requests and decisions. `problem` is also part of the call's result. */
 const NOT_COMPARED = new Set([
   "digest",
   "subject_version",
@@ -75,7 +75,7 @@ function comparableQuestion(question: Json): Json {
   return asked;
 }
 
-/** For an escalation, only that there is one: it is the same as that of its request. */
+/** For an escalation, only whether there is one: its deadline is the request's. */
 function secondsUntilDeadline(event: ConversationEvent): Json {
   if (!("deadline" in event) || event.type === "inquiry_escalation") return true;
   if (event.deadline === undefined) return true;
@@ -91,7 +91,7 @@ function comparableDecider(decider: Json, toRecordedId: ComparableOptions["toRec
   return typeof from === "string" ? { ...decider, from: toRecordedId(from) } : decider;
 }
 
-/** Its file may have changed since. */
+/** Ignores the rule's file, which may have changed since. */
 function comparableRule(
   { file: _file, ...rule }: JsonObject,
   toRecordedId: ComparableOptions["toRecordedId"],
@@ -100,7 +100,7 @@ function comparableRule(
   return from === "turn" && typeof key === "string" ? { ...rule, key: toRecordedId(key) } : rule;
 }
 
-/** A rule of the turn is known by the inquiry in which it was granted. */
+/** A turn's rule is identified by the inquiry that granted it. */
 function comparablePolicy(
   { key, rules, ...decider }: JsonObject,
   toRecordedId: ComparableOptions["toRecordedId"],

@@ -1,14 +1,14 @@
-/** The calls of a recorded turn, and which events belong to each. */
+/** The calls of a recorded turn, and the events of each. */
 import type { ConversationEvent } from "../../record/conversation/index.ts";
 
-/** Each call by its id. */
+/** Finds calls by ID. */
 export class RecordedCalls {
   readonly #toRecordedId: (id: string) => string;
   readonly #calls: readonly string[];
-  /** The call that has asked each question. */
+  /** The call behind each question. */
   readonly #asking = new Map<string, string>();
 
-  /** Takes the events of one turn. `toRecordedId` is for those of a replay, whose ids may be others. */
+  /** Takes the events of one turn. `toRecordedId` is for a replay's events, whose IDs may differ. */
   constructor(
     turn: readonly ConversationEvent[],
     toRecordedId: (id: string) => string = (id) => id,
@@ -18,16 +18,16 @@ export class RecordedCalls {
     for (const event of turn) this.add(event);
   }
 
-  /** From here on, it is known which call has asked. */
+  /** Notes which call asked. */
   add(event: ConversationEvent): void {
     if (event.type !== "inquiry_request") return;
     const { id, toolCallId } = event;
-    // Older records do not say which call has asked. Servers also ask outside of calls.
+    // Older records do not say which call asked. Servers also ask outside of calls.
     const call = toolCallId ?? this.#calls.find((each) => id.startsWith(`${each}.`));
     if (call !== undefined) this.#asking.set(this.#toRecordedId(id), this.#toRecordedId(call));
   }
 
-  /** Undefined if the event is not about a call, and for what the model itself has said. */
+  /** Undefined if the event is not about a call, and for the model's own messages. */
   of(event: ConversationEvent): string | undefined {
     switch (event.type) {
       case "inquiry_request":

@@ -1,4 +1,4 @@
-/** Stands in for the models and the tools of a recorded process: each says again what is on record. */
+/** Stand-ins for the models and tools of a recorded process, which repeat what is on record. */
 import type {
   CallableTool,
   DataValidator,
@@ -19,7 +19,7 @@ import type { ModelPrompt } from "../../record/tool/index.ts";
 import { untilAborted } from "./replay-order.ts";
 import type { Lane, ReplayScript } from "./replay-script.ts";
 
-/** Replies as recorded. Where the person interrupted the reply, `interrupt` is called. */
+/** Replies as recorded. Calls `interrupt` where the person interrupted the reply. */
 export function recordedModel(script: ReplayScript, interrupt: () => void): Model {
   return {
     id: "recorded/model",
@@ -59,13 +59,13 @@ function toModelEvents(event: ConversationEvent): readonly ModelEvent[] {
   ];
 }
 
-/** Why the reply ended. The record says it only where it makes a difference. */
+/** Why the reply ended, which is on record only where it matters. */
 function reasonOf(next: ConversationEvent | undefined): EndReason {
   const cause = next?.type === "turn_end" ? next.cause : undefined;
   return cause === "length" || cause === "refused" ? cause : "stop";
 }
 
-/** Says of an answer what was wrong with it then. A program's own schema is not on record. */
+/** Repeats the recorded problems of an answer. A program's own schema is not on record. */
 export function recordedCheck(script: ReplayScript): DataValidator {
   return async (value) => {
     const [next] = script.upcoming();
@@ -89,14 +89,14 @@ function interruptionOf(event: ConversationEvent | undefined): InterruptChoice |
   return event?.type === "turn_end" && event.reason === "stopped" ? { type: "stop" } : undefined;
 }
 
-/** Chooses in the menu what was chosen then. */
+/** Repeats the recorded choice. */
 export function recordedMenu(script: ReplayScript): InterruptMenu {
   return {
     choose: async () => interruptionOf(script.upcoming()[0]) ?? { type: "continue" },
   };
 }
 
-/** A live model. Nothing else goes on while it writes. */
+/** A live model. Everything else waits while it writes. */
 export function observedModel(model: Model, script: ReplayScript): Model {
   const properties = model.properties?.bind(model);
   return {
@@ -118,7 +118,7 @@ export function observedModel(model: Model, script: ReplayScript): Model {
   };
 }
 
-/** Answers in place of a model, as one did then. */
+/** Repeats a model's recorded answers to questions. */
 export function recordedInquiries(script: ReplayScript): InquiryBackend {
   return {
     inquire: async ({ inquiryId, signal }): Promise<InquiryAnswer> => {
@@ -134,18 +134,18 @@ export function recordedInquiries(script: ReplayScript): InquiryBackend {
         await script.until(outcome);
         return { type: "failed", kind: "other", message: problemOf(outcome) };
       }
-      await script.untilClosed(signal); // It did not answer in time, or before someone else.
+      await script.untilClosed(signal); // It did not answer in time, or someone else was faster.
       return { type: "cancelled" };
     },
   };
 }
 
-/** Why a question could not be asked, or a call not permitted. */
+/** Why a question or permission prompt failed. */
 export function problemOf({ problem }: { readonly problem?: string }): string {
   return problem ?? "the record does not say why";
 }
 
-/** Gives the recorded results of one call, and asks its recorded questions. */
+/** Returns the recorded results of one call, and asks its recorded questions. */
 export function recordedExecutor(
   script: ReplayScript,
   lane: Lane,
@@ -159,13 +159,13 @@ export function recordedExecutor(
       const asked = end === -1 ? next : next.slice(0, end);
       const requests = asked
         .filter((event) => event.type === "inquiry_request")
-        // The tool has not asked again: others were asked, in the place of those who were too slow.
+        // Leaves out escalations: the tool did not ask again, jp asked others after a timeout.
         .filter(
           ({ replaces, rung = 0 }, _index, all) =>
             !all.some(({ id, rung: before = 0 }) => id === replaces && before < rung),
         );
       if (requests.length > 0) return toNeedsInput(script, requests, tool);
-      // Nothing that jp has added to the result of an unstable call is added again.
+      // The result of an unstable call is used whole: jp adds nothing to it in a replay.
       const result = resultOf(next, script.isUnstable(lane) ? contentOf : ownContent);
       if (result !== undefined) return result;
       await script.untilClosed(signal);
@@ -175,7 +175,9 @@ export function recordedExecutor(
   };
 }
 
-/** What the tool's own check said, if it was asked. No check runs again: what it looks at has changed since. */
+/**
+ * The recorded result of the tool's own check, if it ran. No check runs again, because its subject has changed since.
+ */
 function recordedChecks(script: ReplayScript, lane: Lane): Pick<Executor, "check"> {
   const upcoming = script.upcoming(lane);
   const start = upcoming.findIndex(({ type }) => type === "attempt_start");
@@ -215,7 +217,7 @@ export function observedExecutor(script: ReplayScript, lane: Lane, executor: Exe
   };
 }
 
-/** The tool's own result, as far as the record has it. */
+/** The tool's own result, as far as it is on record. */
 function resultOf(
   events: readonly ConversationEvent[],
   toContent: (result: ToolResult) => string,
@@ -238,7 +240,7 @@ function contentOf({ content }: ToolResult): string {
   return content;
 }
 
-/** Without what jp has added, which it adds again. */
+/** Strips jp's additions, which jp adds again. */
 function ownContent({ content, added = { before: 0, after: 0 } }: ToolResult): string {
   return content.slice(added.before, content.length - added.after);
 }
@@ -275,14 +277,14 @@ function toNeedsInput(
   };
 }
 
-/** A server may ask a model. What it said is not needed: the answer is on record. */
+/** A server may ask a model. The prompt does not matter, because the answer is on record. */
 const NO_PROMPT: ModelPrompt = { messages: [], maxTokens: 1 };
 
 function isByModel(response: InquiryResponse): boolean {
   return response.outcome === "answered" && response.answeredBy?.kind === "assistant";
 }
 
-/** The server took its questions back, and the call went on without answers. */
+/** The server withdrew its questions, and the call continued without answers. */
 function isWithdrawn(events: readonly ConversationEvent[]): boolean {
   const start = events.findIndex(({ type }) => type === "attempt_start");
   const ends = events.slice(0, start).filter((event) => event.type === "inquiry_response");

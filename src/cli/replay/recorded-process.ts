@@ -1,4 +1,4 @@
-/** Splits a recorded turn into what each process did of it. */
+/** Splits a recorded turn by the processes that ran it. */
 import { isDeepStrictEqual } from "node:util";
 import { closeTurn } from "../../core/agent/index.ts";
 import {
@@ -13,22 +13,25 @@ import {
 import { systemClock } from "../../util/index.ts";
 import { comparableEvent } from "./comparable-event.ts";
 
-/** From the start of a turn, or from where a process has taken it up, to where that process ended. */
+/**
+ * One process's part of a turn: from the start of the turn, or from where it was resumed, to where that process
+ * ended.
+ */
 export interface RecordedProcess {
   /** Everything that was recorded while it ran. */
   readonly events: readonly ConversationEvent[];
-  /** The answers that people gave after that, when no process ran. */
+  /** Answers that people gave after that, while no process ran. */
   readonly answers: readonly AnswerEvent[];
-  /** It has completed the turn. Otherwise it ended after its last event, for whatever reason. */
+  /** Whether it completed the turn. Otherwise it ended after its last event, for whatever reason. */
   readonly isComplete: boolean;
 }
 
-/** Whoever takes a turn up records that first. */
+/** Resuming a turn is recorded first, which marks where a process begins. */
 export function processesOf(turn: readonly ConversationEvent[]): readonly RecordedProcess[] {
   const resumed = turn.flatMap(({ type }, index) => (type === "turn_resume" ? [index] : []));
   return [0, ...resumed].map((start, index) => {
     const end = resumed[index] ?? turn.length;
-    // A process that got an answer itself, and did nothing more, has left the same record.
+    // A process that got an answer itself and then ended has left the same record.
     const last = turn.findLastIndex((event, at) => at < end && !isByPerson(event));
     return {
       events: turn.slice(start, last + 1),
@@ -38,9 +41,9 @@ export function processesOf(turn: readonly ConversationEvent[]): readonly Record
   });
 }
 
-/** Those whom a question is for. */
+/** The people a question is for. */
 export interface NamedPeople {
-  /** A question for them has come to an end that asking them can have. */
+  /** People whose question ended in a way that shows they could be asked. */
   readonly reached: readonly string[];
   /** The record does not show whether the process could ask them. */
   readonly others: readonly string[];
@@ -58,7 +61,7 @@ export function namedPeople(
   const requests = new Set<string>(events.filter(isDecisionRequest).map(({ id }) => id));
   const reached = new Set(
     events.flatMap((event) => {
-      // It was open until others were asked.
+      // It was open until it was passed on.
       const isOpen = event.type === "decision_void" && requests.has(event.id);
       if (isOpen && isPassedOn(event.changed)) return asked.get(event.id) ?? [];
       if (event.type === "permission_decision")
@@ -72,7 +75,7 @@ export function namedPeople(
   return { reached: [...reached], others };
 }
 
-/** Older versions did not say who answered, and newer ones may say more. */
+/** Older versions did not record who answered, and newer ones may record more. */
 export function isByPerson(event: ConversationEvent): event is AnswerEvent {
   if (!isAnswer(event)) return false;
   if (event.type === "inquiry_response" && event.outcome === "cancelled") {
@@ -82,7 +85,7 @@ export function isByPerson(event: ConversationEvent): event is AnswerEvent {
   return kind === undefined || kind === "user" || kind === "unknown";
 }
 
-/** Leaves out how a turn was closed that no one took up: that follows from its record alone. */
+/** Leaves out the closing of an abandoned turn, which follows from its record alone. */
 export function withoutClosing(turn: readonly ConversationEvent[]): readonly ConversationEvent[] {
   const end = turn.at(-1);
   if (end?.type !== "turn_end" || end.reason !== "discarded") return turn;

@@ -1,4 +1,4 @@
-/** The person of a recorded process, who decides again what is on record, and answers that were given beforehand. */
+/** The person of a recorded process: repeats the recorded decisions, and the answers given in advance. */
 import {
   type AnswerSource,
   type AnsweredPrompt,
@@ -31,7 +31,7 @@ import { problemOf } from "./recorded-parts.ts";
 import { isByPerson } from "./recorded-process.ts";
 import type { ReplayScript } from "./replay-script.ts";
 
-/** Takes the place of a secret, for tools that do not run. */
+/** Replaces a secret, for tools that do not run. */
 export const UNKNOWN_SECRET = "(secret)";
 
 export interface RecordedPrompterOptions {
@@ -40,20 +40,20 @@ export interface RecordedPrompterOptions {
   readonly conversation: ConversationWriter;
   /** Whether there was a person to ask. */
   readonly canAsk: boolean;
-  /** The names of those who could be asked what is only for them. */
+  /** People who could be asked about decisions reserved for them. */
   readonly people: readonly string[];
   /** Whether a model was asked instead if no person answered, where a question ended with an error. */
   readonly asksModel: boolean;
-  /** False if tools run for real: they cannot be given a secret, because no record has it. */
+  /** False if tools run for real: no record has the secrets they would need. */
   readonly knowsSecrets: boolean;
-  /** That of the replay. */
+  /** The replay's clock. */
   readonly clock: Clock;
 }
 
-/** Answers as recorded. What the process got no answer to is left for later. */
+/** Answers as recorded. Defers what the process got no answer to. */
 export class RecordedPrompter implements Prompter {
   readonly channel = "replay";
-  /** Calls of one reply may have been decided in another order than theirs. */
+  /** Calls of one reply may have been decided out of order. */
   readonly showsPermissions = true;
   readonly #options: RecordedPrompterOptions;
 
@@ -69,7 +69,7 @@ export class RecordedPrompter implements Prompter {
     return this.#options.people.includes(name);
   }
 
-  /** Of several calls, the one that was decided first. The others are asked about again. */
+  /** Answers whichever call was decided first. The others are asked about again. */
   async ask(request: PromptRequest): Promise<PromptResult> {
     if (request.kind !== "permissions") return this.#askOne(request);
     const { inquiryId, calls } = request;
@@ -77,7 +77,7 @@ export class RecordedPrompter implements Prompter {
     return { inquiryId, type: "form", results: [first] };
   }
 
-  /** Answers at the time at which it was answered then. */
+  /** Answers at the recorded point in time. */
   async #askOne({ inquiryId, signal }: RequestBase): Promise<PromptResult> {
     const { script, asksModel } = this.#options;
     const left: PromptResult = { inquiryId, type: "later" };
@@ -96,7 +96,7 @@ export class RecordedPrompter implements Prompter {
     }
     if (isByPerson(end))
       return script.isLeftFirst(end) ? left : { inquiryId, ...this.#repeat(end) };
-    // What came of another question of the call is still missing: this one was left for later by then.
+    // Another question's answer still has to come first, so this one had been deferred by then.
     if (script.isBehindAnswer(end)) return left;
     const reason = this.#isOverdue(item) ? undefined : findReason(end, item);
     if (reason !== undefined) return { inquiryId, type: "unanswered", reason };
@@ -127,7 +127,7 @@ export class RecordedPrompter implements Prompter {
   }
 }
 
-/** The answers on record that were given before the turn. */
+/** Recorded answers given before the turn. */
 export function recordedAnswers({
   script,
   knowsSecrets,
@@ -162,7 +162,7 @@ function isSecret(end: AnswerEvent): boolean {
   return end.type === "inquiry_response" && end.outcome === "redacted";
 }
 
-/** The reply that is recorded like this. Undefined if there was none. */
+/** The reply behind this recorded event. Undefined if there was none. */
 function replyOf(end: AnswerEvent): Reply | undefined {
   const decider = deciderOf(end);
   const isRemembered = decider?.kind === "user" && decider.scope === "turn";
@@ -192,14 +192,14 @@ function decisionReply(end: PermissionDecision): Reply {
   };
 }
 
-/** Why the prompter got no answer. Undefined if its prompt was closed: the tool did not wait for an answer. */
+/** Why the prompter got no answer. Undefined if its prompt was closed because the tool stopped waiting. */
 function findReason(end: AnswerEvent, { deadline }: PendingItem): NoAnswerReason | undefined {
   if (end.type === "permission_decision") {
     const { cause } = end;
     return cause === "timed_out" || cause === "declined_by_client" ? cause : "unavailable";
   }
   if (end.outcome !== "cancelled") {
-    // Only a question with a deadline has an answer for the case that it passes.
+    // Only a question with a deadline has a default answer for when it passes.
     const isDefault = deciderOf(end)?.kind === "default" && deadline !== undefined;
     return isDefault ? "timed_out" : "unavailable";
   }
@@ -208,7 +208,7 @@ function findReason(end: AnswerEvent, { deadline }: PendingItem): NoAnswerReason
   return reason === "no_prompt_backend" ? "unavailable" : undefined;
 }
 
-/** The request could not be shown, or a model failed that was asked instead. */
+/** The prompt failed, or a model that was asked instead did. */
 export function hasFailed(end: AnswerEvent): end is AnswerEvent & { readonly problem?: string } {
   if (end.type === "permission_decision") return end.cause === "prompt_failed";
   return end.outcome === "cancelled" && end.reason === "backend_error";

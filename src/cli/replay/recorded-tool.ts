@@ -1,4 +1,4 @@
-/** The tool of a recorded call: whatever it has become since, what was decided about the call counts for it. */
+/** The tool of a recorded call: recorded decisions about the call apply to it, however it has changed since. */
 import type { CallableTool } from "../../core/agent/index.ts";
 import { findRule, type QuestionSettings, type Rule } from "../../settings/config/index.ts";
 import { deciderOf, isAnswer } from "../../record/conversation/index.ts";
@@ -22,12 +22,15 @@ export function toolThen(
   const settings = { ...tool.settings, questions: questionsThen(tool, lane, options) };
   const described = { ...tool, settings, describeSource: async () => sourceThen(script, lane) };
   if (!script.isUnstable(lane)) return described;
-  // Nothing is asked about the call, whose result alone is replayed.
+  // Nothing is asked about the call, because only its result is replayed.
   const unattended = { run: "unattended", result: "unattended" } as const;
   return { ...described, isIdempotent: true, settings: { ...settings, ...unattended } };
 }
 
-/** Does not change during a call. Answers for the whole turn count for calls of the same source as then, which can do as much. */
+/**
+ * Stays the same during a call. Answers for the whole turn apply to calls with the same recorded source, which can do
+ * as much.
+ */
 export function sourceThen(script: ReplayScript, lane: string): ToolSource {
   const requests = script.requestsOf(lane);
   const asked = requests.find((request) => request.subject !== undefined);
@@ -39,7 +42,7 @@ export function sourceThen(script: ReplayScript, lane: string): ToolSource {
   return { origin: origin ?? { type: "program" }, identity, folder, outside };
 }
 
-/** What the mode has decided about the call that comes next. That of today may be another one. */
+/** The mode's recorded verdict on the call's next decision. Today's mode may differ. */
 export function modeVerdictThen(script: ReplayScript, lane: string): Verdict | undefined {
   const key = policyThen(script, lane)?.key;
   return Object.values(MODE_VERDICTS).find((verdict) => verdict.key === key);
@@ -52,8 +55,8 @@ function policyThen(script: ReplayScript, lane: string) {
 }
 
 /**
- * The rules, saved or granted for the turn, that have decided what comes next about the call. Those of today may be others, and a
- * call that a rule let run has no request that says what it could do.
+ * The saved and turn rules that made the call's next decision. Today's rules may differ, and a call that a rule
+ * allowed has no request that says what it could do.
  */
 export function grantedRulesThen(script: ReplayScript, lane: string): readonly Rule[] {
   const { rules = [] } = policyThen(script, lane) ?? {};
@@ -65,7 +68,7 @@ export function grantedRulesThen(script: ReplayScript, lane: string): readonly R
   });
 }
 
-/** Whatever was granted then is granted again. */
+/** Repeats the recorded grants. */
 export const recordedGrants: Grants = {
   propose: async () => [{ rule: {}, code: "rule", parts: [] }],
   check: async (rule) => ({ rule, code: "rule", parts: [] }),
@@ -73,7 +76,7 @@ export const recordedGrants: Grants = {
   noteUsed: () => undefined,
 };
 
-/** A question that was asked again because a person's answer was void is answered by a person, whatever the config says. */
+/** A question asked again because a person's answer became void goes to a person, whatever the config says. */
 function questionsThen(
   { settings }: CallableTool,
   lane: string,

@@ -1,4 +1,4 @@
-/** Reads a recorded turn in the form in which it is replayed. */
+/** Reads a recorded turn in the form that is replayed. */
 import { TurnState } from "../../core/agent/index.ts";
 import {
   type ConversationEvent,
@@ -9,19 +9,19 @@ import {
 import { withoutClosing } from "./recorded-process.ts";
 import { withoutVoid } from "./without-void.ts";
 
-/** As this version would have recorded it, without decisions that were made void. */
+/** The turn as this version would have recorded it, without voided decisions. */
 export function readTurn(
   turn: readonly ConversationEvent[],
   options: { readonly runsTools: boolean },
 ): readonly ConversationEvent[] {
-  // The user undoes something after a turn: no process does it within one.
+  // Undo happens after a turn, outside of its processes.
   const done = turn.filter(({ type }) => type !== "turn_undo");
   return withCurrentIds(withoutVoid(withoutClosing(withoutVotes(done)), options));
 }
 
 /**
- * Reads a turn in which people have decided together as if the last of them had decided alone: a replay knows no people. What
- * one of them has made of the arguments is then their edit.
+ * Reads a turn in which several people decided as if the last of them had decided alone, because a replay knows no people.
+ * Arguments that one of them changed count as that person's edit.
  */
 function withoutVotes(turn: readonly ConversationEvent[]): readonly ConversationEvent[] {
   const edits = new Map(turn.filter(isEdit).map((request) => [request.id, request]));
@@ -68,7 +68,7 @@ function withoutAsker<Event extends Pick<PermissionRequestEvent, "terms">>(event
   return terms?.notBy === undefined ? event : { ...event, terms: { ...terms, notBy: {} } };
 }
 
-/** Ids count requests, of which some have been left out. */
+/** Renumbers requests, because ids count them and some are left out. */
 function withCurrentIds(turn: readonly ConversationEvent[]): readonly ConversationEvent[] {
   const state = new TurnState();
   const ids = new Map<string, InquiryId>();

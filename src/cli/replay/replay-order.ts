@@ -1,7 +1,7 @@
 /**
- * When things happen in a replay: one after the other, in the order of the record, at the recorded time.
- * Everything that the record decides waits here. Once nothing can go on by itself, whatever comes first on
- * record does. That it takes no longer than one turn of the event loop to find out is why no timer is needed.
+ * Schedules a replay: one event after another, in the recorded order and at the recorded time. Everything that
+ * depends on the record waits here. When nothing can proceed by itself, the first recorded event does. Finding that
+ * out takes at most one turn of the event loop, so no timer is needed.
  */
 import {
   type ConversationEvent,
@@ -9,11 +9,11 @@ import {
 } from "../../record/conversation/index.ts";
 import { abortable, type Clock } from "../../util/index.ts";
 
-/** The position of what never comes. */
+/** The position of an event that never happens. */
 export const NEVER = Number.POSITIVE_INFINITY;
 
 export interface OrderOptions {
-  /** Called when nothing goes on before this position. Returns whether something may now. */
+  /** Called when nothing before this position can proceed. Returns whether something may now. */
   readonly onQuiet: (position: number) => boolean;
   /** Called once. */
   readonly onEnd: () => void;
@@ -30,12 +30,12 @@ export class ReplayOrder {
     this.#options = options;
   }
 
-  /** The process has ended. Nothing that happens now counts. */
+  /** The process has ended. Later events do not count. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** Waits until everything before this position has happened, or cannot happen. Ends with the process. */
+  /** Waits until everything before this position has happened or cannot happen. Returns early if the process ends. */
   async until(position: number, signal?: AbortSignal): Promise<void> {
     if (this.#isOver) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -46,7 +46,7 @@ export class ReplayOrder {
     this.#waiting.delete(resolve);
   }
 
-  /** Waits for something outside of the replay. Everything else waits for it, too. */
+  /** Waits for work outside the replay, and makes everything else wait for it. */
   async during<Value>(work: Promise<Value>): Promise<Value> {
     this.#running += 1;
     try {
@@ -64,7 +64,7 @@ export class ReplayOrder {
     for (const resume of this.#waiting.keys()) resume();
   }
 
-  /** By then, everything has come as far as it can. */
+  /** By the next turn of the event loop, everything has gone as far as it can. */
   #look(): void {
     if (this.#isLooking || this.#isOver) return;
     this.#isLooking = true;
@@ -86,20 +86,20 @@ export class ReplayOrder {
   }
 }
 
-/** The time of a replay, which skips the time in which nothing happened: so deadlines pass again. */
+/** A replay's clock, which skips idle time, so that deadlines pass again. */
 export class ReplayClock implements Clock {
   readonly #clock: Clock;
   readonly #sleepers = new Set<AbortController>();
   #aheadMs = 0;
   #delayMs: number;
 
-  /** Skips what is left until then on the given clock, which may stand still. */
+  /** `delayMs` is the delay so far. The given clock may be stopped. */
   constructor(clock: Clock, delayMs: number) {
     this.#clock = clock;
     this.#delayMs = delayMs;
   }
 
-  /** How much later than on record things happen, at most. */
+  /** The largest delay behind the record. */
   get delayMs(): number {
     return this.#delayMs;
   }
@@ -119,7 +119,7 @@ export class ReplayClock implements Clock {
     }
   }
 
-  /** This event is the next one. Returns whether time has passed. */
+  /** Advances to this event, which is next. Returns whether time has passed. */
   skipTo({ timestamp }: ConversationEvent): boolean {
     const time = timestampToMilliseconds(timestamp) + this.#delayMs;
     const aheadMs = time - this.#clock.now().getTime();
@@ -129,14 +129,14 @@ export class ReplayClock implements Clock {
     return true;
   }
 
-  /** This event has happened again. */
+  /** Notes that this event has happened again. */
   note({ timestamp }: ConversationEvent): void {
     const delay = this.now().getTime() - timestampToMilliseconds(timestamp);
     this.#delayMs = Math.max(this.#delayMs, delay);
   }
 }
 
-/** Stands still: where nothing is live, the time of a replay does not depend on the machine. */
+/** Stopped, so that a replay without live parts does not depend on the machine's time. */
 export const stoppedClock: Clock = {
   now: () => new Date(0),
   sleep: (_milliseconds, signal) => untilAborted(signal),

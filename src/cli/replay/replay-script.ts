@@ -1,6 +1,6 @@
 /**
- * One process's part of a turn, as a script for doing it again: what comes next on record, and whether the
- * same comes now. The events of each call are compared in their order.
+ * One process's part of a turn as a script: the next recorded events, compared with the replay's. The events of each
+ * call are compared in order.
  */
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -26,28 +26,28 @@ import { RecordedCalls } from "./recorded-calls.ts";
 import { isByPerson, type RecordedProcess } from "./recorded-process.ts";
 import { NEVER, type ReplayClock, ReplayOrder } from "./replay-order.ts";
 
-/** Where a conversation takes another way than recorded. Either side is absent if nothing happens there. */
+/** The first difference from the record. A side is absent if nothing happens there. */
 export interface Divergence {
   /** The first turn is 1. */
   readonly turn: number;
-  /** The call that it is about, by its recorded id. */
+  /** The call concerned, by its recorded ID. */
   readonly toolCallId?: string;
-  /** As in the record, without what is not compared. */
+  /** The recorded event, without the fields that are not compared. */
   readonly recorded?: JsonObject;
   readonly now?: JsonObject;
 }
 
-/** The events that belong to no call. */
+/** The lane of events that belong to no call. */
 const MAIN: unique symbol = Symbol("main");
 
-/** A call, by its recorded id, or the turn itself. */
+/** A call, by its recorded ID, or the turn itself. */
 export type Lane = string | typeof MAIN;
 
 interface Step {
   readonly event: ConversationEvent;
   readonly lane: Lane;
   readonly position: number;
-  /** The same is about to be recorded, or is. */
+  /** Its counterpart is recorded, or about to be. */
   isTaken: boolean;
   isRecorded: boolean;
   isOffered: boolean;
@@ -66,20 +66,20 @@ export interface ScriptOptions {
   /** The whole turn that the process belongs to. */
   readonly turn: readonly ConversationEvent[];
   readonly process: RecordedProcess;
-  /** A live model chooses its own words. */
+  /** False with a live model, which chooses its own words. */
   readonly comparesWords: boolean;
-  /** The id on record of each call that has another one now. */
+  /** Recorded IDs of calls whose ID differs now. */
   readonly ids: ReadonlyMap<string, string>;
   readonly clock: ReplayClock;
-  /** Called once nothing more can be as recorded. */
+  /** Called once nothing more can match the record. */
   readonly onEnd: () => void;
 }
 
 export class ReplayScript {
   readonly order: ReplayOrder;
-  /** The id on record of each call that has another one now. */
+  /** Recorded IDs of calls whose ID differs now. */
   readonly ids: Map<string, string>;
-  /** Takes answers from elsewhere. */
+  /** Receives answers from outside the process. */
   listener: AnswerListener | undefined;
   readonly #options: ScriptOptions;
   readonly #ignored: ReadonlySet<EventType>;
@@ -108,7 +108,7 @@ export class ReplayScript {
     return this.#divergence;
   }
 
-  /** How much of the record has happened again. */
+  /** How many recorded events have happened again. */
   get progress(): number {
     return this.#steps.filter(({ isRecorded }) => isRecorded).length;
   }
@@ -118,7 +118,7 @@ export class ReplayScript {
     return this.#left(lane).map(({ event }) => event);
   }
 
-  /** The model's next reply: results are recorded after the whole of it. */
+  /** The model's next reply, up to the first result: results are recorded after the whole reply. */
   nextReply(): readonly ConversationEvent[] {
     const left = this.#left();
     const end = left.findIndex(({ event }) => REPLY_ENDS.has(event.type));
@@ -126,7 +126,7 @@ export class ReplayScript {
     return reply.flatMap(({ event, lane }) => (lane === MAIN ? [event] : []));
   }
 
-  /** The next outcome of the question: a model leaves it to a person, or it ends. */
+  /** The question's next outcome: a model escalates it to a person, or it ends. */
   outcomeOf(inquiryId: string): InquiryEscalation | InquiryResponse | undefined {
     const id = this.idOnRecord(inquiryId);
     return this.upcoming()
@@ -134,14 +134,14 @@ export class ReplayScript {
       .find((event) => event.id === id);
   }
 
-  /** The answer that came while the process ran. */
+  /** The answer that arrived while the process ran. */
   answerTo(item: PendingItem): AnswerEvent | undefined {
     const id = this.idOnRecord(item.id) as PendingItem["id"]; // As on record.
     const toolCallId = this.idOnRecord(item.toolCallId);
     return findAnswerTo(this.upcoming(toolCallId), { ...item, id, toolCallId });
   }
 
-  /** No one was in time: others were asked in its place. */
+  /** No one answered in time, and the question was escalated. */
   isPassedOn({ id, toolCallId }: Pick<PendingItem, "id" | "toolCallId">): boolean {
     const replaced = this.idOnRecord(id);
     return this.upcoming(this.idOnRecord(toolCallId)).some(
@@ -149,19 +149,19 @@ export class ReplayScript {
     );
   }
 
-  /** Everything that was asked about the call in the whole turn. */
+  /** All requests about the call in the whole turn. */
   requestsOf(lane: Lane): readonly (InquiryRequest | PermissionRequestEvent)[] {
     return this.#options.turn
       .filter(isDecisionRequest)
       .filter((event) => this.#calls.of(event) === lane);
   }
 
-  /** The call failed because its subject kept changing, which is not replayed: only its result is. */
+  /** The call failed because its subject kept changing. Only its result is replayed. */
   isUnstable(lane: Lane): boolean {
     return typeof lane === "string" && this.#unstable.has(lane);
   }
 
-  /** Whether an answer to something else about the same call comes first. */
+  /** Whether an answer to another question of the same call comes first. */
   isBehindAnswer(answer: AnswerEvent): boolean {
     const lane = this.#laneOf(answer);
     const [first] = lane === undefined ? [] : this.upcoming(lane);
@@ -169,8 +169,8 @@ export class ReplayScript {
   }
 
   /**
-   * Whether what it answers was left for later first, and answered elsewhere: then the call has asked for a secret again
-   * that it had been given, although nothing was missing.
+   * Whether the question was first deferred, and then answered elsewhere: then the call asked again for a secret that
+   * it had already been given.
    */
   isLeftFirst(answer: AnswerEvent): boolean {
     const lane = this.#laneOf(answer);
@@ -182,7 +182,7 @@ export class ReplayScript {
       .slice(0, end)
       .some((event) => event.type === "inquiry_response" && event.outcome === "redacted");
     const isSecret = next?.type === "inquiry_request" && next.question.answerType.type === "secret";
-    // Earlier versions recorded no starts, so that any question comes right after the answers before.
+    // Earlier versions recorded no attempts, so any question directly follows the answers before it.
     return isSecret && !hasSecret && !this.#ignored.has("attempt_start");
   }
 
@@ -199,12 +199,12 @@ export class ReplayScript {
     return asked?.type === "permission_request" ? (asked.arguments ?? {}) : {};
   }
 
-  /** The id on record of an inquiry or a call. */
+  /** The recorded ID of an inquiry or a call. */
   idOnRecord(id: string): string {
     return replaceId(id, this.ids);
   }
 
-  /** An answer from the record, to the same question now. */
+  /** Adapts a recorded answer to the question as asked now. */
   toNow<Event extends AnswerEvent>(event: Event): Event {
     const back = new Map([...this.ids].map(([now, recorded]) => [recorded, now]));
     const timestamp = timestampFromDate(this.#options.clock.now());
@@ -216,15 +216,14 @@ export class ReplayScript {
     };
   }
 
-  /** Waits until this event is the next one, and it is the time for it; without one, until the process ends. */
+  /** Waits until it is this event's turn; without one, until the process ends. */
   async until(event: ConversationEvent | undefined): Promise<void> {
     await this.order.until(this.#steps.find((step) => step.event === event)?.position ?? NEVER);
   }
 
   /**
-   * Waits until the first event of this call is the next one, however long it still takes. If the call waits for
-   * a person already, that event is how it goes on. It may have none, and be left for later again: the prompts of
-   * the calls after it wait until it has been.
+   * Waits until this call's first event is next, however long that takes. If the call already waits for a person,
+   * that event is how it continues. It may have none and be deferred again: the prompts of later calls wait for that.
    */
   async untilBegun(lane: Lane, isAsked: boolean): Promise<void> {
     if (isAsked) return;
@@ -232,12 +231,12 @@ export class ReplayScript {
     await this.order.until((first?.position ?? NEVER) - 0.5);
   }
 
-  /** Waits for what the record knows only the outcome of, such as a deadline. */
+  /** Waits for an event of which only the outcome is on record, such as a deadline. */
   async untilClosed(signal: AbortSignal): Promise<void> {
     await this.order.until(NEVER, signal);
   }
 
-  /** Compares events that are to be recorded together, and writes them when it is their turn. */
+  /** Compares events that are recorded together, and writes them when it is their turn. */
   async record(events: readonly ConversationEvent[], write: WriteEvents): Promise<void> {
     const { steps, length } = this.#take(events);
     const [first] = steps;
@@ -248,18 +247,18 @@ export class ReplayScript {
       step.isRecorded = true;
       this.#options.clock.note(step.event);
     }
-    // An answer from elsewhere is recorded by itself. The process ended before the rest was.
+    // An answer from elsewhere is recorded on its own. The process ended before the rest was recorded.
     if (length < events.length) await this.order.until(NEVER);
   }
 
-  /** The process has ended, so that nothing else comes. */
+  /** Called when the process has ended. */
   end(): void {
     this.order.end();
     const missing = this.#steps.find(({ isRecorded }) => !isRecorded);
     if (missing !== undefined) this.#diverge(missing);
   }
 
-  /** The time for the next event has come. If no one here is about to answer, the answer came from elsewhere. */
+  /** Advances to the next event. If nothing here is about to answer it, the answer came from elsewhere. */
   #prepareNext(position: number): boolean {
     const next = this.#steps.find(({ isRecorded }) => !isRecorded);
     if (next === undefined || next.position > position) return false;
@@ -274,7 +273,7 @@ export class ReplayScript {
     return this.#steps.filter((step) => !step.isTaken && (lane ?? step.lane) === step.lane);
   }
 
-  /** How many of the events the process came to, and what they are on record. */
+  /** Matches the events with recorded ones, up to where the process ended. */
   #take(events: readonly ConversationEvent[]): Taken {
     const steps: Step[] = [];
     for (const [length, event] of events.entries()) {
@@ -303,7 +302,7 @@ export class ReplayScript {
       if (event.id !== first.event.id) this.ids.set(event.id, first.event.id);
     }
     if (!isOutcome(event)) return first;
-    // Questions that were asked together may end in any order.
+    // Questions asked together may end in any order.
     const id = this.idOnRecord(event.id);
     const own = left.find(({ event: other }) => isOutcome(other) && other.id === id);
     return own ?? (this.#options.process.isComplete ? first : undefined);
@@ -332,7 +331,7 @@ export class ReplayScript {
     return this.#laneOf(event);
   }
 
-  /** Undefined for what is not compared, such as a question outside of a call: a server may ask any time. */
+  /** Undefined for events that are not compared, such as questions outside of calls: servers may ask at any time. */
   #laneOf(event: ConversationEvent): Lane | undefined {
     if (isOnMain(event)) return MAIN;
     if (event.type === "chat_response") return this.#options.comparesWords ? MAIN : undefined;
@@ -342,7 +341,7 @@ export class ReplayScript {
   }
 }
 
-/** Whether the event belongs to the turn itself, and is compared whatever words the model chooses. */
+/** Whether the event belongs to the turn itself, and is compared whatever the model says. */
 function isOnMain(event: ConversationEvent): boolean {
   if (event.type === "chat_response") return event.content.type === "structured";
   return MAIN_TYPES.has(event.type);
@@ -364,7 +363,7 @@ function isOutcome(event: ConversationEvent): event is InquiryEscalation | Inqui
 
 const REPLY_ENDS: ReadonlySet<EventType> = new Set(["tool_call_response", "chat_request"]);
 
-/** The id is that of a call, or starts with it. */
+/** The ID is a call's, or starts with one. */
 function replaceId(id: string, ids: ReadonlyMap<string, string>): string {
   const call = [...ids].find(
     ([from]) => id === from || id.startsWith(`${from}.`) || id.startsWith(`${from}:`),
@@ -372,7 +371,7 @@ function replaceId(id: string, ids: ReadonlyMap<string, string>): string {
   return call === undefined ? id : `${call[1]}${id.slice(call[0].length)}`;
 }
 
-/** The event types that this version of jp records, and the one that made this record did not. */
+/** Event types that this version records, but the record's version did not. */
 function notOnRecord(events: readonly ConversationEvent[]): ReadonlySet<EventType> {
   const types = new Set(events.map(({ type }) => type));
   if (!types.has("tool_call_request")) return new Set();

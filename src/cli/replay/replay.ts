@@ -1,6 +1,6 @@
 /**
- * Runs the turns of a recorded conversation again, in new ones that are kept in memory, with the answers,
- * permissions and deliveries of then. It ends where something else happens than is on record.
+ * Reruns the turns of a recorded conversation in memory, with the recorded answers, permissions and deliveries. Stops
+ * at the first difference from the record.
  */
 import {
   closeTurn,
@@ -75,30 +75,30 @@ type Replaced =
   | "toolConfig"
   | "tools";
 
-/** The record to run again, and with what. The rest is as for any turn. */
+/** The record to rerun, and its environment. All other options are those of any turn. */
 export interface ReplayOptions extends Omit<CreateTurnOptions, Replaced | "signal"> {
-  /** The recorded conversation. It is only read. */
+  /** The recorded conversation, which is only read. */
   readonly stream: ConversationStream;
-  /** Replies anew. If absent, the recorded replies are used, and no model is asked. */
+  /** A live model. If absent, the recorded replies are used. */
   readonly model?: CreateTurnOptions["model"];
   /** The tools with their policy. */
   readonly toolbox: Toolbox;
-  /** The workspace, which rules on paths are about. */
+  /** The workspace that path rules refer to. */
   readonly root?: string;
-  /** Tools run for real, with the permissions on record. Otherwise their recorded results are used. */
+  /** Run tools for real, with the recorded permissions. Otherwise their recorded results are used. */
   readonly runsTools?: boolean;
 }
 
 export interface ReplayResult {
-  /** How many turns were run. */
+  /** Number of turns run. */
   readonly turns: number;
-  /** Absent if everything was as recorded. */
+  /** Absent if everything matched. */
   readonly divergence?: Divergence;
 }
 
-/** Throws `ProviderError`, only if there is a live model. */
+/** Throws `ProviderError` if there is a live model. */
 export async function replayConversation(options: ReplayOptions): Promise<ReplayResult> {
-  // Loads what it needs: from now on, a check ends within one turn of the event loop.
+  // Preloads the validator: from now on, a check ends within one turn of the event loop.
   await checkArguments({ name: "", parameters: ANYTHING }, {});
   const { runsTools = false } = options;
   const turns = turnsOf(options.stream.entries);
@@ -122,7 +122,7 @@ export async function replayConversation(options: ReplayOptions): Promise<Replay
   return { turns: turns.length };
 }
 
-/** By the turn that they come before: what was compacted when it began. Only a live model looks at earlier turns. */
+/** The compactions before each turn. Only a live model looks at earlier turns. */
 function compactionsByTurn({
   stream: { entries },
   model,
@@ -139,37 +139,37 @@ function compactionsByTurn({
   return found;
 }
 
-/** The state in which a process starts. */
+/** A process's initial state. */
 interface ReplayState {
   readonly entries: readonly StreamEntry[];
-  /** The id on record of each call that has another one now. */
+  /** Recorded IDs of calls whose ID differs now. */
   readonly ids: ReadonlyMap<string, string>;
   readonly delayMs: number;
 }
 
 interface ReplayedProcess {
-  /** That of its turn. The first turn is 1. */
+  /** The number of its turn. The first is 1. */
   readonly number: number;
   readonly turn: readonly ConversationEvent[];
   readonly process: RecordedProcess;
   readonly state: ReplayState;
-  /** Set if the process has started the turn. */
+  /** Set if the process started the turn. */
   readonly request?: ChatRequest;
 }
 
 interface Run extends ReplayState {
   readonly audience: Audience;
-  /** How much of the record has happened again. */
+  /** How many recorded events have happened again. */
   readonly progress: number;
   readonly divergence?: Divergence;
 }
 
-/** Whom a process could ask. */
+/** Who a process could ask. */
 type Audience = Pick<RecordedPrompterOptions, "canAsk" | "people" | "asksModel">;
 
 /**
- * No record says whom a process could ask. So it is run again with the user there and, unless that is as recorded,
- * with others or no one. The best match counts. Only then is anything live, which may have effects.
+ * The record does not say who a process could ask. So it is first rerun with the user and, if that differs, with
+ * other people or no one. The best match wins. Only then do live parts run, which may have effects.
  */
 async function replayProcess(options: ReplayOptions, replayed: ReplayedProcess): Promise<Run> {
   const { model, runsTools = false, ...others } = options;
@@ -183,10 +183,10 @@ async function replayProcess(options: ReplayOptions, replayed: ReplayedProcess):
   return model === undefined && !runsTools ? best : runProcess(options, replayed, best.audience);
 }
 
-/** With more people than this, the replay does not try out who could be asked. */
+/** With more people than this, the replay does not try every combination. */
 const MAX_OTHERS = 3;
 
-/** Everyone whom the process can have asked, the most likely first. */
+/** All possible audiences, most likely first. */
 function audiencesOf({ turn, process }: ReplayedProcess): readonly [Audience, ...Audience[]] {
   const { reached, others } = namedPeople(turn, process);
   const user: Audience = { canAsk: true, people: reached, asksModel: false };
@@ -195,7 +195,7 @@ function audiencesOf({ turn, process }: ReplayedProcess): readonly [Audience, ..
     ...more.map((people) => ({ ...user, people: [...reached, ...people] })),
     { ...user, canAsk: false },
   ];
-  // A prompt and a model that fail leave the same record of a question.
+  // A failed prompt and a failed model leave the same record.
   const isAmbiguous = process.events.some((event) => isAnswer(event) && hasFailed(event));
   const withModel = [user, ...audiences].map((each) => ({ ...each, asksModel: true }));
   return [user, ...audiences, ...(isAmbiguous ? withModel : [])];
@@ -250,7 +250,7 @@ async function runProcess(
   };
 }
 
-/** An answer from the record is to what is asked now, whatever it was about. None if it is not asked. */
+/** Redirects a recorded answer to the item that is pending now. Empty if none is. */
 function toPending(
   { script, conversation, isLive }: Pick<Parts, "script" | "conversation"> & { isLive: boolean },
   recorded: AnswerEvent,
@@ -263,7 +263,7 @@ function toPending(
   if (event.type !== "permission_decision" || event.arguments === undefined) {
     return [{ ...event, id, ...(digest !== undefined && { digest }) }];
   }
-  // Edited arguments make a subject of their own.
+  // Edited arguments have their own digest.
   const source = sourceThen(script, script.idOnRecord(item.toolCallId));
   const { tool, toolCallId, arguments: args } = event;
   const call = { conversation: REPLAY_ID, toolCallId, tool, source, arguments: args };
@@ -309,15 +309,15 @@ function createReplay(parts: Parts): Turn {
     answers: recordedAnswers({ script, knowsSecrets: !runsTools }),
     menu: recordedMenu(script),
     validateData: recordedCheck(script),
-    startsNext: false, // The record has it as a turn of its own.
-    isTraced: false, // Nothing happens that did not happen then.
+    startsNext: false, // The record has it as a separate turn.
+    isTraced: false, // A replay must not be traced as if it happened again.
   });
 }
 
-/** The same for every process: what was decided in one still counts in the next. */
+/** Shared by all processes, so that a decision in one still counts in the next. */
 const REPLAY_ID = parseConversationId("jp-c0");
 
-/** Compares everything that is to be recorded with the record. */
+/** Compares all events with the record before writing them. */
 function comparingWriter({ conversation, script, runsTools = false }: Parts): ConversationWriter {
   const secret = { secret: new SecretAnswer(UNKNOWN_SECRET) };
   return {
@@ -343,7 +343,7 @@ function comparingWriter({ conversation, script, runsTools = false }: Parts): Co
   };
 }
 
-/** What config says today, with the saved rules and the mode of then. */
+/** Today's config, with the recorded rules and mode. */
 function replayPolicy({ script, root = "." }: Parts, lanes: Lanes): Policy {
   const laneOf = ({ tool }: CallOfTool) => lanes.get(tool.settings) ?? "";
   const policy = createPolicy({
@@ -351,7 +351,7 @@ function replayPolicy({ script, root = "." }: Parts, lanes: Lanes): Policy {
     saved: async (call) => grantedRulesThen(script, laneOf(call)),
   });
   return {
-    // Reading rules and files takes time, in which nothing else may come first.
+    // Reading rules and files takes time, and nothing else may happen first.
     verdictOf: async (call) =>
       modeVerdictThen(script, laneOf(call)) ?? script.order.during(policy.verdictOf(call)),
     resultVerdictOf: (call) => script.order.during(policy.resultVerdictOf(call)),
@@ -371,7 +371,7 @@ function replayToolbox(
     find: async (name, signal) => {
       const call = nextCall(name);
       const lane = script.idOnRecord(call?.request.id ?? "");
-      // What an earlier process has asked needs no new record, so it is asked again at once.
+      // A question that an earlier process asked is already on record, so it is asked again at once.
       const isAsked = call !== undefined && pendingOf({ calls: [call] }, true).length > 0;
       await script.untilBegun(lane, isAsked);
       const found = await script.order.during(toolbox.find(name, signal));
@@ -389,7 +389,7 @@ function replayToolbox(
   };
 }
 
-/** A toolbox is not told which call it is asked for. Calls are found in their order, and again if they go on. */
+/** A toolbox is not told which call it is for. Calls are found in order, and again if they continue. */
 function callFinder({ conversation }: Pick<Parts, "conversation">) {
   const found = new Map<string, number>();
   return (name: string): CallProgress | undefined => {
@@ -404,7 +404,7 @@ function callFinder({ conversation }: Pick<Parts, "conversation">) {
   };
 }
 
-/** The parameters of a tool whose server is not asked. */
+/** The parameters of a tool whose server is not started. */
 const ANYTHING: JsonObject = { type: "object" };
 
 function withDefaults(args: JsonObject): JsonObject {
@@ -432,7 +432,7 @@ export function offlineToolbox({
       const describeSource = async () => describeOffline(found);
       const tool = isRemote ? { description: unknown, describeSource } : await open(name, signal);
       const { isIdempotent = "isIdempotent" in tool && tool.isIdempotent } = found;
-      // The result of an invalid call says whether the model can ask for more about the tool.
+      // The result of an invalid call tells the model whether it can ask for details about the tool.
       const hasDetails = findOffline("describe_tools")?.isEnabled === true;
       const description = { ...tool.description, hasDetails };
       const executor = { attempt: cannotRun };

@@ -1,7 +1,6 @@
 /**
- * Leaves out of a recorded turn what was decided and made void, as if no one had been asked: a replay does not compare what
- * decisions were about. The request that asks again stands in the place of the first one, and its answer in the place of
- * the first answer.
+ * Removes voided decisions from a recorded turn, as if no one had been asked: a replay does not compare the subjects
+ * of decisions. The request that asks again takes the first one's place, and its answer that of the first answer.
  */
 import {
   type ConversationEvent,
@@ -17,8 +16,8 @@ import { RecordedCalls } from "./recorded-calls.ts";
 type Request = InquiryRequest | PermissionRequestEvent;
 
 /**
- * Takes the events of one turn. If tools do not run, one that has asked again because it would do something else than
- * before does so again.
+ * Takes the events of one turn. If tools do not run, a tool that asked again because its action had changed does so
+ * again.
  */
 export function withoutVoid(
   turn: readonly ConversationEvent[],
@@ -27,7 +26,7 @@ export function withoutVoid(
   return (
     turn
       .filter((event) => event.type === "decision_void")
-      // Time passes again.
+      // Deadlines pass again in a replay.
       .filter(({ changed }) => !isPassedOn(changed))
       .filter((event) => runsTools || !isRebound(event))
       .reduce((events, voided) => {
@@ -38,12 +37,12 @@ export function withoutVoid(
   );
 }
 
-/** The tool itself has asked again. */
+/** The tool itself asked again. */
 function isRebound({ changed }: DecisionVoid): boolean {
   return changed.includes("binding");
 }
 
-/** Whether the request has taken the place of one that a person had answered. */
+/** Whether the request replaced one that a person had answered. */
 export function isForSamePerson({ isForPerson, replaces }: Request): boolean {
   return isForPerson === true && replaces === undefined;
 }
@@ -66,12 +65,12 @@ class VoidDecision {
     this.#first = events.findIndex((event) => isDecisionRequest(event) && event.id === voided.id);
   }
 
-  /** False if the request has been left out with another one. */
+  /** False if the request was removed together with another one. */
   get isAsked(): boolean {
     return this.#first !== -1;
   }
 
-  /** Without the request that asks again. */
+  /** Removes the request that asks again. */
   forget(): readonly ConversationEvent[] {
     const outcomes = this.#outcomesOf(this.#again?.id);
     return this.#events.filter(
@@ -91,7 +90,7 @@ class VoidDecision {
       : this.#takeBack();
   }
 
-  /** The call goes on as it did after the first answer. */
+  /** The call continues as it did after the first answer. */
   #replaceAnswer(
     place: number,
     answered: readonly ConversationEvent[],
@@ -105,7 +104,7 @@ class VoidDecision {
     });
   }
 
-  /** Leaves out what the call did because of the first answer: its attempts, and what came of them. */
+  /** Removes what the call did after the first answer: its attempts and their outcomes. */
   #takeBack(): readonly ConversationEvent[] {
     const own = this.#outcomesOf(this.#voided.id);
     const call = this.#call;
@@ -133,7 +132,7 @@ class VoidDecision {
     return request && this.#calls.of(request);
   }
 
-  /** Neither a model nor a default may answer what a person had answered: as for an exclusive question. */
+  /** Neither a model nor a default may answer in a person's place, as with an exclusive question. */
   #request(): readonly Request[] {
     if (this.#again === undefined) return [];
     const { replaces: _replaces, ...request } = this.#again;
@@ -152,7 +151,7 @@ class VoidDecision {
   }
 }
 
-/** The call goes on with it, in whatever process. A secret would be asked for again. */
+/** The call continues with this answer in any process. A secret would be asked for again. */
 function isYes(event: ConversationEvent): boolean {
   if (event.type === "permission_decision") return event.decision !== "denied";
   return event.type === "inquiry_response" && event.outcome === "answered";

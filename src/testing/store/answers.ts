@@ -1,4 +1,4 @@
-/** Answers to what a turn waits for: recorded exactly once, here or by the writer that has it open. */
+/** Answers to pending decisions: recorded exactly once, here or by the writer that has the conversation open. */
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -48,7 +48,7 @@ async function openWaiting({ store }: OpenedStores): Promise<ConversationWriter>
   return writer;
 }
 
-/** Records the first answer, as a turn does that waits for it. */
+/** Records the first answer, as a waiting turn does. */
 function recordFirst(writer: ConversationWriter): Disposable {
   let taken: AnswerEvent | undefined;
   return writer.onAnswer(async ({ event }): Promise<AnswerResult> => {
@@ -126,8 +126,8 @@ export const ANSWERS: StoreCases = {
 
   "an answer to another question is not recorded": async ({ store }) => {
     const id = await place(store, ...WAITING);
-    const unasked = { ...ANA, id: "a.q.2" as InquiryId }; // Of the same format.
-    const askedAt = "2020-01-01 00:00:00.0" as Timestamp; // The format of a record.
+    const unasked = { ...ANA, id: "a.q.2" as InquiryId }; // In the same format.
+    const askedAt = "2020-01-01 00:00:00.0" as Timestamp; // In the record's format.
     assert.deepEqual(await store.answer(id, unasked), { type: "not_pending" });
     assert.deepEqual(await store.answer(id, ANA, { askedAt }), { type: "not_pending" });
     assert.deepEqual(await eventsIn(store, id), WAITING);
@@ -368,7 +368,7 @@ export const ANSWERS: StoreCases = {
       return isFirst ? RECORDED : { type: "taken", event };
     });
     if (listening === undefined) return;
-    // All by the same person at the same time, so that the record alone cannot tell them apart.
+    // All from the same person at the same time, so that the record alone cannot tell them apart.
     const results = await Promise.all(
       upTo(8).map((number) => {
         const secret = new SecretAnswer(`s3cret ${number}`);

@@ -4,10 +4,10 @@ import type { ConversationId } from "../../record/conversation/index.ts";
 import type { ConversationChange, ConversationStore } from "../../stores/index.ts";
 import { place, REST, type StoreCases, WAITING } from "./records.ts";
 
-/** Longer than any change takes to be reported. Only a store that reports nothing waits so long. */
+/** Longer than any change takes to be reported. Only a broken store makes the tests wait this long. */
 const PATIENCE_MS = 5000;
 
-/** The changes that a store reports, one change after the other. */
+/** The changes a store reports, one after the other. */
 class Changes implements Disposable {
   readonly #watching: Disposable;
   #reported: ConversationChange[] = [];

@@ -1,4 +1,4 @@
-/** The records that the tests of a store write and read. */
+/** The records that the store tests write and read. */
 import type {
   ConversationEvent,
   ConversationId,
@@ -15,23 +15,23 @@ import type { FakeClock } from "../fake-clock.ts";
 
 export interface OpenedStores {
   readonly store: ConversationStore;
-  /** The same, as another process has it open. */
+  /** The same store, opened by another process. */
   readonly other: ConversationStore;
   readonly clock: FakeClock;
 }
 
-/** Checks by their names. */
+/** Test cases by name. */
 export type StoreCases = Readonly<Record<string, (opened: OpenedStores) => Promise<void>>>;
 
-/** The time that all clocks of these tests start from. */
+/** The start time of all clocks in these tests. */
 export const START = new Date("2026-01-02T03:04:05.000Z");
-/** The same moment in a record. */
+/** `START` in the record's format. */
 export const CREATED_AT = "2026-01-02 03:04:05.0" as Timestamp; // A constant of the right format.
 
-/** So many seconds into a day. */
+/** The time this many seconds into a day. */
 export function time(second: number): Timestamp {
   const date = new Date(Date.UTC(2026, 1, 3) + second * 1000).toISOString();
-  return `${date.slice(0, 10)} ${date.slice(11, 19)}.0` as Timestamp; // The format of a record.
+  return `${date.slice(0, 10)} ${date.slice(11, 19)}.0` as Timestamp; // In the record's format.
 }
 
 /** A request with a unique number, which is also its time. */
@@ -39,12 +39,12 @@ export function numbered(number: number): ConversationEvent {
   return { type: "chat_request", timestamp: time(number), content: `number ${number}` };
 }
 
-/** The same as JSON. */
+/** Numbered requests as JSON. */
 export function numberedElements(...numbers: readonly number[]): JsonObject[] {
   return numbers.map((number) => ({ ...numbered(number) }) as JsonObject); // It has only strings.
 }
 
-/** The numbers from 0 on. */
+/** The numbers from 0 up to `count`, exclusive. */
 export function upTo(count: number): readonly number[] {
   return Array.from({ length: count }, (_, number) => number);
 }
@@ -70,7 +70,7 @@ export async function place(
   return writer.id;
 }
 
-/** Entries keep their content to themselves, so comparing two would always find them equal. */
+/** Entries hide their content, so comparing two directly would always find them equal. */
 export function plain(entries: readonly StreamEntry[]): readonly JsonObject[] {
   return entries.map(({ raw }) => raw);
 }
@@ -89,7 +89,7 @@ export async function eventsIn(
   return [...eventsOf((await store.load(id)).stream.entries)];
 }
 
-/** The code of the error that the promise is rejected with. */
+/** The code of the promise's error. */
 export async function codeOf(promise: Promise<unknown>): Promise<string | undefined> {
   try {
     await promise;
@@ -116,7 +116,7 @@ const QUESTION: InquiryRequest = {
   questionId: "q",
 };
 
-/** A turn that waits: a tool has asked, and no one has answered. */
+/** A turn that waits: a tool asked, and no one has answered. */
 export const WAITING: readonly ConversationEvent[] = [
   { type: "turn_start", timestamp: AT },
   { type: "chat_request", timestamp: AT, content: "Hello" },
@@ -125,16 +125,16 @@ export const WAITING: readonly ConversationEvent[] = [
   QUESTION,
 ];
 
-/** The same turn, with a question for a secret. */
+/** `WAITING`, with a question for a secret. */
 export const WAITING_FOR_SECRET: readonly ConversationEvent[] = [
   ...WAITING.slice(0, -1),
   { ...QUESTION, question: { ...QUESTION.question, answerType: { type: "secret" } } },
 ];
 
-/** The digest of what the next turn asks about. */
+/** The digest of the request in `WAITING_WITH_DIGEST`. */
 export const DIGEST = "5".repeat(64);
 
-/** The same turn, with a question whose answer has to repeat the digest. */
+/** `WAITING`, with a question whose answer has to repeat the digest. */
 export const WAITING_WITH_DIGEST: readonly ConversationEvent[] = [
   ...WAITING.slice(0, -1),
   {
@@ -145,7 +145,7 @@ export const WAITING_WITH_DIGEST: readonly ConversationEvent[] = [
   },
 ];
 
-/** The same turn, with a question that three people answer together. */
+/** `WAITING`, with a question for a quorum of three people. */
 export const WAITING_FOR_SEVERAL: readonly ConversationEvent[] = [
   ...WAITING.slice(0, -1),
   { ...QUESTION, terms: { quorum: 3 } },
@@ -161,7 +161,7 @@ export function answerBy(
   return { type: "inquiry_response", timestamp: AT, id, outcome: "answered", answer, answeredBy };
 }
 
-/** The event that completes that turn. */
+/** The events that complete `WAITING`. */
 export const REST: readonly ConversationEvent[] = [
   answerBy("Ana"),
   { type: "tool_call_response", timestamp: AT, id: "a", content: "done", isError: false },

@@ -1,7 +1,7 @@
 /** Finds out whether a command, an option or a value is being typed on a command line. */
 import type { Argument, Command, Option } from "commander";
 
-/** Where on a command line the cursor is. */
+/** The cursor's position on a command line. */
 export interface Position {
   readonly command: Command;
   /** The word being typed; may be empty. */

@@ -1,4 +1,4 @@
-/** Completion candidates for the values of options and arguments, as far as they are quick to find. */
+/** Completion candidates for option and argument values that are quick to find. */
 import { Argument, type Option } from "commander";
 import {
   configJsonSchema,
@@ -101,7 +101,7 @@ async function findTargets({ word }: Position, context: CommandContext) {
   return titled.length === 1 ? titled.map((one) => ({ ...one, replacesWord: true })) : [];
 }
 
-/** Those in use. */
+/** The labels in use. */
 async function findLabels(_position: Position, context: CommandContext) {
   const summaries = await context.workspace.conversations.list({ which: "all" });
   const labels = summaries.flatMap(({ metadata }) => Object.entries(metadata?.labels ?? {}));
@@ -169,7 +169,7 @@ async function findPermissions(_position: Position, context: CommandContext) {
   }));
 }
 
-/** What is waiting; `show` also offers the decisions of the conversation that was used last. */
+/** Pending decisions; `show` also offers those of the last used conversation. */
 async function findDecisions({ command }: Position, context: CommandContext) {
   const pending = await pendingIn(context);
   const recent = command.name() === "show" ? await recentDecisions(context) : [];
@@ -179,7 +179,7 @@ async function findDecisions({ command }: Position, context: CommandContext) {
     const others = [...ids].filter((one) => one.endsWith(`/${id}`));
     const description = firstLine(question.text);
     const whole = { value: `${conversation}/${id}`, description };
-    // Providers count their calls, so that two conversations often have the same IDs.
+    // Providers number their calls, so two conversations often share IDs.
     return others.length > 1 ? [whole] : [{ value: id, description }];
   });
 }
@@ -199,7 +199,7 @@ async function recentDecisions(context: CommandContext) {
   return rows.filter((row) => matchesInquiryFilter(row, {})).toReversed();
 }
 
-/** The answers that fit what is waiting under this ID. A text or a secret has to be typed. */
+/** The valid answers to the pending decision with this ID. Text and secrets have to be typed. */
 async function findAnswers(id: string, context: CommandContext): Promise<readonly Candidate[]> {
   const { answerType } = findPending(await pendingIn(context), id).question;
   if (answerType.type === "boolean") return [{ value: "yes" }, { value: "no" }];
@@ -224,7 +224,7 @@ function toCandidates(
     .map((value) => ({ value, ...(description !== undefined && { description }) }));
 }
 
-/** Ignores mistakes in the config, which other commands report. */
+/** Ignores config mistakes; other commands report them. */
 async function quietConfig(context: CommandContext): Promise<PartialConfig> {
   const shipped = shippedConfig();
   try {

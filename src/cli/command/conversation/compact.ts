@@ -62,7 +62,7 @@ export interface CompactFlags extends CompactFlag, TurnFlags, Omit<ConfigFlags, 
   readonly dryRun?: boolean;
   readonly reset?: number | true;
   readonly format?: "text" | "json";
-  /** How to undo it, as the user is told. */
+  /** How to undo it, in the user's terms. */
   readonly undo?: string;
 }
 
@@ -116,7 +116,7 @@ async function compactOne(
   }
 }
 
-/** Summaries are made only when they are recorded. */
+/** Summaries are only generated when they are recorded. */
 function toPreview(planned: PlannedCompaction, timestamp: Compaction["timestamp"]): Compaction {
   const preview = toCompaction(planned, timestamp);
   return planned.rule.summary === undefined ? preview : { ...preview, summary: "" };
@@ -225,7 +225,7 @@ interface Shown {
   readonly context: CommandContext;
 }
 
-/** All turns, in order: what is compacted now or was before, and what is kept. */
+/** Lists all turns in order: compacted now, compacted earlier, or kept. */
 function show(
   { stream }: Pick<ConversationWriter, "stream">,
   made: readonly Compaction[],
@@ -291,7 +291,7 @@ function isCompaction(element: Json): boolean {
   return isJsonObject(element) && element["type"] === "compaction";
 }
 
-/** In the usual layout each element starts and ends on its own line. Any other file is rewritten. */
+/** In the usual layout each element starts and ends on its own line. A file in any other layout is rewritten. */
 function withoutElements(
   text: string,
   elements: readonly Json[],

@@ -45,7 +45,7 @@ const SUBCOMMANDS: Readonly<Record<string, (group: Command) => void>> = {
     defineVerify(group.command("verify").description("Rerun a conversation and show what differs")),
 };
 
-/** Only those that are named, or all if none is. */
+/** Defines only the named subcommands, or all if none is named. */
 export function defineConversation(group: Command, isNamed: (word: string) => boolean): void {
   const all = Object.entries(SUBCOMMANDS);
   const named = all.filter(([name]) => isNamed(name));

@@ -69,7 +69,7 @@ function changeMetadata(
   };
 }
 
-/** The ending tells an editor what it is. */
+/** The extension tells the editor which syntax to use. */
 const NAMES = {
   events: "events.json",
   metadata: "metadata.json",

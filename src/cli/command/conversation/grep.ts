@@ -1,4 +1,4 @@
-/** `jp conversation grep`: searches records in batches, so that their size does not matter. */
+/** `jp conversation grep`: searches records in batches, so memory does not depend on their size. */
 import {
   type ConversationId,
   createTextFinder,
@@ -53,10 +53,10 @@ export async function grepConversations({
   if (!hasMatch) throw new ExitStatus(1);
 }
 
-/** A conversation that has all of the words. */
+/** A conversation that contains all the words. */
 export interface FoundConversation {
   readonly summary: WorkspaceSummary;
-  /** The first line that has one of them, unless all of them are in the title. */
+  /** The first line with one of the words, unless the title has them all. */
   readonly hit?: WordHit;
 }
 
@@ -68,8 +68,8 @@ export interface WordHit {
 const SAID: readonly ("title" | WordHit["scope"])[] = ["title", "user", "assistant"];
 
 /**
- * Those with each of the words in the title, or in a message of the user or the assistant, in no particular order. Smart case
- * for each word. Archived ones too.
+ * Finds conversations, archived ones included, that have every word in the title or in a user or assistant message.
+ * Smart case per word. The order is unspecified.
  */
 export async function findByWords(
   words: readonly string[],
@@ -92,7 +92,7 @@ export async function findByWords(
   return found;
 }
 
-/** Characters before a word, which may be far into a long line. */
+/** Characters to keep before a word, which may be far into a long line. */
 const BEFORE_WORD = 30;
 
 function partAround(line: string, words: readonly string[]): string {
@@ -102,7 +102,7 @@ function partAround(line: string, words: readonly string[]): string {
   return `… ${line.slice(start).replace(/^\S{0,20}\s+/, "")}`;
 }
 
-/** Reads until all are done, and returns the first hit. */
+/** Reads until every search has a match, and returns the first hit. */
 async function searchMessages(
   id: ConversationId,
   searches: readonly Search[],

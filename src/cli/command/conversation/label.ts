@@ -9,7 +9,7 @@ import { usageError } from "../../exit-status.ts";
 import { labelText, ownValue, parseLabel, parseLabelKey, withLabels } from "../../labels.ts";
 
 export interface LabelFlags {
-  /** The active conversation if absent. */
+  /** Defaults to the active conversation. */
   readonly id?: readonly string[];
   readonly format?: "text" | "json";
 }
@@ -39,7 +39,7 @@ export async function addLabels({ args, options, context }: Call<LabelFlags>): P
   }
 }
 
-/** Without keys, removes all. Says what was removed, with values, so that it can be added again. */
+/** Without keys, removes all. Prints what it removed, with values, so that it can be added back. */
 export async function removeLabels({ args, options, context }: Call<LabelFlags>): Promise<void> {
   const keys = args.map((text) => checked(text, parseLabelKey));
   for (const target of await resolveTargets(context, options.id ?? [])) {

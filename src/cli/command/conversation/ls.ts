@@ -29,7 +29,7 @@ export interface ListFlags extends SelectionFlags {
 }
 
 const EMPTY = { live: "No conversations yet.", archived: "No archived conversations." };
-/** On a narrower screen, the space goes to the titles. */
+/** Narrower screens leave the space to titles. */
 const MIN_WIDTH_FOR_TIMES = 50;
 
 export async function listConversations({ options, context }: Call<ListFlags>): Promise<void> {
@@ -65,7 +65,7 @@ export async function listConversations({ options, context }: Call<ListFlags>): 
 
 interface Listed {
   readonly summary: WorkspaceSummary;
-  /** In milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly activity: number;
   readonly key: number | string;
 }

@@ -55,7 +55,7 @@ export interface ForkFlags extends TurnFlags, CompactFlag {
   readonly title?: string;
   readonly activate?: boolean;
   readonly label?: readonly Label[];
-  /** Without the labels of the original. */
+  /** Drop the original's labels. */
   readonly resetLabels?: boolean;
 }
 
@@ -63,7 +63,7 @@ export async function forkConversation({ args, options, context }: Call<ForkFlag
   const { workspace, output } = context;
   const { id } = await resolveTarget(context, args[0]);
   const { title } = options;
-  rulesOf(options, []); // Throws for an invalid rule, before there is a copy.
+  rulesOf(options, []); // Throws for an invalid rule before copying.
   const count = await countTurns(id, context);
   const range = turnRange(options, count);
   const isWhole = range.from === 0 && range.to === count - 1;

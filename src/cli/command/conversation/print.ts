@@ -58,7 +58,7 @@ export async function printConversation({
   }
 }
 
-/** The turns as the model sees them. They keep their numbers, and a summary has those of all its turns. */
+/** The turns as the model sees them. They keep their numbers; a summary has the numbers of all its turns. */
 async function* selectCompacted(
   id: ConversationId,
   flags: TurnFlags,
@@ -71,7 +71,10 @@ async function* selectCompacted(
   );
 }
 
-/** In batches. Without a selection, the record is never in memory as a whole. Adds to `compactions` those in it. */
+/**
+ * In batches. Without a selection, the record is never in memory as a whole. Appends its compactions to
+ * `compactions`.
+ */
 export async function* selectTurns(
   id: ConversationId,
   flags: TurnFlags & { readonly compactions?: Compaction[] },
@@ -120,7 +123,7 @@ async function* readTurns(
   yield splitter.end();
 }
 
-/** Undefined if the whole record has to be read, also to say where a malformed element is. */
+/** Undefined if the whole record has to be read, for example to locate a malformed element. */
 async function findLastTurns(
   id: ConversationId,
   count: number,
@@ -141,7 +144,7 @@ interface Job {
 
 interface Printer {
   readonly print: (turns: readonly RecordedTurn[]) => void;
-  /** Prints what needs all turns. */
+  /** Prints output that needs all turns. */
   readonly end?: () => void;
 }
 

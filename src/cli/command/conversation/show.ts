@@ -72,7 +72,7 @@ interface Counts {
   readonly tool_calls: number;
   /** By outcome. */
   readonly inquiries: Readonly<Record<string, number>>;
-  /** The same for permissions, deliveries and calls in doubt. */
+  /** Permissions, deliveries and calls in doubt, by outcome. */
   readonly decisions: Readonly<Record<string, number>>;
   readonly compactions: readonly Compaction[];
   readonly usage: UsageTotal;
@@ -184,7 +184,7 @@ function describeSummary(
   };
 }
 
-/** In the zone of this machine, or of `TZ`: `2027-01-15 09:00:19 +01:00`. */
+/** In the local time zone, or that of `TZ`: `2027-01-15 09:00:19 +01:00`. */
 function localTime(date: Date): string {
   const minutes = -date.getTimezoneOffset();
   const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join("-");

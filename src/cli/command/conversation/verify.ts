@@ -1,4 +1,4 @@
-/** `jp conversation verify`: reruns a conversation, and shows the first difference from the record. */
+/** `jp conversation verify`: reruns a conversation and shows where it first differs from the record. */
 import {
   resolveAssistant,
   resolveLimits,
@@ -33,7 +33,7 @@ interface VerifyFlags extends Pick<ConfigFlags, "cfg" | "directives"> {
   readonly format: "text" | "json";
 }
 
-/** Throws `ExitStatus` if anything was different. */
+/** Throws `ExitStatus` if anything differed. */
 export async function verify({ args, options, context }: Call<VerifyFlags>): Promise<void> {
   const { output, workspace } = context;
   const { id } = await resolveTargetForReading(context, args[0]);
@@ -141,7 +141,7 @@ function diffLines(before: readonly string[], after: readonly string[]): readonl
   return lines;
 }
 
-/** For each pair of positions, how many lines both have in common from there on. */
+/** For each pair of positions, the number of lines both have in common from there on. */
 function longestCommon(
   before: readonly string[],
   after: readonly string[],

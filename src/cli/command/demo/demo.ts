@@ -83,14 +83,14 @@ export async function demo({ context }: Call<object>): Promise<void> {
 }
 
 interface Tour {
-  /** In a temporary workspace, so that nothing of the user's is touched. */
+  /** Uses a temporary workspace, so the user's files are untouched. */
   readonly context: CommandContext;
   readonly conversation: ConversationId;
   readonly prompter: Prompter;
-  /** The same, where a person is at a terminal. */
+  /** The prompter, if it is a real terminal. */
   readonly terminal?: TerminalPrompter;
   readonly isPlain: boolean;
-  /** How to call jp: after `npm start` in a clone, it is not in PATH. */
+  /** How to run jp: after `npm start` in a clone, it is not in PATH. */
   readonly command: string;
   readonly answersFile?: string;
 }
@@ -107,7 +107,7 @@ async function createTour(context: CommandContext): Promise<Tour> {
   const isPlain = wantsPlainText(context, {});
   const environment = {
     ...context.environment,
-    home: folder, // The user's config would also count.
+    home: folder, // Keeps the user's config out.
     variables: {
       PATH: context.environment.variables["PATH"], // Commands need it.
       JP_USER_DATA_DIR: path.join(folder, "user-data"),
@@ -143,7 +143,7 @@ async function createTour(context: CommandContext): Promise<Tour> {
   return { ...tour, prompter, answersFile };
 }
 
-/** How a step ends: the user did it, went on without it, or ended the tour. */
+/** How a step ended: completed, skipped, or the user left the tour. */
 type StepEnd = "done" | "skipped" | "left";
 
 async function runStep(step: TourStep, tour: Tour): Promise<StepEnd> {
@@ -179,7 +179,7 @@ const COMMANDS = [
   { text: QUIT, description: "End the tour", onEnter: "send" as const },
 ];
 
-/** The message, as the user sends it. Without a terminal, the tour does. */
+/** The message the user sends. Without a terminal, the tour sends it. */
 async function readRequest(
   step: TourStep,
   { terminal, context: { output } }: Tour,
@@ -207,7 +207,7 @@ async function readRequest(
   return command === QUIT ? { end: "left" } : ending.text.trim();
 }
 
-/** A job that leaves its question, and the commands that find and answer it. */
+/** A job that leaves its question open, and the commands that find and answer it. */
 async function runDeferred(step: TourStep, tour: Tour, signal: AbortSignal): Promise<StepEnd> {
   const { context } = tour;
   const { output, workspace } = context;
@@ -233,7 +233,7 @@ async function runDeferred(step: TourStep, tour: Tour, signal: AbortSignal): Pro
   return endOf(await takeTurn("resume", step, { ...tour, signal }));
 }
 
-/** A turn as `jp query` runs it, and the commands that show what came of it. */
+/** A turn as `jp query` runs it, and the commands that show its effects. */
 async function runConfigured(
   step: TourStep,
   given: JsonObject,
@@ -275,13 +275,13 @@ async function runConfigured(
       await run();
     } catch (error) {
       if (!isJpError(error) || error.code !== "nothing_to_undo") throw error;
-      output.notice(error.message); // The user has said no before anything was changed.
+      output.notice(error.message); // The user declined before anything was changed.
     }
   }
   return "done";
 }
 
-/** The tour ends if the user has cancelled a question, or the turn. */
+/** The tour ends if the user cancels a question or the turn. */
 function endOf({ type, events }: Pick<TurnResult, "type" | "events">): StepEnd {
   return type === "done" && !events.some(isCancelled) ? "done" : "left";
 }
@@ -291,11 +291,11 @@ function isCancelled(event: ConversationEvent): boolean {
 }
 
 interface TurnOfTour extends Tour {
-  /** The user has pressed Ctrl-C. */
+  /** Aborted when the user presses Ctrl-C. */
   readonly signal: AbortSignal;
 }
 
-/** Opens the conversation anew, as every `jp query` does. */
+/** Reopens the conversation, as every `jp query` does. */
 async function takeTurn(
   how: "run" | "defer" | "resume",
   step: TourStep,
@@ -394,7 +394,7 @@ async function showRecord(tour: Tour): Promise<void> {
   output.print(`Start your own: ${jp} init, then ${jp} query "…"`);
 }
 
-/** A command line that the tour runs for the user. */
+/** Shows a command line that the tour runs for the user. */
 function showCommand(line: string, { context: { output } }: Tour): void {
   output.print(output.paint("dim", `$ ${line}`));
 }
@@ -408,7 +408,7 @@ function say(text: string, { context: { output } }: Tour, style?: StyleName): vo
   }
 }
 
-/** After the first question without an answer, no other is asked. Ctrl-C ends the tour without a menu. */
+/** Once a question goes unanswered, no more are asked. Ctrl-C ends the tour without a menu. */
 function createLeavingPrompter(inner: Prompter): Prompter {
   let left: PromptResult | undefined;
   return {
@@ -425,7 +425,7 @@ function createLeavingPrompter(inner: Prompter): Prompter {
   };
 }
 
-/** Answers from a file, in order; without a next answer, cancels. For runs without a terminal. */
+/** Answers from a file, in order; cancels when none are left. For runs without a terminal. */
 function createFilePrompter(file: string, notice: (line: string) => void): Prompter {
   const answers = JSON.parse(readFileSync(file, "utf8")) as Json[]; // Written by `createTour`.
   let permission: Json | undefined;
@@ -437,7 +437,7 @@ function createFilePrompter(file: string, notice: (line: string) => void): Promp
       // Without a sandbox, nothing is saved, and jp asks about each command.
       const next =
         request.kind === "permission" ? (permission ??= answers.shift()) : answers.shift();
-      // The tour has no forms, and no two calls in one reply.
+      // The tour has no forms, and never two calls in one reply.
       if (next === undefined || !("question" in request)) return { type: "cancelled", inquiryId };
       const { answer = null, isRemembered, saves } = isJsonObject(next) ? next : { answer: next };
       for (const line of describe(request.question, answer)) notice(line);
@@ -454,7 +454,7 @@ function createFilePrompter(file: string, notice: (line: string) => void): Promp
   };
 }
 
-/** Shows what a terminal would have shown. */
+/** Shows the prompt as a terminal would have. */
 function describe({ text, context, answerType }: InquiryQuestion, answer: Json): readonly string[] {
   const said = answerType.type === "secret" ? "<redacted>" : jsonLine(answer);
   return [

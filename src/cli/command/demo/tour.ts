@@ -17,7 +17,7 @@ export interface TourStep {
   readonly keys?: string;
   /** The message for the user to send. */
   readonly request: string;
-  /** What the assistant says and calls, one reply after the other. */
+  /** The assistant's replies and calls, in order. */
   readonly replies: readonly TourReply[];
   /** The assistant's last message; `…` stands for the last tool result. */
   readonly conclusion: string;
@@ -25,7 +25,10 @@ export interface TourStep {
   readonly answers: readonly Json[];
   /** For a job that leaves its question open: what to watch for when the user answers it. */
   readonly afterwards?: string;
-  /** Config for a turn with jp's own tools, as `jp query` would run it; afterwards, the tour shows what it saved and changed. */
+  /**
+   * Config for a turn with jp's own tools, run as by `jp query`; afterwards, the tour shows what it saved and
+   * changed.
+   */
   readonly config?: JsonObject;
   /** The user is meant to interrupt this step, which does not end the tour. */
   readonly isInterrupted?: boolean;
@@ -188,7 +191,7 @@ export const TOUR: readonly TourStep[] = [
   },
 ];
 
-/** Long enough for all to have asked before the first is done. */
+/** Long enough for all calls to ask before the first is done. */
 const DEPLOYING_MS = 400;
 
 const deploy = defineTool({
@@ -238,13 +241,13 @@ const publish = defineTool({
   },
 });
 
-/** It waits for the user: no step ends by itself. */
+/** Waits for the user to interrupt: no step ends on its own. */
 const upload = defineTool({
   name: "upload",
   description: "Upload pictures, without end.",
   parameters: { type: "object" },
   run: async (_args, { signal }) => {
-    await setTimeout(MAX_TIMER_MS, undefined, { signal }); // Without a timer, the process would end.
+    await setTimeout(MAX_TIMER_MS, undefined, { signal }); // A timer keeps the process alive.
     return "Uploaded the pictures.";
   },
 });
@@ -272,7 +275,7 @@ interface NextReply {
   readonly calls: readonly (TourCall & { readonly id: string })[];
 }
 
-/** The first reply whose calls were not made in this turn; after the last one, the conclusion. */
+/** The first reply whose calls are not in this turn yet; after the last one, the conclusion. */
 function nextReply(step: TourStep, events: ModelRequest["parts"]["events"]): NextReply {
   const start = events.findLastIndex(({ type }) => type === "chat_request");
   const turn = events.slice(start + 1);

@@ -12,7 +12,7 @@ import { type Finding, findingFromError } from "./finding.ts";
 const check = "anchors";
 const MAX_AGE_MS = 2 * 24 * 60 * 60 * 1000;
 
-/** Nothing unless it is configured. */
+/** Reports nothing unless anchoring is configured. */
 export function checkAnchors(
   { environment, clock }: CommandContext,
   layers: readonly Layer[],

@@ -1,4 +1,4 @@
-/** Checks of the config and what it refers to: trust, models, tools and MCP servers. */
+/** Checks the config and everything it refers to: trust, models, tools and MCP servers. */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import {
@@ -90,7 +90,10 @@ function warning(message: string): Finding {
   return { check: CHECK, state: "warning", message };
 }
 
-/** Decisions that would wait forever: for a role that no one has, for more people than there are, or while no people are known. */
+/**
+ * Decisions that would wait forever: for a role without members, for a quorum larger than the number of people, or
+ * while no people are known.
+ */
 async function findUndecidable(
   config: PartialConfig,
   context: CommandContext,
@@ -120,7 +123,7 @@ async function findUndecidable(
   });
 }
 
-/** Everyone whom config names for a tool's calls, results and questions. */
+/** All people the config names for a tool's calls, results and questions. */
 function targetsOf({ target, questions, policy }: ToolSettings): readonly PeopleTarget[] {
   const rules = [...policy.run, ...policy.result].map((rule) => rule.target);
   const asked = [...questions.values()].map((question) => question.target);
@@ -131,7 +134,7 @@ function keyOf({ name }: ToolSettings): string {
   return pathToText(["conversation", "tools", name]);
 }
 
-/** A role, a quorum, `not_by` or a signature takes people who are known. */
+/** Roles, quorums, `not_by` and signatures need known people. */
 function findWithoutPeople(
   tools: readonly ToolSettings[],
   directory: Directory,
@@ -146,7 +149,7 @@ function findWithoutPeople(
       return findStranger(whom, owner, people) === "no_people";
     });
     if (waiting.length === 0) return [];
-    // Whoever decides alone does not sign for others.
+    // Deciding alone is not an option where signatures are required.
     const stuck = waiting.find((whom) => !isForSigners(whom)) ?? waiting[0] ?? {};
     const hint = noPeopleHint(stuck);
     const message = `${keyOf(tool)}: some decisions wait, because they take people and none are known`;
@@ -154,7 +157,7 @@ function findWithoutPeople(
   });
 }
 
-/** With a database, those in the file of this machine do not count. */
+/** With a database, the people file of this machine is ignored. */
 async function findUnusedPeople({
   database,
   environment,
@@ -182,7 +185,7 @@ function findTooFew(target: PeopleTarget, directory: Directory): readonly string
   return able.length >= quorum ? [] : [`${quorum} people have to decide, and ${able.length} can`];
 }
 
-/** Editors check the config with a copy of the schema. It is as old as the jp that wrote it. */
+/** Editors check the config against a copy of the schema, which is as old as the jp that wrote it. */
 export async function checkSchema({ root }: Workspace): Promise<readonly Finding[]> {
   const check = "schema";
   const file = path.join(root, ".jp", SCHEMA_FILE);
@@ -198,7 +201,7 @@ export async function checkSchema({ root }: Workspace): Promise<readonly Finding
 
 export interface CheckedTrust {
   readonly findings: readonly Finding[];
-  /** Without what is not trusted, and so safe to use. */
+  /** Leaves out untrusted settings, so it is safe to use. */
   readonly config: PartialConfig;
 }
 
@@ -239,7 +242,7 @@ export async function checkModels(
   return [model ?? noModelFinding(hasKey || hasServer), ...servers.map(({ finding }) => finding)];
 }
 
-/** `jp query` then detects a model by itself, if one is available. */
+/** `jp query` then picks an available model itself. */
 function noModelFinding(isAvailable: boolean): Finding {
   const check = "model";
   if (isAvailable) {
@@ -350,7 +353,7 @@ export async function checkTools(
 
 interface OpenedTool {
   readonly name: string;
-  /** Only for MCP tools. */
+  /** Set only for MCP tools. */
   readonly server: string | undefined;
   readonly error?: unknown;
 }
@@ -369,7 +372,7 @@ async function open(
   }
 }
 
-/** The tools of a server that offers all of them. */
+/** All tools of a server. */
 async function listOffered(
   server: string,
   servers: McpServers,

@@ -1,4 +1,4 @@
-/** Checks of the machine and the workspace: terminal, editor, folders, locks and records. */
+/** Checks the machine and the workspace: terminal, editor, folders, locks and records. */
 import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { PartialConfig } from "../../../settings/config/index.ts";
@@ -110,7 +110,7 @@ function nearestFolder(folder: string): string {
   return existsSync(folder) || parent === folder ? folder : nearestFolder(parent);
 }
 
-/** So that a damaged disk does not fill the screen. */
+/** Keeps a damaged disk from filling the screen. */
 const MAX_REPORTED = 20;
 
 export function checkWorkspace(context: CommandContext): Finding {
@@ -203,7 +203,7 @@ function toFinding(check: string, id: string, { type, file, message }: RecordPro
   return { ...finding, state: "problem", hint: `Edit it: jp conversation edit --events ${id}` };
 }
 
-/** Without the native module, jp reads conversations but cannot write them. Nothing to say if it is there. */
+/** Without the native module, jp reads conversations but cannot write them. Reports nothing if it is there. */
 export async function checkLocking(): Promise<readonly Finding[]> {
   try {
     assertCanLock();

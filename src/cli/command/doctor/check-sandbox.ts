@@ -1,4 +1,4 @@
-/** Whether commands that models write are confined, and how to get there. */
+/** Whether commands written by models run in a sandbox, and how to set one up. */
 import {
   findProblemIn,
   findSandboxProblem,

@@ -42,7 +42,7 @@ export function printFinding(finding: Finding, output: Output, format: "text" | 
   output.flush(); // The next check may be slow.
 }
 
-/** One line where the output is not a terminal; otherwise as many as the text needs, below each other. */
+/** One line if the output is not a terminal; otherwise wrapped to its width. */
 function findingLines(
   { check, state, message, hint }: Finding,
   { paint, lineWidth }: Output,

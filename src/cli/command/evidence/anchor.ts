@@ -1,4 +1,4 @@
-/** `jp evidence anchor`: the log of heads, anchored where the user's own config says. */
+/** `jp evidence anchor`: anchors the log of heads at the places in the user's own config. */
 import { type AnchorSettings, foldLayers, resolveAnchor } from "../../../settings/config/index.ts";
 import { type Anchor, anchorHeads, digestOfDocument } from "../../../proof/index.ts";
 import { wrapProse } from "../../../surfaces/render/index.ts";
@@ -29,7 +29,10 @@ export async function anchor({
   }
 }
 
-/** What a workspace says does not count, nor that nothing else should. Throws `anchor_not_configured`, `config_invalid`. */
+/**
+ * Ignores workspace config, which may neither set nor disable anchoring. Throws `anchor_not_configured`,
+ * `config_invalid`.
+ */
 async function configuredAnchor(context: CommandContext): Promise<AnchorSettings> {
   const layers = await loadConfig(context, {});
   const own = layers.filter(({ isFromWorkspace }) => isFromWorkspace !== true);

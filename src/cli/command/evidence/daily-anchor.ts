@@ -1,8 +1,11 @@
-/** Anchors in the background, after a turn. A turn neither waits for it nor fails with it: `jp doctor` says how it went. */
+/**
+ * Anchors in the background after a turn. A turn neither waits for it nor fails with it; `jp doctor` reports the
+ * result.
+ */
 import { anchorState, isAnchorDue } from "../../../proof/index.ts";
 import type { CommandContext } from "../../context.ts";
 
-/** Starts `jp evidence anchor`, which outlives this process, if it is time. */
+/** Starts a detached `jp evidence anchor` if one is due. */
 export function anchorIfDue({
   host,
   environment,
@@ -18,6 +21,6 @@ export function anchorIfDue({
     detached: true,
     stdio: "ignore",
   });
-  child.on("error", () => undefined); // It is due again after the next turn.
+  child.on("error", () => undefined); // The next turn tries again.
   child.unref();
 }

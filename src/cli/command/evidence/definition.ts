@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { DECIDERS } from "../../../record/conversation/index.ts";
 import { collect, command, formatOption, parseCount, repeatableChoice } from "../../define.ts";
 
-/** What auditors take. */
+/** The usual size of an audit sample. */
 const SAMPLE = 25;
 
 export function defineEvidence(group: Command): void {

@@ -1,4 +1,7 @@
-/** `jp evidence export` and `key`: decisions in a file that others can check, and the key that signs it. */
+/**
+ * `jp evidence export` and `key`: exports decisions to a file that others can verify, and prints the key that signs
+ * it.
+ */
 import { closeSync, openSync, realpathSync, rmSync, writeSync } from "node:fs";
 import path from "node:path";
 import {
@@ -24,7 +27,7 @@ import type { Call } from "../../define.ts";
 import { peopleOf } from "../../directory.ts";
 import { counted, describeFindings } from "./wording.ts";
 
-/** Which conversations. */
+/** Selects conversations. */
 export interface SelectionFlags {
   readonly conversation?: readonly string[];
   readonly since?: string;
@@ -64,7 +67,7 @@ export async function exportToFile({ options, context }: Call<ExportFlags>): Pro
   describeExport(summary, signer.key.id, output);
 }
 
-/** With which people sign, as of now. */
+/** The people's current signing keys. */
 async function listPublicKeys(context: CommandContext) {
   const people = await (await peopleOf(context)).list();
   return people.flatMap(({ name: person, keys = [] }) =>
@@ -85,7 +88,10 @@ function describeExport(summary: ExportSummary, keyId: string, output: Output): 
   }
 }
 
-/** Oldest first, and how they were chosen. Throws `usage`, `conversation_not_found` and so on. */
+/**
+ * The selected conversations, oldest first, and how they were chosen. Throws `usage`, `conversation_not_found` and so
+ * on.
+ */
 export async function selectConversations(
   { conversation, since }: SelectionFlags,
   context: CommandContext,
@@ -123,7 +129,7 @@ export async function printKey({
   );
 }
 
-/** Only its owner may read it. Removed again unless it is whole. */
+/** Readable only by its owner. Removed again unless it is complete. */
 class NewFile implements Disposable {
   readonly #file: string;
   readonly #descriptor: number;

@@ -1,4 +1,4 @@
-/** `jp evidence report`: a sample of decisions, as a sheet for an audit. */
+/** `jp evidence report`: a sample of decisions as an audit sheet. */
 import type { Decider } from "../../../record/conversation/index.ts";
 import {
   DecisionSheet,

@@ -1,4 +1,4 @@
-/** `jp evidence verify`: whether a file of evidence is whole, and what that proves. */
+/** `jp evidence verify`: checks whether an evidence file is intact, and says what that proves. */
 import { createReadStream, readFileSync } from "node:fs";
 import path from "node:path";
 import {
@@ -29,9 +29,9 @@ import {
 
 export interface VerifyFlags {
   readonly key?: string;
-  /** A PEM file. */
+  /** Path of a PEM file. */
   readonly tsaCert?: string;
-  /** A folder. */
+  /** Path of a repository. */
   readonly git?: string;
   readonly strict?: boolean;
   readonly format?: "text" | "json";
@@ -239,7 +239,7 @@ function unproven({ anchors }: Verification, isExpected: boolean): readonly stri
   ];
 }
 
-/** What the export itself says is missing. */
+/** Gaps that the export itself reports. */
 function known({ counts }: Verification): readonly string[] {
   const { gaps, rebuilt, findings, unknown, ownerStoodIn, notJudged } = counts;
   const stoodIn = counted(ownerStoodIn, "decision");

@@ -1,4 +1,4 @@
-/** What `jp evidence` says of codes. */
+/** The wording of `jp evidence` for each code. */
 import { explainRefusal, isRefusalCode } from "../../../record/conversation/index.ts";
 import type {
   EvidenceProblemCode,
@@ -12,7 +12,7 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** After a line number. */
+/** Each follows a line number. */
 export const PROBLEMS: Readonly<Record<EvidenceProblemCode, string>> = {
   malformed: "not a valid statement",
   no_header: "the file does not start with the first statement of an export",

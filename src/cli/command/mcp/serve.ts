@@ -64,7 +64,7 @@ async function talk(
 ): Promise<void> {
   if (stdin.isTTY === true)
     output.notice("Waiting for an MCP client on standard input. Press Ctrl-C to stop; see --help.");
-  // If the client goes away, close its questions in the record before exiting.
+  // If the client disconnects, close its questions in the record before exiting.
   stdout.removeAllListeners("error");
   await serveStdio(setup, { input: stdin, output: stdout }, signal);
   stdin.destroy();
@@ -110,7 +110,7 @@ async function* readMatching(
   const toJson = createToJson(context);
   for await (const row of readInquiries(wanted, context)) {
     if (!matchesInquiryFilter(row, filter)) continue;
-    // The user may have decided that no model sees a result, and the client is one.
+    // The user may have withheld a result from models, and the client is one.
     const { result: _result, edited_content: _edited, ...json } = await toJson(row);
     yield json;
   }

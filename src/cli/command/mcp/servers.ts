@@ -1,4 +1,4 @@
-/** `jp mcp add`, `ls`, `tools` and `rm`: the MCP servers of the config. */
+/** `jp mcp add`, `ls`, `tools` and `rm`: manage the config's MCP servers. */
 import { existsSync } from "node:fs";
 import {
   explainLayers,
@@ -99,7 +99,10 @@ async function isIn(file: string, keys: readonly string[]): Promise<boolean> {
   return existsSync(file) && valueAt((await readConfigFile(file)).value, keys) !== undefined;
 }
 
-/** The user has just written it. What other files of the workspace add to it is not the user's, and needs trust. */
+/**
+ * Trusts what the user has just written. Settings that other workspace files add to it are not the user's and still
+ * need trust.
+ */
 async function trustServer(
   name: string,
   added: PartialConfig,
@@ -232,7 +235,7 @@ export interface RemoveServerFlags {
   readonly in?: ConfigFilePlace;
 }
 
-/** Without a place, from the only file that has it. */
+/** Without `--in`, removes it from the only file that has it. */
 export async function removeServer({
   args,
   options,

@@ -36,23 +36,23 @@ import { oneLine } from "../../../util/index.ts";
 
 export interface CallViewOptions {
   readonly output: Output;
-  /** Asked when a call is shown: what servers offer is known only by then. */
+  /** Looked up when a call is shown: only then are the tools of servers known. */
   readonly tools: Pick<ReadonlyMap<string, ToolSettings>, "get">;
   readonly showsCalls: boolean;
 }
 
 interface RunningCall extends Omit<CallEvents, "change"> {
   readonly request: ToolCallRequest;
-  /** Moved on by the time that the call has waited for an answer. */
+  /** Start time, moved forward by the time spent waiting for answers. */
   readonly since: number;
-  /** When it began to wait for the answers to its open questions; undefined if it has none. */
+  /** When it started waiting for its open questions; undefined if it has none. */
   readonly waitingSince?: number | undefined;
   readonly openQuestions: number;
   /** The turn was stopped while the call ran. */
   readonly isStopped: boolean;
-  /** The last line that the tool has written about its progress. */
+  /** The tool's last progress line. */
   readonly progress?: string | undefined;
-  /** The change to a file that it asks about, and whether its prompt has shown that on this screen. */
+  /** The file change it asks about, and whether its prompt has shown it on this screen. */
   readonly change?: FileChange | undefined;
   readonly isChangeSeen?: boolean;
 }
@@ -77,7 +77,7 @@ interface ModelQuestion extends Omit<Running, "text"> {
 
 type ModelUpdate = Extract<TurnUpdate, { readonly type: "inquiry_update" }>;
 
-/** Of a change that was decided without showing it here. */
+/** Limit for a change that was decided without being shown here. */
 const MAX_CHANGE_LINES = 12;
 
 const ASK_USER = "ask_user";
@@ -86,13 +86,13 @@ const INVALID_QUESTION = "The assistant tried to ask you something, but its ques
 export class CallView {
   readonly #options: CallViewOptions;
   readonly #calls = new Map<string, RunningCall>();
-  /** The calls of the reply in its order, with the lines of those that have ended. */
+  /** The reply's calls in order, with the output lines of those that have ended. */
   #shown: { readonly id: string; lines?: readonly string[] }[] = [];
-  /** The call that has reported its progress last. */
+  /** The call that last reported progress. */
   #progressing = "";
   readonly #inquiries = new Map<string, InquiryRequest>();
   readonly #modelQuestions = new Map<string, ModelQuestion>();
-  /** The call that was announced last. */
+  /** The call announced last. */
   #announced = "";
 
   constructor(options: CallViewOptions) {
@@ -137,13 +137,12 @@ export class CallView {
     this.#shown.push({ id: request.id });
   }
 
-  /** The tool reports what it is doing. */
   progress(toolCallId: string, progress: string): void {
     this.#progressing = toolCallId;
     this.#change(toolCallId, (call) => ({ ...call, progress }));
   }
 
-  /** A call that another process has left open. What it has shown is not shown again. */
+  /** Takes over a call that another process left open. Lines that process has shown are not repeated. */
   resume({ request, permissions, questions }: CallProgress, at: number): void {
     this.start(request, at);
     for (const { decision } of Object.values(permissions)) {
@@ -155,7 +154,7 @@ export class CallView {
     }
   }
 
-  /** The lines to show. A call allowed by an earlier answer is shown in full. */
+  /** Returns the lines to show. A call allowed by an earlier answer is shown in full. */
   decide(decision: PermissionDecision, at: number): readonly string[] {
     this.#change(decision.toolCallId, (call) => {
       const decided = { ...withoutWaiting(call, at), decisions: [...call.decisions, decision] };
@@ -181,7 +180,7 @@ export class CallView {
     this.wait(request.toolCallId, at);
   }
 
-  /** The call waits for an answer or a decision. */
+  /** Marks the call as waiting for an answer or a decision. */
   wait(toolCallId: string | undefined, at: number): void {
     this.#change(toolCallId, ({ openQuestions, waitingSince = at, ...call }) => ({
       ...call,
@@ -190,7 +189,7 @@ export class CallView {
     }));
   }
 
-  /** A model was asked, or waits for its turn to be asked. */
+  /** A model was asked, or is queued to be asked. */
   askModel({ inquiryId, tool, update }: ModelUpdate, at: number): void {
     if (update.type === "queued" || update.type === "asked") {
       const isQueued = update.type === "queued";
@@ -202,7 +201,7 @@ export class CallView {
     this.#modelQuestions.set(inquiryId, { ...question, percent });
   }
 
-  /** The lines to show. */
+  /** Returns the lines to show. */
   answer(response: InquiryResponse, at: number): readonly string[] {
     this.#modelQuestions.delete(response.id);
     const request = this.#inquiries.get(response.id);
@@ -231,7 +230,7 @@ export class CallView {
     }
   }
 
-  /** The lines to show: of calls that ended before one that was called earlier, too. */
+  /** Returns the lines to show, including those of calls that ended earlier but were called later. */
   end(response: ToolCallResponse, at: number): readonly string[] {
     const call = this.#calls.get(response.id);
     this.#calls.delete(response.id);
@@ -283,7 +282,7 @@ export class CallView {
     ];
   }
 
-  /** A change that no prompt has shown: whole, if an earlier answer has let it pass. */
+  /** A change that no prompt has shown; in full if an earlier answer approved it. */
   #changeLines({ change, answers, isChangeSeen = false }: RunningCall): readonly string[] {
     if (change === undefined) return [];
     const options = this.#lineOptions();
@@ -297,7 +296,7 @@ export class CallView {
     ];
   }
 
-  /** The assistant has tried to ask the user something, and what it wrote is not a question. */
+  /** Shown if the assistant tried to ask the user something, but its question is invalid. */
   #hiddenFailure({ request }: RunningCall, response: ToolCallResponse): readonly string[] {
     const { name } = request;
     const isOwn = name === ASK_USER && this.#options.tools.get(name)?.source.type === "builtin";
@@ -314,14 +313,14 @@ export class CallView {
     ];
   }
 
-  /** The heading of a change to a file, instead of the call. */
+  /** The heading of a file change, shown instead of the call. */
   #titleOf({ request, change }: RunningCall): string | undefined {
     if (change !== undefined) return change.heading;
     const isOwn = this.#options.tools.get(request.name)?.source.type === "builtin";
     return isOwn ? changeTitle(request) : undefined;
   }
 
-  /** The text that the call addresses to the user in the assistant's place; empty if none. */
+  /** Text for the user that the call speaks on the assistant's behalf; empty if none. */
   speech({ id, blocks = [] }: ToolCallResponse): string {
     const name = this.#calls.get(id)?.request.name ?? "";
     const { isHidden = false, inlineLines } = this.#styleOf(name) ?? {};
@@ -329,7 +328,7 @@ export class CallView {
     return textOfBlocks(blocks.filter(isForUserAlone));
   }
 
-  /** Whether calls of the tool have a line, also while the model writes them. */
+  /** Whether the tool's calls get a line, also while the model writes them. */
   hasHeader(tool: string): boolean {
     return this.#styleOf(tool)?.hasHeader !== false;
   }
@@ -338,7 +337,7 @@ export class CallView {
     return this.#options.tools.get(tool)?.style;
   }
 
-  /** The lines to show for calls that were stopped without a result. They can be continued. */
+  /** Returns the lines for calls that were stopped without a result. They can be continued. */
   leave(): readonly string[] {
     const lines = this.#shown.flatMap(({ id, lines: ended }) => {
       const call = this.#calls.get(id);
@@ -352,7 +351,7 @@ export class CallView {
     return lines;
   }
 
-  /** The call that is about to ask the user; undefined if calls of that tool are hidden. */
+  /** The call about to ask the user; undefined if calls of that tool are hidden. */
   findAsker(inquiryId: InquiryId): AskingCall | undefined {
     const { toolCallId = "" } = this.#inquiries.get(inquiryId) ?? {};
     const call = this.#calls.get(toolCallId);
@@ -369,7 +368,7 @@ export class CallView {
     for (const line of renderAskerLines(call, this.#lineOptions())) output.notice(line);
   }
 
-  /** Prompts for decisions that act show the call themselves, and questions about a change its diff. */
+  /** Decision prompts show the call themselves, and questions about a change show its diff. */
   noteAnnounced(call: AskingCall, inquiryId?: InquiryId): void {
     this.#announced = describeCall(call);
     const { toolCallId } = this.#inquiries.get(inquiryId ?? "") ?? {};
@@ -408,7 +407,7 @@ function isAnsweredHere({ answers }: RunningCall): boolean {
   return last.answeredBy?.kind === "user" && last.answeredBy.channel === "terminal";
 }
 
-/** A question is answered. The time until the last of them is not the tool's. */
+/** Excludes the time until the last open question is answered, which is not the tool's. */
 function withoutWaiting(call: RunningCall, at: number): RunningCall {
   const { since, waitingSince = at } = call;
   const openQuestions = Math.max(0, call.openQuestions - 1);
@@ -416,7 +415,7 @@ function withoutWaiting(call: RunningCall, at: number): RunningCall {
   return { ...call, openQuestions, since: since + at - waitingSince, waitingSince: undefined };
 }
 
-/** How much of the prompt a model has read. */
+/** The percentage of the prompt that a model has read. */
 export function percentRead(progress: {
   readonly processed: number;
   readonly total: number;

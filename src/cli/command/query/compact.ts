@@ -12,7 +12,7 @@ interface CompactParts {
   readonly config: PartialConfig;
   readonly providers: Providers;
   readonly context: CommandContext;
-  /** The command that undoes it, if it is not about the active conversation. */
+  /** The command that undoes it, unless it is about the active conversation. */
   readonly undo?: string;
 }
 

@@ -62,7 +62,10 @@ export async function loadConversation(
   return id && context.workspace.conversations.load(id, options);
 }
 
-/** The one that the words name, or else the active one. Undefined for a new one. Throws what `resolveTarget` throws, and `usage`. */
+/**
+ * The conversation that the words name, or else the active one. Undefined for a new one. Throws what `resolveTarget`
+ * throws, and `usage`.
+ */
 export async function findConversation(
   context: CommandContext,
   target?: string,
@@ -77,7 +80,7 @@ export async function findConversation(
   return summary === undefined || summary.isArchived ? findDefault(context) : active;
 }
 
-/** The words of `conversation.default_id`, and what they are called on the command line. */
+/** The keywords of `conversation.default_id`, and their names on the command line. */
 const DEFAULT_TARGETS: Readonly<Record<string, string>> = {
   last: "recent",
   last_activated: "recent",
@@ -87,7 +90,7 @@ const DEFAULT_TARGETS: Readonly<Record<string, string>> = {
   prev: "previous",
 };
 
-/** The one that the config names; undefined for a new one. Throws what `resolveTarget` throws for an id. */
+/** The conversation that the config names; undefined for a new one. Throws what `resolveTarget` throws for an ID. */
 async function findDefault(context: CommandContext): Promise<ConversationId | undefined> {
   const { layers } = await loadLayers({ places: configPlaces(context) });
   const trust = workspaceTrust(context, context.workspace);
@@ -102,14 +105,14 @@ async function findDefault(context: CommandContext): Promise<ConversationId | un
   try {
     return (await resolveTarget(context, DEFAULT_TARGETS[word] ?? word)).id;
   } catch (error) {
-    // There is none yet.
+    // None exists yet.
     if (isJpError(error) && error.code === "conversation_not_found" && !isWholeId(word))
       return undefined;
     throw error;
   }
 }
 
-/** It cannot be a keyword or a title. Loading it shows whether the conversation exists. */
+/** A full ID cannot be a keyword or a title. Loading shows whether the conversation exists. */
 function isWholeId(word: string): boolean {
   return word.startsWith("jp-c");
 }
@@ -117,9 +120,9 @@ function isWholeId(word: string): boolean {
 export interface OpenOptions {
   readonly config: PartialConfig;
   readonly flags: ConversationFlags;
-  /** For a new one that was given none. */
+  /** The title of a new conversation that was given none. */
   readonly title?: string | undefined;
-  /** The conversation, if the command has it open already. */
+  /** The conversation, if the command already has it open. */
   readonly opened?: ConversationWriter | undefined;
 }
 
@@ -148,7 +151,7 @@ export async function openConversation(
   return conversation;
 }
 
-/** Copies only complete turns: what an incomplete one still does, it does in the original. */
+/** Copies only complete turns: an incomplete one continues in the original. */
 async function fork(
   { workspace, output }: CommandContext,
   found: Conversation,
@@ -163,7 +166,7 @@ async function fork(
   return id;
 }
 
-/** Replaced turns go with the one that has replaced them, and do not count. */
+/** Replaced turns are copied with their replacement and do not count. */
 function keepForked({ stream }: Conversation, last: number | true | undefined) {
   const turns = turnsOf(stream.entries);
   const to = turns.length - (isIncomplete(stream) ? 2 : 1);
@@ -182,12 +185,12 @@ export async function activate(context: CommandContext, id: ConversationId): Pro
     // Without a session id, no terminal has an active conversation.
     if (error.code === "no_session") return;
     if (error.code !== "workspace_moved") throw error;
-    // Nor has it one in a workspace that may be someone else's copy.
+    // A workspace that may be someone else's copy has none either.
     warnOnce(`${error.message} ${adviceOf(error) ?? ""}`, context);
   }
 }
 
-/** `--no-persist`: a copy in memory. */
+/** `--no-persist`: works on a copy in memory. */
 async function openCopy(
   context: CommandContext,
   found: Conversation | undefined,
@@ -213,7 +216,7 @@ function createOptions(
   };
 }
 
-/** Settings from the command line also hold for later turns. */
+/** Command-line settings also apply to later turns. */
 export async function recordChange(
   conversation: ConversationWriter,
   config: PartialConfig,
@@ -224,8 +227,8 @@ export async function recordChange(
 }
 
 /**
- * A model that does not exist is not remembered: the next turn uses the one from before this command. Returns it, or
- * undefined if this command has not chosen the model.
+ * Restores the model from before this command, so that a nonexistent one is not remembered. Returns it, or undefined
+ * if this command has not chosen the model.
  */
 async function restoreModel(
   conversation: ConversationWriter,
@@ -253,7 +256,7 @@ interface EndedTurn {
   readonly isNameInDoubt: boolean;
 }
 
-/** A mistyped model must not stick to the conversation: one whose name is in doubt stays once it has replied. */
+/** Keeps a mistyped model out of the conversation. A model whose name is in doubt stays once it has replied. */
 export async function forgetWrongModel(
   context: CommandContext,
   { trusted, conversation, isNameInDoubt }: EndedTurn,
@@ -271,7 +274,7 @@ function hasReply({ stream }: ConversationWriter): boolean {
   return lastTurnOf(endOf(stream)).some(({ type }) => replies.has(type));
 }
 
-/** Another process may be about to release the lock. Ctrl-C ends the wait. */
+/** Retries, because another process may be about to release the lock. Ctrl-C ends the wait. */
 async function openWhenUnlocked(
   open: () => Promise<ConversationWriter>,
   context: CommandContext,
@@ -301,7 +304,7 @@ async function openWhenUnlocked(
   }
 }
 
-/** Waits a moment, or until Ctrl-C is pressed. */
+/** Waits a moment. True if Ctrl-C was pressed. */
 async function isInterrupted({ clock, host }: CommandContext): Promise<boolean> {
   const interrupt = new AbortController();
   using _ = host.onSignal(["SIGINT"], () => interrupt.abort());

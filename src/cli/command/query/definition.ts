@@ -97,7 +97,7 @@ Exit status: 0 if the assistant answered, 1 for an error, 3 if it answered but
 jp denied something because it could not ask you, 4 if the turn waits for an
 answer, 130 if interrupted.`;
 
-/** The word after `--fork` may be a message by mistake. */
+/** The word after `--fork` may be a misplaced message. */
 function parseForkTurns(text: string): number {
   if (/^\d+$/.test(text)) return parseCount(text);
   throw new InvalidArgumentError(

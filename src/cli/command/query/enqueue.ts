@@ -1,4 +1,4 @@
-/** `jp query --enqueue`: leaves the turn to a worker, and `--follow`: shows what becomes of it. */
+/** `jp query --enqueue` leaves the turn to a worker; `--follow` shows its progress. */
 import {
   type ConversationEvent,
   type ConversationId,
@@ -17,7 +17,7 @@ import type { ReadyTurn } from "./prepare.ts";
 import { reportPending } from "./start.ts";
 import type { ViewFlags } from "./view-settings.ts";
 
-/** Records the message. A worker takes the turn up once the conversation is released. */
+/** Records the message. A worker picks up the turn once the conversation is released. */
 export async function enqueue(
   context: CommandContext,
   { conversation, message, trusted, prepared }: ReadyTurn,
@@ -31,7 +31,7 @@ export async function enqueue(
     { content: "", ...message, ...(author !== undefined && { author }) },
     {
       ...(queue !== undefined && { queue }),
-      discardsPending: true, // The user was asked about it.
+      discardsPending: true, // The user has confirmed it.
       directory: await directoryOf(context, trusted.config),
       clock: conversation.clock ?? context.clock,
     },
@@ -42,7 +42,7 @@ export async function enqueue(
   output.flush();
 }
 
-/** Shows what the turn records until it ends or waits for someone. Throws `ExitStatus` unless it has succeeded. */
+/** Shows the turn's events until it ends or needs a person. Throws `ExitStatus` unless it succeeded. */
 export async function follow(
   context: CommandContext,
   { conversation: { id }, trusted: { config }, prepared }: ReadyTurn,
@@ -55,7 +55,7 @@ export async function follow(
   stop.signal.addEventListener("abort", () => changes.end(), { once: true });
   let shown = 0;
   while (await changes.next()) {
-    // First, because what it says to wait for has to be in the record that is read.
+    // Read first: a decision it reports as pending has to be in the record read next.
     const summary = await conversations.find(id);
     const { stream } = await conversations.load(id);
     const events = lastTurnOf(stream.entries);
@@ -94,10 +94,10 @@ function show(
   }
 }
 
-/** Resolves each time that the conversation may have changed, and at first. */
+/** Resolves once at the start, then each time the conversation may have changed. */
 class Changes implements Disposable {
   readonly #watch: Disposable;
-  /** What listens does not keep the process running. */
+  /** The watcher alone would not keep the process alive. */
   readonly #alive = setInterval(() => undefined, 2 ** 30);
   #hasChanged = true;
   #isEnded = false;

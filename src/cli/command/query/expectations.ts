@@ -1,4 +1,4 @@
-/** Expectations of a run: it takes all answers from `--answers`, and returns data that fits `--schema`. */
+/** What a run must do: take every answer from `--answers`, and return data that matches `--schema`. */
 import path from "node:path";
 import { lastTurn, type TurnEnd } from "../../../core/agent/index.ts";
 import { pendingOf, readTurnProgress } from "../../../record/conversation/index.ts";
@@ -39,7 +39,7 @@ export function checkAnswers(
   }
 }
 
-/** From JSON, or from `@file`. Throws `usage`, `file_not_read`. */
+/** Reads JSON, or a file given as `@file`. Throws `usage`, `file_not_read`. */
 export async function readSchema(words: string, { cwd }: CommandContext): Promise<JsonObject> {
   const isFile = words.startsWith("@");
   const text = isFile ? await readTextFile(path.resolve(cwd, words.slice(1))) : words;
@@ -53,12 +53,12 @@ export async function readSchema(words: string, { cwd }: CommandContext): Promis
   }
   const problem = await explainSchema(schema);
   if (problem === undefined) return schema;
-  // Words from the command line may be repeated. A file may be private, so its content may not.
+  // Words from the command line may be quoted in the error. A file may be private, so its content may not.
   const shown = isFile && problem.quotes ? "the validator rejects it." : problem.message;
   throw usageError(`${where}: not a JSON Schema: ${shown}`);
 }
 
-/** Throws `no_structured_data` and `invalid_structured_data` if the turn ended without an answer that fits. */
+/** Throws `no_structured_data` and `invalid_structured_data` if the turn ended without a matching answer. */
 export function assertData(end: TurnEnd): void {
   if (end.type === "done" && end.reason === "length" && end.data === undefined) {
     throw new JpError(

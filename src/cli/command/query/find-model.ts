@@ -1,4 +1,4 @@
-/** Finds the model of a turn, and checks a model name that the user has typed. */
+/** Finds the model of a turn, and checks model names typed by the user. */
 import type { AssistantSettings } from "../../../settings/config/index.ts";
 import {
   isLocalProvider,
@@ -11,7 +11,7 @@ import { adviceOf, findClosest } from "../../../util/index.ts";
 
 type ModelName = AssistantSettings["model"];
 
-/** Throws `ProviderError`. The hint helps where a conversation remembers a model that is gone. */
+/** Throws `ProviderError`. The hint covers conversations that remember a model that no longer exists. */
 export async function findModel(
   providers: Providers,
   { provider, name }: ModelName,
@@ -31,8 +31,8 @@ export async function findModel(
 }
 
 /**
- * Whether the server cannot say that it has a model of this name, which the user has typed. A local server may take any
- * name, and answer with the model it has. All others refuse a wrong one themselves. Throws `unknown_model`.
+ * Whether the server cannot confirm a model name that the user typed. A local server may accept any name and answer
+ * with the model it has. All others reject a wrong name themselves. Throws `unknown_model`.
  */
 export async function isNameInDoubt(providers: Providers, model: ModelName): Promise<boolean> {
   if (!isLocalProvider(model.provider)) return false;
@@ -43,12 +43,12 @@ export async function isNameInDoubt(providers: Providers, model: ModelName): Pro
 
 const LIST_TIMEOUT_MS = 5000;
 
-/** A model name that the user has typed, compared with those that the provider lists. */
+/** The result of comparing a typed model name with the provider's list. */
 export type CheckedName =
-  /** Or a name for whatever the server has. */
+  /** On the list, or a name that the server accepts for any model. */
   | { readonly type: "listed" }
   | { readonly type: "unlisted"; readonly error: ProviderError; readonly isMistyped: boolean }
-  /** The provider cannot be asked. */
+  /** The provider's list is unavailable. */
   | { readonly type: "unknown"; readonly reason: unknown };
 
 export async function checkName(
@@ -67,7 +67,7 @@ export async function checkName(
   // Ollama adds the tag itself.
   if (names.includes(name) || names.includes(`${name}:latest`)) return { type: "listed" };
   const closest = findClosest(name, names);
-  // A server with one model is often asked for `default` or the like.
+  // Servers with a single model are often asked for `default` or similar.
   const takesAny = listed.some(({ isForAnyName }) => isForAnyName === true);
   if (takesAny && closest === undefined) return { type: "listed" };
   const message = `${provider} does not list the model ${name}.`;
@@ -79,7 +79,7 @@ export async function checkName(
   return { type: "unlisted", error, isMistyped: closest !== undefined && isTypo(name, closest) };
 }
 
-/** Letters that are missing, added or swapped. Another letter or number is more likely another model. */
+/** Accepts missing, extra or swapped letters. A different letter or number more likely means another model. */
 function isTypo(name: string, meant: string): boolean {
   const typed = lettersOf(name);
   const known = lettersOf(meant);

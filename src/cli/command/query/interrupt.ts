@@ -14,13 +14,15 @@ import type { PersonMenu, TurnView } from "./view.ts";
 export interface InterruptSettings {
   readonly config: PartialConfig["interrupt"];
   readonly clock: Clock;
-  /** Opens the user's editor for a message. Undefined if it was left unchanged. Throws if it cannot. */
+  /**
+   * Opens the user's editor for a message. Undefined if it was left unchanged. Throws if the editor cannot be opened.
+   */
   readonly editMessage: () => Promise<string | undefined>;
 }
 
 const COOLDOWN_SECS = 2;
 
-/** The names of the config. The menu calls two of them otherwise. */
+/** The names used in the config. The menu has other names for two of them. */
 const CHOICES = {
   continue: "continue",
   stop: "stop",
@@ -30,7 +32,7 @@ const CHOICES = {
   restart: "restart",
 } as const satisfies Record<string, InterruptChoice["type"]>;
 
-/** The menu of a query. A reply that is written there is never lost. */
+/** The interrupt menu of a query. A reply written there is never lost. */
 export function menuFor(
   menu: PersonMenu,
   { interrupt: config, editor }: PartialConfig,
@@ -56,7 +58,7 @@ export function menuFor(
   };
 }
 
-/** As the user's message, or as the result of a call that it has stopped. */
+/** Recorded as the user's message, or as the result of a call that it stopped. */
 function isRecorded(reply: string, { stream }: Pick<Conversation, "stream">): boolean {
   return lastTurnOf(endOf(stream)).some(
     (event) =>
@@ -74,7 +76,7 @@ interface MenuParts {
   readonly unsent: UnsentText;
 }
 
-/** Takes the configured action at once, and leaves the turn if Ctrl-C is pressed again soon. */
+/** Takes the configured action at once. A second Ctrl-C soon after leaves the turn. */
 export function configuredMenu(menu: PersonMenu, settings: InterruptSettings): PersonMenu {
   const { config = {}, clock } = settings;
   const cooldownMs = (config.escalation_cooldown_secs ?? COOLDOWN_SECS) * 1000;
@@ -137,8 +139,8 @@ async function compose({ editMessage }: InterruptSettings): Promise<string | und
 }
 
 /**
- * Ctrl-C asks the user what to do, where that is possible; while the turn is ending, another one exits at
- * once. SIGTERM, SIGHUP and a closed output end the turn in good order.
+ * Ctrl-C opens the menu, if possible; while the turn is ending, another one exits at once. SIGTERM, SIGHUP and a
+ * closed output end the turn cleanly.
  */
 export function watchSignals(
   turn: Turn,
@@ -163,7 +165,7 @@ export function watchSignals(
     if (turn.isLeaving) return exit();
     leave();
   };
-  // A closed terminal is reported in several ways at once: do not take the second for impatience.
+  // A closed terminal is reported in several ways at once: the second report is not an impatient user.
   const onGone = leave;
   const gone = context.onOutputGone(onGone);
   const watches = [

@@ -1,4 +1,4 @@
-/** Where the message comes from: the command line, a file, standard input, or the editor. */
+/** Reads the message from the command line, a file, standard input, or the editor. */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
@@ -18,32 +18,32 @@ import { completeFile } from "../session/completion.ts";
 import { InputHistory } from "../session/history.ts";
 import type { NewStart } from "./start.ts";
 
-/** Where to read the message of a turn that starts like this. */
+/** The sources of a turn's message. */
 export interface MessageSource extends InteractionFlags {
   readonly words: readonly string[];
   readonly start: NewStart;
   /** `true`: always open the editor. `false`: never. */
   readonly edit?: boolean | undefined;
-  /** The command has something to do without one. */
+  /** The command can proceed without a message. */
   readonly isOptional?: boolean | undefined;
 }
 
 export interface QueryMessage {
   readonly text: string;
-  /** The paths of `@path` in what the user has typed. */
+  /** Paths mentioned as `@path` in what the user typed. */
   readonly mentions?: readonly string[];
   /** The file that was edited. */
   readonly draft?: EditedText;
 }
 
-/** Undefined if it is left empty. Throws `usage` if there is none, `file_not_read`, and what the editor throws. */
+/** Undefined if left empty. Throws `usage` if there is no message, `file_not_read`, and what the editor throws. */
 export async function readMessage(
   { words, start, edit, isOptional = false, nonInteractive }: MessageSource,
   context: CommandContext,
   config: PartialConfig,
 ): Promise<QueryMessage | undefined> {
   const { host } = context;
-  // A message that the model has not replied to is edited first.
+  // A message without a reply is edited first.
   const isEarlierEdited = start.type === "new" && start.text !== undefined;
   const before = (start.type === "replay" ? start.request.content : start.text) ?? "";
   const piped = host.hasPipedInput() ? (await text(host.stdin)).replace(/\r?\n$/, "") : "";
@@ -55,7 +55,7 @@ export async function readMessage(
   const given = {
     text: join(said.typed ?? said.text),
     isTyped: piped === "",
-    // The user has typed the earlier message too, so what it mentions is attached.
+    // The user typed the earlier message too, so its mentions are attached.
     before: isEarlierEdited && start.isForeign !== true ? "" : before,
   };
   const message = isEdited
@@ -79,7 +79,7 @@ export interface SavedDraft extends Disposable {
   discard(): Promise<void>;
 }
 
-/** Disposing says where the draft is, unless it was discarded. */
+/** Disposing prints where the draft is, unless it was discarded. */
 export function savedDraft({ draft }: QueryMessage, { output }: CommandContext): SavedDraft {
   let file = draft?.file;
   return {
@@ -93,12 +93,12 @@ export function savedDraft({ draft }: QueryMessage, { output }: CommandContext):
   };
 }
 
-/** A message with what was typed, where that is not the same. */
+/** A message, and what was typed if that differs. */
 interface SaidMessage extends QueryMessage {
   readonly typed?: string;
 }
 
-/** A single word `@file` stands for the content of the file. */
+/** A single word `@file` is replaced by the content of the file. */
 async function readWords(words: readonly string[], context: CommandContext): Promise<SaidMessage> {
   const [first = ""] = words;
   const isOneWord = !/\s/.test(first) || existsSync(path.resolve(context.cwd, first.slice(1)));
@@ -113,8 +113,8 @@ async function readWords(words: readonly string[], context: CommandContext): Pro
 }
 
 /**
- * Finds what the user mentions as `@path` in a typed message. It may be pasted from elsewhere, so files with keys are
- * not attached this way. What the message mentioned `before` it was edited is attached already, or was meant as text.
+ * Finds `@path` mentions in a typed message. Text may be pasted from elsewhere, so files with keys are not attached
+ * this way. Mentions already in the text `before` the edit are attached already, or were meant as text.
  */
 export async function withMentions(
   typed: string,
@@ -133,7 +133,7 @@ export async function withMentions(
   return { text: sent, mentions: paths.filter((file) => !known.includes(file)) };
 }
 
-/** A file that was named on the command line. Throws `file_not_read`. */
+/** Reads a file named on the command line. Throws `file_not_read`. */
 export async function readTextFile(file: string, hint?: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
@@ -148,7 +148,7 @@ export async function readTextFile(file: string, hint?: string): Promise<string>
 
 interface GivenText {
   readonly text: string;
-  /** Text that was piped in is not the user's: what it mentions is not attached. */
+  /** Piped text is not the user's, so its mentions are not attached. */
   readonly isTyped: boolean;
   /** The part that was sent earlier. */
   readonly before: string;
@@ -159,7 +159,7 @@ interface Editing extends InteractionFlags {
   readonly config: PartialConfig;
 }
 
-/** Loads what a message needs once it is written, so that an upgrade meanwhile does not lose it. Never throws. */
+/** Preloads what sending a message needs, so that an upgrade meanwhile does not lose the message. Never throws. */
 export async function loadMessageParts(): Promise<void> {
   const attachments = attachmentCode().then(({ preloadAttachments }) => preloadAttachments());
   await Promise.allSettled([attachments, loadRecordingParts()]);
@@ -194,7 +194,7 @@ interface Entering {
   readonly isPlain: boolean;
 }
 
-/** Empty if the user leaves the prompt. */
+/** Empty if the user closes the prompt. */
 async function enterMessage(
   { text: state, isTyped, before }: GivenText,
   { prompter, context, isPlain }: Entering,

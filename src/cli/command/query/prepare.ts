@@ -1,6 +1,6 @@
 /**
- * Prepares a turn: from what the user wants, the config and the workspace to everything that the turn runs with. Nothing
- * is recorded before the model and the message are known to be usable.
+ * Prepares a turn: gathers everything it runs with from the request, the config and the workspace. Nothing is
+ * recorded before the model and the message are known to be usable.
  */
 import type { TurnMessage } from "../../../core/agent/index.ts";
 import {
@@ -57,39 +57,39 @@ import { titleOf } from "./title.ts";
 import type { UnsentText } from "./unsent-text.ts";
 import type { ViewFlags } from "./view-settings.ts";
 
-/** The turn that the user wants: by the flags of `jp query`, or by what they have set in a session. */
+/** The turn the user wants, from the flags of `jp query` or the settings of a session. */
 export interface TurnRequest extends InteractionFlags {
   readonly conversation: ConversationFlags;
-  /** The conversation, if the command has it open already. */
+  /** The conversation, if the command already has it open. */
   readonly opened?: ConversationWriter | undefined;
-  /** Whoever has opened it releases it. */
+  /** The caller opened it and will release it. */
   readonly keepsOpen?: boolean | undefined;
   readonly settings: SettingFlags;
   readonly start: StartFlags;
-  /** Attachments of the message, besides those that it mentions. */
+  /** Attachments of the message, besides its mentions. */
   readonly attach?: readonly string[] | undefined;
-  /** The answer has to fit it. */
+  /** The answer has to match it. */
   readonly schema?: JsonObject | undefined;
-  /** Answers for everything that the turn asks. */
+  /** Answers to everything the turn asks. */
   readonly answers?: AnswersFile | undefined;
-  /** A worker asks the model. */
+  /** Leave the turn to a worker. */
   readonly isEnqueued?: boolean | undefined;
-  /** Leave everything that needs a person for later. */
+  /** Defer everything that needs a person. */
   readonly defer?: boolean | undefined;
-  /** The same, except for this call. */
+  /** Defer everything except decisions about this call. */
   readonly onlyCall?: string | undefined;
   readonly view?: ViewFlags | undefined;
   /** Hints name the commands of a session. */
   readonly isSession?: boolean | undefined;
-  /** Those of a session. Without them, the turn starts and closes its own. */
+  /** The session's servers. Without them, the turn starts and closes its own. */
   readonly servers?: McpServers | undefined;
-  /** That of a session. Without it, the turn takes the keyboard itself. */
+  /** The session's keyboard. Without it, the turn takes the keyboard itself. */
   readonly keyboard?: TurnKeyboard | undefined;
-  /** What runs without asking, where the user may change it during the turn. By default as configured. */
+  /** The current mode, which the user may change during the turn. Defaults to the configured one. */
   readonly mode?: (() => Mode) | undefined;
-  /** Gets what was typed during the turn and not sent. Without it, that is printed. */
+  /** Receives text typed during the turn but not sent. Without it, that text is printed. */
   readonly unsent?: UnsentText | undefined;
-  /** Gets what was said to the assistant during the turn. */
+  /** Called with what the user says to the assistant during the turn. */
   readonly onSaid?: ((text: string) => void) | undefined;
   /** Ends the session. */
   readonly signal?: AbortSignal | undefined;
@@ -100,7 +100,7 @@ export interface SettingFlags {
   /** The values of `--cfg`, in their order. */
   readonly cfg?: readonly string[] | undefined;
   readonly model?: string | undefined;
-  /** What runs without asking: `conversation.mode`. */
+  /** Overrides `conversation.mode`, which decides what runs without asking. */
   readonly mode?: string | undefined;
   /** `key=value` or `key:=JSON`. */
   readonly param?: readonly string[] | undefined;
@@ -108,7 +108,7 @@ export interface SettingFlags {
   readonly directives?: readonly ToolDirective[] | undefined;
 }
 
-/** The conversation that a turn continues, and the config that it runs with. */
+/** The conversation that a turn continues, and its config. */
 export interface LoadedTurn {
   /** Undefined for a new one. */
   readonly found: Conversation | undefined;
@@ -122,7 +122,7 @@ export async function loadTurn(
   context: CommandContext,
   { conversation, opened, settings, start, nonInteractive, isSession = false }: TurnRequest,
 ): Promise<LoadedTurn> {
-  // A turn that is continued may run a tool first. The rest is read once a model is asked.
+  // A continued turn may run a tool first. The rest is read once a model is asked.
   const onlyEnd = start.continueTurn === true;
   const found = opened ?? (await loadConversation(context, conversation, { onlyEnd }));
   const { cfg = [], model, mode, param = [], directives = [] } = settings;
@@ -138,7 +138,7 @@ export async function loadTurn(
     ...(found !== undefined && { id: found.id, conversation: found }),
   };
   const models = new FoundModels(context, { isSession });
-  // Without a model there is nothing to trust anything for, unless what is asked about leads to one.
+  // Without a model, there is no point in asking for trust, unless the untrusted config may provide one.
   const beforeAsking = async ({ wanted, config: without, withheld }: UntrustedConfig) => {
     const mayLeadToModel = withheld.some(({ kind }) => kind === "llm" || kind === "inherit");
     if (!mayLeadToModel && !hasModel(wanted)) await models.complete(without);
@@ -148,7 +148,7 @@ export async function loadTurn(
   const { root, variables } = machineOf(context);
   const { cwd: folder, clock } = context;
   const { instructions } = trusted;
-  // Asks git meanwhile.
+  // Starts asking git meanwhile.
   const place = { folder, root, instructions, variables, clock };
   const surroundings = configuredSurroundings(trusted.config, place);
   const config = await models.complete(trusted.config);
@@ -166,7 +166,7 @@ function hasModel(config: PartialConfig): boolean {
   }
 }
 
-/** Finds a model if none is configured, which the conversation then remembers. Looks for it once. */
+/** Detects a model if none is configured, which the conversation then remembers. Detects only once. */
 class FoundModels {
   readonly #context: CommandContext;
   readonly #place: Parameters<typeof findDefaultModel>[2];
@@ -185,17 +185,17 @@ class FoundModels {
   }
 }
 
-/** A model, and the way to it. */
+/** A model, and its providers. */
 interface ReachedModel {
   readonly model: Model;
   readonly providers: Providers;
-  /** The server could not say whether it has a model of the name that the user has typed. */
+  /** The server could not confirm a model name that the user typed. */
   readonly isNameInDoubt: boolean;
   /** Resolves when the first request to a model has left. */
   readonly requestSent: Promise<void>;
 }
 
-/** A turn that lacks only its message. Disposing closes all that was opened for it. */
+/** A turn that only lacks its message. Disposing closes everything opened for it. */
 export interface PreparedTurn extends AsyncDisposable {
   readonly request: TurnRequest;
   readonly loaded: LoadedTurn;
@@ -218,7 +218,7 @@ export async function prepareTurn(
   const reached = await reachModel(context, request, loaded);
   const resources = new Resources();
   const close = () => resources[Symbol.asyncDispose]();
-  // Closed last, when the log has what was decided.
+  // Closed last, once the log has the turn's decisions.
   if (trusted.config.proof?.anchor?.every === "daily") resources.add(dailyAnchor(context));
   try {
     const left = await openIncomplete(context, request, loaded);
@@ -234,7 +234,7 @@ export async function prepareTurn(
   }
 }
 
-/** What is wrong with it is no reason to fail: see `jp doctor`. */
+/** Never fails: `jp doctor` reports problems with anchoring. */
 function dailyAnchor(context: CommandContext): AsyncDisposable {
   const anchor = async () => {
     const { anchorIfDue } = await loadModule(() => import("../evidence/daily-anchor.ts"));
@@ -243,7 +243,7 @@ function dailyAnchor(context: CommandContext): AsyncDisposable {
   return { [Symbol.asyncDispose]: () => anchor().catch(() => undefined) };
 }
 
-/** The same on a copy in memory, for a model that only keeps the request. */
+/** Prepares the turn on an in-memory copy, for a model that only captures the request. */
 export function prepareCopy(
   context: CommandContext,
   { conversation, ...request }: TurnRequest,
@@ -281,7 +281,7 @@ async function reachModel(
   return { model, providers, isNameInDoubt: isInDoubt, requestSent };
 }
 
-/** One that someone else asks: this machine need not have a key for it. */
+/** The model of an enqueued turn: a worker asks it, so this machine may not have its key. */
 function unreachedModel({ provider, name }: AssistantSettings["model"]): Model {
   return {
     id: `${provider}/${name}`,
@@ -292,8 +292,8 @@ function unreachedModel({ provider, name }: AssistantSettings["model"]): Model {
 }
 
 /**
- * Locks the conversation if its last turn is incomplete, or may be: opening repairs what can be repaired, and fails if not.
- * Perhaps another process is about to end it.
+ * Locks the conversation if its last turn is incomplete, or may be: opening repairs it or fails. Another process may
+ * be about to end the turn.
  */
 async function openIncomplete(
   context: CommandContext,
@@ -311,24 +311,24 @@ async function openIncomplete(
   return undefined;
 }
 
-/** A turn that can be run. The conversation is locked, and has the config on record. */
+/** A turn ready to run. The conversation is locked, and has the config on record. */
 export interface ReadyTurn {
   readonly prepared: PreparedTurn;
-  /** With what the message attaches. */
+  /** Includes the message's attachments. */
   readonly trusted: TrustedConfig;
   readonly conversation: ConversationWriter;
-  /** Keeps what the tools change. */
+  /** Keeps the tools' file changes, for undo. */
   readonly changes: ChangeKeeper | undefined;
   readonly tools: Tools;
   readonly servers: McpServers;
   readonly attachments: readonly Attachment[];
-  /** Undefined if the incomplete turn is continued. */
+  /** Undefined to continue the incomplete turn. */
   readonly message: TurnMessage | undefined;
 }
 
 /**
- * Without a message, continues the incomplete turn. What cannot be attached is not recorded either. Throws `unknown_tool`,
- * `tool_locked`, `record_changed`, `McpError`, and what the attachments and the store throw.
+ * Without a message, continues the incomplete turn. An attachment that cannot be used is not recorded. Throws
+ * `unknown_tool`, `tool_locked`, `record_changed`, `McpError`, and what the attachments and the store throw.
  */
 export async function openTurn(
   context: CommandContext,
@@ -396,7 +396,7 @@ function toTurnMessage(
   };
 }
 
-/** All that was opened for a turn. Closed in reverse order. */
+/** Everything opened for a turn. Closed in reverse order. */
 class Resources implements AsyncDisposable {
   readonly #all: AsyncDisposable[] = [];
 
@@ -408,7 +408,7 @@ class Resources implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const first = this.#all.shift();
     if (first === undefined) return;
-    await using _ = first; // Even if one of the others cannot be closed.
+    await using _ = first; // Runs even if one of the others fails to close.
     await this[Symbol.asyncDispose]();
   }
 }

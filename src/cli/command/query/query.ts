@@ -67,20 +67,20 @@ export interface QueryFlags
     Omit<ViewFlags, "undo"> {
   /** `-a`, in their order. */
   readonly attach?: readonly string[];
-  /** The same by the name that the Rust original has for it. */
+  /** The Rust original's name for `attach`. */
   readonly attachment?: readonly string[];
   /** `true`: always open the editor. `false`: never. */
   readonly edit?: boolean;
   readonly schema?: string;
-  /** A file. */
+  /** The path of an answers file. */
   readonly answers?: string;
   readonly defer?: boolean;
   readonly showPrompt?: boolean;
   /** Leave the turn to a worker. */
   readonly enqueue?: boolean;
-  /** To those of this name. */
+  /** Only for workers of this queue. */
   readonly queue?: string;
-  /** Show what the worker does. */
+  /** Show the worker's progress. */
   readonly follow?: boolean;
 }
 
@@ -100,7 +100,7 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
   const { nonInteractive } = request;
   const isOptional = isContinued || discardTurn;
   const source = { words, edit: isContinued ? false : edit, isOptional, nonInteractive };
-  // Problems so far are reported before the user writes a message in the editor.
+  // Reports problems before the user writes a message in the editor.
   const message =
     start.type === "resume" ? undefined : await readMessage({ ...source, start }, context, config);
   if (message === undefined && start.type !== "resume") {
@@ -123,7 +123,7 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
   if (options.follow === true) await follow(context, turn);
 }
 
-/** The incomplete turn of a conversation, and what may be asked. */
+/** The incomplete turn of a conversation, and which decisions may prompt. */
 interface ContinuedTurn extends Pick<TurnRequest, "opened" | "defer" | "onlyCall"> {
   readonly id: string;
 }
@@ -151,8 +151,8 @@ export async function continueTurn(
 }
 
 /**
- * Continues a turn that a worker has taken up, without a terminal, and says how it ended instead of printing it. Undefined if
- * nothing was left to do. Throws what is wrong with the config, the workspace and the model.
+ * Continues a turn that a worker has picked up, without a terminal, and returns how it ended instead of printing it.
+ * Undefined if nothing was left to do. Throws for problems with the config, the workspace or the model.
  */
 export async function continueUnattended(
   context: CommandContext,
@@ -177,7 +177,7 @@ export async function continueUnattended(
   return end;
 }
 
-/** Without it, the model would be told that there is no such tool. Throws `tool_not_here`. */
+/** Otherwise the model would be told that the tool does not exist. Throws `tool_not_here`. */
 async function assertHasTools({ tools, conversation }: ReadyTurn): Promise<void> {
   const { signal } = new AbortController();
   for (const { request } of openCalls(conversation.stream)) {
@@ -210,7 +210,7 @@ async function toRequest(
     attach: [...attach, ...attachment],
     schema,
     answers,
-    // The file stands in for the person.
+    // The answers file replaces the person.
     nonInteractive: options.nonInteractive === true || answers !== undefined || defer,
     defer,
     view: { format, hideReasoning, verbose },
@@ -250,8 +250,8 @@ function assertCompatible(options: QueryFlags, { database }: CommandContext): vo
 }
 
 /**
- * Runs the turn, meanwhile writes what the next command needs, and reports how it ended. Throws `ExitStatus` unless it
- * succeeded.
+ * Runs the turn, meanwhile saves state for the next command, and reports how the turn ended. Throws `ExitStatus`
+ * unless it succeeded.
  */
 export async function send(context: CommandContext, turn: ReadyTurn): Promise<TurnEnd["type"]> {
   const { conversation, trusted, prepared } = turn;
@@ -277,7 +277,7 @@ export async function send(context: CommandContext, turn: ReadyTurn): Promise<Tu
     ? generateTitle({ config, providers, clock, conversation, after })
     : undefined; // Stopped if the turn fails.
   const saved = saveForNextCommand(context, turn, after);
-  saved.catch(() => {}); // Thrown below, when the turn is over.
+  saved.catch(() => {}); // Rethrown below, after the turn.
   const { end, denials } = await running.finally(() => saved);
   await title?.save();
   if (request.answers !== undefined) checkAnswers(request.answers, end, conversation);
@@ -288,7 +288,7 @@ export async function send(context: CommandContext, turn: ReadyTurn): Promise<Tu
   return end.type;
 }
 
-/** Writes what only the next command needs, once the model has the request. */
+/** Saves state for the next command, once the model has the request. */
 async function saveForNextCommand(
   context: CommandContext,
   { prepared: { request }, trusted, conversation }: ReadyTurn,
@@ -330,7 +330,7 @@ async function run(context: CommandContext, ready: ReadyTurn): Promise<EndedTurn
   const offers = new OfferedTools(context, ready, view);
   const turn = await assembleTurn(context, ready, { view, unsent, edits, offers });
   const signals = watchSignals(turn, view, { context, unsent });
-  // The prompt of a session has loaded what it needs. A query is sent first.
+  // A session's prompt is already loaded. A query sends its request first.
   const isFirst = message !== undefined && keyboard === undefined;
   const taken = keys.take(turn, view, isFirst ? requestSent : undefined);
   let end: TurnEnd | undefined;
@@ -353,7 +353,7 @@ async function run(context: CommandContext, ready: ReadyTurn): Promise<EndedTurn
   }
 }
 
-/** Where no status line shows it. A session says it before the message. */
+/** Only in plain mode, which has no status line. A session announces it before the message. */
 function sayMode(context: CommandContext, config: PartialConfig, request: TurnRequest): void {
   const mode = modeToShow(config);
   const isSaid = request.isSession !== true && request.view?.format !== "json";
@@ -379,14 +379,14 @@ async function assembleTurn(
   const onUnsent = (text: string) => unsent.keep(text);
   const person = findPrompter(context, config, { nonInteractive, onUnsent, onSaid });
   const canAsk = person?.canAsk() === true;
-  // Whatever needs a part that is missing says so.
+  // A part that fails to load is reported where it is needed.
   const load = () =>
     Promise.allSettled([
       view.load(),
       loadTurnParts(config, providers),
       ...(canAsk ? [person.load()] : []),
     ]);
-  // A turn that is continued may wait for a person before it sends anything, or for a tool that it runs again.
+  // A continued turn may wait for a person, or for a tool it reruns, before it sends anything.
   const isContinued = message === undefined;
   if (isContinued && canAsk) await load();
   else if (!isContinued) void requestSent.then(load);
@@ -399,7 +399,7 @@ async function assembleTurn(
     surroundings: loaded.surroundings.take(),
     defer: defer || onlyCall !== undefined,
     ...(answers !== undefined && { answers }),
-    allowsForeignTurn: true, // The user was asked about it.
+    allowsForeignTurn: true, // The user has confirmed it.
     prompter: offers.besides(withScreen(person ?? noTerminal, view, onlyCall)),
     directory: await directoryOf(context, config),
     ...(canAsk && {
@@ -411,7 +411,7 @@ async function assembleTurn(
   });
 }
 
-/** The tools of a turn, of which the user may turn on more when a model calls them. */
+/** The turn's tools. The user may enable more of them when a model calls one. */
 class OfferedTools {
   readonly #context: CommandContext;
   readonly #ready: ReadyTurn;
@@ -440,12 +440,12 @@ class OfferedTools {
     return { ...tools.toolbox, find };
   }
 
-  /** The same prompter, which waits while the user is asked about a tool. */
+  /** Wraps the prompter, so that it waits while the user is asked about a tool. */
   besides(prompter: Prompter): Prompter {
     return { ...prompter, ask: (request) => this.#alone(() => prompter.ask(request)) };
   }
 
-  /** The conversation remembers what was turned on. */
+  /** Records the enabled tools in the conversation. */
   async record(): Promise<void> {
     const { conversation, trusted } = this.#ready;
     if (this.#config === undefined) return;
@@ -467,7 +467,7 @@ class OfferedTools {
     const { servers, changes } = this.#ready;
     const machine = machineOf(this.#context);
     const parts = { conversation: conversation.id, servers, changes };
-    // It opens nothing: the servers are those of the turn.
+    // Opens nothing: it uses the turn's servers.
     this.#toolbox = openTools(machine, config, parts).toolbox;
   }
 
@@ -484,7 +484,7 @@ class OfferedTools {
   }
 }
 
-/** What a person has approved may be trusted from now on. */
+/** Edits that a person approves may become trusted. */
 function watchEdits(
   context: CommandContext,
   turn: WatchedTurn,
@@ -525,7 +525,7 @@ function both(first: Observer, second: Observer): Observer {
   };
 }
 
-/** Calls the action once something is recorded, and the tool or the request that follows has started. */
+/** Runs the action once something is recorded and the next tool or request has started. */
 function afterFirstEvent(view: TurnView, action: () => Promise<unknown>): Observer {
   let hasBegun = false;
   return {
@@ -539,7 +539,7 @@ function afterFirstEvent(view: TurnView, action: () => Promise<unknown>): Observ
   };
 }
 
-/** The schema that the answer has to fit. A turn that is continued has it on record. */
+/** The schema that the answer has to match. A continued turn has it on record. */
 function schemaOf({ message, conversation }: ReadyTurn) {
   return message === undefined ? findSchema(conversation.stream) : message.schema;
 }

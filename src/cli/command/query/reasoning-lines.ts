@@ -1,10 +1,10 @@
-/** Reasoning as it arrives, in lines that are marked at their start: colours alone would not tell it from the answer. */
+/** Streams reasoning in lines marked at the start: colors alone would not set it apart from the answer. */
 import { textWidth } from "../../../surfaces/render/index.ts";
 import { neutralize } from "../../../util/index.ts";
 
 export interface ReasoningLinesOptions {
   readonly width: number;
-  /** Without bars, which screen readers would read out: a word above, and a blank line below. */
+  /** No bars, which screen readers would read out. A word above and a blank line below instead. */
   readonly isPlain: boolean;
   readonly write: (text: string) => void;
 }
@@ -12,11 +12,11 @@ export interface ReasoningLinesOptions {
 const BAR = "│ ";
 const HEADING = "Reasoning:\n";
 
-/** Writes whole words, so that the end of a piece may be written with the next one. */
+/** Writes whole words, so the end of a piece may be written with the next one. */
 export class ReasoningLines {
   readonly #options: ReasoningLinesOptions;
   #hasStarted = false;
-  /** Columns taken on the current line; zero at its start. */
+  /** Columns used on the current line; zero at its start. */
   #column = 0;
   #word = "";
 
@@ -40,7 +40,7 @@ export class ReasoningLines {
     if (this.#options.isPlain) this.#options.write("\n");
   }
 
-  /** Ends a line that has been started, for a notice below it. */
+  /** Ends an open line, so that a notice can follow. */
   breakLine(): void {
     this.#endWord("");
     if (this.#column > 0) this.#endLine();

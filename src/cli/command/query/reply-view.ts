@@ -8,9 +8,9 @@ import { ReasoningLines } from "./reasoning-lines.ts";
 export interface ReplyViewOptions {
   readonly output: Output;
   readonly reasoning: ReasoningDisplay;
-  /** What the user has made of it with a key, for this turn and later ones. */
+  /** The user's choice by keystroke, for this turn and later ones. */
   readonly reasoningChoice?: ReasoningChoice;
-  /** Lines are no longer than this; the terminal's width by default. */
+  /** Maximum line width; the terminal's width by default. */
   readonly wrapWidth?: number;
   /** Whether code blocks are colored. */
   readonly colorsCode: boolean;
@@ -18,16 +18,19 @@ export interface ReplyViewOptions {
   readonly isStructured: boolean;
   /** For screen readers. */
   readonly isPlain: boolean;
-  /** The terminal opens links whose address it does not show. */
+  /** The terminal opens links whose address is not shown. */
   readonly hasHyperlinks: boolean;
 }
 
 interface ReasoningChoice {
-  /** Undefined if the config decides. */
+  /** Undefined to follow the config. */
   isReasoningOpen: boolean | undefined;
 }
 
-/** `static`: only a line that says so. `progress`: on the status line. `folded`: a line that says how long it took. */
+/**
+ * `static`: a line that says the model is reasoning. `progress`: on the status line. `folded`: a line with its
+ * duration.
+ */
 export type ReasoningDisplay =
   | { readonly type: "full" | "folded" | "hidden" | "static" | "progress" }
   | { readonly type: "start"; readonly characters: number };
@@ -37,9 +40,9 @@ interface Block {
   readonly type: "message" | "reasoning";
   /** The output ends with a newline. */
   isLineOver: boolean;
-  /** How much of it was shown. */
+  /** How much of it has been shown. */
   shown: number;
-  /** It is recorded, so nothing follows, unless the connection broke and it is continued. */
+  /** Already recorded, so it is complete, unless the connection broke and a retry continues it. */
   isRecorded: boolean;
   /** Set while its reasoning is folded. */
   folded?: Folded | undefined;
@@ -51,7 +54,7 @@ interface Folded {
   until: number;
 }
 
-/** Where the width of the terminal is unknown. */
+/** Used if the terminal's width is unknown. */
 const DEFAULT_WIDTH = 80;
 
 export class ReplyView {
@@ -60,7 +63,7 @@ export class ReplyView {
   #createMarkdown: Awaited<ReturnType<typeof loadMarkdownStream>> | undefined;
   #markdown: MarkdownStream | undefined;
   #reasoning: ReasoningLines | undefined;
-  /** Reasoning of this turn of which only its length was shown. */
+  /** Reasoning of this turn that was folded. */
   #unseen: readonly string[] = [];
   readonly #choice: ReasoningChoice;
 
@@ -69,12 +72,12 @@ export class ReplyView {
     this.#choice = options.reasoningChoice ?? { isReasoningOpen: undefined };
   }
 
-  /** Whether reasoning arrives now that is not shown. */
+  /** Whether incoming reasoning is being hidden. */
   get isFolded(): boolean {
     return this.#block?.folded !== undefined;
   }
 
-  /** Shows reasoning in full from now on, with what was folded, or folds it again. */
+  /** Shows reasoning in full from now on, including what was folded, or folds it again. */
   toggleReasoning(at: number): void {
     const { reasoning } = this.#options;
     if (reasoning.type !== "full" && reasoning.type !== "folded") return;
@@ -105,7 +108,7 @@ export class ReplyView {
     return this.#block?.isRecorded === true;
   }
 
-  /** Loads what is needed to show text. Otherwise the first text waits for it. */
+  /** Loads the code that shows text; otherwise the first text would wait for it. */
   async load(): Promise<void> {
     if (this.#options.output.isTerminal) this.#createMarkdown ??= await loadMarkdownStream();
   }
@@ -119,7 +122,10 @@ export class ReplyView {
     return this.#typeOf(type) !== undefined;
   }
 
-  /** Before an update of this type. Ends a recorded block, unless the connection broke: then a retry continues it. */
+  /**
+   * Called before an update of this type. Ends a recorded block, unless the connection broke: then a retry continues
+   * it.
+   */
   begin(updateType: TurnUpdate["type"]): Promise<void> | void {
     if (this.isRecorded && this.#block !== undefined && updateType === "retry_start") {
       this.#block.isRecorded = false;
@@ -163,7 +169,7 @@ export class ReplyView {
     this.#noteLineEnd(piece);
   }
 
-  /** The part of it that is shown. */
+  /** The part of it to show. */
   #nextReasoning(text: string): string {
     const { reasoning } = this.#options;
     const block = this.#block;
@@ -184,7 +190,7 @@ export class ReplyView {
     this.#noteLineEnd(text);
   }
 
-  /** Shows a whole message in the middle of a turn. Where the result is one document, it is a notice. */
+  /** Shows a whole message in the middle of a turn. If the result is a single document, it is a notice. */
   async say(text: string): Promise<void> {
     const { output, isStructured } = this.#options;
     await this.end();
@@ -234,7 +240,7 @@ export class ReplyView {
   #noteFolded({ text, since, until }: Folded): void {
     const { output, isPlain } = this.#options;
     const words = countWords(text);
-    if (words === 0) return; // It was shown before it was folded again.
+    if (words === 0) return; // Shown before it was folded again.
     this.#unseen = [...this.#unseen, text];
     const seconds = Math.max(1, Math.round((until - since) / 1000));
     const length = `${words} ${words === 1 ? "word" : "words"}`;

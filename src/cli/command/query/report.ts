@@ -1,4 +1,4 @@
-/** Reports how a turn of `jp query` has ended, and picks the exit status. */
+/** Reports how a `jp query` turn ended, and picks the exit status. */
 import type { DetachedDenial, TurnEnd } from "../../../core/agent/index.ts";
 import { assertNever } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
@@ -7,7 +7,7 @@ import { DENIED, ExitStatus, INTERRUPTED, WAITING } from "../../exit-status.ts";
 interface NoMessage {
   readonly isContinued?: boolean;
   readonly discardTurn?: boolean;
-  /** The last turn was incomplete, and is closed. */
+  /** The last turn was incomplete and is now closed. */
   readonly wasIncomplete?: boolean;
   /** The conversation, if it was named. */
   readonly id?: string | undefined;
@@ -87,7 +87,7 @@ export function reportTurnEnd(
   }
 }
 
-/** Throws `ExitStatus` if something was denied only because no one could be asked. */
+/** Throws `ExitStatus` if something was denied only because jp could not ask. */
 export function reportDenials(
   denials: readonly DetachedDenial[],
   { output }: CommandContext,

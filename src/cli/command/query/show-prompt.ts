@@ -1,4 +1,4 @@
-/** `jp query --show-prompt`: prints the request that the message would lead to. Sends and records nothing. */
+/** `jp query --show-prompt`: prints the request that the message would produce. Sends and records nothing. */
 import {
   eventToPlainJson,
   fileText,
@@ -22,8 +22,8 @@ interface Preview {
 }
 
 /**
- * Runs the turn itself, up to its first request, on a copy of the conversation and without a model. Starts MCP servers,
- * because they describe their tools. Throws `usage` without a message.
+ * Runs the turn itself, up to its first request, on a copy of the conversation and without a model. Starts MCP
+ * servers, because they describe their tools. Throws `usage` without a message.
  */
 export async function showPrompt(
   context: CommandContext,
@@ -59,7 +59,7 @@ export async function showPrompt(
   output.print(output.isTerminal ? neutralize(text) : text);
 }
 
-/** Keeps the request, and says nothing. */
+/** Captures the request, and replies nothing. */
 class CapturingModel implements Model {
   readonly id: string;
   request: ModelRequest | undefined;
@@ -122,7 +122,7 @@ function eventText(event: ProviderEvent): string {
   }
 }
 
-/** Text as the model gets it; of other files, what they are. */
+/** Text as the model gets it; for other files, a description. */
 function documentText(file: RecordedFile): string {
   const { mediaType, filename: source = "attached" } = file;
   return renderDocument({ source, content: fileText(file) ?? `(a file of type ${mediaType})` });

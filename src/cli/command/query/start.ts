@@ -1,4 +1,4 @@
-/** How a turn of `jp query` starts: new, replacing the last one, or continuing one that another process left incomplete. */
+/** How a `jp query` turn starts: new, as a replacement of the last one, or by continuing an incomplete one. */
 import { closeTurn, type TurnMessage } from "../../../core/agent/index.ts";
 import type { PartialConfig } from "../../../settings/config/index.ts";
 import {
@@ -36,11 +36,11 @@ import type { CommandContext } from "../../context.ts";
 import { directoryOf, whyNotHere } from "../../directory.ts";
 import { usageError } from "../../exit-status.ts";
 
-/** The flags that say how to handle the last turn. */
+/** Flags that decide what happens to the last turn. */
 export interface StartFlags {
   readonly continueTurn?: boolean | undefined;
   readonly discardTurn?: boolean | undefined;
-  /** Send the last message again, in place of its turn. */
+  /** Resend the last message, replacing its turn. */
   readonly replay?: boolean | undefined;
   /** There is a new message. */
   readonly hasMessage?: boolean | undefined;
@@ -49,35 +49,35 @@ export interface StartFlags {
 /** The conversation that a turn continues. Absent for a new one. */
 interface LastTurn {
   readonly found: Conversation | undefined;
-  /** The same, locked, if its last turn is incomplete. */
+  /** The conversation, locked, if its last turn is incomplete. */
   readonly left: ConversationWriter | undefined;
   /** Everything from here on is recorded. */
   readonly isSaved: boolean;
 }
 
-/** Whom to ask about the last turn, and where to tell them about it. */
+/** The person to ask about the last turn, and where to print notices for them. */
 interface Person {
   readonly context: CommandContext;
   /** Undefined if no terminal is available. */
   readonly prompter: TerminalPrompter | undefined;
-  /** Withdraws the questions, which decides nothing. */
+  /** Withdraws the questions without deciding anything. */
   readonly signal: AbortSignal;
 }
 
-/** How to continue: with the turn as it is, with a new one (perhaps with this text to edit), or not at all. */
+/** How to proceed: continue the turn, start a new one (perhaps with this text to edit), or quit. */
 export type Start =
   | { readonly type: "resume" }
-  /** With a new one that replaces the turn with this request. */
+  /** A new turn that replaces the one with this request. */
   | { readonly type: "replay"; readonly request: ChatRequest }
   | {
       readonly type: "new";
       readonly text?: string;
-      /** The text may come from someone else: what it mentions is not attached. */
+      /** The text may be someone else's, so its mentions are not attached. */
       readonly isForeign?: boolean;
     }
   | { readonly type: "quit" };
 
-/** One that needs a message. */
+/** A start that needs a message. */
 export type NewStart = Extract<Start, { readonly type: "new" | "replay" }>;
 
 export function isIncomplete(stream: ConversationStream): boolean {
@@ -85,13 +85,13 @@ export function isIncomplete(stream: ConversationStream): boolean {
   return events.length > 0 && readTurnProgress(events).next !== "done";
 }
 
-/** The calls that the last turn is left with. */
+/** The open calls of the last turn. */
 export function openCalls(stream: ConversationStream): readonly CallProgress[] {
   return readTurnProgress(lastTurnOf(endOf(stream))).calls;
 }
 
 /**
- * Throws `usage`, `nothing_to_replace`, and `incomplete_turn` and `foreign_turn` if the user has to be asked, and no
+ * Throws `usage`, `nothing_to_replace`; and `incomplete_turn` and `foreign_turn` if the user has to be asked, but no
  * terminal is available.
  */
 export async function chooseStart(
@@ -108,7 +108,7 @@ export async function chooseStart(
 
 interface IncompleteTurn {
   readonly left: ConversationWriter;
-  /** As in the workspace: a copy has another one. */
+  /** The ID in the workspace: a copy has another one. */
   readonly id: ConversationId;
   readonly isSaved: boolean;
 }
@@ -125,7 +125,7 @@ async function startAfter(
       "To say something new, use --discard-turn.",
     );
   }
-  // A turn that may still do something is never replaced unseen.
+  // A turn that may still act is never replaced without asking.
   const isFailed = (hasMessage || replay) && hasOnlyFailed(left);
   if (replay && !discardTurn && !isFailed)
     throw describeIncompleteError({ stream: left.stream, id });
@@ -143,21 +143,24 @@ async function startAfter(
   if (start.type === "resume") return confirmForeign(left, person);
   if (start.type !== "new") return start;
   const { clock } = person.context;
-  // A script may pass the flag. In the menu, a person chooses.
+  // A script may have passed the flag. In the menu, it is a person who chooses.
   const by = discardTurn || isFailed ? "interrupted" : "user";
   await left.append(...closeTurn(lastTurnOf(endOf(left.stream)), clock, by));
   return start;
 }
 
-/** Nothing is missing but a reply, in a turn of this user, who has seen that there is none: the model was asked, and failed. */
+/**
+ * Only the reply is missing, the turn is this user's own, and they know that there is none: the model was asked, and
+ * failed.
+ */
 function hasOnlyFailed({ stream, isOwnTurn }: ConversationWriter): boolean {
   const { next, hasFailed } = readTurnProgress(lastTurnOf(endOf(stream)));
   return isOwnTurn && next === "request" && hasFailed;
 }
 
 /**
- * A clone may bring a turn whose calls this user has never permitted, with the permission on record. Throws
- * `foreign_turn` if no terminal is available.
+ * A clone may contain a turn with recorded permission for calls that this user never approved. Throws `foreign_turn`
+ * if no terminal is available.
  */
 async function confirmForeign(
   { stream, id, isOwnTurn, startedIn }: ConversationWriter,
@@ -188,7 +191,7 @@ async function confirmForeign(
     : { type: "quit" };
 }
 
-/** `there`: where the user has started it, in words. */
+/** `there`: where the user started it, in words. */
 function foreignError(id: string, there: string | undefined): JpError {
   return new JpError(
     "foreign_turn",
@@ -232,7 +235,7 @@ interface WayToStart {
   readonly start: Start;
 }
 
-/** Says what becomes of the message, if there is one. */
+/** Says what happens to the message, if there is one. */
 function waysToStart(
   hasMessage: boolean,
   earlier: { readonly request: string; readonly isForeign: boolean } | undefined,
@@ -255,7 +258,7 @@ function waysToStart(
   ];
 }
 
-/** The message that the model has not replied to. */
+/** The message without a reply. */
 function pendingRequest(
   events: readonly ConversationEvent[],
   { hasCalls, next }: TurnProgress,
@@ -281,7 +284,7 @@ function incompleteError(lines: readonly string[], id: string): JpError {
   );
 }
 
-/** Prints what is waiting, and how to answer it. */
+/** Prints the pending decisions, and how to answer them. */
 export function printPending(
   stream: ConversationStream,
   { output }: CommandContext,
@@ -297,7 +300,7 @@ export function printPending(
   return pending;
 }
 
-/** Prints the same, and if it takes people and none are known, how it can be decided all the same. */
+/** Prints the pending decisions and, if any needs people while none are known, how to proceed. */
 export async function reportPending(
   stream: ConversationStream,
   context: CommandContext,
@@ -339,7 +342,7 @@ export function assertLastRequest(request: ChatRequest, { stream }: Conversation
   );
 }
 
-/** Prints what is asked again, and how to go back to the turn that is replaced. */
+/** Prints the message that is sent again, and how to return to the replaced turn. */
 export function announceReplay(
   request: ChatRequest,
   { stream, id }: ConversationWriter,
@@ -355,7 +358,7 @@ export function announceReplay(
   for (const row of wrapCommand(command, output.noticeWidth)) output.notice(row);
 }
 
-/** The same message, except for its text. It replaces the turn with this request. */
+/** The message without its text, set to replace the turn with this request. */
 export function replayed({ schema, files }: ChatRequest): Omit<TurnMessage, "content"> {
   return {
     replacesTurn: true,

@@ -18,7 +18,7 @@ import { CallView, type CallViewOptions, percentRead } from "./call-view.ts";
 import { ReplyView, type ReplyViewOptions } from "./reply-view.ts";
 import type { ShownCall, TurnView } from "./view.ts";
 
-/** When the status line shows that jp waits for a model, gets arguments, or runs tools. */
+/** When the status line shows waiting for a model, receiving arguments, or running tools. */
 export type ProgressSettings = Readonly<
   Record<"streaming" | "preparing" | "toolCall", Pace & { readonly isShown: boolean }>
 >;
@@ -31,7 +31,7 @@ export interface TextViewOptions extends ReplyViewOptions, CallViewOptions {
   readonly progress: ProgressSettings;
   /** Prints token usage at the end. */
   readonly isVerbose: boolean;
-  /** How to undo a compaction, as the user is told. */
+  /** How to undo a compaction, in the user's terms. */
   readonly undo?: string;
 }
 
@@ -44,13 +44,13 @@ export class TextView implements TurnView {
   #document: { readonly data: Json } | undefined;
   /** When the current request to the model began. */
   #cycleSince: number | undefined;
-  /** The model has said something since then. */
+  /** The model has replied something since then. */
   #hasSpoken = false;
-  /** When the last piece of a reply came. */
+  /** When the last piece of a reply arrived. */
   #lastPieceAt = 0;
-  /** How long the pieces of the current reply are together. */
+  /** Characters received of the current reply. */
   #characters = 0;
-  /** Tokens of finished replies of this turn. */
+  /** Tokens of this turn's finished replies. */
   #tokens = 0;
   #isEstimated = false;
   /** When the last prompt was closed. */
@@ -64,7 +64,7 @@ export class TextView implements TurnView {
     this.#calls = new CallView(options);
   }
 
-  /** Also shows a word to no one: the first run of the code is slow, and the model is still thinking. */
+  /** Also renders a word to nowhere: the first run of the code is slow, and the model is still thinking. */
   async load(): Promise<void> {
     await this.#reply.load();
     const { output } = this.#options;
@@ -113,7 +113,7 @@ export class TextView implements TurnView {
     }
   }
 
-  /** Updates are shown once they are released. */
+  /** Holds back updates until the returned function is called. */
   #hold(): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wait(promise);
@@ -143,14 +143,14 @@ export class TextView implements TurnView {
     status.set(undefined);
     this.#inOrder(() => this.#reply.end());
     await this.#waiting;
-    status.set(undefined); // Updates that waited for a prompt to close have set it again.
+    status.set(undefined); // Updates released when a prompt closed have set it again.
     if (this.#document !== undefined) this.#reply.printDocument(this.#document.data);
     this.#printLines(this.#calls.leave());
     if (end?.type === "stopped") this.#note("Stopped.");
     if (this.#options.isVerbose) this.#note(describeTokens(this.#usage));
   }
 
-  /** Runs it at once, or after whatever is waiting. */
+  /** Runs the action at once, or after what is already waiting. */
   #inOrder(action: () => Promise<void> | void): void {
     if (this.#waiting === undefined) {
       const waiting = action() ?? undefined;
@@ -219,7 +219,7 @@ export class TextView implements TurnView {
     }
   }
 
-  /** A tool may say something to the user in the assistant's place, as `tell_user` does. */
+  /** Tools such as `tell_user` speak on the assistant's behalf. */
   #speak(update: TurnUpdate): Promise<void> | void {
     if (update.type !== "event" || update.event.type !== "tool_call_response") return undefined;
     const text = this.#calls.speech(update.event);
@@ -240,7 +240,7 @@ export class TextView implements TurnView {
     update: Extract<TurnUpdate, { readonly type: "retry_start" | "notice" }>,
     at: number,
   ): void {
-    const waitedMs = Math.max(0, this.#asideUntil - at); // For a prompt to be closed.
+    const waitedMs = Math.max(0, this.#asideUntil - at); // Time spent waiting for a prompt to close.
     const text = update.type === "notice" ? update.message : describeRetry(update, waitedMs);
     if (text === "") return;
     this.#reply.breakLine();
@@ -299,7 +299,7 @@ export class TextView implements TurnView {
     this.#options.status.set(isShown ? text : undefined, since, pace);
   }
 
-  /** Where it does not have to make room: which model, for how long, how much, and whether anything still comes. */
+  /** Shows the model, elapsed time, size, and whether data still arrives, if the status line need not make room. */
   #showStreaming(type: TurnUpdate["type"]): void {
     const { status, model, clock } = this.#options;
     if (!status.isBelow) return status.set(undefined);
@@ -307,7 +307,7 @@ export class TextView implements TurnView {
       const quietMs = clock.now().getTime() - this.#lastPieceAt;
       return [
         this.#tokenText(),
-        // Both would not leave room for the key that stops it.
+        // Showing both would leave no room for the key that stops it.
         ...(quietMs >= QUIET_MS
           ? [`nothing for ${Math.floor(quietMs / 1000)} s`]
           : this.#reply.isFolded
@@ -335,7 +335,7 @@ export class TextView implements TurnView {
     this.#characters = 0;
   }
 
-  /** In full, folded, or only that the model is reasoning. */
+  /** Shows reasoning in full or folded, or only that the model is reasoning. */
   #showReasoning(text: string, isShown: boolean, at: number): void {
     const { reasoning, status } = this.#options;
     const since = this.#hasSpoken ? at : (this.#cycleSince ?? at);
@@ -352,7 +352,7 @@ export class TextView implements TurnView {
     for (const line of lines) this.#print(() => this.#options.output.notice(line));
   }
 
-  /** Prints with the status line out of the way. */
+  /** Prints with the status line cleared. */
   #print(print: () => void): void {
     this.#options.status.clear();
     print();
@@ -360,7 +360,7 @@ export class TextView implements TurnView {
   }
 }
 
-/** One line: what the model no longer sees, and how to get it back. */
+/** One line: what is hidden from the model, and how to undo that. */
 export function describeNewCompaction(
   compaction: Compaction,
   undo = "jp conversation compact --reset",
@@ -380,14 +380,14 @@ function ignore(): void {}
 
 /** A model that is silent for longer may have stalled. */
 const QUIET_MS = 5000;
-/** About as many as in English text. */
+/** Roughly the average for English text. */
 const CHARACTERS_PER_TOKEN = 4;
 
 const ASKS_AGAIN = "The answer does not fit the schema. Asking again.";
 
 /**
- * Empty for a retry that has happened while a prompt was open, and for all but the first while a server is starting:
- * it is tried many times.
+ * Empty for a retry that happened while a prompt was open, and for all but the first while a server is starting,
+ * which takes many tries.
  */
 function describeRetry(
   { error, retry, maxRetries, delayMs }: Extract<TurnUpdate, { readonly type: "retry_start" }>,

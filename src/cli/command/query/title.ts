@@ -1,6 +1,6 @@
 /**
- * The title of a new conversation: from its first message, or from a model that is asked while the turn runs, as
- * `conversation.title` says. A title is never worth an error or a wait.
+ * The title of a new conversation: from its first message, or from a model asked while the turn runs, depending on
+ * `conversation.title`. A title never causes an error or a delay.
  */
 import { type PartialConfig, resolveAssistant } from "../../../settings/config/index.ts";
 import {
@@ -28,7 +28,7 @@ interface TitleRequest {
   readonly config: PartialConfig;
   readonly providers: Providers;
   readonly clock: Clock;
-  /** Has its first message on record when the request is made. */
+  /** Has its first message on record by the time of the request. */
   readonly conversation: ConversationWriter;
   /** The request waits for this, so that it does not delay the reply. */
   readonly after: Promise<unknown>;
@@ -36,11 +36,11 @@ interface TitleRequest {
 
 /** A title that a model may still be writing. Disposing stops the request. */
 export interface GeneratedTitle extends Disposable {
-  /** Records it, if the model has one by now or within a moment. Stops the request otherwise. Never throws. */
+  /** Records the title if the model delivers it within a moment; otherwise stops the request. Never throws. */
   save(): Promise<void>;
 }
 
-/** How long a turn that is over waits for its title. */
+/** How long a finished turn waits for its title. */
 const MAX_WAIT_MS = 1000;
 const MAX_TITLE_LENGTH = 60;
 const MAX_MESSAGE_LENGTH = 4000;
@@ -56,12 +56,12 @@ const SCHEMA: JsonObject = {
   additionalProperties: false,
 };
 
-/** The title of a new conversation that was given none: the heading or the first line of its first message. */
+/** The default title of a new conversation: the heading or first line of its first message. */
 export function titleOf(message: string, config: PartialConfig): string {
   return truncate(headingOf(message, config) ?? firstLine(message), MAX_TITLE_LENGTH);
 }
 
-/** The heading that the message starts with, unless the config says that headings are not titles. */
+/** The heading that the message starts with, unless the config rules out headings as titles. */
 function headingOf(message: string, { conversation }: PartialConfig): string | undefined {
   if (conversation?.title?.from_heading === false) return undefined;
   const [first = "", second = ""] = message.trimStart().split("\n", 2);
@@ -104,7 +104,7 @@ async function record(
   await conversation.updateMetadata((metadata) => ({ ...metadata, title }));
 }
 
-/** Undefined if the message has a heading for a title. Throws what the provider throws. */
+/** Undefined if the message has a heading as its title. Throws what the provider throws. */
 async function askForTitle(
   { config, providers, clock, conversation: { stream } }: TitleRequest,
   signal: AbortSignal,
@@ -151,7 +151,7 @@ async function askForTitle(
   return { title: titleIn(text), spent };
 }
 
-/** The first of `{"titles": […]}`, as the Rust original asks for them. */
+/** The first of `{"titles": […]}`, the format that the Rust original requests. */
 function titleIn(text: string): string | undefined {
   const data = findJson(text);
   const titles = isJsonObject(data) ? data["titles"] : undefined;

@@ -1,4 +1,4 @@
-/** The keyboard during a turn: that of a session, or one of its own where the turn is shown on a terminal. */
+/** The keyboard during a turn: the session's, or the turn's own when it is shown on a terminal. */
 import type { Turn } from "../../../core/agent/index.ts";
 import type { PartialConfig } from "../../../settings/config/index.ts";
 import { openKeyboard, type TurnKeyboard } from "../../../surfaces/terminal/index.ts";
@@ -10,7 +10,7 @@ import type { TurnView } from "./view.ts";
 import { modeToShow } from "./view-settings.ts";
 
 interface KeysOptions extends Pick<TurnRequest, "keyboard"> {
-  /** No one types anything, or the output is for a program. */
+  /** There is no one to type, or a program reads the output. */
   readonly isUnattended: boolean;
   readonly config: PartialConfig;
   readonly unsent: UnsentText;
@@ -34,7 +34,7 @@ export class TurnKeys {
     return this.#keyboard;
   }
 
-  /** Takes the keyboard once `after` has happened. Never throws: without it, the turn goes on as well. */
+  /** Takes the keyboard once `after` resolves. Never throws: the turn works without it. */
   async take(turn: Turn, view: TurnView, after?: Promise<void>): Promise<void> {
     const { keyboard: given } = this.#options;
     if (given === undefined && !this.#canTake()) return;
@@ -76,7 +76,7 @@ export class TurnKeys {
     keyboard[Symbol.dispose]();
   }
 
-  /** Not where another program may read the keys, as in `jp query … | less`, or the shell does. */
+  /** False if another program may read the keys, as in `jp query … | less`, or the shell does. */
   #canTake(): boolean {
     const { host } = this.#context;
     const { config, isUnattended } = this.#options;

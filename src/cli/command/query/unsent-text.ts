@@ -1,4 +1,4 @@
-/** What the user typed during a turn and no model got: none of it is lost. */
+/** Keeps text that the user typed during a turn and no model received, so that none of it is lost. */
 import type { Output } from "../../../surfaces/terminal/index.ts";
 import { neutralize } from "../../../util/index.ts";
 
@@ -17,13 +17,13 @@ export class UnsentText {
     if (text.trim() !== "") this.#kept = [...this.#kept, text];
   }
 
-  /** The turn goes on with this reply, once it is recorded. */
+  /** The turn continues with this reply once it is recorded. */
   expect(reply: string, isSent: () => boolean): void {
     this.#kept = this.texts;
     this.#expected = reply.trim() === "" ? undefined : { reply, isSent };
   }
 
-  /** For the user to copy. Nothing is kept then. */
+  /** Prints the texts for the user to copy, and forgets them. */
   print(output: Pick<Output, "notice">): void {
     const { texts } = this;
     this.#kept = [];

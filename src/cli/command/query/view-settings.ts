@@ -1,4 +1,4 @@
-/** How a running turn is shown: what the flags and `style` in the config say. */
+/** How a running turn is shown, according to the flags and `style` in the config. */
 import type { AssistantSettings, PartialConfig } from "../../../settings/config/index.ts";
 import type { Model } from "../../../reach/provider/index.ts";
 import type { Tools } from "../../../assemble/index.ts";
@@ -19,11 +19,11 @@ export interface ViewFlags {
   readonly hideReasoning?: boolean | undefined;
   /** Print token usage. */
   readonly verbose?: boolean | undefined;
-  /** How to undo a compaction, as the user is told. */
+  /** How to undo a compaction, in the user's terms. */
   readonly undo?: string | undefined;
 }
 
-/** The turn that is shown. */
+/** The turn to show. */
 interface ShownTurn {
   readonly config: PartialConfig;
   readonly assistant: AssistantSettings;
@@ -32,7 +32,7 @@ interface ShownTurn {
   readonly isStructured: boolean;
   /** Undefined while there is none. */
   readonly keyboard: () => TurnKeyboard | undefined;
-  /** The one of a session. */
+  /** The session's keyboard. */
   readonly sessionKeyboard?: TurnKeyboard | undefined;
 }
 
@@ -70,7 +70,7 @@ export function createView(
   });
 }
 
-/** What runs without asking, unless that is as usual. */
+/** The mode, unless it is the default. */
 export function modeToShow({ conversation }: PartialConfig): ShownMode | undefined {
   const { mode: name = "ask" } = conversation ?? {};
   return name === "ask" ? undefined : { name };
@@ -78,7 +78,7 @@ export function modeToShow({ conversation }: PartialConfig): ShownMode | undefin
 
 const DEFAULT_NAME = "jp";
 
-/** The name in the config, or else the model. */
+/** The configured name, or else the model. */
 function assistantName({ name }: AssistantSettings, { id }: Model): string {
   return name === DEFAULT_NAME ? id : name;
 }
@@ -124,7 +124,7 @@ function reasoningOf({ reasoning = {} }: Style): ReasoningDisplay {
       return { type: display };
     case "timer":
       return { type: "folded" };
-    case "summary": // Of other versions; a warning says that it has no effect.
+    case "summary": // From other versions; a warning says that it has no effect.
       return { type: "full" };
     default:
       return { type: "start", characters: Number(display) };

@@ -16,17 +16,19 @@ import type { MenuRequest, Output } from "../../../surfaces/terminal/index.ts";
 import { jsonLine } from "../../../util/index.ts";
 
 export interface TurnView extends Observer {
-  /** Loads what shows replies. Otherwise the first one waits for it. Throws `module_not_loaded`. */
+  /** Loads the code that shows replies; otherwise the first reply would wait for it. Throws `module_not_loaded`. */
   load(): Promise<void>;
   /** The calls that an incomplete turn continues with. */
   resume(calls: readonly CallProgress[]): void;
-  /** Leaves the screen to a prompt while the action runs. `endReply`: the reply ends here, and the rest of it is printed. */
+  /**
+   * Leaves the screen to a prompt while the action runs. `endReply` ends the reply here and prints the rest of it.
+   */
   aside<Value>(action: (endReply: () => Promise<void>) => Promise<Value>): Promise<Value>;
-  /** The user is about to be asked something by a prompt that shows the call itself. */
+  /** Called before a prompt that shows the call itself. */
   showCall(request: ShownCall): void;
-  /** The user is about to be asked a question of a call. */
+  /** Called before a prompt with a call's question. */
   showAsker(inquiryId: InquiryId): void;
-  /** The turn is being stopped, by the user or from outside. */
+  /** Called when the turn is being stopped, by the user or from outside. */
   noteStop(): void;
   /** Shows reasoning in full, or folds it, from now on. */
   toggleReasoning(): void;
@@ -74,12 +76,12 @@ export function withScreen(prompter: Prompter, view: TurnView, onlyCall?: string
   };
 }
 
-/** The menu on a terminal, which can also ask for a reply alone. */
+/** The terminal's menu, which can also ask just for a reply. */
 export interface PersonMenu {
   choose(request: MenuRequest): Promise<InterruptChoice>;
 }
 
-/** A reply to the assistant is written below all that it has said. */
+/** Prints all that the assistant has said before a reply to it is written. */
 export function menuWithScreen(menu: PersonMenu, view: TurnView): InterruptMenu {
   return {
     choose: async (request) => {

@@ -1,4 +1,4 @@
-/** `jp serve people token`, `link`, `confirm` and `log`: how people get in, whether their accounts count, and what was changed. */
+/** `jp serve people token`, `link`, `confirm` and `log`: login, confirmation of accounts, and the log of changes. */
 import { isConfirmed, looksLike, type Member } from "../../../settings/people/index.ts";
 import { describePeopleChange } from "../../../surfaces/render/index.ts";
 import { jsonLine, oneLine } from "../../../util/index.ts";

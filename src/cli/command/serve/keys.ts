@@ -1,4 +1,4 @@
-/** `jp serve people key`: the keys with which people sign what has to be signed. */
+/** `jp serve people key`: the keys people sign decisions with. */
 import path from "node:path";
 import { resolveNotify } from "../../../settings/config/index.ts";
 import { announceOnce } from "../../../surfaces/notify/index.ts";
@@ -126,7 +126,7 @@ export async function removeKey({
   await notify?.(await people.readLog(person.id));
 }
 
-/** Tells of the last change of someone's keys, as the desk does. Undefined if no notifications are configured. */
+/** Announces a change of someone's keys, as the desk does. Undefined if notifications are not configured. */
 async function findNotify(context: CommandContext) {
   const { output, clock, environment, cwd, host } = context;
   const settings = resolveNotify((await trustedConfig(context, {})).config);

@@ -1,4 +1,4 @@
-/** The address that people open, as `--origin` takes it. */
+/** Parses `--origin`, the address that people open. */
 import { isLoopback } from "../../../util/index.ts";
 import { usageError } from "../../exit-status.ts";
 
@@ -14,7 +14,7 @@ export function parseOrigin(text: string): string {
   return url.origin;
 }
 
-/** Whether the name leads every machine to itself. */
+/** Whether the name resolves to the local machine everywhere. */
 export function isLocalName(name: string): boolean {
   return isLoopback(name) || name.endsWith(".localhost");
 }

@@ -1,4 +1,4 @@
-/** `jp serve people`: who may use the desk, and who has which roles. */
+/** `jp serve people`: who may use the desk, and their roles. */
 import { findSeconds, type PartialConfig } from "../../../settings/config/index.ts";
 import {
   confirmationOf,
@@ -53,7 +53,7 @@ export async function addPerson({
   warn(`${owner.name} is your own name: whoever has this token answers as you.`, output);
 }
 
-/** Changes what is given, and leaves the rest. Throws `person_not_found`, `role_exists`, `os_user_taken`. */
+/** Changes only the given settings. Throws `person_not_found`, `role_exists`, `os_user_taken`. */
 export async function changePerson({
   args: [name = ""],
   options,
@@ -184,7 +184,7 @@ export function notFoundError(name: string): JpError {
   });
 }
 
-/** Their name, with everything that says what they may do. */
+/** The person's name, with everything that affects what they may do. */
 export function describe(person: Person, people: readonly Person[] = []): string {
   const { name, rights, roles = [], osUser = "", away, madeBy } = person;
   const facts = [
@@ -198,7 +198,7 @@ export function describe(person: Person, people: readonly Person[] = []): string
   return oneLine(`${name} (${facts.join("; ")})`);
 }
 
-/** Those who were removed are known by their id only. */
+/** Removed people are known only by their ID. */
 function nameOf(id = "someone", people: readonly Person[]): string {
   return people.find((person) => person.id === id)?.name ?? id;
 }

@@ -1,4 +1,4 @@
-/** A QR code for a terminal, so that a phone can open a link that is too long to type. */
+/** Renders a QR code in a terminal, so that a phone can open a link too long to type. */
 import { generate } from "lean-qr";
 
 /** Light modules on each side. Readers need fewer than the four of the standard on a screen. */
@@ -8,11 +8,11 @@ const RESET = "\u001B[0m";
 
 export interface QrCodeOptions {
   readonly hasColors: boolean;
-  /** In columns. */
+  /** Available columns. */
   readonly width: number;
 }
 
-/** Two modules in each character, one above the other. Undefined if it does not fit. */
+/** Draws two modules per character, one above the other. Undefined if it does not fit. */
 export function renderQrCode(
   text: string,
   { hasColors, width }: QrCodeOptions,
@@ -20,7 +20,7 @@ export function renderQrCode(
   const code = generate(text);
   const end = code.size + MARGIN;
   if (end + MARGIN > width) return undefined;
-  // Without colours, most terminals are light on dark. Then the light modules are the ones that are drawn.
+  // Without colors, most terminals are light on dark, so the light modules are drawn.
   const isDrawn = (x: number, y: number) => code.get(x, y) === hasColors && y < end;
   const rows: string[] = [];
   for (let y = -MARGIN; y < end; y += 2) {

@@ -1,4 +1,4 @@
-/** `jp serve --run`: continues turns in processes of their own, one at a time for each conversation. */
+/** `jp serve --run`: continues turns in separate processes, one at a time per conversation. */
 import type { ConversationRef, ResumeResult } from "../../../surfaces/desk/index.ts";
 import { type ProcessEnd, runProcess } from "../../../reach/process/index.ts";
 import { messageOf, oneLine, shellWord } from "../../../util/index.ts";
@@ -6,13 +6,16 @@ import { type CommandContext, warn } from "../../context.ts";
 import { DENIED, WAITING } from "../../exit-status.ts";
 import { FILES, findDatabase } from "../../store.ts";
 
-/** The answer is on record, and notices are printed as they come. The server itself has two seconds to stop. */
+/**
+ * Output is not kept: the reply is on record, and notices are printed as they arrive. The server itself has two
+ * seconds to stop.
+ */
 const LIMITS = { stdoutBytes: 0, stderrBytes: 0, killGraceMs: 1500, pipeGraceMs: 200 };
-/** So that the conversations that terminals work with stay as they are. */
+/** A separate session, so that the active conversations of terminals do not change. */
 const SESSION = "jp-serve";
 
 interface Run {
-  /** An answer came while the process was running, which may have missed it. */
+  /** An answer arrived while the process was running, and it may have missed it. */
   hasNewAnswer: boolean;
   readonly ended: Promise<void>;
 }
@@ -27,7 +30,7 @@ export class TurnRunner implements AsyncDisposable {
     this.#context = context;
   }
 
-  /** Continues a turn of the workspace at `root`. What becomes of it is printed. */
+  /** Continues a turn of the workspace at `root`, and prints how it ends. */
   resume({ conversation: id }: ConversationRef, root: string): ResumeResult {
     if (this.#stop.signal.aborted) return { type: "refused", message: "The server is stopping." };
     const key = JSON.stringify([root, id]);
@@ -68,7 +71,7 @@ export class TurnRunner implements AsyncDisposable {
     print: (line: string) => void,
   ): Promise<ProcessEnd> {
     const { host, environment, database } = this.#context;
-    // Where --store said so. What the config says, the process finds there itself: it may have a password.
+    // Passes on `--store` only. The process reads the config itself: an address there may contain a password.
     const usual = await findDatabase(environment, undefined);
     const store = usual?.url === database?.url ? {} : { JP_STORE: database?.url ?? FILES };
     const [program, ...args] = host.self;

@@ -1,4 +1,4 @@
-/** `jp serve`: a page and an API to answer from a browser or a phone, until Ctrl-C. */
+/** `jp serve`: serves a page and an API for answering from a browser or a phone, until Ctrl-C. */
 import {
   appendFileSync,
   existsSync,
@@ -53,7 +53,7 @@ export interface ServeFlags {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly origin?: string;
-  /** By default, if other machines can open the link. */
+  /** Defaults to true if other machines can open the link. */
   readonly qr?: boolean;
   readonly format?: "text" | "json";
 }
@@ -84,7 +84,7 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
       resumesAnswered: true,
     }),
   });
-  let announce: Notifying["announce"] | undefined; // It needs the address, which is known later.
+  let announce: Notifying["announce"] | undefined; // Needs the address, which is known later.
   const service = await serveDesk({
     ...address,
     desk,
@@ -92,7 +92,7 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
     directory,
     owner,
     sessions: await openStoredSessions(context, onProblem),
-    // New workspaces are part of "all", so whoever may see all of them may see those too.
+    // "all" includes new workspaces, so anyone who may see all of them may see those too.
     scope: options.all === true ? "all" : scopeOf(workspaces, context),
     runs: runner !== undefined,
     page,
@@ -106,7 +106,7 @@ export async function serve({ options, context }: Call<ServeFlags>): Promise<voi
     machine: { clock, onProblem, origin: service.url, cwd: context.cwd, ...context.environment },
   });
   announce = notifying.announce;
-  void loadRecordingParts(); // An answer may take days to come.
+  void loadRecordingParts(); // An answer may take days to arrive.
   const stopped = AbortSignal.any([stop.signal, outputGone.signal]);
   await printLinks(service, { options, context }, { workspaces, stopped });
   await abortable(new Promise(() => undefined), stopped).catch(() => undefined);
@@ -122,7 +122,10 @@ async function openStoredSessions(
   return tenant === undefined ? own : openSharedSessions(tenant.sessions, own, onProblem);
 }
 
-/** The same for all desks that serve a workspace, wherever its clone is. No workspace of a database is called like a path, or `all`. */
+/**
+ * Shared by all desks that serve the workspace, wherever its clone is. The prefix keeps it distinct from a path and
+ * from `all`.
+ */
 function scopeOf(
   [first]: readonly FoundWorkspace[],
   { database, workspace }: CommandContext,
@@ -146,17 +149,17 @@ function resumeWith(runner: TurnRunner, workspaces: readonly FoundWorkspace[]): 
 }
 
 interface NotifyingOptions {
-  /** Undefined if the user wants no notifications. */
+  /** Undefined if notifications are off. */
   readonly settings: NotifySettings | undefined;
   readonly machine: NotifierOptions;
 }
 
 interface Notifying extends AsyncDisposable {
-  /** Tells of a change of someone's keys. */
+  /** Announces a change of someone's keys. */
   readonly announce: (change: PeopleLogEntry) => void;
 }
 
-/** Tells people about what waits from now on. */
+/** Notifies people of pending decisions from now on. */
 function startNotifying(desk: Desk, { settings, machine }: NotifyingOptions): Notifying {
   if (settings === undefined) {
     return { announce: () => undefined, [Symbol.asyncDispose]: async () => undefined };
@@ -230,7 +233,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   ".webmanifest": "application/manifest+json",
 };
 
-/** Reads all files of the page once, so that the server opens none. Throws `not_built`. */
+/** Reads all page files once, so that the server opens none. Throws `not_built`. */
 function readPage(dist: string): ReadonlyMap<string, PageFile> {
   const folder = path.join(dist, "desk");
   const files = new Map<string, PageFile>();
@@ -249,8 +252,8 @@ function readPage(dist: string): ReadonlyMap<string, PageFile> {
 const MAX_AUDIT_BYTES = 4 << 20;
 
 /**
- * Logins and refusals, one JSON object per line, in a private file of the user. When it is full, it replaces the one
- * before it: whoever is refused often does not fill the disk.
+ * Logs logins and refusals, one JSON object per line, in a private file of the user. A full file replaces the
+ * previous one, so repeated refusals cannot fill the disk.
  */
 async function openAudit(
   folder: string,
@@ -276,7 +279,7 @@ interface Address {
   readonly origin?: string;
 }
 
-/** Throws `usage` for anything that would send what is typed over the network in the clear. */
+/** Throws `usage` for any setup that would send input over the network unencrypted. */
 function readAddress(options: ServeFlags, cwd: string): Address {
   const { host, port = 0 } = options;
   const tls = readTls(options, cwd);
@@ -335,7 +338,7 @@ interface Served {
   readonly stopped: AbortSignal;
 }
 
-/** Prints where to log in, and another link each time that Enter is pressed. */
+/** Prints a login link, and a new one each time Enter is pressed. */
 async function printLinks(
   service: DeskService,
   { options, context }: Pick<Call<ServeFlags>, "options" | "context">,
@@ -365,13 +368,15 @@ async function printLinks(
   stopped.addEventListener("abort", () => stdin.destroy());
 }
 
-/** Only on a terminal: whoever reads a log could log in. Returns what prints the code of a link, if anything. */
+/**
+ * Only on a terminal: anyone who reads a log could log in. Returns a function that prints a link's code, if wanted.
+ */
 async function findQrPrinter(
   url: string,
   { options: { qr }, context: { output, host } }: Pick<Call<ServeFlags>, "options" | "context">,
 ): Promise<((link: string) => void) | undefined> {
   const isLocal = isLocalName(new URL(url).hostname);
-  // A screen reader has no use for it.
+  // Screen readers cannot use it.
   const isWanted = qr ?? (!isLocal && !wantsPlainText(host, {}));
   if (!isWanted) return undefined;
   if (!output.isTerminal) {

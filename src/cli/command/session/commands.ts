@@ -1,4 +1,4 @@
-/** The commands of a session: `/help` and the others. */
+/** The session commands: `/help` and the others. */
 import {
   applyDirectives,
   foldLayers,
@@ -37,27 +37,27 @@ export const LEFT = Symbol("left");
 /** The session command that undoes a compaction. */
 export const UNDO_COMPACTION = "/compact undo";
 
-/** To add one, add it to `COMMANDS`: help and completion follow. */
+/** To add a command, add it to `COMMANDS`: help and completion follow. */
 export interface SessionCommand {
   /** Without the slash. */
   readonly name: string;
   /** The arguments after the name: `[name]`. */
   readonly usage?: string;
   readonly help: string;
-  /** Candidates for what follows the name, as far as they are known without waiting. */
+  /** Candidates for its argument, as far as they are known without waiting. */
   readonly values?: (session: OpenSession) => readonly Candidate[];
-  /** The name of a file can follow it. */
+  /** Takes a file name. */
   readonly takesFile?: boolean;
-  /** It is of little use without words after its name. */
+  /** Of little use without an argument. */
   readonly needsArgument?: boolean;
-  /** Its errors are reported, and the session continues. Returns `LEFT` to end the session, or a message to send. */
+  /** Errors are reported, and the session continues. Returns `LEFT` to end the session, or a message to send. */
   readonly run: (
     argument: string,
     session: OpenSession,
   ) => Promise<typeof LEFT | MessageToSend | void>;
 }
 
-/** As if the user had typed it. */
+/** Sent as if the user had typed it. */
 export interface MessageToSend {
   readonly message: string;
 }
@@ -152,12 +152,11 @@ export const COMMANDS: readonly SessionCommand[] = [
   { name: "quit", help: "Leave the session", run: async () => LEFT },
 ];
 
-/** Those of jp, and those that the user and the workspace bring. */
+/** jp's own commands, and those of the user and the workspace. */
 function allCommands({ custom }: Pick<OpenSession, "custom">): readonly SessionCommand[] {
   return [...COMMANDS, ...custom.commands.map(toSessionCommand)];
 }
 
-/** For completion in that session. */
 export function completedCommands(session: OpenSession): readonly CompletedCommand[] {
   return allCommands(session).map(({ values, ...command }) => ({
     ...command,
@@ -165,7 +164,7 @@ export function completedCommands(session: OpenSession): readonly CompletedComma
   }));
 }
 
-/** What a typed name means: a command, or the names that it could be the beginning of. */
+/** The command that a typed name means, or the names that it may abbreviate. */
 export function findCommand(
   name: string,
   session: OpenSession,
@@ -193,7 +192,7 @@ function toSessionCommand(command: CustomCommand): SessionCommand {
   };
 }
 
-/** Asks whether to trust a command of the workspace, if that is new or has changed. */
+/** Asks whether to trust a workspace command that is new or has changed. */
 async function expand(
   command: CustomCommand,
   argument: string,
@@ -229,7 +228,7 @@ const DRAWN_KEYS = [
   ["Ctrl-O", "Open a long paste; in a turn, show or fold reasoning"],
   ...CONTROL_KEYS,
 ];
-/** Without a drawn prompt, the terminal itself edits the line. */
+/** In plain mode, the terminal itself edits the line. */
 const PLAIN_KEYS = [
   ["Enter", "Send the message"],
   ["\\ Enter", "Start a new line"],
@@ -261,7 +260,7 @@ function toRow({ name, usage = "", help: text }: SessionCommand): readonly strin
   return [`/${name} ${usage}`.trimEnd(), text];
 }
 
-/** With the next message, or at once if there are words. */
+/** Shares a command's output with the next message, or at once if there are words. */
 function share(argument: string, session: OpenSession): MessageToSend | void {
   const { context, ran } = session;
   if (argument === "off") {
@@ -285,13 +284,13 @@ async function resume(argument: string, session: OpenSession): Promise<void> {
   await session.use(found);
 }
 
-/** `jp query --replay`, with words to add, or with `--edit`. */
+/** `jp query --replay`, with words to append, or with `--edit`. */
 async function replay(argument: string, session: OpenSession, isEdited = false): Promise<void> {
   if (session.conversationId === undefined) throw usageError("There is no message to send again.");
   await session.replay(argument, isEdited);
 }
 
-/** `jp undo`, with `--with-message` and `--force` as words. */
+/** `jp undo`; the words may be `--with-message` and `--force`. */
 async function undoHere(argument: string, session: OpenSession): Promise<void> {
   const { context, prompter, conversationId: id } = session;
   const words = argument.split(/\s+/).filter((word) => word !== "");
@@ -322,7 +321,7 @@ async function fork(argument: string, session: OpenSession): Promise<void> {
   session.context.output.notice(`Your next message goes to a copy of ${copied}.`);
 }
 
-/** The model is checked before the session uses it. */
+/** Checks the model before the session uses it. */
 async function changeModel(argument: string, session: OpenSession): Promise<void> {
   if (argument === "") {
     const { pickModel } = await loadModule(() => import("./model-picker.ts"));
@@ -398,7 +397,7 @@ async function attach(argument: string, session: OpenSession): Promise<void> {
   const name = quoted ?? plain ?? "";
   if (name === "" && remove === undefined) return listAttachedHere(session);
   if (remove !== undefined) return detach(name, session);
-  await nameAttachments([name], context); // Throws for what does not exist.
+  await nameAttachments([name], context); // Throws for missing files.
   if (!session.attach.includes(name)) session.attach = [...session.attach, name];
   output.notice(oneLine(`Attached to your next message: ${name}`));
 }

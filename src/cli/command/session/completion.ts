@@ -1,4 +1,4 @@
-/** Completes the word at the cursor of a session's prompt: commands and their values, and files. */
+/** Completes the word at the cursor of a session's prompt: commands, their values, and files. */
 import { type Dirent, readdirSync } from "node:fs";
 import path from "node:path";
 import type { Candidate, Completion, TextBuffer } from "../../../surfaces/terminal/index.ts";
@@ -6,11 +6,11 @@ import type { Candidate, Completion, TextBuffer } from "../../../surfaces/termin
 export interface CompletedCommand {
   readonly name: string;
   readonly help: string;
-  /** Known values that can follow its name. */
+  /** Known values of its argument. */
   readonly values?: () => readonly Candidate[];
-  /** The name of a file can follow it. */
+  /** Takes a file name. */
   readonly takesFile?: boolean;
-  /** It is of little use without words after its name, so Enter does not run it while the name is being completed. */
+  /** Of little use without an argument, so Enter does not run it while the name is being completed. */
   readonly needsArgument?: boolean;
 }
 
@@ -18,23 +18,23 @@ export interface CompletedCommand {
 export interface FilePlace {
   /** Paths are relative to it. */
   readonly folder: string;
-  /** Finds files by fragments of their paths. Without it, only paths that start like this are found. */
+  /** Finds files by fragments of their paths. Without it, paths are only completed from the start. */
   readonly search?: FragmentSearch;
 }
 
 export interface FragmentSearch {
-  /** No file is known yet. */
+  /** True while no file is known yet. */
   readonly isListing: boolean;
-  /** The best first, as far as they are known. */
+  /** Best match first, among the files listed so far. */
   find(word: string): readonly string[];
 }
 
-/** More would not help: the user types another letter. */
+/** More would not help: the user types another letter instead. */
 const MAX_FILES = 200;
 
 const OWN_COMMAND_NOTE = "Enter run it in your shell · with a space before it, it is a message";
 
-/** To be run in the user's shell. `![` is a picture in Markdown, and several lines are rather a paste. */
+/** A command to run in the user's shell. `![` is a Markdown image, and several lines are more likely a paste. */
 export function isOwnCommand(text: string): boolean {
   return /^!(?!\[)[^\n]*$/.test(text.trimEnd());
 }
@@ -70,7 +70,7 @@ export function completeInput(
   return { from: cursor - word.length, candidates: () => values };
 }
 
-/** The word `@path` or `@"a path"` before the cursor. */
+/** Completes the word `@path` or `@"a path"` before the cursor. */
 export function completeFile(before: string, place: FilePlace): Completion | undefined {
   const [mention, quoted, plain = ""] = /(?<=^|\s)@(?:"([^"\n]*)|([^\s"]*))$/.exec(before) ?? [];
   if (mention === undefined) return undefined;
@@ -85,17 +85,17 @@ export function completeFile(before: string, place: FilePlace): Completion | und
   };
 }
 
-/** In quotes if it has spaces. They stay open after the name of a folder. */
+/** Quoted if it has spaces. The quote stays open after a folder. */
 function toMention({ text, isOpenEnded = false }: Candidate): string {
   if (!/\s/.test(text)) return `@${text}`;
   return isOpenEnded ? `@"${text}` : `@"${text}"`;
 }
 
-/** Files and folders whose path starts like this, then files that contain its fragments. */
+/** Files and folders whose path starts with the word, then files that contain its fragments. */
 function findFiles(word: string, { folder, search }: FilePlace): Omit<Completion, "from"> {
   const near = startingFiles(word, folder);
   const known = new Set(near.map(({ text }) => text));
-  // In a folder that is named, its files are enough.
+  // Inside a named folder, listing its files is enough.
   const isWanted = search !== undefined && word !== "" && !word.endsWith("/");
   if (!isWanted) return { candidates: () => near };
   return {
@@ -109,7 +109,7 @@ function findFiles(word: string, { folder, search }: FilePlace): Omit<Completion
 }
 
 function startingFiles(word: string, folder: string): readonly Candidate[] {
-  if (/^[/\\]{2}/.test(word)) return []; // On Windows, the name of another machine.
+  if (/^[/\\]{2}/.test(word)) return []; // On Windows, this names another machine.
   const parent = word.slice(0, word.lastIndexOf("/") + 1);
   const start = word.slice(parent.length).toLowerCase();
   return filesIn(path.resolve(folder, parent))

@@ -1,4 +1,4 @@
-/** What is above the prompt when a session goes to another conversation: its last turns, up to a screen, and its title. */
+/** Shown above the prompt when a session switches conversations: the title and the last turns, up to a screenful. */
 import type { ConversationId, RecordedTurn } from "../../../record/conversation/index.ts";
 import { renderTurn, textWidth, wrapProse } from "../../../surfaces/render/index.ts";
 import type { WorkspaceSummary } from "../../../stores/index.ts";
@@ -6,12 +6,12 @@ import type { CommandContext } from "../../context.ts";
 import { selectTurns } from "../conversation/print.ts";
 import { describeCurrent } from "./picker.ts";
 
-/** More do not fit on a screen. */
+/** More would not fit on a screen. */
 const MAX_TURNS = 10;
 const RESULT_LINES = 3;
-/** Terminals that do not know their height say 0. */
+/** Some terminals report a height of 0. */
 const DEFAULT_ROWS = 24;
-/** For the lines about the conversation, and the prompt. */
+/** Room for the lines about the conversation, and the prompt. */
 const ROWS_BELOW = 6;
 
 /** For `jp resume` and `/resume`. */
@@ -25,7 +25,10 @@ export async function printConversation(
   for (const row of wrapProse(title, output.noticeWidth)) output.notice(row);
 }
 
-/** Prints whole turns while they fit, and of the last one at least its end. Nothing if the record cannot be read. */
+/**
+ * Prints as many whole turns as fit, and at least the end of the last one. Prints nothing if the record is
+ * unreadable.
+ */
 async function printEnd(id: ConversationId, context: CommandContext): Promise<void> {
   const { output, clock, host } = context;
   const settings = {
@@ -54,7 +57,7 @@ async function printEnd(id: ConversationId, context: CommandContext): Promise<vo
   for (const line of shown) output.print(line);
 }
 
-/** The session reports what is wrong with the record. */
+/** Ignores errors: the session reports problems with the record. */
 async function findLastTurns(
   id: ConversationId,
   context: CommandContext,
@@ -69,7 +72,7 @@ async function findLastTurns(
   }
 }
 
-/** Where the lines start that fit. A single line may be longer than the screen. */
+/** The index of the first line that fits. A single line may be longer than the screen. */
 function startOfEnd(
   lines: readonly string[],
   room: number,

@@ -1,26 +1,26 @@
 /**
- * Finds files of the workspace by fragments of their paths, for completion. The files are listed in the background, so
- * that typing never waits for a disk.
+ * Finds workspace files by fragments of their paths, for completion. Files are listed in the background, so that
+ * typing never waits for a disk.
  */
 import path from "node:path";
 import { namesSecretFile } from "../../../settings/config/index.ts";
 import { type Clock, loadModule } from "../../../util/index.ts";
 
 export interface FileSearchOptions {
-  /** The files below it are found, except those that Git ignores. */
+  /** Finds the files below it, except those that Git ignores. */
   readonly root: string;
   /** Paths are relative to it. */
   readonly folder: string;
   readonly clock: Clock;
   /** Ends the listing. */
   readonly signal: AbortSignal;
-  /** Called when other files are known than before. */
+  /** Called when the list of files has changed. */
   readonly onListed: () => void;
 }
 
-/** More would make typing slow. The rest is found by its folder. */
+/** More would slow down typing. Other files are found by their folder. */
 const MAX_FILES = 50_000;
-/** Until then, what is listed may be used as it is. */
+/** How long a listing stays fresh. */
 const FRESH_MS = 5000;
 
 export class FileSearch {
@@ -34,12 +34,12 @@ export class FileSearch {
     this.#options = options;
   }
 
-  /** No file is known yet, and they are being listed. */
+  /** True while files are being listed and none is known yet. */
   get isListing(): boolean {
     return this.#isListing && this.#files.length === 0;
   }
 
-  /** The best first. Without a fragment, none. */
+  /** Best match first. Empty without a fragment. */
   find(word: string): readonly string[] {
     this.#refresh();
     if (this.#last?.word !== word) this.#last = { word, found: matchFiles(this.#files, word) };
@@ -64,12 +64,12 @@ export class FileSearch {
       const start = await resolvePath(root, ".");
       for await (const { path: found } of walkFiles(start, { signal, onUnreadable: () => {} })) {
         const relative = path.relative(folder, path.join(root, found)).split(path.sep).join("/");
-        // Such a name cannot be shown as it is.
+        // A name with control characters cannot be shown as it is.
         if (!/\p{Cc}/u.test(found) && !namesSecretFile(found)) files.push(relative);
         if (files.length >= MAX_FILES) break;
       }
     } catch {
-      // What cannot be listed can still be typed.
+      // Files that cannot be listed can still be typed.
     }
     this.#isListing = false;
     this.#listedAt = clock.now().getTime();
@@ -84,9 +84,9 @@ const MIN_PART_LENGTH = 3;
 const MAX_WORD_LENGTH = 100;
 
 /**
- * The files whose paths contain all fragments of the word, in any order and case; fragments end at whatever is not a letter or
- * digit. If no file contains them all, a fragment may also be two, as in `parsrc` for `src/parser.ts`. First come those with
- * more fragments in the file's own name, then those whose name starts like a fragment, then shorter paths.
+ * Files whose paths contain all fragments of the word, in any order and case; any character other than a letter or
+ * digit ends a fragment. If no file matches, a fragment may also be split in two, as in `parsrc` for `src/parser.ts`.
+ * Sorted by most fragments in the file's own name, then names that start with a fragment, then shorter paths.
  */
 export function matchFiles(files: readonly string[], word: string): readonly string[] {
   const fragments = word.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
@@ -98,14 +98,14 @@ export function matchFiles(files: readonly string[], word: string): readonly str
   return whole.length > 0 ? whole : rank(files, fragments.map(readingsOf));
 }
 
-/** The fragment itself, and every two parts of it that are long enough to mean something. */
+/** The fragment itself, and every split into two parts that are long enough to be meaningful. */
 function readingsOf(fragment: string): readonly (readonly string[])[] {
   const count = Math.max(0, fragment.length - 2 * MIN_PART_LENGTH + 1);
   const ends = Array.from({ length: count }, (_, index) => index + MIN_PART_LENGTH);
   return [[fragment], ...ends.map((end) => [fragment.slice(0, end), fragment.slice(end)])];
 }
 
-/** Those that contain every fragment, in one of its readings. */
+/** Files that contain every fragment, in one of its readings. */
 function rank(
   files: readonly string[],
   wanted: readonly (readonly (readonly string[])[])[],

@@ -10,9 +10,9 @@ import {
 import { findJson } from "../../../util/index.ts";
 
 const MAX_ENTRIES = 1000;
-/** Longer ones are kept for this session only. A paste of some thousand lines is not. */
+/** Longer entries are kept for this session only. A paste of a few thousand lines still fits. */
 const MAX_LENGTH = 200_000;
-/** Of all entries together, so that a prompt opens at once. */
+/** Limit for all entries together, so that the prompt opens at once. */
 const MAX_TOTAL_LENGTH = 4_000_000;
 const OWNER_ONLY = 0o600;
 
@@ -26,7 +26,7 @@ export class InputHistory {
     this.#variables = environment.variables;
   }
 
-  /** Without earlier entries if the file cannot be read. */
+  /** Starts empty if the file cannot be read. */
   static async load(environment: UserEnvironment): Promise<InputHistory> {
     const history = new InputHistory(environment);
     await history.#load().catch(() => {});
@@ -49,7 +49,7 @@ export class InputHistory {
       await makeFolder(path.dirname(this.#file), 0o700);
       await appendFile(this.#file, `${JSON.stringify(text)}\n`, { mode: OWNER_ONLY });
     } catch {
-      // A session is worth more than its history.
+      // Failing to save history must not end the session.
     }
   }
 
@@ -67,7 +67,7 @@ export class InputHistory {
   }
 }
 
-/** As many of the last ones as are kept. */
+/** The latest entries that fit the limits. */
 function lastEntries(entries: readonly string[]): readonly string[] {
   let total = 0;
   const tooOld = entries.findLastIndex(({ length }) => (total += length) > MAX_TOTAL_LENGTH);

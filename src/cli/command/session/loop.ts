@@ -85,16 +85,16 @@ export interface SessionParts {
   /** Ends the session. */
   readonly signal: AbortSignal;
   readonly first: FirstPrompt;
-  /** The terminal, unless lines are read from it. */
+  /** The terminal, kept from echoing. Undefined in plain mode, where it reads whole lines. */
   readonly kept: KeptTerminal | undefined;
-  /** It is on the screen already. By default, the active one of this terminal. */
+  /** Already on the screen. Defaults to this terminal's active conversation. */
   readonly conversationId?: ConversationId;
 }
 
 /** The prompt that was drawn before anything else was loaded. */
 interface FirstPrompt {
   readonly entered: Promise<EnteredMessage>;
-  /** Undefined if it was closed at once. */
+  /** Undefined if it closed at once. */
   readonly open: OpenMessage | undefined;
   readonly close: () => void;
 }
@@ -135,12 +135,12 @@ export async function runSession({ host, ...parts }: SessionParts): Promise<void
 
 const NO_HISTORY = { position: undefined, edits: {}, menu: undefined };
 const HELP_AFTER_UNKNOWN = "/help lists the commands. To send it as a message, start with a space.";
-/** Also where a message is edited. */
+/** Also applies while a message is being edited. */
 function isCommandLine(text: string): boolean {
   return isOwnCommand(text) || /^\/[a-z][\w-]*(?:\s|$)/.test(text);
 }
 const EDIT_DRAWN = "Edit the message. Enter sends it again, Esc goes back.";
-/** A line that is read as a whole can only be added to. */
+/** In plain mode, text can only be appended. */
 const EDIT_PLAIN = "Add to the message, or send it again. Ctrl-D goes back.";
 const EDIT_LEFT = "Nothing was sent: you are back at the prompt.";
 const EDIT_KEPT = "Nothing was sent: you are back at the prompt. ↑ brings your edit back.";
@@ -165,25 +165,25 @@ class Session implements OpenSession, AsyncDisposable {
   models: readonly string[] = [];
   readonly #input: SessionInput;
   readonly #history: InputHistory;
-  /** Each runs from the first message that needs it until the session ends. */
+  /** Each server runs from the first message that needs it until the session ends. */
   readonly #servers: McpServers;
-  /** The last one that was opened; it may be closed. */
+  /** The prompt opened last, which may be closed by now. */
   #prompt: OpenMessage | undefined;
   /** The last turn is incomplete, and the user has not been asked about it. */
   #isIncomplete = false;
-  /** At the prompt, from the record of someone else: what it mentions is not attached. */
+  /** Text at the prompt from someone else's record, so its mentions are not attached. */
   #foreignText = "";
-  /** The first prompt was drawn, because the config was not known yet. */
+  /** The first prompt was drawn anyway, because the config was not loaded yet. */
   readonly #isPlainByConfig: boolean;
-  /** How often Ctrl-C was pressed since the last message or command. */
+  /** Ctrl-C presses since the last message or command. */
   #interrupts = 0;
-  /** The turn takes Ctrl-C itself. */
+  /** The turn handles Ctrl-C itself. */
   #isTurnOpen = false;
   readonly #keyboard: TurnKeyboard | undefined;
   readonly #typed: TypedAhead;
-  /** A command has the terminal, as the shell had it. */
+  /** Set while a command has the terminal in the shell's mode. */
   #left: Disposable | undefined;
-  /** A command that was typed where a message was edited. */
+  /** A command typed while editing a message. */
   #nextCommand: string | undefined;
 
   private constructor(context: CommandContext, parts: StartParts, loaded: Loaded) {
@@ -212,7 +212,7 @@ class Session implements OpenSession, AsyncDisposable {
       completeInput(buffer, completedCommands(this), { folder: context.cwd, search });
   }
 
-  /** While the prompt is open, only it may print. Throws `no_workspace`. */
+  /** Only the prompt may print while it is open. Throws `no_workspace`. */
   static async start(context: CommandContext, parts: StartParts): Promise<Session> {
     const notices: string[] = [];
     const output = { ...context.output, notice: (line: string) => void notices.push(line) };
@@ -220,7 +220,7 @@ class Session implements OpenSession, AsyncDisposable {
     const history = await InputHistory.load(context.environment);
     const id = parts.conversationId ?? (await findCurrent(context));
     const flags = id === undefined ? {} : { id };
-    // The session opens all the same: each message needs the config, and fails until it is put right.
+    // The session opens anyway: each message needs the config, and fails until it is fixed.
     const config: PartialConfig = await trustedConfig({ ...context, output }, flags).then(
       (trusted) => trusted.config,
       (error: unknown) => {
@@ -258,7 +258,7 @@ class Session implements OpenSession, AsyncDisposable {
     this.custom = await loadCustomCommands(this.context, builtIn);
   }
 
-  /** For completion. */
+  /** Names for completion. */
   findNames(config: PartialConfig): void {
     const tools = [...resolveTools(config).values()];
     const names = tools.flatMap(({ name, group = [] }) => [name, group].flat());
@@ -284,7 +284,7 @@ class Session implements OpenSession, AsyncDisposable {
     this.#isIncomplete = false;
   }
 
-  /** The tools that this conversation has on or off, unlike a new one. */
+  /** The tools that this conversation has switched on or off, compared to a new one. */
   async #switchedTools(): Promise<readonly ToolDirective[]> {
     const { id, ...flags } = this.configFlags;
     const summary = id && (await this.context.workspace.conversations.find(id as ConversationId));
@@ -316,7 +316,7 @@ class Session implements OpenSession, AsyncDisposable {
   }
 
   async #run({ entered, close }: FirstPrompt, kept: KeptTerminal | undefined): Promise<void> {
-    // An incomplete turn comes before a new message. What was typed is kept.
+    // An incomplete turn comes before a new message. Typed text is kept.
     let isClosed = this.#isIncomplete || this.#isPlainByConfig;
     if (isClosed) close();
     let { state, ending }: Entered = await entered;
@@ -331,7 +331,7 @@ class Session implements OpenSession, AsyncDisposable {
       const next: Typed | typeof LEFT =
         ending.type === "sent" ? await this.#take(ending.text) : state;
       if (next === LEFT) return;
-      // A message that was not sent comes back as it was, with its pastes folded.
+      // An unsent message comes back as it was, with its pastes folded.
       const shown = ending.type === "sent" && next === ending.text ? ending.shown : undefined;
       const back =
         shown === undefined || typeof state === "string"
@@ -341,7 +341,7 @@ class Session implements OpenSession, AsyncDisposable {
     }
   }
 
-  /** What was typed while jp worked comes before the prompt, or is there. */
+  /** Text typed while jp worked is sent first, or put back at the prompt. */
   async #next(given: Typed): Promise<Entered> {
     const command = this.#nextCommand;
     this.#nextCommand = undefined;
@@ -355,7 +355,7 @@ class Session implements OpenSession, AsyncDisposable {
     return { state: given, ending: { type: "sent", text } };
   }
 
-  /** The session ends. The history keeps it too. */
+  /** Prints unsent text when the session ends, and saves it in the history. */
   async #printUnsent(): Promise<void> {
     const unsent = new UnsentText();
     for (const text of this.#typed.takeAll()) {
@@ -365,7 +365,7 @@ class Session implements OpenSession, AsyncDisposable {
     unsent.print(this.context.output);
   }
 
-  /** Messages are typed, and turns run, without echo. */
+  /** Takes the terminal back: messages are typed, and turns run, without echo. */
   #takeTerminal(): void {
     this.#left?.[Symbol.dispose]();
     this.#left = undefined;
@@ -387,9 +387,9 @@ class Session implements OpenSession, AsyncDisposable {
     });
   }
 
-  /** Returns what to continue with at the prompt. */
+  /** Returns the text to continue with at the prompt. */
   async #take(text: string): Promise<string | typeof LEFT> {
-    // A command gets the terminal as the shell had it.
+    // A command gets the terminal in the shell's mode.
     if (isCommandLine(text)) this.#left = leaveTerminal(this.context.host.terminal);
     try {
       return await this.#do(text);
@@ -412,10 +412,10 @@ class Session implements OpenSession, AsyncDisposable {
     const meant = found.map((one) => `/${one}`).join(", ");
     const hint = meant === "" ? HELP_AFTER_UNKNOWN : `Did you mean ${meant}? ${HELP_AFTER_UNKNOWN}`;
     this.#say(`Unknown command: /${name}. ${hint}`);
-    return this.isPlain ? "" : text; // A draft in plain mode can be continued, but not corrected.
+    return this.isPlain ? "" : text; // A plain-mode draft can be appended to, but not corrected.
   }
 
-  /** What the command makes of what was typed. If it is not sent, that comes back. */
+  /** Sends the message that the command produced. If it is not sent, returns the typed text. */
   async #sendFor({ message }: MessageToSend, typed: string): Promise<string> {
     this.#takeTerminal();
     await this.#loadCustom(); // It is trusted now.
@@ -423,7 +423,7 @@ class Session implements OpenSession, AsyncDisposable {
     return draft === message ? typed : draft;
   }
 
-  /** Ctrl-C is for the command. */
+  /** Ctrl-C goes to the command. */
   async #runOwn(line: string): Promise<string> {
     const { host, output } = this.context;
     if (line === "") this.#say("Type a command after the exclamation mark: !npm test");
@@ -440,14 +440,14 @@ class Session implements OpenSession, AsyncDisposable {
     return "";
   }
 
-  /** Asks what to do about a turn that was left. Returns a text to edit, or an empty one. */
+  /** Asks what to do about an incomplete turn. Returns text to edit, or an empty string. */
   async #offerIncomplete(): Promise<string> {
     if (!this.#isIncomplete) return "";
     this.#isIncomplete = false;
     return await this.#send();
   }
 
-  /** Without a text, for an incomplete turn. Returns what to continue with at the prompt. */
+  /** Without text, handles an incomplete turn. Returns the text to continue with at the prompt. */
   async #send(text = ""): Promise<string> {
     let draft = text;
     const unsent = new UnsentText();
@@ -485,14 +485,14 @@ class Session implements OpenSession, AsyncDisposable {
     return draft;
   }
 
-  /** With the command that the user shares. What its output mentions is not attached. */
+  /** Appends the output of the shared command. Mentions in it are not attached. */
   #withShared(message: QueryMessage): QueryMessage {
     if (this.shared === undefined) return message;
     this.#say(`Shown to the model: ${nameCommand(this.shared)}`);
     return { ...message, text: `${message.text}\n\n${toBlock(this.shared)}` };
   }
 
-  /** Whether it has ended as it should: only then is what was queued sent by itself. */
+  /** Whether it ended normally: only then are queued messages sent automatically. */
   async #runTurn(turn: ReadyTurn): Promise<boolean> {
     return (await send(this.context, turn)) === "done";
   }
@@ -543,20 +543,20 @@ class Session implements OpenSession, AsyncDisposable {
     return prepareTurn(this.context, request, loaded);
   }
 
-  /** A model or tool that turns out not to exist is not used for the next message either. */
+  /** A nonexistent model or tool is not used for the next message either. */
   async #withoutUnknown<Value>(action: () => Promise<Value>): Promise<Value> {
     try {
       return await action();
     } catch (error) {
       // The conversation does not remember it either.
       if (error instanceof ProviderError && error.kind === "unknown_model") this.model = undefined;
-      // One of them is a tool that no server offers.
+      // One of them names a tool that no server offers.
       if (isJpError(error) && error.code === "unknown_tool") this.directives = [];
       throw error;
     }
   }
 
-  /** The message, with words added to it. */
+  /** The message with words appended. */
   async #addTo(content: string, added: string): Promise<QueryMessage> {
     const { text, ...more } = await withMentions(added, this.context);
     return { ...more, text: text === "" ? content : `${content}\n\n${text}` };
@@ -588,7 +588,7 @@ class Session implements OpenSession, AsyncDisposable {
   }
 
   /**
-   * Reports errors, after which the session continues. Ctrl-C is for the turn while there is one; otherwise the
+   * Reports errors, after which the session continues. Ctrl-C goes to the turn while there is one; otherwise the
    * second one ends the process. Throws `ExitStatus` if the user leaves the turn.
    */
   async #guard<Value>(action: () => Promise<Value>): Promise<Value | undefined> {
@@ -616,19 +616,19 @@ class Session implements OpenSession, AsyncDisposable {
     this.#isIncomplete = left !== undefined;
   }
 
-  /** A server may ask at any time, and be refused. */
+  /** Servers may ask, and be refused, at any time. */
   #warn(message: string): void {
     const lines: string[] = [];
     warn(message, { ...this.context.output, notice: (line) => void lines.push(line) });
     this.#print(lines);
   }
 
-  /** Something that the prompt shows has changed. Lines that were read aloud stay as they are. */
+  /** Redraws the prompt after a change. In plain mode, lines already read aloud stay. */
   #redraw(): void {
     if (!this.isPlain) this.#prompt?.print([]);
   }
 
-  /** Above the prompt while one is open. */
+  /** Prints above an open prompt. */
   #print(lines: readonly string[]): void {
     if (this.#prompt?.print(lines) === true) return;
     for (const line of lines) this.context.output.notice(line);
@@ -645,7 +645,7 @@ class Session implements OpenSession, AsyncDisposable {
   }
 }
 
-/** The keyboard for what is typed while jp works. */
+/** Takes the keyboard for input while jp works. */
 async function takeKeyboard(
   { host: { terminal: device } }: CommandContext,
   { kept, input }: StartParts,

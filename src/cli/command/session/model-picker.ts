@@ -1,4 +1,4 @@
-/** The picker of models, for `/model`: those that the providers list, with their short names, context and prices. */
+/** The model picker of `/model`: the providers' models, with aliases, context and prices. */
 import {
   loadPrices,
   type PartialConfig,
@@ -12,10 +12,10 @@ import { trustedConfig } from "../../trust.ts";
 import { findModels, type ListedModel } from "../model.ts";
 import type { OpenSession } from "./open-session.ts";
 
-/** A provider that takes longer is left out: the user waits for the list. */
+/** Slower providers are left out, because the user is waiting. */
 const TIMEOUT_MS = 5000;
 
-/** Its id. Undefined if there are none, or the user chooses none or the one in use, which is reported. */
+/** The model's ID. Undefined if there are none, or if the user chooses none or the current one, which is reported. */
 export async function pickModel(session: OpenSession): Promise<string | undefined> {
   const { context, configFlags, prompter, signal } = session;
   const { output } = context;
@@ -49,7 +49,7 @@ export async function pickModel(session: OpenSession): Promise<string | undefine
   return undefined;
 }
 
-/** Undefined if none is configured: the next message looks for one. */
+/** Undefined if none is configured: the next message detects one. */
 function currentModel(config: PartialConfig): string | undefined {
   try {
     const { provider, name } = resolveAssistant(config).model;

@@ -9,7 +9,7 @@ import type { ConfigFlags } from "../../load-config.ts";
 import type { OwnCommand } from "./own-command.ts";
 import type { SessionMode } from "./session-mode.ts";
 
-/** With which it is opened. */
+/** The flags a session is opened with. */
 export interface SessionFlags extends GlobalOptions {
   readonly mode?: Mode | undefined;
 }
@@ -22,7 +22,7 @@ export interface OpenSession {
   readonly signal: AbortSignal;
   /** Undefined until the first message of a new conversation. */
   readonly conversationId: ConversationId | undefined;
-  /** For the next messages; a conversation remembers what they were sent with. */
+  /** For the next messages. A conversation remembers the settings that its messages were sent with. */
   model: string | undefined;
   readonly mode: SessionMode;
   directives: readonly ToolDirective[];
@@ -33,19 +33,22 @@ export interface OpenSession {
   fork: number | true | undefined;
   /** The last command that the user ran with `!`. */
   readonly ran: OwnCommand | undefined;
-  /** The one whose output the next message shows to the model. */
+  /** The command whose output the next message shows to the model. */
   shared: OwnCommand | undefined;
-  /** The commands that the user and the workspace bring, as they were last read. */
+  /** Commands of the user and the workspace, as last read. */
   readonly custom: CustomCommands;
   /** Names for completion. */
   readonly tools: readonly string[];
   readonly models: readonly string[];
-  /** The flags for the config that the next message is sent with. */
+  /** Flags for the next message's config. */
   readonly configFlags: ConfigFlags;
 
   startNew(): Promise<void>;
   /** Continues that conversation with the next message. */
   use(summary: WorkspaceSummary): Promise<void>;
-  /** Sends the last message again, with words added to it, or edited first. Throws what preparing and sending a turn throws. */
+  /**
+   * Resends the last message with words appended, or after editing it. Throws what preparing and sending a turn
+   * throws.
+   */
   replay(added: string, isEdited?: boolean): Promise<void>;
 }

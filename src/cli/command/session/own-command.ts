@@ -1,5 +1,5 @@
 /**
- * Runs a command that the user types after an exclamation mark, in their shell, as they would outside of jp: nothing is asked,
+ * Runs a command that the user types after an exclamation mark, in their shell, as outside of jp: nothing is asked,
  * and nothing is recorded or shown to a model unless the user shares it.
  */
 import type { ChildProcess } from "node:child_process";
@@ -12,21 +12,21 @@ import type { CommandContext } from "../../context.ts";
 
 export interface OwnCommand {
   readonly line: string;
-  /** As the shell counts it: 128 and the number of the signal that ended it. */
+  /** The shell's exit status: 128 plus the number of the signal that ended it. */
   readonly status: number;
   readonly milliseconds: number;
-  /** For a model: its beginning and its end, without control sequences. */
+  /** For a model: the beginning and end of the output, without control sequences. */
   readonly output: string;
 }
 
-/** How long others may hold the pipes open after the shell itself has exited. */
+/** How long other processes may hold the pipes open after the shell itself has exited. */
 const PIPE_GRACE_MS = 200;
-/** From the signal that ends the session to the one that cannot be ignored. */
+/** Time between the session's signal and SIGKILL. */
 const KILL_GRACE_MS = 1000;
 
 /**
- * Its input is the terminal, and its output goes there, with its colours. Ctrl-C reaches it from the terminal, not from jp.
- * Throws the system's error if the shell cannot be started.
+ * Reads from the terminal and writes to it, in color. Ctrl-C reaches it from the terminal, not from jp. Throws the
+ * system's error if the shell cannot be started.
  */
 export async function runOwnCommand(
   line: string,
@@ -44,7 +44,7 @@ export async function runOwnCommand(
     isColored ||= text.includes("\u001b");
     output.write(text);
   };
-  // A listener keeps Ctrl-C from ending jp. The terminal sends it to the command as well, and shows it as `^C`.
+  // The listener keeps Ctrl-C from ending jp. The terminal also sends it to the command, and echoes `^C`.
   const interrupts = host.onSignal(["SIGINT"], () => (isLineOpen = true));
   const child = start(line, context);
   const stop = () => void end(child);
@@ -72,7 +72,7 @@ export async function runOwnCommand(
 
 const RESET = "\u001b[0m";
 
-/** In jp's own process group, so that it can read the terminal, and Ctrl-C and Ctrl-Z reach it. */
+/** Runs in jp's own process group, so that it can read the terminal, and Ctrl-C and Ctrl-Z reach it. */
 function start(line: string, { host, cwd }: CommandContext): ChildProcess {
   const { spawn } = process.getBuiltinModule("node:child_process");
   const { variables, platform } = host.environment;
@@ -87,7 +87,7 @@ function start(line: string, { host, cwd }: CommandContext): ChildProcess {
   }
 }
 
-/** Undefined where there is no terminal to read from. */
+/** Undefined without a terminal. */
 function openInput(terminal: string | undefined): number | undefined {
   try {
     return terminal === undefined ? undefined : openSync(terminal, "r");
@@ -108,7 +108,7 @@ async function exitOf(child: ChildProcess): Promise<number> {
       resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
     );
   });
-  // Something in the background may hold them open.
+  // A background process may hold them open.
   if (!(await settlesWithin(closed, PIPE_GRACE_MS))) {
     child.stdout?.destroy();
     child.stderr?.destroy();
@@ -116,19 +116,19 @@ async function exitOf(child: ChildProcess): Promise<number> {
   return status;
 }
 
-/** The session ends, and so does the command. */
+/** Ends the command along with the session. */
 async function end(child: ChildProcess): Promise<void> {
   const exited = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGHUP");
   if (!(await settlesWithin(exited, KILL_GRACE_MS))) child.kill("SIGKILL");
 }
 
-/** A colour or the like. Other sequences could move the cursor, or do something to the terminal. */
+/** Colors and other styles. Other sequences could move the cursor or control the terminal. */
 const COLOR = /(\u001b\[[\d;:]*m|\r)/;
-/** The beginning of one, whose end has not arrived. */
+/** An incomplete sequence, whose end has not arrived yet. */
 const BEGUN = /\u001b(?:\[[\d;:]{0,40})?$/;
 
-/** An output for the screen: colours stay, other control characters become visible. Chunks may end anywhere. */
+/** Output for the screen: colors stay, other control characters become visible. Chunks may end anywhere. */
 class ScreenText {
   readonly #decoder = new TextDecoder();
   #rest = "";
@@ -154,7 +154,7 @@ function harmless(text: string): string {
 const MAX_HEAD_BYTES = 8 * 1024;
 const MAX_TAIL_BYTES = 24 * 1024;
 
-/** The beginning and the end of an output: that of a failed test run is in its end. */
+/** Keeps the beginning and the end of the output: failures of a test run are at the end. */
 class KeptOutput {
   #head = Buffer.alloc(0);
   #tail = Buffer.alloc(0);
@@ -177,7 +177,7 @@ class KeptOutput {
   }
 }
 
-/** As it looked on the screen: without colours, and with the last state of each line that was drawn over. */
+/** The text as it looked on the screen: without colors, and with only the final state of overwritten lines. */
 function readable(text: string): string {
   const lines = stripVTControlCharacters(text).replaceAll("\r\n", "\n").split("\n");
   return neutralize(lines.map((line) => line.slice(line.lastIndexOf("\r") + 1)).join("\n"));
@@ -189,7 +189,7 @@ export function describeEnd({ status, milliseconds }: OwnCommand): string {
   return `Exit status ${status} after ${seconds} s`;
 }
 
-/** For the message that it is shared with. */
+/** The Markdown block for the message that shares it. */
 export function toBlock({ line, status, output }: OwnCommand): string {
   const body = output.trimEnd();
   const said = `I ran this command, and it ended with exit status ${status}:`;
@@ -198,14 +198,14 @@ export function toBlock({ line, status, output }: OwnCommand): string {
   return `${said}\n\n${command}\n\nIts output:\n\n${fenced(body, "text")}`;
 }
 
-/** Behind a fence that the text does not contain. */
+/** Uses a fence that the text does not contain. */
 function fenced(text: string, info: string): string {
   const longest = Math.max(0, ...(text.match(/`+/g) ?? []).map(({ length }) => length));
   const fence = "`".repeat(Math.max(3, longest + 1));
   return `${fence}${info}\n${text}\n${fence}`;
 }
 
-/** Names it for the user, on one line. */
+/** One line that names it for the user. */
 export function nameCommand({ line, output }: OwnCommand): string {
   const count = output === "" ? 0 : output.trimEnd().split("\n").length;
   const size = count === 1 ? "1 line" : `${count} lines`;

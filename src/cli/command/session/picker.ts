@@ -1,4 +1,4 @@
-/** The picker of conversations, for `jp resume` and `/resume`: title, age, state, and what was said last. */
+/** The conversation picker of `jp resume` and `/resume`: title, age, state, and the last message. */
 import {
   compareTimestamps,
   type ConversationEvent,
@@ -15,11 +15,11 @@ import { lastActivity } from "../../conversations.ts";
 import type { FoundConversation, WordHit } from "../conversation/grep.ts";
 import { activate, findConversation } from "../query/conversation.ts";
 
-/** Those further down are found by their titles. */
+/** Conversations further down are found by title only. */
 const MAX_PREVIEWS = 50;
 /** A few rows on a narrow screen. */
 const LAST_LENGTH = 140;
-/** As much as fits below the list. */
+/** Fits below the list. */
 const MORE_LENGTH = 600;
 const SEARCHED_LENGTH = 10_000;
 const MIN_TITLE_WIDTH = 20;
@@ -29,11 +29,11 @@ export interface Picking {
   readonly context: CommandContext;
   readonly prompter: TerminalPrompter;
   readonly signal: AbortSignal;
-  /** Those to choose from, in this order. By default, all that are not archived, the most recent first. */
+  /** The conversations to choose from, in this order. Defaults to all that are not archived, most recent first. */
   readonly found?: readonly FoundConversation[] | undefined;
 }
 
-/** Undefined if there are none or the user chooses none, which is reported. */
+/** Undefined if there are none, or if the user chooses none, which is reported. */
 export async function pickConversation(picking: Picking): Promise<WorkspaceSummary | undefined> {
   const { context, prompter, signal, found = await listRecent(context) } = picking;
   const listed = found.map(({ summary, hit }) => ({
@@ -74,7 +74,7 @@ async function listRecent({ workspace }: CommandContext): Promise<readonly Found
     .map((summary) => ({ summary }));
 }
 
-/** Makes it the active one of this terminal, from the archive too. */
+/** Makes it this terminal's active conversation, unarchiving it if needed. */
 export async function restore(
   { id, isArchived }: WorkspaceSummary,
   context: CommandContext,
@@ -96,7 +96,9 @@ function labelOf(summary: WorkspaceSummary, at: number, { clock, output }: Comma
   return `${truncate(titleOf(summary), room)} (${details})`;
 }
 
-/** The conversation that a session opens with. Undefined for a new one, also where the config says to ask: /resume does. */
+/**
+ * The conversation a session opens with. Undefined for a new one, and if the config says to ask, which /resume does.
+ */
 export async function findCurrent(context: CommandContext): Promise<ConversationId | undefined> {
   try {
     return await findConversation(context);
@@ -113,24 +115,24 @@ export function describeCurrent(summary: WorkspaceSummary, { clock }: CommandCon
   return `Conversation: ${titleOf(summary)} (${summary.id}, ${age}). /new starts another.`;
 }
 
-/** On one line, and not longer than a few rows. */
+/** One line, at most a few rows long. */
 export function titleOf({ metadata }: WorkspaceSummary): string {
   return truncate(oneLine(metadata?.title ?? "(no title)"), MAX_TITLE_LENGTH);
 }
 
 /** The end of a conversation, to recognize it by. */
 interface Preview {
-  /** What was said last, on one line. */
+  /** The last message, on one line. */
   readonly last?: string;
-  /** What the user said before it, and all of a long reply. */
+  /** The user message before it, and all of a long reply. */
   readonly more?: string;
-  /** All that was said in the last turn, as far as it is searched. */
+  /** The searchable text of the last turn. */
   readonly text: string;
 }
 
 /** Empty if the record cannot be read quickly. */
 async function findPreview(id: ConversationId, { workspace }: CommandContext): Promise<Preview> {
-  // A record that cannot be read is listed all the same.
+  // Unreadable conversations are still listed.
   const turn = await workspace.conversations.findLastTurns(id, 1).catch(() => undefined);
   return previewOf([...eventsOf(turn?.entries ?? [])].flatMap(sayingOf));
 }

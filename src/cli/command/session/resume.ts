@@ -18,8 +18,8 @@ import { pickConversation, restore, titleOf } from "./picker.ts";
 import { session } from "./session.ts";
 
 /**
- * The arguments are an ID, a keyword, or words to search for. Without a terminal, makes the conversation the active one of
- * the session, or lists several with status 2. Throws `conversation_not_found` and `no_active_conversation`.
+ * The arguments are an ID, a keyword, or search words. Without a terminal, makes the conversation the session's
+ * active one, or lists several with status 2. Throws `conversation_not_found` and `no_active_conversation`.
  */
 export async function resume({ args, options, context }: Call<SessionFlags>): Promise<void> {
   const named = args.length === 1 ? await findNamed(context, args.join()) : undefined;
@@ -36,7 +36,7 @@ export async function resume({ args, options, context }: Call<SessionFlags>): Pr
   await session(context.host, options, chosen.id);
 }
 
-/** Those with the words in their titles come first, then the most recent ones. */
+/** Conversations with the words in their titles come first, then the most recent ones. */
 async function search(
   words: readonly string[],
   context: CommandContext,
@@ -66,14 +66,14 @@ async function pick(
   context: CommandContext,
   found: readonly FoundConversation[] | undefined,
 ): Promise<WorkspaceSummary | undefined> {
-  // The session reports what is wrong with it.
+  // The session reports config problems.
   const { config } = await trustedConfig(context, {}).catch(() => ({ config: {} }));
   const prompter = findQuietPrompter(context, config, {});
   const { signal } = new AbortController();
   return prompter && pickConversation({ context, prompter, signal, found });
 }
 
-/** Throws `ExitStatus`: there is no way to choose. */
+/** Throws `ExitStatus`, because no prompt is available to choose with. */
 async function list(
   words: readonly string[],
   found: readonly FoundConversation[] | undefined,

@@ -1,8 +1,11 @@
-/** What runs without asking in a session: as configured, or as the person has chosen with `--mode`, `/allow` or Shift-Tab. */
+/**
+ * A session's mode, which decides what runs without asking: configured, or chosen with `--mode`, `/allow` or
+ * Shift-Tab.
+ */
 import type { Mode, PartialConfig } from "../../../settings/config/index.ts";
 import type { ShownMode } from "../../../surfaces/terminal/index.ts";
 
-/** What each lets run. */
+/** What each mode allows. */
 export const MODES: Readonly<Record<Mode, string>> = {
   ask: "jp asks, as your rules and the tools' settings say",
   plan: "only tools that read run; nothing is changed",
@@ -12,15 +15,15 @@ export const MODES: Readonly<Record<Mode, string>> = {
 
 /** The order of Shift-Tab. */
 const ORDER: readonly Mode[] = ["ask", "edits", "plan", "sandbox"];
-/** Who looks for a mode passes others, and stays there for a shorter time. */
+/** A mode that stays on for less than this was only passed on the way to another. */
 const PASSING_MS = 1000;
 const NO_SANDBOX = "no sandbox here: see jp doctor";
 
 interface SessionModeOptions {
-  /** With `--mode`. */
+  /** From `--mode`. */
   readonly chosen?: Mode | undefined;
   readonly now: () => number;
-  /** Whether commands can be confined here. Called only when that matters, and once. Must not throw. */
+  /** Whether a sandbox is available. Called at most once, when needed. Must not throw. */
   readonly hasSandbox: () => Promise<boolean>;
 }
 
@@ -29,13 +32,13 @@ export class SessionMode {
   #hasSandbox: Promise<boolean> | undefined;
   #configured: Mode = "ask";
   #chosen: Mode | undefined;
-  /** What counted before the person began to look for another one, and when they last went on. */
+  /** The mode before the person started cycling, and the time of their last change. */
   #before: Mode;
   #changedAt = Number.NEGATIVE_INFINITY;
-  /** Shown even if it is the usual one. */
+  /** Show it even if it is the default. */
   #isNew = false;
   #note: string | undefined;
-  /** One step after the other. */
+  /** Steps run one at a time. */
   #stepping: Promise<void> = Promise.resolve();
 
   constructor(options: SessionModeOptions) {
@@ -44,7 +47,7 @@ export class SessionMode {
     this.#before = this.current;
   }
 
-  /** Undefined until the person chooses one. From then on it counts until the session ends. */
+  /** Undefined until the person chooses a mode, which then applies until the session ends. */
   get chosen(): Mode | undefined {
     return this.#chosen;
   }
@@ -53,38 +56,38 @@ export class SessionMode {
     return this.#chosen ?? this.#configured;
   }
 
-  /** Undefined for the usual one, unless the person has just chosen it. */
+  /** Undefined for the default mode, unless the person has just chosen it. */
   get shown(): ShownMode | undefined {
     const { current: name } = this;
     return name === "ask" && !this.#isNew ? undefined : { name, note: this.#note };
   }
 
-  /** For a call that is judged now. A mode that the person only passes lets nothing run. */
+  /** The mode for a call that is judged now. A mode the person is only passing allows nothing new. */
   readonly forCall = (): Mode => {
     return this.#isPassing ? stricter(this.#before, this.current) : this.current;
   };
 
-  /** The config that the next message is sent with, or would be. */
+  /** Takes the config of the next message. */
   configure({ conversation: { mode = "ask" } = {} }: PartialConfig): void {
     this.#configured = mode;
   }
 
-  /** A message is sent, so the person has seen the mode. */
+  /** Called when a message is sent: by then the person has seen the mode. */
   settle(): void {
     this.#changedAt = Number.NEGATIVE_INFINITY;
     this.#isNew = false;
     this.#note = undefined;
   }
 
-  /** Returns false if commands cannot be confined here, and it is a mode for that. */
+  /** Returns false if the mode needs a sandbox and none is available. */
   async choose(mode: Mode): Promise<boolean> {
     this.#set(mode);
     return mode !== "sandbox" || (await this.#findSandbox());
   }
 
-  /** Shift-Tab. Leaves out what cannot be had here. */
+  /** Shift-Tab. Skips unavailable modes. */
   readonly next = (): Promise<void> => {
-    void this.#findSandbox(); // For one of the next steps.
+    void this.#findSandbox(); // Ready for a later step.
     this.#stepping = this.#stepping.then(() => this.#step());
     return this.#stepping;
   };
@@ -114,7 +117,7 @@ export class SessionMode {
   }
 }
 
-/** Lets run what both let run. */
+/** Allows only what both modes allow. */
 function stricter(one: Mode, other: Mode): Mode {
   if (one === other) return one;
   return one === "plan" || other === "plan" ? "plan" : "ask";

@@ -15,8 +15,8 @@ import type { SessionInput } from "./loop.ts";
 import type { SessionFlags } from "./open-session.ts";
 
 /**
- * Continues that conversation, which the caller has shown, or the active one of this terminal. Returns when the user leaves. Throws `ExitStatus` if
- * the session was interrupted, and `no_workspace`.
+ * Continues this conversation, which the caller has shown, or else this terminal's active one. Returns when the user
+ * leaves. Throws `ExitStatus` if the session was interrupted, and `no_workspace`.
  */
 export async function session(
   host: Host,
@@ -33,10 +33,10 @@ export async function session(
     complete: () => undefined,
     hasEditor: false,
     mode: () => (name === "ask" ? undefined : { name }),
-    nextMode: async () => {}, // What is configured is not known yet.
+    nextMode: async () => {}, // The config is not loaded yet.
   };
   const isPlain = wantsPlainText(host, {});
-  // What is typed between prompts is never echoed.
+  // Text typed between prompts is never echoed.
   const kept = isPlain ? undefined : await keepQuietly(host);
   const prompter = new TerminalPrompter({
     device: host.terminal,
@@ -57,7 +57,7 @@ export async function session(
     signal: AbortSignal.any([stop.signal, prompt.signal]),
     onOpen,
   });
-  entered.catch(() => {}); // Thrown again to whoever waits for it.
+  entered.catch(() => {}); // Its awaiter gets the error.
   try {
     const open = await Promise.race([isOpen, entered.then(() => undefined)]);
     const { runSession } = await loadModule(() => import("./loop.ts"));
@@ -70,7 +70,7 @@ export async function session(
   }
 }
 
-/** The prompt reports a terminal that cannot be opened. */
+/** Ignores errors: the prompt reports a terminal that cannot be opened. */
 async function keepQuietly({ terminal }: Host): Promise<KeptTerminal | undefined> {
   try {
     return await keepTerminal(terminal);

@@ -1,6 +1,6 @@
 /**
- * What the user types while jp works: messages that are sent when the turn ends, each on its own, and those that are not,
- * because the turn was stopped or failed. They are given back at the prompt, one after the other.
+ * Text typed while jp works: messages sent one by one when the turn ends, and messages left unsent because the turn
+ * was stopped or failed. Unsent ones return to the prompt, one after the other.
  */
 import type { InputState, TurnKeyboard } from "../../../surfaces/terminal/index.ts";
 import { neutralize, oneLine } from "../../../util/index.ts";
@@ -17,7 +17,7 @@ export class TypedAhead {
     this.#keyboard = keyboard;
   }
 
-  /** Keeps these texts, and what is queued, for the prompt. */
+  /** Keeps these texts and the queue for the prompt. */
   hold(texts: readonly string[] = []): void {
     const queued: string[] = [];
     for (let text = this.#keyboard?.takeQueued(); text !== undefined;) {
@@ -27,12 +27,12 @@ export class TypedAhead {
     this.#held = [...this.#held, ...texts, ...queued];
   }
 
-  /** The next message to send, unless something waits for the user at the prompt. */
+  /** The next queued message, unless unsent text is waiting for the prompt. */
   takeQueued(): string | undefined {
     return this.#held.length === 0 ? this.#keyboard?.takeQueued() : undefined;
   }
 
-  /** What the prompt begins with, and lines that say what comes after it. */
+  /** The prompt's initial text, and lines about the texts that come after it. */
   giveBack(given: Typed): { readonly state: Typed; readonly lines: readonly string[] } {
     this.hold();
     const draft = this.#keyboard?.takeDraft();
@@ -47,7 +47,7 @@ export class TypedAhead {
     return { state: first === textOf(given) ? given : first, lines };
   }
 
-  /** Everything that was not sent. Nothing is kept then. */
+  /** Takes everything that was not sent. */
   takeAll(): readonly string[] {
     this.hold();
     const all = [...this.#held, textOf(this.#keyboard?.takeDraft() ?? "")];
@@ -60,7 +60,7 @@ export function textOf(typed: Typed): string {
   return typeof typed === "string" ? typed : typed.buffer.text;
 }
 
-/** As the prompt leaves it on the screen. */
+/** A sent message, as the prompt leaves it on the screen. */
 export function sentLines(text: string): readonly string[] {
   const [first = "", ...others] = neutralize(text.trimEnd()).split("\n");
   return ["", `> ${first}`, ...others.map((line) => `  ${line}`)];

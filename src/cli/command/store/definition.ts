@@ -103,10 +103,10 @@ the tables can set them.`,
     .action(command(async () => (await import("./store.ts")).limitTenant));
 }
 
-/** What an integer of PostgreSQL can be. */
+/** PostgreSQL's largest integer. */
 const MAX_INTEGER = 2 ** 31 - 1;
 
-/** The word for no limit is `none`. */
+/** `none` means no limit. */
 function parseLimit(max: number) {
   return (text: string): number | "none" => {
     if (text === "none") return text;

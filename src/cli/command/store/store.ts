@@ -1,4 +1,4 @@
-/** `jp store`: the tables of a store in a database, and copies between stores. */
+/** `jp store`: manages the tables of a database store, and copies between stores. */
 import { ensureMachineKey } from "../../../proof/index.ts";
 import {
   type CopiedStore,

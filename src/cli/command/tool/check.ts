@@ -50,13 +50,13 @@ export async function checkTool({ args, options, context }: Call<CheckToolFlags>
     context.output.print("The tool itself asks before it changes a file.");
 }
 
-/** Those that count now. */
+/** The saved rules that apply now. */
 async function savedFor(call: CallOfTool, { saved }: Tools): Promise<readonly Rule[]> {
   const { hasSaved, saved: find } = saved?.options ?? {};
   return hasSaved?.() === true ? ((await find?.(call)) ?? []) : [];
 }
 
-/** For a server that does not start. */
+/** For servers that do not start. */
 const TIMEOUT_MS = 60_000;
 
 const DECIDED = {

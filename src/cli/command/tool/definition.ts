@@ -1,4 +1,4 @@
-/** Options and help of `jp tool`, and of `jp permissions`, which has a command in common with it. */
+/** Options and help of `jp tool` and `jp permissions`, which share a command. */
 import type { Command } from "commander";
 import { collect, command, formatOption, withToolOptions, withConfigOption } from "../../define.ts";
 

@@ -1,4 +1,6 @@
-/** `jp tool ls` reads config only and starts no server; `jp tool show` starts the tool's own, if it has one. */
+/**
+ * `jp tool ls` only reads config and starts no server; `jp tool show` starts the tool's own server, if it has one.
+ */
 import {
   offeringServers,
   type QuestionSettings,
@@ -53,7 +55,7 @@ export async function listTools({ args, options, context }: Call<ListToolsFlags>
     output.notice(oneLine(`All tools of ${names} are on too. To list them: jp mcp tools`));
 }
 
-/** A tool, or those of a group. Throws `unknown_tool`. */
+/** A tool, or the tools of a group. Throws `unknown_tool`. */
 function findTools(all: ReadonlyMap<string, ToolSettings>, name: string): readonly ToolSettings[] {
   const ofGroup = [...all.values()].filter(({ group }) => group === name);
   return all.has(name) || ofGroup.length === 0 ? [findTool(all, name)] : ofGroup;

@@ -43,8 +43,8 @@ export async function runTool(call: Call<RunToolFlags>): Promise<void> {
   const { host, output } = call.context;
   const abort = new AbortController();
   const onInterrupt = () => {
-    if (abort.signal.aborted) return host.exit(INTERRUPTED); // Twice: it cannot wait.
-    output.notice(""); // The terminal has written ^C into the line.
+    if (abort.signal.aborted) return host.exit(INTERRUPTED); // A second Ctrl-C exits at once.
+    output.notice(""); // The terminal has echoed ^C.
     abort.abort();
   };
   // A tool has its own process group, so the terminal's Ctrl-C does not reach it.
@@ -52,7 +52,7 @@ export async function runTool(call: Call<RunToolFlags>): Promise<void> {
   try {
     await callOnce({ ...call, signal: abort.signal });
   } catch (error) {
-    // The interrupt may have aborted anything, a server's start for example.
+    // The interrupt may have aborted anything, such as a server's start.
     if (!abort.signal.aborted) throw error;
     throw cancelled(call.context);
   } finally {
@@ -75,7 +75,7 @@ async function callOnce({ args: words, options, context, signal }: ToolRun): Pro
   await using conversation = await new MemoryConversationStore(context.clock).create({});
   const journal = createJournal(conversation);
   const response = await runToolCall({
-    id: `call_${randomName()}`, // Two runs at the same time must not have the same idempotency key.
+    id: `call_${randomName()}`, // Two concurrent runs must not share an idempotency key.
     tool: name,
     arguments: given,
     tools: {
@@ -118,7 +118,7 @@ function withPermission(settings: ToolSettings): ToolSettings {
   };
 }
 
-/** Throws `invalid_arguments`, in words for a person: the call itself would word it for a model. */
+/** Throws `invalid_arguments`, worded for a person: the call itself would word it for a model. */
 export async function assertArguments(
   { description }: RunnableTool,
   given: ToolCallRequest["arguments"],
@@ -185,7 +185,7 @@ function parseJson(text: string): Json {
 
 /**
  * Explains from the record why a question got no answer; undefined if all were answered. In a form, the first
- * question without one ended the others. `isDenied`: it was denied only because no one could be asked.
+ * unanswered question ended the others. `isDenied`: denied only because jp could not ask.
  */
 export function explainNoAnswer(
   settings: ToolSettings,
@@ -209,7 +209,7 @@ export function explainNoAnswer(
 
 type CancelledResponse = Extract<InquiryResponse, { outcome: "cancelled" }>;
 
-/** A question that was withdrawn did not end the call: its result does. */
+/** A withdrawn question did not end the call: its result did. */
 function isCancelledResponse(event: ConversationEvent): event is CancelledResponse {
   if (event.type !== "inquiry_response" || event.outcome !== "cancelled") return false;
   return event.reason !== "interrupted";
@@ -229,7 +229,7 @@ function explain(
   const isForAssistant = settings.questions.get(questionId)?.target.type === "assistant";
   switch (tag) {
     case "invalid_static_answer": {
-      const configured = settings.questions.get(questionId)?.answer?.value as Json; // From a file.
+      const configured = settings.questions.get(questionId)?.answer?.value as Json; // Read from a file.
       const misfit = explainMisfit(withoutOther(question.answerType), configured) ?? "";
       return new JpError(tag, `The configured answer does not fit: ${misfit}.`, {
         hint: `Change or remove ${key}; write values other than text as JSON: ${key}:=true`,

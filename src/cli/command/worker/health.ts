@@ -1,4 +1,4 @@
-/** Says over HTTP whether a worker works, for those who watch over it. It says nothing of what is in conversations. */
+/** Reports a worker's health over HTTP, for monitoring. Reveals nothing about conversations. */
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

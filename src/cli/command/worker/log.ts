@@ -1,4 +1,4 @@
-/** What a worker prints: lines for people, or an object per line for programs. */
+/** A worker's output: lines for people, or one JSON object per line for programs. */
 import type { Output } from "../../../surfaces/terminal/index.ts";
 import { assertNever, type Clock, jsonLine, oneLine } from "../../../util/index.ts";
 
@@ -8,7 +8,7 @@ export type LoggedEvent =
       readonly workspace: string;
       readonly queue: string;
       readonly concurrency: number;
-      /** Those that the workspace has here, without those of servers that offer all of theirs. */
+      /** The workspace's tools on this machine, except those of servers that offer all their tools. */
       readonly tools: readonly string[];
     }
   | { readonly event: "health"; readonly url: string }
@@ -21,9 +21,9 @@ export type LoggedEvent =
       readonly code?: string;
       readonly message?: string;
     }
-  /** What a command would have printed. */
+  /** A command's notice. */
   | { readonly event: "notice"; readonly conversation: string; readonly message: string }
-  /** Of the worker itself, which goes on. */
+  /** An error of the worker itself, which keeps running. */
   | { readonly event: "problem"; readonly message: string }
   | { readonly event: "stop"; readonly running: number };
 

@@ -1,13 +1,13 @@
-/** What a worker has done, and what there is to do, in the format of Prometheus. */
+/** A worker's completed turns and backlog, in the Prometheus text format. */
 import type { RunningWork, WorkLoad } from "../../../stores/index.ts";
 import { settlesWithin } from "../../../util/index.ts";
 
-/** Whoever asks does not wait for as long as the worker does. */
+/** A scrape does not wait for the database as long as the worker would. */
 const ANSWER_MS = 2000;
 
 type Watched = Pick<RunningWork, "running" | "measure">;
 
-/** Whether the worker can work, and how much it does. */
+/** Whether the worker can work, and how busy it is. */
 export interface WorkerState {
   readonly status: "starting" | "ok" | "unreachable" | "stopping";
   readonly running: number;
@@ -32,13 +32,13 @@ export class WorkerMetrics {
     this.#isStopping = true;
   }
 
-  /** A turn has run for so long. */
+  /** Counts a finished turn and its duration. */
   count(outcome: string, ms: number): void {
     const { count = 0, seconds = 0 } = this.#turns.get(outcome) ?? {};
     this.#turns.set(outcome, { count: count + 1, seconds: seconds + ms / 1000 });
   }
 
-  /** Asks the database. */
+  /** Queries the database. */
   async read(): Promise<WorkerState> {
     if (this.#work === undefined) return { status: "starting", running: 0 };
     const { running } = this.#work;

@@ -1,4 +1,4 @@
-/** `jp worker`: runs turns of a database until it is stopped. */
+/** `jp worker`: runs turns from a database until it is stopped. */
 import { setFlagsFromString } from "node:v8";
 import type { TurnEnd } from "../../../core/agent/index.ts";
 import { resolveTools } from "../../../settings/config/index.ts";
@@ -20,7 +20,7 @@ export interface WorkerFlags {
   readonly queue: string;
   /** In seconds. */
   readonly grace: number;
-  /** A port. */
+  /** The port of the health endpoint. */
   readonly health?: number;
   readonly healthHost: string;
   readonly format?: "text" | "json";
@@ -69,14 +69,14 @@ export async function work({ options, context }: Call<WorkerFlags>): Promise<voi
   });
 }
 
-/** A worker waits most of the time. After a busy minute, V8 would keep a hundred megabytes that no one uses. */
+/** A worker is idle most of the time. After a busy minute, V8 would keep a hundred unused megabytes. */
 function keepHeapSmall(): void {
   setFlagsFromString("--optimize-for-size");
 }
 
 interface TakenTurn {
   readonly conversation: ConversationWriter;
-  /** The worker cannot wait for it any longer. */
+  /** Aborted when the worker can no longer wait for the turn. */
   readonly left: AbortSignal;
   readonly log: WorkerLog;
   readonly metrics: WorkerMetrics;
@@ -99,7 +99,7 @@ async function resume(
   }
 }
 
-/** That of a turn beside others: it has no terminal, and ends with the worker. */
+/** The context of one of several concurrent turns: it has no terminal, and ends with the worker. */
 function turnContext(
   context: CommandContext,
   left: AbortSignal,
@@ -123,7 +123,7 @@ function turnContext(
   };
 }
 
-/** Passes on lines. */
+/** Splits the output into lines. */
 function sink(onLine: (line: string) => void): OutputStream {
   let pending = "";
   return {
