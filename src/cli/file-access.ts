@@ -1,4 +1,4 @@
-/** What models may do with workspace files. The user chooses in `jp init`, or when a model needs it. */
+/** Models' access to workspace files. The user chooses it in `jp init`, or when a model needs it. */
 import type { Json } from "../util/index.ts";
 
 /** The group of the file tools. */

@@ -113,7 +113,7 @@ function isCopied({ request, conversation, toolCallId = "", tool = "" }: Inquiry
   return subject !== undefined && !isMadeIn(subject, { conversation, toolCallId, tool });
 }
 
-/** What would have happened without a prompt. Undefined if the person would still have been asked. */
+/** The outcome without a prompt. Undefined if the person would still have been asked. */
 export function outcomeOf(
   { row }: DecidedCall,
   { mode, answers }: Verdict,

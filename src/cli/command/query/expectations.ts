@@ -1,4 +1,4 @@
-/** What a run must do: take every answer from `--answers`, and return data that matches `--schema`. */
+/** The requirements of a run: every answer comes from `--answers`, and the data matches `--schema`. */
 import path from "node:path";
 import { lastTurn, type TurnEnd } from "../../../core/agent/index.ts";
 import { pendingOf, readTurnProgress } from "../../../record/conversation/index.ts";

@@ -48,7 +48,7 @@ export interface SessionCommand {
   readonly values?: (session: OpenSession) => readonly Candidate[];
   /** Takes a file name. */
   readonly takesFile?: boolean;
-  /** Of little use without an argument. */
+  /** Rarely used without an argument. */
   readonly needsArgument?: boolean;
   /** Errors are reported, and the session continues. Returns `LEFT` to end the session, or a message to send. */
   readonly run: (

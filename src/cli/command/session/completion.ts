@@ -10,7 +10,7 @@ export interface CompletedCommand {
   readonly values?: () => readonly Candidate[];
   /** Takes a file name. */
   readonly takesFile?: boolean;
-  /** Of little use without an argument, so Enter does not run it while the name is being completed. */
+  /** Rarely used without an argument, so Enter does not run it while the name is being completed. */
   readonly needsArgument?: boolean;
 }
 

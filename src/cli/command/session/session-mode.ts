@@ -5,7 +5,7 @@
 import type { Mode, PartialConfig } from "../../../settings/config/index.ts";
 import type { ShownMode } from "../../../surfaces/terminal/index.ts";
 
-/** What each mode allows. */
+/** The permissions of each mode. */
 export const MODES: Readonly<Record<Mode, string>> = {
   ask: "jp asks, as your rules and the tools' settings say",
   plan: "only tools that read run; nothing is changed",

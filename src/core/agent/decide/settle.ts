@@ -40,16 +40,16 @@ import {
 import { checkArguments, type ModelReply } from "../../../reach/executor/index.ts";
 import type { Verdict } from "../../policy/index.ts";
 import { isDeepEqual, isJpError, type Json, type JsonObject } from "../../../util/index.ts";
+import type { AnswerClaim } from "../answer-claims.ts";
 import type { Asked, AskedCall } from "../asked.ts";
 import type { AnsweredInquiry } from "../given-answers.ts";
 import { type Granting, saveGrant } from "../grants.ts";
-import { verdictOf } from "../verdict-of.ts";
 import { peopleAt } from "../ladder.ts";
 import type { AnsweredPrompt } from "../ports.ts";
 import { personOf } from "../prompts.ts";
 import type { PolicyKey } from "../route.ts";
 import { startOf, targetNow, voidEvent } from "../subject.ts";
-import type { AnswerClaim } from "../answer-claims.ts";
+import { verdictOf } from "../verdict-of.ts";
 import { checkOf, kindOf } from "./kinds.ts";
 import { digestNow, type OpenDecision, questionOf } from "./open.ts";
 
