@@ -282,7 +282,7 @@ const LATER = {
     "src/core/agent/summary",
     "src/core/answer-model/",
     "src/cli/compact-rules",
-    "src/cli/detect-models",
+    "src/assemble/detect-models",
     "src/record/conversation/compaction",
     "src/reach/provider/collect-reply",
     "src/reach/provider/from-language-model",

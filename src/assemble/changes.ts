@@ -7,7 +7,7 @@ import { endOf, lastTurnOf } from "../record/conversation/index.ts";
 import type { ConversationWriter } from "../stores/index.ts";
 import type { ChangeKeeper } from "../reach/undo/index.ts";
 import { loaderOf } from "../util/index.ts";
-import type { Machine } from "./machine.ts";
+import type { Machine } from "./place.ts";
 
 /** Undefined if the config disables it, or the user has no folder. */
 export function configuredChanges(

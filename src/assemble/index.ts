@@ -1,4 +1,12 @@
 export { AnswersFile } from "./answers-file.ts";
+export {
+  attachmentCode,
+  attachToTurn,
+  loadOptions,
+  nameAttachments,
+  namingPlace,
+  withUntrusted,
+} from "./attachments.ts";
 export { configuredChanges } from "./changes.ts";
 export {
   type ChooseSummarizer,
@@ -8,10 +16,11 @@ export {
   planCompaction,
 } from "./compaction.ts";
 export { compactConversation } from "./compact-conversation.ts";
-export { createConfiguredTurn } from "./configured-turn.ts";
 export type { DataOf, DataSchema, Message } from "./data.ts";
+export { type DetectedModel, detectModels, keyVariable, LOCAL_PROVIDERS } from "./detect-models.ts";
+export { directoryOf, peopleOf } from "./directory.ts";
+export { checkName, forgetWrongModel } from "./find-model.ts";
 export { configuredInquiryModels } from "./inquiry-models.ts";
-export type { Machine } from "./machine.ts";
 export {
   type AnsweringStore,
   answerInquiry,
@@ -28,6 +37,30 @@ export {
   judgeAnswerTo,
   untilAnswered,
 } from "./pending.ts";
+export { type ConversationStorage, recordChange } from "./open-conversation.ts";
+export {
+  createConfiguredTurn,
+  type LastTurn,
+  type NewStart,
+  openTurn,
+  type OpenTurn,
+  type OpenTurnOptions,
+  type Start,
+  type TurnSettings,
+  type WrittenMessage,
+} from "./open-turn.ts";
+export { configPlaces, findWorkspace, machineOf, type Place, warnOnce } from "./place.ts";
+export { configChanges, configForNewConversation, rememberedConfig } from "./remembered-config.ts";
+export {
+  type AskTrust,
+  type ConfigRequest,
+  readConfig,
+  readTrustedConfig,
+  trustRecord,
+  warnWithheld,
+  workspaceInstructions,
+  workspaceTrust,
+} from "./trusted-config.ts";
 export { toModel } from "./model.ts";
 export {
   type AnsweredTurn,
@@ -48,27 +81,18 @@ export type {
 } from "./turn-options.ts";
 export { describeSurroundings } from "./describe-surroundings.ts";
 export {
-  configuredSurroundings,
   findInstructions,
   type InstructionFile,
   type Surroundings,
   type SurroundingsOptions,
   type SurroundingsPart,
-  type SurroundingsSearch,
 } from "./surroundings.ts";
-export { loadRecordingParts, loadTurnParts } from "./load-parts.ts";
+export { loadRecordingParts, loadTurnParts, onceBegun } from "./load-parts.ts";
 export { switchServerTools } from "./server-tools.ts";
 export { shippedConfig } from "./shipped-tools.ts";
 export { runToolCall } from "./tool-call.ts";
 export { createOwnToolbox, type ToolConfigs } from "./own-tools.ts";
-export {
-  findTool,
-  openConfiguredServers,
-  openTools,
-  policyIn,
-  serversForTurn,
-  type Tools,
-} from "./tools.ts";
+export { findTool, openConfiguredServers, openTools, policyIn, type Tools } from "./tools.ts";
 export { type LeftEnd, runWorker, takeTurns, type WorkerOptions } from "./worker.ts";
 export { readUsage } from "./read-usage.ts";
 export {

@@ -1,5 +1,5 @@
 /** Preloads the parts of jp that are needed after waiting for the model, a person or a tool. */
-import { loadCalls, loadForms } from "../core/agent/index.ts";
+import { loadCalls, loadForms, type Observer } from "../core/agent/index.ts";
 import {
   type AssistantSettings,
   mergeConfig,
@@ -47,6 +47,18 @@ export async function loadTurnParts(config: PartialConfig, providers: Providers)
     ...(runsCommands ? [loadShellRun()] : []),
     preloadPolicy({ runsCommands, hasPatterns: /"(?:pattern|glob)":/.test(written) }),
   ]);
+}
+
+/** Runs the action once something is recorded and the next tool or request has started. */
+export function onceBegun(action: () => Promise<unknown>): Observer {
+  let hasBegun = false;
+  return {
+    observe: ({ type }) => {
+      if (type !== "event" || hasBegun) return;
+      hasBegun = true;
+      setImmediate(() => setImmediate(action));
+    },
+  };
 }
 
 function hasTool(config: PartialConfig, wanted: string): boolean {

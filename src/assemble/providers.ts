@@ -7,7 +7,7 @@ import {
   type Providers,
   type ProviderSettings,
 } from "../reach/provider/index.ts";
-import type { Machine } from "./machine.ts";
+import type { Machine } from "./place.ts";
 
 export function openProviders(
   { variables, clock }: Pick<Machine, "variables" | "clock">,

@@ -35,7 +35,7 @@ import { userDataFolder } from "../stores/index.ts";
 import type { ToolSource } from "../record/tool/index.ts";
 import type { ChangeKeeper } from "../reach/undo/index.ts";
 import { JpError, findClosest, messageOf } from "../util/index.ts";
-import type { Machine } from "./machine.ts";
+import type { Machine } from "./place.ts";
 import { listServers, withServerTools } from "./server-tools.ts";
 import { createShippedTools } from "./shipped-tools.ts";
 

@@ -1,16 +1,16 @@
 /** The context of a command: its output, workspace, clock and environment. */
 import path from "node:path";
 import { wrapProse } from "../surfaces/render/index.ts";
+import type { Place } from "../assemble/index.ts";
 import {
   type DatabaseOptions,
   openWorkspace,
   type RecordProblem,
   type Tenant,
-  type UserEnvironment,
   type Workspace,
 } from "../stores/index.ts";
 import { createOutput, type Output } from "../surfaces/terminal/index.ts";
-import { type Clock, loadModule, oneLine, systemClock } from "../util/index.ts";
+import { loadModule, oneLine, systemClock } from "../util/index.ts";
 import { INTERRUPTED } from "./exit-status.ts";
 import type { Host } from "./host.ts";
 import { findDatabase } from "./store.ts";
@@ -22,27 +22,15 @@ export interface GlobalOptions {
   readonly width?: number | undefined;
 }
 
-export interface CommandContext {
+export interface CommandContext extends Place {
   readonly host: Host;
   readonly output: Output;
-  readonly clock: Clock;
-  readonly environment: UserEnvironment;
-  readonly cwd: string;
-  readonly version: string;
   /** Replaces exiting at once when the output is closed, until disposed. */
   readonly onOutputGone: (action: () => void) => Disposable;
   /** The program reading the output, such as `head`, has ended. */
   readonly isReaderGone: boolean;
-  /** Notices already printed: each appears once per session. */
-  readonly printed: Set<string>;
-  /**
-   * Opened on first use. Outside a workspace, the folder itself. Throws `no_workspace` if the folder does not exist.
-   */
-  readonly workspace: Workspace;
   /** The database with the conversations. Undefined with files. */
   readonly database: DatabaseOptions | undefined;
-  /** The state that all workspaces in the database share, opened on first use. Undefined with files. */
-  readonly findTenant: () => Promise<Tenant | undefined>;
   /** Closes connections. */
   close(): Promise<void>;
 }
@@ -76,6 +64,7 @@ export async function createContext(host: Host, options: GlobalOptions): Promise
     cwd,
     version,
     output,
+    ...tellOn(output),
     clock: systemClock,
     printed: new Set(),
     onOutputGone: (action) => {
@@ -122,18 +111,23 @@ function tenantOf(database: DatabaseOptions | undefined, host: Host) {
   };
 }
 
+function tellOn(output: Output): Pick<CommandContext, "notice" | "warn"> {
+  return {
+    notice: (text) => {
+      for (const row of wrapProse(text, output.noticeWidth)) output.notice(row);
+    },
+    warn: (text) => warn(text, output),
+  };
+}
+
+/** The same context, with another output. */
+export function withOutput(context: CommandContext, output: Output): CommandContext {
+  return { ...context, output, ...tellOn(output) };
+}
+
 export function warn(text: string, output: Output): void {
   const line = `${output.paintNotice("yellow", "warning")}: ${oneLine(text)}`;
   for (const row of wrapProse(line, output.noticeWidth)) output.notice(row);
-}
-
-/** For warnings that recur with each message of a session, such as an unknown key in the config. */
-export function warnOnce(
-  text: string,
-  { output, printed }: Pick<CommandContext, "output" | "printed">,
-): void {
-  if (!printed.has(text)) warn(text, output);
-  printed.add(text);
 }
 
 /** Names and values, one pair per line; skips absent values. */

@@ -6,7 +6,6 @@ import {
   type StreamEntry,
   type Timestamp,
   timestampToMilliseconds,
-  TurnCounter,
 } from "../record/conversation/index.ts";
 import {
   conversationNotFoundError,
@@ -231,19 +230,6 @@ function parseRange(text: string, count: number): TurnRange {
     throw usageError(`Turn ${text} is out of range: the conversation has ${turns}.`);
   }
   return { from: from - 1, to: to - 1 };
-}
-
-/** Keeps config. Compactions refer to turns by number, so they are kept only if they still cover the same ones. */
-export function keepTurns({ from, to }: TurnRange): (entry: StreamEntry) => boolean {
-  const counter = new TurnCounter();
-  return (entry) => {
-    const { eventType, content } = entry;
-    if (eventType === undefined && content.kind === "compaction")
-      return from === 0 && content.compaction.toTurn <= to;
-    if (eventType === undefined) return true;
-    const turn = counter.next(eventType);
-    return from <= turn && turn <= to;
-  };
 }
 
 /** Selects the conversations to list or search. */

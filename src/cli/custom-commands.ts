@@ -2,6 +2,7 @@
  * Custom session commands: one Markdown file each, in `.jp/commands` of a workspace and in `commands` beside the
  * user's config. A workspace may be a clone, so each of its commands has to be trusted before use.
  */
+import { configPlaces, findWorkspace, workspaceTrust } from "../assemble/index.ts";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import { splitWords } from "../settings/config/index.ts";
@@ -9,8 +10,6 @@ import type { InstructingFile } from "../settings/trust/index.ts";
 import { decodeUtf8, openFile, openFolder } from "../reach/files/index.ts";
 import { messageOf, oneLine, sha256, systemErrorCode } from "../util/index.ts";
 import type { CommandContext } from "./context.ts";
-import { configPlaces, findWorkspace } from "./load-config.ts";
-import { workspaceTrust } from "./trust.ts";
 
 export interface CustomCommand {
   /** Without the slash. */

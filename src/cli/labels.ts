@@ -38,8 +38,12 @@ export function withLabels(
   metadata: ConversationMetadata,
   added: readonly Label[],
 ): ConversationMetadata {
-  const own = added.map(({ key, value = "" }) => [key, value] as const);
-  return { ...metadata, labels: { ...metadata.labels, ...Object.fromEntries(own) } };
+  return { ...metadata, labels: { ...metadata.labels, ...toLabels(added) } };
+}
+
+/** By their keys. */
+export function toLabels(added: readonly Label[]): Labels {
+  return Object.fromEntries(added.map(({ key, value = "" }) => [key, value]));
 }
 
 /** Whether it has all of these labels. */

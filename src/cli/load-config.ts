@@ -1,22 +1,15 @@
 /** Loads a command's config from files, variables and the command line. */
-import path from "node:path";
 import {
   applyDirectives,
-  type ConfigPlaces,
-  findUnusable,
   foldLayers,
   type Layer,
-  loadLayers,
   type PartialConfig,
   type ToolDirective,
 } from "../settings/config/index.ts";
-import { pathToText, isJpError } from "../util/index.ts";
-import { type Machine, shippedConfig } from "../assemble/index.ts";
-import { type Conversation, userDataFolder, type Workspace } from "../stores/index.ts";
-import { type CommandContext, warn, warnOnce } from "./context.ts";
+import { type ConfigRequest, readConfig } from "../assemble/index.ts";
+import type { Conversation } from "../stores/index.ts";
+import type { CommandContext } from "./context.ts";
 import { resolveTarget } from "./conversations.ts";
-import { rememberedConfig } from "./remembered-config.ts";
-import { userConfigFolder } from "./user-config-folder.ts";
 
 /** In `.jp`, beside the config, so that the reference to it works on every machine. */
 export const SCHEMA_FILE = "config.schema.json";
@@ -37,22 +30,19 @@ export interface ConfigFlags {
 /** Prints warnings. Throws `ConfigError` for an invalid config. */
 export async function loadConfig(
   context: CommandContext,
-  { cfg = [], id, conversation }: ConfigFlags,
+  flags: ConfigFlags,
 ): Promise<readonly Layer[]> {
-  const { layers, warnings } = await loadLayers({
-    places: configPlaces(context),
-    ...shippedConfig(),
-    ...(id !== undefined && {
-      conversation: await rememberedConfig(
-        (conversation ?? (await loadTarget(context, id))).stream,
-      ),
-    }),
-    settings: cfg,
-  });
-  for (const warning of warnings) warnOnce(warning, context);
-  for (const { path: keys, message } of findUnusable(foldLayers(layers)))
-    warnOnce(`${pathToText(keys)}: ${message}`, context);
-  return layers;
+  return readConfig(context, await toRequest(context, flags));
+}
+
+/** Finds the named conversation. Throws what `resolveTarget` and the store throw. */
+export async function toRequest(
+  context: CommandContext,
+  { cfg, id, conversation }: ConfigFlags,
+): Promise<ConfigRequest> {
+  if (id === undefined || conversation !== undefined) return { cfg, conversation };
+  const found = await resolveTarget(context, id);
+  return { cfg, conversation: await context.workspace.conversations.load(found.id) };
 }
 
 /** All layers folded into one, with `-t` and `-T` applied. */
@@ -62,60 +52,4 @@ export async function effectiveConfig(
 ): Promise<PartialConfig> {
   const config = foldLayers(await loadConfig(context, flags));
   return applyDirectives(config, flags.directives ?? []);
-}
-
-async function loadTarget(context: CommandContext, target: string): Promise<Conversation> {
-  const { id } = await resolveTarget(context, target);
-  return context.workspace.conversations.load(id);
-}
-
-export function configPlaces(context: CommandContext): ConfigPlaces {
-  const { environment, cwd } = context;
-  const workspace = findWorkspace(context);
-  const userWorkspaceFolder = workspace?.findUserFolder();
-  return {
-    userFolder: userConfigFolder(environment),
-    ...placeOf(workspace),
-    ...(userWorkspaceFolder !== undefined && {
-      userWorkspaceFolder,
-      isOfOtherWorkspace: workspace?.ownsUserFolder() !== true,
-    }),
-    cwd: path.resolve(cwd),
-    variables: environment.variables,
-  };
-}
-
-function placeOf(
-  workspace: Workspace | undefined,
-): Pick<ConfigPlaces, "workspaceRoot" | "plainFolder"> {
-  if (workspace === undefined) return {};
-  return workspace.isPlainFolder
-    ? { plainFolder: workspace.root }
-    : { workspaceRoot: workspace.root };
-}
-
-/** The machine from which tools and models are reached. */
-export function machineOf(context: CommandContext): Machine {
-  const { environment, version, clock, output } = context;
-  const workspace = findWorkspace(context);
-  return {
-    root: workspace?.root ?? context.cwd,
-    workspaceId: workspace?.findId() ?? "",
-    variables: environment.variables,
-    dataFolder: userDataFolder(environment),
-    version,
-    clock,
-    onWarning: (message) => warn(message, output),
-    ...(workspace !== undefined && { ensureUserFolder: () => workspace.ensureUserFolder() }),
-  };
-}
-
-/** The workspace, or else the folder itself. Undefined if the folder does not exist. */
-export function findWorkspace(context: CommandContext): Workspace | undefined {
-  try {
-    return context.workspace;
-  } catch (error) {
-    if (isJpError(error) && error.code === "no_workspace") return undefined;
-    throw error;
-  }
 }

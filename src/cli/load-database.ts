@@ -6,11 +6,11 @@ import {
   headsFileIn,
   openTenant,
   type Tenant,
+  userConfigFolder,
   userDataFolder,
   type UserEnvironment,
 } from "../stores/index.ts";
 import type { Host } from "./host.ts";
-import { userConfigFolder } from "./user-config-folder.ts";
 
 /** `named` overrides the address in the config. Undefined if there is neither. Throws config errors. */
 export async function loadDatabase(

@@ -1,10 +1,9 @@
 /** The store a command works on: files, unless a flag, a variable or the user's own config names a database. */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import type { DatabaseOptions, UserEnvironment } from "../stores/index.ts";
+import { type DatabaseOptions, userConfigFolder, type UserEnvironment } from "../stores/index.ts";
 import { loadModule } from "../util/index.ts";
 import { usageError } from "./exit-status.ts";
-import { userConfigFolder } from "./user-config-folder.ts";
 
 /** The keyword for no database. */
 export const FILES = "files";

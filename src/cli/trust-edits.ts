@@ -6,11 +6,15 @@ import { realpathSync } from "node:fs";
 import path from "node:path";
 import type { ConversationEvent } from "../record/conversation/index.ts";
 import { changeBinding } from "../reach/executor/index.ts";
-import { findInstructions, type InstructionFile, type Tools } from "../assemble/index.ts";
+import {
+  findInstructions,
+  type InstructionFile,
+  type Tools,
+  workspaceTrust,
+} from "../assemble/index.ts";
 import type { ConversationWriter } from "../stores/index.ts";
 import { messageOf } from "../util/index.ts";
 import { type CommandContext, warn } from "./context.ts";
-import { workspaceTrust } from "./trust.ts";
 
 export interface WatchedTurn {
   /** The files as trusted when the turn started. */

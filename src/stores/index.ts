@@ -40,6 +40,7 @@ export {
   headsFileIn,
   knownWorkspaces,
   type UserEnvironment,
+  userConfigFolder,
   userDataFolder,
 } from "./fs/user-data.ts";
 export { MemoryConversationStore } from "./memory-store.ts";

@@ -1,4 +1,5 @@
 /** `jp inquiry answer`: answers a pending decision, on whichever terminal it was asked. */
+import { type PersonHere, whyNotHere } from "../person-here.ts";
 import {
   type Prompter,
   type PromptRequest,
@@ -31,6 +32,7 @@ import {
 } from "../../surfaces/render/index.ts";
 import {
   answerInquiry,
+  directoryOf,
   findAnswerable,
   findPendingIn,
   loadRecordingParts,
@@ -53,7 +55,6 @@ import {
 import { type CommandContext, warn } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus, INTERRUPTED, usageError, WAITING } from "../exit-status.ts";
-import { directoryOf, type PersonHere, whyNotHere } from "../directory.ts";
 import { findQuietPrompter } from "../prompter.ts";
 import { trustedConfig } from "../trust.ts";
 import { findElsewhere } from "./pending.ts";

@@ -9,7 +9,19 @@ import {
   withAttachments,
   withoutAttachments,
 } from "../../settings/config/index.ts";
-import { openConfiguredServers } from "../../assemble/index.ts";
+import {
+  attachmentCode,
+  configChanges,
+  findWorkspace,
+  loadOptions,
+  machineOf,
+  nameAttachments,
+  namingPlace,
+  openConfiguredServers,
+  rememberedConfig,
+  trustRecord,
+  warnWithheld,
+} from "../../assemble/index.ts";
 import {
   formatSize,
   isJpError,
@@ -19,14 +31,12 @@ import {
   neutralize,
   oneLine,
 } from "../../util/index.ts";
-import { attachmentCode, loadOptions, nameAttachments, namingPlace } from "../attachments.ts";
 import type { CommandContext } from "../context.ts";
 import { resolveTarget } from "../conversations.ts";
 import type { Call } from "../define.ts";
 import { usageError } from "../exit-status.ts";
-import { type ConfigFlags, findWorkspace, machineOf } from "../load-config.ts";
-import { configChanges, rememberedConfig } from "../remembered-config.ts";
-import { trustedConfig, trustRecord, warnWithheld } from "../trust.ts";
+import { type ConfigFlags } from "../load-config.ts";
+import { trustedConfig } from "../trust.ts";
 
 export interface ListFlags extends Pick<ConfigFlags, "cfg" | "id"> {
   readonly format?: "text" | "json";

@@ -9,7 +9,7 @@ import {
   type PartialConfig,
 } from "../../settings/config/index.ts";
 import { PROVIDER_NAMES } from "../../reach/provider/index.ts";
-import { shippedConfig } from "../../assemble/index.ts";
+import { configPlaces, shippedConfig } from "../../assemble/index.ts";
 import {
   findClosest,
   isJpError,
@@ -18,7 +18,6 @@ import {
   pathToText,
 } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
-import { configPlaces } from "../load-config.ts";
 
 /** Takes a config with a single key, as written. Warns about an unknown tool. Throws `config_invalid`. */
 export async function assertMeaningful(

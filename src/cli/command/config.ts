@@ -1,4 +1,5 @@
 /** `jp config`: `show`, `get`, `set`, `path` and `schema`. */
+import { configPlaces } from "../../assemble/index.ts";
 import { existsSync } from "node:fs";
 import { readFile, realpath } from "node:fs/promises";
 import path from "node:path";
@@ -33,7 +34,7 @@ import { makeFolder, noWorkspaceError, writeDurably } from "../../stores/index.t
 import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";
 import { usageError } from "../exit-status.ts";
-import { type ConfigFlags, configPlaces, loadConfig } from "../load-config.ts";
+import { type ConfigFlags, loadConfig } from "../load-config.ts";
 import { trustWritten } from "../trust.ts";
 
 export interface ShowConfigFlags extends ConfigFlags {

@@ -20,14 +20,19 @@ import { booleanQuestion, type InquiryQuestion, selectQuestion } from "../../rec
 import { adviceOf, isJpError, JpError, type Json, neutralize } from "../../util/index.ts";
 import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";
-import { type DetectedModel, detectModels, keyVariable } from "../detect-models.ts";
 import { ExitStatus, INTERRUPTED } from "../exit-status.ts";
 import { FILE_ACCESS, FILE_ACCESS_OPTIONS, type FileAccess } from "../file-access.ts";
-import { configPlaces, SCHEMA_FILE } from "../load-config.ts";
+import { SCHEMA_FILE } from "../load-config.ts";
 import { findQuietPrompter, type InteractionFlags } from "../prompter.ts";
-import { shippedConfig } from "../../assemble/index.ts";
+import {
+  configPlaces,
+  type DetectedModel,
+  detectModels,
+  keyVariable,
+  shippedConfig,
+  workspaceTrust,
+} from "../../assemble/index.ts";
 import { findClaims } from "../../settings/trust/index.ts";
-import { workspaceTrust } from "../trust.ts";
 import { checkSandbox } from "./doctor/check-sandbox.ts";
 
 export interface InitFlags extends InteractionFlags {

@@ -7,9 +7,9 @@ import { isJpError, JpError, jsonLine, messageOf, oneLine } from "../../util/ind
 import { type CommandContext, warn } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus } from "../exit-status.ts";
-import { type ConfigFlags, machineOf } from "../load-config.ts";
-import { openProviders } from "../../assemble/index.ts";
-import { warnWithheld, trustedConfig } from "../trust.ts";
+import { type ConfigFlags } from "../load-config.ts";
+import { machineOf, openProviders, warnWithheld } from "../../assemble/index.ts";
+import { trustedConfig } from "../trust.ts";
 
 export interface ListModelsFlags extends ConfigFlags {
   readonly format?: "text" | "json";

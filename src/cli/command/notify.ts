@@ -1,11 +1,12 @@
 /** `jp notify test`: sends a test notification through each channel. */
+import { warnWithheld } from "../../assemble/index.ts";
 import { type ChannelSettings, resolveNotify } from "../../settings/config/index.ts";
 import { openChannels, testChannels } from "../../surfaces/notify/index.ts";
 import { JpError } from "../../util/index.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus } from "../exit-status.ts";
 import type { ConfigFlags } from "../load-config.ts";
-import { trustedConfig, warnWithheld } from "../trust.ts";
+import { trustedConfig } from "../trust.ts";
 
 type ChannelName = ChannelSettings["type"];
 

@@ -1,4 +1,5 @@
 /** `jp inquiry ls --pending`: lists pending decisions, in this workspace or in all. */
+import { whyNotHere } from "../person-here.ts";
 import { realpathSync } from "node:fs";
 import {
   type ConversationId,
@@ -14,7 +15,12 @@ import {
   relativeTime,
   wrapCode,
 } from "../../surfaces/render/index.ts";
-import { listPending, type PendingDecision } from "../../assemble/index.ts";
+import {
+  directoryOf,
+  findWorkspace,
+  listPending,
+  type PendingDecision,
+} from "../../assemble/index.ts";
 import {
   type ConversationStore,
   knownWorkspaces,
@@ -26,9 +32,7 @@ import { isJpError, jsonLine, messageOf, oneLine, shellWord } from "../../util/i
 import { type CommandContext, warn } from "../context.ts";
 import { resolveTargets } from "../conversations.ts";
 import type { Call } from "../define.ts";
-import { directoryOf, whyNotHere } from "../directory.ts";
 import { ExitStatus } from "../exit-status.ts";
-import { findWorkspace } from "../load-config.ts";
 import { trustedConfig } from "../trust.ts";
 
 export interface ListPendingFlags {

@@ -1,4 +1,5 @@
 /** `jp permissions`: lists and removes saved rules. */
+import { machineOf } from "../../assemble/index.ts";
 import { type ListedRule, listAllSavedRules, openSavedRules } from "../../core/policy/index.ts";
 import {
   type Cell,
@@ -16,7 +17,6 @@ import { confirmDeletion } from "../confirm.ts";
 import { type CommandContext, warn } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus, usageError } from "../exit-status.ts";
-import { machineOf } from "../load-config.ts";
 
 export interface ListPermissionsFlags {
   readonly all?: boolean;

@@ -2,14 +2,14 @@
 import { type PartialConfig, resolveShell } from "../../settings/config/index.ts";
 import { type PastDecision, type ProposedRule, proposeFrom } from "../../core/policy/index.ts";
 import { truncate, verbatim, wrapCode, wrapProse } from "../../surfaces/render/index.ts";
-import { openTools, type Tools } from "../../assemble/index.ts";
+import { machineOf, openTools, type Tools, warnWithheld } from "../../assemble/index.ts";
 import type { Output } from "../../surfaces/terminal/index.ts";
 import { jsonLine, type JsonObject } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import type { Call } from "../define.ts";
-import { type ConfigFlags, machineOf } from "../load-config.ts";
+import { type ConfigFlags } from "../load-config.ts";
 import { findQuietPrompter } from "../prompter.ts";
-import { trustedConfig, warnWithheld } from "../trust.ts";
+import { trustedConfig } from "../trust.ts";
 import {
   type DecidedCall,
   outcomeOf,

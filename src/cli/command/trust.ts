@@ -1,4 +1,5 @@
 /** `jp trust`: shows what the workspace would run or connect to, and asks whether to allow it. */
+import { workspaceInstructions, workspaceTrust } from "../../assemble/index.ts";
 import { foldLayers } from "../../settings/config/index.ts";
 import type { InquiryId } from "../../record/conversation/index.ts";
 import { booleanQuestion } from "../../record/tool/index.ts";
@@ -10,7 +11,7 @@ import type { Call } from "../define.ts";
 import { ExitStatus } from "../exit-status.ts";
 import { loadConfig } from "../load-config.ts";
 import { findQuietPrompter } from "../prompter.ts";
-import { askTrust, workspaceInstructions, workspaceTrust } from "../trust.ts";
+import { askTrust } from "../trust.ts";
 import { findConversation } from "./query/conversation.ts";
 
 export interface TrustFlags {

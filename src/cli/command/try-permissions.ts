@@ -11,7 +11,7 @@ import {
   subjectOfCall,
 } from "../../core/policy/index.ts";
 import { type Cell, renderTable, verbatim } from "../../surfaces/render/index.ts";
-import { openTools, policyIn } from "../../assemble/index.ts";
+import { machineOf, openTools, policyIn, warnWithheld } from "../../assemble/index.ts";
 import {
   findJson,
   isJsonObject,
@@ -24,8 +24,8 @@ import {
 import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus, usageError } from "../exit-status.ts";
-import { type ConfigFlags, machineOf } from "../load-config.ts";
-import { trustedConfig, warnWithheld } from "../trust.ts";
+import { type ConfigFlags } from "../load-config.ts";
+import { trustedConfig } from "../trust.ts";
 import {
   type DecidedCall,
   outcomeOf,

@@ -25,7 +25,8 @@ import type {
   ToolStep,
 } from "./event.ts";
 import { deadlineOf } from "./open-question.ts";
-import { type InquiryPair, pairInquiries } from "./turns.ts";
+import { type ConversationStream, endOf } from "./stream.ts";
+import { type InquiryPair, lastTurnOf, pairInquiries } from "./turns.ts";
 import { type Timestamp, timestampToMilliseconds } from "./timestamp.ts";
 import { isForSome } from "./whom.ts";
 
@@ -300,6 +301,17 @@ export function permissionId(
   count: number,
 ): InquiryId {
   return `${toolCallId}:${action}:${count}` as InquiryId; // Branded where it is created.
+}
+
+/** Whether the last turn can go on. */
+export function isIncomplete(stream: ConversationStream): boolean {
+  const events = lastTurnOf(endOf(stream));
+  return events.length > 0 && readTurnProgress(events).next !== "done";
+}
+
+/** The open calls of the last turn. */
+export function openCalls(stream: ConversationStream): readonly CallProgress[] {
+  return readTurnProgress(lastTurnOf(endOf(stream))).calls;
 }
 
 /** `events` must belong to one turn. */

@@ -199,6 +199,25 @@ interface InquiryPairing extends Pairing<InquiryRequest, InquiryResponse> {
   readonly pairs: readonly InquiryPair[];
 }
 
+/**
+ * Selects the entries of some turns, and all config. Compactions refer to turns by number, so they are kept only if they
+ * still cover the same ones.
+ */
+export function keepTurns({
+  from,
+  to,
+}: Readonly<Record<"from" | "to", number>>): (entry: StreamEntry) => boolean {
+  const counter = new TurnCounter();
+  return (entry) => {
+    const { eventType, content } = entry;
+    if (eventType === undefined && content.kind === "compaction")
+      return from === 0 && content.compaction.toTurn <= to;
+    if (eventType === undefined) return true;
+    const turn = counter.next(eventType);
+    return from <= turn && turn <= to;
+  };
+}
+
 /** `events` must belong to one turn. */
 export function pairToolCalls(
   events: Iterable<ConversationEvent>,

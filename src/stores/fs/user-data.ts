@@ -33,6 +33,17 @@ export interface PrivatePlace {
   readonly workspace: string | undefined;
 }
 
+/** The folder of the user's own config, for all workspaces. */
+export function userConfigFolder({ variables, home, platform }: UserEnvironment): string {
+  const own = nonEmpty(variables["JP_GLOBAL_CONFIG_DIR"]);
+  if (own !== undefined) return own;
+  const xdg = variables["XDG_CONFIG_HOME"];
+  if (xdg !== undefined && path.isAbsolute(xdg)) return path.join(xdg, "jp");
+  if (platform === "darwin") return path.join(home, "Library", "Application Support", "jp");
+  if (platform === "win32") return path.join(home, "AppData", "Roaming", "jp");
+  return path.join(home, ".config", "jp");
+}
+
 /** The user's data folder, for all workspaces. */
 export function userDataFolder({ variables, home, platform }: UserEnvironment): string {
   const own = nonEmpty(variables["JP_USER_DATA_DIR"]);

@@ -25,13 +25,18 @@ import { lastActivity } from "../../conversations.ts";
 import { TARGET_KEYWORDS } from "../../define.ts";
 import type { Host } from "../../host.ts";
 import { labelText } from "../../labels.ts";
-import { configPlaces } from "../../load-config.ts";
 import {
   describeScope,
   type InquiryRow,
   matchesInquiryFilter,
 } from "../../../surfaces/render/index.ts";
-import { findPending, listPending, shippedConfig } from "../../../assemble/index.ts";
+import {
+  configPlaces,
+  findPending,
+  listPending,
+  peopleOf,
+  shippedConfig,
+} from "../../../assemble/index.ts";
 import type { Position } from "./position.ts";
 
 /** Something that could be typed next. */
@@ -155,7 +160,6 @@ async function findSettings({ word }: Position, context: CommandContext) {
 }
 
 async function findPeople(_position: Position, context: CommandContext) {
-  const { peopleOf } = await loadModule(() => import("../../directory.ts"));
   const people = await (await peopleOf(context)).list();
   return people.map(({ name, rights }) => ({ value: name, description: rights.join(", ") }));
 }

@@ -24,8 +24,10 @@ import { wrapProse } from "../../../surfaces/render/index.ts";
 import {
   compactConversation,
   configuredSummarizer,
+  machineOf,
   openProviders,
   planCompaction,
+  warnWithheld,
 } from "../../../assemble/index.ts";
 import type { ConversationWriter } from "../../../stores/index.ts";
 import {
@@ -47,8 +49,8 @@ import { type CommandContext, untilSignal } from "../../context.ts";
 import { resolveTargets, type TurnFlags, turnRange } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
-import { type ConfigFlags, machineOf } from "../../load-config.ts";
-import { trustedConfig, warnWithheld } from "../../trust.ts";
+import { type ConfigFlags } from "../../load-config.ts";
+import { trustedConfig } from "../../trust.ts";
 
 export interface CompactFlags extends CompactFlag, TurnFlags, Omit<ConfigFlags, "id"> {
   readonly keepFirst?: string;

@@ -1,28 +1,22 @@
 /** `jp conversation use`, `fork`, `rm`, `archive` and `unarchive`. */
 import {
   type ConversationId,
+  keepTurns,
   timestampFromDate,
   TurnCounter,
 } from "../../../record/conversation/index.ts";
 import type { ConversationSummary } from "../../../stores/index.ts";
 import { isJpError, oneLine } from "../../../util/index.ts";
-import { openProviders } from "../../../assemble/index.ts";
+import { machineOf, openProviders, warnWithheld } from "../../../assemble/index.ts";
 import { type CompactFlag, rulesOf } from "../../compact-rules.ts";
 import { confirmDeletion } from "../../confirm.ts";
 import type { CommandContext } from "../../context.ts";
-import {
-  keepTurns,
-  resolveTarget,
-  resolveTargets,
-  type TurnFlags,
-  turnRange,
-} from "../../conversations.ts";
+import { resolveTarget, resolveTargets, type TurnFlags, turnRange } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
 import type { Host } from "../../host.ts";
 import { type Label, withLabels } from "../../labels.ts";
-import { machineOf } from "../../load-config.ts";
-import { trustedConfig, warnWithheld } from "../../trust.ts";
+import { trustedConfig } from "../../trust.ts";
 import { compactByFlag } from "../query/compact.ts";
 
 export async function useConversation({ args, context }: Call<object>): Promise<void> {

@@ -6,11 +6,14 @@ import {
 } from "../../../settings/config/index.ts";
 import type { McpServers } from "../../../reach/mcp/index.ts";
 import {
+  attachToTurn,
   configuredInquiryModels,
+  machineOf,
   openConfiguredServers,
   openProviders,
   openTools,
   switchServerTools,
+  warnWithheld,
 } from "../../../assemble/index.ts";
 import {
   offlineToolbox,
@@ -19,13 +22,13 @@ import {
   type ReplayResult,
 } from "../../replay/index.ts";
 import { jsonLine, type JsonObject, neutralize, oneLine } from "../../../util/index.ts";
-import { attachToTurn } from "../../attachments.ts";
 import type { CommandContext } from "../../context.ts";
 import { resolveTargetForReading } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
-import { type ConfigFlags, machineOf } from "../../load-config.ts";
-import { trustedConfig, warnWithheld } from "../../trust.ts";
+import { showProgress } from "../../progress.ts";
+import { type ConfigFlags } from "../../load-config.ts";
+import { trustedConfig } from "../../trust.ts";
 
 interface VerifyFlags extends Pick<ConfigFlags, "cfg" | "directives"> {
   readonly model: "recorded" | "live";
@@ -72,7 +75,11 @@ async function liveModel(
   const assistant = resolveAssistant(config);
   const providers = openProviders(machineOf(context), config, {});
   const model = await providers.model(assistant.model.provider, assistant.model.name);
-  const { attachments } = await attachToTurn({ config, assistant, model, servers }, [], context);
+  const { attachments } = await attachToTurn(
+    { config, assistant, model, servers, onProgress: showProgress(context) },
+    [],
+    context,
+  );
   return {
     model,
     assistant,

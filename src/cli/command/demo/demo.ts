@@ -17,12 +17,14 @@ import {
   type ConversationId,
   endOf as recordedEnd,
   lastTurnOf,
+  openCalls,
 } from "../../../record/conversation/index.ts";
 import { createAskUser, createFileTools } from "../../../reach/executor/index.ts";
 import { type StyleName, wrapProse } from "../../../surfaces/render/index.ts";
 import {
   configuredChanges,
   createTurn,
+  machineOf,
   openTools,
   resumeTurn,
   runTurn,
@@ -45,11 +47,10 @@ import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, WAITING } from "../../exit-status.ts";
 import { wantsPlainText } from "../../host.ts";
-import { machineOf } from "../../load-config.ts";
 import { answerFromCommandLine } from "../answer.ts";
 import { listInquiries } from "../inquiry.ts";
 import { listPermissions } from "../permissions.ts";
-import { openCalls, printPending } from "../query/start.ts";
+import { printPending } from "../query/start.ts";
 import { TextView } from "../query/text-view.ts";
 import { type TurnView, withScreen } from "../query/view.ts";
 import { viewSettings } from "../query/view-settings.ts";
@@ -96,7 +97,8 @@ interface Tour {
 }
 
 async function createTour(context: CommandContext): Promise<Tour> {
-  const { host, clock, output, version, printed, onOutputGone, isReaderGone } = context;
+  const { host, clock, output, version, printed, notice, warn } = context;
+  const { onOutputGone, isReaderGone } = context;
   const folder = await mkdtemp(path.join(host.tmpdir, "jp-demo-"));
   const root = path.join(folder, "weather");
   await mkdir(root);
@@ -121,6 +123,8 @@ async function createTour(context: CommandContext): Promise<Tour> {
     clock,
     version,
     printed,
+    notice,
+    warn,
     environment,
     cwd: root,
     workspace,

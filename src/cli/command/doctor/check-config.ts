@@ -38,18 +38,22 @@ import {
 import { openPeople } from "../../../settings/people/index.ts";
 import { userDataFolder, type Workspace } from "../../../stores/index.ts";
 import type { CommandContext } from "../../context.ts";
-import { keyVariable, LOCAL_PROVIDERS } from "../../detect-models.ts";
-import { directoryOf } from "../../directory.ts";
-import { configPlaces, findWorkspace, machineOf, SCHEMA_FILE } from "../../load-config.ts";
+import { SCHEMA_FILE } from "../../load-config.ts";
 import {
+  configPlaces,
+  directoryOf,
+  findWorkspace,
+  keyVariable,
+  LOCAL_PROVIDERS,
+  machineOf,
   openConfiguredServers,
   openProviders,
   openTools,
   shippedConfig,
   type Tools,
+  workspaceTrust,
 } from "../../../assemble/index.ts";
 import { describeWithheld, TRUST_HINT, withoutClaims } from "../../../settings/trust/index.ts";
-import { workspaceTrust } from "../../trust.ts";
 import { type Finding, findingFromError } from "./finding.ts";
 
 export interface CheckedConfig {

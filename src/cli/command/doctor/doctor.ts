@@ -1,9 +1,9 @@
 /** `jp doctor`: checks the setup, changes nothing, and suggests fixes. */
+import { findWorkspace } from "../../../assemble/index.ts";
 import { foldLayers } from "../../../settings/config/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
-import { findWorkspace } from "../../load-config.ts";
 import { checkAnchors } from "./check-anchors.ts";
 import { checkConfig, checkModels, checkSchema, checkTools, checkTrust } from "./check-config.ts";
 import {

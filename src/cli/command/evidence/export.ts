@@ -2,6 +2,7 @@
  * `jp evidence export` and `key`: exports decisions to a file that others can verify, and prints the key that signs
  * it.
  */
+import { peopleOf } from "../../../assemble/index.ts";
 import { closeSync, openSync, realpathSync, rmSync, writeSync } from "node:fs";
 import path from "node:path";
 import {
@@ -24,7 +25,6 @@ import { JpError, jsonLine, type JsonObject, systemErrorCode } from "../../../ut
 import { type CommandContext, printFields, warn } from "../../context.ts";
 import { parseTime, resolveTargets } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
-import { peopleOf } from "../../directory.ts";
 import { counted, describeFindings } from "./wording.ts";
 
 /** Selects conversations. */

@@ -1,7 +1,13 @@
 /** `jp mcp serve`: an MCP server for other agents. Standard output carries only the protocol. */
 import { randomBytes } from "node:crypto";
 import { matchesInquiryFilter } from "../../../surfaces/render/index.ts";
-import { loadRecordingParts, openTools } from "../../../assemble/index.ts";
+import {
+  configForNewConversation,
+  loadRecordingParts,
+  machineOf,
+  openTools,
+  warnWithheld,
+} from "../../../assemble/index.ts";
 import {
   type InquiryFilter,
   serveHttp,
@@ -12,10 +18,9 @@ import { abortable, type JsonObject } from "../../../util/index.ts";
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
-import { type ConfigFlags, machineOf } from "../../load-config.ts";
+import { type ConfigFlags } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags, noTerminal } from "../../prompter.ts";
-import { configForNewConversation } from "../../remembered-config.ts";
-import { warnWithheld, trustedConfig } from "../../trust.ts";
+import { trustedConfig } from "../../trust.ts";
 import { createToJson, readInquiries } from "../inquiry.ts";
 
 export interface ServeFlags extends ConfigFlags, InteractionFlags {

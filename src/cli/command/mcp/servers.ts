@@ -13,7 +13,13 @@ import {
 } from "../../../settings/config/index.ts";
 import { quoteCommand } from "../../../reach/process/index.ts";
 import { type Cell, renderTable } from "../../../surfaces/render/index.ts";
-import { openConfiguredServers } from "../../../assemble/index.ts";
+import {
+  findWorkspace,
+  machineOf,
+  openConfiguredServers,
+  warnWithheld,
+  workspaceTrust,
+} from "../../../assemble/index.ts";
 import { findClaims, isClaimWithin, TRUST_HINT } from "../../../settings/trust/index.ts";
 import {
   firstLine,
@@ -27,8 +33,8 @@ import {
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, usageError } from "../../exit-status.ts";
-import { type ConfigFlags, findWorkspace, loadConfig, machineOf } from "../../load-config.ts";
-import { trustedConfig, warnWithheld, workspaceTrust } from "../../trust.ts";
+import { type ConfigFlags, loadConfig } from "../../load-config.ts";
+import { trustedConfig } from "../../trust.ts";
 import { type ConfigFilePlace, editConfigFile, fileFor } from "../config.ts";
 
 const PATH = ["providers", "mcp"];

@@ -6,26 +6,23 @@ import {
   lastTurnOf,
   readTurnProgress,
 } from "../../../record/conversation/index.ts";
-import { enqueueTurn } from "../../../assemble/index.ts";
+import { directoryOf, enqueueTurn, type OpenTurn } from "../../../assemble/index.ts";
 import type { WorkspaceStore } from "../../../stores/index.ts";
 import { jsonLine, neutralize, oneLine } from "../../../util/index.ts";
 import { type CommandContext, untilSignal } from "../../context.ts";
-import { directoryOf } from "../../directory.ts";
 import { ExitStatus, INTERRUPTED, WAITING } from "../../exit-status.ts";
 import { activate } from "./conversation.ts";
-import type { ReadyTurn } from "./prepare.ts";
 import { reportPending } from "./start.ts";
 import type { ViewFlags } from "./view-settings.ts";
 
 /** Records the message. A worker picks up the turn once the conversation is released. */
 export async function enqueue(
   context: CommandContext,
-  { conversation, message, trusted, prepared }: ReadyTurn,
-  { queue }: { readonly queue?: string },
+  { conversation, message, trusted }: OpenTurn,
+  { queue, format }: Pick<ViewFlags, "format"> & { readonly queue?: string },
 ): Promise<void> {
   const { output } = context;
   const { name: author } = trusted.config.user ?? {};
-  const { format } = prepared.request.view ?? {};
   await enqueueTurn(
     conversation,
     { content: "", ...message, ...(author !== undefined && { author }) },
@@ -45,10 +42,10 @@ export async function enqueue(
 /** Shows the turn's events until it ends or needs a person. Throws `ExitStatus` unless it succeeded. */
 export async function follow(
   context: CommandContext,
-  { conversation: { id }, trusted: { config }, prepared }: ReadyTurn,
+  { conversation: { id }, trusted: { config } }: OpenTurn,
+  { format }: Pick<ViewFlags, "format">,
 ): Promise<void> {
   const { output, workspace } = context;
-  const { format } = prepared.request.view ?? {};
   const { conversations } = workspace;
   using stop = untilSignal(context);
   using changes = new Changes(conversations, id);

@@ -4,19 +4,23 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import type { PartialConfig } from "../../../settings/config/index.ts";
-import { loadRecordingParts } from "../../../assemble/index.ts";
+import {
+  attachmentCode,
+  loadRecordingParts,
+  machineOf,
+  namingPlace,
+  type NewStart,
+  type WrittenMessage,
+} from "../../../assemble/index.ts";
 import type { OpenMessage, TerminalPrompter } from "../../../surfaces/terminal/index.ts";
 import { JpError, loadModule, systemErrorCode } from "../../../util/index.ts";
-import { attachmentCode, namingPlace } from "../../attachments.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import { usageError } from "../../exit-status.ts";
 import { wantsPlainText } from "../../host.ts";
-import { machineOf } from "../../load-config.ts";
 import { type EditedText, editText, findEditor } from "../../editor.ts";
 import { findQuietPrompter, type InteractionFlags } from "../../prompter.ts";
 import { completeFile } from "../session/completion.ts";
 import { InputHistory } from "../session/history.ts";
-import type { NewStart } from "./start.ts";
 
 /** The sources of a turn's message. */
 export interface MessageSource extends InteractionFlags {
@@ -28,10 +32,7 @@ export interface MessageSource extends InteractionFlags {
   readonly isOptional?: boolean | undefined;
 }
 
-export interface QueryMessage {
-  readonly text: string;
-  /** Paths mentioned as `@path` in what the user typed. */
-  readonly mentions?: readonly string[];
+export interface QueryMessage extends WrittenMessage {
   /** The file that was edited. */
   readonly draft?: EditedText;
 }
@@ -74,23 +75,29 @@ function noMessageError(): JpError {
   );
 }
 
-/** The text from the editor, kept until the turn takes it. */
-export interface SavedDraft extends Disposable {
-  discard(): Promise<void>;
-}
+/** Keeps the text from the editor until the turn takes it. Disposing prints where the file is, unless it was discarded. */
+export class DraftKeeper implements Disposable {
+  readonly #context: CommandContext;
+  #draft: EditedText | undefined;
 
-/** Disposing prints where the draft is, unless it was discarded. */
-export function savedDraft({ draft }: QueryMessage, { output }: CommandContext): SavedDraft {
-  let file = draft?.file;
-  return {
-    discard: async () => {
-      file = undefined;
-      await draft?.discard();
-    },
-    [Symbol.dispose]: () => {
-      if (file !== undefined) output.notice(`Your draft is saved in ${file}`);
-    },
-  };
+  constructor(context: CommandContext) {
+    this.#context = context;
+  }
+
+  keep({ draft }: QueryMessage): void {
+    this.#draft = draft;
+  }
+
+  async discard(): Promise<void> {
+    const draft = this.#draft;
+    this.#draft = undefined;
+    await draft?.discard();
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#draft === undefined) return;
+    this.#context.output.notice(`Your draft is saved in ${this.#draft.file}`);
+  }
 }
 
 /** A message, and what was typed if that differs. */

@@ -7,18 +7,20 @@ import {
   renderDocument,
 } from "../../../record/conversation/index.ts";
 import type { Model, ModelEvent, ModelRequest } from "../../../reach/provider/index.ts";
-import { createTurn } from "../../../assemble/index.ts";
+import { createTurn, openTurn, type OpenTurnOptions } from "../../../assemble/index.ts";
+import type { AssistantSettings } from "../../../settings/config/index.ts";
 import { assertNever, jsonLine, neutralize } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { usageError } from "../../exit-status.ts";
+import { findTruster } from "../../trust.ts";
 import { readMessage } from "./message.ts";
-import { type LoadedTurn, openTurn, prepareCopy, type TurnRequest } from "./prepare.ts";
-import { chooseReplay, type NewStart } from "./start.ts";
+import { chooseReplay } from "./start.ts";
+import type { ViewFlags } from "./view-settings.ts";
 
-interface Preview {
-  readonly request: TurnRequest;
-  readonly loaded: LoadedTurn;
+interface Preview extends Pick<ViewFlags, "format"> {
   readonly words: readonly string[];
+  readonly replay: boolean | undefined;
+  readonly nonInteractive: boolean;
 }
 
 /**
@@ -27,19 +29,26 @@ interface Preview {
  */
 export async function showPrompt(
   context: CommandContext,
-  { request, loaded, words }: Preview,
+  options: OpenTurnOptions,
+  { words, replay = false, nonInteractive, format }: Preview,
 ): Promise<void> {
-  const { nonInteractive, view: { format } = {} } = request;
-  const { found, trusted, assistant, surroundings } = loaded;
-  const id = `${assistant.model.provider}/${assistant.model.name}`;
-  const model = new CapturingModel(id);
-  const start: NewStart = request.start.replay === true ? chooseReplay(found) : { type: "new" };
-  await using prepared = prepareCopy(context, request, { loaded, model, start });
-  const source = { words, start, edit: false, isOptional: true, nonInteractive };
-  const message = await readMessage(source, context, trusted.config);
-  if (message === undefined) throw usageError("--show-prompt needs a message.");
-  const ready = await openTurn(context, prepared, message);
-  const { conversation, tools, attachments } = ready;
+  const model = new CapturingModel();
+  await using ready = await openTurn(context, {
+    ...options,
+    storage: { ...options.storage, persist: false },
+    findTruster: (config) => findTruster(context, config, { nonInteractive }),
+    createModel: (settings) => model.named(settings),
+    chooseStart: async ({ found }) => (replay ? chooseReplay(found) : { type: "new" }),
+    readMessage: async (start, { config }) => {
+      const source = { words, start, edit: false, isOptional: true, nonInteractive };
+      const message = await readMessage(source, context, config);
+      if (message === undefined) throw usageError("--show-prompt needs a message.");
+      return message;
+    },
+  });
+  if (ready === undefined) return;
+  const { conversation, tools, attachments, assistant, surroundings } = ready;
+  const { id } = model;
   const turn = createTurn({
     conversation,
     model,
@@ -61,11 +70,12 @@ export async function showPrompt(
 
 /** Captures the request, and replies nothing. */
 class CapturingModel implements Model {
-  readonly id: string;
+  id = "";
   request: ModelRequest | undefined;
 
-  constructor(id: string) {
-    this.id = id;
+  named({ model: { provider, name } }: AssistantSettings): this {
+    this.id = `${provider}/${name}`;
+    return this;
   }
 
   async *stream(request: ModelRequest): AsyncGenerator<ModelEvent, void, undefined> {

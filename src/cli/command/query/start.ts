@@ -1,9 +1,8 @@
 /** How a `jp query` turn starts: new, as a replacement of the last one, or by continuing an incomplete one. */
-import { closeTurn, type TurnMessage } from "../../../core/agent/index.ts";
+import { directoryOf, type LastTurn, type NewStart, type Start } from "../../../assemble/index.ts";
+import { closeTurn } from "../../../core/agent/index.ts";
 import type { PartialConfig } from "../../../settings/config/index.ts";
 import {
-  type CallProgress,
-  type ChatRequest,
   type ConversationEvent,
   type ConversationId,
   type ConversationStream,
@@ -11,8 +10,10 @@ import {
   findRequest,
   type InquiryId,
   isForKnown,
+  isIncomplete,
   lastTurnOf,
   noPeopleHint,
+  openCalls,
   type PendingItem,
   pendingOf,
   readTurnProgress,
@@ -33,8 +34,8 @@ import type { TerminalPrompter } from "../../../surfaces/terminal/index.ts";
 import { booleanQuestion } from "../../../record/tool/index.ts";
 import { firstLine, JpError, oneLine, shellWord } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
-import { directoryOf, whyNotHere } from "../../directory.ts";
 import { usageError } from "../../exit-status.ts";
+import { whyNotHere } from "../../person-here.ts";
 
 /** Flags that decide what happens to the last turn. */
 export interface StartFlags {
@@ -46,15 +47,6 @@ export interface StartFlags {
   readonly hasMessage?: boolean | undefined;
 }
 
-/** The conversation that a turn continues. Absent for a new one. */
-interface LastTurn {
-  readonly found: Conversation | undefined;
-  /** The conversation, locked, if its last turn is incomplete. */
-  readonly left: ConversationWriter | undefined;
-  /** Everything from here on is recorded. */
-  readonly isSaved: boolean;
-}
-
 /** The person to ask about the last turn, and where to print notices for them. */
 interface Person {
   readonly context: CommandContext;
@@ -64,38 +56,12 @@ interface Person {
   readonly signal: AbortSignal;
 }
 
-/** How to proceed: continue the turn, start a new one (perhaps with this text to edit), or quit. */
-export type Start =
-  | { readonly type: "resume" }
-  /** A new turn that replaces the one with this request. */
-  | { readonly type: "replay"; readonly request: ChatRequest }
-  | {
-      readonly type: "new";
-      readonly text?: string;
-      /** The text may be someone else's, so its mentions are not attached. */
-      readonly isForeign?: boolean;
-    }
-  | { readonly type: "quit" };
-
-/** A start that needs a message. */
-export type NewStart = Extract<Start, { readonly type: "new" | "replay" }>;
-
-export function isIncomplete(stream: ConversationStream): boolean {
-  const events = lastTurnOf(endOf(stream));
-  return events.length > 0 && readTurnProgress(events).next !== "done";
-}
-
-/** The open calls of the last turn. */
-export function openCalls(stream: ConversationStream): readonly CallProgress[] {
-  return readTurnProgress(lastTurnOf(endOf(stream))).calls;
-}
-
 /**
  * Throws `usage`, `nothing_to_replace`; and `incomplete_turn` and `foreign_turn` if the user has to be asked, but no
  * terminal is available.
  */
 export async function chooseStart(
-  { found, left, isSaved }: LastTurn,
+  { found, left, isSaved }: Pick<LastTurn, "found" | "left"> & Saved,
   flags: StartFlags,
   person: Person,
 ): Promise<Start> {
@@ -106,11 +72,15 @@ export async function chooseStart(
   return flags.replay === true && start.type !== "quit" ? chooseReplay(left ?? found) : start;
 }
 
-interface IncompleteTurn {
+interface Saved {
+  /** Everything from here on is recorded. */
+  readonly isSaved: boolean;
+}
+
+interface IncompleteTurn extends Saved {
   readonly left: ConversationWriter;
   /** The ID in the workspace: a copy has another one. */
   readonly id: ConversationId;
-  readonly isSaved: boolean;
 }
 
 async function startAfter(
@@ -329,40 +299,18 @@ export function chooseReplay(conversation: Conversation | undefined): NewStart {
   return { type: "replay", request };
 }
 
-/** Throws `record_changed` if another process has used the conversation since the request was read. */
-export function assertLastRequest(request: ChatRequest, { stream }: ConversationWriter): void {
-  const last = findRequest(lastTurnOf(endOf(stream)));
-  if (last?.timestamp === request.timestamp && last.content === request.content) return;
-  throw new JpError(
-    "record_changed",
-    "Another process has used the conversation in the meantime.",
-    {
-      hint: "Look at it with `jp conversation print`, and try again.",
-    },
-  );
-}
-
 /** Prints the message that is sent again, and how to return to the replaced turn. */
 export function announceReplay(
-  request: ChatRequest,
   { stream, id }: ConversationWriter,
-  { output, isSaved }: Pick<CommandContext, "output"> & Pick<LastTurn, "isSaved">,
+  { output, isSaved }: Pick<CommandContext, "output"> & Saved,
 ): void {
+  const request = findRequest(lastTurnOf(endOf(stream)));
   const number = turnsOf(stream.entries).length;
-  const asked = oneLine(firstLine(request.content));
+  const asked = oneLine(firstLine(request?.content ?? ""));
   output.notice(truncate(`Asking again: ${asked}`, output.noticeWidth));
   if (!isSaved) return;
   const kept = `The earlier answer stays on record as turn ${number}. To go back to it:`;
   for (const row of wrapProse(kept, output.noticeWidth)) output.notice(row);
   const command = `jp conversation fork ${id} --turn ..${number} --activate`;
   for (const row of wrapCommand(command, output.noticeWidth)) output.notice(row);
-}
-
-/** The message without its text, set to replace the turn with this request. */
-export function replayed({ schema, files }: ChatRequest): Omit<TurnMessage, "content"> {
-  return {
-    replacesTurn: true,
-    ...(schema !== undefined && { schema }),
-    ...(files !== undefined && { files }),
-  };
 }

@@ -4,12 +4,13 @@ import type { PartialConfig } from "../../../settings/config/index.ts";
 import { openKeyboard, type TurnKeyboard } from "../../../surfaces/terminal/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { wantsPlainText } from "../../host.ts";
-import type { TurnRequest } from "./prepare.ts";
 import type { UnsentText } from "./unsent-text.ts";
 import type { TurnView } from "./view.ts";
 import { modeToShow } from "./view-settings.ts";
 
-interface KeysOptions extends Pick<TurnRequest, "keyboard"> {
+interface KeysOptions {
+  /** The session's keyboard. */
+  readonly keyboard: TurnKeyboard | undefined;
   /** There is no one to type, or a program reads the output. */
   readonly isUnattended: boolean;
   readonly config: PartialConfig;

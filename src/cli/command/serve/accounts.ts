@@ -1,9 +1,9 @@
 /** `jp serve people token`, `link`, `confirm` and `log`: login, confirmation of accounts, and the log of changes. */
+import { peopleOf } from "../../../assemble/index.ts";
 import { isConfirmed, looksLike, type Member } from "../../../settings/people/index.ts";
 import { describePeopleChange } from "../../../surfaces/render/index.ts";
 import { jsonLine, oneLine } from "../../../util/index.ts";
 import type { Call } from "../../define.ts";
-import { peopleOf } from "../../directory.ts";
 import { usageError } from "../../exit-status.ts";
 import { parseOrigin } from "./origin.ts";
 import { describe, notFoundError } from "./people.ts";

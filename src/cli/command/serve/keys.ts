@@ -1,4 +1,5 @@
 /** `jp serve people key`: the keys people sign decisions with. */
+import { peopleOf } from "../../../assemble/index.ts";
 import path from "node:path";
 import { resolveNotify } from "../../../settings/config/index.ts";
 import { announceOnce } from "../../../surfaces/notify/index.ts";
@@ -14,7 +15,6 @@ import { userDataFolder } from "../../../stores/index.ts";
 import { JpError, jsonLine, oneLine, shellWord } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
-import { peopleOf } from "../../directory.ts";
 import { usageError } from "../../exit-status.ts";
 import { trustedConfig } from "../../trust.ts";
 import { notFoundError } from "./people.ts";

@@ -1,4 +1,5 @@
 /** `jp serve people`: who may use the desk, and their roles. */
+import { peopleOf } from "../../../assemble/index.ts";
 import { findSeconds, type PartialConfig } from "../../../settings/config/index.ts";
 import {
   confirmationOf,
@@ -14,7 +15,6 @@ import { JpError, jsonLine, oneLine, shellWord } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { findDate } from "../../conversations.ts";
-import { peopleOf } from "../../directory.ts";
 import { usageError } from "../../exit-status.ts";
 import { trustedConfig } from "../../trust.ts";
 

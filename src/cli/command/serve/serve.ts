@@ -23,7 +23,12 @@ import {
 } from "../../../surfaces/desk/index.ts";
 import { createNotifier, type NotifierOptions } from "../../../surfaces/notify/index.ts";
 import type { PeopleLogEntry } from "../../../settings/people/index.ts";
-import { loadRecordingParts } from "../../../assemble/index.ts";
+import {
+  directoryOf,
+  loadRecordingParts,
+  peopleOf,
+  warnWithheld,
+} from "../../../assemble/index.ts";
 import { makeFolder, userDataFolder } from "../../../stores/index.ts";
 import {
   abortable,
@@ -36,10 +41,9 @@ import {
 } from "../../../util/index.ts";
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
-import { directoryOf, peopleOf } from "../../directory.ts";
 import { usageError } from "../../exit-status.ts";
 import { wantsPlainText } from "../../host.ts";
-import { trustedConfig, warnWithheld } from "../../trust.ts";
+import { trustedConfig } from "../../trust.ts";
 import { type Everywhere, findCheckout, type FoundWorkspace, openEverywhere } from "../pending.ts";
 import { isLocalName, parseOrigin } from "./origin.ts";
 import { findOwner } from "./people.ts";

@@ -8,21 +8,25 @@ import {
 import type { InquiryId } from "../../../record/conversation/index.ts";
 import { wrapProse } from "../../../surfaces/render/index.ts";
 import { isLocalProvider } from "../../../reach/provider/index.ts";
-import { openProviders } from "../../../assemble/index.ts";
+import {
+  checkName,
+  machineOf,
+  nameAttachments,
+  openProviders,
+  workspaceTrust,
+} from "../../../assemble/index.ts";
 import type { Candidate } from "../../../surfaces/terminal/index.ts";
 import { booleanQuestion } from "../../../record/tool/index.ts";
 import { trustQuestion } from "../../../settings/trust/index.ts";
 import { adviceOf, findClosest, loadModule, messageOf, oneLine } from "../../../util/index.ts";
-import { nameAttachments } from "../../attachments.ts";
 import { resolveTarget } from "../../conversations.ts";
 import { type CustomCommand, expandCommand, takesArguments } from "../../custom-commands.ts";
 import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
-import { effectiveConfig, loadConfig, machineOf } from "../../load-config.ts";
-import { askTrust, trustedConfig, workspaceTrust } from "../../trust.ts";
+import { effectiveConfig, loadConfig } from "../../load-config.ts";
+import { askTrust, trustedConfig } from "../../trust.ts";
 import { listAttached, notAttached, removeAttachments } from "../attachment.ts";
 import { compact, type CompactFlags } from "../conversation/compact.ts";
 import { editMetadata } from "../conversation/edit.ts";
-import { checkName } from "../query/find-model.ts";
 import { listTools } from "../tool/list.ts";
 import { showConversationUsage } from "../usage.ts";
 import type { CompletedCommand } from "./completion.ts";

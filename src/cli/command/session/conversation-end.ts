@@ -2,7 +2,7 @@
 import type { ConversationId, RecordedTurn } from "../../../record/conversation/index.ts";
 import { renderTurn, textWidth, wrapProse } from "../../../surfaces/render/index.ts";
 import type { WorkspaceSummary } from "../../../stores/index.ts";
-import type { CommandContext } from "../../context.ts";
+import { type CommandContext, withOutput } from "../../context.ts";
 import { selectTurns } from "../conversation/print.ts";
 import { describeCurrent } from "./picker.ts";
 
@@ -62,7 +62,7 @@ async function findLastTurns(
   id: ConversationId,
   context: CommandContext,
 ): Promise<readonly RecordedTurn[]> {
-  const quiet = { ...context, output: { ...context.output, notice: () => undefined } };
+  const quiet = withOutput(context, { ...context.output, notice: () => undefined });
   try {
     const turns: RecordedTurn[] = [];
     for await (const batch of selectTurns(id, { last: MAX_TURNS }, quiet)) turns.push(...batch);

@@ -8,7 +8,12 @@ import type { ConversationId } from "../../../record/conversation/index.ts";
 import type { McpServers } from "../../../reach/mcp/index.ts";
 import { ProviderError } from "../../../reach/provider/index.ts";
 import { wrapProse } from "../../../surfaces/render/index.ts";
-import { openConfiguredServers } from "../../../assemble/index.ts";
+import {
+  machineOf,
+  openConfiguredServers,
+  type OpenTurn,
+  type OpenTurnOptions,
+} from "../../../assemble/index.ts";
 import type { WorkspaceSummary } from "../../../stores/index.ts";
 import {
   type Completion,
@@ -23,25 +28,19 @@ import {
   type TurnKeyboard,
 } from "../../../surfaces/terminal/index.ts";
 import { isJpError, loadModule, neutralize } from "../../../util/index.ts";
-import { type CommandContext, createContext, warn } from "../../context.ts";
+import { type CommandContext, createContext, warn, withOutput } from "../../context.ts";
 import { type CustomCommands, loadCustomCommands } from "../../custom-commands.ts";
 import { type EditorSettings, findEditor } from "../../editor.ts";
 import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import { type Host, wantsPlainText } from "../../host.ts";
-import { type ConfigFlags, effectiveConfig, machineOf } from "../../load-config.ts";
+import { type ConfigFlags, effectiveConfig } from "../../load-config.ts";
 import { findQuietPrompter } from "../../prompter.ts";
 import { describeError, reportError } from "../../report-error.ts";
 import { trustedConfig } from "../../trust.ts";
 import { loadMessageParts, type QueryMessage, withMentions } from "../query/message.ts";
-import {
-  loadTurn,
-  openTurn,
-  type PreparedTurn,
-  prepareTurn,
-  type ReadyTurn,
-  type TurnRequest,
-} from "../query/prepare.ts";
-import { send } from "../query/query.ts";
+import { loadConversation } from "../query/conversation.ts";
+import { openHere } from "../query/query.ts";
+import { send } from "../query/run-turn.ts";
 import { announceReplay, type StartFlags } from "../query/start.ts";
 import { UnsentText } from "../query/unsent-text.ts";
 import {
@@ -221,7 +220,7 @@ class Session implements OpenSession, AsyncDisposable {
     const id = parts.conversationId ?? (await findCurrent(context));
     const flags = id === undefined ? {} : { id };
     // The session opens anyway: each message needs the config, and fails until it is fixed.
-    const config: PartialConfig = await trustedConfig({ ...context, output }, flags).then(
+    const config: PartialConfig = await trustedConfig(withOutput(context, output), flags).then(
       (trusted) => trusted.config,
       (error: unknown) => {
         if (isJpError(error)) notices.push(neutralize(describeError(error)));
@@ -452,29 +451,23 @@ class Session implements OpenSession, AsyncDisposable {
     let draft = text;
     const unsent = new UnsentText();
     const sendText = async () => {
-      await using prepared = await this.#prepare({ hasMessage: text !== "" }, unsent);
-      const { start } = prepared;
-      if (start.type === "quit") return false;
-      if (start.type === "new" && start.text !== undefined) {
-        draft = start.text;
-        this.#foreignText = start.isForeign === true ? start.text : "";
-      }
-      const isSent = start.type !== "resume" && draft === text && text !== "";
-      if (!isSent && start.type !== "resume") {
+      await using turn = await this.#open({ hasMessage: text !== "" }, async (start) => {
+        if (start.type === "new" && start.text !== undefined) {
+          draft = start.text;
+          this.#foreignText = start.isForeign === true ? start.text : "";
+        }
+        if (draft === text && text !== "")
+          return this.#withShared(await withMentions(text.trim(), this.context, this.#foreignText));
         this.#say("The incomplete turn is closed.");
-        return false;
-      }
-      const message = isSent
-        ? this.#withShared(await withMentions(text.trim(), this.context, this.#foreignText))
-        : undefined;
-      const turn = await openTurn(this.context, prepared, message);
-      if (!this.#startTurn(turn)) return false;
-      if (isSent) {
+        return undefined;
+      });
+      if (turn === undefined || !this.#startTurn(turn)) return false;
+      if (turn.message !== undefined) {
         draft = "";
         this.#foreignText = "";
         this.shared = undefined;
       }
-      return await this.#runTurn(turn);
+      return await this.#runTurn(turn, unsent);
     };
     let isDone: boolean | undefined;
     try {
@@ -493,54 +486,59 @@ class Session implements OpenSession, AsyncDisposable {
   }
 
   /** Whether it ended normally: only then are queued messages sent automatically. */
-  async #runTurn(turn: ReadyTurn): Promise<boolean> {
-    return (await send(this.context, turn)) === "done";
+  async #runTurn(turn: OpenTurn, unsent: UnsentText): Promise<boolean> {
+    const end = await send(this.context, turn, {
+      isSession: true,
+      directives: this.directives,
+      view: { undo: UNDO_COMPACTION },
+      keyboard: this.#keyboard,
+      unsent,
+      onSaid: (text) => void this.#history.add(text),
+    });
+    return end === "done";
   }
 
   async replay(added: string, isEdited = false): Promise<void> {
     const unsent = new UnsentText();
     let isDone = false;
     const replayed = this.#withoutUnknown(async () => {
-      await using prepared = await this.#prepare({ replay: true }, unsent);
-      const { start } = prepared;
-      if (start.type !== "replay") return;
-      const { request } = start;
-      this.#takeTerminal();
-      const message = isEdited
-        ? await this.#edit(request.content)
-        : await this.#addTo(request.content, added);
-      if (message === undefined) return;
-      const turn = await openTurn(this.context, prepared, message);
-      const { output } = this.context;
-      announceReplay(request, turn.conversation, { output, isSaved: true });
-      isDone = this.#startTurn(turn) && (await this.#runTurn(turn));
+      await using turn = await this.#open({ replay: true }, async (start) => {
+        if (start.type !== "replay") return undefined;
+        this.#takeTerminal();
+        const { content } = start.request;
+        return isEdited ? await this.#edit(content) : await this.#addTo(content, added);
+      });
+      if (turn === undefined) return;
+      announceReplay(turn.conversation, { output: this.context.output, isSaved: true });
+      isDone = this.#startTurn(turn) && (await this.#runTurn(turn, unsent));
     });
     await replayed.finally(() => {
       if (!isDone || unsent.texts.length > 0) this.#typed.hold(unsent.texts);
     });
   }
 
-  async #prepare(start: StartFlags, unsent: UnsentText): Promise<PreparedTurn> {
+  async #open(
+    start: StartFlags,
+    readMessage: NonNullable<OpenTurnOptions["readMessage"]>,
+  ): Promise<OpenTurn | undefined> {
     const { conversationId: id, model, directives, title, attach, fork } = this;
     const isNew = id === undefined;
-    const request: TurnRequest = {
-      conversation: { new: isNew, id, fork, title: isNew ? title : undefined },
+    return openHere(this.context, {
+      found: await loadConversation(this.context, { new: isNew, id, fork }),
+      storage: { fork, title: isNew ? title : undefined },
       settings: { model, mode: this.mode.chosen, directives },
-      start,
       attach,
-      view: { undo: UNDO_COMPACTION },
       isSession: true,
       servers: this.#servers,
-      keyboard: this.#keyboard,
       mode: this.mode.forCall,
-      unsent,
-      onSaid: (text) => void this.#history.add(text),
+      start,
       signal: this.signal,
-    };
-    const loaded = await loadTurn(this.context, request);
-    this.mode.configure(loaded.trusted.config);
-    this.mode.settle();
-    return prepareTurn(this.context, request, loaded);
+      onConfig: (config) => {
+        this.mode.configure(config);
+        this.mode.settle();
+      },
+      readMessage,
+    });
   }
 
   /** A nonexistent model or tool is not used for the next message either. */
@@ -578,7 +576,7 @@ class Session implements OpenSession, AsyncDisposable {
   }
 
   /** False if it was stopped before it started. */
-  #startTurn({ conversation: { id } }: ReadyTurn): boolean {
+  #startTurn({ conversation: { id } }: OpenTurn): boolean {
     this.conversationId = id;
     this.fork = undefined;
     this.#isTurnOpen = this.#interrupts === 0 && !this.signal.aborted;

@@ -9,13 +9,19 @@ import {
   matchRules,
   type Verdict,
 } from "../../../core/policy/index.ts";
-import { findTool, openTools, type Tools } from "../../../assemble/index.ts";
+import {
+  findTool,
+  machineOf,
+  openTools,
+  type Tools,
+  warnWithheld,
+} from "../../../assemble/index.ts";
 import { assertTrusted } from "../../../settings/trust/index.ts";
 import { jsonLine, oneLine } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
-import { type ConfigFlags, machineOf } from "../../load-config.ts";
-import { trustedConfig, warnWithheld } from "../../trust.ts";
+import { type ConfigFlags } from "../../load-config.ts";
+import { trustedConfig } from "../../trust.ts";
 import { type ArgumentFlags, assertArguments, readArguments } from "./run.ts";
 
 export interface CheckToolFlags extends ConfigFlags, ArgumentFlags {

@@ -10,13 +10,13 @@ import {
 } from "../../../settings/config/index.ts";
 import type { ToolDescription } from "../../../reach/executor/index.ts";
 import { type Cell, renderTable } from "../../../surfaces/render/index.ts";
-import { findTool, openTools } from "../../../assemble/index.ts";
+import { findTool, machineOf, openTools, warnWithheld } from "../../../assemble/index.ts";
 import type { Output } from "../../../surfaces/terminal/index.ts";
 import type { Call } from "../../define.ts";
-import { type ConfigFlags, effectiveConfig, machineOf } from "../../load-config.ts";
+import { type ConfigFlags, effectiveConfig } from "../../load-config.ts";
 import { assertTrusted } from "../../../settings/trust/index.ts";
 import { firstLine, jsonLine, neutralize, oneLine } from "../../../util/index.ts";
-import { trustedConfig, warnWithheld } from "../../trust.ts";
+import { trustedConfig } from "../../trust.ts";
 
 export interface ListToolsFlags extends ConfigFlags {
   readonly format?: "text" | "json";

@@ -13,7 +13,14 @@ import {
   type ToolCallRequest,
 } from "../../../record/conversation/index.ts";
 import { checkArguments, type RunnableTool } from "../../../reach/executor/index.ts";
-import { findTool, openTools, runToolCall } from "../../../assemble/index.ts";
+import {
+  directoryOf,
+  findTool,
+  machineOf,
+  openTools,
+  runToolCall,
+  warnWithheld,
+} from "../../../assemble/index.ts";
 import { MemoryConversationStore } from "../../../stores/index.ts";
 import { explainMisfit, withoutOther } from "../../../record/tool/index.ts";
 import {
@@ -28,12 +35,11 @@ import {
 } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
-import { directoryOf } from "../../directory.ts";
 import { DENIED, ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
-import { type ConfigFlags, machineOf } from "../../load-config.ts";
+import { type ConfigFlags } from "../../load-config.ts";
 import { findPrompter, type InteractionFlags, noTerminal } from "../../prompter.ts";
 import { assertTrusted } from "../../../settings/trust/index.ts";
-import { trustedConfig, warnWithheld } from "../../trust.ts";
+import { trustedConfig } from "../../trust.ts";
 
 export interface RunToolFlags extends ConfigFlags, ArgumentFlags, InteractionFlags {}
 

@@ -2,16 +2,28 @@
 import { setFlagsFromString } from "node:v8";
 import type { TurnEnd } from "../../../core/agent/index.ts";
 import { resolveTools } from "../../../settings/config/index.ts";
-import type { ConversationId } from "../../../record/conversation/index.ts";
-import { type LeftEnd, takeTurns } from "../../../assemble/index.ts";
+import { type ConversationId, openCalls } from "../../../record/conversation/index.ts";
+import {
+  createConfiguredTurn,
+  directoryOf,
+  type LeftEnd,
+  loadTurnParts,
+  onceBegun,
+  openTurn,
+  type OpenTurn,
+  type Place,
+  takeTurns,
+  warnWithheld,
+} from "../../../assemble/index.ts";
+import { wantsContent } from "../../../assemble/telemetry/index.ts";
 import type { ConversationWriter } from "../../../stores/index.ts";
-import { createOutput, type OutputStream } from "../../../surfaces/terminal/index.ts";
-import { isJpError, loadModule, monotonicMs, oneLine } from "../../../util/index.ts";
+import { isJpError, JpError, loadModule, monotonicMs, oneLine } from "../../../util/index.ts";
 import { type CommandContext, untilSignal } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
-import { trustedConfig, warnWithheld } from "../../trust.ts";
-import { continueUnattended } from "../query/query.ts";
+import { noTerminal } from "../../prompter.ts";
+import { trustedConfig } from "../../trust.ts";
+import { anchorIfDue } from "../evidence/daily-anchor.ts";
 import { type LoggedEvent, WorkerLog } from "./log.ts";
 import { WorkerMetrics } from "./metrics.ts";
 
@@ -82,16 +94,12 @@ interface TakenTurn {
   readonly metrics: WorkerMetrics;
 }
 
-async function resume(
-  context: CommandContext,
-  { conversation, left, log, metrics }: TakenTurn,
-): Promise<TurnEnd | undefined> {
-  const { id } = conversation;
+async function resume(context: CommandContext, taken: TakenTurn): Promise<TurnEnd | undefined> {
+  const { metrics } = taken;
   const start = monotonicMs();
-  const note = (line: string) => log.write({ event: "notice", conversation: id, message: line });
   let outcome = "failed";
   try {
-    const end = await continueUnattended(turnContext(context, left, note), conversation);
+    const end = await continueTurn(context, taken);
     outcome = end?.type ?? "done";
     return end;
   } finally {
@@ -99,43 +107,52 @@ async function resume(
   }
 }
 
-/** The context of one of several concurrent turns: it has no terminal, and ends with the worker. */
-function turnContext(
+/** Undefined if nothing was left to do. Throws for problems with the config, the workspace or the model. */
+async function continueTurn(
   context: CommandContext,
-  left: AbortSignal,
-  note: (line: string) => void,
-): CommandContext {
-  const { host } = context;
-  const none: Disposable = { [Symbol.dispose]: () => undefined };
-  return {
-    ...context,
-    output: createOutput({ stdout: sink(() => undefined), stderr: sink(note) }),
-    onOutputGone: () => none,
-    host: {
-      ...host,
-      notices: sink(() => undefined),
-      onSignal: (signals, listener) => {
-        if (!signals.includes("SIGTERM")) return none;
-        left.addEventListener("abort", listener, { once: true });
-        return { [Symbol.dispose]: () => left.removeEventListener("abort", listener) };
-      },
+  { conversation, left, log }: TakenTurn,
+): Promise<TurnEnd | undefined> {
+  const tell = (message: string) =>
+    log.write({ event: "notice", conversation: conversation.id, message });
+  const place: Place = { ...context, notice: tell, warn: (text) => tell(`warning: ${text}`) };
+  await using opened = await openTurn(place, {
+    found: conversation,
+    opened: conversation,
+    keepsOpen: true,
+    onClosed: async ({ proof }) => {
+      if (proof?.anchor?.every === "daily") anchorIfDue(context);
     },
-  };
+  });
+  if (opened === undefined) return undefined;
+  await assertHasTools(opened);
+  const { config } = opened.trusted;
+  const turn = createConfiguredTurn(opened, {
+    prompter: noTerminal,
+    defer: true,
+    directory: await directoryOf(context, config),
+    clock: conversation.clock ?? context.clock,
+    tracesContent: wantsContent(context.environment.variables),
+    observer: onceBegun(() => loadTurnParts(config, opened.providers)),
+  });
+  const leave = () => turn.leave();
+  left.addEventListener("abort", leave, { once: true });
+  if (left.aborted) leave();
+  try {
+    return await turn.resume();
+  } finally {
+    left.removeEventListener("abort", leave);
+  }
 }
 
-/** Splits the output into lines. */
-function sink(onLine: (line: string) => void): OutputStream {
-  let pending = "";
-  return {
-    isTTY: false,
-    columns: 0,
-    on: () => undefined,
-    write: (text) => {
-      const lines = `${pending}${text}`.split("\n");
-      pending = lines.pop() ?? "";
-      for (const line of lines) if (line !== "") onLine(line);
-    },
-  };
+/** Otherwise the model would be told that the tool does not exist. Throws `tool_not_here`. */
+async function assertHasTools({ tools, conversation }: OpenTurn): Promise<void> {
+  const { signal } = new AbortController();
+  for (const { request } of openCalls(conversation.stream)) {
+    if ((await tools.toolbox.find(request.name, signal)) !== undefined) continue;
+    throw new JpError("tool_not_here", `This machine has no tool ${oneLine(request.name)}.`, {
+      hint: "Another worker may have it: leave turns to workers of one name with --queue.",
+    });
+  }
 }
 
 function describeEnd(conversation: ConversationId, end: LeftEnd<TurnEnd | undefined>): LoggedEvent {

@@ -7,7 +7,7 @@ import {
   ScriptedModel,
   ScriptedPrompter,
 } from "../testing/index.ts";
-import { createConfiguredTurn } from "./configured-turn.ts";
+import { createConfiguredTurn } from "./open-turn.ts";
 import { openProviders } from "./providers.ts";
 import { openTools } from "./tools.ts";
 
@@ -41,14 +41,15 @@ test("a turn has its instructions, parameters, tools, limits and user from the c
     replies: [[{ type: "tool_call", id: "call_1", name: "say" }], "Done."],
   });
   await using tools = openTools(machine, config);
-  const turn = createConfiguredTurn(config, {
-    conversation,
-    model,
-    providers: openProviders(machine, config),
-    tools,
-    prompter: new ScriptedPrompter({ permissions: [{ type: "run" }] }),
-    clock,
-  });
+  const parts = { conversation, model, providers: openProviders(machine, config), tools };
+  const none = { attachments: [], surroundings: { take: () => ({ sections: [] }) } };
+  const turn = createConfiguredTurn(
+    { trusted: { config }, ...parts, ...none },
+    {
+      prompter: new ScriptedPrompter({ permissions: [{ type: "run" }] }),
+      clock,
+    },
+  );
   const end = await turn.run({ content: "Go." });
   const [request] = model.requests;
   const decisions = [...eventsOf(conversation.stream.entries)].filter(

@@ -1,13 +1,24 @@
-/** Finds the model of a turn, and checks model names typed by the user. */
-import type { AssistantSettings } from "../../../settings/config/index.ts";
+/** Finds the model of a turn, and checks model names typed by the user. A mistyped one is not remembered. */
+import { isDeepStrictEqual } from "node:util";
+import {
+  type AssistantSettings,
+  foldLayers,
+  mergeConfig,
+  resolveModelId,
+} from "../settings/config/index.ts";
+import { endOf, lastTurnOf } from "../record/conversation/index.ts";
 import {
   isLocalProvider,
   type Model,
   type ModelInfo,
   ProviderError,
   type Providers,
-} from "../../../reach/provider/index.ts";
-import { adviceOf, findClosest } from "../../../util/index.ts";
+} from "../reach/provider/index.ts";
+import type { TrustedConfig } from "../settings/trust/index.ts";
+import type { ConversationWriter } from "../stores/index.ts";
+import { adviceOf, findClosest, oneLine } from "../util/index.ts";
+import { recordChange } from "./open-conversation.ts";
+import type { Place } from "./place.ts";
 
 type ModelName = AssistantSettings["model"];
 
@@ -89,4 +100,51 @@ function isTypo(name: string, meant: string): boolean {
 
 function lettersOf(name: string): readonly string[] {
   return name.match(/[a-z]/gi) ?? [];
+}
+
+interface EndedTurn {
+  readonly trusted: TrustedConfig;
+  readonly conversation: ConversationWriter;
+  /** The server could not say whether it has the model. */
+  readonly isNameInDoubt: boolean;
+}
+
+/** Keeps a mistyped model out of the conversation. A model whose name is in doubt stays once it has replied. */
+export async function forgetWrongModel(
+  place: Place,
+  { trusted, conversation, isNameInDoubt: isInDoubt }: EndedTurn,
+  error?: unknown,
+): Promise<void> {
+  const isUnknown = error instanceof ProviderError && error.kind === "unknown_model";
+  if (!isUnknown && (!isInDoubt || hasReply(conversation))) return;
+  const restored = await restoreModel(conversation, trusted, place);
+  if (restored !== undefined) place.notice(`This conversation keeps using ${oneLine(restored)}.`);
+}
+
+/**
+ * Restores the model from before this command, so that a nonexistent one is not remembered. Returns it, or undefined
+ * if this command has not chosen the model.
+ */
+async function restoreModel(
+  conversation: ConversationWriter,
+  { layers, config }: TrustedConfig,
+  place: Place,
+): Promise<string | undefined> {
+  const lasting = foldLayers(layers.filter(({ isTemporary }) => isTemporary !== true));
+  const before = lasting.assistant?.model?.id;
+  const aliases = config.providers?.llm?.aliases ?? {};
+  if (before === undefined || config.assistant?.model?.id === undefined) return undefined;
+  const [old, wrong] = [before, config.assistant.model.id].map((id) => resolveModelId(id, aliases));
+  if (isDeepStrictEqual(old, wrong)) return undefined;
+  await recordChange(
+    conversation,
+    mergeConfig(config, { assistant: { model: { id: before } } }),
+    place,
+  );
+  return old && `${old.provider}/${old.name}`;
+}
+
+function hasReply({ stream }: ConversationWriter): boolean {
+  const replies = new Set(["chat_response", "tool_call_request"]);
+  return lastTurnOf(endOf(stream)).some(({ type }) => replies.has(type));
 }

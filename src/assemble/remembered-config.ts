@@ -12,7 +12,7 @@ import {
 } from "../record/conversation/index.ts";
 import type { CreateOptions } from "../stores/index.ts";
 import type { Clock } from "../util/index.ts";
-import { shippedConfig } from "../assemble/index.ts";
+import { shippedConfig } from "./shipped-tools.ts";
 
 /** Throws `read_failed` and `record_damaged` if the record has not been read yet. */
 export async function rememberedConfig(stream: ConversationStream): Promise<PartialConfig> {

@@ -1,4 +1,4 @@
-/** Attachments of the commands: names from the command line and from messages, and their content for a turn. */
+/** Attachments of a turn: names from the command line and from messages, and their content. */
 import type {
   AttachmentError,
   LoadAttachmentsOptions,
@@ -14,12 +14,9 @@ import {
 import type { Attachment, MessageFile } from "../record/conversation/index.ts";
 import type { McpServers } from "../reach/mcp/index.ts";
 import type { Model } from "../reach/provider/index.ts";
-import { createStatusLine } from "../surfaces/terminal/index.ts";
 import type { TrustedConfig } from "../settings/trust/index.ts";
 import { loadModule } from "../util/index.ts";
-import { type CommandContext, warn } from "./context.ts";
-import { machineOf } from "./load-config.ts";
-import { wantsPlainText } from "./host.ts";
+import { machineOf, type Place } from "./place.ts";
 
 /** Loaded when something is attached: most commands attach nothing. Throws `module_not_loaded`. */
 export const attachmentCode = () => loadModule(() => import("../reach/attachment/index.ts"));
@@ -32,23 +29,23 @@ export interface NamedAttachments {
   readonly files: readonly MessageFile[];
 }
 
-export function namingPlace(context: CommandContext): NamingPlace {
-  const { cwd, environment } = context;
-  return { root: machineOf(context).root, cwd, home: environment.home };
+export function namingPlace(place: Place): NamingPlace {
+  const { cwd, environment } = place;
+  return { root: machineOf(place).root, cwd, home: environment.home };
 }
 
 /** Resolves names as a person writes them. Throws `invalid_attachment` and `AttachmentError`. */
 export async function nameAttachments(
   names: readonly string[],
-  context: CommandContext,
+  place: Place,
 ): Promise<NamedAttachments> {
   if (names.length === 0) return { uris: [], files: [] };
   const { nameAttachment, readOutsideFile } = await attachmentCode();
-  const place = namingPlace(context);
-  const named = names.map((name) => nameAttachment(name, place));
+  const from = namingPlace(place);
+  const named = names.map((name) => nameAttachment(name, from));
   const outside = named.flatMap((each) => (each.type === "outside" ? [each.file] : []));
   for (const file of outside.filter(namesSecretFile))
-    warn(`${file} may contain passwords or keys. The model will see it.`, context.output);
+    place.warn(`${file} may contain passwords or keys. The model will see it.`);
   return {
     uris: named.flatMap((each) => (each.type === "kept" ? [each.uri] : [])),
     files: await Promise.all([...new Set(outside)].map(readOutsideFile)),
@@ -56,12 +53,14 @@ export async function nameAttachments(
 }
 
 /** The turn that something is attached to. */
-interface AttachingTurn {
+export interface AttachingTurn {
   readonly config: PartialConfig;
   readonly servers: McpServers;
   /** Has to accept the attachments. */
   readonly model: Model;
   readonly assistant: Pick<AssistantSettings, "parameters">;
+  /** Shows that they are being read; undefined when they are. */
+  readonly onProgress?: ((text: string | undefined, config: PartialConfig) => void) | undefined;
 }
 
 /** The config with the new attachments, the content of all of them, and this message's own files. */
@@ -77,11 +76,11 @@ export interface Attached extends Pick<NamedAttachments, "files"> {
 export async function attachToTurn(
   turn: AttachingTurn,
   names: readonly string[],
-  context: CommandContext,
+  place: Place,
 ): Promise<Attached> {
-  const named = await nameAttachments(names, context);
+  const named = await nameAttachments(names, place);
   const config = withAttachments(turn.config, named.uris);
-  const attachments = await loadTurnAttachments({ ...turn, config }, named, context);
+  const attachments = await loadTurnAttachments({ ...turn, config }, named, place);
   return { config, attachments, files: named.files };
 }
 
@@ -102,30 +101,24 @@ export function withUntrusted({ config, withheld }: TrustedConfig): PartialConfi
 async function loadTurnAttachments(
   turn: AttachingTurn,
   named: NamedAttachments,
-  context: CommandContext,
+  place: Place,
 ): Promise<readonly Attachment[]> {
-  const { config, servers, model } = turn;
+  const { config, servers, model, onProgress } = turn;
   const uris = resolveAttachments(config);
   if (uris.length === 0 && named.files.length === 0) return [];
   const { describeAttachments, loadAttachments } = await attachmentCode();
-  const { clock, host } = context;
-  const status = createStatusLine({
-    stream: host.notices,
-    isPlain: wantsPlainText(context, config),
-    now: () => clock.now().getTime(),
-  });
-  if (uris.some((uri) => !uri.startsWith("file:"))) status.set("Reading attachments");
+  if (uris.some((uri) => !uri.startsWith("file:"))) onProgress?.("Reading attachments", config);
   const attachments = await loadAttachments(uris, {
-    ...loadOptions(context, servers),
+    ...loadOptions(place, servers),
     ...(model.acceptsFile !== undefined && {
       acceptsFile: (type) => model.acceptsFile?.(type) !== false,
     }),
     onProblem: (error, uri) => {
       if (named.uris.includes(uri) || error.code === "attachment_refused") throw error;
       const { message } = error;
-      warn(`${message} jp continues without it. To detach it: jp attachment rm`, context.output);
+      place.warn(`${message} jp continues without it. To detach it: jp attachment rm`);
     },
-  }).finally(() => status.set(undefined));
+  }).finally(() => onProgress?.(undefined, config));
   const outside = named.files.map((file): Attachment => ({
     source: file.filename ?? "",
     content: file,
@@ -133,20 +126,19 @@ async function loadTurnAttachments(
   const all = [...attachments, ...outside];
   await assertTaken(all, turn);
   const line = `Attached: ${describeAttachments(all)}`;
-  const isNew = named.uris.length + named.files.length > 0 || !context.printed.has(line);
-  if (all.length > 0 && isNew) context.output.notice(line);
-  context.printed.add(line);
+  const isNew = named.uris.length + named.files.length > 0 || !place.printed.has(line);
+  if (all.length > 0 && isNew) place.notice(line);
+  place.printed.add(line);
   return attachments;
 }
 
 /** The options shared by all commands that read attachments. */
 export function loadOptions(
-  context: CommandContext,
+  place: Place,
   servers: McpServers,
 ): LoadAttachmentsOptions & Required<Pick<LoadAttachmentsOptions, "onNote">> {
-  const { root, variables } = machineOf(context);
-  const onNote = (note: string) => warn(note, context.output);
-  return { root, variables, mcpServers: servers, onNote };
+  const { root, variables } = machineOf(place);
+  return { root, variables, mcpServers: servers, onNote: place.warn };
 }
 
 /** Throws `attachment_refused`. Only a local server knows whether its model sees images. */
@@ -185,7 +177,8 @@ async function refusal(
     "attachment_refused",
     `Cannot attach ${source}: ${id} does not accept ${what}.`,
     {
-      hint: "Choose another model with -m, or detach it: `jp attachment rm`, or /attach rm in a session.",
+      commandHint:
+        "Choose another model with -m, or detach it: `jp attachment rm`, or /attach rm in a session.",
     },
   );
 }

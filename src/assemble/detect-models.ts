@@ -1,26 +1,24 @@
 /** Finds models that are ready to use: on local servers, or with an API key that is set. */
-import { machineOf } from "./load-config.ts";
 import type { PartialConfig } from "../settings/config/index.ts";
 import type { ProviderName, Providers } from "../reach/provider/index.ts";
-import { wrapProse } from "../surfaces/render/index.ts";
 import { isDeepEqual, isJpError, JpError, oneLine } from "../util/index.ts";
-import type { CommandContext } from "./context.ts";
+import { machineOf, type Place } from "./place.ts";
+import { openProviders } from "./providers.ts";
 import { rememberedConfig } from "./remembered-config.ts";
-import { openProviders } from "../assemble/index.ts";
 
 /**
  * For a user without a configured model: the first one found, with a notice that names it. Throws `no_model`, with
  * ways to get one. In a session, both name its commands.
  */
 export async function findDefaultModel(
-  context: CommandContext,
+  place: Place,
   config: PartialConfig,
   { isSession }: { readonly isSession: boolean },
 ): Promise<Pick<DetectedModel, "provider" | "name">> {
-  for await (const { id, provider, name } of detectModels(context, config)) {
-    if (!(await isInUse(context, { provider, name }))) {
+  for await (const { id, provider, name } of detectModels(place, config)) {
+    if (!(await isInUse(place, { provider, name }))) {
       const way = isSession ? "/model" : `jp config set assistant.model.id ${id}`;
-      noticeOnce(context, `No model configured; using ${id}. To choose one: ${way}`);
+      noticeOnce(place, `No model configured; using ${id}. To choose one: ${way}`);
     }
     return { provider, name };
   }
@@ -35,19 +33,18 @@ export async function findDefaultModel(
   });
 }
 
-function noticeOnce({ output, printed }: CommandContext, text: string): void {
-  if (printed.has(text)) return;
+function noticeOnce({ printed, notice }: Place, text: string): void {
+  if (!printed.has(text)) notice(text);
   printed.add(text);
-  for (const row of wrapProse(text, output.noticeWidth)) output.notice(row);
 }
 
 /** Whether the newest conversation uses it, so the user has already seen the notice. */
 async function isInUse(
-  context: CommandContext,
+  place: Place,
   { provider, name }: Pick<DetectedModel, "provider" | "name">,
 ): Promise<boolean> {
   try {
-    const { conversations } = context.workspace;
+    const { conversations } = place.workspace;
     const [newest] = await conversations.list({ limit: 1 });
     if (newest === undefined) return false;
     const { stream } = await conversations.load(newest.id);
@@ -89,10 +86,10 @@ const PREFERRED = {
 
 /** Local models first. No hosted provider is contacted unless the caller asks for more. */
 export async function* detectModels(
-  context: CommandContext,
+  place: Place,
   config: PartialConfig,
 ): AsyncGenerator<DetectedModel, void> {
-  const providers = openProviders(machineOf(context), config);
+  const providers = openProviders(machineOf(place), config);
   const local = await Promise.all(
     LOCAL_PROVIDERS.map((name) => listNames(providers, name, LOCAL_TIMEOUT_MS)),
   );
@@ -101,7 +98,7 @@ export async function* detectModels(
       yield { id: `${provider}/${name}`, provider, name, reason: "runs on this machine" };
   for (const [provider, patterns] of Object.entries(PREFERRED) as [Hosted, readonly RegExp[]][]) {
     const variable = keyVariable(provider, config) ?? "";
-    if ((context.environment.variables[variable] ?? "") === "") continue;
+    if ((place.environment.variables[variable] ?? "") === "") continue;
     const names = await listNames(providers, provider, HOSTED_TIMEOUT_MS);
     const preferred = patterns.flatMap((pattern) => names.filter((name) => pattern.test(name)));
     const shown = preferred.length === 0 ? names : preferred;

@@ -1,0 +1,134 @@
+/** Reads the config of a place, without the parts that the user has not trusted. */
+import {
+  findUnusable,
+  foldLayers,
+  type Layer,
+  loadLayers,
+  type PartialConfig,
+  type ToolDirective,
+} from "../settings/config/index.ts";
+import {
+  describeWithheld,
+  resolveTrustedConfig,
+  TRUST_HINT,
+  type TrustedConfig,
+  type TrustRequest,
+  WorkspaceTrust,
+} from "../settings/trust/index.ts";
+import {
+  type Conversation,
+  type ConversationWriter,
+  userDataFolder,
+  type Workspace,
+} from "../stores/index.ts";
+import { pathToText } from "../util/index.ts";
+import { configPlaces, findWorkspace, type Place, warnOnce } from "./place.ts";
+import { rememberedConfig } from "./remembered-config.ts";
+import { shippedConfig } from "./shipped-tools.ts";
+import { findInstructions, type InstructionFile } from "./surroundings.ts";
+
+/** The config to read, besides that of files and variables. */
+export interface ConfigRequest {
+  /** The values of `--cfg`, in order. */
+  readonly cfg?: readonly string[] | undefined;
+  /** Its remembered config also applies. */
+  readonly conversation?: Conversation | undefined;
+}
+
+/** Warns about what has no effect. Throws `ConfigError` for an invalid config. */
+export async function readConfig(
+  place: Place,
+  { cfg = [], conversation }: ConfigRequest,
+): Promise<readonly Layer[]> {
+  const { layers, warnings } = await loadLayers({
+    places: configPlaces(place),
+    ...shippedConfig(),
+    ...(conversation !== undefined && {
+      conversation: await rememberedConfig(conversation.stream),
+    }),
+    settings: cfg,
+  });
+  for (const warning of warnings) warnOnce(warning, place);
+  for (const { path: keys, message } of findUnusable(foldLayers(layers)))
+    warnOnce(`${pathToText(keys)}: ${message}`, place);
+  return layers;
+}
+
+/** Asks the user for trust. */
+export type AskTrust = (
+  question: Parameters<NonNullable<TrustRequest["ask"]>>[0],
+) => Promise<boolean>;
+
+/** The settings before and after the user is asked for trust. */
+export interface UntrustedConfig extends Pick<TrustedConfig, "config" | "withheld"> {
+  /** Applies if the user says yes. */
+  readonly wanted: PartialConfig;
+}
+
+/** The config to read, and who is asked to trust what the workspace adds to it. */
+export interface TrustedConfigRequest extends ConfigRequest {
+  /** From `-t` and `-T`, in order. */
+  readonly directives?: readonly ToolDirective[] | undefined;
+  /** Whether the workspace's `AGENTS.md` is used and has to be trusted. */
+  readonly usesInstructions?: boolean | undefined;
+  /** Finds out whom to ask. Absent, or returns undefined, if no one can be asked. */
+  readonly findTruster?: ((config: PartialConfig) => AskTrust | undefined) | undefined;
+  /** Called before the user is asked. Its errors replace the question. */
+  readonly beforeAsking?: ((untrusted: UntrustedConfig) => Promise<void>) | undefined;
+}
+
+/** Throws config errors, and `workspace_not_trusted`. */
+export async function readTrustedConfig(
+  place: Place,
+  request: TrustedConfigRequest,
+): Promise<TrustedConfig> {
+  const { conversation, directives, usesInstructions = false } = request;
+  const layers = await readConfig(place, request);
+  const workspace = findWorkspace(place);
+  return resolveTrustedConfig(workspace && workspaceTrust(place, workspace), {
+    layers,
+    conversationId: conversation?.id,
+    instructions: usesInstructions ? workspaceInstructions(place, layers) : [],
+    directives,
+    ask: async (question, without) => {
+      const wanted = foldLayers(layers);
+      const ask = request.findTruster?.(wanted);
+      if (ask === undefined) return undefined;
+      await request.beforeAsking?.({ ...without, wanted });
+      return ask(question);
+    },
+  });
+}
+
+/** The `AGENTS.md` files for the current folder, trusted or not; none if the config disables them. */
+export function workspaceInstructions(
+  place: Pick<Place, "cwd" | "workspace">,
+  layers: readonly Layer[],
+): readonly InstructionFile[] {
+  const workspace = findWorkspace(place);
+  const { agents_md: isWanted = true } = foldLayers(layers).conversation?.surroundings ?? {};
+  if (workspace === undefined || !isWanted) return [];
+  return findInstructions({ folder: place.cwd, root: workspace.root });
+}
+
+export function workspaceTrust(
+  { environment }: Pick<Place, "environment">,
+  { root }: Pick<Workspace, "root">,
+): WorkspaceTrust {
+  const { variables } = environment;
+  return new WorkspaceTrust({ root, dataFolder: userDataFolder(environment), variables });
+}
+
+export function warnWithheld({ withheld }: TrustedConfig, place: Place): void {
+  if (withheld.length > 0) warnOnce(`${describeWithheld(withheld)} ${TRUST_HINT}`, place);
+}
+
+/** Trusts the config now recorded in the conversation: see `WorkspaceTrust.trustRecord`. */
+export async function trustRecord(
+  place: Place,
+  trusted: TrustedConfig,
+  { id, stream }: ConversationWriter,
+): Promise<void> {
+  const trust = workspaceTrust(place, place.workspace);
+  await trust.trustRecord(trusted, { id, config: await rememberedConfig(stream) });
+}
