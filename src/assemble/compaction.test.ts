@@ -10,7 +10,7 @@ import {
   type ScriptedReply,
 } from "../testing/index.ts";
 import { booleanQuestion, defineTool } from "../record/tool/index.ts";
-import { compactConversation } from "./compact-conversation.ts";
+import { compactConversation } from "./turn.ts";
 import { type CompactionOptions, planCompaction } from "./compaction.ts";
 import { replayConversation } from "../cli/replay/index.ts";
 import { runTurn } from "./turn.ts";

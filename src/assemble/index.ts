@@ -15,7 +15,6 @@ export {
   configuredSummarizer,
   planCompaction,
 } from "./compaction.ts";
-export { compactConversation } from "./compact-conversation.ts";
 export type { DataOf, DataSchema, Message } from "./data.ts";
 export { type DetectedModel, detectModels, keyVariable, LOCAL_PROVIDERS } from "./detect-models.ts";
 export { directoryOf, peopleOf } from "./directory.ts";
@@ -71,7 +70,15 @@ export {
 } from "./resuming.ts";
 export { openProviders } from "./providers.ts";
 export { createTurn, type CreateTurnOptions } from "./create-turn.ts";
-export { enqueueTurn, resumeTurn, runTurn, streamTurn } from "./turn.ts";
+export {
+  compactConversation,
+  describeSurroundings,
+  enqueueTurn,
+  readUsage,
+  resumeTurn,
+  runTurn,
+  streamTurn,
+} from "./turn.ts";
 export type {
   EnqueueOptions,
   ResumeOptions,
@@ -79,7 +86,6 @@ export type {
   TurnResult,
   TurnServers,
 } from "./turn-options.ts";
-export { describeSurroundings } from "./describe-surroundings.ts";
 export {
   findInstructions,
   type InstructionFile,
@@ -94,7 +100,6 @@ export { runToolCall } from "./tool-call.ts";
 export { createOwnToolbox, type ToolConfigs } from "./own-tools.ts";
 export { findTool, openConfiguredServers, openTools, policyIn, type Tools } from "./tools.ts";
 export { type LeftEnd, runWorker, takeTurns, type WorkerOptions } from "./worker.ts";
-export { readUsage } from "./read-usage.ts";
 export {
   sumTotals,
   type UsageGroup,

@@ -9,7 +9,7 @@ import { temporaryFolder } from "../stores/temporary-workspace.fixture.ts";
 import { FakeClock, ScriptedModel, ScriptedPrompter } from "../testing/index.ts";
 import { defineTool, booleanQuestion } from "../record/tool/index.ts";
 import { findCheckout, findGitState, parseStatus } from "./git-state.ts";
-import { describeSurroundings } from "./describe-surroundings.ts";
+import { describeSurroundings } from "./turn.ts";
 import { configuredSurroundings, findInstructions } from "./surroundings.ts";
 import { runTurn } from "./turn.ts";
 

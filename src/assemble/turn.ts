@@ -1,8 +1,11 @@
-/** Programs' turns. The code that runs them is loaded with the first one. */
+/** What programs call: turns, and what belongs to them. The code of each part is loaded with its first call. */
 import type { TurnUpdate } from "../core/agent/index.ts";
+import type { Compaction } from "../record/conversation/index.ts";
 import type { ConversationWriter } from "../stores/index.ts";
 import { type Json, loaderOf } from "../util/index.ts";
+import type { CompactOptions } from "./compaction.ts";
 import type { DataOf, DataSchema, Message } from "./data.ts";
+import type { Surroundings, SurroundingsOptions } from "./surroundings.ts";
 import type {
   EnqueueOptions,
   ResumeOptions,
@@ -10,6 +13,7 @@ import type {
   TurnResult,
   TurnServers,
 } from "./turn-options.ts";
+import type { UsageOptions, UsageSource, UsageTotal } from "./usage.ts";
 
 /**
  * Runs one turn: a message, the assistant's replies, and every tool they call. With a `schema` in the message, the
@@ -99,6 +103,46 @@ export async function* streamTurn<
     await ended.catch(() => undefined);
   }
 }
+
+/**
+ * Shortens old turns for the model. The record keeps all of them. Returns what was recorded; nothing if no turn is
+ * covered. If a summary fails, only its cost is recorded. Throws `write_failed`, and for a summary `ProviderError`,
+ * `summary_failed`, `no_summarizer` and the signal's reason.
+ */
+export async function compactConversation(
+  conversation: ConversationWriter,
+  options: CompactOptions = {},
+): Promise<readonly Compaction[]> {
+  const { compactNow } = await loadCompaction();
+  return compactNow(conversation, options);
+}
+
+const loadCompaction = loaderOf(() => import("./compact-now.ts"));
+
+/**
+ * Inspects a folder, and describes what a model should know about it. Pass the result as `surroundings` to turns.
+ * Never throws: what cannot be found is left out.
+ */
+export async function describeSurroundings(options: SurroundingsOptions): Promise<Surroundings> {
+  const { searchSurroundings } = await loadSearch();
+  return searchSurroundings(options).complete;
+}
+
+const loadSearch = loaderOf(() => import("./surroundings.ts"));
+
+/**
+ * Adds up the usage of a store's conversations, archived ones included, sorted by `key`. Skips conversations outside
+ * the period. Throws what the store throws, except for unreadable records.
+ */
+export async function readUsage(
+  store: UsageSource,
+  options: UsageOptions = {},
+): Promise<readonly UsageTotal[]> {
+  const { addUpUsage } = await loadTotals();
+  return addUpUsage(store, options);
+}
+
+const loadTotals = loaderOf(() => import("./usage.ts"));
 
 /** Updates that have not been read yet. */
 class UpdateQueue implements AsyncIterable<TurnUpdate> {

@@ -8,7 +8,7 @@ import {
 import { FakeClock, MemoryConversationStore, ScriptedModel } from "../testing/index.ts";
 import { booleanQuestion, defineTool } from "../record/tool/index.ts";
 import { runTurn } from "./turn.ts";
-import { readUsage } from "./read-usage.ts";
+import { readUsage } from "./turn.ts";
 
 const HOUR = 3600_000;
 

@@ -1,9 +1,5 @@
 /** The loop of a session: reads a message or a command, runs it, and returns to the prompt. */
-import {
-  type PartialConfig,
-  resolveTools,
-  type ToolDirective,
-} from "../../../settings/config/index.ts";
+import type { PartialConfig } from "../../../settings/config/index.ts";
 import type { ConversationId } from "../../../record/conversation/index.ts";
 import type { McpServers } from "../../../reach/mcp/index.ts";
 import { ProviderError } from "../../../reach/provider/index.ts";
@@ -14,7 +10,6 @@ import {
   type OpenTurn,
   type OpenTurnOptions,
 } from "../../../assemble/index.ts";
-import type { WorkspaceSummary } from "../../../stores/index.ts";
 import {
   type Completion,
   type EnteredMessage,
@@ -29,11 +24,9 @@ import {
 } from "../../../surfaces/terminal/index.ts";
 import { isJpError, loadModule, neutralize } from "../../../util/index.ts";
 import { type CommandContext, createContext, warn, withOutput } from "../../context.ts";
-import { type CustomCommands, loadCustomCommands } from "../../custom-commands.ts";
 import { type EditorSettings, findEditor } from "../../editor.ts";
 import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
 import { type Host, wantsPlainText } from "../../host.ts";
-import { type ConfigFlags, effectiveConfig } from "../../load-config.ts";
 import { findQuietPrompter } from "../../prompter.ts";
 import { describeError, reportError } from "../../report-error.ts";
 import { trustedConfig } from "../../trust.ts";
@@ -44,7 +37,6 @@ import { send } from "../query/run-turn.ts";
 import { announceReplay, type StartFlags } from "../query/start.ts";
 import { UnsentText } from "../query/unsent-text.ts";
 import {
-  COMMANDS,
   completedCommands,
   findCommand,
   LEFT,
@@ -54,16 +46,11 @@ import {
 import { completeInput, isOwnCommand } from "./completion.ts";
 import { FileSearch } from "./file-search.ts";
 import { InputHistory } from "./history.ts";
-import type { OpenSession, SessionFlags } from "./open-session.ts";
-import {
-  describeEnd,
-  nameCommand,
-  type OwnCommand,
-  runOwnCommand,
-  toBlock,
-} from "./own-command.ts";
+import type { SessionFlags } from "./open-session.ts";
+import { describeEnd, nameCommand, runOwnCommand, toBlock } from "./own-command.ts";
 import { describeCurrent, findCurrent } from "./picker.ts";
 import { MODES, SessionMode } from "./session-mode.ts";
+import { SessionState } from "./session-state.ts";
 import { sentLines, textOf, type Typed, TypedAhead } from "./typed-ahead.ts";
 
 /** The prompt's history and completion. The prompt is open before they are loaded. */
@@ -145,31 +132,14 @@ const EDIT_LEFT = "Nothing was sent: you are back at the prompt.";
 const EDIT_KEPT = "Nothing was sent: you are back at the prompt. ↑ brings your edit back.";
 const NEW_CONVERSATION = "New conversation. /resume lists earlier ones, /help all commands.";
 
-class Session implements OpenSession, AsyncDisposable {
-  readonly context: CommandContext;
-  readonly prompter: TerminalPrompter;
-  readonly isPlain: boolean;
-  readonly signal: AbortSignal;
-  conversationId: ConversationId | undefined;
-  model: string | undefined;
-  readonly mode: SessionMode;
-  directives: readonly ToolDirective[] = [];
-  title: string | undefined;
-  attach: readonly string[] = [];
-  fork: number | true | undefined;
-  ran: OwnCommand | undefined;
-  shared: OwnCommand | undefined;
-  custom: CustomCommands = { commands: [], problems: [] };
-  tools: readonly string[] = [];
-  models: readonly string[] = [];
+class Session implements AsyncDisposable {
+  readonly #state: SessionState;
   readonly #input: SessionInput;
   readonly #history: InputHistory;
   /** Each server runs from the first message that needs it until the session ends. */
   readonly #servers: McpServers;
   /** The prompt opened last, which may be closed by now. */
   #prompt: OpenMessage | undefined;
-  /** The last turn is incomplete, and the user has not been asked about it. */
-  #isIncomplete = false;
   /** Text at the prompt from someone else's record, so its mentions are not attached. */
   #foreignText = "";
   /** The first prompt was drawn anyway, because the config was not loaded yet. */
@@ -186,11 +156,14 @@ class Session implements OpenSession, AsyncDisposable {
   #nextCommand: string | undefined;
 
   private constructor(context: CommandContext, parts: StartParts, loaded: Loaded) {
-    this.context = context;
-    this.signal = parts.signal;
-    this.prompter = loaded.prompter;
-    this.isPlain = loaded.isPlain;
-    this.mode = loaded.mode;
+    this.#state = new SessionState({
+      context,
+      signal: parts.signal,
+      prompter: loaded.prompter,
+      isPlain: loaded.isPlain,
+      mode: loaded.mode,
+      replay: (added, isEdited) => this.#replay(added, isEdited),
+    });
     this.#input = parts.input;
     this.#history = loaded.history;
     this.#isPlainByConfig = loaded.isPlainByConfig;
@@ -204,11 +177,11 @@ class Session implements OpenSession, AsyncDisposable {
       root: machineOf(context).root,
       folder: context.cwd,
       clock: context.clock,
-      signal: this.signal,
+      signal: this.#state.signal,
       onListed: () => this.#redraw(),
     });
     this.#input.complete = (buffer) =>
-      completeInput(buffer, completedCommands(this), { folder: context.cwd, search });
+      completeInput(buffer, completedCommands(this.#state), { folder: context.cwd, search });
   }
 
   /** Only the prompt may print while it is open. Throws `no_workspace`. */
@@ -238,72 +211,18 @@ class Session implements OpenSession, AsyncDisposable {
     const keyboard = isPlain ? undefined : await takeKeyboard(context, parts, history);
     const loaded = { prompter, history, isPlain, isPlainByConfig, mode, keyboard };
     const session = new Session(context, parts, loaded);
-    await session.#loadCustom();
+    await session.#state.loadCustom();
     const summary = id && (await conversations.find(id));
-    if (summary !== undefined) session.#continue(summary);
+    if (summary !== undefined) session.#state.continue(summary);
     if (summary === undefined) notices.push(NEW_CONVERSATION);
     else if (parts.conversationId === undefined) notices.push(describeCurrent(summary, context));
     if (isPlain && mode.shown !== undefined)
       notices.push(`Mode ${mode.current}: ${MODES[mode.current]}.`);
     const lines = notices.flatMap((line) => wrapProse(line, context.output.noticeWidth));
     session.#print(lines);
-    session.findNames(config);
+    session.#state.findNames(config);
     void loadMessageParts();
     return session;
-  }
-
-  async #loadCustom(): Promise<void> {
-    const builtIn = COMMANDS.map(({ name }) => name);
-    this.custom = await loadCustomCommands(this.context, builtIn);
-  }
-
-  /** Names for completion. */
-  findNames(config: PartialConfig): void {
-    const tools = [...resolveTools(config).values()];
-    const names = tools.flatMap(({ name, group = [] }) => [name, group].flat());
-    this.tools = [...new Set(names)];
-    this.models = Object.keys(config.providers?.llm?.aliases ?? {});
-  }
-
-  get configFlags(): ConfigFlags {
-    const { conversationId: id, directives, model } = this;
-    const { chosen: mode } = this.mode;
-    const cfg = [
-      ...(model === undefined ? [] : [`assistant.model.id=${model}`]),
-      ...(mode === undefined ? [] : [`conversation.mode=${mode}`]),
-    ];
-    return { cfg, directives, ...(id !== undefined && { id }) };
-  }
-
-  async startNew(): Promise<void> {
-    this.directives = [...this.directives, ...(await this.#switchedTools())];
-    this.conversationId = undefined;
-    this.title = undefined;
-    this.fork = undefined;
-    this.#isIncomplete = false;
-  }
-
-  /** The tools that this conversation has switched on or off, compared to a new one. */
-  async #switchedTools(): Promise<readonly ToolDirective[]> {
-    const { id, ...flags } = this.configFlags;
-    const summary = id && (await this.context.workspace.conversations.find(id as ConversationId));
-    if (id === undefined || summary === undefined) return [];
-    const here = await trustedConfig(this.context, { ...flags, id });
-    const next = resolveTools((await trustedConfig(this.context, flags)).config);
-    return [...resolveTools(here.config).values()].flatMap(({ name, isEnabled }) => {
-      const { isEnabled: isOn = isEnabled, allowToggle = "never" } = next.get(name) ?? {};
-      return isOn === isEnabled || allowToggle === "never" ? [] : [{ name, isEnabled }];
-    });
-  }
-
-  async use(summary: WorkspaceSummary): Promise<void> {
-    this.#continue(summary);
-    this.fork = undefined;
-    this.model = undefined;
-    this.directives = [];
-    const config = await effectiveConfig(this.context, this.configFlags);
-    this.mode.configure(config);
-    this.findNames(config);
   }
 
   async run(first: FirstPrompt, kept: KeptTerminal | undefined): Promise<void> {
@@ -316,13 +235,13 @@ class Session implements OpenSession, AsyncDisposable {
 
   async #run({ entered, close }: FirstPrompt, kept: KeptTerminal | undefined): Promise<void> {
     // An incomplete turn comes before a new message. Typed text is kept.
-    let isClosed = this.#isIncomplete || this.#isPlainByConfig;
+    let isClosed = this.#state.isIncomplete || this.#isPlainByConfig;
     if (isClosed) close();
     let { state, ending }: Entered = await entered;
-    if (this.isPlain) kept?.[Symbol.dispose](); // From now on, lines are read.
+    if (this.#state.isPlain) kept?.[Symbol.dispose](); // From now on, lines are read.
     for (;;) {
       if (ending.type === "left") return;
-      if (ending.type === "aborted" && (!isClosed || this.signal.aborted)) {
+      if (ending.type === "aborted" && (!isClosed || this.#state.signal.aborted)) {
         this.#typed.hold([textOf(state)]);
         throw new ExitStatus(INTERRUPTED);
       }
@@ -350,7 +269,8 @@ class Session implements OpenSession, AsyncDisposable {
       for (const line of lines) this.#say(line);
       return await this.#read(state);
     }
-    if (command === undefined) for (const line of sentLines(text)) this.context.output.notice(line);
+    if (command === undefined)
+      for (const line of sentLines(text)) this.#state.context.output.notice(line);
     return { state: given, ending: { type: "sent", text } };
   }
 
@@ -361,7 +281,7 @@ class Session implements OpenSession, AsyncDisposable {
       unsent.keep(text);
       await this.#history.add(text);
     }
-    unsent.print(this.context.output);
+    unsent.print(this.#state.context.output);
   }
 
   /** Takes the terminal back: messages are typed, and turns run, without echo. */
@@ -371,17 +291,17 @@ class Session implements OpenSession, AsyncDisposable {
   }
 
   #read(state: Typed, hasWayBack = false): Promise<EnteredMessage> {
-    this.context.output.flush();
-    void this.#loadCustom(); // They may have changed.
-    return this.prompter.enterMessage({
+    this.#state.context.output.flush();
+    void this.#state.loadCustom(); // They may have changed.
+    return this.#state.prompter.enterMessage({
       state,
       hasCommands: true,
       hasWayBack,
       history: () => this.#history.entries,
       complete: (buffer) => this.#input.complete(buffer),
-      mode: () => this.mode.shown,
-      onNextMode: this.mode.next,
-      signal: this.signal,
+      mode: () => this.#state.mode.shown,
+      onNextMode: this.#state.mode.next,
+      signal: this.#state.signal,
       onOpen: (open) => (this.#prompt = open),
     });
   }
@@ -389,7 +309,7 @@ class Session implements OpenSession, AsyncDisposable {
   /** Returns the text to continue with at the prompt. */
   async #take(text: string): Promise<string | typeof LEFT> {
     // A command gets the terminal in the shell's mode.
-    if (isCommandLine(text)) this.#left = leaveTerminal(this.context.host.terminal);
+    if (isCommandLine(text)) this.#left = leaveTerminal(this.#state.context.host.terminal);
     try {
       return await this.#do(text);
     } finally {
@@ -402,34 +322,34 @@ class Session implements OpenSession, AsyncDisposable {
     if (isOwnCommand(text)) return await this.#runOwn(text.slice(1).trim());
     const [, name, argument = ""] = /^\/([a-z][\w-]*)(?:\s+(.*))?$/s.exec(text.trimEnd()) ?? [];
     if (name === undefined) return await this.#send(text);
-    await this.#loadCustom(); // They may have changed.
-    const found = findCommand(name, this);
+    await this.#state.loadCustom(); // They may have changed.
+    const found = findCommand(name, this.#state);
     if ("run" in found) {
-      const result = (await this.#guard(() => found.run(argument.trim(), this))) ?? "";
+      const result = (await this.#guard(() => found.run(argument.trim(), this.#state))) ?? "";
       return typeof result === "object" ? await this.#sendFor(result, text) : result;
     }
     const meant = found.map((one) => `/${one}`).join(", ");
     const hint = meant === "" ? HELP_AFTER_UNKNOWN : `Did you mean ${meant}? ${HELP_AFTER_UNKNOWN}`;
     this.#say(`Unknown command: /${name}. ${hint}`);
-    return this.isPlain ? "" : text; // A plain-mode draft can be appended to, but not corrected.
+    return this.#state.isPlain ? "" : text; // A plain-mode draft can be appended to, but not corrected.
   }
 
   /** Sends the message that the command produced. If it is not sent, returns the typed text. */
   async #sendFor({ message }: MessageToSend, typed: string): Promise<string> {
     this.#takeTerminal();
-    await this.#loadCustom(); // It is trusted now.
+    await this.#state.loadCustom(); // It is trusted now.
     const draft = await this.#send(message);
     return draft === message ? typed : draft;
   }
 
   /** Ctrl-C goes to the command. */
   async #runOwn(line: string): Promise<string> {
-    const { host, output } = this.context;
+    const { host, output } = this.#state.context;
     if (line === "") this.#say("Type a command after the exclamation mark: !npm test");
     else {
       try {
-        this.ran = await runOwnCommand(line, this.context, this.signal);
-        const ended = describeEnd(this.ran);
+        this.#state.ran = await runOwnCommand(line, this.#state.context, this.#state.signal);
+        const ended = describeEnd(this.#state.ran);
         this.#say(`${ended}. /share shows it to the model.`);
       } catch (error) {
         reportError(error, host);
@@ -441,8 +361,8 @@ class Session implements OpenSession, AsyncDisposable {
 
   /** Asks what to do about an incomplete turn. Returns text to edit, or an empty string. */
   async #offerIncomplete(): Promise<string> {
-    if (!this.#isIncomplete) return "";
-    this.#isIncomplete = false;
+    if (!this.#state.isIncomplete) return "";
+    this.#state.isIncomplete = false;
     return await this.#send();
   }
 
@@ -457,7 +377,9 @@ class Session implements OpenSession, AsyncDisposable {
           this.#foreignText = start.isForeign === true ? start.text : "";
         }
         if (draft === text && text !== "")
-          return this.#withShared(await withMentions(text.trim(), this.context, this.#foreignText));
+          return this.#withShared(
+            await withMentions(text.trim(), this.#state.context, this.#foreignText),
+          );
         this.#say("The incomplete turn is closed.");
         return undefined;
       });
@@ -465,7 +387,7 @@ class Session implements OpenSession, AsyncDisposable {
       if (turn.message !== undefined) {
         draft = "";
         this.#foreignText = "";
-        this.shared = undefined;
+        this.#state.shared = undefined;
       }
       return await this.#runTurn(turn, unsent);
     };
@@ -480,16 +402,16 @@ class Session implements OpenSession, AsyncDisposable {
 
   /** Appends the output of the shared command. Mentions in it are not attached. */
   #withShared(message: QueryMessage): QueryMessage {
-    if (this.shared === undefined) return message;
-    this.#say(`Shown to the model: ${nameCommand(this.shared)}`);
-    return { ...message, text: `${message.text}\n\n${toBlock(this.shared)}` };
+    if (this.#state.shared === undefined) return message;
+    this.#say(`Shown to the model: ${nameCommand(this.#state.shared)}`);
+    return { ...message, text: `${message.text}\n\n${toBlock(this.#state.shared)}` };
   }
 
   /** Whether it ended normally: only then are queued messages sent automatically. */
   async #runTurn(turn: OpenTurn, unsent: UnsentText): Promise<boolean> {
-    const end = await send(this.context, turn, {
+    const end = await send(this.#state.context, turn, {
       isSession: true,
-      directives: this.directives,
+      directives: this.#state.directives,
       view: { undo: UNDO_COMPACTION },
       keyboard: this.#keyboard,
       unsent,
@@ -498,7 +420,7 @@ class Session implements OpenSession, AsyncDisposable {
     return end === "done";
   }
 
-  async replay(added: string, isEdited = false): Promise<void> {
+  async #replay(added: string, isEdited = false): Promise<void> {
     const unsent = new UnsentText();
     let isDone = false;
     const replayed = this.#withoutUnknown(async () => {
@@ -509,7 +431,7 @@ class Session implements OpenSession, AsyncDisposable {
         return isEdited ? await this.#edit(content) : await this.#addTo(content, added);
       });
       if (turn === undefined) return;
-      announceReplay(turn.conversation, { output: this.context.output, isSaved: true });
+      announceReplay(turn.conversation, { output: this.#state.context.output, isSaved: true });
       isDone = this.#startTurn(turn) && (await this.#runTurn(turn, unsent));
     });
     await replayed.finally(() => {
@@ -521,21 +443,21 @@ class Session implements OpenSession, AsyncDisposable {
     start: StartFlags,
     readMessage: NonNullable<OpenTurnOptions["readMessage"]>,
   ): Promise<OpenTurn | undefined> {
-    const { conversationId: id, model, directives, title, attach, fork } = this;
+    const { conversationId: id, model, directives, title, attach, fork, mode } = this.#state;
     const isNew = id === undefined;
-    return openHere(this.context, {
-      found: await loadConversation(this.context, { new: isNew, id, fork }),
+    return openHere(this.#state.context, {
+      found: await loadConversation(this.#state.context, { new: isNew, id, fork }),
       storage: { fork, title: isNew ? title : undefined },
-      settings: { model, mode: this.mode.chosen, directives },
+      settings: { model, mode: mode.chosen, directives },
       attach,
       isSession: true,
       servers: this.#servers,
-      mode: this.mode.forCall,
+      mode: mode.forCall,
       start,
-      signal: this.signal,
+      signal: this.#state.signal,
       onConfig: (config) => {
-        this.mode.configure(config);
-        this.mode.settle();
+        mode.configure(config);
+        mode.settle();
       },
       readMessage,
     });
@@ -547,21 +469,22 @@ class Session implements OpenSession, AsyncDisposable {
       return await action();
     } catch (error) {
       // The conversation does not remember it either.
-      if (error instanceof ProviderError && error.kind === "unknown_model") this.model = undefined;
+      if (error instanceof ProviderError && error.kind === "unknown_model")
+        this.#state.model = undefined;
       // One of them names a tool that no server offers.
-      if (isJpError(error) && error.code === "unknown_tool") this.directives = [];
+      if (isJpError(error) && error.code === "unknown_tool") this.#state.directives = [];
       throw error;
     }
   }
 
   /** The message with words appended. */
   async #addTo(content: string, added: string): Promise<QueryMessage> {
-    const { text, ...more } = await withMentions(added, this.context);
+    const { text, ...more } = await withMentions(added, this.#state.context);
     return { ...more, text: text === "" ? content : `${content}\n\n${text}` };
   }
 
   async #edit(text: string): Promise<QueryMessage | undefined> {
-    this.#say(this.isPlain ? EDIT_PLAIN : EDIT_DRAWN);
+    this.#say(this.#state.isPlain ? EDIT_PLAIN : EDIT_DRAWN);
     const { state, ending } = await this.#read(text, true);
     const isCommand = ending.type === "sent" && isCommandLine(ending.text);
     if (ending.type !== "sent" || isCommand) {
@@ -572,15 +495,15 @@ class Session implements OpenSession, AsyncDisposable {
       return undefined;
     }
     await this.#history.add(ending.text);
-    return withMentions(ending.text.trim(), this.context, text);
+    return withMentions(ending.text.trim(), this.#state.context, text);
   }
 
   /** False if it was stopped before it started. */
   #startTurn({ conversation: { id } }: OpenTurn): boolean {
-    this.conversationId = id;
-    this.fork = undefined;
-    this.#isTurnOpen = this.#interrupts === 0 && !this.signal.aborted;
-    if (this.#isTurnOpen) this.attach = []; // The conversation remembers it.
+    this.#state.conversationId = id;
+    this.#state.fork = undefined;
+    this.#isTurnOpen = this.#interrupts === 0 && !this.#state.signal.aborted;
+    if (this.#isTurnOpen) this.#state.attach = []; // The conversation remembers it.
     else this.#say("Stopped.");
     return this.#isTurnOpen;
   }
@@ -590,7 +513,7 @@ class Session implements OpenSession, AsyncDisposable {
    * second one ends the process. Throws `ExitStatus` if the user leaves the turn.
    */
   async #guard<Value>(action: () => Promise<Value>): Promise<Value | undefined> {
-    const { host, output } = this.context;
+    const { host, output } = this.#state.context;
     this.#interrupts = 0;
     const watch = host.onSignal(["SIGINT"], () => {
       this.#interrupts += 1;
@@ -609,27 +532,22 @@ class Session implements OpenSession, AsyncDisposable {
     }
   }
 
-  #continue({ id, openTurn: left }: WorkspaceSummary): void {
-    this.conversationId = id;
-    this.#isIncomplete = left !== undefined;
-  }
-
   /** Servers may ask, and be refused, at any time. */
   #warn(message: string): void {
     const lines: string[] = [];
-    warn(message, { ...this.context.output, notice: (line) => void lines.push(line) });
+    warn(message, { ...this.#state.context.output, notice: (line) => void lines.push(line) });
     this.#print(lines);
   }
 
   /** Redraws the prompt after a change. In plain mode, lines already read aloud stay. */
   #redraw(): void {
-    if (!this.isPlain) this.#prompt?.print([]);
+    if (!this.#state.isPlain) this.#prompt?.print([]);
   }
 
   /** Prints above an open prompt. */
   #print(lines: readonly string[]): void {
     if (this.#prompt?.print(lines) === true) return;
-    for (const line of lines) this.context.output.notice(line);
+    for (const line of lines) this.#state.context.output.notice(line);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -638,7 +556,7 @@ class Session implements OpenSession, AsyncDisposable {
   }
 
   #say(text: string): void {
-    const { output } = this.context;
+    const { output } = this.#state.context;
     for (const row of wrapProse(text, output.noticeWidth)) output.notice(row);
   }
 }
