@@ -4,15 +4,13 @@ import { oneLine } from "../../util/index.ts";
 import {
   answerQuestion,
   askQuestion,
-  type DialogueAnswer,
   openQuestion,
   type OpenQuestion,
   printLabel,
   printSubject,
   type Shown,
-  toResult,
 } from "./ask-question.ts";
-import { chooseClosing, type Dialogue, type NoAnswer } from "./dialogue.ts";
+import { type Answered, closeUnanswered, type Dialogue, type NoAnswer } from "./dialogue.ts";
 import type { ClosedQuestion } from "./question-rows.ts";
 
 interface OpenField {
@@ -23,7 +21,7 @@ interface OpenField {
   readonly message: string;
 }
 
-type AnsweredField = OpenField & { readonly answered: DialogueAnswer };
+type AnsweredField = OpenField & { readonly answered: Answered };
 
 export async function askForm(form: Shown<FormRequest>, dialogue: Dialogue): Promise<PromptResult> {
   const { fields, acts, allowsLater, inquiryId } = form;
@@ -40,18 +38,14 @@ export async function askForm(form: Shown<FormRequest>, dialogue: Dialogue): Pro
   const changed = [...new Set(fields.flatMap((field) => field.changed ?? []))];
   printSubject({ ...form, changed: changed.length === 0 ? undefined : changed }, dialogue);
   printLabel(single, dialogue);
-  const result = await answerFields(open, { acts, allowsLater, dialogue });
-  if (result.type === "aborted") return { inquiryId, type: "interrupted" };
-  if (result.type !== "all_answered") {
-    const summary = result.type === "later" ? "left for later" : "cancelled";
-    for (const { message } of open) dialogue.printClosed({ message, summary, isCancelled: true });
-    return { inquiryId, type: result.type };
-  }
-  const { answers } = result;
-  for (const { answered, message } of answers) {
-    dialogue.printClosed({ message, summary: answered.summary });
-  }
-  const results = answers.map((field) => toResult(field.inquiryId, field.answered));
+  const result = await answerFields(open, { inquiryId, acts, allowsLater, dialogue });
+  if ("type" in result) return result;
+  const results = result.map(
+    ({ answered: { summary, ...reply }, message, ...field }): PromptResult => {
+      dialogue.printClosed({ message, summary });
+      return { inquiryId: field.inquiryId, ...reply };
+    },
+  );
   return { inquiryId, type: "form", results };
 }
 
@@ -66,13 +60,7 @@ function openField(
   return { inquiryId: field.inquiryId, open: numbered, message };
 }
 
-type FormEnding =
-  | { readonly type: "all_answered"; readonly answers: readonly AnsweredField[] }
-  | { readonly type: "later" }
-  | { readonly type: "cancelled" }
-  | { readonly type: "aborted" };
-
-interface Asking {
+interface Asking extends Pick<FormRequest, "inquiryId"> {
   /** Enter alone does not send the answers. */
   readonly acts: boolean;
   readonly allowsLater: boolean;
@@ -87,17 +75,17 @@ type Place =
 /** Escape goes one step back. At the first question, it cancels all of them, or leaves them for later. */
 async function answerFields(
   fields: readonly OpenField[],
-  { acts, allowsLater, dialogue }: Asking,
-): Promise<FormEnding> {
+  { inquiryId, acts, allowsLater, dialogue }: Asking,
+): Promise<readonly AnsweredField[] | PromptResult> {
   const answers: (AnsweredField | undefined)[] = fields.map(() => undefined);
   let place: Place = { type: "question", index: 0 };
   for (;;) {
-    const result: DialogueAnswer | ReviewChoice =
+    const result: Answered | ReviewChoice =
       place.type === "review"
         ? await reviewAnswers(answers.flatMap(closedOf), { acts, dialogue })
         : await answerField(fields, answers, { place, allowsLater, dialogue });
     const given = answers.filter((answer) => answer !== undefined);
-    if (result.type === "send") return { type: "all_answered", answers: given };
+    if (result.type === "send") return given;
     if (result.type === "change") place = { type: "question", index: result.index, isChange: true };
     if (result.type === "answered" && place.type === "question") {
       const { index } = place;
@@ -106,16 +94,16 @@ async function answerFields(
       const next = answers.indexOf(undefined);
       place = next === -1 ? { type: "review" } : { type: "question", index: next };
     }
-    if (result.type === "aborted") return result;
-    if (result.type !== "cancelled") continue;
+    if (result.type !== "cancelled" && result.type !== "aborted") continue;
     const back = stepBack(place, fields.length);
-    if (back !== undefined && result.isInterrupt !== true) {
+    if (back !== undefined && result.type === "cancelled" && result.isInterrupt !== true) {
       place = back;
       continue;
     }
-    const wanted = { allowsLater, hasAnswers: given.length > 0 };
-    const closing = await chooseClosing(result, wanted, dialogue);
-    if (closing !== "back") return { type: closing };
+    const messages = fields.map(({ message }) => message);
+    const closable = { inquiryId, messages, allowsLater, hasAnswers: given.length > 0 };
+    const closed = await closeUnanswered(result, closable, dialogue);
+    if (closed !== undefined) return closed;
   }
 }
 
@@ -132,7 +120,7 @@ function describeEscape({ place, allowsLater }: Omit<AskedField, "dialogue">): s
   return allowsLater ? "leave or cancel all questions" : "cancel all questions";
 }
 
-interface AskedField extends Omit<Asking, "acts"> {
+interface AskedField extends Pick<Asking, "allowsLater" | "dialogue"> {
   readonly place: Extract<Place, { readonly type: "question" }>;
 }
 
@@ -140,7 +128,7 @@ async function answerField(
   fields: readonly OpenField[],
   answers: readonly (AnsweredField | undefined)[],
   { place, allowsLater, dialogue }: AskedField,
-): Promise<DialogueAnswer | NoAnswer> {
+): Promise<Answered | NoAnswer> {
   const field = fields[place.index];
   if (field === undefined) throw new RangeError("a form has no such question");
   const { open } = field;

@@ -2,48 +2,40 @@
 import { timestampFromDate, type Grant } from "../../record/conversation/index.ts";
 import type { GrantChoices } from "../../core/agent/index.ts";
 import { describeGrant, describeScope } from "../render/index.ts";
-import { findJson, isJsonObject, jsonBlock, neutralize } from "../../util/index.ts";
-import type { Dialogue, KeyChoice, NoAnswer, SelectState } from "./dialogue.ts";
+import { findJson, isJsonObject, jsonBlock } from "../../util/index.ts";
+import {
+  type Aborted,
+  type Answered,
+  type Dialogue,
+  enterJson,
+  NOT_AN_OBJECT,
+  type SelectState,
+} from "./dialogue.ts";
 
 type Choices = Required<GrantChoices>;
 type Proposal = Choices["grants"][number];
-
-/** A yes with a rule, and its summary on the line that stays on the screen. */
-export interface Granted {
-  readonly type: "granted";
-  readonly grant: Grant;
-  readonly summary: string;
-}
-
-/** The key at every prompt that can grant. */
-export const GRANT_CHOICE: KeyChoice<"s"> = {
-  key: "s",
-  label: "always…",
-  help: "yes, and save a rule, so that jp does not ask about calls like this one",
-};
 
 /** Whether there is anything to choose from. */
 export function canGrant(choices: GrantChoices): choices is Choices {
   return choices.checkGrant !== undefined && (choices.grants ?? []).length > 0;
 }
 
-/** Escape goes one step back; `back` returns to the question itself. Enter alone decides nothing. */
+/** A yes with a rule. Escape goes one step back, at last to the question: undefined. Enter alone decides nothing. */
 export async function askGrant(
   choices: Choices,
   dialogue: Dialogue,
-): Promise<Granted | Extract<NoAnswer, { type: "aborted" }> | "back"> {
+): Promise<Answered | Aborted | undefined> {
   let place: SelectState = START;
   for (;;) {
     const chosen = await chooseRule(choices, place, dialogue);
-    if (chosen === "back" || chosen.type === "aborted") return chosen;
+    if (chosen === undefined || chosen.type === "aborted") return chosen;
     place = chosen.place;
-    const until = await chooseUntil(chosen.proposal, dialogue);
-    if (until === "back") continue;
-    if (until.type === "aborted") return until;
     const { proposal } = chosen;
-    const grant: Grant = { rule: proposal.rule, until: until.until };
-    const summary = describeGrant(proposal, grant.until, dialogue.now());
-    return { type: "granted", grant, summary };
+    const until = await chooseUntil(proposal, dialogue);
+    if (until === undefined) continue;
+    if (typeof until === "object") return until;
+    const summary = describeGrant(proposal, until, dialogue.now());
+    return { type: "answered", answer: true, grant: { rule: proposal.rule, until }, summary };
   }
 }
 
@@ -59,7 +51,7 @@ async function chooseRule(
   choices: Choices,
   start: SelectState,
   dialogue: Dialogue,
-): Promise<ChosenRule | Extract<NoAnswer, { type: "aborted" }> | "back"> {
+): Promise<ChosenRule | Aborted | undefined> {
   const { grants } = choices;
   const labels = [...grants.map((proposal) => describeScope(proposal)), "a rule that you write"];
   let place = start;
@@ -75,38 +67,28 @@ async function chooseRule(
     );
     place = { ...state, filter: "" };
     if (ending.type === "aborted") return ending;
-    if (ending.type !== "chosen") return "back";
+    if (ending.type !== "chosen") return undefined;
     const [index = 0] = ending.indexes;
     const proposal = grants[index];
     if (proposal !== undefined) return { type: "rule", proposal, place };
     const written = await writeRule(choices, dialogue);
-    if (written === "back") continue;
+    if (written === undefined) continue;
     return "type" in written ? written : { type: "rule", proposal: written, place };
   }
 }
 
-/** Starts with the narrowest rule. Repeats until the rule is valid. */
-async function writeRule(
+/** Starts with the narrowest rule. */
+function writeRule(
   { grants, checkGrant }: Choices,
   dialogue: Dialogue,
-): Promise<Proposal | Extract<NoAnswer, { type: "aborted" }> | "back"> {
-  let text = jsonBlock(grants[0]?.rule ?? {});
-  let problem: string | undefined;
-  for (;;) {
-    const isTextSeen = problem !== undefined; // Then it is the user's own text.
-    const asked = { message: "The rule:", text, isTextSeen, problem, extension: ".json" };
-    const entered = await dialogue.enterText({ ...asked, escape: "go back" });
-    if (entered.type === "aborted") return entered;
-    if (entered.type === "cancelled" || entered.text.trim() === "") return "back";
-    text = entered.text;
-    const rule = findJson(text);
-    const checked = isJsonObject(rule) ? await checkGrant(rule) : { problem: NOT_JSON };
-    if (!("problem" in checked)) return checked;
-    problem = neutralize(checked.problem);
-  }
+): Promise<Proposal | Aborted | undefined> {
+  const text = jsonBlock(grants[0]?.rule ?? {});
+  const check = async (written: string) => {
+    const rule = findJson(written);
+    return isJsonObject(rule) ? await checkGrant(rule) : { problem: NOT_AN_OBJECT };
+  };
+  return enterJson({ message: "The rule:", text }, check, dialogue);
 }
-
-const NOT_JSON = "Not a JSON object.";
 
 type Lifetime = { readonly label: string } & (
   | { readonly until: "turn" | "always" }
@@ -121,15 +103,10 @@ const LIFETIMES: readonly Lifetime[] = [
   { label: "always, until you remove it", until: "always" },
 ];
 
-interface ChosenUntil {
-  readonly type: "until";
-  readonly until: Grant["until"];
-}
-
 async function chooseUntil(
   proposal: Proposal,
   dialogue: Dialogue,
-): Promise<ChosenUntil | Extract<NoAnswer, { type: "aborted" }> | "back"> {
+): Promise<Grant["until"] | Aborted | undefined> {
   const options = LIFETIMES.map(({ label }) => ({ label }));
   const message = `Without asking for ${describeScope(proposal)}. For how long?`;
   const { ending } = await dialogue.select(
@@ -139,12 +116,10 @@ async function chooseUntil(
   if (ending.type === "aborted") return ending;
   const [index = -1] = ending.type === "chosen" ? ending.indexes : [];
   const lifetime = LIFETIMES[index];
-  if (lifetime === undefined) return "back";
-  const until =
-    "until" in lifetime
-      ? lifetime.until
-      : timestampFromDate(endOfDay(dialogue.now(), lifetime.days));
-  return { type: "until", until };
+  if (lifetime === undefined) return undefined;
+  return "until" in lifetime
+    ? lifetime.until
+    : timestampFromDate(endOfDay(dialogue.now(), lifetime.days));
 }
 
 /** The end of a day in the user's time zone. */

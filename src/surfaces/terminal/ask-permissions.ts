@@ -9,7 +9,7 @@ import { noInWords, type Shown } from "./ask-question.ts";
 import {
   type CallListEnding,
   type CallListState,
-  chooseClosing,
+  closeUnanswered,
   type Dialogue,
   type ListedCall,
 } from "./dialogue.ts";
@@ -49,15 +49,13 @@ export async function askPermissions(
     const decided = await dialogue.decideCalls(list, state);
     const { ending } = decided;
     ({ state } = decided);
-    if (ending.type === "aborted") return { ending: { inquiryId, type: "interrupted" }, state };
     if (ending.type === "opened") return { ending: open(request, ending.id, state), state };
-    if (ending.type !== "cancelled") return { ending: toResult(request, ending, dialogue), state };
-    const closing = await chooseClosing(ending, { allowsLater, areSeveral: true }, dialogue);
-    if (closing === "back") continue;
-    if (closing === "aborted") return { ending: { inquiryId, type: "interrupted" }, state };
-    const summary = closing === "later" ? "left for later" : "cancelled";
-    dialogue.printClosed({ message, summary, isCancelled: true });
-    return { ending: { inquiryId, type: closing }, state };
+    if (ending.type === "approved" || ending.type === "denied") {
+      return { ending: toResult(request, ending, dialogue), state };
+    }
+    const closable = { inquiryId, messages: [message], allowsLater, areSeveral: true };
+    const closed = await closeUnanswered(ending, closable, dialogue);
+    if (closed !== undefined) return { ending: closed, state };
   }
 }
 

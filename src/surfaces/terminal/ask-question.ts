@@ -28,18 +28,19 @@ import {
   type SelectOption,
   type SelectType,
 } from "../../record/tool/index.ts";
-import type { Grant } from "../../record/conversation/index.ts";
 import { assertNever, isJsonArray, type Json, oneLine } from "../../util/index.ts";
-import { askGrant, canGrant, GRANT_CHOICE } from "./ask-grant.ts";
+import { askGrant, canGrant } from "./ask-grant.ts";
 import {
-  chooseClosing,
+  type Answered,
+  type Closable,
+  closeUnanswered,
   type Dialogue,
   type KeyChoice,
+  type KeyMenu,
   LATER_OR_CANCEL,
   type NoAnswer,
   type SaidNo,
   type SelectState,
-  type YesNoMenu,
 } from "./dialogue.ts";
 
 /** A request as the terminal shows it. */
@@ -65,22 +66,39 @@ export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Pro
   const { context = "" } = question;
   if (context !== "" && !hasContext) dialogue.printContext(context, acts ? "verbatim" : "prose");
   printLabel(shown, dialogue);
-  for (;;) {
-    const result = await answerQuestion(open, dialogue);
+  const ask = () => answerQuestion(open, dialogue);
+  return await askUntilClosed({ ask, inquiryId, message, allowsLater, marksNo: acts }, dialogue);
+}
+
+/** A prompt that is asked until it has an answer or is closed without one. */
+interface OpenPrompt<Left> extends Omit<Closable, "messages"> {
+  readonly message: string;
+  readonly ask: () => Promise<Answered | NoAnswer>;
+  /** What the user has done before the first question. */
+  readonly first?: Answered | NoAnswer | undefined;
+  /** A no prevents something, and the line that stays shows that. */
+  readonly marksNo: boolean;
+  /** By default, Escape closes the prompt or offers to. */
+  readonly onEscape?: (() => Left) | undefined;
+}
+
+/** Leaves a line on the screen with the answer, or with how it ended without one. */
+export async function askUntilClosed<Left = never>(
+  { ask, first, message, marksNo, onEscape, ...prompt }: OpenPrompt<Left>,
+  dialogue: Dialogue,
+): Promise<PromptResult | Left> {
+  const { inquiryId } = prompt;
+  for (let result = first ?? (await ask()); ; result = await ask()) {
     if (result.type === "answered") {
-      const isNo = acts && result.answer === false;
-      dialogue.printClosed({ message, summary: result.summary, ...(isNo && { isNo }) });
-      return toResult(inquiryId, result);
+      const { summary, ...reply } = result;
+      const isNo = marksNo && reply.answer === false;
+      dialogue.printClosed({ message, summary, ...(isNo && { isNo }) });
+      return { inquiryId, ...reply };
     }
-    const closing =
-      result.type === "aborted"
-        ? result.type
-        : await chooseClosing(result, { allowsLater }, dialogue);
-    if (closing === "aborted") return { inquiryId, type: "interrupted" };
-    if (closing === "back") continue;
-    const summary = closing === "later" ? "left for later" : "cancelled";
-    dialogue.printClosed({ message, summary, isCancelled: true });
-    return { inquiryId, type: closing };
+    const isEscape = result.type === "cancelled" && result.isInterrupt !== true;
+    if (isEscape && onEscape !== undefined) return onEscape();
+    const closed = await closeUnanswered(result, { ...prompt, messages: [message] }, dialogue);
+    if (closed !== undefined) return closed;
   }
 }
 
@@ -167,14 +185,6 @@ export function openQuestion(shown: ShownQuestion): OpenQuestion {
   return { question, message, acts, canRemember, allowsLater, takesWords, grants: shown };
 }
 
-export function toResult(
-  inquiryId: RequestBase["inquiryId"],
-  answered: DialogueAnswer,
-): PromptResult {
-  const { summary: _summary, ...result } = answered;
-  return { inquiryId, ...result };
-}
-
 export interface OpenQuestion {
   readonly question: InquiryQuestion;
   /** The text as shown: one line, neutralized. */
@@ -188,27 +198,15 @@ export interface OpenQuestion {
   /** The rules that a yes may add. */
   readonly grants?: GrantChoices;
   /** An earlier answer, which the user may now change. */
-  readonly previous?: DialogueAnswer | undefined;
+  readonly previous?: Answered | undefined;
   /** Describes Escape; by default it cancels only this question, or leaves it for later. */
   readonly escape?: string;
-}
-
-export interface DialogueAnswer {
-  readonly type: "answered";
-  readonly answer: Json;
-  readonly isRemembered: boolean;
-  readonly note?: string;
-  /** The note is also sent as the next message. */
-  readonly redirects?: boolean;
-  readonly grant?: Grant;
-  /** The answer as shown on the line that stays on the screen. */
-  readonly summary: string;
 }
 
 export async function answerQuestion(
   open: OpenQuestion,
   dialogue: Dialogue,
-): Promise<DialogueAnswer | NoAnswer> {
+): Promise<Answered | NoAnswer> {
   const { question, previous } = open;
   const { type } = question.answerType;
   // If a yes acts, words are the reason for a no, as at every such prompt.
@@ -219,11 +217,13 @@ export async function answerQuestion(
   const result = await answerByType(open, dialogue);
   const { note = "" } = dialogue;
   dialogue.note = undefined;
-  if (result.type !== "answered" || note === "" || result.note !== undefined) return result;
-  return { ...result, note, summary: `${result.summary} · note: ${note}` };
+  if (result.type !== "answered") return result;
+  const answered = { isRemembered: false, ...result };
+  if (note === "" || result.note !== undefined) return answered;
+  return { ...answered, note, summary: `${result.summary} · note: ${note}` };
 }
 
-function answerByType(open: OpenQuestion, dialogue: Dialogue): Promise<DialogueAnswer | NoAnswer> {
+function answerByType(open: OpenQuestion, dialogue: Dialogue): Promise<Answered | NoAnswer> {
   const { answerType } = open.question;
   switch (answerType.type) {
     case "boolean":
@@ -239,77 +239,94 @@ function answerByType(open: OpenQuestion, dialogue: Dialogue): Promise<DialogueA
   }
 }
 
-async function answerBoolean(
-  open: OpenQuestion,
+function answerBoolean(
+  { question, message, acts, grants, previous, ...open }: OpenQuestion,
   dialogue: Dialogue,
-): Promise<DialogueAnswer | NoAnswer> {
-  const { question, message, acts, canRemember, previous, allowsLater } = open;
-  const { escape = allowsLater ? LATER_OR_CANCEL : "cancel the question" } = open;
+): Promise<Answered | NoAnswer> {
+  const { escape = open.allowsLater ? LATER_OR_CANCEL : "cancel the question" } = open;
   const { answer: suggested = question.default, isRemembered = false } = previous ?? {};
-  const key = suggested === true ? "y" : "n";
-  const rememberKey = suggested === true ? "a" : "N";
-  const scope = describeScope(question);
-  const { grants: choices = {} } = open;
-  const isGranting = acts && canGrant(choices);
-  const menu: YesNoMenu<YesNoKey> = {
+  const [once, forTurn] = suggested === true ? (["y", "a"] as const) : (["n", "N"] as const);
+  const asked = {
     message,
-    choices: yesNoChoices(canRemember ? scope : undefined, isGranting ? [GRANT_CHOICE] : []),
-    ...(typeof suggested === "boolean" && !acts && { default: isRemembered ? rememberKey : key }),
-    noKey: "n",
     escape,
+    takesWords: open.takesWords,
+    scope: open.canRemember ? describeScope(question) : undefined,
+    grants: acts ? grants : undefined,
+    ...(typeof suggested === "boolean" && !acts && { default: isRemembered ? forTurn : once }),
   };
-  const chosen = open.takesWords
-    ? await dialogue.decide(menu)
-    : await dialogue.choose({ ...menu, noKey: undefined });
-  if (chosen.type === "said_no") return saidNo(chosen, dialogue);
-  if (chosen.type !== "chosen") return chosen;
-  const { choice } = chosen;
-  if (choice === "s" && isGranting) {
-    const granted = await askGrant(choices, dialogue);
-    if (granted === "back") return await answerBoolean(open, dialogue);
-    if (granted.type === "aborted") return granted;
-    const { grant, summary } = granted;
-    return { type: "answered", answer: true, isRemembered: false, grant, summary };
-  }
-  const answer = choice !== "n" && choice !== "N";
-  const isForTurn = choice !== "y" && choice !== "n";
-  const said = answer ? "yes" : "no";
-  const summary = isForTurn ? `${said} to ${scope}` : said;
-  return { type: "answered", answer, isRemembered: isForTurn, summary };
+  return askYesNo(asked, dialogue);
 }
 
-/** The words replace a note. */
-function saidNo(said: SaidNo, dialogue: Dialogue): DialogueAnswer {
-  dialogue.note = undefined;
-  return { type: "answered", isRemembered: false, ...noInWords(said) };
+/** A prompt for yes or no. */
+export interface YesNo extends Pick<KeyMenu<string>, "message" | "escape" | "default"> {
+  /** What an answer for the whole turn covers; undefined if it is not offered. */
+  readonly scope?: string | undefined;
+  /** The rules that a yes may add. */
+  readonly grants?: GrantChoices | undefined;
+  /** Describes both keys in the help. */
+  readonly help?: Readonly<Record<"y" | "n", string>>;
+  /** More keys. */
+  readonly others?: readonly YesNoChoice[];
+  /** False if words are not accepted. */
+  readonly takesWords?: boolean;
 }
+
+interface YesNoChoice extends KeyChoice<string> {
+  /** Its effect. Undefined to ask again. */
+  readonly act: () => Promise<Answered | NoAnswer | undefined> | Answered | undefined | void;
+}
+
+export const YES = { type: "answered", answer: true, summary: "yes" } as const;
+const NO = { type: "answered", answer: false, summary: "no" } as const;
+
+/** Takes the same keys at every such prompt. `a` and `Y` both answer for the whole turn. `s`: a yes with a rule. */
+export async function askYesNo(
+  { scope, grants = {}, help, others = [], takesWords = true, ...menu }: YesNo,
+  dialogue: Dialogue,
+): Promise<Answered | NoAnswer> {
+  const yesToAll = { ...YES, isRemembered: true, summary: `yes to ${scope}` };
+  const noToAll = { ...NO, isRemembered: true, summary: `no to ${scope}` };
+  const { summary: all } = yesToAll;
+  const choices: readonly YesNoChoice[] = [
+    { key: "y", label: "yes", help: help?.y ?? "yes", act: () => YES },
+    ...(scope === undefined
+      ? []
+      : [
+          {
+            key: "a",
+            label: all,
+            short: "yes to all",
+            help: `${all} (also Y)`,
+            act: () => yesToAll,
+          },
+          { key: "Y", act: () => yesToAll },
+        ]),
+    ...(canGrant(grants) ? [{ ...GRANT, act: () => askGrant(grants, dialogue) }] : []),
+    { key: "n", label: "no", help: help?.n ?? "no", act: () => NO },
+    ...(scope === undefined ? [] : [{ key: "N", help: noToAll.summary, act: () => noToAll }]),
+    ...others,
+  ];
+  for (;;) {
+    const chosen = takesWords
+      ? await dialogue.decide({ ...menu, choices, noKey: "n" })
+      : await dialogue.choose({ ...menu, choices });
+    if (chosen.type === "said_no") return { type: "answered", ...noInWords(chosen) };
+    if (chosen.type !== "chosen") return chosen;
+    const result = await choices.find(({ key }) => key === chosen.choice)?.act();
+    if (result !== undefined) return result;
+  }
+}
+
+const GRANT: KeyChoice<string> = {
+  key: "s",
+  label: "always…",
+  help: "yes, and save a rule, so that jp does not ask about calls like this one",
+};
 
 /** The answer and its summary on the line that stays on the screen. */
 export function noInWords({ text: note, isMessage }: SaidNo) {
   const redirects = isMessage ? { redirects: true } : {};
   return { answer: false, note, ...redirects, summary: `no: ${note}` };
-}
-
-/** `a` and `Y` both answer for the whole turn. `s`: a yes with a rule. */
-export type YesNoKey = "y" | "a" | "Y" | "s" | "n" | "N";
-
-/**
- * The keys of every yes-or-no prompt. `scope`: what an answer for the whole turn covers; undefined if it is not
- * offered. `more`: other ways to say yes.
- */
-export function yesNoChoices(
-  scope: string | undefined,
-  more: readonly KeyChoice<YesNoKey>[] = [],
-): readonly KeyChoice<YesNoKey>[] {
-  if (scope === undefined) return [{ key: "y", label: "yes" }, ...more, { key: "n", label: "no" }];
-  return [
-    { key: "y", label: "yes" },
-    { key: "a", label: `yes to ${scope}`, short: "yes to all", help: `yes to ${scope} (also Y)` },
-    { key: "Y" },
-    ...more,
-    { key: "n", label: "no" },
-    { key: "N", help: `no to ${scope}` },
-  ];
 }
 
 /** Describes what else a remembered answer covers, in the tool's own words if it has any. */
@@ -324,7 +341,7 @@ const MAX_LABEL_WIDTH = 200;
 async function answerText(
   { question, message, acts, previous, escape }: OpenQuestion,
   dialogue: Dialogue,
-): Promise<DialogueAnswer | NoAnswer> {
+): Promise<Answered | NoAnswer> {
   const fallback = typeof question.default === "string" && !acts ? question.default : "";
   const shown = fallback === "" ? undefined : verbatimProse(fallback);
   const text = typeof previous?.answer === "string" ? previous.answer : "";
@@ -334,7 +351,7 @@ async function answerText(
     if (result.type !== "entered") return result;
     const answer = result.text === "" ? fallback : result.text;
     if (answer !== "" || !acts) {
-      return { type: "answered", answer, isRemembered: false, summary: answer };
+      return { type: "answered", answer, summary: answer };
     }
     problem = TYPE_ANSWER;
   }
@@ -342,22 +359,19 @@ async function answerText(
 
 const TYPE_ANSWER = "Type an answer: Enter alone does not decide this.";
 
-async function answerSecret(
-  open: OpenQuestion,
-  dialogue: Dialogue,
-): Promise<DialogueAnswer | NoAnswer> {
+async function answerSecret(open: OpenQuestion, dialogue: Dialogue): Promise<Answered | NoAnswer> {
   const { message, acts } = open;
   const entered = await dialogue.enterSecret(message);
   if (entered.type !== "entered") return entered;
   if (acts && entered.text === "") return await answerSecret(open, dialogue);
-  return { type: "answered", answer: entered.text, isRemembered: false, summary: "<redacted>" };
+  return { type: "answered", answer: entered.text, summary: "<redacted>" };
 }
 
 async function answerSelect(
   { question, message, acts, previous, escape }: OpenQuestion,
   answerType: SelectType,
   dialogue: Dialogue,
-): Promise<DialogueAnswer | NoAnswer> {
+): Promise<Answered | NoAnswer> {
   const { allowsOther, isMultiple = false } = answerType;
   const show = acts ? verbatim : verbatimProse;
   const sum = acts ? verbatim : oneLine;
@@ -441,18 +455,13 @@ async function enterOther(message: string, text: string, dialogue: Dialogue): Pr
 
 type Show = (text: string) => string;
 
-function answerOne(chosen: SelectOption, show: Show): DialogueAnswer {
-  return {
-    type: "answered",
-    answer: chosen.value,
-    isRemembered: false,
-    summary: optionLabel(chosen, show),
-  };
+function answerOne(chosen: SelectOption, show: Show): Answered {
+  return { type: "answered", answer: chosen.value, summary: optionLabel(chosen, show) };
 }
 
-function answerSeveral(chosen: readonly SelectOption[], show: Show): DialogueAnswer {
+function answerSeveral(chosen: readonly SelectOption[], show: Show): Answered {
   const labels = chosen.map((option) => optionLabel(option, show));
   const summary = labels.length === 0 ? "none" : labels.join(", ");
   const answer = chosen.map(({ value }) => value);
-  return { type: "answered", answer, isRemembered: false, summary };
+  return { type: "answered", answer, summary };
 }

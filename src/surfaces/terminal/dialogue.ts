@@ -2,6 +2,7 @@
  * The port between questions and their display. `DrawnDialogue` draws widgets, `PlainDialogue` reads and writes lines;
  * the ask-… files work with either.
  */
+import type { AnsweredPrompt, PromptResult, RequestBase } from "../../core/agent/index.ts";
 import { type ContextStyle } from "../render/index.ts";
 import { adviceOf, type Clock, isJpError, neutralize } from "../../util/index.ts";
 import type { TerminalDevice } from "./controlling-terminal.ts";
@@ -89,8 +90,12 @@ export type NoAnswer =
       readonly isInterrupt?: boolean;
       readonly isEndOfInput?: boolean;
     }
-  /** The signal was aborted, or the terminal was closed. */
-  | { readonly type: "aborted" };
+  | Aborted;
+
+/** The signal was aborted, or the terminal was closed. */
+export interface Aborted {
+  readonly type: "aborted";
+}
 
 /** A question answered by a key. */
 export interface KeyMenu<Choice extends string> {
@@ -263,9 +268,7 @@ export interface OpenMessage {
 export interface EnteredMessage {
   /** Pass it back in to continue typing. */
   readonly state: InputState;
-  readonly ending:
-    | Extract<InputEnding, { readonly type: "sent" | "left" }>
-    | Extract<NoAnswer, { readonly type: "aborted" }>;
+  readonly ending: Extract<InputEnding, { readonly type: "sent" | "left" }> | Aborted;
 }
 
 export interface Entered {
@@ -324,17 +327,44 @@ export async function editInEditor(
   }
 }
 
+/** Reads JSON and repeats until `check` accepts it. Undefined if the user goes back with Escape or an empty text. */
+export async function enterJson<Valid extends object>(
+  { isTextSeen = false, ...request }: Pick<TextRequest, "message" | "text" | "isTextSeen">,
+  check: (text: string) => Promise<Valid | { readonly problem: string }>,
+  dialogue: Pick<Dialogue, "enterText">,
+): Promise<Valid | Aborted | undefined> {
+  let asked: TextRequest = { ...request, isTextSeen, extension: ".json", escape: "go back" };
+  for (;;) {
+    const entered = await dialogue.enterText(asked);
+    if (entered.type === "aborted") return entered;
+    if (entered.type === "cancelled" || entered.text.trim() === "") return undefined;
+    const { text } = entered;
+    const checked = await check(text);
+    if (!("problem" in checked)) return checked;
+    // From now on, the text is the user's own.
+    asked = { ...asked, text, isTextSeen: true, problem: neutralize(checked.problem) };
+  }
+}
+
+export const NOT_AN_OBJECT = "Not a JSON object.";
+
 /** The result of a cancel key. */
 export function cancelledBy(key: Key): NoAnswer {
   const isInterrupt = key.type === "named" && key.name === "ctrl-c";
   return { type: "cancelled", ...(isInterrupt && { isInterrupt }) };
 }
 
-/** The user's choice for a question that they interrupted. */
-export type Closing = "back" | "later" | "cancelled" | "aborted";
+/** An answer, and its summary on the line that stays on the screen. */
+export interface Answered extends AnsweredPrompt {
+  readonly summary: string;
+}
 
-export interface ClosingOptions {
-  readonly allowsLater?: boolean;
+/** A prompt that may end without an answer. */
+export interface Closable {
+  readonly inquiryId: RequestBase["inquiryId"];
+  /** Its questions, each of which leaves a line on the screen. */
+  readonly messages: readonly string[];
+  readonly allowsLater?: boolean | undefined;
   /** Cancelling would lose answers to other questions, so Escape alone does not. */
   readonly hasAnswers?: boolean;
   /** Several calls are pending, and all of them are left or cancelled. */
@@ -344,16 +374,32 @@ export interface ClosingOptions {
 /** Describes Escape in the help. */
 export const LATER_OR_CANCEL = "leave it for later, or cancel it";
 
+/** Closes a prompt that has no answer. Undefined if the user goes back to it. */
+export async function closeUnanswered(
+  ended: NoAnswer,
+  closable: Closable,
+  dialogue: Pick<Dialogue, "choose" | "printClosed">,
+): Promise<PromptResult | undefined> {
+  const { inquiryId, messages } = closable;
+  const closing = await chooseClosing(ended, closable, dialogue);
+  if (closing === "back") return undefined;
+  if (closing === "aborted") return { inquiryId, type: "interrupted" };
+  const summary = closing === "later" ? "left for later" : "cancelled";
+  for (const message of messages) dialogue.printClosed({ message, summary, isCancelled: true });
+  return { inquiryId, type: closing };
+}
+
 /**
  * Escape and Ctrl-C offer to leave the question for later, if possible, or to go back to answers that would be lost. A
  * second Ctrl-C cancels.
  */
-export async function chooseClosing(
-  { isInterrupt = false }: Extract<NoAnswer, { readonly type: "cancelled" }>,
-  { allowsLater = false, hasAnswers = false, areSeveral = false }: ClosingOptions,
+async function chooseClosing(
+  ended: NoAnswer,
+  { allowsLater = false, hasAnswers = false, areSeveral = false }: Closable,
   dialogue: Pick<Dialogue, "choose">,
-): Promise<Closing> {
-  if (!allowsLater && (isInterrupt || !hasAnswers)) return "cancelled";
+): Promise<"back" | "later" | "cancelled" | "aborted"> {
+  if (ended.type === "aborted") return ended.type;
+  if (!allowsLater && (ended.isInterrupt === true || !hasAnswers)) return "cancelled";
   const [all, them] = areSeveral ? ["all of them", "them"] : ["this", "it"];
   const later = { key: "l", label: `leave ${them} for later`, short: "later" } as const;
   const chosen = await dialogue.choose<"l" | "c" | "b">({
