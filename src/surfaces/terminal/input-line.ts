@@ -4,14 +4,6 @@
  */
 import { isCancelKey, isEscape, type Key, type KeyName } from "./key.ts";
 import {
-  moveInHistory,
-  leaveHistory,
-  searchFurther,
-  startSearch,
-  stepInHistory,
-  typeInSearch,
-} from "./input-history.ts";
-import {
   type Candidate,
   type Completion,
   type CompletionMenu,
@@ -22,7 +14,16 @@ import {
   type Search,
 } from "./input-state.ts";
 import { viewInput } from "./input-view.ts";
-import { editBuffer, pasteInto, replace, type TextBuffer, unfold } from "./text-buffer.ts";
+import {
+  bufferOf,
+  editBuffer,
+  isOnFirstLine,
+  isOnLastLine,
+  pasteInto,
+  replace,
+  type TextBuffer,
+  unfold,
+} from "./text-buffer.ts";
 import type { Step, Widget } from "./widget.ts";
 
 type InputStep = Step<InputState, InputEnding>;
@@ -68,7 +69,7 @@ function updateByName(options: InputOptions, given: InputState, name: KeyName): 
         ? { ending: { type: "left" } }
         : edit(options, state, { type: "named", name });
     case "ctrl-r":
-      return { state: { ...state, menu: undefined, search: startSearch(buffer) } };
+      return { state: { ...state, menu: undefined, search: { query: "", before: buffer } } };
     case "ctrl-y":
       return edit(options, state, { type: "paste", text: state.deleted });
     case "ctrl-o":
@@ -200,6 +201,42 @@ function interrupt(state: InputState): InputStep {
   return { state: cleared };
 }
 
+const NEW = "new";
+
+/** Moves within the text, and from its first or last line into the history. */
+function stepInHistory(
+  history: readonly string[],
+  state: InputState,
+  name: "up" | "down",
+): InputState {
+  const isAtEdge = name === "up" ? isOnFirstLine(state.buffer) : isOnLastLine(state.buffer);
+  if (isAtEdge) return moveInHistory(history, state, name === "up" ? -1 : 1);
+  return { ...state, buffer: editBuffer(state.buffer, { type: "named", name }) ?? state.buffer };
+}
+
+function moveInHistory(history: readonly string[], state: InputState, step: -1 | 1): InputState {
+  const { position = history.length } = state;
+  const next = position + step;
+  if (next < 0 || next > history.length) return state;
+  return showEntry(history, state, next === history.length ? undefined : next);
+}
+
+/** Returns to the new message, unchanged. */
+function leaveHistory(state: InputState): InputState {
+  return state.position === undefined ? state : showEntry([], state, undefined);
+}
+
+function showEntry(
+  history: readonly string[],
+  state: InputState,
+  position: number | undefined,
+): InputState {
+  const edits = { ...state.edits, [String(state.position ?? NEW)]: state.buffer };
+  const shown = edits[String(position ?? NEW)] ?? bufferOf(history[position ?? -1] ?? "");
+  const buffer = { ...shown, cursor: shown.text.length };
+  return { ...state, position, edits, buffer, menu: undefined };
+}
+
 type Searching = InputState & { readonly search: Search };
 
 /** Escape and Ctrl-C restore the line; every other key accepts the match. */
@@ -224,4 +261,37 @@ function updateSearch(options: InputOptions, state: Searching, key: Key): InputS
     default:
       return edit(options, rest, key);
   }
+}
+
+/** Restarts at the newest entry. */
+function typeInSearch(history: readonly string[], state: Searching, typed: string): InputState {
+  const { before } = state.search;
+  const query = typed.replaceAll(/\s+/g, " ");
+  const found = query === "" ? undefined : find(history, query, { from: history.length, step: -1 });
+  const buffer = found === undefined ? before : bufferOf(history[found] ?? "");
+  return { ...state, buffer, search: { query, found, before } };
+}
+
+/** Stays in place if there is no other match. */
+function searchFurther(history: readonly string[], state: Searching, step: -1 | 1): InputState {
+  const { query, found: from = history.length, before } = state.search;
+  if (query === "") return state;
+  const found = find(history, query, { from, step });
+  if (found === undefined) return state;
+  return { ...state, buffer: bufferOf(history[found] ?? ""), search: { query, found, before } };
+}
+
+/** The nearest entry that contains the words and differs from the one at `from`. */
+function find(
+  history: readonly string[],
+  query: string,
+  { from, step }: { readonly from: number; readonly step: -1 | 1 },
+): number | undefined {
+  const wanted = query.toLowerCase();
+  for (let index = from + step; index >= 0 && index < history.length; index += step) {
+    const entry = history[index] ?? "";
+    const isMatch = entry.toLowerCase().replaceAll(/\s+/g, " ").includes(wanted);
+    if (isMatch && entry !== history[from]) return index;
+  }
+  return undefined;
 }

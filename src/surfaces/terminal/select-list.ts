@@ -1,9 +1,19 @@
 /** The widget for choosing one or several options: arrows move, typing filters. */
-import { plain, textWidth, truncate, wrapVerbatim } from "../render/index.ts";
+import {
+  moreLines,
+  plain,
+  textWidth,
+  truncate,
+  verbatimLines,
+  verbatimProseLines,
+  wrapCode,
+  wrapVerbatim,
+  wrapWords,
+} from "../render/index.ts";
 import { assertNever, neutralize, oneLine } from "../../util/index.ts";
 import type { ListedOption, SelectEnding, SelectList, SelectState } from "./dialogue.ts";
 import { isEnter, type Key, type KeyName } from "./key.ts";
-import { type CutRows, cutRows, detailRows, NO_ROWS, optionText } from "./option-details.ts";
+import { contextLines, previewContext } from "./context.ts";
 import {
   type SideAction,
   type SideActions,
@@ -293,6 +303,64 @@ function descriptionBeside(
   const text = SEPARATOR + description;
   const fits = textWidth(row) + textWidth(text) <= columns && !description.includes("\n");
   return description !== "" && others.length === 0 && fits ? text : "";
+}
+
+/** The rows below the list. */
+function detailRows(
+  option: ListedOption | undefined,
+  { isDescribed, acts = false }: { isDescribed: boolean; acts: boolean | undefined },
+  canvas: Canvas,
+): CutRows {
+  const described = isDescribed ? descriptionRows(option, canvas) : NO_ROWS;
+  const preview = previewRows(option, canvas, acts);
+  return { rows: [...described.rows, ...preview.rows], isCut: described.isCut || preview.isCut };
+}
+
+function descriptionRows(option: ListedOption | undefined, canvas: Canvas): CutRows {
+  if (option?.description === undefined) return { rows: [], isCut: false };
+  const { rows, isCut } = cutRows(wrapWords(option.description, canvas.columns - 4), canvas);
+  return {
+    rows: rows.map((row) => canvas.paint("dim", truncate(`    ${row}`, canvas.columns))),
+    isCut,
+  };
+}
+
+function previewRows(option: ListedOption | undefined, canvas: Canvas, acts: boolean): CutRows {
+  const { preview = "" } = option ?? {};
+  if (acts ? preview === "" : preview.trim() === "") return { rows: [], isCut: false };
+  const columns = canvas.columns - 4;
+  const rows = Math.max(1, Math.min(MAX_PREVIEW_ROWS, Math.floor(canvas.rows / 3)));
+  const lines = contextLines(preview, { ...canvas, columns }, acts ? "verbatim" : "prose");
+  const { shown, hasMore } = previewContext(lines, { ...canvas, columns, rows });
+  const bar = canvas.paint("dim", "│");
+  const wrapped = shown.flatMap((line) => wrapCode(line, columns));
+  return { rows: wrapped.map((row) => `  ${bar} ${row}`), isCut: hasMore };
+}
+
+/** For the active option; fewer on a small screen. */
+const MAX_PREVIEW_ROWS = 8;
+/** The full option; the list shows only its beginning. */
+function optionText(
+  { acts = false }: SelectList,
+  { label, description, preview }: ListedOption,
+): string {
+  const lines = preview === undefined ? [] : (acts ? verbatimLines : verbatimProseLines)(preview);
+  return [label, description, ...lines].filter((text) => text !== undefined).join("\n");
+}
+
+interface CutRows {
+  readonly rows: readonly string[];
+  readonly isCut: boolean;
+}
+
+const NO_ROWS: CutRows = { rows: [], isCut: false };
+
+/** At most a third of the screen. */
+function cutRows(rows: readonly string[], { rows: height }: Canvas): CutRows {
+  const most = Math.max(2, Math.floor(height / 3));
+  if (rows.length <= most) return { rows, isCut: false };
+  const shown = rows.slice(0, most - 1);
+  return { rows: [...shown, moreLines(rows.length - shown.length)], isCut: true };
 }
 
 function hintsFor(
