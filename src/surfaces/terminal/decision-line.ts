@@ -251,20 +251,13 @@ class DecisionLine<Choice extends string> {
         ? []
         : [{ key, label, short, onEnter: key === suggested && !isTouched ? " (Enter)" : "" }],
     );
-    return {
-      own: [
-        ...named.map(({ key, label, onEnter }) => `${key} ${label}${onEnter}`),
-        ...others,
-        ...why,
-      ],
-      short: [
-        ...named.map(({ key, short, onEnter }) => `${key} ${short}${onEnter}`),
-        ...others,
-        ...why,
-      ],
-      readKey: READ_KEY,
-      last: [`${HELP_KEY} more`],
-    };
+    const hintsWith = (words: "label" | "short") => [
+      ...named.map(({ key, onEnter, ...choice }) => `${key} ${choice[words]}${onEnter}`),
+      ...others,
+      ...why,
+    ];
+    const last = [`${HELP_KEY} more`];
+    return { own: hintsWith("label"), short: hintsWith("short"), readKey: READ_KEY, last };
   }
 
   #helpRows({ columns }: Canvas): readonly string[] {
