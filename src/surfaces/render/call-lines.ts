@@ -288,10 +288,15 @@ function describeChange(ran: JsonObject, requested: JsonObject | undefined): str
     : `; the model asked for (${describeArguments(requested)})`;
 }
 
-/** The arguments that a call ran with, if the user edited them. */
-export function editedArguments(decisions: readonly PermissionDecision[]): JsonObject | undefined {
-  return decisions.findLast(({ action, decision }) => action === "run" && decision === "edited")
-    ?.arguments;
+/** The call with the arguments it runs with, which the user may have edited. */
+export function asRun({
+  request,
+  decisions,
+}: Pick<CallEvents, "decisions"> & { readonly request: ToolCallRequest }): ToolCallRequest {
+  const edit = decisions.findLast(
+    ({ action, decision }) => action === "run" && decision === "edited",
+  );
+  return { ...request, arguments: edit?.arguments ?? request.arguments };
 }
 
 function wrapIn(text: string, width: number): readonly string[] {

@@ -1,11 +1,11 @@
 export {
   argumentLines,
+  asRun,
   callEnd,
   type CallEvents,
   callLine,
   callText,
   describeCall,
-  editedArguments,
   renderAskerLines,
   renderCallLines,
   renderChangeAnswer,

@@ -9,7 +9,6 @@ import {
   describeTurns,
   pairInquiries,
   pairToolCalls,
-  type PermissionDecision,
   spokenText,
   timestampToMilliseconds,
   type ToolCallRequest,
@@ -19,8 +18,8 @@ import {
 } from "../../record/conversation/index.ts";
 import { assertNever, neutralize, oneLine } from "../../util/index.ts";
 import {
+  asRun,
   callEnd,
-  editedArguments,
   renderCallLines,
   renderChangeAnswer,
   renderChangeLines,
@@ -49,15 +48,12 @@ export interface TranscriptOptions {
 interface TranscriptContext extends TranscriptOptions {
   /** The turn's index, starting at 0. Readers see numbers starting at 1. */
   readonly index: number;
-  readonly results: ReadonlyMap<ToolCallRequest, ToolCallResponse>;
+  readonly results: ReadonlyMap<ToolCallRequest, ToolCallResponse | undefined>;
   readonly inquiries: ReadonlyMap<InquiryRequest, InquiryPair>;
-  /** Maps questions and decisions to their call, and back. */
-  readonly callOf: ReadonlyMap<WithinCall, ToolCallRequest>;
-  readonly within: ReadonlyMap<ToolCallRequest | undefined, readonly WithinCall[]>;
+  /** Maps what happened between a call and its result to the call, and back. */
+  readonly callOf: ReadonlyMap<ConversationEvent, ToolCallRequest>;
+  readonly within: ReadonlyMap<ToolCallRequest | undefined, readonly ConversationEvent[]>;
 }
-
-/** Events between a call and its result. */
-type WithinCall = InquiryRequest | PermissionDecision | DecisionVoid | DecisionVote;
 
 /** A blank line follows each message; calls and questions stay together. */
 interface Block {
@@ -71,7 +67,9 @@ export function renderTurn(turn: RecordedTurn, options: TranscriptOptions): stri
   const context: TranscriptContext = {
     ...options,
     index: turn.index,
-    results: responses(pairToolCalls(turn.events).pairs),
+    results: new Map(
+      pairToolCalls(turn.events).pairs.map(({ request, response }) => [request, response]),
+    ),
     inquiries: new Map(pairInquiries(turn.events).pairs.map((pair) => [pair.request, pair])),
     callOf,
     within: Map.groupBy(callOf.keys(), (event) => callOf.get(event)),
@@ -135,10 +133,10 @@ function action(text: readonly string[]): Block {
 }
 
 /** Older records do not say which call asked, so the question is shown on its own. */
-function findCalls(events: readonly ConversationEvent[]): Map<WithinCall, ToolCallRequest> {
+function findCalls(events: readonly ConversationEvent[]): Map<ConversationEvent, ToolCallRequest> {
   const calls = new Map<string, ToolCallRequest>();
   const askedBy = new Map<string, ToolCallRequest>();
-  const callOf = new Map<WithinCall, ToolCallRequest>();
+  const callOf = new Map<ConversationEvent, ToolCallRequest>();
   for (const event of events) {
     if (event.type === "tool_call_request") calls.set(event.id, event);
     const call =
@@ -149,19 +147,9 @@ function findCalls(events: readonly ConversationEvent[]): Map<WithinCall, ToolCa
     if (event.type === "inquiry_request" || event.type === "permission_request") {
       askedBy.set(event.id, call);
     }
-    if (isWithinCall(event)) callOf.set(event, call);
+    callOf.set(event, call);
   }
   return callOf;
-}
-
-function isWithinCall(event: ConversationEvent): event is WithinCall {
-  const { type } = event;
-  return (
-    type === "inquiry_request" ||
-    type === "permission_decision" ||
-    type === "decision_void" ||
-    type === "decision_vote"
-  );
 }
 
 /** Printed above the joint decision. */
@@ -206,7 +194,7 @@ function renderToolCall(
   const decisions = inner
     .filter((one) => one.type === "permission_decision")
     .filter(({ id }) => id === undefined || !voids.has(id));
-  const ran = { ...event, arguments: editedArguments(decisions) ?? event.arguments };
+  const ran = asRun({ request: event, decisions });
   const asked = inner.findLast((one) => one.type === "inquiry_request");
   const change = asked && findFileChange(ran, asked);
   const end = callEnd(result, {
@@ -221,13 +209,21 @@ function renderToolCall(
   const shown = change === undefined ? inner : inner.filter((one) => !isUnasked(one));
   const ordered = isFirst ? [asked, ...shown.filter((one) => one !== asked)] : shown;
   const within = ordered.flatMap((one) => {
-    if (one === undefined) return [];
-    if (one.type === "decision_void") return renderVoid(one, context);
-    if (one.type === "decision_vote") return renderVote(one, context);
-    if (one === asked && change !== undefined) return renderAskedChange(change, one, context);
-    return one.type === "inquiry_request"
-      ? renderInquiry(one, { ...context, width: context.width - 2 }).map((line) => `  ${line}`)
-      : renderPermissionLines(one, { ...context, requested: event.arguments });
+    switch (one?.type) {
+      case "decision_void":
+        return renderVoid(one, context);
+      case "decision_vote":
+        return renderVote(one, context);
+      case "permission_decision":
+        return renderPermissionLines(one, { ...context, requested: event.arguments });
+      case "inquiry_request":
+        if (one === asked && change !== undefined) return renderAskedChange(change, one, context);
+        return renderInquiry(one, { ...context, width: context.width - 2 }).map(
+          (line) => `  ${line}`,
+        );
+      default:
+        return [];
+    }
   });
   const title = change?.heading ?? changeTitle(ran);
   const note = result === undefined ? "" : failureNote(result);
@@ -242,7 +238,7 @@ function renderToolCall(
 }
 
 /** The config allowed the call, and only its question matters. */
-function isUnasked(event: WithinCall): boolean {
+function isUnasked(event: ConversationEvent): boolean {
   if (event.type !== "permission_decision") return false;
   return event.decision === "approved" && event.decidedBy.kind === "policy";
 }
@@ -280,16 +276,6 @@ function turnRule(turn: RecordedTurn, { paint, now, width }: TranscriptOptions):
   const which = describeTurns({ fromTurn: index, toTurn: lastIndex });
   const label = `── ${which}${ago} `;
   return paint("dim", truncate(label.padEnd(Math.min(width, 80), "─"), width));
-}
-
-function responses<Request, Response>(
-  pairs: readonly { readonly request: Request; readonly response?: Response }[],
-): Map<Request, Response> {
-  const found = new Map<Request, Response>();
-  for (const { request, response } of pairs) {
-    if (response !== undefined) found.set(request, response);
-  }
-  return found;
 }
 
 function lines(text: string): string[] {

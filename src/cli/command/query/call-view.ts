@@ -12,12 +12,12 @@ import {
   type ToolCallResponse,
 } from "../../../record/conversation/index.ts";
 import {
+  asRun,
   callEnd,
   type CallEvents,
   callText,
   changeTitle,
   describeCall,
-  editedArguments,
   failureNote,
   type FileChange,
   findFileChange,
@@ -174,7 +174,7 @@ export class CallView {
     this.#inquiries.set(request.id, request);
     this.#change(request.toolCallId, (call) => ({
       ...call,
-      change: findFileChange(runningCall(call), request),
+      change: findFileChange(asRun(call), request),
       isChangeSeen: false,
     }));
     this.wait(request.toolCallId, at);
@@ -263,7 +263,7 @@ export class CallView {
     const style = this.#styleOf(request.name);
     const resultLines = (response.isError ? style?.errorLines : style?.inlineLines) ?? 0;
     const options = this.#lineOptions();
-    const ran = runningCall(call);
+    const ran = asRun(call);
     const header = renderCallLines(ran, isOver && call.isStopped ? "stopped" : end, {
       ...options,
       note,
@@ -345,7 +345,7 @@ export class CallView {
         return ended ?? [];
       }
       const options = { ...this.#lineOptions(), title: this.#titleOf(call) };
-      return renderCallLines(runningCall(call), "stopped", options);
+      return renderCallLines(asRun(call), "stopped", options);
     });
     this.#shown = [];
     return lines;
@@ -356,7 +356,7 @@ export class CallView {
     const { toolCallId = "" } = this.#inquiries.get(inquiryId) ?? {};
     const call = this.#calls.get(toolCallId);
     if (call === undefined || !this.#isShown(call.request.name)) return undefined;
-    return runningCall(call);
+    return asRun(call);
   }
 
   /** Prints the call once, even if it asks several questions in a row. */
@@ -393,11 +393,6 @@ export class CallView {
     const { output } = this.#options;
     return { paint: output.paintNotice, width: output.noticeWidth - indent };
   }
-}
-
-/** The call with the arguments it runs with. */
-function runningCall({ request, decisions }: RunningCall): ToolCallRequest {
-  return { ...request, arguments: editedArguments(decisions) ?? request.arguments };
 }
 
 function isAnsweredHere({ answers }: RunningCall): boolean {

@@ -54,7 +54,8 @@ export type Step =
   /** A person was asked and has not decided yet. */
   | { readonly type: "asked"; readonly id: string; readonly action: string };
 
-type OpenCall = { -readonly [Key in keyof CallBlock]: CallBlock[Key] };
+type Mutable<Part> = Part extends unknown ? { -readonly [Key in keyof Part]: Part[Key] } : never;
+type OpenCall = Omit<Mutable<CallBlock>, "steps"> & { steps: Mutable<Step>[] };
 
 /** Takes the events as JSON. Skips those that are irrelevant to readers or unknown to this version. */
 export function toBlocks(events: readonly JsonObject[]): readonly Block[] {
@@ -70,6 +71,7 @@ class TimelineBuilder {
   #open: OpenCall[] = [];
 
   add(event: JsonObject): void {
+    const id = stringOf(event["id"]) ?? "";
     switch (event["type"]) {
       case "turn_start":
         this.#turns += 1;
@@ -90,14 +92,6 @@ class TimelineBuilder {
       case "turn_end":
         this.blocks.push({ type: "end", text: endWords(event) });
         break;
-      default:
-        this.#addToCall(event);
-    }
-  }
-
-  #addToCall(event: JsonObject): void {
-    const id = stringOf(event["id"]) ?? "";
-    switch (event["type"]) {
       case "tool_call_request":
         this.#startCall(id, event);
         break;
@@ -146,18 +140,14 @@ class TimelineBuilder {
   #addStep(event: JsonObject, step: Step): void {
     const callId = stringOf(event["tool_call_id"]);
     const call = this.#open.findLast(({ id }) => id === callId) ?? this.#open.at(-1);
-    if (call !== undefined) call.steps = [...call.steps, step];
+    call?.steps.push(step);
   }
 
   #endQuestion(id: string, event: JsonObject): void {
-    const isOpen = (step: Step) =>
-      step.type === "question" && step.id === id && step.end === undefined;
-    const call = this.#open.find(({ steps }) => steps.some(isOpen));
-    if (call === undefined) return;
-    const index = call.steps.findIndex(isOpen);
-    call.steps = call.steps.map((step, at) =>
-      at === index && step.type === "question" ? { ...step, end: endOf(event) } : step,
-    );
+    const question = this.#open
+      .flatMap(({ steps }) => steps.filter((step) => step.type === "question"))
+      .find((step) => step.id === id && step.end === undefined);
+    if (question !== undefined) question.end = endOf(event);
   }
 
   #decide(event: JsonObject): void {
@@ -178,9 +168,10 @@ class TimelineBuilder {
   #makeVoid(id: string, changed: Json | undefined): void {
     const madeVoid = Array.isArray(changed) ? changed.map(String) : [];
     for (const call of this.#open) {
-      call.steps = call.steps
-        .filter((step) => step.type !== "asked" || step.id !== id)
-        .map((step) => (step.type !== "asked" && step.id === id ? { ...step, madeVoid } : step));
+      call.steps = call.steps.filter((step) => step.type !== "asked" || step.id !== id);
+      for (const step of call.steps) {
+        if (step.type !== "asked" && step.id === id) step.madeVoid = madeVoid;
+      }
     }
   }
 }
