@@ -3,7 +3,7 @@
 import * as fc from "fast-check";
 import { expect } from "vitest";
 import { decisionLine, undecided } from "../../src/surfaces/terminal/decision-line.ts";
-import type { YesNoMenu } from "../../src/surfaces/terminal/dialogue.ts";
+import type { KeyMenu } from "../../src/surfaces/terminal/dialogue.ts";
 import { decodeInput, decodeLoneEscape } from "../../src/surfaces/terminal/key.ts";
 import { ShownWidget } from "../../src/surfaces/terminal/show-widget.ts";
 import { FakeClock } from "../../src/testing/index.ts";
@@ -14,7 +14,7 @@ type Choice = "y" | "a" | "Y" | "n" | "N" | "e";
 
 const HOLD_MS = 250;
 const KEYS: ReadonlySet<string> = new Set(["y", "a", "Y", "n", "N", "e"]);
-const MENU: YesNoMenu<Choice> = {
+const MENU: KeyMenu<Choice> = {
   message: "Apply it?",
   choices: [
     { key: "y", label: "yes" },

@@ -172,6 +172,7 @@ async function reviewAnswers(
   for (;;) {
     dialogue.header = { answered, isReview: true };
     const chosen = await dialogue.choose<string>(menu);
+    if (chosen.type === "said_no") continue; // This menu takes no words.
     if (chosen.type !== "chosen") return chosen;
     if (chosen.choice === "y") return { type: "send" };
     if (chosen.choice !== "e") return { type: "change", index: Number(chosen.choice) - 1 };

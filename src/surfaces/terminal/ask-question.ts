@@ -307,9 +307,8 @@ export async function askYesNo(
     ...others,
   ];
   for (;;) {
-    const chosen = takesWords
-      ? await dialogue.decide({ ...menu, choices, noKey: "n" })
-      : await dialogue.choose({ ...menu, choices });
+    const noKey = takesWords ? "n" : undefined;
+    const chosen = await dialogue.choose({ ...menu, choices, noKey });
     if (chosen.type === "said_no") return { type: "answered", ...noInWords(chosen) };
     if (chosen.type !== "chosen") return chosen;
     const result = await choices.find(({ key }) => key === chosen.choice)?.act();

@@ -36,11 +36,8 @@ export interface Dialogue extends Disposable {
   /** Prints the line that stays on the screen after the answer. */
   printClosed(closed: ClosedQuestion): void;
 
-  choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | NoAnswer>;
-  /** Asks a yes-or-no question, where words are a no. */
-  decide<Choice extends string>(
-    menu: YesNoMenu<Choice>,
-  ): Promise<Chosen<Choice> | SaidNo | NoAnswer>;
+  /** Words are a no, where the menu takes them. */
+  choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | SaidNo | NoAnswer>;
   /** Asks about several calls at once. */
   decideCalls(list: CallList, state: CallListState): Promise<DecidedCalls>;
   select(list: SelectList, state: SelectState): Promise<Selected>;
@@ -124,8 +121,6 @@ export interface KeyChoice<Choice extends string> {
   /** Describes the key in the help. Defaults to the label. */
   readonly help?: string;
 }
-
-export type YesNoMenu<Choice extends string> = KeyMenu<Choice> & { readonly noKey: Choice };
 
 export interface Chosen<Choice extends string> {
   readonly type: "chosen";
@@ -413,6 +408,7 @@ async function chooseClosing(
     isAside: true,
   });
   if (chosen.type === "aborted") return "aborted";
-  if (chosen.type === "cancelled") return chosen.isInterrupt === true ? "cancelled" : "back";
+  if (chosen.type === "cancelled" && chosen.isInterrupt === true) return "cancelled";
+  if (chosen.type !== "chosen") return "back";
   return chosen.choice === "b" ? "back" : chosen.choice === "l" ? "later" : "cancelled";
 }

@@ -30,7 +30,6 @@ import {
   type SelectList,
   type SelectState,
   type TextRequest,
-  type YesNoMenu,
 } from "./dialogue.ts";
 import {
   type ClosedQuestion,
@@ -147,26 +146,19 @@ export class DrawnDialogue implements Dialogue {
     this.#write((canvas) => toLines(closedRows(closed, canvas)));
   }
 
-  async choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | NoAnswer> {
-    const make = (sideActions: SideActions) => decisionLine(menu, sideActions);
-    const asked = { make, initial: undecided, passages: [asQuestion(menu.message)] };
-    const above = this.#above;
-    if (menu.isAside === true) this.#above = [];
-    const { ending } = await this.#show({ ...asked, scrollsText: true });
-    if (menu.isAside === true) this.#above = above;
-    return ending.type === "said_no" ? { type: "cancelled" } : ending;
-  }
-
-  async decide<Choice extends string>(
-    menu: YesNoMenu<Choice>,
+  async choose<Choice extends string>(
+    menu: KeyMenu<Choice>,
   ): Promise<Chosen<Choice> | SaidNo | NoAnswer> {
-    const { message } = menu;
+    const { message, noKey, isAside = false } = menu;
     const { sendsWords = true } = this.#options;
     const make = (sideActions: SideActions) => decisionLine({ ...menu, sendsWords }, sideActions);
-    const initial = this.#drafts.get(message) ?? undecided;
-    const asked = { make, initial, passages: [asQuestion(message)] };
+    const draft = noKey === undefined ? undefined : this.#drafts.get(message);
+    const asked = { make, initial: draft ?? undecided, passages: [asQuestion(message)] };
+    const above = this.#above;
+    if (isAside) this.#above = [];
     const { state, ending } = await this.#show({ ...asked, scrollsText: true });
-    this.#noteDraft(message, state, ending);
+    if (isAside) this.#above = above;
+    if (noKey !== undefined) this.#noteDraft(message, state, ending);
     return ending;
   }
 

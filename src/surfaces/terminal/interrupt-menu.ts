@@ -1,7 +1,7 @@
 /** The menu that opens when the user presses Ctrl-C during a turn. */
 import type { InterruptChoice, InterruptRequest } from "../../core/agent/index.ts";
 import { JpError } from "../../util/index.ts";
-import type { Dialogue } from "./dialogue.ts";
+import type { Dialogue, KeyChoice } from "./dialogue.ts";
 
 /** A request for the menu, or for part of it. */
 export interface MenuRequest extends InterruptRequest {
@@ -15,16 +15,9 @@ export interface MenuRequest extends InterruptRequest {
 
 type Listed = Exclude<InterruptChoice["type"], "leave">;
 
-interface Entry {
-  readonly key: string;
-  readonly label: string;
-  readonly short: string;
-  readonly help: string;
-}
-
 /** `leave` has no key: Ctrl-C in the menu itself leaves. Escape returns to the turn. */
-const ENTRIES: Readonly<Record<Listed, Entry>> = {
-  continue: { key: "c", label: "continue", short: "continue", help: "continue" },
+const ENTRIES = {
+  continue: { key: "c", label: "continue", short: "continue" },
   reply: { key: "r", label: "stop and reply", short: "reply", help: "stop, and send a reply" },
   stop: { key: "s", label: "stop", short: "stop", help: "stop, and keep the output so far" },
   discard: {
@@ -39,7 +32,7 @@ const ENTRIES: Readonly<Record<Listed, Entry>> = {
     short: "restart",
     help: "restart the tools that are still running",
   },
-};
+} satisfies Record<Listed, KeyChoice<string>>;
 
 const MESSAGE = "Interrupted";
 const WRITE_REPLY = "Stopped. Write your reply:";

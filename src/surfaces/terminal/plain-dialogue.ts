@@ -32,7 +32,6 @@ import {
   type SelectList,
   type SelectState,
   type TextRequest,
-  type YesNoMenu,
 } from "./dialogue.ts";
 import type { ClosedQuestion } from "./question-rows.ts";
 import { endsInBreak } from "./input-line.ts";
@@ -48,7 +47,6 @@ import { numberCalls, plainCalls } from "./plain-calls.ts";
 import {
   END_LINE,
   joinTypedLines,
-  plainDecision,
   plainMenu,
   type PlainQuestion,
   plainText,
@@ -116,15 +114,12 @@ export class PlainDialogue implements Dialogue {
     this.#sayWords(isCancelled ? `${end}: ${message}` : `Answered: ${message} ${shown}`);
   }
 
-  async choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | NoAnswer> {
-    return await this.#ask(plainMenu(menu));
-  }
-
-  async decide<Choice extends string>(
-    menu: YesNoMenu<Choice>,
+  async choose<Choice extends string>(
+    menu: KeyMenu<Choice>,
   ): Promise<Chosen<Choice> | SaidNo | NoAnswer> {
     const { sendsWords = true } = this.#options;
-    return await this.#ask(plainDecision({ ...menu, sendsWords }), { takesPaste: true });
+    const takesPaste = menu.noKey !== undefined;
+    return await this.#ask(plainMenu({ ...menu, sendsWords }), { takesPaste });
   }
 
   async decideCalls(list: CallList, state: CallListState): Promise<DecidedCalls> {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { plainDecision } from "./plain-questions.ts";
+import { plainMenu } from "./plain-questions.ts";
 
 const MENU = {
   message: "Apply it?",
@@ -15,7 +15,7 @@ test.each([
   ["the next message", true, "what to do instead"],
   ["only the reason, where there is no one to send them to", false, "why not"],
 ])("words at a yes or no are %s", (_what, sendsWords, asked) => {
-  const question = plainDecision({ ...MENU, sendsWords });
+  const question = plainMenu({ ...MENU, sendsWords });
   expect([question.hint, question.readLine("use sed")]).toEqual([
     `Type yes or no and press Enter, or say ${asked}.`,
     expect.objectContaining({

@@ -2,7 +2,7 @@
 import { neutralize, oneLine } from "../../util/index.ts";
 import { truncate } from "../render/index.ts";
 import { readWords } from "./decision-line.ts";
-import type { Chosen, Entered, KeyMenu, SaidNo, TextRequest, YesNoMenu } from "./dialogue.ts";
+import type { Chosen, Entered, KeyMenu, SaidNo, TextRequest } from "./dialogue.ts";
 
 export interface PlainQuestion<Ending> {
   /** The question and its choices, neutralized. */
@@ -31,47 +31,36 @@ export function askAgain(...lines: readonly string[]): LineResult<never> {
   return { type: "again", lines };
 }
 
+/** Reads the whole line. Where the menu takes words, those that are not a key are a no. */
 export function plainMenu<Choice extends string>(
   menu: KeyMenu<Choice>,
-): PlainQuestion<Chosen<Choice>> {
+): PlainQuestion<Chosen<Choice> | SaidNo> {
+  const { message, choices, escape, noKey, sendsWords = true } = menu;
+  const takesWords = noKey !== undefined;
   const wanted = `Type ${namesOf(menu)}`;
+  const words = sendsWords ? "what to do instead" : "why not";
   return {
-    ...describeMenu(menu),
-    hint: `${wanted} and press Enter.${onEnter(menu)}`,
+    lines: [message],
+    hint: `${wanted} and press Enter${takesWords ? `, or say ${words}` : ""}.${onEnter(menu)}`,
+    ...(takesWords && { commands: [WHY_COMMAND] }),
+    cancelHint: `/cancel to ${escape}`,
+    help: choices.flatMap(({ key, label, help = label }) =>
+      help === undefined ? [] : [`${spellKey(key)}: ${help}`],
+    ),
     readLine: (line) => {
       const typed = line.trim();
       const choice = findChoice(menu, typed);
       if (choice !== undefined) return accept({ type: "chosen", choice });
-      return askAgain(
-        typed === ""
-          ? `${wanted}.`
-          : `"${truncate(oneLine(typed), 40)}" is not a choice. ${wanted}.`,
-      );
+      if (takesWords) {
+        return readNo(typed, sendsWords) ?? askAgain(`${wanted}, or say in a few words ${words}.`);
+      }
+      const problem = typed === "" ? "" : `"${truncate(oneLine(typed), 40)}" is not a choice. `;
+      return askAgain(`${problem}${wanted}.`);
     },
   };
 }
 
 const WHY = "/why";
-
-/** Reads the whole line. Words that are not a key are a no, and become the next message. */
-export function plainDecision<Choice extends string>(
-  menu: YesNoMenu<Choice>,
-): PlainQuestion<Chosen<Choice> | SaidNo> {
-  const wanted = `Type ${namesOf(menu)}`;
-  const { sendsWords: isMessage = true } = menu;
-  const words = isMessage ? "what to do instead" : "why not";
-  return {
-    ...describeMenu(menu),
-    hint: `${wanted} and press Enter, or say ${words}.${onEnter(menu)}`,
-    commands: [WHY_COMMAND],
-    readLine: (line) => {
-      const typed = line.trim();
-      const choice = findChoice(menu, typed);
-      if (choice !== undefined) return accept({ type: "chosen", choice });
-      return readNo(typed, isMessage) ?? askAgain(`${wanted}, or say in a few words ${words}.`);
-    },
-  };
-}
 
 /** The command for a reason that does not become the next message. */
 export const WHY_COMMAND = `${WHY} and words to say no for a reason`;
@@ -86,16 +75,6 @@ export function readNo(typed: string, isMessage: boolean): LineResult<SaidNo> | 
   const meaning = readWords(typed);
   if (meaning.type !== "words") return undefined;
   return accept({ type: "said_no", text: meaning.text, isMessage });
-}
-
-function describeMenu<Choice extends string>({ message, choices, escape }: KeyMenu<Choice>) {
-  return {
-    lines: [message],
-    cancelHint: `/cancel to ${escape}`,
-    help: choices.flatMap(({ key, label, help = label }) =>
-      help === undefined ? [] : [`${spellKey(key)}: ${help}`],
-    ),
-  };
 }
 
 /** Omits choices that are only in the help. */
