@@ -1,7 +1,7 @@
 /** The widgets for typed answers: text of one or several lines, and secrets, which are hidden. */
 import { wrapWords } from "../render/index.ts";
 import type { TextRequest } from "./dialogue.ts";
-import type { Key } from "./key.ts";
+import { isEnter, type Key } from "./key.ts";
 import {
   findSideAction,
   footerRows,
@@ -61,17 +61,19 @@ function updateText(
   buffer: TextBuffer,
   key: Key,
 ): Step<TextBuffer, TextEnding> {
-  switch (key.type === "named" ? key.name : undefined) {
-    case "enter":
-      return { ending: { type: "submitted" } };
-    case "ctrl-x":
-    case "ctrl-g":
-      return hasEditor ? { ending: { type: "editor" } } : { state: buffer };
-    case "ctrl-d":
-      if (buffer.text === "") return { ending: { type: "cancelled" } };
-      break;
-    default:
-  }
+  const isEditorKey = key.type === "named" && (key.name === "ctrl-x" || key.name === "ctrl-g");
+  if (isEditorKey) return hasEditor ? { ending: { type: "editor" } } : { state: buffer };
+  return editOrEnd(buffer, key);
+}
+
+/** Enter submits the text. Ctrl-D cancels if there is none. */
+function editOrEnd(
+  buffer: TextBuffer,
+  key: Key,
+): Step<TextBuffer, Submitted | { readonly type: "cancelled" }> {
+  const name = key.type === "named" ? key.name : undefined;
+  if (name === "enter") return { ending: { type: "submitted" } };
+  if (name === "ctrl-d" && buffer.text === "") return { ending: { type: "cancelled" } };
   return { state: editBuffer(buffer, key) ?? buffer };
 }
 
@@ -180,17 +182,10 @@ function updateSecret(
   }
   const sideAction = findSideAction(sideActions, key);
   if (sideAction !== undefined) return { ending: sideAction };
-  switch (key.type === "named" ? key.name : undefined) {
-    case "enter":
-    case "new-line":
-      return { ending: { type: "submitted" } };
-    case "ctrl-d":
-      if (buffer.text === "") return { ending: { type: "cancelled" } };
-      break;
-    default:
-  }
-  return { state: editBuffer(buffer, key) ?? buffer };
+  return editOrEnd(buffer, isEnter(key) ? ENTER : key);
 }
+
+const ENTER: Key = { type: "named", name: "enter" };
 
 interface ShownSecret extends SecretEntry {
   readonly isTyped: boolean;
