@@ -26,6 +26,7 @@ import {
 import {
   type Aborted,
   type Answered,
+  asContext,
   type Dialogue,
   enterJson,
   LATER_OR_CANCEL,
@@ -151,7 +152,7 @@ export async function askDelivery(
   const edit = () => editResult(request, dialogue);
   // The editor shows the whole text.
   const first = isEditing ? await edit() : undefined;
-  if (first === undefined && content.trim() !== "") dialogue.printContext(content, "prose");
+  if (first === undefined && content.trim() !== "") dialogue.printAbove(asContext(content));
   const asked: YesNo = {
     message,
     escape: escapeOf(request),

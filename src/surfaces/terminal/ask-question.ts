@@ -32,6 +32,7 @@ import { assertNever, isJsonArray, type Json, oneLine } from "../../util/index.t
 import { askGrant, canGrant } from "./ask-grant.ts";
 import {
   type Answered,
+  asContext,
   type Closable,
   closeUnanswered,
   type Dialogue,
@@ -39,6 +40,7 @@ import {
   type KeyMenu,
   LATER_OR_CANCEL,
   type NoAnswer,
+  type Passage,
   type SaidNo,
   type SelectState,
 } from "./dialogue.ts";
@@ -64,7 +66,8 @@ export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Pro
   dialogue.notify(message);
   const { hasContext } = printSubject(shown, dialogue);
   const { context = "" } = question;
-  if (context !== "" && !hasContext) dialogue.printContext(context, acts ? "verbatim" : "prose");
+  if (context !== "" && !hasContext)
+    dialogue.printAbove(asContext(context, acts ? "verbatim" : "prose"));
   printLabel(shown, dialogue);
   const ask = () => answerQuestion(open, dialogue);
   return await askUntilClosed({ ask, inquiryId, message, allowsLater, marksNo: acts }, dialogue);
@@ -127,53 +130,52 @@ type ShownSubject = Partial<
  */
 export function printSubject(
   shown: ShownSubject,
-  dialogue: Pick<Dialogue, "printNotice" | "printContext">,
+  dialogue: Pick<Dialogue, "printAbove">,
 ): { readonly hasContext: boolean } {
-  const { acts = false, changed, tool, arguments: given = {}, origin, question } = shown;
-  if (changed !== undefined) {
-    dialogue.printNotice(`Asked again. ${describeAskedAgain(changed, "since you answered")}.`);
-  }
-  const { quorum = 1 } = shown.terms ?? {};
-  if (quorum > 1) {
-    const { votes = [] } = shown;
-    const soFar = votes.length === 0 ? "" : ` So far: ${describeVotes(votes)}.`;
-    dialogue.printNotice(`${quorum} people have to say the same.${soFar}`);
-  }
-  printSigning(shown, dialogue);
+  const { acts = false, tool, arguments: given = {}, origin, question } = shown;
+  dialogue.printAbove(...noticesAbove(shown));
   if (!acts || tool === undefined) return { hasContext: false };
   const call = { name: tool, arguments: given };
   const change = findFileChange(call, shown);
-  if (change === undefined) {
-    // A context needs the space more.
-    const isAlone = question !== undefined && (question.context ?? "") === "";
-    dialogue.printContext(callText(call), "drawn", isAlone ? undefined : `• ${describeCall(call)}`);
-  } else dialogue.printContext(changeText(change), "change");
+  // A context needs the space more.
+  const isAlone = question !== undefined && (question.context ?? "") === "";
+  const short = isAlone ? undefined : `• ${describeCall(call)}`;
   const lines = [
     ...argumentLines(change?.others ?? []),
     ...(origin === undefined ? [] : originLines(origin, shown)),
   ];
-  if (lines.length > 0) dialogue.printContext(lines.join("\n"), "drawn");
+  dialogue.printAbove(
+    change === undefined
+      ? { ...asContext(callText(call), "drawn"), short }
+      : asContext(changeText(change), "change"),
+    ...(lines.length === 0 ? [] : [asContext(lines.join("\n"), "drawn")]),
+  );
   return { hasContext: change !== undefined };
 }
 
-function printSigning({ signing }: ShownSubject, dialogue: Pick<Dialogue, "printNotice">): void {
-  if (signing === undefined) return;
-  const { key } = signing;
-  dialogue.printNotice(
-    key === undefined
+function noticesAbove({ changed, terms, votes = [], signing }: ShownSubject): readonly Passage[] {
+  const { quorum = 1 } = terms ?? {};
+  const soFar = votes.length === 0 ? "" : ` So far: ${describeVotes(votes)}.`;
+  const again = changed && describeAskedAgain(changed, "since you answered");
+  const signed =
+    signing?.key === undefined
       ? "A yes has to be signed, and you have no key for that here."
-      : `A yes is signed with your key ${oneLine(key)}.`,
-  );
+      : `A yes is signed with your key ${oneLine(signing.key)}.`;
+  return [
+    ...(again === undefined ? [] : [`Asked again. ${again}.`]),
+    ...(quorum > 1 ? [`${quorum} people have to say the same.${soFar}`] : []),
+    ...(signing === undefined ? [] : [signed]),
+  ].map((text) => ({ type: "notice", text }));
 }
 
 /** Skipped if the line about the call already names the tool. */
 export function printLabel(
   { label, tool, source }: Partial<Pick<RequestBase, "label" | "tool" | "source">>,
-  dialogue: Pick<Dialogue, "printLabel">,
+  dialogue: Pick<Dialogue, "printAbove">,
 ): void {
   const isKnown = tool !== undefined && source !== undefined;
   const isDefault = isKnown && label === defaultLabel({ tool, source });
-  if (label !== undefined && !isDefault) dialogue.printLabel(label);
+  if (label !== undefined && !isDefault) dialogue.printAbove({ type: "label", text: label });
 }
 
 /** The text is a single line: verbatim if the answer acts, since it may name the target. */

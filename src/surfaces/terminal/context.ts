@@ -9,20 +9,9 @@ import {
   wrapCode,
   wrapVerbatim,
 } from "../render/index.ts";
-import type { FormHeader } from "./dialogue.ts";
+import { asContext, type FormHeader, type Passage } from "./dialogue.ts";
 import { closedLine } from "./question-rows.ts";
 import type { Canvas, Widget } from "./widget.ts";
-
-/** A text to read before answering. Any text. */
-export interface Passage {
-  readonly text: string;
-  /** A label names the asker. All types but contexts are one line each; all but labels are shown verbatim. */
-  readonly type: "context" | "label" | "notice" | "question";
-  /** The style of a context. Defaults to prose. */
-  readonly style?: ContextStyle | undefined;
-  /** One line to show instead if not everything fits. */
-  readonly short?: string | undefined;
-}
 
 const PAINT = { label: "cyan", notice: "yellow", question: "bold" } as const;
 
@@ -132,9 +121,7 @@ export function headerPassages(header: FormHeader | undefined): readonly Passage
   const { answered = [], isReview = false, context, style } = header ?? {};
   const answers = answered.map(({ message, summary }) => `${message} ${oneLine(summary)}`);
   return [
-    ...(isReview
-      ? [{ type: "context" as const, text: answers.join("\n"), style: "drawn" as const }]
-      : []),
-    ...(context === undefined ? [] : [{ type: "context" as const, text: context, style }]),
+    ...(isReview ? [asContext(answers.join("\n"), "drawn")] : []),
+    ...(context === undefined ? [] : [asContext(context, style)]),
   ];
 }

@@ -23,14 +23,8 @@ export interface Dialogue extends Disposable {
   start(): Promise<void>;
   /** Rings the bell or sends a desktop notification once the question is on the screen. */
   notify(message: string): void;
-  /**
-   * Shown above the next question, which takes no answer until the user has seen or skipped all of it. `short`: one
-   * neutralized line that stays above the question if the rest does not fit.
-   */
-  printContext(context: string, style?: ContextStyle, short?: string): void;
-  /** Shown above the next question: a sentence from jp itself. */
-  printNotice(notice: string): void;
-  printLabel(label: string): void;
+  /** Shown above the next question, which takes no answer until the user has seen or skipped all of it. */
+  printAbove(...passages: readonly Passage[]): void;
   /** Prints the whole text, neutralized. */
   print(text: string): void;
   /** Prints the line that stays on the screen after the answer. */
@@ -51,6 +45,24 @@ export interface Dialogue extends Disposable {
   printUnsent(text: string): void;
   /** Reads a message to the assistant rather than an answer. */
   enterMessage(request: MessageRequest): Promise<EnteredMessage>;
+}
+
+/** A text to read before answering. Any text. */
+export interface Passage {
+  readonly text: string;
+  /**
+   * A label names the asker, a notice is a sentence from jp itself. All types but contexts are one line each; all but
+   * labels are shown verbatim.
+   */
+  readonly type: "context" | "label" | "notice" | "question";
+  /** The style of a context. Defaults to prose. */
+  readonly style?: ContextStyle | undefined;
+  /** One neutralized line to show instead if not everything fits. */
+  readonly short?: string | undefined;
+}
+
+export function asContext(text: string, style?: ContextStyle): Passage {
+  return { type: "context", text, style };
 }
 
 export interface DialogueOptions {

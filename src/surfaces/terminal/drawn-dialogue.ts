@@ -1,16 +1,10 @@
 /** The dialogue for ordinary terminals: draws each question as a widget and leaves one line of it. */
 import { isDeepStrictEqual } from "node:util";
 import { neutralize, oneLine } from "../../util/index.ts";
-import { type ContextStyle, plain, truncate, wrapCode } from "../render/index.ts";
+import { plain, truncate, wrapCode } from "../render/index.ts";
+import { headerPassages, passageLines, previewContext, shortLines, withHeader } from "./context.ts";
 import {
-  headerPassages,
-  type Passage,
-  passageLines,
-  previewContext,
-  shortLines,
-  withHeader,
-} from "./context.ts";
-import {
+  asContext,
   type CallList,
   type CallListState,
   type Chosen,
@@ -25,6 +19,7 @@ import {
   type KeyMenu,
   type MessageRequest,
   type NoAnswer,
+  type Passage,
   type SaidNo,
   type Selected,
   type SelectList,
@@ -126,16 +121,8 @@ export class DrawnDialogue implements Dialogue {
     this.#notification = `${desktop ? `\u001b]9;${text}\u0007` : ""}${bell ? "\u0007" : ""}`;
   }
 
-  printContext(text: string, style?: ContextStyle, short?: string): void {
-    this.#above = [...this.#above, { ...asContext(text, style), short }];
-  }
-
-  printNotice(text: string): void {
-    this.#above = [...this.#above, { type: "notice", text }];
-  }
-
-  printLabel(text: string): void {
-    this.#above = [...this.#above, { type: "label", text }];
+  printAbove(...passages: readonly Passage[]): void {
+    this.#above = [...this.#above, ...passages];
   }
 
   print(text: string): void {
@@ -456,10 +443,6 @@ export class DrawnDialogue implements Dialogue {
     const terminal = this.#open();
     terminal.write(make(canvasOf(terminal)));
   }
-}
-
-function asContext(text: string, style?: ContextStyle): Passage {
-  return { type: "context", text, style };
 }
 
 function asQuestion(text: string): Passage {

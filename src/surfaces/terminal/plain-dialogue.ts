@@ -3,15 +3,10 @@
  * answer as a line.
  */
 import { neutralize, oneLine } from "../../util/index.ts";
+import { plain, wrapVerbatim, wrapWords } from "../render/index.ts";
+import { passageLines } from "./context.ts";
 import {
-  type ContextStyle,
-  plain,
-  verbatimProse,
-  wrapVerbatim,
-  wrapWords,
-} from "../render/index.ts";
-import { contextLines } from "./context.ts";
-import {
+  asContext,
   type CallList,
   type CallListState,
   type Chosen,
@@ -27,6 +22,7 @@ import {
   type KeyMenu,
   type MessageRequest,
   type NoAnswer,
+  type Passage,
   type SaidNo,
   type Selected,
   type SelectList,
@@ -91,16 +87,11 @@ export class PlainDialogue implements Dialogue {
   }
 
   /** Prints all of it: the user can scroll back. */
-  printContext(context: string, style?: ContextStyle): void {
-    this.#say(...contextLines(context, { columns: this.#columns, rows: 0, paint: plain }, style));
-  }
-
-  printNotice(notice: string): void {
-    this.#sayWords(notice);
-  }
-
-  printLabel(label: string): void {
-    this.#say(...wrapVerbatim(verbatimProse(label), this.#columns));
+  printAbove(...passages: readonly Passage[]): void {
+    for (const passage of passages) {
+      if (passage.type === "notice") this.#sayWords(passage.text);
+      else this.#say(...passageLines([passage], { columns: this.#columns, rows: 0, paint: plain }));
+    }
   }
 
   print(text: string): void {
@@ -317,7 +308,7 @@ export class PlainDialogue implements Dialogue {
   #sayHeader(): void {
     const { answered, context, style, isReview = false } = this.header ?? { answered: [] };
     this.header = undefined;
-    if (context !== undefined) this.printContext(context, style);
+    if (context !== undefined) this.printAbove(asContext(context, style));
     if (!isReview) return;
     this.#sayWords(
       "Your answers:",
