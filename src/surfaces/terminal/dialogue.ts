@@ -303,7 +303,8 @@ export async function enterNote(dialogue: Pick<Dialogue, "note" | "enterText">):
 
 export interface EditorOptions {
   readonly editText: EditText | undefined;
-  readonly extension: string;
+  /** Defaults to `.md`. */
+  readonly extension?: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -317,7 +318,7 @@ export interface EditorResult {
 /** Never throws. The terminal must be closed while the editor uses it. */
 export async function editInEditor(
   text: string,
-  { editText, extension, signal }: EditorOptions,
+  { editText, extension = ".md", signal }: EditorOptions,
 ): Promise<EditorResult> {
   try {
     const edited = await editText?.(text, { extension, signal });

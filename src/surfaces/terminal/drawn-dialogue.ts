@@ -179,7 +179,7 @@ export class DrawnDialogue implements Dialogue {
   }
 
   async enterText(request: TextRequest): Promise<Entered | NoAnswer> {
-    const { message, text = "", default: suggested = "", extension = ".md" } = request;
+    const { message, text = "", default: suggested = "", extension } = request;
     if (request.isTextSeen === true) this.#read.add(text);
     const { editText } = this.#options;
     let { problem } = request;
@@ -196,11 +196,8 @@ export class DrawnDialogue implements Dialogue {
       if (ending.type === "submitted") return { type: "entered", text: state.text };
       if (ending.type !== "editor") return ending;
       this[Symbol.dispose]();
-      const edited = await editInEditor(state.text, {
-        editText,
-        extension,
-        signal: this.#signal,
-      });
+      const options = { editText, extension, signal: this.#signal };
+      const edited = await editInEditor(state.text, options);
       buffer = bufferOf(edited.text);
       problem = edited.problem;
     }
@@ -232,7 +229,7 @@ export class DrawnDialogue implements Dialogue {
       switch (ending.type) {
         case "editor": {
           this[Symbol.dispose]();
-          const options = { editText, extension: ".md", signal: this.#signal };
+          const options = { editText, signal: this.#signal };
           const { text, problem } = await editInEditor(state.buffer.text, options);
           if (problem !== undefined) this.print(problem);
           state = { ...state, buffer: bufferOf(text) };

@@ -135,12 +135,8 @@ export class PlainDialogue implements Dialogue {
       if (ending.type === "several_lines") return await this.#readLines();
       if (ending.type !== "editor") return ending;
       this[Symbol.dispose]();
-      const { extension = ".md" } = request;
-      ({ text, problem } = await editInEditor(text, {
-        editText,
-        extension,
-        signal: this.#signal,
-      }));
+      const options = { editText, extension: request.extension, signal: this.#signal };
+      ({ text, problem } = await editInEditor(text, options));
     }
   }
 
