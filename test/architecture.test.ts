@@ -245,7 +245,7 @@ const MAX_FILES_FOR_A_QUERY = 23;
 /** On the way of an answer from a request to the desk to the record, and from there to the tool that asked. */
 const MAX_FILES_FOR_A_DESK_ANSWER = 28;
 /** On the way of a turn from its row in a database to a provider. */
-const MAX_FILES_FOR_A_WORKER = 31;
+const MAX_FILES_FOR_A_WORKER = 30;
 
 /** Files that name who asks a question, without deciding it. */
 const UNDECIDED_SOURCES =
@@ -428,7 +428,7 @@ test("a desk answer passes through at most 28 files, listed in order in docs/pro
   expect(listedPath("Follow one desk answer")).toEqual(measured);
 });
 
-test("a worker's turn passes through at most 31 files, listed in order in docs/project/architecture.md", () => {
+test("a worker's turn passes through at most 30 files, listed in order in docs/project/architecture.md", () => {
   const measured = measurePath("worker-path-program.ts");
   expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_WORKER);
   expect(listedPath("Follow one worker")).toEqual(measured);

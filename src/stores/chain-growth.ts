@@ -3,7 +3,9 @@ import {
   ChainBuilder,
   ChainedEntries,
   type ChainLine,
+  type ChainLink,
   type ConversationId,
+  hashLink,
   isLinkOf,
   type OwnRun,
   parseChainLine,
@@ -66,6 +68,20 @@ export class ChainGrowth {
     this.#first = [];
     return lines;
   }
+}
+
+/** The start of a copy's chain. `last`: the current end of the original's. */
+export function startOfCopy(
+  copy: ConversationId,
+  original: ConversationId,
+  last: ChainLink,
+): ChainLine {
+  return new ChainBuilder(copy).start({ conversation: original, head: hashLink(last) });
+}
+
+/** The end of the chain of a conversation that is removed, for the log of heads. */
+export function removedHead(last: ChainLink) {
+  return { head: hashLink(last), length: last.seq + 1, isRemoved: true };
 }
 
 /** Undefined if it cannot be read. */

@@ -2,6 +2,7 @@
 import type { ConversationId } from "../record/conversation/index.ts";
 import { toError } from "../util/index.ts";
 import type { ConversationStore } from "./port.ts";
+import { conversationExistsError } from "./storage-error.ts";
 
 /** A conversation in the form of a file store. */
 export interface PortableRecord {
@@ -64,4 +65,16 @@ export async function copyStore(
     }
   }
   return { copied, same, problems };
+}
+
+/** Throws `conversation_exists` if the conversation that a store has is not the one to import. */
+export function assertSameRecord(
+  found: Pick<PortableRecord, "isArchived" | "files">,
+  { id, isArchived, files }: PortableRecord,
+): void {
+  const isSame =
+    found.isArchived === isArchived &&
+    found.files.size === files.size &&
+    [...found.files].every(([name, bytes]) => files.get(name)?.equals(bytes) === true);
+  if (!isSame) throw conversationExistsError(id);
 }

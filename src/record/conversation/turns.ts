@@ -30,9 +30,20 @@ export function turnsOf(entries: Iterable<StreamEntry>): RecordedTurn[] {
   return [...splitter.read(entries), ...splitter.end()];
 }
 
+/** The position of the last turn start; -1 if there is none. */
+export function lastTurnStart(entries: readonly StreamEntry[]): number {
+  return entries.findLastIndex(({ eventType }) => eventType === "turn_start");
+}
+
+/** The entries from the last turn start, or all. */
+export function lastTurnEntries(entries: readonly StreamEntry[]): readonly StreamEntry[] {
+  const start = lastTurnStart(entries);
+  return start <= 0 ? entries : entries.slice(start);
+}
+
 /** The events from the last turn start; none if there is no turn start. */
 export function lastTurnOf(entries: readonly StreamEntry[]): readonly ConversationEvent[] {
-  const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
+  const start = lastTurnStart(entries);
   if (start === -1) return [];
   return entries.slice(start).flatMap(({ event }) => (event === undefined ? [] : [event]));
 }

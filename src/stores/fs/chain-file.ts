@@ -6,7 +6,6 @@
 import { closeSync, fstatSync, readSync, writeSync } from "node:fs";
 import path from "node:path";
 import {
-  ChainBuilder,
   type ChainLine,
   chainLineToText,
   type ConversationId,
@@ -15,7 +14,13 @@ import {
   type StreamEntry,
 } from "../../record/conversation/index.ts";
 import { systemErrorCode } from "../../util/index.ts";
-import { ChainGrowth, type ChainTail, findChainLine } from "../chain-growth.ts";
+import {
+  ChainGrowth,
+  type ChainTail,
+  findChainLine,
+  removedHead,
+  startOfCopy,
+} from "../chain-growth.ts";
 import { CHAIN } from "./conversation-folders.ts";
 import { openRecord, openToAppend } from "./safe-open.ts";
 
@@ -79,11 +84,9 @@ export function copyChain(
   original: { readonly id: ConversationId; readonly folder: string },
   copy: { readonly id: ConversationId; readonly folder: string },
 ): void {
-  const { lines } = readTail(path.join(original.folder, CHAIN));
-  const last = lines.at(-1);
+  const last = lastLink(original.folder);
   if (last === undefined) return;
-  const origin = { conversation: original.id, head: hashLink(last.link) };
-  const line = new ChainBuilder(copy.id).start(origin);
+  const line = startOfCopy(copy.id, original.id, last);
   appendText(path.join(copy.folder, CHAIN), chainLineToText(line));
 }
 
@@ -92,11 +95,12 @@ export function noteRemoved(
   log: string,
   { id, folder, workspace }: { id: ConversationId; folder: string; workspace: string | undefined },
 ): void {
-  const { lines } = readTail(path.join(folder, CHAIN));
-  const last = lines.at(-1)?.link;
-  if (last === undefined) return;
-  const head = { head: hashLink(last), length: last.seq + 1, isRemoved: true };
-  noteHead(log, { id, workspace, ...head });
+  const last = lastLink(folder);
+  if (last !== undefined) noteHead(log, { id, workspace, ...removedHead(last) });
+}
+
+function lastLink(folder: string) {
+  return readTail(path.join(folder, CHAIN)).lines.at(-1)?.link;
 }
 
 /** The end of a conversation's chain, now or when the conversation was removed. */

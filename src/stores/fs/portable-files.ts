@@ -2,8 +2,8 @@
 import { lstatSync, readdirSync } from "node:fs";
 import path from "node:path";
 import type { ConversationId } from "../../record/conversation/index.ts";
-import type { PortableRecord } from "../portable.ts";
-import { conversationExistsError, readError } from "../storage-error.ts";
+import { assertSameRecord, type PortableRecord } from "../portable.ts";
+import { readError } from "../storage-error.ts";
 import { createFolder } from "./conversation-files.ts";
 import { BASE_CONFIG, copiesOf, EVENTS, parentFolder } from "./conversation-folders.ts";
 import { assertFileId, findIdInFolderName, folderName } from "./file-id.ts";
@@ -34,10 +34,8 @@ export async function importFiles(context: FsContext, record: PortableRecord): P
   try {
     const [found] = copiesOf(context.roots(), id);
     if (found !== undefined) {
-      const isSame =
-        found.isArchived === isArchived && isSameFiles(readFolder(found.folder), files);
-      if (isSame) return false;
-      throw conversationExistsError(id);
+      assertSameRecord({ ...found, files: readFolder(found.folder) }, record);
+      return false;
     }
     const parent = parentFolder(context.roots(), "main", isArchived);
     await writeFolder(path.join(parent, nameOf(record)), files);
@@ -55,14 +53,6 @@ function readFolder(folder: string): ReadonlyMap<string, Buffer> {
   } catch (error) {
     throw readError(folder, error);
   }
-}
-
-export function isSameFiles(
-  left: ReadonlyMap<string, Buffer>,
-  right: ReadonlyMap<string, Buffer>,
-): boolean {
-  if (left.size !== right.size) return false;
-  return [...left].every(([name, bytes]) => right.get(name)?.equals(bytes) === true);
 }
 
 /** Throws `write_failed`, also for a name that is not a plain file name. */

@@ -9,7 +9,7 @@ import type * as Pg from "pg";
 import type { Client, Pool, PoolClient, QueryResult, QueryResultRow } from "pg";
 import { isJpError, messageOf, monotonicMs, systemErrorCode, toError } from "../../util/index.ts";
 import { StorageError } from "../storage-error.ts";
-import { addressOf } from "./address.ts";
+import { addressOf } from "./store-options.ts";
 import { toRefusal } from "./refusals.ts";
 
 /** How long to retry a lost connection. Longer than a server takes to restart. */

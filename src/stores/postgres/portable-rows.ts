@@ -1,17 +1,21 @@
 /**
- * Converts a conversation in a database to files and back, for copies between stores. The rows have everything that jp
+ * Exports a conversation from a database to files and imports it again, for copies between stores. The rows have everything that jp
  * writes to files, and produce the same bytes. Any other contents of the files are kept beside them.
  */
 import { isUtf8 } from "node:buffer";
 import { type ConversationId, StreamEntry } from "../../record/conversation/index.ts";
 import { isJsonObject, type Json, parseJson } from "../../util/index.ts";
+import { assertFileId, fileIdCreatedAt, fileIdToNumber, folderName } from "../fs/file-id.ts";
 import { BASE_CONFIG, CHAIN, EVENTS, METADATA } from "../fs/conversation-folders.ts";
 import { entriesToBytes, eventFileBytes, findAppendPoint } from "../fs/event-layout.ts";
+import type { PortableRecord } from "../portable.ts";
 import { StorageError } from "../storage-error.ts";
 import type { Queries } from "./database.ts";
+import { growthOf, insertRow, toStored } from "./row-changes.ts";
+import { type ConversationRow, idOf, metadataOf, type WorkspaceRows } from "./workspace-rows.ts";
 
 /** The parts of a record in rows. */
-export interface RecordRows {
+interface RecordRows {
   readonly metadata: string;
   readonly baseConfig: string | undefined;
   readonly entries: readonly StreamEntry[];
@@ -21,7 +25,7 @@ export interface RecordRows {
 }
 
 /** Throws `invalid_record` if the events cannot be read: a database holds only whole records. */
-export function toRows(id: ConversationId, files: ReadonlyMap<string, Buffer>): RecordRows {
+function toRows(id: ConversationId, files: ReadonlyMap<string, Buffer>): RecordRows {
   const others = new Map(files);
   const take = (name: string): string | undefined => {
     const bytes = files.get(name);
@@ -43,7 +47,7 @@ export function toRows(id: ConversationId, files: ReadonlyMap<string, Buffer>): 
 }
 
 /** The inverse of `toRows`. */
-export function toFiles(rows: RecordRows): ReadonlyMap<string, Buffer> {
+function toFiles(rows: RecordRows): ReadonlyMap<string, Buffer> {
   const { metadata, baseConfig, entries, chain, others } = rows;
   const files = new Map<string, Buffer>([[METADATA, Buffer.from(metadata)]]);
   if (baseConfig !== undefined) files.set(BASE_CONFIG, Buffer.from(baseConfig));
@@ -88,7 +92,56 @@ function unreadableError(id: ConversationId, name: string, reason: string): Stor
   );
 }
 
-export async function insertOthers(
+/** See `PortableStore.exportRecord`. The caller knows that no one has it open. */
+export async function exportRow(
+  rows: WorkspaceRows,
+  row: ConversationRow,
+): Promise<PortableRecord> {
+  const id = idOf(row);
+  const { entries, isOwnTurn } = await rows.readRecord(row);
+  const files = toFiles({
+    metadata: row.metadata,
+    baseConfig: row.base_config ?? undefined,
+    entries,
+    ...(await readOthers(rows.database, row.key)),
+  });
+  const folder = row.folder ?? folderName(id, metadataOf(row).title);
+  return { id, isArchived: row.is_archived, isOwnTurn, folder, files };
+}
+
+/** Returns false if there is a conversation with its id, the same or another. */
+export async function importRow(rows: WorkspaceRows, record: PortableRecord): Promise<boolean> {
+  const { id, files, isOwnTurn } = record;
+  assertFileId(id);
+  const { tenant } = rows;
+  const workspace = await rows.ensureKey();
+  const { metadata, baseConfig = null, entries, ...others } = toRows(id, files);
+  const stored = entries.map(toStored);
+  const turn = rows.turnAt(id).with(stored);
+  return rows.database.transaction(async (queries) => {
+    const made = await insertRow(queries, {
+      workspace,
+      tenant,
+      id,
+      createdAt: fileIdCreatedAt(id),
+      metadata,
+      baseConfig,
+      growth: growthOf(turn, stored, { isOwnTurn, signer: rows.signer, isCopy: true }),
+      copied: record,
+    });
+    if (made === undefined) return false;
+    await insertOthers(queries, { key: made.key, tenant }, others);
+    await queries.query({
+      // An id from the future would push all later ones after it.
+      text: `update jp.workspaces set last_id = greatest(last_id, $2)
+        where key = $1 and $2 <= extract(epoch from clock_timestamp()) * 10`,
+      values: [workspace, fileIdToNumber(id)],
+    });
+    return true;
+  });
+}
+
+async function insertOthers(
   queries: Queries,
   { key, tenant }: { readonly key: string; readonly tenant: string },
   { chain, others }: Pick<RecordRows, "chain" | "others">,
@@ -106,7 +159,7 @@ export async function insertOthers(
   }
 }
 
-export async function readOthers(
+async function readOthers(
   queries: Queries,
   key: string,
 ): Promise<Pick<RecordRows, "chain" | "others">> {

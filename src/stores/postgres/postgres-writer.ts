@@ -1,38 +1,43 @@
 /** Writes a conversation in PostgreSQL: each append is one statement, which does nothing if the lease is lost. */
-import type { QueryResultRow } from "pg";
 import {
   type ChainLine,
-  chainLineToText,
   type ConversationEvent,
   type ConversationId,
   type ConversationMetadata,
   type ConversationStream,
-  findTimestamp,
   hasLinks,
-  type OwnRun,
+  lastTurnEntries,
   parseMetadata,
   StreamEntry,
 } from "../../record/conversation/index.ts";
 import { type Clock, parseJson } from "../../util/index.ts";
 import { metadataFile } from "../fs/conversation-files.ts";
 import { EVENTS } from "../fs/conversation-folders.ts";
-import { ChainGrowth, findChainLine } from "../chain-growth.ts";
+import type { ChainGrowth } from "../chain-growth.ts";
 import type { SecretSockets } from "../fs/secret-sockets.ts";
 import type { AnswerListener, ConversationWriter, LeftTurn, MetadataChange } from "../port.ts";
 import { Releasable } from "../release-listeners.ts";
 import { StorageError } from "../storage-error.ts";
-import { type Database, type Queries, SERVER_MS } from "./database.ts";
+import type { ChainRows } from "./chain-rows.ts";
+import type { Database } from "./database.ts";
 import type { Leases } from "./leases.ts";
-import { grownSql } from "./limits.ts";
 import { type Listening, notifySql } from "./listening.ts";
 import { TableOffers } from "./offers.ts";
 import { isLimitError } from "./refusals.ts";
-import type { TurnSignature, TurnSigner } from "./turn-keys.ts";
-import type { LastTurn, StoredEntry, TurnState } from "./turn-state.ts";
+import {
+  appendRows,
+  growthOf,
+  isTurnStart,
+  labelsOf,
+  releaseRow,
+  toStored,
+} from "./row-changes.ts";
+import type { TurnSigner } from "./turn-keys.ts";
+import type { LastTurn } from "./turn-state.ts";
 import type { WakeUps } from "./wake-ups.ts";
 
 /** The row of the conversation, once its lease is taken. */
-export interface OpenedRow {
+export interface HeldRow {
   readonly key: string;
   readonly workspace: string;
   readonly tenant: string;
@@ -51,194 +56,14 @@ export interface WriterParts {
   readonly listening: Listening;
   /** Without one, everyone with write access is trusted. */
   readonly signer: TurnSigner | undefined;
-  readonly row: OpenedRow;
+  readonly row: HeldRow;
   /** Absent if secrets cannot be passed on. */
   readonly openSecrets?: () => Promise<Pick<SecretSockets, "listen">>;
-  /** Reports the end of the chain. Never throws. */
-  readonly noteHead?: (end: OwnRun) => Promise<void>;
+  readonly chains: ChainRows;
   readonly wakeUps: WakeUps;
   readonly clock: Clock;
   readonly stream: ConversationStream;
   readonly turn: LastTurn;
-}
-
-/** Changes that an append makes to the row of its conversation. */
-export interface Growth extends TurnState {
-  /** The texts of the entries. */
-  readonly texts: readonly string[];
-  /** How many of them start a new turn. */
-  readonly starts: number;
-  readonly isOwnTurn: boolean;
-  readonly signature: TurnSignature | undefined;
-  readonly lastEventAt: string | undefined;
-  /** The next links of the chain of decisions, if any. */
-  readonly links?: readonly ChainLine[];
-}
-
-/** The state of the row once these are its last entries. `wasOwn`: the turn was the user's own before they were added. */
-export function growthOf(
-  turn: LastTurn,
-  added: readonly StoredEntry[],
-  { wasOwn, signer }: { readonly wasOwn: boolean; readonly signer: TurnSigner | undefined },
-): Growth {
-  const starts = added.filter(({ entry }) => entry.eventType === "turn_start").length;
-  const isOwnTurn = wasOwn || starts > 0;
-  const { digest } = turn;
-  return {
-    ...turn.state,
-    texts: added.map(({ text }) => text),
-    starts,
-    isOwnTurn,
-    signature: isOwnTurn && digest !== undefined ? signer?.sign(digest) : undefined,
-    lastEventAt: findTimestamp(added.at(-1)?.entry.raw["timestamp"]),
-  };
-}
-
-/** The minimum number of links to read. A turn with more entries needs more. */
-const TAIL = 500;
-
-/** The chain of a conversation that no one else can write to now. `before`: the last turn on record. */
-export async function openChain(
-  queries: Queries,
-  { key, id }: Pick<OpenedRow, "key" | "id">,
-  before: readonly StreamEntry[],
-): Promise<ChainGrowth> {
-  const rows = await queries.query<{ readonly line: string }>({
-    name: "jp_chain",
-    text: "select line from jp.chain where conversation = $1 order by seq desc limit $2",
-    values: [key, Math.max(TAIL, before.length)],
-  });
-  const lines = rows.toReversed().flatMap(({ line }) => findChainLine(line) ?? []);
-  return new ChainGrowth(id, { lines, isTorn: false }, before);
-}
-
-/** The entries from the last turn start, or all. */
-export function lastTurnEntries(entries: readonly StreamEntry[]): readonly StreamEntry[] {
-  const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
-  return start <= 0 ? entries : entries.slice(start);
-}
-
-export function bytesOf(texts: readonly string[]): number {
-  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-}
-
-export function toStored(entry: StreamEntry): StoredEntry {
-  return { entry, text: entry.toText() };
-}
-
-/** The conversation that entries are appended to, and the writer. */
-export interface AppendPlace {
-  readonly key: string;
-  readonly tenant: string;
-  readonly epoch: string;
-  readonly length: number;
-  /** Raises the epoch, so that an earlier holder that does not know of its loss can write nothing more. */
-  readonly fences?: boolean;
-}
-
-/**
- * Appends entries at a position, unless someone else has the lease or the record has grown. Returns whether it did.
- * Throws `store_full`, `too_many_turns`.
- */
-export async function appendRows(
-  queries: Queries,
-  { key, tenant, epoch, length, fences = false }: AppendPlace,
-  growth: Growth,
-): Promise<boolean> {
-  const rows = await queries.query({
-    name: "jp_append",
-    text: `with held as (
-        update jp.conversations set
-          length = length + cardinality($4::text[]),
-          bytes = bytes + ${grownSql("$13", "$14", "$15")},
-          last_event_at = $5,
-          open_turn = $6,
-          ready_at = ${readySql("$7")},
-          is_own_turn = $8,
-          turn_key = $9,
-          turn_signature = $10,
-          epoch = epoch + $16,
-          lease_owner = case when $16 = 0 then lease_owner end,
-          changed = pg_current_xact_id()
-        where key = $1 and epoch = $2 and length = $3
-        returning key, tenant, workspace, id
-      ), added as (
-        insert into jp.events (conversation, tenant, seq, entry)
-        select held.key, held.tenant, $3 + place - 1, entry
-        from held, unnest($4::text[]) with ordinality as added (entry, place)
-      ), linked as (
-        insert into jp.chain (conversation, tenant, seq, line)
-        select held.key, held.tenant, coalesce($11, 0) + place - 1, line
-        from held, unnest($12::text[]) with ordinality as added (line, place)
-      )
-      select ${notifySql("changed", "workspace", "id")} from held`,
-    values: [
-      key,
-      epoch,
-      length,
-      growth.texts,
-      growth.lastEventAt ?? null,
-      growth.openTurn ?? null,
-      growth.readyAt ?? null,
-      growth.isOwnTurn,
-      growth.signature?.key ?? null,
-      growth.signature?.signature ?? null,
-      growth.links?.[0]?.link.seq ?? null,
-      growth.links?.map((line) => chainLineToText(line).trimEnd()) ?? [],
-      tenant,
-      bytesOf(growth.texts),
-      growth.starts,
-      fences ? 1 : 0,
-    ],
-  });
-  return rows.length > 0;
-}
-
-/** Converts the ready time of a `TurnState` to server time. */
-export function readySql(parameter: string): string {
-  return `case when ${parameter}::bigint = 0 then ${SERVER_MS} else ${parameter} end`;
-}
-
-/** How often a failing turn is retried: for about a quarter of an hour. */
-const MAX_FAILURES = 10;
-const MAX_PAUSE_MS = 300_000;
-
-/** Parameters: the lease's key, epoch and owner; then the queue and the failure. */
-const RELEASE = `with freed as (
-    update jp.conversations set
-      lease_owner = null, lease_holder = null, lease_until = null, is_taken = false,
-      queue = coalesce($4, queue),
-      failures = case when $5::text is null or ready_at is null then 0 else failures + 1 end,
-      ready_at = case
-        when $5 is null or ready_at is null then ready_at
-        when $5 = 'retry' and failures + 1 < ${MAX_FAILURES}
-          then ${SERVER_MS} + least(1000 * 2 ^ failures, ${MAX_PAUSE_MS})
-      end,
-      changed = pg_current_xact_id()
-    where key = $1 and epoch = $2 and lease_owner = $3
-    returning workspace, id, queue, ready_at
-  ) select workspace, queue, ready_at, ${notifySql("changed", "workspace", "id")} from freed`;
-
-/** A released conversation. */
-export interface FreedRow {
-  readonly workspace: string;
-  readonly queue: string;
-  /** In the format of the table. */
-  readonly ready_at: string | null;
-}
-
-/** Undefined if someone else has it by now. */
-export async function releaseRow(
-  queries: Queries,
-  { key, epoch, owner }: Pick<OpenedRow, "key" | "epoch" | "owner">,
-  { queue, failure }: LeftTurn = {},
-): Promise<FreedRow | undefined> {
-  const [row] = await queries.query<FreedRow & QueryResultRow>({
-    name: "jp_release",
-    text: RELEASE,
-    values: [key, epoch, owner, queue ?? null, failure ?? null],
-  });
-  return row;
 }
 
 interface Waiting {
@@ -339,9 +164,9 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     const stored = entries.map(toStored);
     const turn = this.#turn.with(stored);
     const links = await this.#link(entries);
-    const growth = { ...growthOf(turn, stored, { wasOwn: this.#isOwnTurn, signer }), links };
-    const { key, tenant, epoch } = row;
-    const place = { key, tenant, epoch, length: this.#length };
+    const isOwnTurn = this.#isOwnTurn || stored.some(isTurnStart);
+    const growth = { ...growthOf(turn, stored, { isOwnTurn, signer }), links };
+    const place = { ...row, length: this.#length };
     const isWritten =
       (await appendRows(database, place, growth).catch((cause: unknown) => {
         if (isLimitError(cause)) {
@@ -352,17 +177,17 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
       })) || (await this.#isThere(growth.texts));
     if (!isWritten) throw this.#fail(lostError(row.id));
     this.#turn = turn;
-    this.#isOwnTurn = growth.isOwnTurn;
+    this.#isOwnTurn = isOwnTurn;
     this.#length += entries.length;
     for (const entry of entries) this.#entries.push(entry);
   }
 
   /** As in files, a turn is chained from its first decision. */
   async #link(entries: readonly StreamEntry[]): Promise<readonly ChainLine[]> {
-    const { database, row } = this.#parts;
+    const { database, chains, row } = this.#parts;
     const before = lastTurnEntries(this.#entries);
     if (this.#chain === undefined && !hasLinks(entries) && !hasLinks(before)) return [];
-    this.#chain ??= await openChain(database, row, before);
+    this.#chain ??= await chains.open(database, row, before);
     return this.#chain.add(entries, ({ raw }) => this.#offered.has(raw["id"]));
   }
 
@@ -426,9 +251,8 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
         text: "update jp.conversations set length = 0, bytes = 0 where key = $1 and epoch = $2",
         values: [row.key, row.epoch],
       });
-      const growth = growthOf(turn, stored, { wasOwn: false, signer: undefined });
-      const place = { key: row.key, tenant: row.tenant, epoch: row.epoch, length: 0 };
-      const isDone = await appendRows(queries, place, { ...growth, isOwnTurn: false, starts: 0 });
+      const growth = growthOf(turn, stored, { isOwnTurn: false, signer: undefined, isCopy: true });
+      const isDone = await appendRows(queries, { ...row, length: 0 }, growth);
       if (!isDone) throw this.#fail(lostError(row.id));
     });
     this.#length = entries.length;
@@ -475,7 +299,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
   }
 
   protected async close(): Promise<void> {
-    const { database, row } = this.#parts;
+    const { database, chains, row } = this.#parts;
     for (const listening of this.#listeners) listening[Symbol.dispose]();
     await this.#writing;
     await this.#metadataWrites;
@@ -483,7 +307,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     this.#lease[Symbol.dispose]();
     // Unwritten links are not part of the chain.
     const end = this.#failure === undefined ? this.#chain?.end : undefined;
-    if (end !== undefined) await this.#parts.noteHead?.(end);
+    if (end !== undefined) await chains.noteHead({ id: row.id, ...end });
     // If it fails, the lease expires.
     const freed = await releaseRow(database, row, this.#left).catch(() => undefined);
     if (freed?.ready_at == null) return;
@@ -500,11 +324,6 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#isReleased) throw new StorageError("write_failed", "The conversation was released.");
   }
-}
-
-/** Labels to search by. The metadata's text stays unchanged. */
-export function labelsOf({ labels = {} }: Pick<ConversationMetadata, "labels">): string {
-  return JSON.stringify(labels);
 }
 
 function lostError(id: ConversationId): StorageError {

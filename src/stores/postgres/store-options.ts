@@ -1,5 +1,6 @@
 /** Options of a store in PostgreSQL. In a file of their own, because the types of the package `pg` may be missing. */
 import type { Clock } from "../../util/index.ts";
+import { StorageError } from "../storage-error.ts";
 import type { TurnKeys } from "./turn-keys.ts";
 
 export interface PostgresStoreOptions {
@@ -31,3 +32,15 @@ export interface WorkspaceName {
 
 /** Options for all workspaces of a tenant. */
 export type TenantOptions = Omit<PostgresStoreOptions, "workspace">;
+
+/** The address of a database, for display: without the user name and password. Throws `invalid_store`. */
+export function addressOf(url: string): string {
+  if (!URL.canParse(url)) {
+    throw new StorageError("invalid_store", "The address of the store is not a URL.", {
+      hint: "It looks like postgres://user@host/database.",
+    });
+  }
+  const { hostname, port, pathname, searchParams } = new URL(url);
+  const host = searchParams.get("host") ?? hostname;
+  return `${host}${port === "" ? "" : `:${port}`}${pathname}`;
+}

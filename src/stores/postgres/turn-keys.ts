@@ -3,14 +3,8 @@
  * each writer signs the whole turn, from its start to the last entry, and a turn whose last signature is not by an
  * accepted key is someone else's: see `ConversationWriter.isOwnTurn`.
  */
-import {
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  type KeyObject,
-  sign,
-  verify,
-} from "node:crypto";
+import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
+import type { TurnDigest } from "./turn-state.ts";
 
 /** The Ed25519 keys of a store's user. */
 export interface TurnKeys {
@@ -69,32 +63,6 @@ export function publicKeyText(key: KeyObject): string {
   const { crv, x } = key.export({ format: "jwk" });
   if (crv !== "Ed25519" || x === undefined) throw new TypeError("it is not an Ed25519 key");
   return Buffer.from(x, "base64url").toString("base64");
-}
-
-/** The digest of a turn, from its start to an entry. */
-export type TurnDigest = string & { readonly brand: "turn digest" };
-
-/** The digest of an empty turn at this place. The place is included so that one turn's signatures do not fit another. */
-export function emptyDigest(place: TurnPlace): TurnDigest {
-  const { tenant, workspace, conversation, seq } = place;
-  return hash("", JSON.stringify([tenant, workspace, conversation, seq]));
-}
-
-export interface TurnPlace {
-  readonly tenant: string;
-  readonly workspace: string;
-  readonly conversation: string;
-  readonly seq: number;
-}
-
-/** Adds one entry. */
-export function extendDigest(digest: TurnDigest, entry: string): TurnDigest {
-  return hash(digest, entry);
-}
-
-function hash(before: string, text: string): TurnDigest {
-  const digest = createHash("sha256").update(`${before}\n${text}`).digest("hex");
-  return digest as TurnDigest; // The only place that creates one.
 }
 
 function messageOf(digest: TurnDigest): Buffer {

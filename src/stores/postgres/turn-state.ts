@@ -1,11 +1,14 @@
-/** The state of the last turn in a conversation's row, so that workers need not read records to find work. */
+/**
+ * The last turn of a conversation: its state in the row, so that workers need not read records to find work, and the
+ * digest that its writers sign.
+ */
+import { createHash } from "node:crypto";
 import {
   type ConversationEvent,
   readTurnProgress,
   readyAt,
   type StreamEntry,
 } from "../../record/conversation/index.ts";
-import { emptyDigest, extendDigest, type TurnDigest, type TurnPlace } from "./turn-keys.ts";
 
 export interface TurnState {
   /** The position of the last turn's start in the record, if it is not complete. */
@@ -20,34 +23,44 @@ export interface StoredEntry {
   readonly text: string;
 }
 
+/** The digest of a turn, from its start to an entry. */
+export type TurnDigest = string & { readonly brand: "turn digest" };
+
+/** The conversation of a turn. Part of the digest, so that one turn's signatures do not fit another. */
+export interface TurnPlace {
+  readonly tenant: string;
+  readonly workspace: string;
+  readonly conversation: string;
+}
+
 /** Tracks the last turn of a growing record. */
 export class LastTurn {
-  readonly #conversation: Omit<TurnPlace, "seq">;
+  readonly #place: TurnPlace;
   #start: number | undefined;
   #events: readonly ConversationEvent[] = [];
   #length: number;
   #digest: TurnDigest | undefined;
 
   /** `length` entries precede what is added. */
-  constructor(conversation: Omit<TurnPlace, "seq">, length = 0) {
-    this.#conversation = conversation;
+  constructor(place: TurnPlace, length = 0) {
+    this.#place = place;
     this.#length = length;
   }
 
   /** A copy with more entries. This one stays unchanged, in case the write fails. */
   with(added: readonly StoredEntry[]): LastTurn {
-    const next = new LastTurn(this.#conversation, this.#length);
+    const next = new LastTurn(this.#place, this.#length);
     const events = [...this.#events];
     next.#start = this.#start;
     next.#digest = this.#digest;
     for (const { entry, text } of added) {
       if (entry.eventType === "turn_start") {
         next.#start = next.#length;
-        next.#digest = emptyDigest({ ...this.#conversation, seq: next.#length });
+        next.#digest = this.#emptyDigest(next.#length);
         events.length = 0;
       }
       if (next.#digest !== undefined) {
-        next.#digest = extendDigest(next.#digest, text);
+        next.#digest = hash(next.#digest, text);
         if (entry.event !== undefined) events.push(entry.event);
       }
       next.#length += 1;
@@ -56,9 +69,14 @@ export class LastTurn {
     return next;
   }
 
+  #emptyDigest(start: number): TurnDigest {
+    const { tenant, workspace, conversation } = this.#place;
+    return hash("", JSON.stringify([tenant, workspace, conversation, start]));
+  }
+
   /** For the same conversation, with other entries. */
   restarted(entries: readonly StoredEntry[]): LastTurn {
-    return new LastTurn(this.#conversation).with(entries);
+    return new LastTurn(this.#place).with(entries);
   }
 
   /** Undefined if there is no turn. */
@@ -73,4 +91,9 @@ export class LastTurn {
     }
     return { openTurn: this.#start, readyAt: readyAt(progress) };
   }
+}
+
+function hash(before: string, text: string): TurnDigest {
+  const digest = createHash("sha256").update(`${before}\n${text}`).digest("hex");
+  return digest as TurnDigest; // The only place that creates one.
 }

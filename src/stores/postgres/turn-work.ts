@@ -8,6 +8,7 @@ import { toError } from "../../util/index.ts";
 import type { ConversationWriter, RunningWork, WorkLoad, WorkOptions } from "../port.ts";
 import { StorageError } from "../storage-error.ts";
 import { loadBoss, queueName, type WakeUpData, workerOptions } from "./wake-ups.ts";
+import type { WorkspaceRows } from "./workspace-rows.ts";
 
 /** The polling interval. Wake-ups are faster. */
 const LOOK_MS = 1000;
@@ -30,9 +31,7 @@ export interface WorkPlace {
   readonly workspace: string;
   /** Takes the turn if it is ready and free. */
   take(id: ConversationId): Promise<ConversationWriter | undefined>;
-  /** Turns that have been ready for longest, except the skipped ones. */
-  findReady(limit: number, skipped: readonly ConversationId[]): Promise<readonly ConversationId[]>;
-  measure(): Promise<WorkLoad>;
+  readonly rows: Pick<WorkspaceRows, "findReady" | "measureWork">;
 }
 
 export class TurnWork implements RunningWork {
@@ -66,7 +65,7 @@ export class TurnWork implements RunningWork {
   }
 
   measure(): Promise<WorkLoad> {
-    return this.#place.measure();
+    return this.#place.rows.measureWork(this.#options.queue);
   }
 
   /** Takes no more turns, and waits for the running ones. */
@@ -128,14 +127,14 @@ export class TurnWork implements RunningWork {
   }
 
   async #findMissed(): Promise<void> {
-    const free = this.#options.concurrency - this.#running.size;
+    const { concurrency, queue } = this.#options;
+    const free = concurrency - this.#running.size;
     if (free <= 0) return;
     const now = Date.now();
     for (const [id, until] of this.#skipped) if (until < now) this.#skipped.delete(id);
     const passed = [...this.#skipped.keys(), ...this.#running.keys()];
-    const found = await this.#place.findReady(free, passed);
-    for (const id of found)
-      if (this.#running.size < this.#options.concurrency) void this.#start(id);
+    const found = await this.#place.rows.findReady(queue, free, passed);
+    for (const id of found) if (this.#running.size < concurrency) void this.#start(id);
   }
 
   /** Waits for a free slot, not for the turn. */

@@ -32,9 +32,8 @@ import type {
   WorkspaceStore,
   WorkspaceSummary,
 } from "../workspace-port.ts";
-import { addressOf } from "./address.ts";
 import type { PostgresStore } from "./postgres-store.ts";
-import type { PostgresStoreOptions } from "./store-options.ts";
+import { addressOf, type PostgresStoreOptions } from "./store-options.ts";
 
 /** The names of these parts as files. */
 const FILE_NAMES = { events: EVENTS, metadata: METADATA, baseConfig: BASE_CONFIG } as const;

@@ -1,0 +1,25 @@
+/** What a fork takes over from its original, in any store. */
+import {
+  type ConversationMetadata,
+  lastTurnOf,
+  type StreamEntry,
+} from "../record/conversation/index.ts";
+import type { ForkOptions } from "./port.ts";
+
+/** Everything except what concerns only the original. The store adds when the fork was activated. */
+export function forkMetadata(
+  { expiresAt: _expiresAt, archivedAt: _archivedAt, ...metadata }: ConversationMetadata,
+  { title }: ForkOptions,
+): ConversationMetadata {
+  return { ...metadata, ...(title !== undefined && { title }) };
+}
+
+/** The copied entries. Their last turn is the user's own if the original was, and is copied whole. */
+export function forkEntries(
+  { entries, isOwnTurn }: { readonly entries: readonly StreamEntry[]; readonly isOwnTurn: boolean },
+  { keep }: ForkOptions,
+) {
+  const kept = keep === undefined ? entries.slice() : entries.filter((entry) => keep(entry));
+  const isWhole = lastTurnOf(entries).length === lastTurnOf(kept).length;
+  return { entries: kept, isOwnTurn: isOwnTurn && isWhole };
+}

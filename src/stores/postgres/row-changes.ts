@@ -1,0 +1,267 @@
+/** The statements that insert the row of a conversation, extend its record, and release its lease. */
+import type { QueryResultRow } from "pg";
+import {
+  type ChainLine,
+  chainLineToText,
+  type ConversationId,
+  type ConversationMetadata,
+  findTimestamp,
+  parseMetadata,
+  type StreamEntry,
+  type Timestamp,
+} from "../../record/conversation/index.ts";
+import { parseJson } from "../../util/index.ts";
+import type { LeftTurn } from "../port.ts";
+import { type Queries, SERVER_MS } from "./database.ts";
+import { LEASE_SECONDS } from "./leases.ts";
+import { grownSql } from "./limits.ts";
+import { notifySql } from "./listening.ts";
+import type { TurnSignature, TurnSigner } from "./turn-keys.ts";
+import type { LastTurn, StoredEntry, TurnState } from "./turn-state.ts";
+import { COLUMNS, type OpenedRow } from "./workspace-rows.ts";
+
+/** Changes that added entries make to the row of their conversation. */
+export interface Growth extends TurnState {
+  /** The texts of the entries. */
+  readonly texts: readonly string[];
+  /** How many of them start a new turn. */
+  readonly starts: number;
+  readonly isOwnTurn: boolean;
+  readonly signature: TurnSignature | undefined;
+  readonly lastEventAt: string | undefined;
+  /** The next links of the chain of decisions, if any. */
+  readonly links?: readonly ChainLine[];
+}
+
+/** How entries were added. */
+interface Adding {
+  /** The turn that they end with is the user's own. */
+  readonly isOwnTurn: boolean;
+  readonly signer: TurnSigner | undefined;
+  /** Their turns were started before, and do not count as started now. */
+  readonly isCopy?: boolean;
+}
+
+/** The state of the row once these are its last entries, and `turn` its last turn. */
+export function growthOf(
+  turn: LastTurn,
+  added: readonly StoredEntry[],
+  { isOwnTurn, signer, isCopy = false }: Adding,
+): Growth {
+  const { digest } = turn;
+  return {
+    ...turn.state,
+    texts: added.map(({ text }) => text),
+    starts: isCopy ? 0 : added.filter(isTurnStart).length,
+    isOwnTurn,
+    signature: isOwnTurn && digest !== undefined ? signer?.sign(digest) : undefined,
+    lastEventAt: findTimestamp(added.at(-1)?.entry.raw["timestamp"]),
+  };
+}
+
+export function isTurnStart({ entry }: StoredEntry): boolean {
+  return entry.eventType === "turn_start";
+}
+
+function bytesOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+}
+
+export function toStored(entry: StreamEntry): StoredEntry {
+  return { entry, text: entry.toText() };
+}
+
+/** A conversation to insert. */
+export interface NewRow {
+  readonly workspace: string;
+  readonly tenant: string;
+  readonly id: ConversationId;
+  readonly createdAt: Timestamp;
+  /** JSON. */
+  readonly metadata: string;
+  /** JSON. */
+  readonly baseConfig: string | null;
+  readonly growth: Growth;
+  /** If it is opened at once. */
+  readonly lease?: { readonly owner: string; readonly holder: string };
+  /** If it is copied from files. */
+  readonly copied?: { readonly folder: string; readonly isArchived: boolean };
+}
+
+/** Undefined if there is another conversation with the id. Throws `store_full`, `too_many_turns`. */
+export async function insertRow(
+  queries: Queries,
+  { workspace, tenant, id, growth, lease, copied, ...row }: NewRow,
+): Promise<OpenedRow | undefined> {
+  const [made] = await queries.query<OpenedRow>({
+    name: "jp_create",
+    text: `with c as (
+        insert into jp.conversations (workspace, tenant, id, created_at, metadata, labels, base_config,
+          folder, is_archived, length, bytes, last_event_at, open_turn, ready_at, is_own_turn,
+          turn_key, turn_signature, epoch, lease_owner, lease_holder, lease_until)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, cardinality($10::text[]),
+          ${grownSql("$2", "$11", "$12")}, $13, $14, ${readySql("$15")}, $16, $17, $18,
+          case when $19::text is null then 0 else 1 end, $19, $20,
+          case when $19 is not null then clock_timestamp() + make_interval(secs => $21) end)
+        on conflict (workspace, id) do update set lease_until = excluded.lease_until
+          where jp.conversations.lease_owner = excluded.lease_owner
+        returning *
+      ), added as (
+        insert into jp.events (conversation, tenant, seq, entry)
+        select c.key, c.tenant, place - 1, entry from c, unnest($10::text[]) with ordinality as added (entry, place)
+        on conflict do nothing
+      ) select ${COLUMNS}, ${SERVER_MS} as now, ${notifySql("changed", "c.workspace", "c.id")} from c`,
+    values: [
+      workspace,
+      tenant,
+      id,
+      row.createdAt,
+      row.metadata,
+      labelsIn(row.metadata),
+      row.baseConfig,
+      copied?.folder ?? null,
+      copied?.isArchived ?? false,
+      growth.texts,
+      bytesOf(growth.texts),
+      growth.starts,
+      growth.lastEventAt ?? null,
+      growth.openTurn ?? null,
+      growth.readyAt ?? null,
+      growth.isOwnTurn,
+      growth.signature?.key ?? null,
+      growth.signature?.signature ?? null,
+      lease?.owner ?? null,
+      lease?.holder ?? null,
+      LEASE_SECONDS,
+    ],
+  });
+  return made;
+}
+
+/** The conversation that entries are appended to, and the writer. */
+export interface AppendPlace {
+  readonly key: string;
+  readonly tenant: string;
+  readonly epoch: string;
+  readonly length: number;
+  /** Raises the epoch, so that an earlier holder that does not know of its loss can write nothing more. */
+  readonly fences?: boolean;
+}
+
+/**
+ * Appends entries at a position, unless someone else has the lease or the record has grown. Returns whether it did.
+ * Throws `store_full`, `too_many_turns`.
+ */
+export async function appendRows(
+  queries: Queries,
+  { key, tenant, epoch, length, fences = false }: AppendPlace,
+  growth: Growth,
+): Promise<boolean> {
+  const rows = await queries.query({
+    name: "jp_append",
+    text: `with held as (
+        update jp.conversations set
+          length = length + cardinality($4::text[]),
+          bytes = bytes + ${grownSql("$13", "$14", "$15")},
+          last_event_at = $5,
+          open_turn = $6,
+          ready_at = ${readySql("$7")},
+          is_own_turn = $8,
+          turn_key = $9,
+          turn_signature = $10,
+          epoch = epoch + $16,
+          lease_owner = case when $16 = 0 then lease_owner end,
+          changed = pg_current_xact_id()
+        where key = $1 and epoch = $2 and length = $3
+        returning key, tenant, workspace, id
+      ), added as (
+        insert into jp.events (conversation, tenant, seq, entry)
+        select held.key, held.tenant, $3 + place - 1, entry
+        from held, unnest($4::text[]) with ordinality as added (entry, place)
+      ), linked as (
+        insert into jp.chain (conversation, tenant, seq, line)
+        select held.key, held.tenant, coalesce($11, 0) + place - 1, line
+        from held, unnest($12::text[]) with ordinality as added (line, place)
+      )
+      select ${notifySql("changed", "workspace", "id")} from held`,
+    values: [
+      key,
+      epoch,
+      length,
+      growth.texts,
+      growth.lastEventAt ?? null,
+      growth.openTurn ?? null,
+      growth.readyAt ?? null,
+      growth.isOwnTurn,
+      growth.signature?.key ?? null,
+      growth.signature?.signature ?? null,
+      growth.links?.[0]?.link.seq ?? null,
+      growth.links?.map((line) => chainLineToText(line).trimEnd()) ?? [],
+      tenant,
+      bytesOf(growth.texts),
+      growth.starts,
+      fences ? 1 : 0,
+    ],
+  });
+  return rows.length > 0;
+}
+
+/** Converts the ready time of a `TurnState` to server time. */
+function readySql(parameter: string): string {
+  return `case when ${parameter}::bigint = 0 then ${SERVER_MS} else ${parameter} end`;
+}
+
+/** How often a failing turn is retried: for about a quarter of an hour. */
+const MAX_FAILURES = 10;
+const MAX_PAUSE_MS = 300_000;
+
+/** Parameters: the lease's key, epoch and owner; then the queue and the failure. */
+const RELEASE = `with freed as (
+    update jp.conversations set
+      lease_owner = null, lease_holder = null, lease_until = null, is_taken = false,
+      queue = coalesce($4, queue),
+      failures = case when $5::text is null or ready_at is null then 0 else failures + 1 end,
+      ready_at = case
+        when $5 is null or ready_at is null then ready_at
+        when $5 = 'retry' and failures + 1 < ${MAX_FAILURES}
+          then ${SERVER_MS} + least(1000 * 2 ^ failures, ${MAX_PAUSE_MS})
+      end,
+      changed = pg_current_xact_id()
+    where key = $1 and epoch = $2 and lease_owner = $3
+    returning workspace, id, queue, ready_at
+  ) select workspace, queue, ready_at, ${notifySql("changed", "workspace", "id")} from freed`;
+
+/** A released conversation. */
+export interface FreedRow {
+  readonly workspace: string;
+  readonly queue: string;
+  /** In the format of the table. */
+  readonly ready_at: string | null;
+}
+
+/** Undefined if someone else has it by now. */
+export async function releaseRow(
+  queries: Queries,
+  { key, epoch, owner }: { readonly key: string; readonly epoch: string; readonly owner: string },
+  { queue, failure }: LeftTurn = {},
+): Promise<FreedRow | undefined> {
+  const [row] = await queries.query<FreedRow & QueryResultRow>({
+    name: "jp_release",
+    text: RELEASE,
+    values: [key, epoch, owner, queue ?? null, failure ?? null],
+  });
+  return row;
+}
+
+/** Labels to search by. The metadata's text stays unchanged. */
+export function labelsOf({ labels = {} }: Pick<ConversationMetadata, "labels">): string {
+  return JSON.stringify(labels);
+}
+
+function labelsIn(metadata: string): string {
+  try {
+    return labelsOf(parseMetadata(parseJson(metadata)));
+  } catch {
+    return "{}";
+  }
+}

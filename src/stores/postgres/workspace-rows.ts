@@ -1,0 +1,398 @@
+/** Reads the rows of a workspace's conversations and their entries, and converts them to values. */
+import {
+  type ConversationId,
+  type ConversationMetadata,
+  createStream,
+  describeOpenTurn,
+  findConversationId,
+  findTimestamp,
+  invalidIdError,
+  lastTurnOf,
+  parseConversationId,
+  parseMetadata,
+  StreamEntry,
+  type Timestamp,
+  timestampFromDate,
+} from "../../record/conversation/index.ts";
+import { findJson, isJsonObject, type JsonObject, messageOf, parseJson } from "../../util/index.ts";
+import type { ConversationSummary, PendingTurn, WorkLoad } from "../port.ts";
+import { conversationNotFoundError, StorageError } from "../storage-error.ts";
+import { type Database, type Queries, SERVER_MS } from "./database.ts";
+import { isBusySql } from "./limits.ts";
+import { assertVersion } from "./schema.ts";
+import type { PostgresStoreOptions } from "./store-options.ts";
+import { TurnSigner } from "./turn-keys.ts";
+import { LastTurn, type StoredEntry } from "./turn-state.ts";
+
+export interface ConversationRow {
+  readonly key: string;
+  readonly id: string;
+  readonly created_at: string;
+  readonly metadata: string;
+  readonly base_config: string | null;
+  readonly folder: string | null;
+  readonly is_archived: boolean;
+  readonly length: number;
+  readonly last_event_at: string | null;
+  readonly open_turn: number | null;
+  readonly is_own_turn: boolean;
+  readonly turn_key: string | null;
+  readonly turn_signature: string | null;
+  readonly queue: string;
+  readonly epoch: string;
+  readonly lease_owner: string | null;
+  readonly lease_holder: string | null;
+  readonly is_live: boolean;
+  readonly changed: string;
+}
+
+/** The row of a conversation that was just opened. */
+export interface OpenedRow extends ConversationRow {
+  /** The server's time, in milliseconds since the epoch. */
+  readonly now: string;
+}
+
+export const COLUMNS = `c.key, c.id, c.created_at, c.metadata, c.base_config, c.folder, c.is_archived, c.length,
+  c.last_event_at, c.open_turn, c.is_own_turn,
+  c.turn_key, c.turn_signature, c.queue, c.epoch, c.lease_owner, c.lease_holder, c.changed::text,
+  coalesce(c.lease_until > clock_timestamp(), false) as is_live`;
+
+/** Everything needed to see whether a turn has changed. */
+export const VERSION_COLUMNS =
+  "c.id, c.changed::text, coalesce(c.lease_until > clock_timestamp(), false) as is_live";
+
+export type VersionRow = Pick<ConversationRow, "id" | "changed" | "is_live">;
+
+/** A record as it was read, or the end of one. */
+export interface ReadRecord {
+  readonly stored: readonly StoredEntry[];
+  readonly entries: readonly StreamEntry[];
+  readonly turn: LastTurn;
+  readonly isOwnTurn: boolean;
+}
+
+/** The workspace's own row is found, or created, on first use. */
+export class WorkspaceRows {
+  readonly database: Database;
+  readonly tenant: string;
+  readonly #options: PostgresStoreOptions;
+  #signer: TurnSigner | undefined;
+  #checked: Promise<void> | undefined;
+  #workspace: { readonly key: string; readonly name: string } | undefined;
+
+  constructor(database: Database, options: PostgresStoreOptions) {
+    this.database = database;
+    this.tenant = options.tenant ?? "default";
+    this.#options = options;
+  }
+
+  /** Known once the workspace is. Undefined if everyone with write access is trusted. */
+  get signer(): TurnSigner | undefined {
+    return this.#signer;
+  }
+
+  /** A name of the workspace that is unique among all of this user's. */
+  get name(): string {
+    return `${this.database.address}#${this.tenant}/${this.#workspace?.name ?? ""}`;
+  }
+
+  /** The key of the workspace. Undefined until something is stored in it. */
+  async findKey(): Promise<string | undefined> {
+    if (this.#workspace !== undefined) return this.#workspace.key;
+    this.#checked ??= this.#check().catch((error: unknown) => {
+      this.#checked = undefined;
+      throw error;
+    });
+    await this.#checked;
+    const { workspace = "default" } = this.#options;
+    const name = typeof workspace === "string" ? workspace : workspace.find();
+    return name === undefined ? undefined : this.#findNamed(name);
+  }
+
+  /** Like `findKey`, for a statement about this conversation. */
+  async findKeyFor(id: ConversationId): Promise<string | undefined> {
+    assertId(id);
+    return this.findKey();
+  }
+
+  async ensureKey(): Promise<string> {
+    const found = await this.findKey();
+    if (found !== undefined) return found;
+    const { workspace = "default" } = this.#options;
+    const name = typeof workspace === "string" ? workspace : await workspace.ensure();
+    await this.database.query({
+      text: "insert into jp.workspaces (tenant, name) values ($1, $2) on conflict do nothing",
+      values: [this.tenant, name],
+    });
+    const made = await this.#findNamed(name);
+    if (made === undefined) throw new Error("the workspace was removed");
+    return made;
+  }
+
+  async #check(): Promise<void> {
+    await assertVersion(this.database);
+    const { keys } = this.#options;
+    this.#signer = keys && new TurnSigner(await keys());
+  }
+
+  async #findNamed(name: string): Promise<string | undefined> {
+    const [row] = await this.database.query<{ readonly key: string }>({
+      text: "select key from jp.workspaces where tenant = $1 and name = $2",
+      values: [this.tenant, name],
+    });
+    if (row !== undefined) this.#workspace = { key: row.key, name };
+    return row?.key;
+  }
+
+  /** The time of the store: the server's, unless a test replaces it. */
+  async now(): Promise<Timestamp> {
+    const { clock } = this.#options;
+    if (clock !== undefined) return timestampFromDate(clock.now());
+    const [row] = await this.database.query<{ readonly now: string }>({
+      text: `select ${SERVER_MS} as now`,
+    });
+    return timestampFromDate(new Date(Number(row?.now)));
+  }
+
+  async select<Row extends Pick<ConversationRow, "id"> = ConversationRow>(
+    where: string,
+    values: readonly unknown[] = [],
+    columns = COLUMNS,
+  ): Promise<readonly Row[]> {
+    const workspace = await this.findKey();
+    if (workspace === undefined) return [];
+    const rows = await this.database.query<Row>({
+      text: `select ${columns} from jp.conversations c where c.workspace = $1 and ${where}`,
+      values: [workspace, ...values],
+    });
+    return rows.filter(({ id }) => findConversationId(id) !== undefined); // Manual changes may add invalid ids.
+  }
+
+  async find(id: ConversationId): Promise<ConversationRow | undefined> {
+    const [row] = await this.select("c.id = $2", [id]);
+    return row;
+  }
+
+  /** Throws `conversation_not_found`, `invalid_conversation_id`. */
+  async get(id: ConversationId): Promise<ConversationRow> {
+    assertId(id);
+    const row = await this.find(id);
+    if (row === undefined) throw conversationNotFoundError(id);
+    return row;
+  }
+
+  /** Reads as many entries as the row says: later appends do not belong to it. Throws `read_failed`. */
+  async readRecord(row: ConversationRow): Promise<ReadRecord> {
+    return this.recordOf(row, await readEntries(this.database, row));
+  }
+
+  /** The record of all entries, or of those starting at `from`. */
+  recordOf(row: ConversationRow, stored: readonly StoredEntry[], from = 0): ReadRecord {
+    const turn = this.turnAt(row.id, from).with(stored);
+    return { stored, entries: stored.map(entryOf), turn, isOwnTurn: this.#isOwn(row, turn) };
+  }
+
+  /** The last turn of a conversation, before any entries from this position on are added. */
+  turnAt(conversation: string, from = 0): LastTurn {
+    const workspace = this.#workspace?.name ?? "";
+    return new LastTurn({ tenant: this.tenant, workspace, conversation }, from);
+  }
+
+  #isOwn(row: ConversationRow, { digest }: LastTurn): boolean {
+    if (!row.is_own_turn || this.#signer === undefined) return row.is_own_turn;
+    const { turn_key: key, turn_signature: signature } = row;
+    if (digest === undefined) return true; // There is no turn.
+    return key !== null && signature !== null && this.#signer.accepts(digest, { key, signature });
+  }
+
+  /** Turns that a worker of this queue can take, except the skipped ones. Those that have been ready longest come first. */
+  async findReady(
+    queue: string,
+    limit: number,
+    skipped: readonly ConversationId[],
+  ): Promise<readonly ConversationId[]> {
+    const rows = await this.database.query<{ readonly id: string }>({
+      name: "jp_ready",
+      text: `select c.id from jp.conversations c
+        where c.workspace = $1 and c.queue = $2 and c.ready_at <= ${SERVER_MS} and not c.is_archived
+          and (c.lease_until is null or c.lease_until < clock_timestamp())
+          and c.is_own_turn and ($3::text[] is null or c.turn_key = any ($3))
+          and c.id <> all ($4::text[]) and not ${isBusySql("$6")}
+        order by c.ready_at limit $5`,
+      values: [
+        await this.findKey(),
+        queue,
+        this.#signer?.accepted ?? null,
+        skipped,
+        limit,
+        this.tenant,
+      ],
+    });
+    return rows.flatMap(({ id }) => findConversationId(id) ?? []);
+  }
+
+  async measureWork(queue: string): Promise<WorkLoad> {
+    const [row] = await this.database.query<{
+      readonly ready: string;
+      readonly oldest: string | null;
+      readonly waiting: string;
+    }>({
+      text: `select count(*) filter (where is_ready) as ready,
+          ${SERVER_MS} - min(ready_at) filter (where is_ready) as oldest,
+          count(*) filter (where not is_ready and not is_live) as waiting
+        from (
+          select ready_at,
+            coalesce(ready_at <= ${SERVER_MS}, false)
+              and coalesce(lease_until < clock_timestamp(), true) as is_ready,
+            coalesce(lease_until >= clock_timestamp(), false) as is_live
+          from jp.conversations
+          where workspace = $1 and queue = $2 and open_turn is not null and not is_archived
+        ) as turns`,
+      values: [await this.findKey(), queue],
+    });
+    return {
+      ready: Number(row?.ready ?? 0),
+      oldestReadyMs: Number(row?.oldest ?? 0),
+      waiting: Number(row?.waiting ?? 0),
+    };
+  }
+}
+
+/** See `ListPendingTurnsOptions.isBrief`. */
+export function versionOf(row: VersionRow): PendingTurn {
+  const { changed, is_live: isLive } = row;
+  return { id: idOf(row), isLive, entries: [], version: `${changed} ${isLive}` };
+}
+
+/** The readable part of the last turn on record. */
+export interface ReadTurn {
+  readonly entries: readonly StreamEntry[];
+  readonly problem?: string;
+}
+
+/** The open turns of these conversations, by key. A damaged one does not hide the others. */
+export async function readTurns(
+  queries: Queries,
+  rows: readonly ConversationRow[],
+): Promise<ReadonlyMap<string, ReadTurn>> {
+  const found = await queries.query<{ readonly key: string; readonly entry: string }>({
+    name: "jp_turns",
+    text: `select e.conversation as key, e.entry
+      from unnest($1::bigint[], $2::int[], $3::int[]) as turn (key, start, length)
+      join jp.events e on e.conversation = turn.key and e.seq >= turn.start and e.seq < turn.length
+      order by e.conversation, e.seq`,
+    values: [
+      rows.map(({ key }) => key),
+      rows.map((row) => row.open_turn ?? row.length),
+      rows.map(({ length }) => length),
+    ],
+  });
+  const texts = Map.groupBy(found, ({ key }) => key);
+  return new Map(
+    rows.map(({ key, open_turn: start, length }) => {
+      const count = start === null ? 0 : length - start;
+      return [key, readTurn(texts.get(key) ?? [], count)];
+    }),
+  );
+}
+
+function readTurn(texts: readonly EntryRow[], count: number): ReadTurn {
+  try {
+    return { entries: toEntries(texts, count).map(entryOf) };
+  } catch (error) {
+    return { entries: [], problem: messageOf(error) };
+  }
+}
+
+interface EntryRow {
+  readonly entry: string;
+}
+
+/** The entries of a conversation, or a range of them. Throws `read_failed`. */
+export async function readEntries(
+  queries: Queries,
+  { key, length }: Pick<ConversationRow, "key" | "length">,
+  { from = 0, end = length }: { readonly from?: number; readonly end?: number } = {},
+): Promise<readonly StoredEntry[]> {
+  if (from >= end) return [];
+  const rows = await queries.query<EntryRow>({
+    name: "jp_entries",
+    text: `select entry from jp.events
+      where conversation = $1 and seq >= $2 and seq < $3 order by seq`,
+    values: [key, from, end],
+  });
+  return toEntries(rows, end - from);
+}
+
+/** Only manual changes of the tables can damage them. */
+function toEntries(rows: readonly EntryRow[], count: number): readonly StoredEntry[] {
+  if (rows.length !== count) {
+    throw new StorageError(
+      "read_failed",
+      `The record has ${rows.length} entries instead of ${count}.`,
+    );
+  }
+  return rows.map(({ entry: text }, index) => {
+    const value = findJson(text);
+    if (isJsonObject(value)) return { entry: StreamEntry.fromJson(value), text };
+    throw new StorageError(
+      "read_failed",
+      `Entry ${index + 1} of the ${count} that were read is not JSON.`,
+    );
+  });
+}
+
+export function entryOf({ entry }: StoredEntry): StreamEntry {
+  return entry;
+}
+
+export function idOf({ id }: Pick<ConversationRow, "id">): ConversationId {
+  return parseConversationId(id);
+}
+
+/** Throws `invalid_conversation_id`. PostgreSQL would reject some characters with an error of its own. */
+export function assertId(id: ConversationId): void {
+  try {
+    parseConversationId(id);
+  } catch {
+    throw invalidIdError(id);
+  }
+}
+
+export function streamOf(row: ConversationRow, entries: readonly StreamEntry[]) {
+  const config = row.base_config === null ? undefined : findJson(row.base_config);
+  const baseConfig: JsonObject | undefined = isJsonObject(config) ? config : undefined;
+  const createdAt = row.created_at as Timestamp; // Written by a store.
+  return createStream({ createdAt, baseConfig, entries });
+}
+
+export function metadataOf(row: ConversationRow): ConversationMetadata {
+  return parseMetadata(parseJson(row.metadata));
+}
+
+/** Leaves out what cannot be read. */
+export function findMetadata(row: ConversationRow): Pick<ConversationMetadata, "title" | "labels"> {
+  return readMetadata(row).metadata ?? {};
+}
+
+function readMetadata(row: ConversationRow): Pick<ConversationSummary, "metadata" | "problem"> {
+  try {
+    return { metadata: metadataOf(row) };
+  } catch (error) {
+    return { problem: messageOf(error) };
+  }
+}
+
+export function summaryOf(row: ConversationRow, turn?: ReadTurn): ConversationSummary {
+  const lastEventAt = findTimestamp(row.last_event_at);
+  const openTurn = describeOpenTurn(lastTurnOf(turn?.entries ?? []), row.is_live);
+  return {
+    id: idOf(row),
+    createdAt: row.created_at as Timestamp, // Written by a store.
+    ...readMetadata(row),
+    ...(turn?.problem !== undefined && { problem: turn.problem }),
+    isArchived: row.is_archived,
+    ...(lastEventAt !== undefined && { lastEventAt }),
+    ...(openTurn !== undefined && { openTurn }),
+  };
+}
