@@ -9,6 +9,7 @@ import {
   type ConversationStream,
   eventsOf,
   intoParts,
+  lastTurnEntries,
   pairToolCalls,
   project,
   StreamEntry,
@@ -153,10 +154,8 @@ export function closeOpenCalls(
   pausedText: string,
 ): readonly ToolCallResponse[] {
   const { entries } = asking.stream;
-  const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
-  const events = eventsOf(entries.slice(Math.max(start, 0)));
-  const open = pairToolCalls(events).pairs.flatMap(({ request, response }) =>
-    response === undefined ? [request] : [],
+  const open = pairToolCalls(eventsOf(lastTurnEntries(entries))).pairs.flatMap(
+    ({ request, response }) => (response === undefined ? [request] : []),
   );
   const paused = findPaused(open, asking);
   return open.map((call) => ({

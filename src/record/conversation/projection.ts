@@ -6,7 +6,7 @@ import { type Compaction, StreamEntry } from "./entry.ts";
 import type { ChatRequest, ConversationEvent, ToolCallRequest, ToolCallResponse } from "./event.ts";
 import type { ConversationStream } from "./stream.ts";
 import { compareTimestamps } from "./timestamp.ts";
-import { isReplaced, pairToolCalls, type RecordedTurn, turnsOf } from "./turns.ts";
+import { isReplaced, lastTurnStart, pairToolCalls, type RecordedTurn, turnsOf } from "./turns.ts";
 
 const SUMMARY_REQUEST =
   "[The earlier part of this conversation was summarized. The summary follows.]";
@@ -129,7 +129,7 @@ const MAX_KEPT_RESULT = 16_000;
  */
 export function trimLastTurn(stream: ConversationStream): ConversationStream {
   const { entries } = stream;
-  const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
+  const start = lastTurnStart(entries);
   const lastCall = entries.findLastIndex(isCall);
   const calls = entries.slice(0, lastCall).findLastIndex((entry) => !isCall(entry)) + 1;
   const names = new Map<string, string>();

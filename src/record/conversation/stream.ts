@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from "../../util/index.ts";
 import type { StreamEntry } from "./entry.ts";
 import type { ConversationEvent } from "./event.ts";
 import type { Timestamp } from "./timestamp.ts";
+import { lastTurnEntries } from "./turns.ts";
 
 /** A record in memory. */
 export interface ConversationStream {
@@ -104,9 +105,7 @@ export function* eventsOf(entries: Iterable<StreamEntry>): Generator<Conversatio
 
 /** The schema of the structured output requested by the last turn, from its first request. */
 export function findSchema(stream: ConversationStream): JsonObject | undefined {
-  const entries = endOf(stream);
-  const start = entries.findLastIndex((entry) => entry.eventType === "turn_start");
-  for (const event of eventsOf(entries.slice(Math.max(start, 0)))) {
+  for (const event of eventsOf(lastTurnEntries(endOf(stream)))) {
     if (event.type === "chat_request") return event.schema;
   }
   return undefined;

@@ -3,7 +3,11 @@
  * layout, where only elements are indented by two spaces. If the file looks different, the result is undefined: then
  * only a full read is certain.
  */
-import type { StreamEntry, StreamOutline } from "../../record/conversation/index.ts";
+import {
+  lastTurnStart,
+  type StreamEntry,
+  type StreamOutline,
+} from "../../record/conversation/index.ts";
 import { shouldYield, yieldToEventLoop } from "../../util/index.ts";
 import type { LastTurns } from "../port.ts";
 import { ByteWindow } from "./byte-window.ts";
@@ -44,7 +48,7 @@ export async function findLastTurns(
 export async function findLastTurn(file: string): Promise<readonly StreamEntry[] | undefined> {
   const end = await findRecordEnd(file);
   if (end === undefined) return undefined;
-  const start = nthTurnStartFromEnd(end.entries, 1);
+  const start = lastTurnStart(end.entries);
   return start === -1 ? [] : end.entries.slice(start);
 }
 

@@ -38,6 +38,7 @@ import path from "node:path";
 import {
   type ConversationId,
   lastTurnOf,
+  lastTurnStart,
   readTurnProgress,
   type StreamEntry,
 } from "../../record/conversation/index.ts";
@@ -256,7 +257,7 @@ function matchTurn(marker: MarkerFile, entries: readonly StreamEntry[]): OwnTurn
 
 /** The last turn; undefined without one. */
 export function turnToText(entries: readonly StreamEntry[]): string | undefined {
-  const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
+  const start = lastTurnStart(entries);
   if (start === -1) return undefined;
   return toLines(entries.slice(start).filter((entry) => entry.raw["type"] !== COMPACTION));
 }

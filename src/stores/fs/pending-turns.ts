@@ -3,6 +3,7 @@ import path from "node:path";
 import {
   type ConversationMetadata,
   hasAllLabels,
+  lastTurnEntries,
   type StreamEntry,
   titleAndLabels,
 } from "../../record/conversation/index.ts";
@@ -89,11 +90,6 @@ interface LastTurnRead {
   readonly problem?: RecordProblem | undefined;
 }
 
-/** -1 if there is none. */
-function lastTurnStart(entries: readonly StreamEntry[]): number {
-  return entries.findLastIndex(({ eventType }) => eventType === "turn_start");
-}
-
 /** Reads nothing before the last turn, if the record is in the usual layout. Throws `read_failed`. */
 export async function readLastTurn(
   copies: readonly ConversationCopy[],
@@ -101,7 +97,7 @@ export async function readLastTurn(
 ): Promise<LastTurnRead> {
   const file = path.join(folderOfLatest(currentCopies(copies), EVENTS, BASE_CONFIG), EVENTS);
   const recent = findRecent(file)?.entries;
-  if (recent !== undefined) return { entries: recent.slice(Math.max(0, lastTurnStart(recent))) };
+  if (recent !== undefined) return { entries: lastTurnEntries(recent) };
   const entries = await findLastTurn(file);
   return entries === undefined || entries.length === 0 ? readWithCopy(file, place) : { entries };
 }

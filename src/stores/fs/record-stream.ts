@@ -5,6 +5,7 @@
 import {
   type ConversationStream,
   createStream,
+  lastTurnEntries,
   type StoredStream,
   type StreamEntry,
   type StreamOutline,
@@ -60,8 +61,7 @@ export class RecordStream implements ConversationStream {
 
   /** The entries from the last turn start, or all that are read. */
   get lastEntries(): readonly StreamEntry[] {
-    const start = this.#entries.findLastIndex(({ eventType }) => eventType === "turn_start");
-    return start <= 0 ? this.#entries : this.#entries.slice(start);
+    return lastTurnEntries(this.#entries);
   }
 
   get isWhole(): boolean {

@@ -2,7 +2,7 @@
  * Compares a partly unreadable record with the copy of its open turn in the user's own folder, and plans what the copy
  * can restore. Reads and writes nothing itself.
  */
-import { StreamEntry } from "../../record/conversation/index.ts";
+import { lastTurnStart, StreamEntry } from "../../record/conversation/index.ts";
 import { parseJson, isJsonObject, withoutLoneSurrogates } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
 
@@ -103,13 +103,12 @@ function matchEnd(entries: readonly StreamEntry[], lines: readonly string[]): re
  */
 function hasLines(entries: readonly StreamEntry[], lines: readonly string[]): boolean {
   const known = new Set(lines);
-  const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
-  return entries.slice(start + 1).some((entry) => known.has(lineOf(entry)));
+  return entries.slice(lastTurnStart(entries) + 1).some((entry) => known.has(lineOf(entry)));
 }
 
 /** Why it is unknown whether the last turn is open; undefined if it was read in full, or only its last write is torn. */
 export function findDoubt({ entries, placed }: ReadRecord, isMarked: boolean) {
-  const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
+  const start = lastTurnStart(entries);
   const doubted = placed.find(
     ({ problem, after }) =>
       after > start && (problem.type === "damaged" || (isMarked && !isTornEnd(problem))),
