@@ -8,7 +8,8 @@ import {
   refuse,
   StreamEntry,
 } from "../record/conversation/index.ts";
-import { isJsonObject, type Json, type JsonObject } from "../util/index.ts";
+import { isJsonObject, type Json, type JsonObject, messageOf, parseJson } from "../util/index.ts";
+import type { AnswerListener, AnswerResult } from "./port.ts";
 
 /** Problems that only the refusal itself states. Everything else is in the record, where both sides read it. */
 export type Refusal = Extract<AnswerProblem, { readonly type: "refused" | "other_workspace" }>;
@@ -40,6 +41,28 @@ export function refusalOf(
 ): Refusal | undefined {
   if (here === undefined || workspace === here) return undefined;
   return { type: "other_workspace", workspace: here };
+}
+
+/**
+ * Passes an offer to the listener, unless it cannot be read or comes from another workspace. Undefined if the listener
+ * cannot decide. Never throws.
+ */
+export async function decideOffered(
+  read: () => string,
+  here: string | undefined,
+  listener: AnswerListener,
+): Promise<AnswerResult | undefined> {
+  let received: ReceivedOffer;
+  try {
+    received = parseOffered(parseJson(read()));
+  } catch (error) {
+    return refuse({ code: "unreadable", problem: `it cannot be read: ${messageOf(error)}` });
+  }
+  return refusalOf(received, here) ?? (await listener(received.offered).catch(() => undefined));
+}
+
+export function isRefusal(result: AnswerResult): result is Refusal {
+  return result.type === "refused" || result.type === "other_workspace";
 }
 
 /** Throws if it is not an answer. */

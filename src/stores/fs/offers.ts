@@ -22,21 +22,19 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
-import {
-  type AnswerProblem,
-  type ConversationId,
-  type OfferedAnswer,
-  refuse,
+import type {
+  AnswerProblem,
+  ConversationId,
+  OfferedAnswer,
 } from "../../record/conversation/index.ts";
-import { messageOf, parseJson, systemErrorCode } from "../../util/index.ts";
+import { parseJson, systemErrorCode } from "../../util/index.ts";
 import type { Offer } from "../answering.ts";
 import {
+  decideOffered,
+  isRefusal,
   offeredToJson,
-  parseOffered,
   parseRefusal,
-  type ReceivedOffer,
   type Refusal,
-  refusalOf,
   refusalToJson,
 } from "../offered.ts";
 import type { AnswerListener } from "../port.ts";
@@ -181,9 +179,8 @@ class OfferFiles {
     renameSync(this.file("claimed"), this.file("offered"));
   }
 
-  /** Throws if it is not an answer: the file is untrusted input. */
-  read(): ReceivedOffer {
-    return parseOffered(parseJson(readRegularFile(this.file("claimed")).toString("utf8")));
+  read(): string {
+    return readRegularFile(this.file("claimed")).toString("utf8");
   }
 
   refuse(refusal: Refusal): void {
@@ -208,24 +205,12 @@ async function handle(
 ): Promise<void> {
   try {
     if (!offer.claim()) return;
-    const received = readOrRefuse(offer);
-    if (received === undefined) return;
-    const refusal = refusalOf(received, workspace);
-    const result = refusal ?? (await listener(received.offered).catch(() => undefined));
+    const result = await decideOffered(() => offer.read(), workspace, listener);
     if (result === undefined) offer.giveBack();
-    else if (result.type === "refused" || result.type === "other_workspace") offer.refuse(result);
+    else if (isRefusal(result)) offer.refuse(result);
     else remove(offer.file("claimed"));
   } catch {
     // The folder is not writable.
-  }
-}
-
-function readOrRefuse(offer: OfferFiles): ReceivedOffer | undefined {
-  try {
-    return offer.read();
-  } catch (error) {
-    offer.refuse(refuse({ code: "unreadable", problem: `it cannot be read: ${messageOf(error)}` }));
-    return undefined;
   }
 }
 

@@ -1,14 +1,19 @@
 /** Answers that one process offers to the one that has the conversation open, as rows. See `Offer`. */
-import {
-  type AnswerProblem,
-  type ConversationId,
-  type OfferedAnswer,
-  refuse,
+import type {
+  AnswerProblem,
+  ConversationId,
+  OfferedAnswer,
 } from "../../record/conversation/index.ts";
-import { messageOf, parseJson } from "../../util/index.ts";
+import { parseJson } from "../../util/index.ts";
 import type { Offer } from "../answering.ts";
-import { offeredToJson, parseOffered, parseRefusal, refusalToJson } from "../offered.ts";
-import type { AnswerListener, AnswerResult } from "../port.ts";
+import {
+  decideOffered,
+  isRefusal,
+  offeredToJson,
+  parseRefusal,
+  refusalToJson,
+} from "../offered.ts";
+import type { AnswerListener } from "../port.ts";
 import type { Database } from "./database.ts";
 import { type Listening, notifySql } from "./listening.ts";
 
@@ -95,11 +100,11 @@ export class TableOffers {
       values: [key],
     });
     if (claimed.length === 0) return;
-    const result = await decide(text, listener);
+    const result = await decideOffered(() => text, undefined, listener);
     if (result === undefined) {
       // The next writer of the conversation may be able to decide.
       await this.#settle(key, "update jp.offers set state = 'offered' where key = $1 returning 1");
-    } else if (result.type === "refused" || result.type === "other_workspace") {
+    } else if (isRefusal(result)) {
       const query =
         "update jp.offers set state = 'refused', refusal = $4 where key = $1 returning 1";
       await this.#settle(key, query, JSON.stringify(refusalToJson(result)));
@@ -169,15 +174,5 @@ class TableOffer implements Offer {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#waiting[Symbol.dispose]();
     await this.withdraw();
-  }
-}
-
-/** Undefined if the listener cannot decide. */
-async function decide(text: string, listener: AnswerListener): Promise<AnswerResult | undefined> {
-  try {
-    const { offered } = parseOffered(parseJson(text));
-    return await listener(offered).catch(() => undefined);
-  } catch (error) {
-    return refuse({ code: "unreadable", problem: `it cannot be read: ${messageOf(error)}` });
   }
 }
