@@ -10,6 +10,7 @@ import {
   describeOpenTurn,
   findTimestamp,
   hasAllLabels,
+  lastTurnEntries,
   lastTurnOf,
   metadataToJson,
   newestOf,
@@ -22,7 +23,14 @@ import {
   titleAndLabels,
 } from "../record/conversation/index.ts";
 import { type Clock, type JsonObject, systemClock } from "../util/index.ts";
-import { answerPending, type Offer, type SecretDelivery, type SecretOffer } from "./answering.ts";
+import {
+  answerPending,
+  type AnswerTarget,
+  type Offer,
+  type SecretDelivery,
+  type SecretOffer,
+} from "./answering.ts";
+import { forkEntries, forkMetadata } from "./fork.ts";
 import type {
   AnswerListener,
   AnswerOptions,
@@ -41,7 +49,7 @@ import type {
   PendingTurn,
   RecordPiece,
 } from "./port.ts";
-import { Releasable } from "./release-listeners.ts";
+import { Releasable } from "./releasable.ts";
 import {
   archivedError,
   conversationNotFoundError,
@@ -117,9 +125,8 @@ export class MemoryConversationStore implements ConversationStore {
       if (isArchived || (options.id ?? id) !== id || ids?.has(id) === false) return [];
       if (!hasAllLabels(metadata, options.labels ?? {})) return [];
       if (describeOpenTurn(lastTurnOf(entries), isLocked) === undefined) return [];
-      const start = entries.findLastIndex(({ eventType }) => eventType === "turn_start");
       const described = options.hasMetadata === true && titleAndLabels(metadata);
-      return [{ id, ...described, entries: entries.slice(start), isLive: isLocked }];
+      return [{ id, ...described, entries: lastTurnEntries(entries).slice(), isLive: isLocked }];
     });
   }
 
@@ -130,24 +137,18 @@ export class MemoryConversationStore implements ConversationStore {
   }
 
   answer(id: ConversationId, event: AnswerEvent, options?: AnswerOptions): Promise<AnswerResult> {
-    const target = {
+    const target: AnswerTarget = {
       open: () => this.open(id),
       readLastTurn: async () => this.#liveRecord(id).entries.slice(),
-      offer: async (_id: ConversationId, offered: OfferedAnswer) =>
-        new MemoryOffer(this.#getRecord(id), offered),
-      deliver: (_id: ConversationId, offered: SecretOffer) => deliver(this.#getRecord(id), offered),
+      offer: async (_id, offered) => new MemoryOffer(this.#getRecord(id), offered),
+      deliver: (_id, offered) => deliver(this.#getRecord(id), offered),
     };
     return answerPending(target, id, { ...options, event });
   }
 
   async create(options: CreateOptions): Promise<ConversationWriter> {
-    const { title, labels, baseConfig = {}, entries = [] } = options;
-    const { isOwnTurn = false } = options;
-    const metadata: ConversationMetadata = {
-      ...(title !== undefined && { title }),
-      lastActivatedAt: this.#now(),
-      ...(labels !== undefined && { labels }),
-    };
+    const { baseConfig = {}, entries = [], isOwnTurn = false } = options;
+    const metadata = { ...titleAndLabels(options), lastActivatedAt: this.#now() };
     return new MemoryWriter(this.#add({ metadata, baseConfig, entries: [...entries], isOwnTurn }));
   }
 
@@ -156,17 +157,11 @@ export class MemoryConversationStore implements ConversationStore {
     return new MemoryWriter(this.#unlockedRecord(id));
   }
 
-  async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
-    const { metadata, baseConfig, entries, isOwnTurn } = this.#getRecord(id);
-    const { expiresAt: _expiresAt, archivedAt: _archivedAt, ...rest } = metadata;
-    const kept = keep === undefined ? entries.slice() : entries.filter(keep);
-    const copy = this.#add({
-      metadata: { ...rest, ...(title !== undefined && { title }), lastActivatedAt: this.#now() },
-      baseConfig,
-      entries: kept,
-      isOwnTurn: isOwnTurn && lastTurnOf(entries).length === lastTurnOf(kept).length,
-    });
-    return copy.id;
+  async fork(id: ConversationId, options: ForkOptions = {}): Promise<ConversationId> {
+    const original = this.#getRecord(id);
+    const metadata = { ...forkMetadata(original.metadata, options), lastActivatedAt: this.#now() };
+    const { baseConfig } = original;
+    return this.#add({ metadata, baseConfig, ...forkEntries(original, options) }).id;
   }
 
   async remove(id: ConversationId): Promise<void> {

@@ -13,12 +13,13 @@ import {
   describeOpenTurn,
   lastTurnOf,
   newestOf,
-  type OfferedAnswer,
   StreamEntry,
   timestampFromDate,
+  titleAndLabels,
 } from "../../record/conversation/index.ts";
 import { loadModule, shouldYield, yieldToEventLoop } from "../../util/index.ts";
-import { answerPending, type Offer, type SecretDelivery, type SecretOffer } from "../answering.ts";
+import { answerPending, type AnswerTarget } from "../answering.ts";
+import { forkMetadata } from "../fork.ts";
 import type {
   AnswerOptions,
   AnswerResult,
@@ -230,13 +231,18 @@ export class FsConversationStore implements ConversationStore, PortableStore {
   ): Promise<AnswerResult> {
     const workspace = this.#findOtherWorkspace(id);
     if (workspace !== undefined) return { type: "other_workspace", workspace };
-    const target = {
+    const target: AnswerTarget = {
       // A turn that continues here reads the rest once a model is asked.
       open: () => this.#open(id, loadEnd),
       readLastTurn: async () => (await this.#readLastTurn(id, this.context.liveCopies(id))).entries,
-      offer: (_id: ConversationId, offered: OfferedAnswer) => this.#offer(id, offered),
-      deliver: (_id: ConversationId, offered: SecretOffer, signal?: AbortSignal) =>
-        this.#deliver(id, offered, signal),
+      offer: async (_id, offered) =>
+        new FileOffers(await this.context.ensurePlace(id)).place(offered),
+      deliver: async (_id, offered, signal) => {
+        const place = this.context.findPlace(id);
+        if (place === undefined) return { type: "undecided", wasSent: false };
+        const { SecretSockets } = await loadSecretSockets();
+        return new SecretSockets(place).deliver(offered, signal);
+      },
     };
     return answerPending(target, id, { ...options, event });
   }
@@ -246,13 +252,9 @@ export class FsConversationStore implements ConversationStore, PortableStore {
   }
 
   protected async createIn(root: Root, options: CreateOptions): Promise<FsConversationWriter> {
-    const { title, labels, baseConfig = {}, entries = [] } = options;
+    const { baseConfig = {}, entries = [] } = options;
     const files: ConversationFiles = {
-      metadata: {
-        ...(title !== undefined && { title }),
-        lastActivatedAt: this.#now(),
-        ...(labels !== undefined && { labels }),
-      },
+      metadata: { ...titleAndLabels(options), lastActivatedAt: this.#now() },
       baseConfig: Buffer.from(baseConfigFile(baseConfig)),
       events: eventFileBytes(entries),
     };
@@ -287,14 +289,12 @@ export class FsConversationStore implements ConversationStore, PortableStore {
     }
   }
 
-  async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
+  async fork(id: ConversationId, options: ForkOptions = {}): Promise<ConversationId> {
+    const { keep } = options;
     const copies = this.context.readableCopies(id);
     const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
-    const {
-      expiresAt: _expiresAt,
-      archivedAt: _archivedAt,
-      ...metadata
-    } = summarize(id, copies).metadata ?? { lastActivatedAt: this.#now() };
+    const lastActivatedAt = this.#now();
+    const { metadata = { lastActivatedAt } } = summarize(id, copies);
     const baseConfig = findFile(path.join(folder, BASE_CONFIG));
     let position = 0;
     const events = readInLayout(path.join(folder, EVENTS), (element) => {
@@ -305,11 +305,7 @@ export class FsConversationStore implements ConversationStore, PortableStore {
     });
     const root = copies.some((copy) => copy.root === "main") ? "main" : "local";
     const files = {
-      metadata: {
-        ...metadata,
-        ...(title !== undefined && { title }),
-        lastActivatedAt: this.#now(),
-      },
+      metadata: { ...forkMetadata(metadata, options), lastActivatedAt },
       baseConfig,
       events,
     };
@@ -487,21 +483,6 @@ export class FsConversationStore implements ConversationStore, PortableStore {
   #isOwnUnmarked(id: ConversationId): boolean {
     const { trustsUnmarked, options } = this.context;
     return trustsUnmarked && isUnmarked(options.storage, id);
-  }
-
-  async #offer(id: ConversationId, offered: OfferedAnswer): Promise<Offer> {
-    return new FileOffers(await this.context.ensurePlace(id)).place(offered);
-  }
-
-  async #deliver(
-    id: ConversationId,
-    offered: SecretOffer,
-    signal?: AbortSignal,
-  ): Promise<SecretDelivery> {
-    const place = this.context.findPlace(id);
-    if (place === undefined) return { type: "undecided", wasSent: false };
-    const { SecretSockets } = await loadSecretSockets();
-    return new SecretSockets(place).deliver(offered, signal);
   }
 
   #now() {

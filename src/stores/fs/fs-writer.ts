@@ -10,7 +10,7 @@ import {
 } from "../../record/conversation/index.ts";
 import { type JsonObject, loadModule } from "../../util/index.ts";
 import type { AnswerListener, ConversationWriter, MetadataChange, RecordProblem } from "../port.ts";
-import { Releasable } from "../release-listeners.ts";
+import { Releasable } from "../releasable.ts";
 import { writeError } from "../storage-error.ts";
 import type { ChainFile } from "./chain-file.ts";
 import { writeMetadata } from "./conversation-files.ts";
@@ -56,7 +56,6 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
   readonly #lock: ConversationLock;
   readonly #place: PrivatePlace;
   readonly #headsFile: string;
-  readonly #listeners = new Set<Disposable>();
   readonly #events: EventFile;
   #otherFolders: readonly string[];
   #folder: string;
@@ -207,23 +206,17 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
       await this.#lastAppend;
       return listener(offered);
     });
-    this.#listeners.add(listening);
-    return listening;
+    return this.keep(listening);
   }
 
   async onSecret(listener: AnswerListener): Promise<Disposable> {
     const loaded = await loadSecretSockets().catch(() => undefined);
     if (loaded === undefined) return { [Symbol.dispose]: () => undefined }; // As if no one could reach it.
-    const { SecretSockets } = loaded;
-    const listening = await new SecretSockets(this.#place).listen(listener);
-    if (this.#isReleased) listening[Symbol.dispose]();
-    else this.#listeners.add(listening);
-    return listening;
+    return this.keep(await new loaded.SecretSockets(this.#place).listen(listener));
   }
 
   protected async close(): Promise<void> {
     this.#isReleased = true;
-    for (const listening of this.#listeners) listening[Symbol.dispose]();
     try {
       await this.#metadataWrites;
       await this.#chaining;

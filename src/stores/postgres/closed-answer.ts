@@ -12,23 +12,11 @@ import {
 import { planAnswer } from "../answering.ts";
 import type { AnswerResult } from "../port.ts";
 import { archivedError, conversationNotFoundError } from "../storage-error.ts";
-import type { ChainRows } from "./chain-rows.ts";
 import type { Queries } from "./database.ts";
+import type { StoreParts } from "./postgres-writer.ts";
 import { appendRows, growthOf, toStored } from "./row-changes.ts";
-import { WakeUpError, type WakeUps } from "./wake-ups.ts";
-import {
-  COLUMNS,
-  type ConversationRow,
-  readEntries,
-  type WorkspaceRows,
-} from "./workspace-rows.ts";
-
-/** The parts of the store that answering needs. */
-interface AnswerParts {
-  readonly rows: WorkspaceRows;
-  readonly chains: ChainRows;
-  readonly wakeUps: WakeUps;
-}
+import { WakeUpError } from "./wake-ups.ts";
+import { COLUMNS, type ConversationRow, readEntries } from "./workspace-rows.ts";
 
 interface GivenAnswer {
   readonly workspace: string | undefined;
@@ -42,7 +30,7 @@ interface GivenAnswer {
 
 /** Undefined if someone has it open. Throws `conversation_not_found`, `conversation_archived`. */
 export async function answerClosed(
-  parts: AnswerParts,
+  parts: StoreParts,
   id: ConversationId,
   offered: OfferedAnswer,
 ): Promise<AnswerResult | undefined> {
@@ -63,7 +51,7 @@ export async function answerClosed(
 
 async function answerRow(
   queries: Queries,
-  { rows, chains, wakeUps }: AnswerParts,
+  { rows, chains, wakeUps }: StoreParts,
   { workspace, id, offered, isRepeated, isSilent = false }: GivenAnswer,
 ): Promise<{ readonly result: AnswerResult; readonly end?: OwnRun } | undefined> {
   const [row] = await queries.query<ConversationRow>({

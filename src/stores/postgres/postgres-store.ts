@@ -51,12 +51,12 @@ import type { FileEdit, RecordFile } from "../workspace-port.ts";
 import { ChainRows } from "./chain-rows.ts";
 import { type Connections, openConnections } from "./channel.ts";
 import { answerClosed } from "./closed-answer.ts";
-import { type Database, SERVER_MS } from "./database.ts";
+import { SERVER_MS } from "./database.ts";
 import { holderOf, isOfThisProcess, LEASE_SECONDS, Leases, newOwner } from "./leases.ts";
 import { Listening, notifySql } from "./listening.ts";
 import { TableOffers } from "./offers.ts";
 import { exportRow, importRow, parseEvents } from "./portable-rows.ts";
-import { PostgresWriter } from "./postgres-writer.ts";
+import { PostgresWriter, type StoreParts } from "./postgres-writer.ts";
 import { growthOf, insertRow, releaseRow, toStored } from "./row-changes.ts";
 import type { PostgresStoreOptions } from "./store-options.ts";
 import type { StoredEntry } from "./turn-state.ts";
@@ -65,14 +65,11 @@ import {
   COLUMNS,
   type ConversationRow,
   entryOf,
-  findMetadata,
   idOf,
   metadataOf,
   type OpenedRow,
   readEntries,
-  readTurns,
   streamOf,
-  summaryOf,
   VERSION_COLUMNS,
   versionOf,
   type VersionRow,
@@ -107,25 +104,25 @@ const PIECE = 5000;
 
 export class PostgresStore implements ConversationStore, PortableStore {
   readonly #options: PostgresStoreOptions;
-  readonly #database: Database;
   readonly #isShared: boolean;
   readonly #rows: WorkspaceRows;
-  readonly #chains: ChainRows;
-  readonly #leases: Leases;
-  readonly #listening: Listening;
-  readonly #wakeUps: WakeUps;
+  readonly #parts: StoreParts;
 
   /** Given connections are shared, and closed by their opener. */
   constructor(options: PostgresStoreOptions, shared?: Connections) {
     this.#options = options;
-    const connections = shared ?? openConnections(options.url);
-    this.#database = connections.database;
     this.#isShared = shared !== undefined;
-    this.#rows = new WorkspaceRows(this.#database, options);
-    this.#chains = new ChainRows(this.#rows, options);
-    this.#leases = new Leases(this.#database);
-    this.#wakeUps = new WakeUps(this.#database);
-    this.#listening = new Listening(connections, () => this.#rows.findKey());
+    const connections = shared ?? openConnections(options.url);
+    const { database } = connections;
+    const rows = new WorkspaceRows(database, options);
+    this.#rows = rows;
+    this.#parts = {
+      rows,
+      chains: new ChainRows(rows, options),
+      leases: new Leases(database),
+      listening: new Listening(connections, () => rows.findKey()),
+      wakeUps: new WakeUps(database),
+    };
   }
 
   async list({ which = "live", limit, before }: ListOptions = {}): Promise<ConversationSummary[]> {
@@ -135,18 +132,12 @@ export class PostgresStore implements ConversationStore, PortableStore {
         order by c.created_at desc, c.id desc limit $5`,
       [which, before?.createdAt ?? null, before?.id ?? null, limit ?? null],
     );
-    const turns = await readTurns(
-      this.#database,
-      rows.filter(({ open_turn: turn }) => turn !== null),
-    );
-    return rows.map((row) => summaryOf(row, turns.get(row.key)));
+    return this.#rows.summarize(rows);
   }
 
   async find(id: ConversationId): Promise<ConversationSummary | undefined> {
     const row = await this.#rows.find(id);
-    if (row === undefined) return undefined;
-    const turns = row.open_turn === null ? undefined : await readTurns(this.#database, [row]);
-    return summaryOf(row, turns?.get(row.key));
+    return row && (await this.#rows.summarize([row]))[0];
   }
 
   async load(id: ConversationId): Promise<Conversation> {
@@ -159,13 +150,13 @@ export class PostgresStore implements ConversationStore, PortableStore {
     const row = await this.#rows.get(id);
     for (let from = 0; from < row.length; from += PIECE) {
       const end = Math.min(from + PIECE, row.length);
-      const stored = await readEntries(this.#database, row, { from, end });
+      const stored = await readEntries(this.#rows.database, row, { from, end });
       yield { entries: stored.map(entryOf) };
     }
   }
 
   async *readChain(id: ConversationId): AsyncGenerator<ChainLine | ChainProblem> {
-    yield* this.#chains.read((await this.#rows.get(id)).key);
+    yield* this.#parts.chains.read((await this.#rows.get(id)).key);
   }
 
   async findLastTurns(id: ConversationId): Promise<LastTurns | undefined> {
@@ -187,17 +178,11 @@ export class PostgresStore implements ConversationStore, PortableStore {
     if (isBrief)
       return (await this.#rows.select<VersionRow>(which, values, VERSION_COLUMNS)).map(versionOf);
     const rows = await this.#rows.select(`${which} order by c.key`, values);
-    const turns = await readTurns(this.#database, rows);
-    return rows.map((row) => ({
-      id: idOf(row),
-      isLive: row.is_live,
-      ...(hasMetadata && titleAndLabels(findMetadata(row))),
-      ...(turns.get(row.key) ?? { entries: [] }),
-    }));
+    return this.#rows.pendingTurns(rows, hasMetadata);
   }
 
   watch(listener: ChangeListener): Disposable {
-    return this.#listening.watch(listener);
+    return this.#parts.listening.watch(listener);
   }
 
   async answer(
@@ -209,8 +194,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     signal?.throwIfAborted();
     if (!keepsOpen && secret === undefined) {
       const offered = { event, directory, ...(askedAt !== undefined && { askedAt }) };
-      const parts = { rows: this.#rows, chains: this.#chains, wakeUps: this.#wakeUps };
-      const result = await answerClosed(parts, id, offered);
+      const result = await answerClosed(this.#parts, id, offered);
       if (result !== undefined) return result;
     }
     return answerPending(this.#target(), id, { ...options, event });
@@ -223,12 +207,12 @@ export class PostgresStore implements ConversationStore, PortableStore {
         const row = await this.#rows.get(id);
         if (row.is_archived) throw archivedError(id);
         const from = row.open_turn ?? 0;
-        return (await readEntries(this.#database, row, { from })).map(entryOf);
+        return (await readEntries(this.#rows.database, row, { from })).map(entryOf);
       },
       offer: async (id, offered) => {
         const { key } = await this.#rows.get(id);
         const place = { key, id, workspace: await this.#rows.ensureKey() };
-        return new TableOffers(this.#database, this.#listening, place).place(offered);
+        return new TableOffers(this.#rows.database, this.#parts.listening, place).place(offered);
       },
       ...(this.#options.ensurePrivateFolder !== undefined && {
         deliver: async (id, offered, signal) => (await this.#secrets(id)).deliver(offered, signal),
@@ -269,9 +253,10 @@ export class PostgresStore implements ConversationStore, PortableStore {
     id: ConversationId,
     { name, condition, isTaken }: OpenStatement,
   ): Promise<PostgresWriter | undefined> {
-    const owner = newOwner();
     const workspace = await this.#rows.findKeyFor(id);
-    const [row] = await this.#database.query<OpenedRow>({
+    if (workspace === undefined) return undefined;
+    const owner = newOwner();
+    const [row] = await this.#rows.database.query<OpenedRow>({
       name,
       text: `update jp.conversations c set
           epoch = case when c.lease_owner = $3 then c.epoch else c.epoch + 1 end,
@@ -282,10 +267,9 @@ export class PostgresStore implements ConversationStore, PortableStore {
           and (c.lease_until is null or c.lease_until < clock_timestamp() or c.lease_owner = $3)
           and ${condition}
         returning ${COLUMNS}, ${SERVER_MS} as now, ${notifySql("changed", "c.workspace", "c.id")}`,
-      values: [workspace ?? null, id, owner, holderOf(this.#options.pid), LEASE_SECONDS],
+      values: [workspace, id, owner, holderOf(this.#options.pid), LEASE_SECONDS],
     });
-    if (row === undefined || workspace === undefined) return undefined;
-    return this.#openWriter(row, { owner, workspace });
+    return row && this.#openWriter(row, { owner, workspace });
   }
 
   /** Starts only once the workspace is known: turns left there can continue here. */
@@ -305,7 +289,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
       ...forkEntries(await this.#rows.readRecord(row), options),
       isCopy: true,
     });
-    await this.#chains.copy({ key: row.key, id }, writer.id);
+    await this.#parts.chains.copy({ key: row.key, id }, writer.id);
     return writer.id;
   }
 
@@ -330,7 +314,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     const row = await this.#rows.get(id);
     if (file === "metadata") return row.metadata;
     if (file === "baseConfig") return row.base_config ?? undefined;
-    const entries = (await readEntries(this.#database, row)).map(entryOf);
+    const entries = (await readEntries(this.#rows.database, row)).map(entryOf);
     return eventFileBytes(entries).toString("utf8");
   }
 
@@ -345,9 +329,9 @@ export class PostgresStore implements ConversationStore, PortableStore {
 
   async remove(id: ConversationId): Promise<void> {
     const { key } = await this.#rows.get(id);
-    const last = await this.#chains.findLast(key);
+    const last = await this.#parts.chains.findLast(key);
     await this.#change(id, "delete from jp.conversations c where");
-    if (last !== undefined) await this.#chains.noteHead({ id, ...removedHead(last) });
+    if (last !== undefined) await this.#parts.chains.noteHead({ id, ...removedHead(last) });
   }
 
   async archive(id: ConversationId): Promise<void> {
@@ -364,9 +348,9 @@ export class PostgresStore implements ConversationStore, PortableStore {
 
   /** Closes its connections. Open conversations can no longer be written. */
   async close(): Promise<void> {
-    await this.#listening.close();
-    await this.#wakeUps.close();
-    if (!this.#isShared) await this.#database.close();
+    await this.#parts.listening.close();
+    await this.#parts.wakeUps.close();
+    if (!this.#isShared) await this.#rows.database.close();
   }
 
   async #setArchived(
@@ -386,7 +370,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     values: readonly unknown[] = [],
   ): Promise<void> {
     const workspace = await this.#rows.findKeyFor(id);
-    const rows = await this.#database.query({
+    const rows = await this.#rows.database.query({
       text: `with done as (
           ${statement} c.workspace = $1 and c.id = $2
             and (c.lease_until is null or c.lease_until < clock_timestamp())
@@ -414,7 +398,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     const stored = parts.entries.map(toStored);
     const turn = this.#rows.turnAt(id).with(stored);
     const owner = newOwner();
-    const row = await insertRow(this.#database, {
+    const row = await insertRow(this.#rows.database, {
       workspace,
       tenant,
       id,
@@ -435,23 +419,14 @@ export class PostgresStore implements ConversationStore, PortableStore {
     known?: readonly StoredEntry[],
   ): Promise<PostgresWriter> {
     const { clock = clockAt(Number(row.now)), ensurePrivateFolder } = this.#options;
-    const { tenant, signer } = this.#rows;
     const stored = known ?? (await this.#readHeld(row, held.owner));
-    const { entries, turn, isOwnTurn } = this.#rows.recordOf(row, stored);
-    const { key, epoch, length } = row;
-    const id = idOf(row);
     return new PostgresWriter({
+      ...this.#parts,
+      ...held,
+      row,
+      record: this.#rows.recordOf(row, stored),
       clock,
-      database: this.#database,
-      leases: this.#leases,
-      listening: this.#listening,
-      row: { ...held, tenant, key, id, epoch, length, metadata: metadataOf(row), isOwnTurn },
-      signer,
-      wakeUps: this.#wakeUps,
-      chains: this.#chains,
-      ...(ensurePrivateFolder !== undefined && { openSecrets: () => this.#secrets(id) }),
-      stream: streamOf(row, entries),
-      turn,
+      ...(ensurePrivateFolder !== undefined && { openSecrets: () => this.#secrets(idOf(row)) }),
     });
   }
 
@@ -460,7 +435,10 @@ export class PostgresStore implements ConversationStore, PortableStore {
     workspace: string,
   ): Promise<{ readonly id: ConversationId; readonly now: Date }> {
     const { clock } = this.#options;
-    const [row] = await this.#database.query<{ readonly last_id: string; readonly now: string }>({
+    const [row] = await this.#rows.database.query<{
+      readonly last_id: string;
+      readonly now: string;
+    }>({
       name: "jp_reserve",
       text: `with time as (
           select coalesce($2::bigint, ${SERVER_MS}) as now
@@ -476,10 +454,10 @@ export class PostgresStore implements ConversationStore, PortableStore {
   /** The entries of a conversation that was just opened. If they cannot be read, it is released for others to try. */
   async #readHeld(row: ConversationRow, owner: string): Promise<readonly StoredEntry[]> {
     try {
-      return await readEntries(this.#database, row);
+      return await readEntries(this.#rows.database, row);
     } catch (error) {
       const { key, epoch } = row;
-      await releaseRow(this.#database, { key, epoch, owner }).catch(() => undefined);
+      await releaseRow(this.#rows.database, { key, epoch, owner }).catch(() => undefined);
       throw error;
     }
   }

@@ -16,10 +16,9 @@ import { EVENTS } from "../fs/conversation-folders.ts";
 import type { ChainGrowth } from "../chain-growth.ts";
 import type { SecretSockets } from "../fs/secret-sockets.ts";
 import type { AnswerListener, ConversationWriter, LeftTurn, MetadataChange } from "../port.ts";
-import { Releasable } from "../release-listeners.ts";
+import { Releasable } from "../releasable.ts";
 import { StorageError } from "../storage-error.ts";
 import type { ChainRows } from "./chain-rows.ts";
-import type { Database } from "./database.ts";
 import type { Leases } from "./leases.ts";
 import { type Listening, notifySql } from "./listening.ts";
 import { TableOffers } from "./offers.ts";
@@ -32,38 +31,37 @@ import {
   releaseRow,
   toStored,
 } from "./row-changes.ts";
-import type { TurnSigner } from "./turn-keys.ts";
 import type { LastTurn } from "./turn-state.ts";
 import type { WakeUps } from "./wake-ups.ts";
+import {
+  type ConversationRow,
+  idOf,
+  metadataOf,
+  type ReadRecord,
+  streamOf,
+  type WorkspaceRows,
+} from "./workspace-rows.ts";
 
-/** The row of the conversation, once its lease is taken. */
-export interface HeldRow {
-  readonly key: string;
-  readonly workspace: string;
-  readonly tenant: string;
-  readonly id: ConversationId;
-  readonly epoch: string;
-  readonly owner: string;
-  /** The length of the record. A packed one has one entry more than the stream. */
-  readonly length: number;
-  readonly metadata: ConversationMetadata;
-  readonly isOwnTurn: boolean;
-}
-
-export interface WriterParts {
-  readonly database: Database;
+/** The parts of the store that its writers use, too. */
+export interface StoreParts {
+  readonly rows: WorkspaceRows;
+  readonly chains: ChainRows;
   readonly leases: Leases;
   readonly listening: Listening;
-  /** Without one, everyone with write access is trusted. */
-  readonly signer: TurnSigner | undefined;
-  readonly row: HeldRow;
+  readonly wakeUps: WakeUps;
+}
+
+export interface WriterParts extends StoreParts {
+  /** Its lease is taken. */
+  readonly row: ConversationRow;
+  readonly record: ReadRecord;
+  /** The key of the workspace. */
+  readonly workspace: string;
+  /** The owner of the lease. */
+  readonly owner: string;
+  readonly clock: Clock;
   /** Absent if secrets cannot be passed on. */
   readonly openSecrets?: () => Promise<Pick<SecretSockets, "listen">>;
-  readonly chains: ChainRows;
-  readonly wakeUps: WakeUps;
-  readonly clock: Clock;
-  readonly stream: ConversationStream;
-  readonly turn: LastTurn;
 }
 
 interface Waiting {
@@ -73,11 +71,13 @@ interface Waiting {
 
 export class PostgresWriter extends Releasable implements ConversationWriter {
   readonly isShared = true;
+  readonly id: ConversationId;
   readonly #parts: WriterParts;
+  readonly #base: ConversationStream;
   readonly #entries: StreamEntry[];
   readonly #lease: Disposable;
-  readonly #listeners = new Set<Disposable>();
   #turn: LastTurn;
+  /** The length of the record. A packed one has one entry more than the stream. */
   #length: number;
   #isOwnTurn: boolean;
   #metadata: ConversationMetadata;
@@ -95,19 +95,17 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
 
   constructor(parts: WriterParts) {
     super();
-    const { row, stream, leases } = parts;
-    this.#parts = parts;
-    this.#entries = stream.entries.slice();
-    this.#turn = parts.turn;
-    this.#length = row.length;
-    this.#isOwnTurn = row.isOwnTurn;
-    this.#metadata = row.metadata;
+    const { row, record, leases } = parts;
     const { key, epoch } = row;
-    this.#lease = leases.hold({ key, epoch, onLost: () => this.#fail(lostError(row.id)) });
-  }
-
-  get id(): ConversationId {
-    return this.#parts.row.id;
+    this.id = idOf(row);
+    this.#parts = parts;
+    this.#base = streamOf(row, record.entries);
+    this.#entries = this.#base.entries.slice();
+    this.#turn = record.turn;
+    this.#length = row.length;
+    this.#isOwnTurn = record.isOwnTurn;
+    this.#metadata = metadataOf(row);
+    this.#lease = leases.hold({ key, epoch, onLost: () => this.#fail(lostError(this.id)) });
   }
 
   get clock(): Clock {
@@ -119,8 +117,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
   }
 
   get stream(): ConversationStream {
-    const { createdAt, baseConfig } = this.#parts.stream;
-    return { createdAt, baseConfig, entries: this.#entries };
+    return { ...this.#base, entries: this.#entries };
   }
 
   get isOwnTurn(): boolean {
@@ -160,22 +157,22 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
 
   async #write(entries: readonly StreamEntry[]): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
-    const { database, row, signer } = this.#parts;
+    const { rows, row } = this.#parts;
     const stored = entries.map(toStored);
     const turn = this.#turn.with(stored);
     const links = await this.#link(entries);
     const isOwnTurn = this.#isOwnTurn || stored.some(isTurnStart);
-    const growth = { ...growthOf(turn, stored, { isOwnTurn, signer }), links };
-    const place = { ...row, length: this.#length };
+    const growth = { ...growthOf(turn, stored, { isOwnTurn, signer: rows.signer }), links };
+    const place = { ...row, tenant: rows.tenant, length: this.#length };
     const isWritten =
-      (await appendRows(database, place, growth).catch((cause: unknown) => {
+      (await appendRows(rows.database, place, growth).catch((cause: unknown) => {
         if (isLimitError(cause)) {
           this.#chain = undefined; // It has links that were not written.
           throw cause;
         }
-        throw this.#fail(unwrittenError(row.id, cause));
+        throw this.#fail(unwrittenError(this.id, cause));
       })) || (await this.#isThere(growth.texts));
-    if (!isWritten) throw this.#fail(lostError(row.id));
+    if (!isWritten) throw this.#fail(lostError(this.id));
     this.#turn = turn;
     this.#isOwnTurn = isOwnTurn;
     this.#length += entries.length;
@@ -184,18 +181,18 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
 
   /** As in files, a turn is chained from its first decision. */
   async #link(entries: readonly StreamEntry[]): Promise<readonly ChainLine[]> {
-    const { database, chains, row } = this.#parts;
+    const { rows, chains, row } = this.#parts;
     const before = lastTurnEntries(this.#entries);
     if (this.#chain === undefined && !hasLinks(entries) && !hasLinks(before)) return [];
-    this.#chain ??= await chains.open(database, row, before);
+    this.#chain ??= await chains.open(rows.database, { key: row.key, id: this.id }, before);
     return this.#chain.add(entries, ({ raw }) => this.#offered.has(raw["id"]));
   }
 
   /** The connection may have been lost after the server wrote them. */
   async #isThere(texts: readonly string[]): Promise<boolean> {
-    const { database, row } = this.#parts;
+    const { rows, row } = this.#parts;
     const before = this.#length;
-    const [found] = await database.query<{ readonly is_there: boolean | null }>({
+    const [found] = await rows.database.query<{ readonly is_there: boolean | null }>({
       text: `select c.epoch = $2 and c.length = $3 + cardinality($4::text[]) and $4::text[] = array(
           select entry from jp.events e where e.conversation = c.key and e.seq >= $3 order by e.seq
         ) as is_there
@@ -221,24 +218,24 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
 
   async #writeText(set: string, values: readonly string[]): Promise<void> {
     this.assertHeld();
-    const { database, row } = this.#parts;
-    const rows = await database.query({
+    const { rows, row } = this.#parts;
+    const written = await rows.database.query({
       text: `with held as (
           update jp.conversations set ${set}, changed = pg_current_xact_id()
           where key = $1 and epoch = $2 returning workspace, id
         ) select ${notifySql("changed", "workspace", "id")} from held`,
       values: [row.key, row.epoch, ...values],
     });
-    if (rows.length === 0) throw this.#fail(lostError(row.id));
+    if (written.length === 0) throw this.#fail(lostError(this.id));
   }
 
   /** For a user who edits the record. The decisions of the last turn are then no longer certain to be theirs. */
   async replaceEntries(entries: readonly StreamEntry[]): Promise<void> {
     this.assertHeld();
-    const { database, row } = this.#parts;
+    const { rows, row } = this.#parts;
     const stored = entries.map(toStored);
     const turn = this.#turn.restarted(stored);
-    await database.transaction(async (queries) => {
+    await rows.database.transaction(async (queries) => {
       await queries.query({
         text: "delete from jp.events where conversation = $1",
         values: [row.key],
@@ -252,8 +249,8 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
         values: [row.key, row.epoch],
       });
       const growth = growthOf(turn, stored, { isOwnTurn: false, signer: undefined, isCopy: true });
-      const isDone = await appendRows(queries, { ...row, length: 0 }, growth);
-      if (!isDone) throw this.#fail(lostError(row.id));
+      const isDone = await appendRows(queries, { ...row, tenant: rows.tenant, length: 0 }, growth);
+      if (!isDone) throw this.#fail(lostError(this.id));
     });
     this.#length = entries.length;
     this.#turn = turn;
@@ -273,25 +270,20 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
 
   onAnswer(listener: AnswerListener): Disposable {
     this.assertHeld();
-    const { database, listening, row } = this.#parts;
-    const taking = new TableOffers(database, listening, row).listen((offered) => {
+    const { rows, listening, row, workspace } = this.#parts;
+    const place = { key: row.key, id: this.id, workspace };
+    const taking = new TableOffers(rows.database, listening, place).listen((offered) => {
       this.#offered.add(offered.event.id);
       return listener(offered);
     });
-    this.#listeners.add(taking);
-    return taking;
+    return this.keep(taking);
   }
 
   /** Only on this machine, never through the database. */
   async onSecret(listener: AnswerListener): Promise<Disposable> {
-    const none: Disposable = { [Symbol.dispose]: () => undefined };
-    const { openSecrets } = this.#parts;
-    const sockets = await openSecrets?.().catch(() => undefined);
-    const listening = await sockets?.listen(listener).catch(() => undefined);
-    if (listening === undefined) return none; // As if no one could reach it.
-    if (this.#isReleased) listening[Symbol.dispose]();
-    else this.#listeners.add(listening);
-    return listening;
+    const sockets = await this.#parts.openSecrets?.().catch(() => undefined);
+    if (sockets === undefined) return { [Symbol.dispose]: () => undefined }; // As if no one could reach it.
+    return this.keep(await sockets.listen(listener));
   }
 
   leaveTo(left: LeftTurn): void {
@@ -299,20 +291,21 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
   }
 
   protected async close(): Promise<void> {
-    const { database, chains, row } = this.#parts;
-    for (const listening of this.#listeners) listening[Symbol.dispose]();
+    const { rows, chains, row, owner, wakeUps } = this.#parts;
     await this.#writing;
     await this.#metadataWrites;
     this.#isReleased = true;
     this.#lease[Symbol.dispose]();
     // Unwritten links are not part of the chain.
     const end = this.#failure === undefined ? this.#chain?.end : undefined;
-    if (end !== undefined) await chains.noteHead({ id: row.id, ...end });
+    if (end !== undefined) await chains.noteHead({ id: this.id, ...end });
     // If it fails, the lease expires.
-    const freed = await releaseRow(database, row, this.#left).catch(() => undefined);
+    const freed = await releaseRow(rows.database, { ...row, owner }, this.#left).catch(
+      () => undefined,
+    );
     if (freed?.ready_at == null) return;
     const { workspace, queue, ready_at: at } = freed;
-    await this.#parts.wakeUps.send({ workspace, queue, id: row.id, at: Number(at) });
+    await wakeUps.send({ workspace, queue, id: this.id, at: Number(at) });
   }
 
   #fail(error: StorageError): StorageError {

@@ -13,6 +13,7 @@ import {
   StreamEntry,
   type Timestamp,
   timestampFromDate,
+  titleAndLabels,
 } from "../../record/conversation/index.ts";
 import { findJson, isJsonObject, type JsonObject, messageOf, parseJson } from "../../util/index.ts";
 import type { ConversationSummary, PendingTurn, WorkLoad } from "../port.ts";
@@ -181,6 +182,25 @@ export class WorkspaceRows {
     return row;
   }
 
+  async summarize(rows: readonly ConversationRow[]): Promise<ConversationSummary[]> {
+    const turns = await readTurns(this.database, rows);
+    return rows.map((row) => summaryOf(row, turns.get(row.key)));
+  }
+
+  /** The last turns of these conversations, which are not complete. */
+  async pendingTurns(
+    rows: readonly ConversationRow[],
+    hasMetadata: boolean,
+  ): Promise<readonly PendingTurn[]> {
+    const turns = await readTurns(this.database, rows);
+    return rows.map((row) => ({
+      id: idOf(row),
+      isLive: row.is_live,
+      ...(hasMetadata && titleAndLabels(readMetadata(row).metadata ?? {})),
+      ...(turns.get(row.key) ?? { entries: [] }),
+    }));
+  }
+
   /** Reads as many entries as the row says: later appends do not belong to it. Throws `read_failed`. */
   async readRecord(row: ConversationRow): Promise<ReadRecord> {
     return this.recordOf(row, await readEntries(this.database, row));
@@ -265,16 +285,20 @@ export function versionOf(row: VersionRow): PendingTurn {
 }
 
 /** The readable part of the last turn on record. */
-export interface ReadTurn {
+interface ReadTurn {
   readonly entries: readonly StreamEntry[];
   readonly problem?: string;
 }
 
 /** The open turns of these conversations, by key. A damaged one does not hide the others. */
-export async function readTurns(
+async function readTurns(
   queries: Queries,
   rows: readonly ConversationRow[],
 ): Promise<ReadonlyMap<string, ReadTurn>> {
+  const open = rows.flatMap(({ key, open_turn: start, length }) =>
+    start === null ? [] : [{ key, start, length }],
+  );
+  if (open.length === 0) return new Map();
   const found = await queries.query<{ readonly key: string; readonly entry: string }>({
     name: "jp_turns",
     text: `select e.conversation as key, e.entry
@@ -282,17 +306,14 @@ export async function readTurns(
       join jp.events e on e.conversation = turn.key and e.seq >= turn.start and e.seq < turn.length
       order by e.conversation, e.seq`,
     values: [
-      rows.map(({ key }) => key),
-      rows.map((row) => row.open_turn ?? row.length),
-      rows.map(({ length }) => length),
+      open.map(({ key }) => key),
+      open.map(({ start }) => start),
+      open.map(({ length }) => length),
     ],
   });
   const texts = Map.groupBy(found, ({ key }) => key);
   return new Map(
-    rows.map(({ key, open_turn: start, length }) => {
-      const count = start === null ? 0 : length - start;
-      return [key, readTurn(texts.get(key) ?? [], count)];
-    }),
+    open.map(({ key, start, length }) => [key, readTurn(texts.get(key) ?? [], length - start)]),
   );
 }
 
@@ -370,11 +391,6 @@ export function metadataOf(row: ConversationRow): ConversationMetadata {
   return parseMetadata(parseJson(row.metadata));
 }
 
-/** Leaves out what cannot be read. */
-export function findMetadata(row: ConversationRow): Pick<ConversationMetadata, "title" | "labels"> {
-  return readMetadata(row).metadata ?? {};
-}
-
 function readMetadata(row: ConversationRow): Pick<ConversationSummary, "metadata" | "problem"> {
   try {
     return { metadata: metadataOf(row) };
@@ -383,7 +399,7 @@ function readMetadata(row: ConversationRow): Pick<ConversationSummary, "metadata
   }
 }
 
-export function summaryOf(row: ConversationRow, turn?: ReadTurn): ConversationSummary {
+function summaryOf(row: ConversationRow, turn?: ReadTurn): ConversationSummary {
   const lastEventAt = findTimestamp(row.last_event_at);
   const openTurn = describeOpenTurn(lastTurnOf(turn?.entries ?? []), row.is_live);
   return {

@@ -2,23 +2,14 @@
  * The conversations of a workspace that keeps them in a database. The code that connects to it is loaded on first use,
  * so that commands which do not need it do not wait.
  */
-import type { AnswerEvent, ChainLine, ConversationId } from "../../record/conversation/index.ts";
+import type { ChainLine, ConversationId } from "../../record/conversation/index.ts";
 import { loaderOf } from "../../util/index.ts";
 import type {
-  AnswerOptions,
-  AnswerResult,
   ChainProblem,
   ChangeListener,
-  Conversation,
   ConversationWriter,
-  ForkOptions,
-  LastTurns,
   ListOptions,
-  ListPendingTurnsOptions,
-  PendingTurn,
   RecordPiece,
-  RunningWork,
-  WorkOptions,
 } from "../port.ts";
 import type { PortableStore } from "../portable.ts";
 import { StorageError } from "../storage-error.ts";
@@ -43,6 +34,23 @@ export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles {
   readonly #address: string;
   #opened: PostgresStore | undefined;
 
+  readonly load: PostgresStore["load"] = async (...given) => (await this.#store()).load(...given);
+  readonly findLastTurns: PostgresStore["findLastTurns"] = async (...given) =>
+    (await this.#store()).findLastTurns(...given);
+  readonly listPending: PostgresStore["listPending"] = async (...given) =>
+    (await this.#store()).listPending(...given);
+  readonly answer: PostgresStore["answer"] = async (...given) =>
+    (await this.#store()).answer(...given);
+  readonly open: PostgresStore["open"] = async (...given) => (await this.#store()).open(...given);
+  readonly fork: PostgresStore["fork"] = async (...given) => (await this.#store()).fork(...given);
+  readonly remove: PostgresStore["remove"] = async (...given) =>
+    (await this.#store()).remove(...given);
+  readonly archive: PostgresStore["archive"] = async (...given) =>
+    (await this.#store()).archive(...given);
+  readonly unarchive: PostgresStore["unarchive"] = async (...given) =>
+    (await this.#store()).unarchive(...given);
+  readonly work: PostgresStore["work"] = async (...given) => (await this.#store()).work(...given);
+
   constructor(options: PostgresStoreOptions) {
     this.#address = addressOf(options.url);
     const load = loaderOf(() => import("./postgres-store.ts"));
@@ -63,24 +71,12 @@ export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles {
     return found && { ...found, place: "workspace" };
   }
 
-  async load(id: ConversationId): Promise<Conversation> {
-    return (await this.#store()).load(id);
-  }
-
   async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
     yield* (await this.#store()).scan(id);
   }
 
   async *readChain(id: ConversationId): AsyncGenerator<ChainLine | ChainProblem> {
     yield* (await this.#store()).readChain(id);
-  }
-
-  async findLastTurns(id: ConversationId): Promise<LastTurns | undefined> {
-    return (await this.#store()).findLastTurns(id);
-  }
-
-  async listPending(options?: ListPendingTurnsOptions): Promise<readonly PendingTurn[]> {
-    return (await this.#store()).listPending(options);
   }
 
   watch(listener: ChangeListener): Disposable {
@@ -99,44 +95,12 @@ export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles {
     };
   }
 
-  async answer(
-    id: ConversationId,
-    event: AnswerEvent,
-    options?: AnswerOptions,
-  ): Promise<AnswerResult> {
-    return (await this.#store()).answer(id, event, options);
-  }
-
   async create({
     isLocal = false,
     ...options
   }: WorkspaceCreateOptions): Promise<ConversationWriter> {
     if (isLocal) throw noLocalError();
     return (await this.#store()).create(options);
-  }
-
-  async open(id: ConversationId): Promise<ConversationWriter> {
-    return (await this.#store()).open(id);
-  }
-
-  async fork(id: ConversationId, options?: ForkOptions): Promise<ConversationId> {
-    return (await this.#store()).fork(id, options);
-  }
-
-  async remove(id: ConversationId): Promise<void> {
-    return (await this.#store()).remove(id);
-  }
-
-  async archive(id: ConversationId): Promise<void> {
-    return (await this.#store()).archive(id);
-  }
-
-  async unarchive(id: ConversationId): Promise<void> {
-    return (await this.#store()).unarchive(id);
-  }
-
-  async work(options: WorkOptions): Promise<RunningWork> {
-    return (await this.#store()).work(options);
   }
 
   /** For copies to and from other stores. */

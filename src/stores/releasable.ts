@@ -3,27 +3,43 @@
 /** Called and awaited before the lock of a writer is released. */
 type ReleaseListener = () => Promise<void>;
 
-class ReleaseListeners {
+/** The part of a writer that handles its release. */
+export abstract class Releasable implements AsyncDisposable {
   readonly #listeners = new Set<ReleaseListener>();
+  readonly #kept = new Set<Disposable>();
+  #isClosing = false;
   #released: Promise<void> | undefined;
 
-  add(listener: ReleaseListener): Disposable {
+  /** Throws `write_failed` after the release. */
+  protected abstract assertHeld(): void;
+  /** Waits for pending writes, and releases the lock. Called once. */
+  protected abstract close(): Promise<void>;
+
+  onRelease(listener: ReleaseListener): Disposable {
+    this.assertHeld();
     const own: ReleaseListener = () => listener(); // It may be registered twice.
     this.#listeners.add(own);
     return { [Symbol.dispose]: () => void this.#listeners.delete(own) };
+  }
+
+  /** Disposes of it when the writer is closed, or at once if it is. */
+  protected keep(listening: Disposable): Disposable {
+    if (this.#isClosing) listening[Symbol.dispose]();
+    else this.#kept.add(listening);
+    return listening;
   }
 
   /**
    * Closes the writer once, after the listeners, even if one of them fails. Throws what `close` or a listener throws.
    * Further calls only wait for the first.
    */
-  async release(close: () => Promise<void>): Promise<void> {
+  async release(): Promise<void> {
     if (this.#released !== undefined) return this.#released.catch(() => undefined);
-    this.#released = this.#release(close);
+    this.#released = this.#release();
     await this.#released;
   }
 
-  async #release(close: () => Promise<void>): Promise<void> {
+  async #release(): Promise<void> {
     const results: PromiseSettledResult<void>[] = [];
     try {
       // A listener may add others.
@@ -34,28 +50,11 @@ class ReleaseListeners {
         results.push(...(await Promise.allSettled(called)));
       }
     } finally {
-      await close();
+      this.#isClosing = true;
+      for (const listening of this.#kept) listening[Symbol.dispose]();
+      await this.close();
     }
     for (const result of results) if (result.status === "rejected") throw result.reason;
-  }
-}
-
-/** The part of a writer that handles its release. */
-export abstract class Releasable implements AsyncDisposable {
-  readonly #listeners = new ReleaseListeners();
-
-  /** Throws `write_failed` after the release. */
-  protected abstract assertHeld(): void;
-  /** Waits for pending writes, and releases the lock. Called once. */
-  protected abstract close(): Promise<void>;
-
-  onRelease(listener: ReleaseListener): Disposable {
-    this.assertHeld();
-    return this.#listeners.add(listener);
-  }
-
-  release(): Promise<void> {
-    return this.#listeners.release(() => this.close());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
