@@ -11,6 +11,8 @@ import {
   parseChainLine,
   type StreamEntry,
 } from "../record/conversation/index.ts";
+import { messageOf } from "../util/index.ts";
+import type { ChainProblem } from "./port.ts";
 
 /** The end of a chain, as it is stored. */
 export interface ChainTail {
@@ -90,6 +92,15 @@ export function findChainLine(text: string): ChainLine | undefined {
     return parseChainLine(text);
   } catch {
     return undefined;
+  }
+}
+
+/** `line`: its number, counted from 1. */
+export function lineOrProblem(text: string, line: number): ChainLine | ChainProblem {
+  try {
+    return parseChainLine(text);
+  } catch (error) {
+    return { line, problem: messageOf(error) };
   }
 }
 

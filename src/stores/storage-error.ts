@@ -142,6 +142,16 @@ export function readError(file: string, cause: unknown): StorageError {
   return new StorageError("read_failed", `Cannot read ${file}: ${reason}.`, { cause, ...hint });
 }
 
+/** Undefined if the file does not exist. Throws `read_failed`. */
+export function readIfThere<Value>(file: string, read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return undefined;
+    throw readError(file, error);
+  }
+}
+
 function explain(cause: unknown): { readonly reason: string; readonly hint?: string } {
   if (cause instanceof UnsafePathError) return { reason: cause.message, hint: UNSAFE_HINT };
   const [reason, hint] = REASONS[systemErrorCode(cause) ?? ""] ?? [];

@@ -12,14 +12,8 @@ import {
   type Timestamp,
   withRequiredConfig,
 } from "../../record/conversation/index.ts";
-import {
-  isJsonObject,
-  type JsonObject,
-  jsonTypeOf,
-  parseJson,
-  systemErrorCode,
-} from "../../util/index.ts";
-import { readError, StorageError, writeError } from "../storage-error.ts";
+import { isJsonObject, type JsonObject, jsonTypeOf, parseJson } from "../../util/index.ts";
+import { readError, readIfThere, StorageError, writeError } from "../storage-error.ts";
 import type { RecordFile } from "../workspace-port.ts";
 import {
   BASE_CONFIG,
@@ -133,12 +127,7 @@ export function parseBaseConfig(file: string, bytes: Buffer): JsonObject {
 
 /** Undefined if the file does not exist. Throws `read_failed`. */
 export function findFile(file: string): Buffer | undefined {
-  try {
-    return readRecord(file);
-  } catch (error) {
-    if (systemErrorCode(error) === "ENOENT") return undefined;
-    throw readError(file, error);
-  }
+  return readIfThere(file, () => readRecord(file));
 }
 
 /** Checks the text of an edited file before it replaces a good one. Throws `invalid_record`. */

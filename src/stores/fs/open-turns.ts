@@ -49,7 +49,7 @@ import {
   systemErrorCode,
   withoutLoneSurrogates,
 } from "../../util/index.ts";
-import { readError, writeError } from "../storage-error.ts";
+import { readIfThere, writeError } from "../storage-error.ts";
 import { OWNER_FOLDER } from "./private-folder.ts";
 import { lineOf, type TurnCopy } from "./restore-turn.ts";
 import type { PrivatePlace } from "./user-data.ts";
@@ -88,13 +88,13 @@ export function markersIn(privateFolder: string): string {
   return path.join(privateFolder, FOLDER);
 }
 
+function markerIn(privateFolder: string, id: ConversationId): string {
+  return path.join(privateFolder, FOLDER, id);
+}
+
 function idsIn(folder: string): readonly ConversationId[] {
-  try {
-    return readdirSync(folder).flatMap((name) => findFileId(name) ?? []);
-  } catch (error) {
-    if (systemErrorCode(error) === "ENOENT") return [];
-    throw readError(folder, error);
-  }
+  const names = readIfThere(folder, () => readdirSync(folder)) ?? [];
+  return names.flatMap((name) => findFileId(name) ?? []);
 }
 
 /** No file system has longer names. */
@@ -127,8 +127,8 @@ interface MarkerFile {
 }
 
 /** Undefined if it does not exist: its writer may just have removed it. Throws `read_failed`. */
-function findMarker(folder: string, id: ConversationId): MarkerFile | undefined {
-  const text = findText(path.join(folder, id));
+function findMarker({ privateFolder, id }: PrivatePlace): MarkerFile | undefined {
+  const text = findText(markerIn(privateFolder, id));
   if (text === undefined) return undefined;
   const afterName = text.slice(text.indexOf("\n") + 1);
   const end = afterName.indexOf("\n");
@@ -143,19 +143,16 @@ function findMarker(folder: string, id: ConversationId): MarkerFile | undefined 
 }
 
 function findText(file: string): string | undefined {
-  try {
+  return readIfThere(file, () => {
     // Usually it does not exist, and throwing an error is slower.
     if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined;
     return readFileSync(file, "utf8");
-  } catch (error) {
-    if (systemErrorCode(error) === "ENOENT") return undefined;
-    throw readError(file, error);
-  }
+  });
 }
 
 /** Undefined without a marker; without lines if the marker has no copy. Throws `read_failed`. */
 export function findCopy(place: PrivatePlace | undefined): TurnCopy | undefined {
-  const marker = place && findMarker(path.join(place.privateFolder, FOLDER), place.id);
+  const marker = place && findMarker(place);
   if (!marker) return undefined;
   const writes = marker.writes.map(toEntryLines);
   const lines = writes.flat();
@@ -172,19 +169,19 @@ function toEntryLines(written: string): readonly string[] {
 }
 
 export function hasMarker(privateFolder: string, id: ConversationId): boolean {
-  return existsSync(path.join(privateFolder, FOLDER, id));
+  return existsSync(markerIn(privateFolder, id));
 }
 
 /** Without a marker, or with an empty one, as a power failure may leave it. */
 export function isUnmarked(privateFolder: string, id: ConversationId): boolean {
-  const stats = statSync(path.join(privateFolder, FOLDER, id), { throwIfNoEntry: false });
+  const stats = statSync(markerIn(privateFolder, id), { throwIfNoEntry: false });
   return stats === undefined || stats.size === 0;
 }
 
 /** A leftover marker is wrong, but harmless. */
 export function unmark(privateFolder: string, id: ConversationId): void {
   try {
-    unlinkSync(path.join(privateFolder, FOLDER, id));
+    unlinkSync(markerIn(privateFolder, id));
   } catch {
     // There is none, or the next writer tries again.
   }
@@ -205,19 +202,15 @@ export interface OwnTurn {
 }
 
 /** The workspace in which the user left the open turn, if known. */
-export function findWorkspaceOfTurn({ privateFolder, id }: PrivatePlace): string | undefined {
-  return findMarker(path.join(privateFolder, FOLDER), id)?.workspace;
+export function findWorkspaceOfTurn(place: PrivatePlace): string | undefined {
+  return findMarker(place)?.workspace;
 }
 
 export function findOwnTurn(
   place: PrivatePlace | undefined,
   entries: readonly StreamEntry[],
 ): OwnTurn | undefined {
-  return place && ownTurnIn(findMarkerOf(place), place, entries);
-}
-
-function findMarkerOf({ privateFolder, id }: PrivatePlace): MarkerFile | undefined {
-  return findMarker(markersIn(privateFolder), id);
+  return place && ownTurnIn(findMarker(place), place, entries);
 }
 
 function ownTurnIn(
@@ -314,7 +307,7 @@ export class TurnMarker {
     const name = folderName.includes("\n") ? "" : folderName;
     this.#head = `${name}\n${JSON.stringify(workspace)}\n`;
     const isCopied = ownTurn !== undefined && turnToText(entries) === ownTurn;
-    const marker = findMarkerOf(place);
+    const marker = findMarker(place);
     const own = ownTurnIn(marker, place, entries);
     this.#isOwnTurn = isCopied || own !== undefined;
     this.#isOurs = this.#isOwnTurn;
@@ -325,7 +318,7 @@ export class TurnMarker {
   }
 
   get #path(): string {
-    return path.join(this.#place.privateFolder, FOLDER, this.#place.id);
+    return markerIn(this.#place.privateFolder, this.#place.id);
   }
 
   /** Whether the last turn is exactly what this user's processes wrote. */
@@ -375,7 +368,7 @@ export class TurnMarker {
 
   /** Called when another program has changed the record. */
   check(entries: readonly StreamEntry[]): void {
-    const marker = findMarkerOf(this.#place);
+    const marker = findMarker(this.#place);
     this.#isOwnTurn &&= ownTurnIn(marker, this.#place, entries) !== undefined;
     this.#startedIn &&= otherFolderIn(marker, this.#place, entries);
   }
@@ -391,7 +384,7 @@ export class TurnMarker {
   /** Drops lines that are not in the record. */
   #repair({ lastWrite }: OwnTurn): void {
     const file = this.#path;
-    const { writes = [] } = findMarker(path.dirname(file), this.#place.id) ?? {};
+    const { writes = [] } = findMarker(this.#place) ?? {};
     const kept = [...writes.slice(0, -1), lastWrite].filter((written) => written !== "");
     const text = this.#head + kept.map((written) => `${written}\n\n`).join("");
     try {

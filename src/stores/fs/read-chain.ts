@@ -4,21 +4,20 @@
  */
 import { closeSync, readSync, realpathSync } from "node:fs";
 import path from "node:path";
-import { type ChainLine, type OwnRun, parseChainLine } from "../../record/conversation/index.ts";
+import type { ChainLine, OwnRun } from "../../record/conversation/index.ts";
 import {
   arrayField,
   integerField,
   LineReader,
-  messageOf,
   optionalBoolean,
   optionalString,
   parseJson,
   shapeOf,
   stringField,
-  systemErrorCode,
 } from "../../util/index.ts";
+import { lineOrProblem } from "../chain-growth.ts";
 import type { ChainProblem } from "../port.ts";
-import { readError } from "../storage-error.ts";
+import { readError, readIfThere } from "../storage-error.ts";
 import { CHAIN } from "./conversation-folders.ts";
 import { openRecord } from "./safe-open.ts";
 import { headsFileIn, type UserEnvironment, userDataFolder } from "./user-data.ts";
@@ -100,13 +99,8 @@ interface NumberedLine {
 
 /** In pieces, without empty lines. */
 function* readLines(file: string): Generator<readonly NumberedLine[]> {
-  let descriptor: number;
-  try {
-    descriptor = openRecord(file);
-  } catch (error) {
-    if (systemErrorCode(error) === "ENOENT") return;
-    throw readError(file, error);
-  }
+  const descriptor = readIfThere(file, () => openRecord(file));
+  if (descriptor === undefined) return;
   try {
     let read: NumberedLine[] = [];
     let line = 0;
@@ -137,13 +131,5 @@ function readPiece(descriptor: number, piece: Buffer, file: string): number {
     return readSync(descriptor, piece);
   } catch (error) {
     throw readError(file, error);
-  }
-}
-
-export function lineOrProblem(text: string, line: number): ChainLine | ChainProblem {
-  try {
-    return parseChainLine(text);
-  } catch (error) {
-    return { line, problem: messageOf(error) };
   }
 }

@@ -5,14 +5,15 @@ import type { Clock } from "../../util/index.ts";
 import { DatabaseWorkspaceStore } from "../postgres/workspace-store.ts";
 import type { PostgresStoreOptions } from "../postgres/store-options.ts";
 import type { PortableStore } from "../portable.ts";
-import { readError, StorageError } from "../storage-error.ts";
+import { StorageError } from "../storage-error.ts";
 import type { RecordFiles, SessionStore, WorkspaceStore } from "../workspace-port.ts";
+import { findFile } from "./conversation-files.ts";
 import { WORKSPACE_FOLDER } from "./conversation-folders.ts";
 import { makeFolder, writeDurably } from "./durable.ts";
 import type { OpenFile } from "./event-file.ts";
 import { FsWorkspaceStore } from "./fs-workspace-store.ts";
 import { securePrivateFolder } from "./private-folder.ts";
-import { assertNotLink, readRecord } from "./safe-open.ts";
+import { assertNotLink } from "./safe-open.ts";
 import { findSessionId, FsSessionStore } from "./sessions.ts";
 import {
   ensureWorkspaceData,
@@ -30,7 +31,6 @@ import {
   type UserEnvironment,
   workspacesIn,
 } from "./user-data.ts";
-import { systemErrorCode } from "../../util/index.ts";
 
 /** An open workspace and its stores. */
 export interface Workspace {
@@ -346,15 +346,9 @@ export function isListedFolder(folder: string, list: string | undefined): boolea
 
 /** The last line of `.jp/.id`. Undefined if it is missing; only a writer creates it. */
 export function findWorkspaceId(root: string): string | undefined {
-  const file = path.join(root, WORKSPACE_FOLDER, ".id");
-  try {
-    const lines = readRecord(file).toString("utf8").trim().split("\n");
-    const id = lines.at(-1)?.trim() ?? "";
-    return /^[0-9a-z]{5}$/.test(id) ? id : undefined;
-  } catch (error) {
-    if (systemErrorCode(error) === "ENOENT") return undefined;
-    throw readError(file, error);
-  }
+  const text = findFile(path.join(root, WORKSPACE_FOLDER, ".id"))?.toString("utf8");
+  const id = text?.trim().split("\n").at(-1)?.trim() ?? "";
+  return /^[0-9a-z]{5}$/.test(id) ? id : undefined;
 }
 
 /** Creates a missing id: five base-36 digits of the time, like the Rust original. Throws `write_failed`. */

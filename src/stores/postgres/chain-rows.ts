@@ -11,9 +11,8 @@ import {
   type StreamEntry,
 } from "../../record/conversation/index.ts";
 import { loadModule } from "../../util/index.ts";
-import { ChainGrowth, findChainLine, startOfCopy } from "../chain-growth.ts";
+import { ChainGrowth, findChainLine, lineOrProblem, startOfCopy } from "../chain-growth.ts";
 import type { HeadToNote } from "../fs/chain-file.ts";
-import { lineOrProblem } from "../fs/read-chain.ts";
 import type { ChainProblem } from "../port.ts";
 import type { Queries } from "./database.ts";
 import type { PostgresStoreOptions } from "./store-options.ts";
