@@ -6,7 +6,7 @@ type ReleaseListener = () => Promise<void>;
 /** The part of a writer that handles its release. */
 export abstract class Releasable implements AsyncDisposable {
   readonly #listeners = new Set<ReleaseListener>();
-  readonly #kept = new Set<Disposable>();
+  readonly #listening = new Set<Disposable>();
   #isClosing = false;
   #released: Promise<void> | undefined;
 
@@ -22,10 +22,10 @@ export abstract class Releasable implements AsyncDisposable {
     return { [Symbol.dispose]: () => void this.#listeners.delete(own) };
   }
 
-  /** Disposes of it when the writer is closed, or at once if it is. */
-  protected keep(listening: Disposable): Disposable {
+  /** At once, if the release has got that far. */
+  protected disposeOnRelease(listening: Disposable): Disposable {
     if (this.#isClosing) listening[Symbol.dispose]();
-    else this.#kept.add(listening);
+    else this.#listening.add(listening);
     return listening;
   }
 
@@ -51,7 +51,7 @@ export abstract class Releasable implements AsyncDisposable {
       }
     } finally {
       this.#isClosing = true;
-      for (const listening of this.#kept) listening[Symbol.dispose]();
+      for (const listening of this.#listening) listening[Symbol.dispose]();
       await this.close();
     }
     for (const result of results) if (result.status === "rejected") throw result.reason;

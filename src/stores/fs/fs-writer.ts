@@ -206,13 +206,13 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
       await this.#lastAppend;
       return listener(offered);
     });
-    return this.keep(listening);
+    return this.disposeOnRelease(listening);
   }
 
   async onSecret(listener: AnswerListener): Promise<Disposable> {
     const loaded = await loadSecretSockets().catch(() => undefined);
     if (loaded === undefined) return { [Symbol.dispose]: () => undefined }; // As if no one could reach it.
-    return this.keep(await new loaded.SecretSockets(this.#place).listen(listener));
+    return this.disposeOnRelease(await new loaded.SecretSockets(this.#place).listen(listener));
   }
 
   protected async close(): Promise<void> {

@@ -28,7 +28,6 @@ import type {
   Conversation,
   ConversationStore,
   ConversationSummary,
-  ConversationWriter,
   CreateOptions,
   ForkOptions,
   LastTurns,
@@ -227,7 +226,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     return new SecretSockets({ privateFolder, id, workspace: undefined });
   }
 
-  async create(options: CreateOptions): Promise<ConversationWriter> {
+  async create(options: CreateOptions): Promise<PostgresWriter> {
     const { baseConfig = {}, entries = [], isOwnTurn = false } = options;
     return this.#create({
       metadata: titleAndLabels(options),
@@ -238,11 +237,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     });
   }
 
-  open(id: ConversationId): Promise<ConversationWriter> {
-    return this.#openOwn(id);
-  }
-
-  async #openOwn(id: ConversationId): Promise<PostgresWriter> {
+  async open(id: ConversationId): Promise<PostgresWriter> {
     const writer = await this.#openIf(id, { name: "jp_open", condition: "true", isTaken: false });
     if (writer === undefined) throw await this.#explainLocked(id, true);
     return writer;
@@ -321,7 +316,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
   /** Replaces it with a validated text. Throws `conversation_locked`, `record_changed`. */
   async replaceText(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void> {
     const { before, after } = edit;
-    await using writer = await this.#openOwn(id);
+    await using writer = await this.open(id);
     if ((await this.readText(id, file)) !== before) throw recordChangedError(`${file} of ${id}`);
     if (file === "events") await writer.replaceEntries(parseEvents(id, after));
     else await writer.replaceText(file, after);
@@ -337,13 +332,12 @@ export class PostgresStore implements ConversationStore, PortableStore {
   async archive(id: ConversationId): Promise<void> {
     const row = await this.#rows.get(id);
     if (row.is_archived && !row.is_live) return;
-    await this.#setArchived(row, true, { ...metadataOf(row), archivedAt: await this.#rows.now() });
+    await this.#setArchived(id, { ...metadataOf(row), archivedAt: await this.#rows.now() });
   }
 
   async unarchive(id: ConversationId): Promise<void> {
-    const row = await this.#rows.get(id);
-    const { archivedAt: _archivedAt, ...metadata } = metadataOf(row);
-    await this.#setArchived(row, false, metadata);
+    const { archivedAt: _archivedAt, ...metadata } = metadataOf(await this.#rows.get(id));
+    await this.#setArchived(id, metadata);
   }
 
   /** Closes its connections. Open conversations can no longer be written. */
@@ -353,14 +347,10 @@ export class PostgresStore implements ConversationStore, PortableStore {
     if (!this.#isShared) await this.#rows.database.close();
   }
 
-  async #setArchived(
-    row: ConversationRow,
-    isArchived: boolean,
-    metadata: ConversationMetadata,
-  ): Promise<void> {
+  async #setArchived(id: ConversationId, metadata: ConversationMetadata): Promise<void> {
     const set = `is_archived = $3, metadata = $4, changed = pg_current_xact_id()`;
-    const json = metadataFile(metadata);
-    await this.#change(idOf(row), `update jp.conversations c set ${set} where`, [isArchived, json]);
+    const values = [metadata.archivedAt !== undefined, metadataFile(metadata)];
+    await this.#change(id, `update jp.conversations c set ${set} where`, values);
   }
 
   /** Changes a conversation that no one has open. Throws `conversation_not_found`, `conversation_locked`. */

@@ -210,10 +210,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
 
   async #writeMetadata(change: MetadataChange): Promise<void> {
     this.assertHeld();
-    const text = metadataFile(change(this.#metadata));
-    const metadata = parseMetadata(parseJson(text));
-    await this.#writeText("metadata = $3, labels = $4", [text, labelsOf(metadata)]);
-    this.#metadata = metadata;
+    await this.replaceText("metadata", metadataFile(change(this.#metadata)));
   }
 
   async #writeText(set: string, values: readonly string[]): Promise<void> {
@@ -234,19 +231,13 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     this.assertHeld();
     const { rows, row } = this.#parts;
     const stored = entries.map(toStored);
-    const turn = this.#turn.restarted(stored);
+    const turn = rows.turnAt(this.id).with(stored);
     await rows.database.transaction(async (queries) => {
       await queries.query({
-        text: "delete from jp.events where conversation = $1",
-        values: [row.key],
-      });
-      await queries.query({
-        text: "delete from jp.files where conversation = $1 and name = $2",
-        values: [row.key, EVENTS],
-      });
-      await queries.query({
-        text: "update jp.conversations set length = 0, bytes = 0 where key = $1 and epoch = $2",
-        values: [row.key, row.epoch],
+        text: `with entries as (delete from jp.events where conversation = $1),
+            files as (delete from jp.files where conversation = $1 and name = $2)
+          update jp.conversations set length = 0, bytes = 0 where key = $1 and epoch = $3`,
+        values: [row.key, EVENTS, row.epoch],
       });
       const growth = growthOf(turn, stored, { isOwnTurn: false, signer: undefined, isCopy: true });
       const isDone = await appendRows(queries, { ...row, tenant: rows.tenant, length: 0 }, growth);
@@ -261,11 +252,10 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
 
   /** Replaces another part of the record. */
   async replaceText(part: "metadata" | "baseConfig", text: string): Promise<void> {
-    if (part === "metadata") {
-      const metadata = parseMetadata(parseJson(text));
-      return this.#writeText("metadata = $3, labels = $4", [text, labelsOf(metadata)]);
-    }
-    await this.#writeText("base_config = $3", [text]);
+    if (part === "baseConfig") return this.#writeText("base_config = $3", [text]);
+    const metadata = parseMetadata(parseJson(text));
+    await this.#writeText("metadata = $3, labels = $4", [text, labelsOf(metadata)]);
+    this.#metadata = metadata;
   }
 
   onAnswer(listener: AnswerListener): Disposable {
@@ -276,14 +266,14 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
       this.#offered.add(offered.event.id);
       return listener(offered);
     });
-    return this.keep(taking);
+    return this.disposeOnRelease(taking);
   }
 
   /** Only on this machine, never through the database. */
   async onSecret(listener: AnswerListener): Promise<Disposable> {
     const sockets = await this.#parts.openSecrets?.().catch(() => undefined);
     if (sockets === undefined) return { [Symbol.dispose]: () => undefined }; // As if no one could reach it.
-    return this.keep(await sockets.listen(listener));
+    return this.disposeOnRelease(await sockets.listen(listener));
   }
 
   leaveTo(left: LeftTurn): void {

@@ -74,11 +74,6 @@ export class LastTurn {
     return hash("", JSON.stringify([tenant, workspace, conversation, start]));
   }
 
-  /** For the same conversation, with other entries. */
-  restarted(entries: readonly StoredEntry[]): LastTurn {
-    return new LastTurn(this.#place).with(entries);
-  }
-
   /** Undefined if there is no turn. */
   get digest(): TurnDigest | undefined {
     return this.#digest;

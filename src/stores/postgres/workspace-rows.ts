@@ -372,7 +372,7 @@ export function idOf({ id }: Pick<ConversationRow, "id">): ConversationId {
 }
 
 /** Throws `invalid_conversation_id`. PostgreSQL would reject some characters with an error of its own. */
-export function assertId(id: ConversationId): void {
+function assertId(id: ConversationId): void {
   try {
     parseConversationId(id);
   } catch {
