@@ -9,7 +9,7 @@ import type { ForkOptions } from "./port.ts";
 /** Everything except what concerns only the original. The store adds when the fork was activated. */
 export function forkMetadata(
   { expiresAt: _expiresAt, archivedAt: _archivedAt, ...metadata }: ConversationMetadata,
-  { title }: ForkOptions,
+  title: string | undefined,
 ): ConversationMetadata {
   return { ...metadata, ...(title !== undefined && { title }) };
 }
@@ -17,7 +17,7 @@ export function forkMetadata(
 /** The copied entries. Their last turn is the user's own if the original was, and is copied whole. */
 export function forkEntries(
   { entries, isOwnTurn }: { readonly entries: readonly StreamEntry[]; readonly isOwnTurn: boolean },
-  { keep }: ForkOptions,
+  keep: ForkOptions["keep"],
 ) {
   const kept = keep === undefined ? entries.slice() : entries.filter((entry) => keep(entry));
   const isWhole = lastTurnOf(entries).length === lastTurnOf(kept).length;

@@ -157,11 +157,11 @@ export class MemoryConversationStore implements ConversationStore {
     return new MemoryWriter(this.#unlockedRecord(id));
   }
 
-  async fork(id: ConversationId, options: ForkOptions = {}): Promise<ConversationId> {
+  async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
     const original = this.#getRecord(id);
-    const metadata = { ...forkMetadata(original.metadata, options), lastActivatedAt: this.#now() };
+    const metadata = { ...forkMetadata(original.metadata, title), lastActivatedAt: this.#now() };
     const { baseConfig } = original;
-    return this.#add({ metadata, baseConfig, ...forkEntries(original, options) }).id;
+    return this.#add({ metadata, baseConfig, ...forkEntries(original, keep) }).id;
   }
 
   async remove(id: ConversationId): Promise<void> {

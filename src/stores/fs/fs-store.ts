@@ -289,8 +289,7 @@ export class FsConversationStore implements ConversationStore, PortableStore {
     }
   }
 
-  async fork(id: ConversationId, options: ForkOptions = {}): Promise<ConversationId> {
-    const { keep } = options;
+  async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
     const copies = this.context.readableCopies(id);
     const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
     const lastActivatedAt = this.#now();
@@ -305,7 +304,7 @@ export class FsConversationStore implements ConversationStore, PortableStore {
     });
     const root = copies.some((copy) => copy.root === "main") ? "main" : "local";
     const files = {
-      metadata: { ...forkMetadata(metadata, options), lastActivatedAt },
+      metadata: { ...forkMetadata(metadata, title), lastActivatedAt },
       baseConfig,
       events,
     };

@@ -276,12 +276,12 @@ export class PostgresStore implements ConversationStore, PortableStore {
     return TurnWork.start({ url, workspace, rows: this.#rows, take }, options);
   }
 
-  async fork(id: ConversationId, options: ForkOptions = {}): Promise<ConversationId> {
+  async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
     const row = await this.#rows.get(id);
     await using writer = await this.#create({
-      metadata: forkMetadata(metadataOf(row), options),
+      metadata: forkMetadata(metadataOf(row), title),
       baseConfig: row.base_config,
-      ...forkEntries(await this.#rows.readRecord(row), options),
+      ...forkEntries(await this.#rows.readRecord(row), keep),
       isCopy: true,
     });
     await this.#parts.chains.copy({ key: row.key, id }, writer.id);
