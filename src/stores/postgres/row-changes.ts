@@ -82,7 +82,7 @@ export interface NewRow {
   /** JSON. */
   readonly baseConfig: string | null;
   readonly growth: Growth;
-  /** If it is opened at once. */
+  /** If it is opened at once. Only then are listeners notified: others find a copy when they poll. */
   readonly lease?: { readonly owner: string; readonly holder: string };
   /** If it is copied from files. */
   readonly copied?: { readonly folder: string; readonly isArchived: boolean };
@@ -110,7 +110,9 @@ export async function insertRow(
         insert into jp.events (conversation, tenant, seq, entry)
         select c.key, c.tenant, place - 1, entry from c, unnest($10::text[]) with ordinality as added (entry, place)
         on conflict do nothing
-      ) select ${COLUMNS}, ${SERVER_MS} as now, ${notifySql("changed", "c.workspace", "c.id")} from c`,
+      ) select ${COLUMNS}, ${SERVER_MS} as now,
+        case when c.lease_owner is not null then ${notifySql("changed", "c.workspace", "c.id")} end
+      from c`,
     values: [
       workspace,
       tenant,
