@@ -41,7 +41,7 @@ test("a question appears on the open page, is answered there, and the turn ends"
       outcome: "answered",
       answer: true,
       note: "Go ahead.",
-      answered_by: { kind: "user", channel: "desk", name: "owner" },
+      answered_by: { kind: "user", channel: "desk", name: "owner", auth: "os_user" },
     }),
   ]);
 });
@@ -85,7 +85,7 @@ test("of two people on two pages, the second is told by whom it was answered", a
   expect(await answersIn(store, id)).toEqual([
     expect.objectContaining({
       answer: false,
-      answeredBy: { kind: "user", channel: "desk", name: "ada" },
+      answeredBy: { kind: "user", channel: "desk", name: "ada", auth: "token" },
     }),
   ]);
 });

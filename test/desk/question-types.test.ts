@@ -102,7 +102,7 @@ test(
     const answers = Object.fromEntries(
       all.map((sample) => [sample.question["id"] as string, sample.answer]),
     );
-    const byAda = { kind: "user", channel: "desk", name: "Ada" };
+    const byAda = { kind: "user", channel: "desk", name: "Ada", auth: "os_user" };
     const record = recordOf(project);
     const recorded = entriesOf(record, "inquiry_response").map((entry) => {
       const [, id = ""] = (entry["id"] as string).split("."); // Of the call, the question, and a number.
@@ -172,7 +172,7 @@ test("a secret reaches the process that waits for it, and nothing else", async (
     {
       outcome: "redacted",
       answer: null,
-      answered_by: { kind: "user", channel: "desk", name: "owner" },
+      answered_by: { kind: "user", channel: "desk", name: "owner", auth: "os_user" },
     },
   ]);
   const shown = await page.evaluate("document.documentElement.innerHTML");

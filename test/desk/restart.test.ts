@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { WAITING } from "../../src/stores/open-question.fixture.ts";
 import { Project } from "../cli/support.ts";
 import { counters } from "../security/threats.ts";
 import {
@@ -12,6 +13,7 @@ import {
   answersIn,
   DeskProcess,
   fragmentOf,
+  leave,
   leaveQuestion,
   openPage,
   startDesk,
@@ -20,6 +22,13 @@ import {
 } from "./support.ts";
 
 const openContext = useBrowser();
+
+/** A question whose answer may be remembered for the rest of the turn. */
+const REMEMBERABLE = WAITING.map((event) =>
+  event.type === "inquiry_request"
+    ? { ...event, takes: { turn: { code: "question" } } as const }
+    : event,
+);
 
 test("an open page recovers by itself, shows what was asked meanwhile, and answers it", async () => {
   const project = new Project();
@@ -38,7 +47,9 @@ test("an open page recovers by itself, shows what was asked meanwhile, and answe
   await page.getByRole("button", { name: "Yes" }).click();
   await page.getByRole("status").filter({ hasText: "Answer sent." }).waitFor();
   expect(await answersIn(store, id)).toEqual([
-    expect.objectContaining({ answeredBy: { kind: "user", channel: "desk", name: "owner" } }),
+    expect.objectContaining({
+      answeredBy: { kind: "user", channel: "desk", name: "owner", auth: "os_user" },
+    }),
   ]);
   await page.getByRole("link", { name: "Inbox" }).click();
   await page.getByRole("link", { name: "Before?" }).waitFor();
@@ -104,7 +115,7 @@ test("whoever takes the port of a stopped desk gets nothing that counts at the d
 
 test("a page whose session has ended asks for a login, and keeps what was typed", async () => {
   const project = new Project();
-  const id = await leaveQuestion(storeOf(project));
+  const id = await leave(storeOf(project), REMEMBERABLE);
   const token = await addPerson(project, "ada");
   const desk = await startDesk(project);
   const page = await openPage(await openContext(), desk.login);

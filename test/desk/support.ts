@@ -30,7 +30,8 @@ export function useBrowser(): (look?: Look) => Promise<BrowserContext> {
     try {
       browser = await launchBrowser();
     } catch (error) {
-      if (!(error instanceof NoBrowserError)) throw error;
+      if (!(error instanceof NoBrowserError) || process.env["JP_REQUIRE_BROWSER"] === "1")
+        throw error;
       problem = error.message;
       console.warn(problem);
     }

@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { createJournal, TurnState } from "../../src/core/agent/index.ts";
 import { parseConversationId } from "../../src/record/conversation/index.ts";
 import { answerBy } from "../../src/stores/open-question.fixture.ts";
+import { openDirectory } from "../../src/settings/people/index.ts";
 import { openWorkspace } from "../../src/stores/index.ts";
 import { systemClock } from "../../src/util/index.ts";
 
@@ -42,7 +43,7 @@ async function ask(id: string): Promise<void> {
   const writer = await conversations.open(parseConversationId(id));
   const journal = createJournal(writer);
   const { waiting } = new TurnState();
-  waiting.listen(writer, { journal });
+  waiting.listen(writer, { journal, directory: openDirectory(data) });
   await waiting.listenForSecrets();
   release = async () => {
     waiting.close();
