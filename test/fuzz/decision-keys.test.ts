@@ -3,7 +3,7 @@
 import * as fc from "fast-check";
 import { expect } from "vitest";
 import { decisionLine, undecided } from "../../src/surfaces/terminal/decision-line.ts";
-import type { KeyMenu } from "../../src/surfaces/terminal/dialogue.ts";
+import type { KeyMenu } from "../../src/surfaces/terminal/key-menu.ts";
 import { decodeInput, decodeLoneEscape } from "../../src/surfaces/terminal/key.ts";
 import { ShownWidget } from "../../src/surfaces/terminal/show-widget.ts";
 import { FakeClock } from "../../src/testing/index.ts";

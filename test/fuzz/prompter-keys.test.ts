@@ -3,7 +3,7 @@
 import { StringDecoder } from "node:string_decoder";
 import { expect, test } from "vitest";
 import type { InquiryId } from "../../src/record/conversation/index.ts";
-import type { SelectList } from "../../src/surfaces/terminal/dialogue.ts";
+import type { SelectList } from "../../src/surfaces/terminal/listed-options.ts";
 import { decisionLine, undecided } from "../../src/surfaces/terminal/decision-line.ts";
 import { decodeInput, decodeLoneEscape } from "../../src/surfaces/terminal/key.ts";
 import { pager, pagerStart } from "../../src/surfaces/terminal/pager.ts";

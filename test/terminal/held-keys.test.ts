@@ -5,7 +5,7 @@ import { TerminalPrompter } from "../../src/surfaces/terminal/index.ts";
 import { KeptTerminal } from "../../src/surfaces/terminal/kept-terminal.ts";
 import type { TerminalPrompterOptions } from "../../src/surfaces/terminal/terminal-prompter.ts";
 import { FakeClock } from "../../src/testing/index.ts";
-import { booleanQuestion } from "../../src/record/tool/index.ts";
+import { booleanQuestion, secretQuestion } from "../../src/record/tool/index.ts";
 import { type PrompterTask, runPrompterTask, TASK_ID } from "../support/prompter-task.ts";
 import { VirtualTerminal } from "../support/virtual-terminal.ts";
 
@@ -301,6 +301,19 @@ describe.each(MODES)("a $mode prompt that takes the place of a withdrawn one", (
     const before = prompt.resultSoFar;
     screen.type("n\r");
     expect([before, await prompt.result]).toMatchObject([undefined, { answer: false }]);
+  });
+
+  test("takes no secret that comes within a quarter of a second", async () => {
+    const screen = new ClockedScreen({ isPlain });
+    await withdrawn(screen);
+    const prompt = screen.ask({ question: secretQuestion("q", "Password?") });
+    await screen.answer([isPlain ? "Secret:" : "input is hidden", ""]);
+    await screen.wait(HOLD_MS - 1);
+    await screen.typeUnseen("y\r");
+    await screen.wait(HOLD_MS);
+    const before = prompt.resultSoFar;
+    screen.type("hunter2\r");
+    expect([before, await prompt.result]).toMatchObject([undefined, { answer: "hunter2" }]);
   });
 
   test("takes the keys that come later", async () => {

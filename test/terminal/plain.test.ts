@@ -186,6 +186,16 @@ describe("a plain-text question", () => {
     ]);
   });
 
+  test("marks where the text of a secret question is broken within a word", async () => {
+    const screen = open(secretQuestion("q", `Password of ${"x".repeat(30)}?`), { columns: 24 });
+    await screen.answer(["Secret:", "x\r"]);
+    await screen.end();
+    expect(screen.lines.slice(1, 3)).toEqual([
+      `Password of ${"x".repeat(11)}`,
+      `↳${"x".repeat(19)}?`,
+    ]);
+  });
+
   test("does not lose a secret to Escape", async () => {
     const screen = open(QUESTIONS.secret);
     await screen.answer(["Secret:", "hunter\u001b\u001b[C2\r"]);

@@ -1,6 +1,5 @@
 /** Asks several questions together, and lets the user review the answers before they are sent. */
 import type { FormRequest, PromptResult, QuestionRequest } from "../../core/agent/index.ts";
-import { oneLine } from "../../util/index.ts";
 import {
   answerQuestion,
   askQuestion,
@@ -10,8 +9,11 @@ import {
   printSubject,
   type Shown,
 } from "./ask-question.ts";
-import { type Answered, closeUnanswered, type Dialogue, type NoAnswer } from "./dialogue.ts";
-import type { ClosedQuestion } from "./question-rows.ts";
+import { choose, selectPrompt } from "./choose.ts";
+import { closeUnanswered } from "./close-unanswered.ts";
+import type { Answered, Dialogue, NoAnswer } from "./dialogue.ts";
+import type { KeyMenu } from "./key-menu.ts";
+import { answerLine, type ClosedQuestion } from "./question-rows.ts";
 
 interface OpenField {
   readonly inquiryId: QuestionRequest["inquiryId"];
@@ -159,7 +161,7 @@ async function reviewAnswers(
   { acts, dialogue }: Pick<Asking, "acts" | "dialogue">,
 ): Promise<ReviewChoice> {
   const numbers = answered.slice(0, MAX_NUMBER_KEYS).map((_answer, index) => `${index + 1}`);
-  const menu = {
+  const menu: KeyMenu<string> = {
     message: "Send these answers?",
     choices: [
       { key: "y", label: "yes", help: "send the answers" },
@@ -171,7 +173,7 @@ async function reviewAnswers(
   };
   for (;;) {
     dialogue.header = { answered, isReview: true };
-    const chosen = await dialogue.choose<string>(menu);
+    const chosen = await choose(menu, dialogue);
     if (chosen.type === "said_no") continue; // This menu takes no words.
     if (chosen.type !== "chosen") return chosen;
     if (chosen.choice === "y") return { type: "send" };
@@ -187,11 +189,9 @@ async function chooseAnswer(
   dialogue: Dialogue,
 ): Promise<ReviewChoice | undefined> {
   dialogue.header = undefined; // The list shows the answers.
-  const options = answered.map(({ message, summary }) => ({
-    label: `${message} ${oneLine(summary)}`,
-  }));
+  const options = answered.map((each) => ({ label: answerLine(each) }));
   const list = { message: "Which answer do you want to change?", options };
-  const { ending } = await dialogue.select(list, { filter: "", active: 0, marked: [] });
+  const ending = await dialogue.ask(selectPrompt(list));
   if (ending.type === "aborted") return ending;
   const [index] = ending.type === "chosen" ? ending.indexes : [];
   return index === undefined ? undefined : { type: "change", index };

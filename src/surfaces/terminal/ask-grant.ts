@@ -3,14 +3,10 @@ import { timestampFromDate, type Grant } from "../../record/conversation/index.t
 import type { GrantChoices } from "../../core/agent/index.ts";
 import { describeGrant, describeScope } from "../render/index.ts";
 import { findJson, isJsonObject, jsonBlock } from "../../util/index.ts";
-import {
-  type Aborted,
-  type Answered,
-  type Dialogue,
-  enterJson,
-  NOT_AN_OBJECT,
-  type SelectState,
-} from "./dialogue.ts";
+import { selectPrompt } from "./choose.ts";
+import type { Aborted, Answered, Dialogue } from "./dialogue.ts";
+import { type SelectState, untouchedList } from "./listed-options.ts";
+import { enterJson, NOT_AN_OBJECT } from "./text-entry.ts";
 
 type Choices = Required<GrantChoices>;
 type Proposal = Choices["grants"][number];
@@ -25,7 +21,7 @@ export async function askGrant(
   choices: Choices,
   dialogue: Dialogue,
 ): Promise<Answered | Aborted | undefined> {
-  let place: SelectState = START;
+  let place: SelectState = untouchedList;
   for (;;) {
     const chosen = await chooseRule(choices, place, dialogue);
     if (chosen === undefined || chosen.type === "aborted") return chosen;
@@ -38,8 +34,6 @@ export async function askGrant(
     return { type: "answered", answer: true, grant: { rule: proposal.rule, until }, summary };
   }
 }
-
-const START: SelectState = { filter: "", active: 0, marked: [] };
 
 interface ChosenRule {
   readonly type: "rule";
@@ -56,7 +50,7 @@ async function chooseRule(
   const labels = [...grants.map((proposal) => describeScope(proposal)), "a rule that you write"];
   let place = start;
   for (;;) {
-    const { state, ending } = await dialogue.select(
+    const prompt = selectPrompt(
       {
         message: "Yes, and from now on without asking for:",
         options: labels.map((label) => ({ label })),
@@ -65,7 +59,8 @@ async function chooseRule(
       },
       place,
     );
-    place = { ...state, filter: "" };
+    const ending = await dialogue.ask(prompt);
+    place = { ...prompt.state, filter: "" };
     if (ending.type === "aborted") return ending;
     if (ending.type !== "chosen") return undefined;
     const [index = 0] = ending.indexes;
@@ -109,10 +104,8 @@ async function chooseUntil(
 ): Promise<Grant["until"] | Aborted | undefined> {
   const options = LIFETIMES.map(({ label }) => ({ label }));
   const message = `Without asking for ${describeScope(proposal)}. For how long?`;
-  const { ending } = await dialogue.select(
-    { message, options, escape: "go back", acts: true },
-    START,
-  );
+  const list = { message, options, escape: "go back", acts: true };
+  const ending = await dialogue.ask(selectPrompt(list));
   if (ending.type === "aborted") return ending;
   const [index = -1] = ending.type === "chosen" ? ending.indexes : [];
   const lifetime = LIFETIMES[index];

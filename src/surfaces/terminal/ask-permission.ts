@@ -23,15 +23,9 @@ import {
   YES,
   type YesNo,
 } from "./ask-question.ts";
-import {
-  type Aborted,
-  type Answered,
-  asContext,
-  type Dialogue,
-  enterJson,
-  LATER_OR_CANCEL,
-  NOT_AN_OBJECT,
-} from "./dialogue.ts";
+import { LATER_OR_CANCEL } from "./close-unanswered.ts";
+import { type Aborted, type Answered, asContext, type Dialogue } from "./dialogue.ts";
+import { enterJson, enterText, NOT_AN_OBJECT } from "./text-entry.ts";
 
 type ShownPermission = Shown<PermissionRequest>;
 type ShownDelivery = Shown<DeliveryRequest>;
@@ -173,7 +167,7 @@ async function editResult(
   dialogue: Dialogue,
 ): Promise<Answered | Aborted | undefined> {
   const asked = { message: "Edit the result:", text: content, escape: "go back" };
-  const entered = await dialogue.enterText(asked);
+  const entered = await enterText(asked, dialogue);
   if (entered.type === "aborted") return entered;
   if (entered.type === "cancelled") return undefined;
   const isUnchanged = entered.text.trim() === "" || entered.text === content;

@@ -6,13 +6,18 @@ import type {
 } from "../../core/agent/index.ts";
 import { callLine, callText, originLines } from "../render/index.ts";
 import { noInWords, type Shown } from "./ask-question.ts";
+import { callList, type OpenCallList } from "./call-list.ts";
+import { keepWords } from "./choose.ts";
+import { closeUnanswered } from "./close-unanswered.ts";
+import { undecided } from "./decision-line.ts";
+import { type Dialogue, Prompt } from "./dialogue.ts";
 import {
   type CallListEnding,
   type CallListState,
-  closeUnanswered,
-  type Dialogue,
+  describeCalls,
   type ListedCall,
-} from "./dialogue.ts";
+} from "./listed-calls.ts";
+import { numberedCalls } from "./plain-calls.ts";
 
 /** Several calls as the terminal shows them. */
 export type ShownCalls = Omit<Shown<PermissionsRequest>, "calls"> & {
@@ -39,16 +44,22 @@ export async function askPermissions(
   before?: CallListState,
 ): Promise<AskedCalls> {
   const { inquiryId, allowsLater, calls } = request;
-  const message = `Run these ${calls.length} calls?`;
+  const message = describeCalls(calls);
   await dialogue.start();
   dialogue.notify(message);
   const escape = allowsLater ? "leave all of them for later, or cancel them" : "cancel all of them";
-  const list = { calls: calls.map(toListed), escape };
-  let state = before ?? { active: "", chosen: [], seen: [] };
+  const { sendsWords, drafts } = dialogue;
+  const list = { calls: calls.map(toListed), escape, sendsWords };
+  const start = { ...(before ?? { active: "", chosen: [], seen: [] }), decision: undecided };
+  const prompt = new Prompt<OpenCallList, CallListEnding>(start, {
+    drawn: (sideActions) => callList(list, sideActions),
+    plain: (state) => numberedCalls(list, state),
+  });
   for (;;) {
-    const decided = await dialogue.decideCalls(list, state);
-    const { ending } = decided;
-    ({ state } = decided);
+    const ending = await dialogue.ask(prompt);
+    keepWords(prompt.state.decision, { message, ending, dialogue });
+    const state = { ...prompt.state, decision: drafts.get(message) ?? undecided };
+    prompt.state = state;
     if (ending.type === "opened") return { ending: open(request, ending.id, state), state };
     if (ending.type === "approved" || ending.type === "denied") {
       return { ending: toResult(request, ending, dialogue), state };

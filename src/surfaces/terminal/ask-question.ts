@@ -30,20 +30,18 @@ import {
 } from "../../record/tool/index.ts";
 import { assertNever, isJsonArray, type Json, oneLine } from "../../util/index.ts";
 import { askGrant, canGrant } from "./ask-grant.ts";
+import { choose, selectPrompt } from "./choose.ts";
+import { type Closable, closeUnanswered, LATER_OR_CANCEL } from "./close-unanswered.ts";
 import {
   type Answered,
   asContext,
-  type Closable,
-  closeUnanswered,
   type Dialogue,
-  type KeyChoice,
-  type KeyMenu,
-  LATER_OR_CANCEL,
   type NoAnswer,
   type Passage,
-  type SaidNo,
-  type SelectState,
 } from "./dialogue.ts";
+import type { KeyChoice, KeyMenu, SaidNo } from "./key-menu.ts";
+import { type SelectState, untouchedList } from "./listed-options.ts";
+import { enterSecret, enterText } from "./text-entry.ts";
 
 /** A request as the terminal shows it. */
 export type Shown<Request> = Request extends RequestBase
@@ -310,7 +308,7 @@ export async function askYesNo(
   ];
   for (;;) {
     const noKey = takesWords ? "n" : undefined;
-    const chosen = await dialogue.choose({ ...menu, choices, noKey });
+    const chosen = await choose({ ...menu, choices, noKey }, dialogue);
     if (chosen.type === "said_no") return { type: "answered", ...noInWords(chosen) };
     if (chosen.type !== "chosen") return chosen;
     const result = await choices.find(({ key }) => key === chosen.choice)?.act();
@@ -348,7 +346,8 @@ async function answerText(
   const text = typeof previous?.answer === "string" ? previous.answer : "";
   let problem: string | undefined;
   for (;;) {
-    const result = await dialogue.enterText({ message, text, default: shown, escape, problem });
+    const request = { message, text, default: shown, escape, problem };
+    const result = await enterText(request, dialogue);
     if (result.type !== "entered") return result;
     const answer = result.text === "" ? fallback : result.text;
     if (answer !== "" || !acts) {
@@ -362,7 +361,7 @@ const TYPE_ANSWER = "Type an answer: Enter alone does not decide this.";
 
 async function answerSecret(open: OpenQuestion, dialogue: Dialogue): Promise<Answered | NoAnswer> {
   const { message, acts } = open;
-  const entered = await dialogue.enterSecret(message);
+  const entered = await enterSecret(message, dialogue);
   if (entered.type !== "entered") return entered;
   if (acts && entered.text === "") return await answerSecret(open, dialogue);
   return { type: "answered", answer: entered.text, summary: "<redacted>" };
@@ -385,12 +384,12 @@ async function answerSelect(
     answerType.options,
     suggested.filter((value) => isOther(answerType, value)),
   );
-  let state = markOptions({ filter: "", active: 0, marked: [] }, options, suggested);
+  let state = markOptions(untouchedList, options, suggested);
   for (;;) {
     const described = { message, options: describeOptions(options, show), allowsOther, isMultiple };
-    const selected = await dialogue.select({ ...described, escape, acts }, state);
-    state = selected.state;
-    const { ending } = selected;
+    const prompt = selectPrompt({ ...described, escape, acts }, state);
+    const ending = await dialogue.ask(prompt);
+    ({ state } = prompt);
     switch (ending.type) {
       case "cancelled":
       case "aborted":
@@ -450,7 +449,7 @@ function findOption(options: readonly SelectOption[], value: Json): number | und
 /** Returns an empty text if the user went back. */
 async function enterOther(message: string, text: string, dialogue: Dialogue): Promise<string> {
   const request = { message: `${message} Other:`, text, escape: "go back" };
-  const entered = await dialogue.enterText(request);
+  const entered = await enterText(request, dialogue);
   return entered.type === "entered" ? entered.text.trim() : "";
 }
 

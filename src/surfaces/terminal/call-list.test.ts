@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
 import { callList, undecidedList } from "./call-list.ts";
-import type { ListedCall } from "./dialogue.ts";
+import type { ListedCall } from "./listed-calls.ts";
 import { TypedWidget } from "./typed-widget.fixture.ts";
 import type { Size } from "./widget.ts";
 

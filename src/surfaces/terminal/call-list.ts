@@ -12,8 +12,18 @@ import {
   type DecisionState,
   undecided,
 } from "./decision-line.ts";
-import type { CallList, CallListEnding, CallListState, KeyMenu, ListedCall } from "./dialogue.ts";
 import { isEnter, type Key } from "./key.ts";
+import type { KeyMenu } from "./key-menu.ts";
+import {
+  approve,
+  type CallList,
+  type CallListEnding,
+  type CallListState,
+  deny,
+  describeCalls,
+  idsOf,
+  type ListedCall,
+} from "./listed-calls.ts";
 import { type SideAction, type SideActions, stackRows } from "./question-rows.ts";
 import type { Canvas, Frame, Size, Step, Widget } from "./widget.ts";
 
@@ -26,10 +36,7 @@ type Ending = CallListEnding | SideAction | { readonly type: "cancelled" };
 
 type CallStep = Step<OpenCallList, Ending>;
 
-export function callList(
-  list: CallList & { readonly sendsWords?: boolean },
-  sideActions: SideActions,
-): Widget<OpenCallList, Ending> {
+export function callList(list: CallList, sideActions: SideActions): Widget<OpenCallList, Ending> {
   const widget = new CallListWidget(list, sideActions);
   const still = decisionLine(widget.menuFor(undecidedList(list), WIDE), sideActions);
   return {
@@ -64,12 +71,12 @@ const MARGIN = "❯ [ ] ".length;
 type Choice = "y" | "n";
 
 class CallListWidget {
-  readonly #list: CallList & { readonly sendsWords?: boolean };
+  readonly #list: CallList;
   readonly #sideActions: SideActions;
   /** Applies to the last drawn frame. */
   hasUnseen = true;
 
-  constructor(list: CallList & { readonly sendsWords?: boolean }, sideActions: SideActions) {
+  constructor(list: CallList, sideActions: SideActions) {
     this.#list = list;
     this.#sideActions = sideActions;
   }
@@ -138,28 +145,22 @@ class CallListWidget {
     if ("state" in step) return { state: { ...state, decision: step.state } };
     const { ending } = step;
     const calls = this.#targets(state);
-    const ids = idsOf(calls);
     switch (ending.type) {
       case "chosen":
-        return ending.choice === "n"
-          ? { ending: { type: "denied", ids } }
-          : this.#approve(state, calls, size);
+        return ending.choice === "n" ? { ending: deny(calls) } : this.#approve(state, calls, size);
       case "said_no":
-        return { ending: { type: "denied", ids, said: ending } };
+        return { ending: deny(calls, ending) };
       default:
         return { ending };
     }
   }
 
-  /** Calls that need a look stay open. If all of them do, the first is shown. */
+  /** Calls that need a look stay open. */
   #approve(state: OpenCallList, calls: readonly ListedCall[], size: Size): CallStep {
-    const covered = calls.filter((call) => isShownWhole(call, size));
-    const [first] = calls;
-    if (covered.length === 0 && first !== undefined) {
-      return { ending: { type: "opened", id: first.id } };
-    }
-    const unseen = covered.filter(({ id }) => !state.seen.includes(id)).length;
-    if (unseen === 0) return { ending: { type: "approved", ids: idsOf(covered) } };
+    const ending = approve(calls, (call) => isShownWhole(call, size));
+    if (ending.type !== "approved") return { ending };
+    const unseen = ending.ids.filter((id) => !state.seen.includes(id)).length;
+    if (unseen === 0) return { ending };
     const what = unseen === 1 ? "One call has" : `${unseen} calls have`;
     const problem = `${what} not been on the screen yet: ↓ or Page Down shows more.`;
     return { state: { ...state, decision: { ...undecided, isTouched: true, problem } } };
@@ -185,7 +186,7 @@ class CallListWidget {
     const no = `no to ${isAll ? "all" : targets.length}`;
     const chosen = targets.length === 1 ? "the chosen call" : `the ${targets.length} chosen calls`;
     return {
-      message: state.chosen.length === 0 ? `Run these ${calls.length} calls?` : `Run ${chosen}?`,
+      message: state.chosen.length === 0 ? describeCalls(calls) : `Run ${chosen}?`,
       choices: [
         { key: "y", label: yes },
         { key: "n", label: no },
@@ -269,10 +270,6 @@ class CallListWidget {
     const added = visible.filter((id) => !state.seen.includes(id));
     return added.length === 0 ? state : { ...state, seen: [...state.seen, ...added] };
   }
-}
-
-function idsOf(calls: readonly ListedCall[]): readonly string[] {
-  return calls.map(({ id }) => id);
 }
 
 /** Whether the list shows everything that a yes would cover. */

@@ -1,5 +1,4 @@
 /** The part above a question: its context and, in a form, the answers so far. */
-import { oneLine } from "../../util/index.ts";
 import {
   type ContextStyle,
   moreLines,
@@ -10,7 +9,7 @@ import {
   wrapVerbatim,
 } from "../render/index.ts";
 import { asContext, type FormHeader, type Passage } from "./dialogue.ts";
-import { closedLine } from "./question-rows.ts";
+import { answerLine, closedLine } from "./question-rows.ts";
 import type { Canvas, Widget } from "./widget.ts";
 
 const PAINT = { label: "cyan", notice: "yellow", question: "bold" } as const;
@@ -119,9 +118,8 @@ function cutEnd(lines: readonly string[], maxRows: number): readonly string[] {
 /** The parts of a header that the user must read before answering. */
 export function headerPassages(header: FormHeader | undefined): readonly Passage[] {
   const { answered = [], isReview = false, context, style } = header ?? {};
-  const answers = answered.map(({ message, summary }) => `${message} ${oneLine(summary)}`);
   return [
-    ...(isReview ? [asContext(answers.join("\n"), "drawn")] : []),
+    ...(isReview ? [asContext(answered.map(answerLine).join("\n"), "drawn")] : []),
     ...(context === undefined ? [] : [asContext(context, style)]),
   ];
 }

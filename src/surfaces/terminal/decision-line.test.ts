@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { decisionLine, undecided } from "./decision-line.ts";
-import type { KeyMenu } from "./dialogue.ts";
+import type { KeyMenu } from "./key-menu.ts";
 import type { SideActions } from "./question-rows.ts";
 import { TypedWidget } from "./typed-widget.fixture.ts";
 

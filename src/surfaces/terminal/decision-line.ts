@@ -7,8 +7,17 @@
  */
 import { wrapWords } from "../render/index.ts";
 import { assertNever } from "../../util/index.ts";
-import type { Chosen, KeyMenu, SaidNo } from "./dialogue.ts";
 import { isEnter, type Key } from "./key.ts";
+import {
+  type Chosen,
+  describeKeys,
+  describeWords,
+  findChoice,
+  type KeyMenu,
+  readWords,
+  type SaidNo,
+  takesWords,
+} from "./key-menu.ts";
 import {
   findSideAction,
   footerRows,
@@ -119,29 +128,21 @@ class DecisionLine<Choice extends string> {
     const { text } = state.line;
     const released = { ...state, line: bufferOf(""), isHeld: false };
     if (text === READ_KEY && this.#sideActions.hasMore) return { ending: { type: "read_more" } };
-    const choice = this.#find(text);
+    const choice = findChoice(this.#menu, text);
     return choice === undefined
       ? { state: { ...released, isHelpShown: true } }
       : { ending: { type: "chosen", choice } };
-  }
-
-  #find(text: string): Choice | undefined {
-    return this.#menu.choices.find(({ key }) => key === text)?.key;
   }
 
   get #sendsWords(): boolean {
     return this.#menu.sendsWords !== false;
   }
 
-  get #takesWords(): boolean {
-    return this.#menu.noKey !== undefined;
-  }
-
   #type(state: DecisionState, key: Extract<Key, { readonly type: "text" }>): DecisionState {
     const { line, place, isPasted } = state;
     const isKey =
       key.text === HELP_KEY ||
-      this.#find(key.text) !== undefined ||
+      findChoice(this.#menu, key.text) !== undefined ||
       (key.text === READ_KEY && this.#sideActions.hasMore);
     if (place !== "keys" || line.text !== "" || isPasted || !isKey) {
       return this.#addWords(state, key);
@@ -152,7 +153,7 @@ class DecisionLine<Choice extends string> {
 
   #addWords(state: DecisionState, key: Key): DecisionState {
     const released = { ...state, isHeld: false };
-    if (!this.#takesWords) {
+    if (!takesWords(this.#menu)) {
       return { ...released, line: bufferOf(""), isHelpShown: true, isPasted: false };
     }
     return { ...released, line: editBuffer(state.line, key) ?? state.line };
@@ -175,7 +176,7 @@ class DecisionLine<Choice extends string> {
         if (isHeld || (isEmpty && place === "keys")) return this.#enter(before, state);
         break;
       case "tab":
-        if (!this.#takesWords) break;
+        if (!takesWords(this.#menu)) break;
         return { state: openReason(state) };
       case "ctrl-d":
         if (isEmpty) return { ending: { type: "cancelled" } };
@@ -203,7 +204,6 @@ class DecisionLine<Choice extends string> {
     return { state: { ...state, isHelpShown: true } };
   }
 
-  /** Words are never a yes. */
   #say(state: DecisionState, text: string): DecisionStep<Choice> {
     if (state.place === "reason") return { ending: { type: "said_no", text, isMessage: false } };
     const meaning = readWords(text);
@@ -242,7 +242,7 @@ class DecisionLine<Choice extends string> {
   #hints({ isTouched }: DecisionState): Hints {
     const { choices, default: suggested, besides = [] } = this.#menu;
     const { note } = this.#sideActions;
-    const why = this.#takesWords && note === undefined ? ["Tab say why"] : [];
+    const why = takesWords(this.#menu) && note === undefined ? ["Tab say why"] : [];
     const others = besides.flatMap(({ key, label }) =>
       label === undefined ? [] : `${key} ${label}`,
     );
@@ -261,7 +261,6 @@ class DecisionLine<Choice extends string> {
   }
 
   #helpRows({ columns }: Canvas): readonly string[] {
-    const { choices, escape, besides = [] } = this.#menu;
     const { note } = this.#sideActions;
     const words = [
       [
@@ -271,11 +270,9 @@ class DecisionLine<Choice extends string> {
       ["Tab", note === undefined ? "no, with a reason" : "add a note to the answer"],
     ];
     const lines = [
-      ...[...choices, ...besides].flatMap(({ key, label, help = label }) =>
-        help === undefined ? [] : [[key, help]],
-      ),
-      ...(this.#takesWords ? words : note === undefined ? [] : words.slice(1)),
-      ["Esc", escape],
+      ...describeKeys(this.#menu).map(({ key, help }) => [key, help]),
+      ...(takesWords(this.#menu) ? words : note === undefined ? [] : words.slice(1)),
+      ["Esc", this.#menu.escape],
     ];
     const width = Math.max(...lines.map(([key = ""]) => key.length));
     return lines.flatMap(([key = "", does = ""]) =>
@@ -304,10 +301,7 @@ function openReason(state: DecisionState): DecisionState {
 }
 
 function typingHints(place: Place, isEmpty: boolean, sendsWords: boolean): Hints {
-  if (!sendsWords) {
-    return { own: isEmpty ? ["Enter no", "or type why not", "Esc back"] : [REASON, "Esc clear"] };
-  }
-  if (place === "reason") {
+  if (sendsWords && place === "reason") {
     return isEmpty
       ? { own: ["type the reason", "Tab say what to do instead", "Esc back"] }
       : {
@@ -315,24 +309,12 @@ function typingHints(place: Place, isEmpty: boolean, sendsWords: boolean): Hints
           short: [REASON, "Tab send it", "Esc back"],
         };
   }
-  if (isEmpty) return { own: ["Enter no", "or type what to do instead", "Esc back"] };
+  if (isEmpty) return { own: ["Enter no", `or type ${describeWords(sendsWords)}`, "Esc back"] };
+  if (!sendsWords) return { own: [REASON, "Esc clear"] };
   return {
     own: ["Enter no, and send it as your message", "Tab only as the reason", "Esc clear"],
     short: ["Enter no, and send it", "Tab only as reason", "Esc clear"],
   };
-}
-
-export type WordsMeaning =
-  | { readonly type: "yes" | "no" | "unclear" }
-  | { readonly type: "words"; readonly text: string };
-
-/** The meaning of a line that is not one of the keys. */
-export function readWords(text: string): WordsMeaning {
-  const trimmed = text.trim();
-  if (/^(y|yes)[.!]?$/i.test(trimmed)) return { type: "yes" };
-  if (/^(n|no)[.!]?$/i.test(trimmed)) return { type: "no" };
-  const words = trimmed.replace(/^n\s+/, "");
-  return words.length < 2 ? { type: "unclear" } : { type: "words", text: words };
 }
 
 /** See `Widget.joinKeys`. */

@@ -1,50 +1,133 @@
 /**
- * The port between questions and their display. `DrawnDialogue` draws widgets, `PlainDialogue` reads and writes lines;
- * the ask-… files work with either.
+ * The port between questions and their display. `DrawnDialogue` draws prompts as widgets, `PlainDialogue` prints them and
+ * reads lines; the ask-… files work with either.
  */
-import type { AnsweredPrompt, PromptResult, RequestBase } from "../../core/agent/index.ts";
-import { type ContextStyle } from "../render/index.ts";
+import type { AnsweredPrompt } from "../../core/agent/index.ts";
+import type { ContextStyle } from "../render/index.ts";
 import { adviceOf, type Clock, isJpError, neutralize } from "../../util/index.ts";
 import type { TerminalDevice } from "./controlling-terminal.ts";
+import type { DecisionState } from "./decision-line.ts";
 import type { InputEnding, InputOptions, InputState } from "./input-state.ts";
 import type { Key } from "./key.ts";
-import type { ClosedQuestion } from "./question-rows.ts";
+import type { PlainQuestion } from "./plain-questions.ts";
+import type { ClosedQuestion, SideAction, SideActions } from "./question-rows.ts";
+import type { Widget } from "./widget.ts";
+
+/** The two forms of a prompt. Both read their answers into the same state and endings. */
+export interface PromptForms<State, Ending> {
+  /** Its own texts, for reading where they do not fit on the screen. */
+  readonly passages?: () => readonly Passage[];
+  /** A text that does not fit above it is scrolled there instead of in the pager. */
+  readonly scrollsText?: boolean;
+  /** It decides nothing about the content above, which therefore need not be read first. */
+  readonly isAside?: boolean;
+  /** On ordinary terminals. */
+  readonly drawn: (sideActions: SideActions) => Widget<State, Ending | SideAction | NoAnswer>;
+  /** For screen readers and simple terminals. */
+  readonly plain: (state: State) => PlainQuestion<Ending, State>;
+}
+
+export class Prompt<State, Ending> {
+  /** Follows what the user does, and stays when the prompt is asked again. */
+  state: State;
+  readonly forms: PromptForms<State, Ending>;
+
+  constructor(state: State, forms: PromptForms<State, Ending>) {
+    this.state = state;
+    this.forms = forms;
+  }
+}
 
 /** Owns the terminal until it is disposed, except while an editor runs. */
-export interface Dialogue extends Disposable {
+export abstract class Dialogue implements Disposable {
   /** The note sent with the answer; undefined if the question takes none. */
   note: string | undefined;
   /** Shown above every question from now on. */
   header: FormHeader | undefined;
+  /** Words typed at undecided questions, by question. */
+  readonly drafts = new Map<string, DecisionState>();
+  protected readonly options: DialogueOptions;
+  protected readonly signal: AbortSignal;
+  #isReplacement: boolean;
+
+  constructor(options: DialogueOptions, signal: AbortSignal) {
+    this.options = options;
+    this.signal = signal;
+    this.#isReplacement = options.isReplacement === true;
+  }
 
   /** The current time, for answers that expire. */
-  now(): Date;
-  /** Throws `no_terminal`, as does every method that asks. */
-  start(): Promise<void>;
-  /** Rings the bell or sends a desktop notification once the question is on the screen. */
-  notify(message: string): void;
-  /** Shown above the next question, which takes no answer until the user has seen or skipped all of it. */
-  printAbove(...passages: readonly Passage[]): void;
-  /** Prints the whole text, neutralized. */
-  print(text: string): void;
-  /** Prints the line that stays on the screen after the answer. */
-  printClosed(closed: ClosedQuestion): void;
+  now(): Date {
+    return this.options.clock.now();
+  }
 
-  /** Words are a no, where the menu takes them. */
-  choose<Choice extends string>(menu: KeyMenu<Choice>): Promise<Chosen<Choice> | SaidNo | NoAnswer>;
-  /** Asks about several calls at once. */
-  decideCalls(list: CallList, state: CallListState): Promise<DecidedCalls>;
-  select(list: SelectList, state: SelectState): Promise<Selected>;
-  /** Reads text, typed here or in the user's editor. */
-  enterText(request: TextRequest): Promise<Entered | NoAnswer>;
-  /** Reads text without showing any of it, not even its length. */
-  enterSecret(message: string): Promise<Entered | NoAnswer>;
-  /** Words typed at a question that ended another way. Returned only once. */
-  takeDraft(): string | undefined;
-  /** Prints unsent words, even if the signal is aborted. */
-  printUnsent(text: string): void;
+  /** Words at a question become the next message. */
+  get sendsWords(): boolean {
+    return this.options.sendsWords !== false;
+  }
+
+  get hasEditor(): boolean {
+    return this.options.editText !== undefined;
+  }
+
+  /** Throws `no_terminal`, as does every method that asks. */
+  abstract start(): Promise<void>;
+  /** Rings the bell or sends a desktop notification once the question is on the screen. */
+  abstract notify(message: string): void;
+  /** Shown above the next question, which takes no answer until the user has seen or skipped all of it. */
+  abstract printAbove(...passages: readonly Passage[]): void;
+  /** Prints the whole text, neutralized. */
+  abstract print(text: string): void;
+  /** Prints the line that stays on the screen after the answer. */
+  abstract printClosed(closed: ClosedQuestion): void;
+  abstract ask<State, Ending extends { readonly type: string }>(
+    prompt: Prompt<State, Ending>,
+  ): Promise<Ending | NoAnswer>;
   /** Reads a message to the assistant rather than an answer. */
-  enterMessage(request: MessageRequest): Promise<EnteredMessage>;
+  abstract enterMessage(request: MessageRequest): Promise<EnteredMessage>;
+  /** Prints unsent words, even if the signal is aborted. */
+  abstract printUnsent(text: string): void;
+  abstract [Symbol.dispose](): void;
+
+  /** Edits a text in the user's editor, which has the terminal meanwhile. Never throws. */
+  async edit(text: string, extension = ".md"): Promise<EditedText> {
+    this[Symbol.dispose]();
+    const { editText } = this.options;
+    try {
+      const edited = await editText?.(text, { extension, signal: this.signal });
+      if (edited === undefined) return { text };
+      // Most editors add a newline to the last line.
+      return { text: text.endsWith("\n") ? edited : edited.replace(/\r?\n$/, "") };
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      const advice = isJpError(error) ? adviceOf(error) : undefined;
+      return {
+        text,
+        problem: neutralize(advice === undefined ? message : `${message}\n${advice}`),
+      };
+    }
+  }
+
+  /** Words typed at a question that ended another way. Returned only once. */
+  takeDraft(): string | undefined {
+    const drafts = [...this.drafts.values()].map(({ line }) => line.text.trim());
+    this.drafts.clear();
+    return drafts.length === 0 ? undefined : drafts.join("\n\n");
+  }
+
+  /** Whether input may be meant for another question, which this one has just replaced. True only once. */
+  protected takeReplacement(): boolean {
+    const isReplacement = this.#isReplacement;
+    this.#isReplacement = false;
+    return isReplacement;
+  }
+}
+
+export interface EditedText {
+  /** Edited or unchanged. */
+  readonly text: string;
+  /** The error; neutralized. */
+  readonly problem?: string;
 }
 
 /** A text to read before answering. Any text. */
@@ -59,6 +142,8 @@ export interface Passage {
   readonly style?: ContextStyle | undefined;
   /** One neutralized line to show instead if not everything fits. */
   readonly short?: string | undefined;
+  /** The user has seen all of it before. */
+  readonly isSeen?: boolean;
 }
 
 export function asContext(text: string, style?: ContextStyle): Passage {
@@ -106,152 +191,6 @@ export interface Aborted {
   readonly type: "aborted";
 }
 
-/** A question answered by a key. */
-export interface KeyMenu<Choice extends string> {
-  readonly message: string;
-  readonly choices: readonly KeyChoice<Choice>[];
-  /** The choice for Enter; without one, Enter shows the help. Decisions that act have none. */
-  readonly default?: NoInfer<Choice> | undefined;
-  /** Describes what Escape does. */
-  readonly escape: string;
-  /** The key for a no, which opens a line for words. Words alone are also a no. Absent if words are not accepted. */
-  readonly noKey?: NoInfer<Choice> | undefined;
-  /** False if words are only the reason for a no, not the next message. */
-  readonly sendsWords?: boolean;
-  /** Other keys of the widget, listed with the menu's own. */
-  readonly besides?: readonly KeyChoice<string>[];
-  /** It decides nothing about the content above, which therefore need not be read first. */
-  readonly isAside?: boolean;
-}
-
-export interface KeyChoice<Choice extends string> {
-  readonly key: Choice;
-  /** A few words for the row below the question. Without a label, only the help lists the key. */
-  readonly label?: string;
-  /** Replaces the label on a small screen. */
-  readonly short?: string;
-  /** Describes the key in the help. Defaults to the label. */
-  readonly help?: string;
-}
-
-export interface Chosen<Choice extends string> {
-  readonly type: "chosen";
-  readonly choice: Choice;
-}
-
-/** A no in words. */
-export interface SaidNo {
-  readonly type: "said_no";
-  readonly text: string;
-  /** The words say what to do instead and become the next message. Otherwise they are only the reason. */
-  readonly isMessage: boolean;
-}
-
-/** Two or more calls to decide on. */
-export interface CallList {
-  readonly calls: readonly ListedCall[];
-  /** Describes what Escape does. */
-  readonly escape: string;
-}
-
-export interface ListedCall {
-  /** Unlike a list index, it does not change when another call drops out. */
-  readonly id: string;
-  /** The whole call on one line, verbatim. */
-  readonly line: string;
-  /** The call in several lines, verbatim. */
-  readonly text: readonly string[];
-  /** Not covered by a yes to several calls: it has to be opened. */
-  readonly isDecidedAlone: boolean;
-  /** A single line does not show clearly what it does. */
-  readonly isUnclear: boolean;
-}
-
-export interface CallListState {
-  /** The ids of the active call, the chosen calls, and the calls that were on the screen. */
-  readonly active: string;
-  readonly chosen: readonly string[];
-  readonly seen: readonly string[];
-}
-
-export interface DecidedCalls {
-  /** Pass it back in when asking about the remaining calls. */
-  readonly state: CallListState;
-  readonly ending: CallListEnding | NoAnswer;
-}
-
-/** The decided calls, by id. */
-export type CallListEnding =
-  | { readonly type: "approved"; readonly ids: readonly string[] }
-  | { readonly type: "denied"; readonly ids: readonly string[]; readonly said?: SaidNo }
-  /** The user wants to see this call in full and decide on it alone. */
-  | { readonly type: "opened"; readonly id: string };
-
-export interface SelectList {
-  readonly message: string;
-  readonly options: readonly ListedOption[];
-  /** Adds a last row for an unlisted answer. */
-  readonly allowsOther?: boolean | undefined;
-  /** Several options can be selected and are submitted together. */
-  readonly isMultiple?: boolean | undefined;
-  /** Describes Escape, if it does not cancel the question. */
-  readonly escape?: string | undefined;
-  /** The answer acts: Enter alone does not choose, and previews are shown verbatim. */
-  readonly acts?: boolean | undefined;
-  /** An option can be chosen before all its details were on the screen: nothing depends on them. */
-  readonly isSkimmed?: boolean | undefined;
-}
-
-export interface ListedOption {
-  /** One line, neutralized. */
-  readonly label: string;
-  /** The text the user may type for it, if different. */
-  readonly typed?: string;
-  /** Neutralized. */
-  readonly description?: string;
-  /** Any text. */
-  readonly preview?: string;
-  /** Also matched by the filter: any text. Its words match in any order. */
-  readonly searched?: string;
-}
-
-export interface SelectState {
-  readonly filter: string;
-  /** Index of the active option; `options.length` stands for "Other". */
-  readonly active: number;
-  /** Indexes of the selected options, where several can be selected. */
-  readonly marked: readonly number[];
-  /** A key other than Enter was pressed, so the user has made a choice. */
-  readonly isTouched?: boolean;
-}
-
-export interface Selected {
-  /** Pass it back in when asking again. */
-  readonly state: SelectState;
-  readonly ending: SelectEnding | NoAnswer;
-}
-
-export type SelectEnding =
-  /** In option order. */
-  | { readonly type: "chosen"; readonly indexes: readonly number[] }
-  /** `isWhole`: the user typed the complete answer; otherwise `text` is only its beginning. */
-  | { readonly type: "other"; readonly text: string; readonly isWhole: boolean };
-
-export interface TextRequest {
-  readonly message: string;
-  /** The text to edit. The user must see all of it first, unless `isTextSeen`. */
-  readonly text?: string;
-  readonly isTextSeen?: boolean;
-  /** Describes an empty answer: one line, neutralized. */
-  readonly default?: string | undefined;
-  /** The problem with the edited text; neutralized. */
-  readonly problem?: string | undefined;
-  /** Describes Escape, if it does not cancel the question. */
-  readonly escape?: string | undefined;
-  /** File extension for the editor: `.md`. */
-  readonly extension?: string;
-}
-
 export interface MessageRequest
   extends
     Pick<InputOptions, "history" | "complete" | "hasCommands" | "hasWayBack" | "mode">,
@@ -278,11 +217,6 @@ export interface EnteredMessage {
   readonly ending: Extract<InputEnding, { readonly type: "sent" | "left" }> | Aborted;
 }
 
-export interface Entered {
-  readonly type: "entered";
-  readonly text: string;
-}
-
 /** Shown above each question of a form while it is open, and removed with it. */
 export interface FormHeader {
   readonly answered: readonly ClosedQuestion[];
@@ -293,69 +227,6 @@ export interface FormHeader {
   readonly style?: ContextStyle | undefined;
 }
 
-/** Asks for a note to send with the answer. Cancelling keeps the previous note. */
-export async function enterNote(dialogue: Pick<Dialogue, "note" | "enterText">): Promise<void> {
-  const text = dialogue.note ?? "";
-  dialogue.note = undefined; // A note cannot have a note.
-  const entered = await dialogue.enterText({ message: "Note:", text, escape: "go back" });
-  dialogue.note = entered.type === "entered" ? entered.text.trim() : text;
-}
-
-export interface EditorOptions {
-  readonly editText: EditText | undefined;
-  /** Defaults to `.md`. */
-  readonly extension?: string | undefined;
-  readonly signal: AbortSignal;
-}
-
-export interface EditorResult {
-  /** Edited or unchanged. */
-  readonly text: string;
-  /** The error; neutralized. */
-  readonly problem?: string;
-}
-
-/** Never throws. The terminal must be closed while the editor uses it. */
-export async function editInEditor(
-  text: string,
-  { editText, extension = ".md", signal }: EditorOptions,
-): Promise<EditorResult> {
-  try {
-    const edited = await editText?.(text, { extension, signal });
-    if (edited === undefined) return { text };
-    // Most editors add a newline to the last line.
-    return { text: text.endsWith("\n") ? edited : edited.replace(/\r?\n$/, "") };
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    const advice = isJpError(error) ? adviceOf(error) : undefined;
-    return {
-      text,
-      problem: neutralize(advice === undefined ? message : `${message}\n${advice}`),
-    };
-  }
-}
-
-/** Reads JSON and repeats until `check` accepts it. Undefined if the user goes back with Escape or an empty text. */
-export async function enterJson<Valid extends object>(
-  { isTextSeen = false, ...request }: Pick<TextRequest, "message" | "text" | "isTextSeen">,
-  check: (text: string) => Promise<Valid | { readonly problem: string }>,
-  dialogue: Pick<Dialogue, "enterText">,
-): Promise<Valid | Aborted | undefined> {
-  let asked: TextRequest = { ...request, isTextSeen, extension: ".json", escape: "go back" };
-  for (;;) {
-    const entered = await dialogue.enterText(asked);
-    if (entered.type === "aborted") return entered;
-    if (entered.type === "cancelled" || entered.text.trim() === "") return undefined;
-    const { text } = entered;
-    const checked = await check(text);
-    if (!("problem" in checked)) return checked;
-    // From now on, the text is the user's own.
-    asked = { ...asked, text, isTextSeen: true, problem: neutralize(checked.problem) };
-  }
-}
-
-export const NOT_AN_OBJECT = "Not a JSON object.";
-
 /** The result of a cancel key. */
 export function cancelledBy(key: Key): NoAnswer {
   const isInterrupt = key.type === "named" && key.name === "ctrl-c";
@@ -365,63 +236,4 @@ export function cancelledBy(key: Key): NoAnswer {
 /** An answer, and its summary on the line that stays on the screen. */
 export interface Answered extends AnsweredPrompt {
   readonly summary: string;
-}
-
-/** A prompt that may end without an answer. */
-export interface Closable {
-  readonly inquiryId: RequestBase["inquiryId"];
-  /** Its questions, each of which leaves a line on the screen. */
-  readonly messages: readonly string[];
-  readonly allowsLater?: boolean | undefined;
-  /** Cancelling would lose answers to other questions, so Escape alone does not. */
-  readonly hasAnswers?: boolean;
-  /** Several calls are pending, and all of them are left or cancelled. */
-  readonly areSeveral?: boolean;
-}
-
-/** Describes Escape in the help. */
-export const LATER_OR_CANCEL = "leave it for later, or cancel it";
-
-/** Closes a prompt that has no answer. Undefined if the user goes back to it. */
-export async function closeUnanswered(
-  ended: NoAnswer,
-  closable: Closable,
-  dialogue: Pick<Dialogue, "choose" | "printClosed">,
-): Promise<PromptResult | undefined> {
-  const { inquiryId, messages } = closable;
-  const closing = await chooseClosing(ended, closable, dialogue);
-  if (closing === "back") return undefined;
-  if (closing === "aborted") return { inquiryId, type: "interrupted" };
-  const summary = closing === "later" ? "left for later" : "cancelled";
-  for (const message of messages) dialogue.printClosed({ message, summary, isCancelled: true });
-  return { inquiryId, type: closing };
-}
-
-/**
- * Escape and Ctrl-C offer to leave the question for later, if possible, or to go back to answers that would be lost. A
- * second Ctrl-C cancels.
- */
-async function chooseClosing(
-  ended: NoAnswer,
-  { allowsLater = false, hasAnswers = false, areSeveral = false }: Closable,
-  dialogue: Pick<Dialogue, "choose">,
-): Promise<"back" | "later" | "cancelled" | "aborted"> {
-  if (ended.type === "aborted") return ended.type;
-  if (!allowsLater && (ended.isInterrupt === true || !hasAnswers)) return "cancelled";
-  const [all, them] = areSeveral ? ["all of them", "them"] : ["this", "it"];
-  const later = { key: "l", label: `leave ${them} for later`, short: "later" } as const;
-  const chosen = await dialogue.choose<"l" | "c" | "b">({
-    message: allowsLater ? `Leave ${all} for later, or cancel ${them}?` : "Cancel it?",
-    choices: [
-      ...(allowsLater ? [later] : []),
-      { key: "c", label: `cancel ${them}`, short: "cancel" },
-      { key: "b", label: "go back", short: "back" },
-    ],
-    escape: "go back",
-    isAside: true,
-  });
-  if (chosen.type === "aborted") return "aborted";
-  if (chosen.type === "cancelled" && chosen.isInterrupt === true) return "cancelled";
-  if (chosen.type !== "chosen") return "back";
-  return chosen.choice === "b" ? "back" : chosen.choice === "l" ? "later" : "cancelled";
 }

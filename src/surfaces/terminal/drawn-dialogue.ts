@@ -1,62 +1,30 @@
 /** The dialogue for ordinary terminals: draws each question as a widget and leaves one line of it. */
-import { isDeepStrictEqual } from "node:util";
 import { neutralize, oneLine } from "../../util/index.ts";
 import { plain, truncate, wrapCode } from "../render/index.ts";
 import { headerPassages, passageLines, previewContext, shortLines, withHeader } from "./context.ts";
 import {
   asContext,
-  type CallList,
-  type CallListState,
-  type Chosen,
-  type DecidedCalls,
-  type Dialogue,
-  type DialogueOptions,
-  editInEditor,
-  type Entered,
+  Dialogue,
   type EnteredMessage,
-  enterNote,
-  type FormHeader,
-  type KeyMenu,
   type MessageRequest,
   type NoAnswer,
   type Passage,
-  type SaidNo,
-  type Selected,
-  type SelectList,
-  type SelectState,
-  type TextRequest,
+  type Prompt,
 } from "./dialogue.ts";
-import {
-  type ClosedQuestion,
-  closedRows,
-  type SideAction,
-  type SideActions,
-} from "./question-rows.ts";
-import { callList } from "./call-list.ts";
+import { type ClosedQuestion, closedRows, type SideAction } from "./question-rows.ts";
 import { inputLine } from "./input-line.ts";
 import { emptyInput } from "./input-state.ts";
 import { messageRows } from "./input-view.ts";
-import { type DecisionState, decisionLine, undecided } from "./decision-line.ts";
 import { canvasOf } from "./live-region.ts";
-import {
-  MIN_TEXT_ROWS,
-  pager,
-  type PagerEnding,
-  pagerStart,
-  type PagerState,
-  withTextAbove,
-} from "./pager.ts";
-import { selectList } from "./select-list.ts";
+import { MIN_TEXT_ROWS, pager, type PagerEnding, pagerStart, withTextAbove } from "./pager.ts";
 import { type ShowOptions, ShownWidget, startFreshLine } from "./show-widget.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 import { bufferOf, trimEnd } from "./text-buffer.ts";
-import { secretEntry, textEntry } from "./text-entry.ts";
+import { enterNote } from "./text-entry.ts";
 import type { Canvas, Size, Widget } from "./widget.ts";
 
 const NOT_SENT = "Not sent:";
 const MAX_NOTIFICATION_WIDTH = 200;
-/** The draft key of a list of calls, which has no fixed question. */
-const CALLS = "calls";
 const CLEAR_SCREEN = "\u001b[H\u001b[2J";
 
 interface WidgetPlace extends Pick<ShowOptions, "isFullScreen" | "asksVersion" | "onOpen"> {
@@ -64,25 +32,12 @@ interface WidgetPlace extends Pick<ShowOptions, "isFullScreen" | "asksVersion" |
   readonly isMessage?: boolean;
 }
 
-interface Shown<State, Ending> {
-  readonly state: State;
-  readonly ending: Ending | NoAnswer;
+/** A prompt, or another widget's place: holds the state of the widget while it is shown, and afterwards. */
+interface Holder<State> {
+  state: State;
 }
 
-interface WidgetRequest<State, Ending> {
-  readonly make: (sideActions: SideActions) => Widget<State, Ending | SideAction>;
-  readonly initial: State;
-  /** The texts of the question itself. */
-  readonly passages: readonly Passage[];
-  /** A text that does not fit above the question is scrolled there instead of in the pager. */
-  readonly scrollsText?: boolean;
-}
-
-export class DrawnDialogue implements Dialogue {
-  note: string | undefined;
-  header: FormHeader | undefined;
-  readonly #options: DialogueOptions;
-  readonly #signal: AbortSignal;
+export class DrawnDialogue extends Dialogue {
   #opened: Terminal | undefined;
   /** To print above the next question. */
   #above: readonly Passage[] = [];
@@ -91,31 +46,18 @@ export class DrawnDialogue implements Dialogue {
   #isPrintedCut = false;
   /** Texts that the user has read or skipped to the end. */
   readonly #read = new Set<string>();
-  /** Words typed at undecided questions, by question. */
-  readonly #drafts = new Map<string, DecisionState>();
-  #isReplacement: boolean;
   #losesCursor = false;
   /** Control sequences to send once the question is visible. */
   #notification: string | undefined;
 
-  constructor(options: DialogueOptions, signal: AbortSignal) {
-    this.#options = options;
-    this.#signal = signal;
-    this.#isReplacement = options.isReplacement === true;
-  }
-
-  now(): Date {
-    return this.#options.clock.now();
-  }
-
   async start(): Promise<void> {
-    if (this.#signal.aborted) return;
+    if (this.signal.aborted) return;
     const { losesCursor } = await startFreshLine(this.#open());
     this.#losesCursor = losesCursor;
   }
 
   notify(message: string): void {
-    const { bell = false, desktop = false } = this.#options.notification ?? {};
+    const { bell = false, desktop = false } = this.options.notification ?? {};
     // Without the prefix, a message could be read as a command of the sequence, such as `4;…` (progress).
     const text = truncate(`jp: ${oneLine(message)}`, MAX_NOTIFICATION_WIDTH);
     this.#notification = `${desktop ? `\u001b]9;${text}\u0007` : ""}${bell ? "\u0007" : ""}`;
@@ -133,86 +75,20 @@ export class DrawnDialogue implements Dialogue {
     this.#write((canvas) => toLines(closedRows(closed, canvas)));
   }
 
-  async choose<Choice extends string>(
-    menu: KeyMenu<Choice>,
-  ): Promise<Chosen<Choice> | SaidNo | NoAnswer> {
-    const { message, noKey, isAside = false } = menu;
-    const { sendsWords = true } = this.#options;
-    const make = (sideActions: SideActions) => decisionLine({ ...menu, sendsWords }, sideActions);
-    const draft = noKey === undefined ? undefined : this.#drafts.get(message);
-    const asked = { make, initial: draft ?? undecided, passages: [asQuestion(message)] };
+  /** First shows in the pager what does not fit on the screen, then asks. */
+  async ask<State, Ending extends { readonly type: string }>(
+    prompt: Prompt<State, Ending>,
+  ): Promise<Ending | NoAnswer> {
     const above = this.#above;
+    const { isAside = false } = prompt.forms;
     if (isAside) this.#above = [];
-    const { state, ending } = await this.#show({ ...asked, scrollsText: true });
+    const ending = await this.#show(prompt);
     if (isAside) this.#above = above;
-    if (noKey !== undefined) this.#noteDraft(message, state, ending);
     return ending;
   }
 
-  /** Keeps words for when the question is asked again. */
-  #noteDraft(message: string, state: DecisionState, ending: { readonly type: string }): void {
-    const { line, isHeld } = state;
-    if (isNoAnswer(ending) && !isHeld && line.text.trim() !== "") this.#drafts.set(message, state);
-    else this.#drafts.delete(message);
-  }
-
-  async decideCalls(list: CallList, state: CallListState): Promise<DecidedCalls> {
-    const { sendsWords = true } = this.#options;
-    const make = (sideActions: SideActions) => callList({ ...list, sendsWords }, sideActions);
-    const decision = this.#drafts.get(CALLS) ?? undecided;
-    const asked = { make, initial: { ...state, decision }, passages: [] };
-    const { state: end, ending } = await this.#show(asked);
-    this.#noteDraft(CALLS, end.decision, ending);
-    return { state: end, ending };
-  }
-
-  async select(list: SelectList, state: SelectState): Promise<Selected> {
-    const make = (sideActions: SideActions) => ({
-      ...selectList(list, sideActions),
-      // Typed text is an answer only if other answers are allowed. Otherwise it is a filter.
-      holdsWork: ({ filter, marked }: SelectState) =>
-        filter.trim() === ""
-          ? !isDeepStrictEqual(new Set(marked), new Set(state.marked))
-          : list.allowsOther === true,
-    });
-    return await this.#show({ make, initial: state, passages: [asQuestion(list.message)] });
-  }
-
-  async enterText(request: TextRequest): Promise<Entered | NoAnswer> {
-    const { message, text = "", default: suggested = "", extension } = request;
-    if (request.isTextSeen === true) this.#read.add(text);
-    const { editText } = this.#options;
-    let { problem } = request;
-    let buffer = bufferOf(text);
-    for (;;) {
-      const entry = { ...request, problem, hasEditor: editText !== undefined };
-      const make = (sideActions: SideActions) => textEntry(entry, sideActions);
-      const passages = [
-        asQuestion(message),
-        ...(suggested === "" ? [] : [asQuestion(`Default: ${suggested}`)]),
-        ...(text === "" ? [] : [asContext(text)]),
-      ];
-      const { state, ending } = await this.#show({ make, initial: buffer, passages });
-      if (ending.type === "submitted") return { type: "entered", text: state.text };
-      if (ending.type !== "editor") return ending;
-      this[Symbol.dispose]();
-      const options = { editText, extension, signal: this.#signal };
-      const edited = await editInEditor(state.text, options);
-      buffer = bufferOf(edited.text);
-      problem = edited.problem;
-    }
-  }
-
-  async enterSecret(message: string): Promise<Entered | NoAnswer> {
-    const make = (sideActions: SideActions) => secretEntry({ message }, sideActions);
-    const passages = [asQuestion(message)];
-    const { state, ending } = await this.#show({ make, initial: bufferOf(""), passages });
-    return ending.type === "submitted" ? { type: "entered", text: state.text } : ending;
-  }
-
   async enterMessage(request: MessageRequest): Promise<EnteredMessage> {
-    const { editText } = this.#options;
-    const { hasEditor = () => editText !== undefined } = request;
+    const { hasEditor = () => this.hasEditor } = request;
     const widget = inputLine({ ...request, hasEditor });
     const open: WidgetPlace = {
       isMessage: true,
@@ -221,18 +97,14 @@ export class DrawnDialogue implements Dialogue {
     };
     const { state: start = "", isFirst = false } = request;
     if (!isFirst) this.#write(() => toLines([""])); // Below the last question's answer.
-    let state = typeof start === "string" ? emptyInput(start) : start;
+    const line = { state: typeof start === "string" ? emptyInput(start) : start };
     for (;;) {
-      const shown = await this.#showOne(widget, state, open);
-      const { ending } = shown;
-      ({ state } = shown);
+      const ending = await this.#showOne(widget, line, open);
       switch (ending.type) {
         case "editor": {
-          this[Symbol.dispose]();
-          const options = { editText, signal: this.#signal };
-          const { text, problem } = await editInEditor(state.buffer.text, options);
+          const { text, problem } = await this.edit(line.state.buffer.text);
           if (problem !== undefined) this.print(problem);
-          state = { ...state, buffer: bufferOf(text) };
+          line.state = { ...line.state, buffer: bufferOf(text) };
           break;
         }
         case "clear_screen":
@@ -247,17 +119,11 @@ export class DrawnDialogue implements Dialogue {
           this.#write((canvas) =>
             toLines(messageRows(trimEnd(ending.shown ?? bufferOf(ending.text)), canvas).rows),
           );
-          return { state, ending };
+          return { ...line, ending };
         default:
-          return { state, ending };
+          return { ...line, ending };
       }
     }
-  }
-
-  takeDraft(): string | undefined {
-    const drafts = [...this.#drafts.values()].map(({ line }) => line.text.trim());
-    this.#drafts.clear();
-    return drafts.length === 0 ? undefined : drafts.join("\n\n");
   }
 
   printUnsent(text: string): void {
@@ -271,53 +137,51 @@ export class DrawnDialogue implements Dialogue {
     this.#opened = undefined;
   }
 
-  /** First shows in the pager what does not fit on the screen, then asks. */
   async #show<State, Ending extends { readonly type: string }>(
-    asked: WidgetRequest<State, Ending>,
-  ): Promise<Shown<State, Ending>> {
-    if (this.#signal.aborted) return { state: asked.initial, ending: { type: "aborted" } };
+    prompt: Prompt<State, Ending>,
+  ): Promise<Ending | NoAnswer> {
+    if (this.signal.aborted) return { type: "aborted" };
+    const { passages: own, scrollsText = false } = prompt.forms;
     const passages = [
       ...this.#printed,
       ...this.#above,
       ...headerPassages(this.header),
-      ...asked.passages,
+      ...(own?.() ?? []),
     ];
-    const widget = this.#widgetFor(asked.make);
-    let first: Shown<State, Ending | SideAction> | undefined;
-    if (!this.#fits(widget, asked.initial) && passages.some(({ text }) => !this.#read.has(text))) {
-      if (asked.scrollsText === true && this.#fitsBelowText(widget, asked.initial)) {
-        const shown = await this.#showBelowText(widget, asked.initial);
-        const { state, ending, isRead } = shown;
-        if (!isRead && isNoAnswer(ending)) return { state, ending };
-        first = shown;
+    for (const { text, isSeen = false } of passages) if (isSeen) this.#read.add(text);
+    const widget = this.#widgetFor(prompt);
+    let ending: Ending | SideAction | NoAnswer | undefined;
+    if (!this.#fits(widget, prompt) && passages.some(({ text }) => !this.#read.has(text))) {
+      if (scrollsText && this.#fitsBelowText(widget, prompt)) {
+        const reading = await this.#showBelowText(widget, prompt);
+        ({ ending } = reading);
+        if (!reading.isRead && isNoAnswer(ending)) return ending;
       } else {
-        const { ending } = await this.#readThrough(passages, true);
-        if (ending.type !== "left") return { state: asked.initial, ending };
+        const read = await this.#readThrough(passages, true);
+        if (read.type !== "left") return read;
       }
     }
     for (const { text } of passages) this.#read.add(text);
-    this.#printAbove(widget, asked.initial);
-    let state = asked.initial;
+    this.#printAbove(widget, prompt);
     for (;;) {
-      const shown = first ?? (await this.#showOne(widget, state));
-      first = undefined;
-      const { ending } = shown;
-      if (!isSideAction(ending)) return { state: shown.state, ending };
-      ({ state } = shown);
+      ending ??= await this.#showOne(widget, prompt);
+      if (!isSideAction(ending)) return ending;
+      const { state } = prompt;
       // The held key has done its work.
-      if (widget.isSettling?.(state) === true) state = widget.stepBack?.(state) ?? state;
+      if (widget.isSettling?.(state) === true) prompt.state = widget.stepBack?.(state) ?? state;
       if (ending.type === "read_more") await this.#readMore(ending, passages);
       else await enterNote(this);
+      ending = undefined;
     }
   }
 
   /** Whether there is more to read depends on the screen size, which may change at any time. */
   #widgetFor<State, Ending>(
-    make: (sideActions: SideActions) => Widget<State, Ending | SideAction>,
-  ): Widget<State, Ending | SideAction> {
+    prompt: Prompt<State, Ending>,
+  ): Widget<State, Ending | SideAction | NoAnswer> {
     const { header, note: noteBefore } = this;
     const withMore = (hasMore: boolean) => {
-      const own = make({ hasMore, note: this.note, read: this.#read });
+      const own = prompt.forms.drawn({ hasMore, note: this.note, read: this.#read });
       return header === undefined ? own : withHeader(header, own);
     };
     const at = (state: State, size: Size) => {
@@ -337,7 +201,7 @@ export class DrawnDialogue implements Dialogue {
   }
 
   /** Whether everything the user must read fits on the screen at once. */
-  #fits<State, Ending>(widget: Widget<State, Ending>, state: State): boolean {
+  #fits<State, Ending>(widget: Widget<State, Ending>, { state }: Holder<State>): boolean {
     const canvas = canvasOf(this.#open());
     const { rows, isCut = false } = widget.view(state, canvas);
     const above = passageLines(this.#above, canvas).flatMap((line) =>
@@ -347,24 +211,26 @@ export class DrawnDialogue implements Dialogue {
   }
 
   /** Whether only the text above the question is cut, which can be scrolled there. */
-  #fitsBelowText<State, Ending>(widget: Widget<State, Ending>, state: State): boolean {
+  #fitsBelowText<State, Ending>(widget: Widget<State, Ending>, { state }: Holder<State>): boolean {
     const canvas = canvasOf(this.#open());
     const { rows, isCut = false } = widget.view(state, canvas);
     const isAlone = this.#printed.length === 0 && this.header === undefined;
     return isAlone && !isCut && rows.length + MIN_TEXT_ROWS <= canvas.rows;
   }
 
-  async #showBelowText<State, Ending>(widget: Widget<State, Ending>, own: State) {
+  async #showBelowText<State, Ending>(widget: Widget<State, Ending>, holder: Holder<State>) {
     const canvas = canvasOf(this.#open());
     const passages = this.#above;
     const linesFor = (columns: number) => passageLines(passages, { ...canvas, columns });
     const reading = withTextAbove({ linesFor }, widget);
-    const { state, ending } = await this.#showOne(reading, { own, text: pagerStart });
-    return { state: state.own, ending, isRead: state.text.isRead };
+    const both = { state: { own: holder.state, text: pagerStart } };
+    const ending = await this.#showOne(reading, both);
+    holder.state = both.state.own;
+    return { ending, isRead: both.state.text.isRead };
   }
 
   /** Prints as much of the context as leaves room for the question. It stays on the screen. */
-  #printAbove<State, Ending>(widget: Widget<State, Ending>, state: State): void {
+  #printAbove<State, Ending>(widget: Widget<State, Ending>, { state }: Holder<State>): void {
     if (this.#above.length === 0) return;
     const canvas = canvasOf(this.#open());
     const room = canvas.rows - widget.view(state, canvas).rows.length;
@@ -388,62 +254,54 @@ export class DrawnDialogue implements Dialogue {
   ): Promise<void> {
     const own = text === undefined ? [] : [asContext(text, style)];
     const all = isRequired ? own : [...own, ...passages];
-    const { ending } = await this.#readThrough(all, isRequired);
+    const ending = await this.#readThrough(all, isRequired);
     if (text !== undefined && ending.type === "left" && ending.isRead) this.#read.add(text);
   }
 
-  #readThrough(
-    passages: readonly Passage[],
-    mustRead: boolean,
-  ): Promise<Shown<PagerState, PagerEnding>> {
+  #readThrough(passages: readonly Passage[], mustRead: boolean): Promise<PagerEnding | NoAnswer> {
     const canvas = canvasOf(this.#open());
     const linesFor = (columns: number) =>
       passages.flatMap((passage, index) => [
         ...(index === 0 ? [] : [""]),
         ...passageLines([passage], { ...canvas, columns }),
       ]);
-    return this.#showOne(pager({ linesFor, mustRead }), pagerStart, { isFullScreen: true });
+    const start = { state: pagerStart };
+    return this.#showOne(pager({ linesFor, mustRead }), start, { isFullScreen: true });
   }
 
   async #showOne<State, Ending>(
     widget: Widget<State, Ending>,
-    state: State,
+    holder: Holder<State>,
     place: WidgetPlace = {},
-  ): Promise<Shown<State, Ending>> {
-    if (this.#signal.aborted) return { state, ending: { type: "aborted" } };
+  ): Promise<Ending | NoAnswer> {
+    if (this.signal.aborted) return { type: "aborted" };
     const terminal = this.#open();
-    const { clock } = this.#options;
     const { isMessage = false, ...shownAt } = place;
-    const isReplacement = this.#isReplacement && !isMessage;
-    this.#isReplacement = false;
-    const shown = new ShownWidget(widget, state, {
+    const shown = new ShownWidget(widget, holder.state, {
       terminal,
-      signal: this.#signal,
-      clock,
-      isReplacement,
+      signal: this.signal,
+      clock: this.options.clock,
+      isReplacement: this.takeReplacement() && !isMessage,
       ...shownAt,
       losesCursor: this.#losesCursor,
     });
     terminal.write(this.#notification ?? "");
     this.#notification = undefined;
     const ending = await shown.ended;
-    return { state: shown.state, ending };
+    holder.state = shown.state;
+    return ending;
   }
 
   #open(): Terminal {
-    this.#opened ??= openTerminal(this.#options.device);
+    this.#opened ??= openTerminal(this.options.device);
     return this.#opened;
   }
 
   #write(make: (canvas: Canvas) => string): void {
-    if (this.#signal.aborted) return;
+    if (this.signal.aborted) return;
     const terminal = this.#open();
     terminal.write(make(canvasOf(terminal)));
   }
-}
-
-function asQuestion(text: string): Passage {
-  return { type: "question", text };
 }
 
 function isNoAnswer(ending: { readonly type: string }): ending is NoAnswer {

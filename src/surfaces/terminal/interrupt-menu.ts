@@ -1,7 +1,9 @@
 /** The menu that opens when the user presses Ctrl-C during a turn. */
 import type { InterruptChoice, InterruptRequest } from "../../core/agent/index.ts";
 import { JpError } from "../../util/index.ts";
-import type { Dialogue, KeyChoice } from "./dialogue.ts";
+import { choose } from "./choose.ts";
+import type { Dialogue } from "./dialogue.ts";
+import type { KeyChoice, KeyMenu } from "./key-menu.ts";
 
 /** A request for the menu, or for part of it. */
 export interface MenuRequest extends InterruptRequest {
@@ -46,17 +48,17 @@ export async function chooseInterrupt(
   await dialogue.start();
   const offered = choices.filter((choice): choice is Listed => choice !== "leave");
   const entries = offered.map((type) => ENTRIES[type]);
-  const menu = {
+  const menu: KeyMenu<string> = {
     message: MESSAGE,
     choices: entries,
     default: ENTRIES.continue.key,
     escape: "continue",
   };
-  const chosen = reply === "chosen" ? REPLY_CHOSEN : await dialogue.choose<string>(menu);
-  if (chosen.type === "aborted") return continueIfAborted(signal);
-  if (chosen.type === "cancelled" && chosen.isInterrupt === true)
+  const ending = reply === "chosen" ? REPLY_CHOSEN : await choose(menu, dialogue);
+  if (ending.type === "aborted") return continueIfAborted(signal);
+  if (ending.type === "cancelled" && ending.isInterrupt === true)
     return close({ type: "leave" }, "quit", dialogue);
-  const key = chosen.type === "chosen" ? chosen.choice : ENTRIES.continue.key;
+  const key = ending.type === "chosen" ? ending.choice : ENTRIES.continue.key;
   const type = LISTED.find((one) => ENTRIES[one].key === key) ?? "continue";
   if (type !== "reply") return close({ type }, ENTRIES[type].short, dialogue);
   await stopNow?.();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ListedCall } from "./dialogue.ts";
+import type { ListedCall } from "./listed-calls.ts";
 import { numberCalls, plainCalls } from "./plain-calls.ts";
 
 function listed(id: string, more: Partial<ListedCall> = {}): ListedCall {

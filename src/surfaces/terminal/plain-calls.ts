@@ -1,5 +1,15 @@
 /** Several calls that need permission, in plain mode: printed in full and decided by number. Pure. */
-import type { CallList, CallListEnding, ListedCall } from "./dialogue.ts";
+import { describeWords } from "./key-menu.ts";
+import {
+  approve,
+  type CallList,
+  type CallListEnding,
+  type CallListState,
+  deny,
+  describeCalls,
+  idsOf,
+  type ListedCall,
+} from "./listed-calls.ts";
 import {
   accept,
   askAgain,
@@ -15,6 +25,22 @@ const NONE = new Set(["none", "n", "no"]);
 /** `1,3`, `no 2` and `show 2`. */
 const NUMBERED = /^(?:(no|show)\s+)?(\d+(?:[\s,]+\d+)*)$/;
 
+/** Calls keep their numbers when they are asked about again. */
+export function numberedCalls<State extends CallListState>(
+  list: CallList,
+  state: State,
+): PlainQuestion<CallListEnding, State> {
+  const seen = numberCalls(list.calls, state.seen);
+  const { readLine, ...question } = plainCalls(list, seen);
+  return {
+    ...question,
+    readLine: (line) => {
+      const reading = readLine(line);
+      return reading.type === "end" ? accept(reading.ending, { ...state, seen }) : reading;
+    },
+  };
+}
+
 /** The ids of all listed calls in the order of their numbers, which stay the same when some are decided. */
 export function numberCalls(calls: readonly ListedCall[], before: readonly string[]) {
   const isSameList = calls.some(({ id }) => before.includes(id));
@@ -22,10 +48,10 @@ export function numberCalls(calls: readonly ListedCall[], before: readonly strin
 }
 
 export function plainCalls(
-  { calls, escape, sendsWords = true }: CallList & { readonly sendsWords?: boolean },
+  { calls, escape, sendsWords = true }: CallList,
   numbered: readonly string[] = idsOf(calls),
 ): PlainQuestion<CallListEnding> {
-  const words = sendsWords ? "what to do instead" : "why not";
+  const words = describeWords(sendsWords);
   const byNumber = new Map(calls.map((call) => [numbered.indexOf(call.id) + 1, call]));
   const [one = 1, two = 2] = byNumber.keys();
   const hint = `Type all, none, or the numbers of the calls to run, such as ${one},${two}, and press Enter, or say ${words}.`;
@@ -36,7 +62,7 @@ export function plainCalls(
         ...text.map((line, row) => (row === 0 ? `${number}. ${line}` : `   ${line}`)),
         ...(isDecidedAlone ? [ALONE] : []),
       ]),
-      `Run these ${calls.length} calls?`,
+      describeCalls(calls),
     ],
     hint,
     commands: [`show ${one} to decide about call ${one} alone`, WHY_COMMAND],
@@ -48,17 +74,18 @@ export function plainCalls(
       `no ${one},${two}: do not run calls ${one} and ${two}; jp asks again about the others`,
       `show ${one}: decide about call ${one} alone, with all its choices`,
     ],
+    takesPaste: true,
     readLine: (line) => {
       const typed = line.trim();
       const command = typed.toLowerCase();
-      if (ALL.has(command)) return approve(calls);
-      if (NONE.has(command)) return accept({ type: "denied", ids: idsOf(calls) });
+      if (ALL.has(command)) return accept(approve(calls, isPrinted));
+      if (NONE.has(command)) return accept(deny(calls));
       const [, verb = "", numbers] = NUMBERED.exec(command) ?? [];
       if (numbers !== undefined) return readNumbers(byNumber, verb, numbers);
       const said = readNo(typed, sendsWords);
       if (said === undefined) return askAgain(hint);
       if (said.type === "again") return said;
-      return accept({ type: "denied", ids: idsOf(calls), said: said.ending });
+      return accept(deny(calls, said.ending));
     },
   };
 }
@@ -78,18 +105,10 @@ function readNumbers(
       ? askAgain("Type one number after show.")
       : accept({ type: "opened", id: first.id });
   }
-  return verb === "no" ? accept({ type: "denied", ids: idsOf(some) }) : approve(some);
+  return accept(verb === "no" ? deny(some) : approve(some, isPrinted));
 }
 
-/** If all of them have to be decided alone, the first is shown. */
-function approve(calls: readonly ListedCall[]): LineResult<CallListEnding> {
-  const covered = calls.filter(({ isDecidedAlone }) => !isDecidedAlone);
-  const [first] = calls;
-  return covered.length === 0 && first !== undefined
-    ? accept({ type: "opened", id: first.id })
-    : accept({ type: "approved", ids: idsOf(covered) });
-}
-
-function idsOf(calls: readonly ListedCall[]): readonly string[] {
-  return calls.map(({ id }) => id);
+/** Each call is printed in full. */
+function isPrinted(): boolean {
+  return true;
 }

@@ -7,29 +7,14 @@ import { plain, wrapVerbatim, wrapWords } from "../render/index.ts";
 import { passageLines } from "./context.ts";
 import {
   asContext,
-  type CallList,
-  type CallListState,
-  type Chosen,
-  type DecidedCalls,
-  type Dialogue,
-  type DialogueOptions,
-  editInEditor,
-  type Entered,
+  Dialogue,
   type EnteredMessage,
-  enterNote,
-  type FormHeader,
   HOLD_MS,
-  type KeyMenu,
   type MessageRequest,
   type NoAnswer,
   type Passage,
-  type SaidNo,
-  type Selected,
-  type SelectList,
-  type SelectState,
-  type TextRequest,
+  type Prompt,
 } from "./dialogue.ts";
-import type { ClosedQuestion } from "./question-rows.ts";
 import { endsInBreak } from "./input-line.ts";
 import { emptyInput } from "./input-state.ts";
 import {
@@ -38,17 +23,14 @@ import {
   openLineTerminal,
   type ReadLineOptions,
 } from "./line-terminal.ts";
-import { plainList } from "./plain-list.ts";
-import { numberCalls, plainCalls } from "./plain-calls.ts";
-import {
-  END_LINE,
-  joinTypedLines,
-  plainMenu,
-  type PlainQuestion,
-  plainText,
-} from "./plain-questions.ts";
+import type { PrintedQuestion } from "./plain-questions.ts";
+import { answerLine, type ClosedQuestion } from "./question-rows.ts";
+import { type Entered, enterNote } from "./text-entry.ts";
 
 const PROMPT = "Answer: ";
+const SECRET_PROMPT = "Secret: ";
+/** Ends a multi-line text; doubled, it is a line of the text. */
+const END_LINE = ".";
 const TOO_EARLY = "That was typed before this question could be read, so it does not count.";
 const MESSAGE_PROMPT = "Message: ";
 const MESSAGE_HELP =
@@ -57,25 +39,9 @@ const COMMAND_HELP = "/help lists the commands, /quit leaves.";
 const ADD_OR_SEND = "Press Enter to send this, or type more.";
 const CLEARS = "Ctrl-C clears it.";
 
-export class PlainDialogue implements Dialogue {
-  note: string | undefined;
-  readonly #options: DialogueOptions;
-  readonly #signal: AbortSignal;
+export class PlainDialogue extends Dialogue {
   #opened: LineTerminal | undefined;
-  /** Printed before the next question. */
-  header: FormHeader | undefined;
   #ringsBell = false;
-  #isReplacement: boolean;
-
-  constructor(options: DialogueOptions, signal: AbortSignal) {
-    this.#options = options;
-    this.#signal = signal;
-    this.#isReplacement = options.isReplacement === true;
-  }
-
-  now(): Date {
-    return this.#options.clock.now();
-  }
 
   /** Always starts a new line, because the cursor position is unknown. */
   async start(): Promise<void> {
@@ -83,7 +49,7 @@ export class PlainDialogue implements Dialogue {
   }
 
   notify(): void {
-    this.#ringsBell = this.#options.notification?.bell ?? false;
+    this.#ringsBell = this.options.notification?.bell ?? false;
   }
 
   /** Prints all of it: the user can scroll back. */
@@ -105,46 +71,36 @@ export class PlainDialogue implements Dialogue {
     this.#sayWords(isCancelled ? `${end}: ${message}` : `Answered: ${message} ${shown}`);
   }
 
-  async choose<Choice extends string>(
-    menu: KeyMenu<Choice>,
-  ): Promise<Chosen<Choice> | SaidNo | NoAnswer> {
-    const { sendsWords = true } = this.#options;
-    const takesPaste = menu.noKey !== undefined;
-    return await this.#ask(plainMenu({ ...menu, sendsWords }), { takesPaste });
-  }
-
-  async decideCalls(list: CallList, state: CallListState): Promise<DecidedCalls> {
-    const { sendsWords = true } = this.#options;
-    const seen = numberCalls(list.calls, state.seen);
-    const question = plainCalls({ ...list, sendsWords }, seen);
-    return { state: { ...state, seen }, ending: await this.#ask(question, { takesPaste: true }) };
-  }
-
-  async select(list: SelectList, state: SelectState): Promise<Selected> {
-    const answer = await this.#ask(plainList(list, state));
-    if ("type" in answer) return { state, ending: answer };
-    return { state: { ...state, marked: answer.marked }, ending: answer.ending };
-  }
-
-  async enterText(request: TextRequest): Promise<Entered | NoAnswer> {
-    const { editText } = this.#options;
-    let { text = "", problem } = request;
-    for (;;) {
-      const entry = { ...request, text, problem, hasEditor: editText !== undefined };
-      const ending = await this.#ask(plainText(entry));
-      if (ending.type === "several_lines") return await this.#readLines();
-      if (ending.type !== "editor") return ending;
-      this[Symbol.dispose]();
-      const options = { editText, extension: request.extension, signal: this.#signal };
-      ({ text, problem } = await editInEditor(text, options));
-    }
-  }
-
-  async enterSecret(message: string): Promise<Entered | NoAnswer> {
+  /** Repeats until a line is a valid answer. */
+  async ask<State, Ending>(prompt: Prompt<State, Ending>): Promise<Ending | NoAnswer> {
+    const question = prompt.forms.plain(prompt.state);
+    const { help = [], isSecret = false } = question;
     this.#sayHeader();
-    this.#sayWords(message, "Your input is hidden. Press Enter to submit it, or Ctrl-C to cancel.");
-    const line = await this.#readReply("Secret: ", { isSecret: true });
-    return line.type === "line" ? { type: "entered", text: line.text } : line;
+    this.#sayQuestion(question);
+    for (;;) {
+      const line = await this.#readAnswer(question);
+      if (line.type !== "line") return line;
+      const command = isSecret ? "" : line.text.trim();
+      if (command === "/cancel") return { type: "cancelled" };
+      if (command === "?") this.#sayWords(...help, commandsOf(question, this.note));
+      else if (command === "/note" && this.note !== undefined) {
+        await enterNote(this);
+        this.#sayQuestion(question);
+      } else if (command === "/lines" && question.readLines !== undefined) {
+        const typed = await this.#readLines();
+        if (typed.type !== "entered") return typed;
+        const { ending, state } = question.readLines(typed.text);
+        prompt.state = state;
+        return ending;
+      } else {
+        const reading = question.readLine(line.text);
+        if (reading.type === "end") {
+          prompt.state = reading.state ?? prompt.state;
+          return reading.ending;
+        }
+        this.#sayWords(...reading.lines);
+      }
+    }
   }
 
   /** Pasted lines need another Enter. */
@@ -206,11 +162,6 @@ export class PlainDialogue implements Dialogue {
     }
   }
 
-  /** An unsent line is lost with the terminal's own line editing. */
-  takeDraft(): undefined {
-    return undefined;
-  }
-
   printUnsent(text: string): void {
     this.#open().write(`Not sent: ${neutralize(text)}\n`);
   }
@@ -220,44 +171,12 @@ export class PlainDialogue implements Dialogue {
     this.#opened = undefined;
   }
 
-  /** Repeats until a line is a valid answer. */
-  async #ask<Ending>(
-    question: PlainQuestion<Ending>,
-    wanted?: ReadLineOptions,
-  ): Promise<Ending | NoAnswer> {
-    this.#sayHeader();
-    this.#sayQuestion(question);
-    for (;;) {
-      const line = await this.#readAnswer(wanted);
-      if (line.type !== "line") return line;
-      const command = line.text.trim();
-      if (command === "/cancel") return { type: "cancelled" };
-      if (command === "?") this.#sayWords(...question.help, this.#commandsOf(question));
-      else if (command === "/note" && this.note !== undefined) {
-        await enterNote(this);
-        this.#sayQuestion(question);
-      } else {
-        const reading = question.readLine(line.text);
-        if (reading.type === "end") return reading.ending;
-        this.#sayWords(...reading.lines);
-      }
-    }
-  }
-
-  #sayQuestion<Ending>(question: PlainQuestion<Ending>): void {
+  #sayQuestion(question: PrintedQuestion): void {
     const { note = "" } = this;
-    this.#say(...question.lines.flatMap((line) => wrapVerbatim(line, this.#columns)));
+    const { lines, hint, isSecret = false } = question;
+    this.#say(...lines.flatMap((line) => wrapVerbatim(line, this.#columns)));
     if (note !== "") this.#sayWords(`Note: ${oneLine(note)}`);
-    this.#sayWords(question.hint, this.#commandsOf(question));
-  }
-
-  #commandsOf<Ending>({ commands = [], cancelHint }: PlainQuestion<Ending>): string {
-    const all = [
-      ...commands,
-      ...(this.note === undefined ? [] : ["/note to add a note"]),
-      cancelHint,
-    ];
-    return `? for help, ${all.join(", ")}.`;
+    this.#sayWords(hint, ...(isSecret ? [] : [commandsOf(question, this.note)]));
   }
 
   async #readLines(): Promise<Entered | NoAnswer> {
@@ -272,16 +191,15 @@ export class PlainDialogue implements Dialogue {
   }
 
   /** Asks again if the line came too early, meant for the previous question. */
-  async #readAnswer(wanted?: ReadLineOptions): Promise<Line> {
-    const isReplacement = this.#isReplacement;
-    this.#isReplacement = false;
-    const { clock } = this.#options;
-    const openedAt = clock.now().getTime();
-    const line = await this.#readReply(PROMPT, wanted);
-    const isTooEarly = isReplacement && clock.now().getTime() - openedAt < HOLD_MS;
+  async #readAnswer(question: PrintedQuestion): Promise<Line> {
+    const isReplacement = this.takeReplacement();
+    const openedAt = this.now().getTime();
+    const prompt = question.isSecret === true ? SECRET_PROMPT : PROMPT;
+    const line = await this.#readReply(prompt, question);
+    const isTooEarly = isReplacement && this.now().getTime() - openedAt < HOLD_MS;
     if (line.type !== "line" || !isTooEarly) return line;
     this.#sayWords(TOO_EARLY);
-    return await this.#readAnswer(wanted);
+    return await this.#readAnswer(question);
   }
 
   /** Reports if the question is withdrawn meanwhile. */
@@ -292,9 +210,9 @@ export class PlainDialogue implements Dialogue {
   }
 
   async #read(prompt: string, wanted?: ReadLineOptions): Promise<Line> {
-    if (this.#signal.aborted) return { type: "aborted" };
+    if (this.signal.aborted) return { type: "aborted" };
     const terminal = this.#open();
-    const line = terminal.readLine(this.#signal, wanted);
+    const line = terminal.readLine(this.signal, wanted);
     terminal.write(prompt + (this.#ringsBell ? "\u0007" : ""));
     this.#ringsBell = false;
     return await line;
@@ -306,10 +224,7 @@ export class PlainDialogue implements Dialogue {
     this.header = undefined;
     if (context !== undefined) this.printAbove(asContext(context, style));
     if (!isReview) return;
-    this.#sayWords(
-      "Your answers:",
-      ...answered.map(({ message, summary }) => `${message} ${oneLine(summary)}`),
-    );
+    this.#sayWords("Your answers:", ...answered.map(answerLine));
   }
 
   /** Like `#say`, with word wrap. */
@@ -318,7 +233,7 @@ export class PlainDialogue implements Dialogue {
   }
 
   #say(...lines: readonly string[]): void {
-    if (this.#signal.aborted) return;
+    if (this.signal.aborted) return;
     this.#open().write(lines.map((line) => `${line}\n`).join(""));
   }
 
@@ -327,7 +242,19 @@ export class PlainDialogue implements Dialogue {
   }
 
   #open(): LineTerminal {
-    this.#opened ??= openLineTerminal(this.#options.device);
+    this.#opened ??= openLineTerminal(this.options.device);
     return this.#opened;
   }
+}
+
+function commandsOf(
+  { commands = [], cancelHint = "/cancel" }: PrintedQuestion,
+  note: string | undefined,
+): string {
+  const all = [...commands, ...(note === undefined ? [] : ["/note to add a note"]), cancelHint];
+  return `? for help, ${all.join(", ")}.`;
+}
+
+function joinTypedLines(lines: readonly string[]): string {
+  return lines.map((line) => (line === END_LINE.repeat(2) ? END_LINE : line)).join("\n");
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { SelectList } from "./dialogue.ts";
+import type { SelectList } from "./listed-options.ts";
 import { plainList } from "./plain-list.ts";
 
 const LIST: SelectList = {

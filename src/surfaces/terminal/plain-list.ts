@@ -1,9 +1,16 @@
 /** A list in plain mode: numbered options, chosen by number or value. Pure. */
 import { oneLine } from "../../util/index.ts";
-import { verbatimLines, verbatimProseLines } from "../render/index.ts";
-import type { ListedOption, SelectEnding, SelectList, SelectState } from "./dialogue.ts";
+import {
+  choosing,
+  isOwnAnswer,
+  type ListedOption,
+  matchingOptions,
+  previewLines,
+  type SelectEnding,
+  type SelectList,
+  type SelectState,
+} from "./listed-options.ts";
 import { accept, askAgain, type LineResult, type PlainQuestion } from "./plain-questions.ts";
-import { matchingOptions } from "./select-list.ts";
 
 export interface PlainSelected {
   readonly ending: SelectEnding;
@@ -11,7 +18,10 @@ export interface PlainSelected {
   readonly marked: readonly number[];
 }
 
-export function plainList(list: SelectList, { marked }: SelectState): PlainQuestion<PlainSelected> {
+export function plainList(
+  list: SelectList,
+  { marked }: SelectState,
+): Omit<PlainQuestion<PlainSelected>, "readLines"> {
   const { message, options, allowsOther = false } = list;
   const hasPreviews = options.some(({ preview }) => preview !== undefined);
   return {
@@ -81,7 +91,7 @@ function readList(
   typed: string,
 ): LineResult<PlainSelected> {
   const preview = /^\?\s*(\d+)$/.exec(typed);
-  if (preview !== null) return askAgain(...previewLines(list, Number(preview[1]) - 1));
+  if (preview !== null) return askAgain(...detailsOf(list, Number(preview[1]) - 1));
   if (list.isMultiple === true) return readSeveral(list, marked, typed);
   const [first] = marked;
   if (typed === "") {
@@ -133,20 +143,20 @@ function splitTyped(typed: string): readonly string[] {
 }
 
 function chosen(indexes: readonly number[]): LineResult<PlainSelected> {
-  const sorted = [...new Set(indexes)].toSorted((one, two) => one - two);
-  return accept({ ending: { type: "chosen", indexes: sorted }, marked: sorted });
+  const ending = choosing(indexes);
+  return accept({ ending, marked: ending.indexes });
 }
 
-function previewLines(list: SelectList, index: number): readonly string[] {
+function detailsOf(list: SelectList, index: number): readonly string[] {
   const option = list.options[index];
   if (option === undefined) return [`No option ${index + 1}. ${rangeOf(list)}`];
   if (option.preview === undefined) return [`Option ${index + 1} has no details.`];
-  return verbatimProseLines(option.preview.trimEnd());
+  return previewLines(option.preview.trimEnd());
 }
 
 function detailLines({ options }: SelectList, index: number): readonly string[] {
   const { preview } = options[index] ?? {};
-  return preview === undefined ? [] : verbatimLines(preview).map((line) => `   │ ${line}`);
+  return preview === undefined ? [] : previewLines(preview, true).map((line) => `   │ ${line}`);
 }
 
 function explain(
@@ -204,12 +214,10 @@ function matchValue(list: SelectList, value: string): OptionMatch {
     : { type: "none", typed: value };
 }
 
-/** Text contained in an option may be meant as that option, so it is not taken as an answer. */
 function matchText(list: SelectList, typed: string): OptionMatch {
   const index = findByLabel(list, typed);
   if (index !== undefined) return { type: "option", index };
-  const isOther = list.allowsOther === true && matchingOptions(list, typed).length === 0;
-  return isOther ? { type: "other", text: typed } : { type: "none", typed };
+  return isOwnAnswer(list, typed) ? { type: "other", text: typed } : { type: "none", typed };
 }
 
 /** An exact match, or the only match that ignores case. */

@@ -31,6 +31,11 @@ export interface ClosedQuestion {
   readonly isNo?: boolean;
 }
 
+/** The question and its answer, where both are listed. */
+export function answerLine({ message, summary }: ClosedQuestion): string {
+  return `${message} ${oneLine(summary)}`;
+}
+
 export interface QuestionRows extends LaidOutText {
   /** The question's own rows; typed text starts in the last of them. */
   readonly height: number;

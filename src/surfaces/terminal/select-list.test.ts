@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
 import { TypedWidget } from "./typed-widget.fixture.ts";
-import type { ListedOption, SelectList } from "./dialogue.ts";
+import type { ListedOption, SelectList } from "./listed-options.ts";
 import { selectList } from "./select-list.ts";
 
 const UP = "\u001b[A";

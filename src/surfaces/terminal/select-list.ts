@@ -4,16 +4,24 @@ import {
   plain,
   textWidth,
   truncate,
-  verbatimLines,
-  verbatimProseLines,
   wrapCode,
   wrapVerbatim,
   wrapWords,
 } from "../render/index.ts";
-import { assertNever, neutralize, oneLine } from "../../util/index.ts";
-import type { ListedOption, SelectEnding, SelectList, SelectState } from "./dialogue.ts";
-import { isEnter, type Key, type KeyName } from "./key.ts";
+import { assertNever, oneLine } from "../../util/index.ts";
 import { contextLines, previewContext } from "./context.ts";
+import { isEnter, type Key, type KeyName } from "./key.ts";
+import {
+  choosing,
+  isOwnAnswer,
+  type ListedOption,
+  matchingOptions,
+  previewLines,
+  type SelectEnding,
+  type SelectList,
+  type SelectState,
+  untouchedList,
+} from "./listed-options.ts";
 import {
   type SideAction,
   type SideActions,
@@ -75,7 +83,7 @@ function findUnread(list: OpenList, ending: ListEnding, size: Size): string | un
   if (ending.type !== "chosen" || list.isSkimmed === true) return undefined;
   const canvas = { ...size, paint: plain };
   return ending.indexes
-    .filter((active) => viewSelect(list, { filter: "", active, marked: [] }, canvas).isOptionCut)
+    .filter((active) => viewSelect(list, { ...untouchedList, active }, canvas).isOptionCut)
     .map((index) => optionText(list, list.options[index] ?? { label: "" }))
     .find((text) => list.sideActions.read?.has(text) !== true);
 }
@@ -122,10 +130,8 @@ function choose(list: SelectList, state: SelectState): SelectStep {
   const { filter, active, marked } = state;
   const isListed = rowsOf(list, filter).includes(active);
   if (isListed && active === list.options.length) return { ending: otherEnding(list, filter) };
-  if (list.isMultiple === true) {
-    return { ending: { type: "chosen", indexes: marked.toSorted((one, two) => one - two) } };
-  }
-  return isListed ? { ending: { type: "chosen", indexes: [active] } } : { state };
+  if (list.isMultiple === true) return { ending: choosing(marked) };
+  return isListed ? { ending: choosing([active]) } : { state };
 }
 
 function otherEnding(list: SelectList, filter: string): SelectEnding {
@@ -340,11 +346,8 @@ function previewRows(option: ListedOption | undefined, canvas: Canvas, acts: boo
 /** For the active option; fewer on a small screen. */
 const MAX_PREVIEW_ROWS = 8;
 /** The full option; the list shows only its beginning. */
-function optionText(
-  { acts = false }: SelectList,
-  { label, description, preview }: ListedOption,
-): string {
-  const lines = preview === undefined ? [] : (acts ? verbatimLines : verbatimProseLines)(preview);
+function optionText({ acts }: SelectList, { label, description, preview }: ListedOption): string {
+  const lines = preview === undefined ? [] : previewLines(preview, acts);
   return [label, description, ...lines].filter((text) => text !== undefined).join("\n");
 }
 
@@ -400,17 +403,8 @@ function findNumbered({ options }: SelectList, filter: string): number | undefin
   return options[index] === undefined || isLabel ? undefined : index;
 }
 
-export function matchingOptions({ options }: SelectList, filter: string): readonly number[] {
-  const wanted = neutralize(filter).toLowerCase();
-  const words = wanted.split(/\s+/);
-  return options.flatMap(({ label, typed = label, searched }, index) => {
-    const isNamed = [label, typed].some((text) => text.toLowerCase().includes(wanted));
-    const all = searched && `${label}\n${searched}`.toLowerCase();
-    return isNamed || (all && words.every((word) => all.includes(word))) ? [index] : [];
-  });
-}
-
 /** The typed text if no option contains it, so that it is the user's own answer; otherwise empty. */
 function typedOther(list: SelectList, filter: string): string {
-  return list.allowsOther === true && listedOptions(list, filter).length === 0 ? filter.trim() : "";
+  const isNumbered = findNumbered(list, filter) !== undefined;
+  return !isNumbered && isOwnAnswer(list, filter) ? filter.trim() : "";
 }

@@ -12,14 +12,9 @@ import type { InquiryId } from "../../record/conversation/index.ts";
 import type { ShownCalls } from "./ask-permissions.ts";
 import type { Shown } from "./ask-question.ts";
 import type { MenuRequest } from "./interrupt-menu.ts";
-import type {
-  CallListState,
-  Dialogue,
-  DialogueOptions,
-  EnteredMessage,
-  MessageRequest,
-  SelectList,
-} from "./dialogue.ts";
+import type { Dialogue, DialogueOptions, EnteredMessage, MessageRequest } from "./dialogue.ts";
+import type { CallListState } from "./listed-calls.ts";
+import type { SelectList } from "./listed-options.ts";
 import { controllingTerminal, type TerminalDevice } from "./controlling-terminal.ts";
 import type { KeptTerminal } from "./kept-terminal.ts";
 import type { TurnKeyboard, TurnKeyboardOptions } from "./turn-keyboard.ts";
@@ -187,6 +182,7 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
   async load(): Promise<void> {
     await Promise.all([
       this.#loadDialogue(),
+      loadModule(() => import("./choose.ts")),
       loadModule(() => import("./ask-question.ts")),
       loadModule(() => import("./ask-form.ts")),
       loadModule(() => import("./ask-permission.ts")),
@@ -215,9 +211,10 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
 
   /** Lets the user choose an option; returns its index. Undefined if they choose none. */
   async select({ signal, ...list }: WithSignal<SelectList>): Promise<number | undefined> {
+    const { selectPrompt } = await loadModule(() => import("./choose.ts"));
     using dialogue = await this.#open(signal);
     await dialogue.start();
-    const { ending } = await dialogue.select(list, { filter: "", active: 0, marked: [] });
+    const ending = await dialogue.ask(selectPrompt(list));
     return ending.type === "chosen" ? ending.indexes[0] : undefined;
   }
 

@@ -1,7 +1,16 @@
-/** The widgets for typed answers: text of one or several lines, and secrets, which are hidden. */
+/** Typed answers, drawn and in plain mode: text of one or several lines, and secrets, which are hidden. */
+import { neutralize } from "../../util/index.ts";
 import { wrapWords } from "../render/index.ts";
-import type { TextRequest } from "./dialogue.ts";
+import {
+  type Aborted,
+  asContext,
+  type Dialogue,
+  type NoAnswer,
+  type Passage,
+  Prompt,
+} from "./dialogue.ts";
 import { isEnter, type Key } from "./key.ts";
+import { accept, type PlainQuestion } from "./plain-questions.ts";
 import {
   findSideAction,
   footerRows,
@@ -15,21 +24,169 @@ import {
 import { bufferOf, editBuffer, layOutText, type TextBuffer } from "./text-buffer.ts";
 import type { Canvas, Frame, Step, Widget } from "./widget.ts";
 
-export type TextEntry = Pick<TextRequest, "message" | "text" | "default" | "problem" | "escape"> & {
-  readonly hasEditor: boolean;
-};
+export interface TextRequest {
+  readonly message: string;
+  /** The text to edit. The user must see all of it first, unless `isTextSeen`. */
+  readonly text?: string;
+  readonly isTextSeen?: boolean;
+  /** Describes an empty answer: one line, neutralized. */
+  readonly default?: string | undefined;
+  /** The problem with the edited text; neutralized. */
+  readonly problem?: string | undefined;
+  /** Describes Escape, if it does not cancel the question. */
+  readonly escape?: string | undefined;
+  /** File extension for the editor: `.md`. */
+  readonly extension?: string;
+}
 
-/** The text itself is in the buffer. */
+export interface Entered {
+  readonly type: "entered";
+  readonly text: string;
+}
+
+/** Reads text, typed here or in the user's editor. */
+export async function enterText(
+  request: TextRequest,
+  dialogue: Dialogue,
+): Promise<Entered | NoAnswer> {
+  let { text = "", problem } = request;
+  for (;;) {
+    const entry = { ...request, problem, hasEditor: dialogue.hasEditor };
+    const prompt = new Prompt<TextBuffer, Submitted | ToEditor>(bufferOf(text), {
+      passages: () => passagesOf(request),
+      drawn: (sideActions) => textEntry(entry, sideActions),
+      plain: (buffer) => plainText(entry, buffer),
+    });
+    const ending = await dialogue.ask(prompt);
+    if (ending.type === "submitted") return { type: "entered", text: prompt.state.text };
+    if (ending.type !== "editor") return ending;
+    ({ text, problem } = await dialogue.edit(prompt.state.text, request.extension));
+  }
+}
+
+/** Asks for a note to send with the answer. Cancelling keeps the previous note. */
+export async function enterNote(dialogue: Dialogue): Promise<void> {
+  const text = dialogue.note ?? "";
+  dialogue.note = undefined; // A note cannot have a note.
+  const entered = await enterText({ message: "Note:", text, escape: "go back" }, dialogue);
+  dialogue.note = entered.type === "entered" ? entered.text.trim() : text;
+}
+
+/** Reads JSON and repeats until `check` accepts it. Undefined if the user goes back with Escape or an empty text. */
+export async function enterJson<Valid extends object>(
+  request: Pick<TextRequest, "message" | "text" | "isTextSeen">,
+  check: (text: string) => Promise<Valid | { readonly problem: string }>,
+  dialogue: Dialogue,
+): Promise<Valid | Aborted | undefined> {
+  let asked: TextRequest = { ...request, extension: ".json", escape: "go back" };
+  for (;;) {
+    const entered = await enterText(asked, dialogue);
+    if (entered.type === "aborted") return entered;
+    if (entered.type === "cancelled" || entered.text.trim() === "") return undefined;
+    const { text } = entered;
+    const checked = await check(text);
+    if (!("problem" in checked)) return checked;
+    // From now on, the text is the user's own.
+    asked = { ...asked, text, isTextSeen: true, problem: neutralize(checked.problem) };
+  }
+}
+
+export const NOT_AN_OBJECT = "Not a JSON object.";
+
+/** Reads text without showing any of it, not even its length. */
+export async function enterSecret(
+  message: string,
+  dialogue: Dialogue,
+): Promise<Entered | NoAnswer> {
+  const prompt = new Prompt<TextBuffer, Submitted>(bufferOf(""), {
+    passages: () => passagesOf({ message }),
+    drawn: (sideActions) => secretEntry({ message }, sideActions),
+    plain: () => ({
+      lines: [message],
+      hint: "Your input is hidden. Press Enter to submit it, or Ctrl-C to cancel.",
+      isSecret: true,
+      readLine: (line) => accept(SUBMITTED, bufferOf(line)),
+    }),
+  });
+  const ending = await dialogue.ask(prompt);
+  return ending.type === "submitted" ? { type: "entered", text: prompt.state.text } : ending;
+}
+
+/** The text itself is the prompt's state. */
 interface Submitted {
   readonly type: "submitted";
 }
 
-export type TextEnding =
-  | Submitted
-  /** Continue in the user's editor. */
-  | { readonly type: "editor" }
-  | SideAction
-  | { readonly type: "cancelled" };
+const SUBMITTED: Submitted = { type: "submitted" };
+
+/** Continue in the user's editor. */
+interface ToEditor {
+  readonly type: "editor";
+}
+
+type Cancelled = Extract<NoAnswer, { readonly type: "cancelled" }>;
+
+function passagesOf({
+  message,
+  default: suggested = "",
+  text = "",
+  isTextSeen = false,
+}: TextRequest): readonly Passage[] {
+  const questions = [message, ...(suggested === "" ? [] : [`Default: ${suggested}`])];
+  return [
+    ...questions.map((question): Passage => ({ type: "question", text: question })),
+    ...(text === "" ? [] : [{ ...asContext(text), isSeen: isTextSeen }]),
+  ];
+}
+
+function plainText(
+  entry: TextEntry,
+  { text }: TextBuffer,
+): PlainQuestion<Submitted | ToEditor, TextBuffer> {
+  const { message, problem, escape = "cancel", hasEditor } = entry;
+  const submit = (typed: string) => accept(SUBMITTED, bufferOf(typed));
+  return {
+    lines: [
+      message,
+      ...(text === "" ? [] : ["Current text:", ...neutralize(text).split("\n"), "End of text."]),
+      ...(problem === undefined ? [] : problem.split("\n")),
+    ],
+    hint: plainHint(entry, text),
+    commands: [
+      "/lines to type several lines",
+      ...(hasEditor ? ["/edit to open your editor"] : []),
+      ...(text === "" ? [] : ["/empty for an empty text"]),
+    ],
+    cancelHint: `/cancel to ${escape}`,
+    help: [
+      "After /lines, everything you type is part of the text, up to a line that is only a period.",
+      "To get a line that is only a period, type two periods.",
+    ],
+    readLines: (typed) => ({ ending: SUBMITTED, state: bufferOf(typed) }),
+    readLine: (line) => {
+      switch (line.trim()) {
+        case "/edit":
+          return hasEditor ? accept({ type: "editor" }) : submit(line);
+        case "/empty":
+          return submit(text === "" ? line : "");
+        default:
+          return submit(line === "" ? text : line);
+      }
+    },
+  };
+}
+
+function plainHint({ default: suggested }: TextEntry, text: string): string {
+  const typed = "Type your answer and press Enter.";
+  if (text !== "") return `${typed} Or just press Enter to keep the text.`;
+  return suggested === undefined ? typed : `${typed} Or just press Enter for: ${suggested}`;
+}
+
+export type TextEntry = Pick<TextRequest, "message" | "text" | "default" | "problem" | "escape"> & {
+  readonly hasEditor: boolean;
+};
+
+export type TextEnding = Submitted | ToEditor | SideAction | Cancelled;
 
 export function textEntry(
   entry: TextEntry,
@@ -67,12 +224,9 @@ function updateText(
 }
 
 /** Enter submits the text. Ctrl-D cancels if there is none. */
-function editOrEnd(
-  buffer: TextBuffer,
-  key: Key,
-): Step<TextBuffer, Submitted | { readonly type: "cancelled" }> {
+function editOrEnd(buffer: TextBuffer, key: Key): Step<TextBuffer, Submitted | Cancelled> {
   const name = key.type === "named" ? key.name : undefined;
-  if (name === "enter") return { ending: { type: "submitted" } };
+  if (name === "enter") return { ending: SUBMITTED };
   if (name === "ctrl-d" && buffer.text === "") return { ending: { type: "cancelled" } };
   return { state: editBuffer(buffer, key) ?? buffer };
 }
@@ -157,7 +311,7 @@ export interface SecretEntry {
   readonly message: string;
 }
 
-export type SecretEnding = Submitted | SideAction | { readonly type: "cancelled" };
+export type SecretEnding = Submitted | SideAction | Cancelled;
 
 export function secretEntry(
   entry: SecretEntry,
