@@ -10,7 +10,7 @@ import {
   Prompt,
 } from "./dialogue.ts";
 import { isEnter, type Key } from "./key.ts";
-import { accept, type PlainQuestion } from "./plain-questions.ts";
+import { accept, type LineResult, type PlainQuestion } from "./plain-questions.ts";
 import {
   findSideAction,
   footerRows,
@@ -105,7 +105,7 @@ export async function enterSecret(
       lines: [message],
       hint: "Your input is hidden. Press Enter to submit it, or Ctrl-C to cancel.",
       isSecret: true,
-      readLine: (line) => accept(SUBMITTED, bufferOf(line)),
+      readLine: submit,
     }),
   });
   const ending = await dialogue.ask(prompt);
@@ -144,7 +144,6 @@ function plainText(
   { text }: TextBuffer,
 ): PlainQuestion<Submitted | ToEditor, TextBuffer> {
   const { message, problem, escape = "cancel", hasEditor } = entry;
-  const submit = (typed: string) => accept(SUBMITTED, bufferOf(typed));
   return {
     lines: [
       message,
@@ -174,6 +173,10 @@ function plainText(
       }
     },
   };
+}
+
+function submit(typed: string): LineResult<Submitted, TextBuffer> {
+  return accept(SUBMITTED, bufferOf(typed));
 }
 
 function plainHint({ default: suggested }: TextEntry, text: string): string {
