@@ -1,5 +1,5 @@
 /**
- * Closes abandoned turns and calls and questions that cannot be asked, and starts the turn for a person's message in
+ * The events that close abandoned turns, calls and questions, and those that start the turn for a person's message in
  * place of a yes. Also has the errors for turns that cannot start or continue.
  */
 import {
@@ -9,6 +9,7 @@ import {
   type Directory,
   endOf,
   findRequest,
+  type InquiryRequest,
   type InquiryResponse,
   lastTurnOf,
   pendingOf,
@@ -18,9 +19,10 @@ import {
   type ToolCallResponse,
   findPerson,
 } from "../../record/conversation/index.ts";
+import type { RefusedQuestions } from "../../reach/executor/index.ts";
 import type { ConversationWriter } from "../../stores/index.ts";
 import { type Clock, JpError } from "../../util/index.ts";
-import type { Redirection } from "./memory.ts";
+import type { Redirection, TurnState } from "./memory.ts";
 import type { StopCause } from "./stop-cause.ts";
 import {
   INTERRUPTED_AFTER_ANSWER,
@@ -33,7 +35,6 @@ import {
   REJECTED_AT_QUESTION,
   rejectedBeforeRun,
 } from "./model-texts.ts";
-import type { TurnContext } from "./context.ts";
 
 /** The events that close everything a turn left open, so that it cannot be continued. None if it is complete. */
 export function closeTurn(
@@ -123,38 +124,21 @@ export function closeQuestions(
   });
 }
 
-/**
- * Records questions that belong to no running call. Their executor has already refused them, so each is recorded
- * together with its end. The returned function stops that and waits for the last write; it throws `write_failed`.
- */
-export function recordUnscopedQuestions(context: TurnContext): () => Promise<void> {
-  const { tools, journal, state, clock } = context;
-  const writes: Promise<void>[] = [];
-  const unsubscribe = tools.onUnscopedQuestions?.(({ source, questions, reason }) => {
-    const timestamp = timestampFromDate(clock.now());
-    const requests = questions.map((question) => {
-      const id = state.nextInquiryId(source.name, question.id);
-      const { id: questionId, ...asked } = question;
-      return {
-        type: "inquiry_request" as const,
-        id,
-        timestamp,
-        source,
-        question: asked,
-        questionId,
-      };
-    });
-    const responses = requests.map(({ id }): InquiryResponse => {
-      return { type: "inquiry_response", timestamp, id, outcome: "cancelled", reason };
-    });
-    const write = journal.record(...requests, ...responses);
-    write.catch(() => undefined); // Thrown when recording stops.
-    writes.push(write);
+/** The events of questions that were refused when they were asked: each is recorded together with its end. */
+export function refusedQuestions(
+  { source, questions, reason }: RefusedQuestions,
+  state: TurnState,
+  clock: Clock,
+): readonly (InquiryRequest | InquiryResponse)[] {
+  const timestamp = timestampFromDate(clock.now());
+  const requests = questions.map(({ id: questionId, ...question }): InquiryRequest => {
+    const id = state.nextInquiryId(source.name, questionId);
+    return { type: "inquiry_request", id, timestamp, source, question, questionId };
   });
-  return async () => {
-    unsubscribe?.();
-    await Promise.all(writes);
-  };
+  const responses = requests.map(({ id }): InquiryResponse => {
+    return { type: "inquiry_response", timestamp, id, outcome: "cancelled", reason };
+  });
+  return [...requests, ...responses];
 }
 
 export function turnRunningError(id: string): JpError {

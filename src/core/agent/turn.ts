@@ -35,7 +35,7 @@ import {
   assertNothingWaits,
   closeTurnBefore,
   foreignTurnError,
-  recordUnscopedQuestions,
+  refusedQuestions,
   starterOf,
   type Starter,
   startNext,
@@ -475,6 +475,24 @@ export class Turn {
 }
 
 const loadWindow = loaderOf(() => import("./window.ts"));
+
+/**
+ * Records questions that belong to no running call. Their executor has already refused them. The returned function stops
+ * that and waits for the last write; it throws `write_failed`.
+ */
+export function recordUnscopedQuestions(context: TurnContext): () => Promise<void> {
+  const { tools, journal, state, clock } = context;
+  const writes: Promise<void>[] = [];
+  const unsubscribe = tools.onUnscopedQuestions?.((refused) => {
+    const write = journal.record(...refusedQuestions(refused, state, clock));
+    write.catch(() => undefined); // Thrown when recording stops.
+    writes.push(write);
+  });
+  return async () => {
+    unsubscribe?.();
+    await Promise.all(writes);
+  };
+}
 
 /** Includes calls that an earlier process left. */
 function openCycle(context: TurnContext, progress: TurnProgress): CollectedCalls {

@@ -4,7 +4,7 @@ import { toolboxOf, ToolTurn } from "./tool-turn.fixture.ts";
 import { transcript } from "../../record/conversation/transcript.fixture.ts";
 import type { RefusedQuestions } from "../../reach/executor/index.ts";
 import { booleanQuestion, secretQuestion } from "../../record/tool/index.ts";
-import { recordUnscopedQuestions } from "./closing.ts";
+import { recordUnscopedQuestions } from "./turn.ts";
 
 const FORM: RefusedQuestions = {
   source: { source: "tool", name: "mcp.moon" },

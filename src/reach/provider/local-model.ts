@@ -9,28 +9,27 @@ import {
 } from "../../record/conversation/index.ts";
 import { findViolations } from "../json-schema/index.ts";
 import { findJson, type JsonObject } from "../../util/index.ts";
-import type { CallHistory, Dialect, TemplateRules } from "./dialect.ts";
+import type { CallHistory, TemplateRules } from "./dialect.ts";
 import type { Model, ModelEvent, ModelRequest } from "./port.ts";
 import { ProviderError } from "./provider-error.ts";
-
-export interface LocalModelOptions {
-  /** `provider/name`. */
-  readonly id: string;
-  readonly dialect: Dialect;
-  readonly send: (request: ModelRequest, dialect: Dialect) => AsyncIterable<ModelEvent>;
-  readonly properties: NonNullable<Model["properties"]>;
-}
+import { type ModelSource, openAndStream } from "./reply.ts";
 
 /** Remembers what the model's chat template has rejected, for later requests. */
-export function createLocalModel(options: LocalModelOptions): Model {
-  const { id, dialect, send, properties } = options;
+export function createLocalModel(
+  source: ModelSource,
+  properties: NonNullable<Model["properties"]>,
+): Model {
+  const {
+    dialect,
+    endpoint: { id },
+  } = source;
   let template: TemplateRules = { calls: "as_made", hasShortIds: false };
 
   async function* sendAccepted(request: ModelRequest): AsyncGenerator<ModelEvent> {
     for (;;) {
       const used = template;
       try {
-        yield* send(request, { ...dialect, template: used });
+        yield* openAndStream({ ...source, dialect: { ...dialect, template: used } }, request);
         return;
       } catch (error) {
         const next = nextRules(error, used);

@@ -22,9 +22,9 @@ import { createLocalModel } from "./local-model.ts";
 import { ollama } from "./ollama.ts";
 import { openai } from "./openai.ts";
 import { openrouter } from "./openrouter.ts";
-import type { Model, ModelEvent, ModelProperties, ModelRequest } from "./port.ts";
+import type { Model, ModelProperties } from "./port.ts";
 import { ProviderError } from "./provider-error.ts";
-import { streamReply } from "./reply.ts";
+import { createModel, type ModelSource } from "./reply.ts";
 import { cannedFetch, drainReply } from "./warm-up.ts";
 import { type Endpoint, toProviderError } from "./to-provider-error.ts";
 
@@ -128,29 +128,21 @@ function createConnector(
 
 function openModel(connection: Connection, clock: Clock): Model {
   const { provider, name, definition, settings, endpoint, dialect, watched } = connection;
-  async function* send(request: ModelRequest, spoken: Dialect): AsyncGenerator<ModelEvent> {
-    const open = await definition.load();
+  const open: ModelSource["open"] = async (other, onActivity) => {
+    const openNow = await definition.load();
     // The packages drop unknown parameters, so we add those to the body ourselves.
-    const { other, ...parameters } = request.parameters;
     const extra = definition.toBody?.(other) ?? other;
-    const alive = watched(() => request.observe?.({ type: "alive" }));
-    const model = open({ name, settings, fetch: withExtraBody(alive, extra) });
-    const known: ModelRequest = { ...request, parameters: { ...parameters, other: {} } };
-    yield* streamReply({ model, dialect: spoken, endpoint, clock }, known);
-  }
-  const { id } = endpoint;
+    return openNow({ name, settings, fetch: withExtraBody(watched(onActivity), extra) });
+  };
+  const source = { open, dialect, endpoint, clock };
   if (definition.isLocal) {
-    const properties: NonNullable<Model["properties"]> = (parameters, signal) =>
-      askServer(definition, { name, settings, fetch: watched(), parameters, signal });
-    return createLocalModel({ id, dialect, send, properties });
+    return createLocalModel(source, (parameters, signal) =>
+      askServer(definition, { name, settings, fetch: watched(), parameters, signal }),
+    );
   }
   const contextWindow = findContextWindow(provider, name);
-  return {
-    id,
-    acceptsFile: dialect.acceptsFile,
-    ...(contextWindow !== undefined && { properties: async () => ({ contextWindow }) }),
-    stream: (request) => send(request, dialect),
-  };
+  const properties = contextWindow === undefined ? undefined : async () => ({ contextWindow });
+  return createModel(source, properties);
 }
 
 /** A local server answers at once, unless the machine is busy. */

@@ -21,7 +21,9 @@ import type { LightReader, Sink } from "./light-streams.ts";
 import {
   type EndReason,
   INVALID_ARGUMENTS,
+  type Model,
   type ModelEvent,
+  type ModelParameters,
   type ModelRequest,
   type RequestUpdate,
   type Usage,
@@ -35,6 +37,39 @@ export interface ReplySource {
   readonly dialect: Dialect;
   readonly endpoint: Endpoint;
   readonly clock: Clock;
+}
+
+/** A provider's model, whose package is loaded with the first request. */
+export interface ModelSource extends Omit<ReplySource, "model"> {
+  /** Opens the model for one request. It takes `other` itself, so these are not sent to it again. */
+  readonly open: (
+    other: ModelParameters["other"],
+    onActivity: () => void,
+  ) => Promise<StreamingModel>;
+}
+
+/** A model whose requests need nothing but its dialect. */
+export function createModel(source: ModelSource, properties?: Model["properties"]): Model {
+  const { dialect, endpoint } = source;
+  return {
+    id: endpoint.id,
+    acceptsFile: dialect.acceptsFile,
+    ...(properties !== undefined && { properties }),
+    stream: (request) => openAndStream(source, request),
+  };
+}
+
+/** Throws like `streamReply`, and what opening the model throws. */
+export async function* openAndStream(
+  { open, ...source }: ModelSource,
+  request: ModelRequest,
+): AsyncGenerator<ModelEvent> {
+  const { parameters, observe } = request;
+  const model = await open(parameters.other, () => observe?.({ type: "alive" }));
+  yield* streamReply(
+    { ...source, model },
+    { ...request, parameters: { ...parameters, other: {} } },
+  );
 }
 
 /** Throws `ProviderError`, or the signal's reason on abort. */
