@@ -45,6 +45,7 @@ export {
   type OpenTurn,
   type OpenTurnOptions,
   type Start,
+  toCfg,
   type TurnSettings,
   type WrittenMessage,
 } from "./open-turn.ts";

@@ -43,12 +43,15 @@ test("a turn has its instructions, parameters, tools, limits and user from the c
   await using tools = openTools(machine, config);
   const parts = { conversation, model, providers: openProviders(machine, config), tools };
   const none = { attachments: [], surroundings: { take: () => ({ sections: [] }) } };
-  const turn = createConfiguredTurn(
+  const place = {
+    environment: { variables: {}, home: import.meta.dirname, platform: process.platform },
+    findTenant: async () => undefined,
+    clock,
+  };
+  const turn = await createConfiguredTurn(
+    place,
     { trusted: { config }, ...parts, ...none },
-    {
-      prompter: new ScriptedPrompter({ permissions: [{ type: "run" }] }),
-      clock,
-    },
+    { prompter: new ScriptedPrompter({ permissions: [{ type: "run" }] }) },
   );
   const end = await turn.run({ content: "Go." });
   const [request] = model.requests;

@@ -18,6 +18,7 @@ import {
   type ChatRequest,
   endOf,
   findRequest,
+  findSchema,
   isIncomplete,
   lastTurnOf,
 } from "../record/conversation/index.ts";
@@ -32,6 +33,7 @@ import { configuredChanges } from "./changes.ts";
 import { configuredCompaction } from "./compaction.ts";
 import { createTurn, type CreateTurnOptions } from "./create-turn.ts";
 import { findDefaultModel } from "./detect-models.ts";
+import { directoryOf } from "./directory.ts";
 import { findModel, isNameInDoubt } from "./find-model.ts";
 import { configuredInquiryModels } from "./inquiry-models.ts";
 import {
@@ -43,6 +45,7 @@ import {
 import { machineOf, type Place } from "./place.ts";
 import { openProviders } from "./providers.ts";
 import { switchServerTools } from "./server-tools.ts";
+import { wantsContent } from "./telemetry/index.ts";
 import { configuredSurroundings, type SurroundingsSearch } from "./surroundings.ts";
 import { openTools, serversForTurn, type Tools } from "./tools.ts";
 import {
@@ -107,6 +110,16 @@ export interface TurnSettings {
   readonly directives?: readonly ToolDirective[] | undefined;
 }
 
+/** These settings as values of `--cfg`, after those that were given as such. */
+export function toCfg({ cfg = [], model, mode, param = [] }: TurnSettings): readonly string[] {
+  return [
+    ...cfg,
+    ...(model === undefined ? [] : [`assistant.model.id=${model}`]),
+    ...(mode === undefined ? [] : [`conversation.mode=${mode}`]),
+    ...param.map((words) => `assistant.model.parameters.${words}`),
+  ];
+}
+
 /** The last turn of the conversation. */
 export interface LastTurn {
   /** Undefined if the conversation is new. */
@@ -159,8 +172,12 @@ export interface OpenTurn extends AsyncDisposable {
   readonly tools: Tools;
   readonly servers: McpServers;
   readonly attachments: readonly Attachment[];
+  /** From `-t` and `-T`. */
+  readonly directives: readonly ToolDirective[];
   /** Undefined to continue the incomplete turn. */
   readonly message: TurnMessage | undefined;
+  /** The answer has to match it. A continued turn has it on record. */
+  readonly schema: JsonObject | undefined;
 }
 
 /**
@@ -212,7 +229,6 @@ async function settleConfig(
   place: Place,
   { found, settings = {}, findTruster, isSession = false }: OpenTurnOptions,
 ): Promise<SettledConfig> {
-  const { cfg = [], model, mode, param = [], directives } = settings;
   const models = new FoundModels(place, isSession);
   // Without a model, there is no point in asking for trust, unless the untrusted config may provide one.
   const beforeAsking = async ({ wanted, config: without, withheld }: UntrustedConfig) => {
@@ -220,14 +236,9 @@ async function settleConfig(
     if (!mayLeadToModel && !hasModel(wanted)) await models.complete(without);
   };
   const trusted = await readTrustedConfig(place, {
-    cfg: [
-      ...cfg,
-      ...(model === undefined ? [] : [`assistant.model.id=${model}`]),
-      ...(mode === undefined ? [] : [`conversation.mode=${mode}`]),
-      ...param.map((words) => `assistant.model.parameters.${words}`),
-    ],
+    cfg: toCfg(settings),
     conversation: found,
-    directives,
+    directives: settings.directives,
     usesInstructions: true,
     findTruster,
     beforeAsking,
@@ -363,6 +374,8 @@ async function openParts(
       ...(mode !== undefined && { mode }),
     }),
   );
+  const said = message && toTurnMessage(message.text, files, { start, schema: options.schema });
+  const { name: author } = config.user ?? {};
   return {
     storage,
     ...settled,
@@ -374,7 +387,9 @@ async function openParts(
     tools,
     servers,
     attachments,
-    message: message && toTurnMessage(message.text, files, { start, schema: options.schema }),
+    directives,
+    message: said && { ...said, ...(author !== undefined && { author }) },
+    schema: said === undefined ? findSchema(conversation.stream) : said.schema,
   };
 }
 
@@ -412,26 +427,15 @@ type ConfiguredParts = Pick<OpenTurn, "conversation" | "model" | "providers" | "
   readonly surroundings: Pick<OpenTurn["surroundings"], "take">;
 };
 
-/** Options that config does not decide. */
-type ConfiguredTurnOptions = Pick<
-  CreateTurnOptions,
-  | "answers"
-  | "prompter"
-  | "directory"
-  | "defer"
-  | "allowsForeignTurn"
-  | "menu"
-  | "observer"
-  | "clock"
-  | "tracesContent"
-> &
-  Partial<Pick<CreateTurnOptions, "toolbox">>;
-
-/** The turn itself, which has not started. Every setting that affects it is applied here. Throws `no_model`. */
-export function createConfiguredTurn(
+/**
+ * The turn itself, which has not started. Every setting that affects it is applied here. Throws `no_model`, and what
+ * opening the directory throws.
+ */
+export async function createConfiguredTurn(
+  place: Pick<Place, "environment" | "findTenant" | "clock">,
   opened: ConfiguredParts,
-  options: ConfiguredTurnOptions,
-): Turn {
+  options: Partial<CreateTurnOptions>,
+): Promise<Turn> {
   const { trusted, conversation, model, providers, tools, attachments, surroundings } = opened;
   const { config } = trusted;
   const { user: { name: userName } = {}, conversation: { max_cycles: maxCycles = 1 } = {} } =
@@ -448,6 +452,9 @@ export function createConfiguredTurn(
     compaction: configuredCompaction(config, providers),
     limits: resolveLimits(config),
     maxCycles,
+    directory: await directoryOf(place, config),
+    clock: conversation.clock ?? place.clock,
+    tracesContent: wantsContent(place.environment.variables),
     ...(userName !== undefined && { userName }),
     ...options,
   });

@@ -9,24 +9,16 @@ import { changeBinding } from "../reach/executor/index.ts";
 import {
   findInstructions,
   type InstructionFile,
-  type Tools,
+  type OpenTurn,
   workspaceTrust,
 } from "../assemble/index.ts";
-import type { ConversationWriter } from "../stores/index.ts";
 import { messageOf } from "../util/index.ts";
 import { type CommandContext, warn } from "./context.ts";
-
-export interface WatchedTurn {
-  /** The files as trusted when the turn started. */
-  readonly instructions: readonly InstructionFile[];
-  readonly tools: Pick<Tools, "settings">;
-  readonly conversation: Pick<ConversationWriter, "isShared">;
-}
 
 /** Sees only this process's events, so that no record can fake an approval. */
 export class EditTrust {
   readonly #context: CommandContext;
-  readonly #tools: WatchedTurn["tools"];
+  readonly #tools: OpenTurn["tools"];
   readonly #trusted: Map<string, InstructionFile>;
   readonly #isShared: boolean;
   /** Bindings of the questions that jp's own tools ask, by question ID. */
@@ -35,7 +27,9 @@ export class EditTrust {
   readonly #approved = new Set<string>();
   readonly #calls = new Set<string>();
 
-  constructor(context: CommandContext, { instructions, tools, conversation }: WatchedTurn) {
+  /** `trusted` has the files as trusted when the turn started. */
+  constructor(context: CommandContext, { trusted, tools, conversation }: OpenTurn) {
+    const { instructions } = trusted;
     this.#context = context;
     this.#isShared = conversation.isShared === true;
     this.#tools = tools;

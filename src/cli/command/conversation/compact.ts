@@ -27,6 +27,7 @@ import {
   machineOf,
   openProviders,
   planCompaction,
+  toCfg,
   warnWithheld,
 } from "../../../assemble/index.ts";
 import type { ConversationWriter } from "../../../stores/index.ts";
@@ -82,9 +83,9 @@ async function compactOne(
   context: CommandContext,
 ): Promise<void> {
   const found = await context.workspace.conversations.load(id);
-  const { cfg = [], model } = options;
-  const settings = model === undefined ? cfg : [...cfg, `assistant.model.id=${model}`];
-  const trusted = await trustedConfig(context, { cfg: settings, id, conversation: found }, {});
+  const { cfg, model } = options;
+  const request = { cfg: toCfg({ cfg, model }), id, conversation: found };
+  const trusted = await trustedConfig(context, request, {});
   warnWithheld(trusted, context);
   const { config } = trusted;
   const { output, clock } = context;

@@ -22,10 +22,9 @@ export async function enqueue(
   { queue, format }: Pick<ViewFlags, "format"> & { readonly queue?: string },
 ): Promise<void> {
   const { output } = context;
-  const { name: author } = trusted.config.user ?? {};
   await enqueueTurn(
     conversation,
-    { content: "", ...message, ...(author !== undefined && { author }) },
+    { content: "", ...message },
     {
       ...(queue !== undefined && { queue }),
       discardsPending: true, // The user has confirmed it.

@@ -7,31 +7,23 @@ import {
   withUntrusted,
 } from "../../../assemble/index.ts";
 import type { Prompter, Toolbox } from "../../../core/agent/index.ts";
-import type { PartialConfig, ToolDirective } from "../../../settings/config/index.ts";
+import type { PartialConfig } from "../../../settings/config/index.ts";
 import type { TerminalPrompter } from "../../../surfaces/terminal/index.ts";
 import { loadModule } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { TurnView } from "./view.ts";
 
-interface OfferingTurn extends Pick<
-  OpenTurn,
-  "trusted" | "tools" | "servers" | "changes" | "conversation"
-> {
-  /** From the command line. */
-  readonly directives: readonly ToolDirective[] | undefined;
-}
-
 /** The turn's tools. The user may enable more of them when a model calls one. */
 export class OfferedTools {
   readonly #context: CommandContext;
-  readonly #turn: OfferingTurn;
+  readonly #turn: OpenTurn;
   readonly #view: TurnView;
   #config: PartialConfig | undefined;
   #toolbox: Toolbox;
   /** One prompt at a time. */
   #asking: Promise<unknown> = Promise.resolve();
 
-  constructor(context: CommandContext, turn: OfferingTurn, view: TurnView) {
+  constructor(context: CommandContext, turn: OpenTurn, view: TurnView) {
     this.#context = context;
     this.#turn = turn;
     this.#view = view;
@@ -64,7 +56,7 @@ export class OfferedTools {
   }
 
   async #offer(name: string, person: TerminalPrompter, signal: AbortSignal): Promise<void> {
-    const { trusted, conversation, directives = [] } = this.#turn;
+    const { trusted, conversation, directives, servers, changes } = this.#turn;
     const { offerTool } = await loadModule(() => import("../../offer-tools.ts"));
     const { layers, config: before } = trusted;
     const called = { name, config: this.#config ?? before, layers, directives, signal };
@@ -73,7 +65,6 @@ export class OfferedTools {
     );
     if (config === undefined) return;
     this.#config = config;
-    const { servers, changes } = this.#turn;
     const machine = machineOf(this.#context);
     const parts = { conversation: conversation.id, servers, changes };
     // Opens nothing: it uses the turn's servers.

@@ -67,7 +67,7 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
   const answers = await readAnswers(options.answers, context);
   const opening = await toOpening(options, context);
   assertCompatible(options, context);
-  const { replay, defer = false, format, hideReasoning, verbose } = options;
+  const { replay, defer = false, format } = options;
   // The answers file replaces the person.
   const nonInteractive = options.nonInteractive === true || answers !== undefined || defer;
   const found = await loadConversation(context, options, { onlyEnd: isContinued });
@@ -101,12 +101,10 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
   const isSaved = options.persist !== false;
   if (message?.replacesTurn === true)
     announceReplay(conversation, { output: context.output, isSaved });
-  const { compact, directives } = options;
-  await compactByFlag(conversation, { compact }, { config, providers, context });
+  await compactByFlag(conversation, options, { config, providers, context });
   await draft.discard();
-  const view = { format, hideReasoning, verbose };
   if (options.enqueue !== true)
-    return void (await send(context, turn, { answers, nonInteractive, defer, view, directives }));
+    return void (await send(context, turn, { answers, nonInteractive, defer, view: options }));
   const { enqueue, follow } = await loadModule(() => import("./enqueue.ts"));
   await enqueue(context, turn, options);
   await conversation.release();
@@ -182,13 +180,22 @@ function unreachedModel({ model: { provider, name } }: AssistantSettings): Model
 
 /** Throws `usage` and `file_not_read`. */
 async function toOpening(
-  { label = [], fork, title, local, persist, attach = [], attachment = [], ...options }: QueryFlags,
+  {
+    label = [],
+    fork,
+    title,
+    local,
+    persist,
+    attach = [],
+    attachment = [],
+    ...settings
+  }: QueryFlags,
   context: CommandContext,
 ): Promise<Pick<OpenTurnOptions, "storage" | "settings" | "attach" | "schema">> {
-  const { cfg, model, mode, param, directives, schema } = options;
+  const { schema } = settings;
   return {
     storage: { fork, labels: toLabels(label), title, local, persist },
-    settings: { cfg, model, mode, param, directives },
+    settings,
     attach: [...attach, ...attachment],
     schema: schema === undefined ? undefined : await readSchema(schema, context),
   };

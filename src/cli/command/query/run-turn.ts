@@ -2,28 +2,25 @@
 import {
   type AnswersFile,
   createConfiguredTurn,
-  directoryOf,
   forgetWrongModel,
   loadTurnParts,
   onceBegun,
   type OpenTurn,
   trustRecord,
 } from "../../../assemble/index.ts";
-import { wantsContent } from "../../../assemble/telemetry/index.ts";
 import type { DetachedDenial, Observer, Turn, TurnEnd } from "../../../core/agent/index.ts";
 import {
   type ConversationEvent,
-  findSchema,
   isIncomplete,
   openCalls,
 } from "../../../record/conversation/index.ts";
-import type { PartialConfig, ToolDirective } from "../../../settings/config/index.ts";
+import type { PartialConfig } from "../../../settings/config/index.ts";
 import type { TurnKeyboard } from "../../../surfaces/terminal/index.ts";
 import { loadModule } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { wantsPlainText } from "../../host.ts";
 import { findPrompter, type InteractionFlags, noTerminal } from "../../prompter.ts";
-import type { EditTrust, WatchedTurn } from "../../trust-edits.ts";
+import type { EditTrust } from "../../trust-edits.ts";
 import { activate } from "./conversation.ts";
 import { assertData, checkAnswers } from "./expectations.ts";
 import { menuFor, watchSignals } from "./interrupt.ts";
@@ -46,8 +43,6 @@ export interface SendOptions extends Pick<InteractionFlags, "nonInteractive" | "
   readonly onlyCall?: string | undefined;
   readonly view?: ViewFlags | undefined;
   readonly isSession?: boolean | undefined;
-  /** From `-t` and `-T`: the user is not asked about a tool that these switch off. */
-  readonly directives?: readonly ToolDirective[] | undefined;
   /** The session's keyboard. Without it, the turn takes the keyboard itself. */
   readonly keyboard?: TurnKeyboard | undefined;
   /** Receives text typed during the turn but not sent. Without it, that text is printed. */
@@ -86,7 +81,7 @@ export async function send(
   const { end, denials } = await running.finally(() => saved);
   await title?.save();
   if (options.answers !== undefined) checkAnswers(options.answers, end, conversation);
-  if (schemaOf(turn) !== undefined) assertData(end);
+  if (turn.schema !== undefined) assertData(end);
   if (end.type === "waiting") await reportPending(conversation.stream, context, config);
   reportTurnEnd(end, isIncomplete(conversation.stream), context);
   reportDenials(denials, context);
@@ -115,26 +110,19 @@ async function run(
   opened: OpenTurn,
   options: SendOptions,
 ): Promise<EndedTurn> {
-  const { trusted, assistant, model, tools, conversation, message } = opened;
-  const { config, instructions } = trusted;
+  const { conversation, message } = opened;
+  const { config } = opened.trusted;
   const { unsent = new UnsentText(), keyboard, nonInteractive = false, view: flags = {} } = options;
   const isUnattended = nonInteractive || flags.format === "json";
   const keys = new TurnKeys(context, { keyboard, isUnattended, config, unsent });
   const view = createView(context, flags, {
-    config,
-    assistant,
-    model,
-    tools,
-    isStructured: schemaOf(opened) !== undefined,
+    turn: opened,
     keyboard: () => keys.keyboard,
     sessionKeyboard: keyboard,
   });
   sayMode(context, config, options);
-  const edits = watchEdits(context, { instructions, tools, conversation });
-  const { servers, changes } = opened;
-  const { directives } = options;
-  const offered = { trusted, tools, servers, changes, conversation, directives };
-  const offers = new OfferedTools(context, offered, view);
+  const edits = watchEdits(context, opened);
+  const offers = new OfferedTools(context, opened, view);
   const parts = { view, unsent, edits, offers };
   const turn = await createShownTurn(context, opened, { ...options, ...parts });
   const signals = watchSignals(turn, view, { context, unsent });
@@ -144,11 +132,7 @@ async function run(
   let end: TurnEnd | undefined;
   try {
     if (message === undefined) view.resume(openCalls(conversation.stream));
-    const { name: author } = config.user ?? {};
-    end =
-      message === undefined
-        ? await turn.resume()
-        : await turn.run({ ...message, ...(author !== undefined && { author }) });
+    end = message === undefined ? await turn.resume() : await turn.run(message);
     return { end, denials: turn.denials };
   } finally {
     signals[Symbol.dispose]();
@@ -203,18 +187,15 @@ async function createShownTurn(
   const isContinued = message === undefined;
   if (isContinued && canAsk) await load();
   else if (!isContinued) void requestSent.then(load);
-  return createConfiguredTurn(opened, {
+  return createConfiguredTurn(context, opened, {
     toolbox: canAsk && answers === undefined ? offers.toolbox(person) : tools.toolbox,
     defer: defer || onlyCall !== undefined,
     ...(answers !== undefined && { answers }),
     allowsForeignTurn: true, // The user has confirmed it.
     prompter: offers.besides(withScreen(person ?? noTerminal, view, onlyCall)),
-    directory: await directoryOf(context, config),
     ...(canAsk && {
       menu: menuWithScreen(menuFor(person, config, { context, unsent, conversation }), view),
     }),
-    clock: conversation.clock ?? context.clock,
-    tracesContent: wantsContent(context.environment.variables),
     observer: allOf(view, edits, ...(isContinued && !canAsk ? [onceBegun(load)] : [])),
   });
 }
@@ -222,7 +203,7 @@ async function createShownTurn(
 /** Edits that a person approves may become trusted. */
 function watchEdits(
   context: CommandContext,
-  turn: WatchedTurn,
+  turn: OpenTurn,
 ): Observer & { readonly settled: () => Promise<void> } {
   let unread: ConversationEvent[] = [];
   let isNeeded = false;
@@ -257,9 +238,4 @@ function allOf(...observers: readonly Observer[]): Observer {
       for (const observer of observers) observer.observe(update);
     },
   };
-}
-
-/** The schema that the answer has to match. A continued turn has it on record. */
-function schemaOf({ message, conversation }: OpenTurn) {
-  return message === undefined ? findSchema(conversation.stream) : message.schema;
 }

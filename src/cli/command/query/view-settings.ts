@@ -1,7 +1,7 @@
 /** How a running turn is shown, according to the flags and `style` in the config. */
 import type { AssistantSettings, PartialConfig } from "../../../settings/config/index.ts";
 import type { Model } from "../../../reach/provider/index.ts";
-import type { Tools } from "../../../assemble/index.ts";
+import type { OpenTurn } from "../../../assemble/index.ts";
 import {
   createStatusLine,
   type ShownMode,
@@ -23,13 +23,9 @@ export interface ViewFlags {
   readonly undo?: string | undefined;
 }
 
-/** The turn to show. */
+/** The turn to show, and the keyboard below it. */
 interface ShownTurn {
-  readonly config: PartialConfig;
-  readonly assistant: AssistantSettings;
-  readonly model: Model;
-  readonly tools: Tools;
-  readonly isStructured: boolean;
+  readonly turn: OpenTurn;
   /** Undefined while there is none. */
   readonly keyboard: () => TurnKeyboard | undefined;
   /** The session's keyboard. */
@@ -39,8 +35,10 @@ interface ShownTurn {
 export function createView(
   context: CommandContext,
   { format, hideReasoning = false, verbose: isVerbose = false, undo }: ViewFlags,
-  { config, assistant, model, tools, isStructured, keyboard, sessionKeyboard }: ShownTurn,
+  { turn, keyboard, sessionKeyboard }: ShownTurn,
 ): TurnView {
+  const { trusted, assistant, model, tools, schema } = turn;
+  const { config } = trusted;
   const { output, clock, host, environment } = context;
   if (format === "json") return createJsonView(output);
   const { reasoning } = assistant.parameters;
@@ -64,7 +62,7 @@ export function createView(
     tools: { get: (name) => tools.settings.get(name) },
     ...viewSettings(config.style ?? {}, { hideReasoning: isExcluded || hideReasoning }),
     ...(sessionKeyboard !== undefined && { reasoningChoice: sessionKeyboard }),
-    isStructured,
+    isStructured: schema !== undefined,
     isVerbose,
     ...(undo !== undefined && { undo }),
   });

@@ -14,6 +14,7 @@ import {
   nameAttachments,
   openProviders,
   workspaceTrust,
+  toCfg,
 } from "../../../assemble/index.ts";
 import type { Candidate } from "../../../surfaces/terminal/index.ts";
 import { booleanQuestion } from "../../../record/tool/index.ts";
@@ -335,7 +336,7 @@ async function changeModel(argument: string, session: OpenSession): Promise<void
   const { context } = session;
   const { output } = context;
   const { configFlags } = session;
-  const cfg = [`assistant.model.id=${argument}`];
+  const cfg = toCfg({ model: argument });
   const { config } = await trustedConfig(context, { ...configFlags, cfg });
   const { provider, name } = resolveAssistant(config).model;
   const id = `${provider}/${name}`;

@@ -411,7 +411,6 @@ class Session implements AsyncDisposable {
   async #runTurn(turn: OpenTurn, unsent: UnsentText): Promise<boolean> {
     const end = await send(this.#state.context, turn, {
       isSession: true,
-      directives: this.#state.directives,
       view: { undo: UNDO_COMPACTION },
       keyboard: this.#keyboard,
       unsent,

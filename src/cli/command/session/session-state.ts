@@ -4,6 +4,7 @@ import {
   resolveTools,
   type ToolDirective,
 } from "../../../settings/config/index.ts";
+import { toCfg } from "../../../assemble/index.ts";
 import type { ConversationId } from "../../../record/conversation/index.ts";
 import type { WorkspaceSummary } from "../../../stores/index.ts";
 import { type CustomCommands, loadCustomCommands } from "../../custom-commands.ts";
@@ -66,11 +67,7 @@ export class SessionState implements OpenSession {
   get configFlags(): ConfigFlags {
     const { conversationId: id, directives, model } = this;
     const { chosen: mode } = this.mode;
-    const cfg = [
-      ...(model === undefined ? [] : [`assistant.model.id=${model}`]),
-      ...(mode === undefined ? [] : [`conversation.mode=${mode}`]),
-    ];
-    return { cfg, directives, ...(id !== undefined && { id }) };
+    return { cfg: toCfg({ model, mode }), directives, ...(id !== undefined && { id }) };
   }
 
   async startNew(): Promise<void> {

@@ -5,7 +5,6 @@ import { resolveTools } from "../../../settings/config/index.ts";
 import { type ConversationId, openCalls } from "../../../record/conversation/index.ts";
 import {
   createConfiguredTurn,
-  directoryOf,
   type LeftEnd,
   loadTurnParts,
   onceBegun,
@@ -15,7 +14,6 @@ import {
   takeTurns,
   warnWithheld,
 } from "../../../assemble/index.ts";
-import { wantsContent } from "../../../assemble/telemetry/index.ts";
 import type { ConversationWriter } from "../../../stores/index.ts";
 import { isJpError, JpError, loadModule, monotonicMs, oneLine } from "../../../util/index.ts";
 import { type CommandContext, untilSignal } from "../../context.ts";
@@ -125,14 +123,11 @@ async function continueTurn(
   });
   if (opened === undefined) return undefined;
   await assertHasTools(opened);
-  const { config } = opened.trusted;
-  const turn = createConfiguredTurn(opened, {
+  const { trusted, providers } = opened;
+  const turn = await createConfiguredTurn(place, opened, {
     prompter: noTerminal,
     defer: true,
-    directory: await directoryOf(context, config),
-    clock: conversation.clock ?? context.clock,
-    tracesContent: wantsContent(context.environment.variables),
-    observer: onceBegun(() => loadTurnParts(config, opened.providers)),
+    observer: onceBegun(() => loadTurnParts(trusted.config, providers)),
   });
   const leave = () => turn.leave();
   left.addEventListener("abort", leave, { once: true });
