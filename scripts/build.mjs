@@ -281,7 +281,7 @@ const LATER = {
     "src/core/agent/model-texts",
     "src/core/agent/summary",
     "src/core/answer-model/",
-    "src/cli/compact-rules",
+    "src/cli/compact",
     "src/assemble/detect-models",
     "src/record/conversation/compaction",
     "src/reach/provider/collect-reply",
@@ -295,7 +295,6 @@ const LATER = {
 };
 /** Used before a request, unlike the files beside them. */
 const NOT_LATER = [
-  "src/core/agent/compaction-setup",
   "src/reach/json-schema/provider-schema",
   "src/reach/mcp/mcp-error",
   "src/reach/mcp/mcp-servers",

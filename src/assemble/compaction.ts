@@ -1,10 +1,5 @@
 /** Compacts conversations: on request, and before the context window of a turn's model is full. */
-import {
-  type CompactionSetup,
-  DEFAULT_COMPACTION,
-  type Observer,
-  type Summarizer,
-} from "../core/agent/index.ts";
+import type { CompactionSetup, Observer, Summarizer } from "../core/agent/index.ts";
 import {
   mergeConfig,
   type PartialConfig,
@@ -43,9 +38,9 @@ export interface CompactionOptions {
 export type ChooseSummarizer = (rule: CompactionRule) => Promise<Summarizer>;
 
 export function toCompactionSetup(options: CompactionOptions | false = {}): CompactionSetup {
-  if (options === false) return { ...DEFAULT_COMPACTION, isAutomatic: false };
+  if (options === false) return { isAutomatic: false };
   const { summaryModel, summarizer = withModel(summaryModel), ...rest } = options;
-  return { ...DEFAULT_COMPACTION, ...rest, ...(summarizer !== undefined && { summarizer }) };
+  return { ...rest, ...(summarizer !== undefined && { summarizer }) };
 }
 
 export function withModel(given: Model | LanguageModel | undefined): ChooseSummarizer | undefined {

@@ -56,4 +56,4 @@ export {
   type TurnSetup,
 } from "./turn.ts";
 export type { Summarizer } from "./summary.ts";
-export { type CompactionSetup, DEFAULT_COMPACTION } from "./compaction-setup.ts";
+export type { CompactionSetup } from "./window.ts";

@@ -63,8 +63,7 @@ import { type DetachedDenial, type Redirection, TurnState } from "./memory.ts";
 import { createJournal, lastTurn, type TurnJournal } from "./journal.ts";
 import type { TurnContext } from "./context.ts";
 import type { Policy } from "../policy/index.ts";
-import type { CompactionSetup } from "./compaction-setup.ts";
-import type { ContextWindow } from "./window.ts";
+import type { CompactionSetup, ContextWindow } from "./window.ts";
 
 /** Everything a turn needs. */
 export interface TurnSetup {
@@ -99,7 +98,6 @@ export interface TurnSetup {
   readonly protectsPending?: boolean;
   /** Checks data that fits the JSON Schema, and may convert it. */
   readonly validateData?: DataValidator;
-  /** The default if absent: see `DEFAULT_COMPACTION`. */
   readonly compaction?: CompactionSetup;
   /** Traces the turn. */
   readonly trace?: TraceTurn;

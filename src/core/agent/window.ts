@@ -28,12 +28,12 @@ import {
 } from "../../record/conversation/index.ts";
 import { type EndReason, type Model, ProviderError } from "../../reach/provider/index.ts";
 import type { ConversationWriter } from "../../stores/index.ts";
+import { type CompactionSettings, resolveCompaction } from "../../settings/config/index.ts";
 import { type Clock, isJpError, messageOf } from "../../util/index.ts";
 import { type CompactionContext, makeCompaction, recordCompaction } from "./compact.ts";
-import { type CompactionSetup, DEFAULT_COMPACTION } from "./compaction-setup.ts";
 import type { Journal, Observer } from "./ports.ts";
 import { type Assistant, createParts, type ReplyRequest, streamReply } from "./reply.ts";
-import { SUMMARY_SHARE } from "./summary.ts";
+import { SUMMARY_SHARE, type Summarizer } from "./summary.ts";
 
 /** In tokens; estimates err on the high side. It fits into any window, so the model's limits need not be looked up. */
 const SMALL_REQUEST = 2000;
@@ -50,6 +50,12 @@ const LEFT_OUT =
   "Turns that no longer fit into the context window were left out here, without a summary. Ask the user if you need " +
   "something from them.";
 
+/** When and how a turn compacts by itself. What is absent is as in an empty config. */
+export interface CompactionSetup extends Partial<Omit<CompactionSettings, "rules">> {
+  /** The model that writes a summary for this rule; the turn's own by default. May throw `JpError`. */
+  readonly summarizer?: (rule: CompactionRule) => Promise<Summarizer>;
+}
+
 interface WindowOptions {
   readonly conversation: ConversationWriter;
   readonly journal: Journal;
@@ -63,7 +69,7 @@ interface WindowOptions {
 /** The context window of a turn's model. */
 export class ContextWindow {
   readonly #options: WindowOptions;
-  readonly #setup: CompactionSetup;
+  readonly #setup: CompactionSettings & CompactionSetup;
   #size: Promise<number | undefined> | undefined;
   /** The model could not write a summary. It is not asked again in this turn. */
   #cannotSummarize = false;
@@ -71,7 +77,7 @@ export class ContextWindow {
 
   constructor(options: WindowOptions) {
     this.#options = options;
-    this.#setup = options.compaction ?? DEFAULT_COMPACTION;
+    this.#setup = { ...resolveCompaction({}), ...options.compaction };
   }
 
   /** The part of the conversation that models see in this turn, apart from compactions. */

@@ -1,18 +1,6 @@
 /** The notation of a compaction rule: its range of turns, and its treatment of tool calls. */
+import type { ToolCallCompaction, TurnBound } from "../../record/conversation/index.ts";
 import { findSeconds } from "./duration.ts";
-
-/** The start or end of a range of turns, which start at 0. */
-export type TurnBoundSettings =
-  | { readonly type: "keep"; readonly count: number }
-  | { readonly type: "turn"; readonly index: number }
-  | { readonly type: "from_end"; readonly count: number }
-  | { readonly type: "within"; readonly ms: number }
-  | { readonly type: "after_compaction" };
-
-/** The treatment of tool calls. */
-export type ToolCallMode =
-  | { readonly policy: "strip"; readonly request: boolean; readonly response: boolean }
-  | { readonly policy: "omit" };
 
 const STRIP = { policy: "strip", request: true, response: true } as const;
 const STRIP_REQUESTS = { ...STRIP, response: false } as const;
@@ -31,7 +19,7 @@ export const TOOL_CALL_MODES = {
   sres: STRIP_RESPONSES,
   omit: OMIT,
   o: OMIT,
-} as const satisfies Record<string, ToolCallMode>;
+} as const satisfies Record<string, ToolCallCompaction>;
 
 /** The names of `TOOL_CALL_MODES`. */
 export const TOOL_CALL_MODE_NAMES = Object.keys(
@@ -42,7 +30,7 @@ export const TOOL_CALL_MODE_NAMES = Object.keys(
  * A number of turns to keep, a duration such as `5h`, the number of a turn (`@3`), a number of turns before the last
  * (`-3`), or `last-compaction`. Undefined for anything else.
  */
-export function parseTurnBound(written: string | number): TurnBoundSettings | undefined {
+export function parseTurnBound(written: string | number): TurnBound | undefined {
   const text = String(written).trim().toLowerCase();
   if (text === "last-compaction" || text === "last") return { type: "after_compaction" };
   const [, sign = "", digits] = /^([@-]?)(\d+)$/.exec(text) ?? [];

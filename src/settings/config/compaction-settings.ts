@@ -1,43 +1,23 @@
 /** Resolves `conversation.compaction`: the rules for `jp conversation compact`, and when jp compacts automatically. */
+import type { CompactionRule, SummaryRule } from "../../record/conversation/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import { COMPACTION_DEFAULTS } from "./defaults.ts";
-import {
-  parseTurnBound,
-  TOOL_CALL_MODES,
-  type ToolCallMode,
-  type TurnBoundSettings,
-} from "./compaction-notation.ts";
-import type { ModelId } from "./model-id.ts";
+import { parseTurnBound, TOOL_CALL_MODES } from "./compaction-notation.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 import { definedOnly } from "./defined-only.ts";
-
-/** One rule, with its defaults filled in. */
-export interface CompactionRuleSettings {
-  readonly keepFirst: TurnBoundSettings;
-  readonly keepLast: TurnBoundSettings;
-  readonly reasoning?: "strip";
-  readonly toolCalls?: ToolCallMode;
-  readonly summary?: SummarySettings;
-}
-
-/** How a summary is made. */
-interface SummarySettings {
-  /** Default: the main model. */
-  readonly model?: { readonly id: ModelId; readonly parameters?: JsonObject };
-  readonly instructions?: string;
-  readonly context?: string;
-}
 
 /** The settings in force for compactions. */
 export interface CompactionSettings {
   /** At least one. */
-  readonly rules: readonly CompactionRuleSettings[];
+  readonly rules: readonly CompactionRule[];
+  /** Whether a turn compacts by itself. If not, a full window is an error. */
   readonly isAutomatic: boolean;
+  /** The share of the context window that may be full before a request. */
   readonly triggerRatio: number;
-  /** In tokens. */
+  /** In tokens. By default, what is known about the model. */
   readonly contextWindow?: number;
   /** The rule for automatic compaction. */
-  readonly rule: CompactionRuleSettings;
+  readonly rule: CompactionRule;
 }
 
 type PartialCompaction = NonNullable<NonNullable<PartialConfig["conversation"]>["compaction"]>;
@@ -63,8 +43,8 @@ const BUILTIN_RULE: PartialRule = { reasoning: "strip", tool_calls: "strip" };
 /** The first and the last turn. */
 const KEPT = { type: "keep", count: 1 } as const;
 
-/** Converts a rule from a config. */
-export function toRule(rule: PartialRule): CompactionRuleSettings {
+/** Converts a rule from a config, and fills in its defaults. */
+export function toRule(rule: PartialRule): CompactionRule {
   const { keep_first, keep_last, reasoning, tool_calls, summary } = rule;
   const toolCalls = tool_calls && TOOL_CALL_MODES[tool_calls];
   return {
@@ -76,7 +56,11 @@ export function toRule(rule: PartialRule): CompactionRuleSettings {
   };
 }
 
-function toSummary({ model, instructions, context }: NonNullable<PartialRule["summary"]>) {
+function toSummary({
+  model,
+  instructions,
+  context,
+}: NonNullable<PartialRule["summary"]>): SummaryRule {
   const { id, parameters } = model ?? {};
   return {
     ...(id !== undefined && {

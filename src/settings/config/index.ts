@@ -18,7 +18,7 @@ export {
   withAttachments,
   withoutAttachments,
 } from "./attachments.ts";
-export { type CompactionRuleSettings, resolveCompaction, toRule } from "./compaction-settings.ts";
+export { type CompactionSettings, resolveCompaction, toRule } from "./compaction-settings.ts";
 export { parseTurnBound, TOOL_CALL_MODES } from "./compaction-notation.ts";
 export {
   ConfigError,

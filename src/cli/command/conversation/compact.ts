@@ -1,6 +1,5 @@
 /** `jp conversation compact`: shortens old turns for the model, and undoes that. */
 import {
-  type CompactionRuleSettings,
   parseModelId,
   parseTurnBound,
   resolveCompaction,
@@ -9,6 +8,7 @@ import {
 import {
   type Compaction,
   type CompactionRange,
+  type CompactionRule,
   compactionsOf,
   type ConversationId,
   describeCompaction,
@@ -22,7 +22,6 @@ import {
 } from "../../../record/conversation/index.ts";
 import { wrapProse } from "../../../surfaces/render/index.ts";
 import {
-  compactConversation,
   configuredSummarizer,
   machineOf,
   openProviders,
@@ -41,15 +40,15 @@ import {
 } from "../../../util/index.ts";
 import {
   type CompactFlag,
+  compactInForeground,
   isMode,
-  noticeSummaries,
   parseBound,
   rulesOf,
-} from "../../compact-rules.ts";
-import { type CommandContext, untilSignal } from "../../context.ts";
+} from "../../compact.ts";
+import type { CommandContext } from "../../context.ts";
 import { resolveTargets, type TurnFlags, turnRange } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
-import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
+import { usageError } from "../../exit-status.ts";
 import { type ConfigFlags } from "../../load-config.ts";
 import { trustedConfig } from "../../trust.ts";
 
@@ -98,25 +97,12 @@ async function compactOne(
     return output.notice("Dry run: nothing was changed.");
   }
   await using conversation = await context.workspace.conversations.open(id, found);
-  using stop = untilSignal(context);
   const summarizer = configuredSummarizer(config, openProviders(machineOf(context), config));
-  try {
-    const before = {
-      stream: { ...conversation.stream, entries: [...conversation.stream.entries] },
-    };
-    const made = await compactConversation(conversation, {
-      ...wanted,
-      summarizer,
-      signal: stop.signal,
-      observer: noticeSummaries(output),
-    });
-    show(before, made, { options, context });
-    if (made.length > 0)
-      output.notice(`To undo: ${options.undo ?? "jp conversation compact --reset"}`);
-  } catch (error) {
-    if (stop.signal.aborted) throw new ExitStatus(INTERRUPTED);
-    throw error;
-  }
+  const before = { stream: { ...conversation.stream, entries: [...conversation.stream.entries] } };
+  const made = await compactInForeground(context, conversation, { ...wanted, summarizer });
+  show(before, made, { options, context });
+  if (made.length > 0)
+    output.notice(`To undo: ${options.undo ?? "jp conversation compact --reset"}`);
 }
 
 /** Summaries are only generated when they are recorded. */
@@ -128,8 +114,8 @@ function toPreview(planned: PlannedCompaction, timestamp: Compaction["timestamp"
 /** Throws `usage`. */
 function findRules(
   options: CompactFlags,
-  configured: readonly CompactionRuleSettings[],
-): readonly CompactionRuleSettings[] {
+  configured: readonly CompactionRule[],
+): readonly CompactionRule[] {
   const { reasoning, tools, summarize, model } = options;
   const mode = tools === true ? "strip" : tools;
   if (mode !== undefined && !isMode(mode)) {
@@ -150,7 +136,7 @@ function findRules(
 }
 
 /** `--model` is for every summary, but a rule keeps its own parameters. */
-function withModel(rule: CompactionRuleSettings, model: string): CompactionRuleSettings {
+function withModel(rule: CompactionRule, model: string): CompactionRule {
   if (rule.summary?.model === undefined) return rule;
   const { summary } = rule;
   return { ...rule, summary: { ...summary, model: { ...summary.model, id: parseModelId(model) } } };

@@ -8,7 +8,7 @@ import {
 import type { ConversationSummary } from "../../../stores/index.ts";
 import { isJpError, oneLine } from "../../../util/index.ts";
 import { machineOf, openProviders, warnWithheld } from "../../../assemble/index.ts";
-import { type CompactFlag, rulesOf } from "../../compact-rules.ts";
+import { compactByFlag, type CompactFlag, rulesOf } from "../../compact.ts";
 import { confirmDeletion } from "../../confirm.ts";
 import type { CommandContext } from "../../context.ts";
 import { resolveTarget, resolveTargets, type TurnFlags, turnRange } from "../../conversations.ts";
@@ -17,7 +17,6 @@ import { ExitStatus } from "../../exit-status.ts";
 import type { Host } from "../../host.ts";
 import { type Label, withLabels } from "../../labels.ts";
 import { trustedConfig } from "../../trust.ts";
-import { compactByFlag } from "../query/compact.ts";
 
 export async function useConversation({ args, context }: Call<object>): Promise<void> {
   const { workspace, output } = context;

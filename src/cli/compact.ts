@@ -1,15 +1,27 @@
-/** Compaction rules from the command line: as flags, or as one word such as `r+t:..-3`. */
-import type { Observer } from "../core/agent/index.ts";
+/**
+ * Compacts for commands: reads rules from flags, or from one word such as `r+t:..-3`, and tells the user what is done.
+ */
 import {
-  type CompactionRuleSettings,
+  compactConversation,
+  type CompactOptions,
+  configuredSummarizer,
+} from "../assemble/index.ts";
+import type { Observer } from "../core/agent/index.ts";
+import type { Providers } from "../reach/provider/index.ts";
+import type { Compaction, CompactionRule, TurnBound } from "../record/conversation/index.ts";
+import {
+  type PartialConfig,
   parseTurnBound,
+  resolveCompaction,
   TOOL_CALL_MODES,
   toRule,
 } from "../settings/config/index.ts";
-import type { TurnBound } from "../record/conversation/index.ts";
+import type { ConversationWriter } from "../stores/index.ts";
 import type { Output } from "../surfaces/terminal/index.ts";
 import { oneLine } from "../util/index.ts";
-import { usageError } from "./exit-status.ts";
+import { describeNewCompaction } from "./command/query/text-view.ts";
+import { type CommandContext, untilSignal } from "./context.ts";
+import { ExitStatus, INTERRUPTED, usageError } from "./exit-status.ts";
 
 export interface CompactFlag {
   /** The values of `--compact`; true for one without a value. */
@@ -19,9 +31,9 @@ export interface CompactFlag {
 /** Command-line rules replace those of the config, unless `--compact` is also given without one. Throws `usage`. */
 export function rulesOf(
   { compact = [] }: CompactFlag,
-  configured: readonly CompactionRuleSettings[],
-  others: readonly CompactionRuleSettings[] = [],
-): readonly CompactionRuleSettings[] {
+  configured: readonly CompactionRule[],
+  others: readonly CompactionRule[] = [],
+): readonly CompactionRule[] {
   const specs = compact.flatMap((spec) => (spec === true ? [] : [parseSpec(spec)]));
   const explicit = [...others, ...specs];
   if (explicit.length === 0) return configured;
@@ -29,7 +41,7 @@ export function rulesOf(
 }
 
 /** Throws `usage`. */
-function parseSpec(text: string): CompactionRuleSettings {
+function parseSpec(text: string): CompactionRule {
   const [policies = "", range, ...rest] = text.split(":");
   if (rest.length > 0) throw invalidSpec(text);
   const written = policies
@@ -59,10 +71,7 @@ export function isMode(text: string): text is keyof typeof TOOL_CALL_MODES {
   return Object.hasOwn(TOOL_CALL_MODES, text);
 }
 
-function parseRange(
-  range: string,
-  text: string,
-): Pick<CompactionRuleSettings, "keepFirst" | "keepLast"> {
+function parseRange(range: string, text: string): Pick<CompactionRule, "keepFirst" | "keepLast"> {
   const [, from = "", dots, to = ""] = /^(-?\d+)?(\.\.)?(-?\d+)?$/.exec(range) ?? [];
   if (range === "" || (dots === undefined && (from === "" || to !== ""))) throw invalidSpec(text);
   const isEndOnly = dots === undefined && from.startsWith("-");
@@ -73,7 +82,7 @@ function parseRange(
   };
 }
 
-function boundOf(written: string, text: string): CompactionRuleSettings["keepFirst"] {
+function boundOf(written: string, text: string): CompactionRule["keepFirst"] {
   const bound = parseTurnBound(written.startsWith("-") ? written : `@${written}`);
   if (bound === undefined) throw invalidSpec(text);
   return bound;
@@ -101,8 +110,53 @@ export function parseBound(written: string): TurnBound {
   );
 }
 
+interface CompactParts {
+  readonly config: PartialConfig;
+  readonly providers: Providers;
+  readonly context: CommandContext;
+  /** The command that undoes it, unless it is about the active conversation. */
+  readonly undo?: string;
+}
+
+/**
+ * `--compact` of `jp query`, which compacts before the turn, and of `jp conversation fork`. Does nothing without the
+ * flag. Throws like `compactInForeground`.
+ */
+export async function compactByFlag(
+  conversation: ConversationWriter,
+  flag: CompactFlag,
+  { config, providers, context, undo }: CompactParts,
+): Promise<void> {
+  if (flag.compact === undefined) return;
+  const { output } = context;
+  const made = await compactInForeground(context, conversation, {
+    rules: rulesOf(flag, resolveCompaction(config).rules),
+    summarizer: configuredSummarizer(config, providers),
+  });
+  for (const compaction of made) output.notice(describeNewCompaction(compaction, undo));
+  if (made.length === 0) output.notice("Nothing to compact.");
+}
+
+/** Until Ctrl-C. Throws what `compactConversation` throws, and `ExitStatus`. */
+export async function compactInForeground(
+  context: CommandContext,
+  conversation: ConversationWriter,
+  options: CompactOptions,
+): Promise<readonly Compaction[]> {
+  const { clock, output } = context;
+  using stop = untilSignal(context);
+  const { signal } = stop;
+  const observer = noticeSummaries(output);
+  try {
+    return await compactConversation(conversation, { clock, signal, observer, ...options });
+  } catch (error) {
+    if (signal.aborted) throw new ExitStatus(INTERRUPTED);
+    throw error;
+  }
+}
+
 /** A summary takes a while. */
-export function noticeSummaries(output: Output): Observer {
+function noticeSummaries(output: Output): Observer {
   return {
     observe: (update) => {
       if (update.type !== "summary_start") return;
