@@ -119,15 +119,14 @@ interface CompactParts {
 }
 
 /**
- * `--compact` of `jp query`, which compacts before the turn, and of `jp conversation fork`. Does nothing without the
- * flag. Throws like `compactInForeground`.
+ * `--compact` of `jp query`, which compacts before the turn, and of `jp conversation fork`. Throws like
+ * `compactInForeground`.
  */
 export async function compactByFlag(
   conversation: ConversationWriter,
   flag: CompactFlag,
   { config, providers, context, undo }: CompactParts,
 ): Promise<void> {
-  if (flag.compact === undefined) return;
   const { output } = context;
   const made = await compactInForeground(context, conversation, {
     rules: rulesOf(flag, resolveCompaction(config).rules),

@@ -100,7 +100,9 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
   const isSaved = options.persist !== false;
   if (message?.replacesTurn === true)
     announceReplay(conversation, { output: context.output, isSaved });
-  await compactByFlag(conversation, options, { config, providers, context });
+  // Calling it loads its code, which most queries do not need.
+  if (options.compact !== undefined)
+    await compactByFlag(conversation, options, { config, providers, context });
   await draft.discard();
   if (options.enqueue !== true)
     return void (await send(context, turn, { answers, nonInteractive, defer, view: options }));
