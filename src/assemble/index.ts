@@ -46,6 +46,7 @@ export {
   type OpenTurnOptions,
   type Start,
   toCfg,
+  type TurnParts,
   type TurnSettings,
   type WrittenMessage,
 } from "./open-turn.ts";

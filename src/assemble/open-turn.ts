@@ -151,8 +151,8 @@ export interface WrittenMessage {
   readonly mentions?: readonly string[];
 }
 
-/** A turn ready to run. The conversation is locked, and has the config on record. Disposing closes everything. */
-export interface OpenTurn extends AsyncDisposable {
+/** What a turn runs with, apart from its message. The conversation is locked, and has the config on record. */
+export interface TurnParts {
   readonly storage: ConversationStorage;
   /** Includes the message's attachments. */
   readonly trusted: TrustedConfig;
@@ -174,10 +174,14 @@ export interface OpenTurn extends AsyncDisposable {
   readonly attachments: readonly Attachment[];
   /** From `-t` and `-T`. */
   readonly directives: readonly ToolDirective[];
-  /** Undefined to continue the incomplete turn. */
-  readonly message: TurnMessage | undefined;
   /** The answer has to match it. A continued turn has it on record. */
   readonly schema: JsonObject | undefined;
+}
+
+/** A turn ready to run. Disposing closes everything. */
+export interface OpenTurn extends TurnParts, AsyncDisposable {
+  /** Undefined to continue the incomplete turn. */
+  readonly message: TurnMessage | undefined;
 }
 
 /**

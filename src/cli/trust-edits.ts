@@ -9,7 +9,7 @@ import { changeBinding } from "../reach/executor/index.ts";
 import {
   findInstructions,
   type InstructionFile,
-  type OpenTurn,
+  type TurnParts,
   workspaceTrust,
 } from "../assemble/index.ts";
 import { messageOf } from "../util/index.ts";
@@ -18,7 +18,7 @@ import { type CommandContext, warn } from "./context.ts";
 /** Sees only this process's events, so that no record can fake an approval. */
 export class EditTrust {
   readonly #context: CommandContext;
-  readonly #tools: OpenTurn["tools"];
+  readonly #tools: TurnParts["tools"];
   readonly #trusted: Map<string, InstructionFile>;
   readonly #isShared: boolean;
   /** Bindings of the questions that jp's own tools ask, by question ID. */
@@ -28,7 +28,7 @@ export class EditTrust {
   readonly #calls = new Set<string>();
 
   /** `trusted` has the files as trusted when the turn started. */
-  constructor(context: CommandContext, { trusted, tools, conversation }: OpenTurn) {
+  constructor(context: CommandContext, { trusted, tools, conversation }: TurnParts) {
     const { instructions } = trusted;
     this.#context = context;
     this.#isShared = conversation.isShared === true;

@@ -2,7 +2,7 @@
 import {
   machineOf,
   openTools,
-  type OpenTurn,
+  type TurnParts,
   recordChange,
   withUntrusted,
 } from "../../../assemble/index.ts";
@@ -16,14 +16,14 @@ import type { TurnView } from "./view.ts";
 /** The turn's tools. The user may enable more of them when a model calls one. */
 export class OfferedTools {
   readonly #context: CommandContext;
-  readonly #turn: OpenTurn;
+  readonly #turn: TurnParts;
   readonly #view: TurnView;
   #config: PartialConfig | undefined;
   #toolbox: Toolbox;
   /** One prompt at a time. */
   #asking: Promise<unknown> = Promise.resolve();
 
-  constructor(context: CommandContext, turn: OpenTurn, view: TurnView) {
+  constructor(context: CommandContext, turn: TurnParts, view: TurnView) {
     this.#context = context;
     this.#turn = turn;
     this.#view = view;

@@ -7,6 +7,7 @@ import {
   onceBegun,
   type OpenTurn,
   trustRecord,
+  type TurnParts,
 } from "../../../assemble/index.ts";
 import type { DetachedDenial, Observer, Turn, TurnEnd } from "../../../core/agent/index.ts";
 import {
@@ -110,21 +111,22 @@ async function run(
   opened: OpenTurn,
   options: SendOptions,
 ): Promise<EndedTurn> {
-  const { conversation, message } = opened;
-  const { config } = opened.trusted;
+  const { message, ...parts } = opened;
+  const { conversation, trusted } = parts;
+  const { config } = trusted;
   const { unsent = new UnsentText(), keyboard, nonInteractive = false, view: flags = {} } = options;
   const isUnattended = nonInteractive || flags.format === "json";
   const keys = new TurnKeys(context, { keyboard, isUnattended, config, unsent });
   const view = createView(context, flags, {
-    turn: opened,
+    turn: parts,
     keyboard: () => keys.keyboard,
     sessionKeyboard: keyboard,
   });
   sayMode(context, config, options);
-  const edits = watchEdits(context, opened);
-  const offers = new OfferedTools(context, opened, view);
-  const parts = { view, unsent, edits, offers };
-  const turn = await createShownTurn(context, opened, { ...options, ...parts });
+  const edits = watchEdits(context, parts);
+  const offers = new OfferedTools(context, parts, view);
+  const shown = { ...options, view, unsent, edits, offers };
+  const turn = await createShownTurn(context, opened, shown);
   const signals = watchSignals(turn, view, { context, unsent });
   // A session's prompt is already loaded. A query sends its request first.
   const isFirst = message !== undefined && keyboard === undefined;
@@ -203,7 +205,7 @@ async function createShownTurn(
 /** Edits that a person approves may become trusted. */
 function watchEdits(
   context: CommandContext,
-  turn: OpenTurn,
+  turn: TurnParts,
 ): Observer & { readonly settled: () => Promise<void> } {
   let unread: ConversationEvent[] = [];
   let isNeeded = false;

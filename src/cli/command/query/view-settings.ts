@@ -1,7 +1,7 @@
 /** How a running turn is shown, according to the flags and `style` in the config. */
 import type { AssistantSettings, PartialConfig } from "../../../settings/config/index.ts";
 import type { Model } from "../../../reach/provider/index.ts";
-import type { OpenTurn } from "../../../assemble/index.ts";
+import type { TurnParts } from "../../../assemble/index.ts";
 import {
   createStatusLine,
   type ShownMode,
@@ -25,7 +25,7 @@ export interface ViewFlags {
 
 /** The turn to show, and the keyboard below it. */
 interface ShownTurn {
-  readonly turn: OpenTurn;
+  readonly turn: TurnParts;
   /** Undefined while there is none. */
   readonly keyboard: () => TurnKeyboard | undefined;
   /** The session's keyboard. */
