@@ -110,9 +110,8 @@ async function toProcess(
   request: DocumentRequest,
 ): Promise<ProcessRequest> {
   const { command, timeoutMs } = settings;
-  const context = templateContext(settings, request, environment);
   return {
-    ...(await renderCommand(command, context)),
+    ...(await renderCommand(command, () => templateContext(settings, request, environment))),
     cwd: environment.workspaceRoot,
     variables: environment.variables,
     input: `${JSON.stringify(toolDocument(settings, request, environment))}\n`,

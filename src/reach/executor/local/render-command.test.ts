@@ -30,10 +30,10 @@ const HOSTILE = [
 const SHELLS = ["sh", "bash"].filter((shell) => spawnSync(shell, ["-c", ":"]).status === 0);
 
 function renderShell(program: string, values: Record<string, Json>, args: string[] = []) {
-  return renderCommand(
-    { program, args, shell: true },
-    { document: { ...values, all: values }, secretAnswers: [] },
-  );
+  return renderCommand({ program, args, shell: true }, () => ({
+    document: { ...values, all: values },
+    secretAnswers: [],
+  }));
 }
 
 function run({ args }: Pick<Program, "program" | "args">, shell = "sh"): string {
@@ -44,10 +44,21 @@ function run({ args }: Pick<Program, "program" | "args">, shell = "sh"): string 
 test("each part is rendered by itself, so a value is never two arguments", async () => {
   const command = { program: "{{p}}", args: ["{{a}}", "--b={{b}}", "plain"], shell: false };
   const document = { p: "my program", a: "x y; z", b: [1] };
-  expect(await renderCommand(command, { document, secretAnswers: [] })).toEqual({
+  expect(await renderCommand(command, () => ({ document, secretAnswers: [] }))).toEqual({
     program: "my program",
     args: ["x y; z", "--b=[1]", "plain"],
   });
+});
+
+test("a program without templates runs as written, and its values are not even made", async () => {
+  const command = { program: "make", args: ["-k", "{ all }"], shell: false };
+  let isAskedFor = false;
+  const find = () => {
+    isAskedFor = true;
+    return { document: {}, secretAnswers: [] };
+  };
+  expect(await renderCommand(command, find)).toEqual({ program: "make", args: ["-k", "{ all }"] });
+  expect(isAskedFor).toBe(false);
 });
 
 test("the text of a shell program without values is passed on unchanged", async () => {

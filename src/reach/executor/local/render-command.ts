@@ -4,19 +4,22 @@ import { findProgram, type Program, quoteWord } from "../../process/index.ts";
 import { type Place, replaceReferences } from "./shell-places.ts";
 import { renderTemplate, type TemplateContext, TemplateError } from "./template.ts";
 
-/** Each part is rendered by itself, so a value never becomes two arguments. Throws `TemplateError`. */
+/**
+ * Each part is rendered by itself, so a value never becomes two arguments. `find` returns the values; a plain program
+ * without templates needs none. Throws `TemplateError`.
+ */
 export async function renderCommand(
   command: CommandConfig,
-  context: TemplateContext,
+  find: () => TemplateContext,
 ): Promise<Pick<Program, "program" | "args">> {
   const args: string[] = [];
   for (const [index, source] of command.args.entries()) {
-    args.push(await renderTemplate({ name: `argument ${index + 1}`, source }, context));
+    args.push(await renderTemplate({ name: `argument ${index + 1}`, source }, find));
   }
   const template = { name: "the program", source: command.program };
-  if (!command.shell) return { program: await renderTemplate(template, context), args };
-  const values = new ShellValues(command.program + JSON.stringify(context.document));
-  const text = await renderTemplate(template, context, (value) => values.add(value));
+  if (!command.shell) return { program: await renderTemplate(template, find), args };
+  const values = new ShellValues(command.program + JSON.stringify(find().document));
+  const text = await renderTemplate(template, find, (value) => values.add(value));
   return {
     program: findShell(),
     args: ["-c", [values.completeProgram(text), ...args.map(quoteWord)].join(" ")],

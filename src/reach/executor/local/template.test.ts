@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../util/index.ts";
 import { renderTemplate, splitTemplate, TemplateError, type TemplatePart } from "./template.ts";
 
 const render = (source: string, document: JsonObject = {}, secretAnswers: string[] = []) =>
-  renderTemplate({ name: "argument 1", source }, { document, secretAnswers });
+  renderTemplate({ name: "argument 1", source }, () => ({ document, secretAnswers }));
 
 test("text, numbers and booleans are written as they are", async () => {
   const document = { text: `a "b" <c> 'd'`, integer: 7, fraction: 1.5, large: 1e21, yes: true };

@@ -31,23 +31,24 @@ const FORMAT_FILTER = "jp_show";
 /** Replaces the text of each value. Must not throw. */
 export type FormatValue = (text: string) => string;
 
-/** Throws `TemplateError`. */
+/** Calls `find` only if the text has templates. Throws `TemplateError`. */
 export async function renderTemplate(
   template: Template,
-  context: TemplateContext,
+  find: () => TemplateContext,
   format: FormatValue = (text) => text,
 ): Promise<string> {
   const { name, source } = template;
   if (!hasTemplate(source)) return source;
+  const { document, secretAnswers } = find();
   const parts = splitTemplate(source);
-  assertNoSecrets(template, parts, context.secretAnswers);
+  assertNoSecrets(template, parts, secretAnswers);
   const { Environment } = await loadTemplates();
   const engine = new Environment();
   try {
     engine.keepTrailingNewline = true;
     engine.addFilter(FORMAT_FILTER, (value: unknown) => format(valueToText(value)));
     engine.addTemplate(name, source); // Unchanged, so that syntax errors refer to it.
-    return engine.renderNamedStr(name, parts.map(withFormatFilter).join(""), context.document);
+    return engine.renderNamedStr(name, parts.map(withFormatFilter).join(""), document);
   } catch (error) {
     throw templateError(template, messageOf(error));
   } finally {
