@@ -243,9 +243,9 @@ const MAX_FILES_FOR_A_QUESTION = 23;
 /** On the way of a message from the command line to a provider. */
 const MAX_FILES_FOR_A_QUERY = 22;
 /** On the way of an answer from a request to the desk to the record, and from there to the tool that asked. */
-const MAX_FILES_FOR_A_DESK_ANSWER = 28;
+const MAX_FILES_FOR_A_DESK_ANSWER = 24;
 /** On the way of a turn from its row in a database to a provider. */
-const MAX_FILES_FOR_A_WORKER = 28;
+const MAX_FILES_FOR_A_WORKER = 27;
 
 /** Files that name who asks a question, without deciding it. */
 const UNDECIDED_SOURCES =
@@ -422,13 +422,13 @@ test("a query passes through at most 22 files, listed in order in docs/project/a
   expect(listedPath("Follow one query")).toEqual(measured);
 });
 
-test("a desk answer passes through at most 28 files, listed in order in docs/project/architecture.md", () => {
+test("a desk answer passes through at most 24 files, listed in order in docs/project/architecture.md", () => {
   const measured = measurePath("desk-answer-path-program.ts");
   expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_DESK_ANSWER);
   expect(listedPath("Follow one desk answer")).toEqual(measured);
 });
 
-test("a worker's turn passes through at most 28 files, listed in order in docs/project/architecture.md", () => {
+test("a worker's turn passes through at most 27 files, listed in order in docs/project/architecture.md", () => {
   const measured = measurePath("worker-path-program.ts");
   expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_WORKER);
   expect(listedPath("Follow one worker")).toEqual(measured);

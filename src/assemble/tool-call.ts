@@ -3,7 +3,6 @@ import {
   closeCall,
   guardPrompter,
   type Journal,
-  lastTurn,
   type Prompter,
   PromptQueue,
   type Toolbox,
@@ -12,11 +11,13 @@ import {
   type TurnState,
 } from "../core/agent/index.ts";
 import {
+  type CallProgress,
   newCall,
   readTurnProgress,
   timestampFromDate,
   type ToolCallRequest,
   type ToolCallResponse,
+  lastTurn,
 } from "../record/conversation/index.ts";
 import type { InquiryBackend } from "../core/answer-model/index.ts";
 import type { JsonObject } from "../util/index.ts";
@@ -49,7 +50,6 @@ const noInquiryBackend: InquiryBackend = {
 export async function runToolCall(options: ToolCallOptions): Promise<ToolCallResponse> {
   const { clock, journal, signal, prompts = new PromptQueue() } = options;
   const prompter = guardPrompter(options.prompter, clock);
-  const cycle = new ToolCycle({ ...options, prompter, prompts, inquiries: noInquiryBackend });
   const request: ToolCallRequest = {
     type: "tool_call_request",
     timestamp: timestampFromDate(clock.now()),
@@ -58,11 +58,12 @@ export async function runToolCall(options: ToolCallOptions): Promise<ToolCallRes
     arguments: options.arguments,
   };
   await journal.record(request);
+  const context = { ...options, prompter, prompts, inquiries: noInquiryBackend };
+  const cycle = new ToolCycle(context, [findProgress(journal, request)]);
   const stop = () => cycle.stop("interrupted");
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
   try {
-    cycle.add(newCall(request));
     const [response] = await cycle.run();
     return response ?? (await close(options, request));
   } finally {
@@ -75,9 +76,13 @@ async function close(
   { journal, clock }: ToolCallOptions,
   request: ToolCallRequest,
 ): Promise<ToolCallResponse> {
-  const { calls } = readTurnProgress(lastTurn(journal));
-  const call = calls.find(({ request: { id } }) => id === request.id) ?? newCall(request);
-  const events = closeCall(call, clock, "interrupted");
+  const events = closeCall(findProgress(journal, request), clock, "interrupted");
   await journal.record(...events);
   return events[events.length - 1] as ToolCallResponse; // The last event is the response.
+}
+
+/** The newest call with this id. */
+function findProgress(journal: Journal, request: ToolCallRequest): CallProgress {
+  const { calls } = readTurnProgress(lastTurn(journal));
+  return calls.findLast(({ request: { id } }) => id === request.id) ?? newCall(request, 0);
 }

@@ -1,8 +1,8 @@
 /** Calls that a process has left at a question of their server, and another process takes up. */
 import { describe, expect, test } from "vitest";
-import { closeTurn, lastTurn, type Prompter, type Toolbox } from "../../src/core/agent/index.ts";
+import { closeTurn, type Prompter, type Toolbox } from "../../src/core/agent/index.ts";
 import { toolboxOf } from "../../src/core/agent/tool-turn.fixture.ts";
-import { type ConversationEvent, eventsOf } from "../../src/record/conversation/index.ts";
+import { type ConversationEvent, eventsOf, lastTurn } from "../../src/record/conversation/index.ts";
 import { transcript } from "../../src/record/conversation/transcript.fixture.ts";
 import { createTurn } from "../../src/assemble/index.ts";
 import type { ConversationWriter } from "../../src/stores/index.ts";

@@ -4,7 +4,6 @@ import {
   closeCall,
   type DecisionRequest,
   type FormRequest,
-  lastTurn,
   type Prompter,
   type PromptRequest,
   type PromptResult,
@@ -14,6 +13,7 @@ import {
 import {
   type ConversationEvent,
   type InquiryId,
+  lastTurn,
   readTurnProgress,
   type ToolCallRequest,
 } from "../../src/record/conversation/index.ts";

@@ -6,7 +6,6 @@
 import { type Attributes, type Context, context, SpanKind } from "@opentelemetry/api";
 import {
   type CallableTool,
-  lastTurn,
   type Observer,
   type Toolbox,
   type TurnEnd,
@@ -14,7 +13,7 @@ import {
   type TurnUpdate,
 } from "../../core/agent/index.ts";
 import type { InquiryBackend } from "../../core/answer-model/index.ts";
-import { addUsage, traceparentOf, type Usage } from "../../record/conversation/index.ts";
+import { addUsage, traceparentOf, type Usage, lastTurn } from "../../record/conversation/index.ts";
 import type { AttemptRequest, AttemptResult } from "../../reach/executor/index.ts";
 import type { Model, ModelEvent, ModelRequest } from "../../reach/provider/index.ts";
 import {

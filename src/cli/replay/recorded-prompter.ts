@@ -2,7 +2,6 @@
 import {
   type AnswerSource,
   type AnsweredPrompt,
-  lastTurn,
   type NoAnswer,
   type NoAnswerReason,
   type Prompter,
@@ -24,6 +23,7 @@ import {
   type Reply,
   RERUN_ANSWERS,
   timestampToMilliseconds,
+  lastTurn,
 } from "../../record/conversation/index.ts";
 import type { ConversationWriter } from "../../stores/index.ts";
 import type { Clock } from "../../util/index.ts";

@@ -3,7 +3,6 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   closeTurn,
-  lastTurn,
   type NoAnswerReason,
   type Prompter,
   type Toolbox,
@@ -16,6 +15,7 @@ import {
   describeOpenTurn,
   eventsOf,
   StreamEntry,
+  lastTurn,
 } from "../../record/conversation/index.ts";
 import type {
   AttemptRequest,

@@ -2,13 +2,7 @@
  * Reruns the turns of a recorded conversation in memory, with the recorded answers, permissions and deliveries. Stops
  * at the first difference from the record.
  */
-import {
-  closeTurn,
-  lastTurn,
-  type Toolbox,
-  type Turn,
-  type TurnMessage,
-} from "../../core/agent/index.ts";
+import { closeTurn, type Toolbox, type Turn, type TurnMessage } from "../../core/agent/index.ts";
 import {
   type AnswerEvent,
   type CallProgress,
@@ -28,6 +22,7 @@ import {
   TurnCounter,
   turnsOf,
   whomOf,
+  lastTurn,
 } from "../../record/conversation/index.ts";
 import type { ToolSettings } from "../../settings/config/index.ts";
 import { checkArguments } from "../../reach/executor/index.ts";

@@ -31,6 +31,7 @@ import {
   type ToolResult,
   type Use,
   whomOf,
+  lastTurn,
 } from "../../record/conversation/index.ts";
 import type { NeedsInput } from "../../reach/executor/index.ts";
 import { addresseesOf, type Question } from "../../record/tool/index.ts";
@@ -42,7 +43,6 @@ import { verdictOf } from "./verdict-of.ts";
 import { loadDecisions, loadForms, loadGrants } from "./load-decisions.ts";
 import type { PENDING, QuestionsResult, Round } from "./decide/decide.ts";
 import { type AnsweredInquiry, GivenAnswers } from "./given-answers.ts";
-import { lastTurn } from "./journal.ts";
 import { peopleAt, questionTarget } from "./ladder.ts";
 import { isAutomatic } from "./memory.ts";
 import { cancelledText, keepsChanging, questionsTooLarge, tooManyAnswers } from "./model-texts.ts";

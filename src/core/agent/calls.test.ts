@@ -418,8 +418,8 @@ describe("what several calls ask first", () => {
       if (name === "late") await foundAgain.promise;
       return tools.find(name, signal);
     };
-    const resumed = new ToolCycle({ ...turn.parts, tools: { ...tools, find } });
-    for (const call of readTurnProgress(turn.events).calls) resumed.add(call);
+    const { calls } = readTurnProgress(turn.events);
+    const resumed = new ToolCycle({ ...turn.parts, tools: { ...tools, find } }, calls);
     const ended = resumed.run();
     await settle();
     expect(shown).toEqual([]);

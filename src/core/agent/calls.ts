@@ -23,6 +23,7 @@ import {
   type ToolCallResponse,
   type ToolResult,
   wasPermitted,
+  lastTurn,
 } from "../../record/conversation/index.ts";
 import { checkArguments } from "../../reach/executor/index.ts";
 import { INVALID_ARGUMENTS } from "../../reach/provider/index.ts";
@@ -43,7 +44,6 @@ import { resultVerdictOf, verdictOf } from "./verdict-of.ts";
 import { loadDecisions, loadGrants } from "./load-decisions.ts";
 import type { Decided } from "./decide/decide.ts";
 import { whomInForce } from "./in-force.ts";
-import { lastTurn } from "./journal.ts";
 import {
   deniedText,
   EXECUTION_CANCELLED,
@@ -74,29 +74,22 @@ interface FinishedCall {
 /** The calls of one reply, run concurrently. */
 export class ToolCycle {
   readonly #context: TurnContext;
-  readonly #calls: CallProgress[] = [];
+  readonly #calls: readonly CallProgress[];
   readonly #stop = new AbortController();
   #stopMessage: string | Promise<string> = "";
   #isMessageDelivered = false;
   /** Aborted and replaced to restart the calls that have not finished. */
   #round = new AbortController();
 
-  constructor(context: TurnContext) {
+  /** The calls as recorded, including those that an earlier process left. */
+  constructor(context: TurnContext, calls: readonly CallProgress[]) {
     this.#context = context;
-  }
-
-  get isEmpty(): boolean {
-    return this.#calls.length === 0;
+    this.#calls = calls;
   }
 
   /** Whether the message that came with a stop is the result of at least one call. */
   get isMessageDelivered(): boolean {
     return this.#isMessageDelivered;
-  }
-
-  /** Adds a recorded call. */
-  add(progress: CallProgress): void {
-    this.#calls.push(progress);
   }
 
   /**
@@ -105,7 +98,7 @@ export class ToolCycle {
    */
   async run(): Promise<readonly ToolCallResponse[]> {
     const nextPlace = this.#context.prompts.startReply();
-    const calls = this.#numbered().map(async (progress) => {
+    const calls = this.#calls.map(async (progress) => {
       using place = nextPlace();
       try {
         return await this.#process(progress, place);
@@ -137,22 +130,6 @@ export class ToolCycle {
     abortBy("user", previous);
   }
 
-  /** Calls may share an id. The newest calls are the last of the turn. */
-  #numbered(): readonly CallProgress[] {
-    if (this.#calls.every(({ callIndex }) => callIndex !== undefined)) return this.#calls;
-    const left = new Map<string, number>();
-    for (const event of lastTurn(this.#context.journal)) {
-      if (event.type === "tool_call_request") left.set(event.id, (left.get(event.id) ?? 0) + 1);
-    }
-    const numbered = this.#calls.toReversed().map((call) => {
-      const { id } = call.request;
-      const callIndex = call.callIndex ?? Math.max(0, (left.get(id) ?? 0) - 1);
-      left.set(id, callIndex);
-      return { ...call, callIndex };
-    });
-    return numbered.toReversed();
-  }
-
   async #process(
     progress: CallProgress,
     place: PromptPlace,
@@ -175,12 +152,10 @@ export class ToolCycle {
   }
 
   /** Closes questions that an earlier process asked for the call and that are not asked again. */
-  #closeLeftovers({ request, questions }: CallProgress): readonly ConversationEvent[] {
-    if (questions.every(({ response }) => response !== undefined)) return [];
-    const { journal, clock } = this.#context;
-    const { calls } = readTurnProgress(lastTurn(journal));
-    const call = calls.find(({ request: { id } }) => id === request.id);
-    return call === undefined ? [] : closeQuestions(call, clock, stopCause(this.#stop.signal));
+  #closeLeftovers(progress: CallProgress): readonly ConversationEvent[] {
+    if (progress.questions.every(({ response }) => response !== undefined)) return [];
+    const cause = stopCause(this.#stop.signal);
+    return closeQuestions(this.#readAgain(progress), this.#context.clock, cause);
   }
 
   async #result(progress: CallProgress, place: PromptPlace): Promise<CallEnd> {
@@ -316,8 +291,8 @@ export class ToolCycle {
   /** Restarts as often as the user wants. Undefined if stopped before it could start. */
   async #attempt(call: PermittedCall): Promise<AttemptsResult | undefined> {
     const { signal: stopped } = this.#stop;
-    const { request, callIndex = 0, steps: finished } = call.progress;
-    using steps = new CallSteps(this.#context, { request, callIndex, steps: finished });
+    const { request, callIndex } = call.progress;
+    using steps = new CallSteps(this.#context, call.progress);
     let attempt = call;
     while (!stopped.aborted) {
       const signal = AbortSignal.any([stopped, this.#round.signal]);
@@ -327,7 +302,7 @@ export class ToolCycle {
       if (isOver || stopped.aborted || !signal.aborted) return end;
       // Starts over with no answers. A restart by the user implies permission. It is the same call, so its finished
       // steps still count.
-      const progress = newCall(request);
+      const progress = newCall(request, callIndex);
       attempt = { ...attempt, progress, permission: undefined, events: [] };
     }
     return undefined;

@@ -54,8 +54,7 @@ async function neverAnswer(setting: Omit<Setting, "script">) {
 
 /** Goes on from the record, as another process does. */
 async function resume(turn: ToolTurn) {
-  const cycle = new ToolCycle(turn.parts);
-  for (const call of readTurnProgress(turn.events).calls) cycle.add(call);
+  const cycle = new ToolCycle(turn.parts, readTurnProgress(turn.events).calls);
   const [response] = await cycle.run();
   return response;
 }

@@ -57,8 +57,7 @@ function ends(turn: ToolTurn): readonly JsonObject[] {
 }
 
 async function resume(turn: ToolTurn) {
-  const cycle = new ToolCycle(turn.parts);
-  for (const call of readTurnProgress(turn.events).calls) cycle.add(call);
+  const cycle = new ToolCycle(turn.parts, readTurnProgress(turn.events).calls);
   const [response] = await cycle.run();
   return response;
 }

@@ -273,8 +273,7 @@ describe("a rule that is granted for longer", () => {
     const answer = { by, at: at(0) };
     const digest = subject?.digest;
     await turn.conversation.append(replyToEvent({ ...about, digest }, yes(grant), answer));
-    const cycle = new ToolCycle(turn.parts);
-    for (const progress of readTurnProgress(turn.events).calls) cycle.add(progress);
+    const cycle = new ToolCycle(turn.parts, readTurnProgress(turn.events).calls);
     const results = await cycle.run();
     const later = await place.turn([]);
     await later.turn.run(call("b", "src/b.ts"));

@@ -4,12 +4,12 @@ import {
   deciderOf,
   grantOf,
   isDecisionRequest,
+  lastTurn,
 } from "../../record/conversation/index.ts";
 import type { CallOfTool, CheckedGrant, ProposedGrant, Verdict } from "../policy/index.ts";
 import { capabilitiesOf } from "../../record/tool/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import type { TurnContext } from "./context.ts";
-import { lastTurn } from "./journal.ts";
 import { warnOnce } from "./observer.ts";
 
 /** Grants to offer in a prompt. */

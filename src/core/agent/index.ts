@@ -1,7 +1,6 @@
 export { ToolCycle } from "./calls.ts";
 export { whomOfTarget } from "./subject.ts";
 export { directoryMissing } from "./directory-missing.ts";
-export { loadCalls } from "./collected-calls.ts";
 export { loadForms } from "./load-decisions.ts";
 export { type CompactionContext, makeCompaction, recordCompaction } from "./compact.ts";
 export { assertNothingWaits, closeCall, closeTurn } from "./closing.ts";
@@ -45,9 +44,10 @@ export { PromptQueue } from "./prompt-queue.ts";
 export type { Assistant } from "./reply.ts";
 export { settleOverdue } from "./route.ts";
 export { type DetachedDenial, TurnState } from "./memory.ts";
-export { createJournal, lastTurn } from "./journal.ts";
+export { createJournal } from "./journal.ts";
 export type { TurnContext } from "./context.ts";
 export {
+  loadCalls,
   startTurn,
   type TraceTurn,
   Turn,

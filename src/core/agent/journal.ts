@@ -1,12 +1,10 @@
-/** The record of a turn: writes to it, and reads the turn's own events. */
+/** The record of a turn, as the turn writes it. */
 import {
   type ConversationEvent,
-  endOf,
   type EventIds,
-  eventsOf,
   type IdentifiedEvent,
   idsOf,
-  lastTurnOf,
+  lastTurn,
   type Traceparent,
   withTraceparent,
 } from "../../record/conversation/index.ts";
@@ -59,10 +57,4 @@ function about(event: ConversationEvent, of: Pick<Journal, "stream">): EventIds 
     const turn: readonly IdentifiedEvent[] = lastTurn(of);
     return turn.find((each) => each.id === decision && each.toolCallId !== undefined)?.toolCallId;
   });
-}
-
-/** The events of the last turn on record. Events before the first `turn_start` form a turn too. */
-export function lastTurn({ stream }: Pick<Journal, "stream">): readonly ConversationEvent[] {
-  const turn = lastTurnOf(endOf(stream));
-  return turn.length > 0 ? turn : [...eventsOf(stream.entries)];
 }

@@ -22,6 +22,7 @@ import {
   votesOn,
   whomOf,
   withEscalation,
+  lastTurn,
 } from "../../record/conversation/index.ts";
 import { checkArguments } from "../../reach/executor/index.ts";
 import type { InquirySource } from "../../record/tool/index.ts";
@@ -36,7 +37,6 @@ import type { Verdict } from "../policy/index.ts";
 import type { Asked, OpenCall } from "./asked.ts";
 import type { TurnContext } from "./context.ts";
 import type { Grantable } from "./grants.ts";
-import { lastTurn } from "./journal.ts";
 import { warnOnce } from "./observer.ts";
 import type {
   DecisionRequest,

@@ -356,7 +356,6 @@ const call: ModelEvent = { type: "tool_call_request", id: "a", name: "echo", arg
 
 function setUp({ isStructured = false, record = async () => {} } = {}) {
   const events: object[] = [];
-  const calls: string[] = [];
   const updates: TurnUpdate[] = [];
   const recorder = new ReplyRecorder({
     model: { id: "test/model" },
@@ -371,12 +370,11 @@ function setUp({ isStructured = false, record = async () => {} } = {}) {
     clock: new FakeClock(),
     observer: { observe: (update) => updates.push(update) },
     isStructured,
-    onCall: ({ id }) => calls.push(`${id} after ${events.length}`),
   });
   const take = async (...taken: readonly ModelEvent[]) => {
     for (const event of taken) await recorder.add(event);
   };
-  return { recorder, take, events, calls, updates };
+  return { recorder, take, events, updates };
 }
 
 const response = (type: "message" | "reasoning", text: string, metadata?: object) => ({
@@ -466,29 +464,30 @@ describe("a reply", () => {
 
 const ended: ModelEvent = { type: "response_end", reason: "tool_calls", usage: {} };
 
-test("a call is passed on once its reply has ended and is recorded", async () => {
-  const { recorder, take, calls } = setUp();
+test("a call is recorded once its reply has ended", async () => {
+  const { recorder, take, events } = setUp();
   await take(said("One"), { type: "tool_call_start", id: "a", name: "echo" }, call, said("Two"));
-  const before = [...calls];
+  const before = [...events];
   await take(ended);
-  expect([before, calls, recorder.hasCalls]).toEqual([[], ["a after 3"], true]);
+  const [one, two] = [response("message", "One"), response("message", "Two")];
+  expect([before, events, recorder.hasCalls]).toEqual([[one], [one, call, two], true]);
 });
 
 test.each(["length", "refused"] as const)(
-  "a call of a reply that ends otherwise is neither recorded nor passed on: %s",
+  "a call of a reply that ends otherwise is not recorded: %s",
   async (reason) => {
-    const { recorder, take, calls, events } = setUp();
+    const { recorder, take, events } = setUp();
     await take(call, said("Two"), { type: "response_end", reason, usage: {} });
-    expect([calls, recorder.hasCalls, events]).toEqual([[], false, [response("message", "Two")]]);
+    expect([recorder.hasCalls, events]).toEqual([false, [response("message", "Two")]]);
   },
 );
 
-test("a call that cannot be recorded is not passed on and does not count", async () => {
-  const { recorder, take, calls } = setUp({
+test("a call that cannot be recorded does not count", async () => {
+  const { recorder, take } = setUp({
     record: () => Promise.reject(new Error("disk full")),
   });
   await expect(take(call, ended)).rejects.toThrow("disk full");
-  expect([calls, recorder.hasCalls]).toEqual([[], false]);
+  expect(recorder.hasCalls).toBe(false);
 });
 
 test("all text is observed as it streams in", async () => {

@@ -173,8 +173,6 @@ interface RecorderOptions {
   readonly observer?: Observer | undefined;
   /** The reply should be JSON. */
   readonly isStructured: boolean;
-  /** Called once the whole reply with the call is recorded. */
-  readonly onCall: (request: ToolCallRequest) => void;
 }
 
 type TextKind = "message" | "reasoning";
@@ -264,7 +262,6 @@ export class ReplyRecorder {
     if (calls.length === 0) return;
     this.#hasCalls = isWhole;
     this.#hasCutCalls = !isWhole;
-    if (isWhole) for (const call of calls) this.#options.onCall(call);
   }
 
   /** Drops an unfinished text. */

@@ -30,7 +30,7 @@ export class CallSteps implements Disposable {
 
   constructor(
     context: Pick<TurnContext, "journal" | "clock" | "state">,
-    { request, callIndex = 0, steps }: Pick<CallProgress, "request" | "callIndex" | "steps">,
+    { request, callIndex, steps }: Pick<CallProgress, "request" | "callIndex" | "steps">,
   ) {
     this.#context = context;
     this.#call = { toolCallId: request.id, ...(callIndex > 0 && { callIndex }) };

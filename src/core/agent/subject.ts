@@ -13,10 +13,10 @@ import {
   type Terms,
   type Timestamp,
   whomOf,
+  lastTurn,
 } from "../../record/conversation/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import type { TurnContext } from "./context.ts";
-import { lastTurn } from "./journal.ts";
 import type { CallableTool } from "./ports.ts";
 
 /** Reads the tool's files each time. Names them in the same way as every process that can continue the turn. */

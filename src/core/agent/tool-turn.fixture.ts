@@ -9,7 +9,8 @@ import {
   type ConversationEvent,
   eventsOf,
   type InquiryResponse,
-  newCall,
+  lastTurn,
+  readTurnProgress,
   type PermissionDecision,
   type ToolCallRequest,
   type ToolCallResponse,
@@ -96,12 +97,9 @@ export class ToolTurn {
 
   /** Records the calls. `run` starts them. */
   async begin(...requests: readonly ToolCallRequest[]): Promise<ToolCycle> {
-    const cycle = new ToolCycle(this.parts);
-    for (const request of requests) {
-      await this.conversation.append(request);
-      cycle.add(newCall(request));
-    }
-    return cycle;
+    await this.conversation.append(...requests);
+    const { calls } = readTurnProgress(lastTurn(this.conversation));
+    return new ToolCycle(this.parts, calls.slice(calls.length - requests.length));
   }
 
   /** One cycle of calls, to its end. */

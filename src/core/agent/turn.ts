@@ -14,9 +14,9 @@ import {
   type ConversationStream,
   type Directory,
   endOf,
+  lastTurn,
   lastTurnOf,
   type MessageFile,
-  newCall,
   readTurnProgress,
   recordFiles,
   type StreamEntry,
@@ -30,7 +30,7 @@ import type { InquiryBackend } from "../answer-model/index.ts";
 import type { Model, ToolChoice, ToolSchema } from "../../reach/provider/index.ts";
 import type { ConversationWriter } from "../../stores/index.ts";
 import { type Clock, isNotLoaded, type JsonObject, loaderOf } from "../../util/index.ts";
-import { CollectedCalls } from "./collected-calls.ts";
+import type { ToolCycle } from "./calls.ts";
 import {
   assertNothingWaits,
   closeTurnBefore,
@@ -60,7 +60,7 @@ import {
 } from "./ports.ts";
 import type { Assistant } from "./reply.ts";
 import { type DetachedDenial, type Redirection, TurnState } from "./memory.ts";
-import { createJournal, lastTurn, type TurnJournal } from "./journal.ts";
+import { createJournal, type TurnJournal } from "./journal.ts";
 import type { TurnContext } from "./context.ts";
 import type { Policy } from "../policy/index.ts";
 import type { CompactionSetup, ContextWindow } from "./window.ts";
@@ -332,7 +332,7 @@ export class Turn {
       throw error;
     });
     if ("type" in tools) {
-      if (tools.type === "stop") await this.#dropCalls(openCycle(context, progress), tools);
+      if (tools.type === "stop") await this.#dropCalls(await openCycle(context, progress), tools);
       return toTurnEnd(tools);
     }
     let toolChoice: ToolChoice = progress.hasCalls ? "auto" : this.#setup.assistant.toolChoice;
@@ -342,14 +342,15 @@ export class Turn {
       if (redirection !== undefined && progress.next !== "calls") {
         return { type: "redirected", ...redirection };
       }
-      const calls = openCycle(context, progress);
-      let reply: ReplyEnd = { type: "done", reason: calls.isEmpty ? "stop" : "tool_calls" };
+      let reply: ReplyEnd = { type: "done", reason: "stop" };
       if (progress.next === "request") {
         this.#setup.observer?.observe({ type: "cycle_start", cycle });
         cycle += 1;
-        reply = await this.#streamReply(calls, tools, toolChoice);
+        reply = await this.#streamReply(tools, toolChoice);
+        progress = this.#readProgress(context);
       }
-      if (reply.type === "done" && calls.isEmpty) {
+      const calls = await openCycle(context, progress);
+      if (reply.type === "done" && calls === undefined) {
         const end = await this.#checkData(reply);
         if (end !== undefined) return end;
         progress = this.#readProgress(context);
@@ -362,11 +363,11 @@ export class Turn {
       }
       // The user's message replaces the results of stopped calls; without any, it is a request.
       const content = interruption?.message ?? "";
-      if (content !== "" && !calls.isMessageDelivered) {
+      if (content !== "" && calls?.isMessageDelivered !== true) {
         const timestamp = timestampFromDate(this.#setup.clock.now());
         await this.#journal.record({ type: "chat_request", timestamp, content });
       }
-      if (!calls.isEmpty) toolChoice = "auto"; // A demanded call is demanded only once.
+      if (calls !== undefined) toolChoice = "auto"; // A demanded call is demanded only once.
       progress = this.#readProgress(context);
       if (progress.next !== "calls") continue;
       // Calls that others answered meanwhile can continue. The rest has been asked, and waits.
@@ -401,11 +402,8 @@ export class Turn {
     return interruption ?? value;
   }
 
-  async #streamReply(
-    calls: CollectedCalls,
-    tools: readonly ToolSchema[],
-    toolChoice: ToolChoice,
-  ): Promise<ReplyEnd> {
+  /** Its calls are on record once it has ended. */
+  async #streamReply(tools: readonly ToolSchema[], toolChoice: ToolChoice): Promise<ReplyEnd> {
     const { value: reason, interruption } = await this.#interrupts.during(
       { choices: ["continue", "reply", "stop", "discard"], requiresMessage: true },
       async (work) => {
@@ -418,7 +416,6 @@ export class Turn {
           toolChoice,
           signal: work.signal,
           isDiscarded: () => work.interruption?.type === "discard",
-          onCall: (request) => calls.add(newCall(request)),
         });
       },
     );
@@ -445,22 +442,25 @@ export class Turn {
     return undefined;
   }
 
-  async #runTools(calls: CollectedCalls): Promise<Interruption | undefined> {
+  async #runTools(calls: ToolCycle | undefined): Promise<Interruption | undefined> {
     const { interruption } = await this.#interrupts.during(
       {
         choices: ["continue", "reply", "stop", "restart"],
         onInterrupt: (chosen, message) => stopCalls(calls, chosen, message),
-        onRestart: () => calls.restart(),
+        onRestart: () => calls?.restart(),
       },
-      () => calls.run(),
+      async () => calls?.run(),
     );
     return interruption;
   }
 
   /** Calls already on record need a response, even if none of them runs. */
-  async #dropCalls(calls: CollectedCalls, interruption: Interruption): Promise<Interruption> {
+  async #dropCalls(
+    calls: ToolCycle | undefined,
+    interruption: Interruption,
+  ): Promise<Interruption> {
     stopCalls(calls, interruption, interruption.type === "reply" ? interruption.message : "");
-    await calls.run();
+    await calls?.run();
     return interruption;
   }
 
@@ -492,20 +492,26 @@ export function recordUnscopedQuestions(context: TurnContext): () => Promise<voi
   };
 }
 
-/** Includes calls that an earlier process left. */
-function openCycle(context: TurnContext, progress: TurnProgress): CollectedCalls {
-  const cycle = new CollectedCalls(context);
-  for (const call of progress.calls) cycle.add(call);
-  return cycle;
+/** Throws `module_not_loaded`. */
+export const loadCalls = loaderOf(() => import("./calls.ts"));
+
+/** Undefined if nothing is to be run, as after most replies: the code for it is not even loaded. Throws `module_not_loaded`. */
+async function openCycle(
+  context: TurnContext,
+  { calls }: TurnProgress,
+): Promise<ToolCycle | undefined> {
+  if (calls.length === 0) return undefined;
+  const { ToolCycle } = await loadCalls();
+  return new ToolCycle(context, calls);
 }
 
 function stopCalls(
-  calls: CollectedCalls,
+  calls: ToolCycle | undefined,
   interruption: Interruption,
   message: string | Promise<string>,
 ): void {
-  if (canBeContinued(interruption)) calls.stop("interrupted");
-  else calls.stop("user", message);
+  if (canBeContinued(interruption)) calls?.stop("interrupted");
+  else calls?.stop("user", message);
 }
 
 function toTurnEnd(interruption: Interruption): TurnEnd {

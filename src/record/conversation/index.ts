@@ -252,6 +252,8 @@ export {
   type InquiryPair,
   isReplaced,
   keepTurns,
+  findSchema,
+  lastTurn,
   lastTurnIndex,
   lastTurnEntries,
   lastTurnOf,
@@ -286,7 +288,6 @@ export {
   createStream,
   endOf,
   eventsOf,
-  findSchema,
   withRequiredConfig,
   type StoredStream,
 } from "./stream.ts";

@@ -13,7 +13,8 @@ import {
 } from "./events.fixture.ts";
 import type { JsonObject } from "../../util/index.ts";
 import { StreamEntry } from "./entry.ts";
-import { createStream, eventsOf, findSchema } from "./stream.ts";
+import { createStream, eventsOf } from "./stream.ts";
+import { findSchema } from "./turns.ts";
 
 describe("the base config", () => {
   const delta: JsonObject = { type: "config_delta", timestamp: at(0), delta: { model: "m-1" } };

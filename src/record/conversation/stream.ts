@@ -3,7 +3,6 @@ import { isJsonObject, type JsonObject } from "../../util/index.ts";
 import type { StreamEntry } from "./entry.ts";
 import type { ConversationEvent } from "./event.ts";
 import type { Timestamp } from "./timestamp.ts";
-import { lastTurnEntries } from "./turns.ts";
 
 /** A record in memory. */
 export interface ConversationStream {
@@ -101,12 +100,4 @@ export function* eventsOf(entries: Iterable<StreamEntry>): Generator<Conversatio
     const { event } = entry;
     if (event !== undefined) yield event;
   }
-}
-
-/** The schema of the structured output requested by the last turn, from its first request. */
-export function findSchema(stream: ConversationStream): JsonObject | undefined {
-  for (const event of eventsOf(lastTurnEntries(endOf(stream)))) {
-    if (event.type === "chat_request") return event.schema;
-  }
-  return undefined;
 }

@@ -15,7 +15,8 @@ import { type MessageFile, recordFiles } from "./message-file.ts";
 import { project } from "./projection.ts";
 import { sanitize } from "./sanitize.ts";
 import { findSettledTurns, type SettledTurns } from "./settled-turns.ts";
-import { type ConversationStream, findSchema } from "./stream.ts";
+import type { ConversationStream } from "./stream.ts";
+import { findSchema } from "./turns.ts";
 import { pairToolCalls } from "./turns.ts";
 import { describeUndone } from "./undone.ts";
 

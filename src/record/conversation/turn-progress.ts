@@ -48,8 +48,8 @@ export interface TurnProgress {
 /** The progress of a call without a response. */
 export interface CallProgress {
   readonly request: ToolCallRequest;
-  /** Its index among the turn's calls with the same id, counted from 0. Absent for a new call. */
-  readonly callIndex?: number;
+  /** Its index among the turn's calls with the same id, counted from 0. */
+  readonly callIndex: number;
   /** The latest request to a person about each action, with the decision. Neither if the decision was voided. */
   readonly permissions: Readonly<Partial<Record<PermissionAction, PermissionProgress>>>;
   /** Every question of the call, with its end, except those that were asked again because their answer was voided. */
@@ -93,11 +93,11 @@ export interface PermissionProgress {
   readonly isForPerson?: boolean;
 }
 
-/** A new call. */
-export function newCall(request: ToolCallRequest): CallProgress {
+/** A call that has not started. */
+export function newCall(request: ToolCallRequest, callIndex: number): CallProgress {
   const nothing = { permissions: {}, questions: [], asked: [], voids: [], votes: [], steps: [] };
   const state = { attempts: 0, doubts: 0, isInDoubt: false, isRerunUnasked: false };
-  return { request, ...nothing, ...state };
+  return { request, callIndex, ...nothing, ...state };
 }
 
 /** Something that waits for a person. */

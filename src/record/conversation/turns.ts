@@ -3,6 +3,7 @@
  * `turn_start` to the next; events before the first one, as in old records, form a turn too. A turn
  * has no id, only a position.
  */
+import type { JsonObject } from "../../util/index.ts";
 import type { StreamEntry } from "./entry.ts";
 import type {
   ChatRequest,
@@ -14,6 +15,7 @@ import type {
   ToolCallRequest,
   ToolCallResponse,
 } from "./event.ts";
+import { type ConversationStream, endOf, eventsOf } from "./stream.ts";
 
 /** The events of one turn. */
 export interface RecordedTurn {
@@ -46,6 +48,23 @@ export function lastTurnOf(entries: readonly StreamEntry[]): readonly Conversati
   const start = lastTurnStart(entries);
   if (start === -1) return [];
   return entries.slice(start).flatMap(({ event }) => (event === undefined ? [] : [event]));
+}
+
+/** The events of the last turn on record. Events before the first turn start form a turn too. */
+export function lastTurn({
+  stream,
+}: {
+  readonly stream: ConversationStream;
+}): readonly ConversationEvent[] {
+  return [...eventsOf(lastTurnEntries(endOf(stream)))];
+}
+
+/** The schema of the structured output requested by the last turn, from its first request. */
+export function findSchema(stream: ConversationStream): JsonObject | undefined {
+  for (const event of eventsOf(lastTurnEntries(endOf(stream)))) {
+    if (event.type === "chat_request") return event.schema;
+  }
+  return undefined;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The requirements of a run: every answer comes from `--answers`, and the data matches `--schema`. */
 import path from "node:path";
-import { lastTurn, type TurnEnd } from "../../../core/agent/index.ts";
-import { pendingOf, readTurnProgress } from "../../../record/conversation/index.ts";
+import { type TurnEnd } from "../../../core/agent/index.ts";
+import { pendingOf, readTurnProgress, lastTurn } from "../../../record/conversation/index.ts";
 import { explainSchema } from "../../../reach/executor/index.ts";
 import { AnswersFile } from "../../../assemble/index.ts";
 import type { ConversationWriter } from "../../../stores/index.ts";

@@ -25,6 +25,7 @@ import {
   timestampFromDate,
   votesOn,
   whomOf,
+  lastTurn,
 } from "../../../record/conversation/index.ts";
 import { addresseesOf, type InquiryQuestion, type ToolSource } from "../../../record/tool/index.ts";
 import { JpError } from "../../../util/index.ts";
@@ -32,7 +33,6 @@ import type { Asked, AskedCall, AskedQuestion } from "../asked.ts";
 import type { TurnContext } from "../context.ts";
 import { Deadline } from "../deadline.ts";
 import { directoryMissing } from "../directory-missing.ts";
-import { lastTurn } from "../journal.ts";
 import { verdictOf } from "../verdict-of.ts";
 import { findNext, findRung, findWithin, type Ladder } from "../ladder.ts";
 import { changesSince, describeCall, targetNow, voidEvent, withIds } from "../subject.ts";
