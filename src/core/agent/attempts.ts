@@ -42,7 +42,7 @@ import { directoryMissing } from "./directory-missing.ts";
 import { verdictOf } from "./verdict-of.ts";
 import { loadDecisions, loadForms, loadGrants } from "./load-decisions.ts";
 import type { PENDING, QuestionsResult, Round } from "./decide/decide.ts";
-import { type AnsweredInquiry, GivenAnswers } from "./given-answers.ts";
+import { type AnsweredInquiry, answerIn, GivenAnswers, toQuestion } from "./given-answers.ts";
 import { peopleAt, questionTarget } from "./ladder.ts";
 import { isAutomatic } from "./memory.ts";
 import { cancelledText, keepsChanging, questionsTooLarge, tooManyAnswers } from "./model-texts.ts";
@@ -183,7 +183,7 @@ async function resumeAttempt(
     const bytes = bytesOf(question) + (isAnswered ? bytesOf(response.answer, response.note) : 0);
     budget.restore(bytes, response !== undefined && isAutomatic(response));
     if (response !== undefined && madeVoid === undefined) {
-      given.restore(question, { request, response });
+      given.add({ recorded: { request, response } });
     }
   }
   const attempt = { given, budget };
@@ -272,10 +272,6 @@ function askedAgain(
     ...(state !== undefined && { state }),
     ...(isBound === true && { isBound }),
   };
-}
-
-function toQuestion({ question, questionId, id }: InquiryRequest): Question {
-  return { ...question, id: questionId ?? id };
 }
 
 function stateOf({ asked, isInDoubt }: CallProgress): Pick<ResumedAttempt, "state"> {
@@ -526,9 +522,10 @@ function takeAnswers(
     const { content, isError } = result;
     return { type: "unanswered", ...budget.fitResult({ content }), isError };
   }
-  for (const { question, ...answer } of result.answers) {
-    given.add(question, answer);
-    budget.addAnswer(bytesOf(answer.answer, answer.note));
+  for (const each of result.answers) {
+    given.add(each);
+    const { answer, note } = answerIn(each) ?? {};
+    budget.addAnswer(bytesOf(answer, note));
   }
   return { isStarted: result.isStarted };
 }

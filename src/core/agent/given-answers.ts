@@ -1,6 +1,7 @@
 /** The answers to a call's questions, on the way to its next attempt. Secrets live only here. */
 import {
   deciderOf,
+  type InquiryOutcome,
   type InquiryRequest,
   type InquiryResponse,
 } from "../../record/conversation/index.ts";
@@ -9,56 +10,54 @@ import type { Question } from "../../record/tool/index.ts";
 import type { Json } from "../../util/index.ts";
 import { declinedByModel, declinedWithWords } from "./model-texts.ts";
 
-/** An answer as the tool that asked gets it. */
-export interface GivenAnswer {
-  readonly answer: Json;
-  readonly note?: string;
-  /** No person gave it. */
-  readonly isAutomatic: boolean;
-  /** Set if a model answered a prompt that the tool wrote for it. */
-  readonly reply?: ModelReply;
-  /** Set if a model said no. */
-  readonly decline?: Decline;
-  /** The recorded pair. */
-  readonly recorded: AnsweredInquiry;
-}
-
 /** A question with its answer, as recorded. */
 export interface AnsweredInquiry {
   readonly request: InquiryRequest;
   readonly response: InquiryResponse;
 }
 
-/** A model's no, which the calling model should not take for the user's. */
-export interface Decline {
-  /** `provider/name`. */
-  readonly model: string;
-  readonly reason?: string;
+/** An answer on its way to the tool that asked. */
+export interface GivenAnswer {
+  readonly recorded: AnsweredInquiry;
+  /** What the record does not have of it. */
+  readonly secret?: AnswerText;
+  /** Set if a model answered a prompt that the tool wrote for it. */
+  readonly reply?: ModelReply;
 }
 
-export function declineOf(
-  { answerType }: Pick<Question, "answerType">,
-  { answer, answerReason, answeredBy }: AnswerFields,
-): { readonly decline?: Decline } {
-  if (answerType.type !== "boolean" || answer !== false || answeredBy?.kind !== "assistant") {
-    return {};
-  }
-  const { model } = answeredBy;
-  return { decline: { model, ...(answerReason !== undefined && { reason: answerReason }) } };
+interface AnswerText {
+  readonly answer: Json;
+  readonly note?: string;
 }
 
-type RecordedAnswer = Extract<InquiryResponse, { outcome: "answered" }>;
-type AnswerFields = Pick<RecordedAnswer, "answer" | "answerReason" | "answeredBy">;
+/** The answer itself. Undefined if there is none, or if it is a secret that was not given to this process. */
+export function answerIn({
+  recorded: { response },
+  secret,
+}: Pick<GivenAnswer, "recorded" | "secret">): AnswerText | undefined {
+  return response.outcome === "answered" ? response : secret;
+}
+
+/** The question as the tool has asked it. */
+export function toQuestion({ question, questionId, id }: InquiryRequest): Question {
+  return { ...question, id: questionId ?? id };
+}
 
 /** Adds a note on each question that a model has answered with no. */
 export function withDeclines(
   content: string,
-  answers: readonly (Pick<GivenAnswer, "decline"> & { readonly question: Question })[],
+  answers: readonly { readonly question: Question; readonly response: InquiryOutcome }[],
 ): string {
-  const notes = answers.flatMap(({ question, decline }) =>
-    decline === undefined ? [] : [declinedByModel(question, decline.model, decline.reason)],
-  );
+  const notes = answers.flatMap(({ question, response }) => noteOnDecline(question, response));
   return [content, ...notes].join("\n\n");
+}
+
+/** The calling model should not take another model's no for the user's. */
+function noteOnDecline(question: Question, response: InquiryOutcome): readonly string[] {
+  if (response.outcome !== "answered" || response.answer !== false) return [];
+  const { answeredBy, answerReason } = response;
+  if (question.answerType.type !== "boolean" || answeredBy?.kind !== "assistant") return [];
+  return [declinedByModel(question, answeredBy.model, answerReason)];
 }
 
 /** Another program's form may have answered by itself. */
@@ -70,28 +69,21 @@ function isByPerson({ response }: AnsweredInquiry): boolean {
 /** The answers that one call has received so far, secrets included. */
 export class GivenAnswers {
   /** The latest answer for each question id. */
-  readonly #answers = new Map<string, GivenAnswer & { readonly question: Question }>();
+  readonly #answers = new Map<string, GivenAnswer & AnswerText & { readonly question: Question }>();
   /** How many times in a row each question was answered without a person. */
   readonly #automatic = new Map<string, number>();
 
-  add(question: Question, given: GivenAnswer): void {
+  /** Keeps an answer, unless it is a secret that is not known here. */
+  add(given: GivenAnswer): void {
+    const said = answerIn(given);
+    if (said === undefined) return;
+    const { request, response } = given.recorded;
+    const question = toQuestion(request);
     const { id } = question;
-    this.#answers.set(id, { ...given, question });
-    this.#automatic.set(id, given.isAutomatic ? this.automaticAnswers({ id }) + 1 : 0);
-  }
-
-  /** Adds an answer from the record, which has no secrets. */
-  restore(question: Question, recorded: AnsweredInquiry): void {
-    const { response } = recorded;
-    if (response.outcome !== "answered") return;
-    const { answer, note, answeredBy } = response;
-    this.add(question, {
-      answer,
-      ...(note !== undefined && { note }),
-      isAutomatic: answeredBy?.kind !== "user",
-      ...declineOf(question, response),
-      recorded,
-    });
+    const { answer, note } = said;
+    this.#answers.set(id, { ...given, question, answer, ...(note !== undefined && { note }) });
+    const isAutomatic = deciderOf(response)?.kind !== "user";
+    this.#automatic.set(id, isAutomatic ? this.automaticAnswers({ id }) + 1 : 0);
   }
 
   /** The questions with their answers, as recorded. */
@@ -110,7 +102,11 @@ export class GivenAnswers {
     const words = answers.flatMap(({ question, note }) =>
       note === undefined || question.allowsNote === true ? [] : [declinedWithWords(question, note)],
     );
-    return withDeclines([content, ...words].join("\n\n"), answers);
+    const responses = answers.map(({ question, recorded: { response } }) => ({
+      question,
+      response,
+    }));
+    return withDeclines([content, ...words].join("\n\n"), responses);
   }
 
   automaticAnswers({ id }: Pick<Question, "id">): number {

@@ -22,7 +22,7 @@ import { askModel } from "../ask-model.ts";
 import type { Asked, AskedCall, AskedQuestion } from "../asked.ts";
 import type { TurnContext } from "../context.ts";
 import { directoryMissing } from "../directory-missing.ts";
-import { declineOf, type GivenAnswer, withDeclines } from "../given-answers.ts";
+import { answerIn, type GivenAnswer, withDeclines } from "../given-answers.ts";
 import { explainGrant, findGrantable, type Grantable } from "../grants.ts";
 import { findNext } from "../ladder.ts";
 import {
@@ -46,7 +46,7 @@ import { type Route, routeOf, withConfiguredExclusive } from "../route.ts";
 import { promptCause, stopCause, type StopCause } from "../stop-cause.ts";
 import { verdictOf } from "../verdict-of.ts";
 import { kindOf } from "./kinds.ts";
-import { openCall, type OpenDecision, openQuestions } from "./open.ts";
+import { openCall, type OpenDecision, openQuestions, type Round } from "./open.ts";
 import {
   cancelQuestion,
   type Decided,
@@ -57,12 +57,12 @@ import {
   noteUsed,
   PENDING,
   policyOf,
-  type Round,
   settleElsewhere,
   settleReply,
 } from "./settle.ts";
 
-export { type Decided, PENDING, type Round } from "./settle.ts";
+export type { Round } from "./open.ts";
+export { type Decided, PENDING } from "./settle.ts";
 
 /** The decider may have changed, so it has to be routed again. */
 interface Rerouted {
@@ -82,16 +82,12 @@ export async function decideCall(context: TurnContext, asked: AskedCall): Promis
 export type QuestionsResult =
   | {
       readonly type: "answered";
-      readonly answers: readonly AnsweredQuestion[];
+      readonly answers: readonly GivenAnswer[];
       /** The start of the next attempt is on record. */
       readonly isStarted: boolean;
     }
   | Unanswered
   | typeof PENDING;
-
-interface AnsweredQuestion extends GivenAnswer {
-  readonly question: AskedQuestion["question"];
-}
 
 /** The call ends here, and the model sees `content`. */
 export interface Unanswered {
@@ -101,10 +97,7 @@ export interface Unanswered {
   readonly isError: boolean;
 }
 
-type QuestionResult =
-  | ({ readonly type: "answered" } & AnsweredQuestion)
-  | Unanswered
-  | typeof PENDING;
+type QuestionResult = ({ readonly type: "answered" } & GivenAnswer) | Unanswered | typeof PENDING;
 
 /** Asks several questions together: see `form.ts`. */
 export type AskForm = (
@@ -180,8 +173,8 @@ async function openAll(
     const { question, source, tool } = asked;
     return { ...asked, question: withConfiguredExclusive(question, source, tool.settings) };
   });
-  const opened = await openQuestions(context, configured);
-  return opened.map((open) => new Decision(open, round));
+  const opened = await openQuestions(context, configured, round);
+  return opened.map((open) => new Decision(open));
 }
 
 /** Nothing starts after questions that are refused. */
@@ -204,26 +197,20 @@ export async function refuseQuestions(
 export function toResult(decision: Decision, decided: Decided): QuestionResult {
   const { asked, request } = decision;
   if (decided.type !== "decided" || asked.kind !== "question") return PENDING;
-  const { event, message, reply } = decided;
+  const { event, message, secret, reply } = decided;
   if (event.type !== "inquiry_response" || request?.type !== "inquiry_request") return PENDING;
-  const { question, tool } = asked;
+  const { tool } = asked;
   if (event.outcome === "cancelled") {
     const { content, isError } = cancelledText(tool.settings.name, event.reason);
     return { type: "unanswered", reason: event.reason, content: message ?? content, isError };
   }
-  const given = event.outcome === "answered" ? event : decided.secret;
-  if (given === undefined) return PENDING; // Without its secret, it has to be asked again.
-  const { answer, note } = given;
-  return {
-    type: "answered",
-    question,
-    answer,
-    ...(note !== undefined && { note }),
-    isAutomatic: event.answeredBy?.kind !== "user",
-    ...(reply !== undefined && { reply }),
-    ...(event.outcome === "answered" && declineOf(question, event)),
+  const given: GivenAnswer = {
     recorded: { request, response: event },
+    ...(secret !== undefined && { secret }),
+    ...(reply !== undefined && { reply }),
   };
+  // Without its secret, it has to be asked again.
+  return answerIn(given) === undefined ? PENDING : { type: "answered", ...given };
 }
 
 /** One unanswered question ends the call, so the others are closed for the same reason. */
@@ -246,7 +233,6 @@ export function cancelAll(
 /** One decision, from its request to its end. */
 export class Decision implements Disposable {
   readonly #open: OpenDecision;
-  readonly #round: Round | undefined;
   /** Grants that a person may add to a yes, once there is a prompt. */
   #grantable: Grantable | undefined;
   /** How many grants the turn had when it was judged. */
@@ -254,9 +240,8 @@ export class Decision implements Disposable {
   /** Set if the prompter said that no one will answer. */
   #noAnswer: NoAnswerReason | undefined;
 
-  constructor(open: OpenDecision, round?: Round) {
+  constructor(open: OpenDecision) {
     this.#open = open;
-    this.#round = round;
   }
 
   /** It no longer waits here. */
@@ -288,10 +273,6 @@ export class Decision implements Disposable {
     return this.#open.item?.signal.aborted === true || this.#open.isOverdue;
   }
 
-  get #settling() {
-    return { open: this.#open, round: this.#round };
-  }
-
   /** Routes it and gets it decided. */
   async decide(): Promise<Decided> {
     const { signal } = this.asked;
@@ -306,7 +287,7 @@ export class Decision implements Disposable {
   async settle(decided: Decided): Promise<Decided> {
     return decided.type === "decided" || this.#open.item?.elsewhere === undefined
       ? decided
-      : settleElsewhere(this.#settling);
+      : settleElsewhere(this.#open);
   }
 
   route(): Route {
@@ -336,7 +317,7 @@ export class Decision implements Disposable {
     await this.#open.ensureRecorded();
     switch (route.type) {
       case "elsewhere":
-        return settleElsewhere(this.#settling);
+        return settleElsewhere(this.#open);
       case "person":
         return this.#askPerson();
       case "deferred":
@@ -394,7 +375,7 @@ export class Decision implements Disposable {
   ): Promise<Decided> {
     const detail = problem === undefined || problem === "" ? {} : { problem };
     const outcome = { outcome: "cancelled", reason, ...detail } as const;
-    return ended(await cancelQuestion(this.#settling, outcome, message));
+    return ended(await cancelQuestion(this.#open, outcome, message));
   }
 
   /**
@@ -402,16 +383,16 @@ export class Decision implements Disposable {
    * decisions wait for another process.
    */
   async cancel(cause: StopCause, by = this.#person()): Promise<Decided> {
-    if (this.#open.item?.elsewhere !== undefined) return settleElsewhere(this.#settling);
+    if (this.#open.item?.elsewhere !== undefined) return settleElsewhere(this.#open);
     const { asked } = this;
     if (asked.kind !== "question") {
       if (asked.signal.aborted) return STOPPED;
       if (cause === "interrupted") return PENDING;
-      return ended(await settleReply(this.#settling, { reply: { isCancelled: true }, by }));
+      return ended(await settleReply(this.#open, { reply: { isCancelled: true }, by }));
     }
     const isWithdrawn = asked.withdrawn?.aborted === true && asked.signal.aborted;
     if (cause === "interrupted" && !isWithdrawn) return PENDING;
-    return ended(await cancelQuestion(this.#settling, { outcome: "cancelled", reason: cause }));
+    return ended(await cancelQuestion(this.#open, { outcome: "cancelled", reason: cause }));
   }
 
   /** The request for a prompter. */
@@ -433,7 +414,7 @@ export class Decision implements Disposable {
   async accept(result: PromptResult, signal: AbortSignal): Promise<Decided | Rerouted> {
     const open = this.#open;
     if (result.inquiryId !== open.id) return this.failPrompt("the answer is for another question");
-    if (open.item?.elsewhere !== undefined) return settleElsewhere(this.#settling);
+    if (open.item?.elsewhere !== undefined) return settleElsewhere(this.#open);
     if (result.type === "later") return PENDING;
     if (result.type === "unanswered" && !signal.aborted) return this.giveUp(result.reason);
     if (result.type === "form") return this.failPrompt("the answer is for a form");
@@ -460,7 +441,7 @@ export class Decision implements Disposable {
   }
 
   async #byPolicy(policy: Parameters<typeof decideByPolicy>[1]): Promise<Decided> {
-    return ended(await decideByPolicy(this.#settling, policy));
+    return ended(await decideByPolicy(this.#open, policy));
   }
 
   #person(decided?: { readonly userName?: string }): Decider {
@@ -538,7 +519,7 @@ export class Decision implements Disposable {
 
   /** A reply that does not count leaves the decision as it is, unless it could never count: then the prompter is broken. */
   async #settleReply(given: GivenReply): Promise<Decided | Rerouted> {
-    const settled = await settleReply(this.#settling, given);
+    const settled = await settleReply(this.#open, given);
     if (settled.type !== "refused") return settled;
     if (settled.code === "overdue" || settled.code === "changed") return REROUTED;
     if (settled.code === "directory_missing") throw directoryMissing();
@@ -610,12 +591,11 @@ export class Decision implements Disposable {
   #refuseBy({ reason, message, problem }: Extract<Route, { type: "refused" }>): Promise<Decided> {
     const { escalation } = this.#open;
     const { asked } = this;
-    if (asked.kind !== "question" || escalation?.outcome !== "answered") {
+    if (asked.kind !== "question" || escalation === undefined) {
       return this.refuse(reason, message, problem);
     }
-    const { question } = asked;
-    const noted = withDeclines(message, [{ question, ...declineOf(question, escalation) }]);
-    return this.refuse(reason, noted, problem);
+    const declined = { question: asked.question, response: escalation };
+    return this.refuse(reason, withDeclines(message, [declined]), problem);
   }
 
   #addDenial(what: "question" | "permission" | "delivery"): void {

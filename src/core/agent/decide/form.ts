@@ -18,15 +18,7 @@ import {
 } from "./decide.ts";
 
 /** Answers everything that needs no person first, then asks the person once about the rest. */
-export const askForm: AskForm = (context, decisions) => answerForm({ context, decisions });
-
-interface Form {
-  readonly context: TurnContext;
-  readonly decisions: readonly Decision[];
-}
-
-async function answerForm(form: Form): Promise<readonly Decided[]> {
-  const { decisions } = form;
+export const askForm: AskForm = async (context, decisions) => {
   const routes = decisions.map((decision) => decision.route());
   const isRefused = routes.some(({ type }) => type === "refused");
   const results = await Promise.all(
@@ -40,13 +32,12 @@ async function answerForm(form: Form): Promise<readonly Decided[]> {
   const open = decisions.filter((_, index) => ends[index] === undefined);
   const unanswered = findUnanswered(decisions, ends);
   const isChanged = results.some((result) => result?.type === "rerouted");
-  const rest = { ...form, decisions: open };
   let others: readonly Decided[];
   if (unanswered !== undefined) others = await closeAll(open, unanswered);
-  else others = isChanged ? await answerForm(rest) : await askPerson(rest);
+  else others = await (isChanged ? askForm : askPerson)(context, open);
   const remaining = [...others];
   return ends.flatMap((end) => end ?? remaining.shift() ?? []);
-}
+};
 
 function findUnanswered(
   decisions: readonly Decision[],
@@ -56,18 +47,20 @@ function findUnanswered(
   return results.find((result) => result.type === "unanswered");
 }
 
-async function askPerson(form: Form): Promise<readonly Decided[]> {
-  const { context, decisions } = form;
+async function askPerson(
+  context: TurnContext,
+  decisions: readonly Decision[],
+): Promise<readonly Decided[]> {
   const { prompter } = context;
   const groups = Map.groupBy(decisions, ({ whom }) =>
     isForUser(context, whom) ? undefined : describeWhom(whom),
   );
-  if (groups.size > 1) return askPeople(form, [...groups.values()]);
+  if (groups.size > 1) return askPeople(context, decisions, [...groups.values()]);
   if (prompter.showsForms !== true || decisions.length < 2) return askOneByOne(decisions);
   const signal = AbortSignal.any(decisions.map((decision) => decision.signal));
   const results = await askTogether(context, decisions, signal);
   const isChanged = results === "changed" || (results === undefined && hasChanged(decisions));
-  if (isChanged) return answerForm(form);
+  if (isChanged) return askForm(context, decisions);
   return results ?? cancelAll(decisions, stopCause(signal));
 }
 
@@ -86,19 +79,20 @@ async function askTogether(
 
 /** Asks one person after the other, each about their own questions. */
 async function askPeople(
-  form: Form,
+  context: TurnContext,
+  decisions: readonly Decision[],
   groups: readonly (readonly Decision[])[],
 ): Promise<readonly Decided[]> {
   const results = new Map<Decision, Decided>();
-  for (const decisions of groups) {
+  for (const group of groups) {
     const ended = findUnanswered([...results.keys()], [...results.values()]);
-    const part = ended ? await closeAll(decisions, ended) : await askPerson({ ...form, decisions });
+    const part = ended ? await closeAll(group, ended) : await askPerson(context, group);
     for (const [index, result] of part.entries()) {
-      const decision = decisions[index];
+      const decision = group[index];
       if (decision !== undefined) results.set(decision, result);
     }
   }
-  return form.decisions.flatMap((decision) => results.get(decision) ?? []);
+  return decisions.flatMap((decision) => results.get(decision) ?? []);
 }
 
 /** If so, the open questions are asked again without the others. */

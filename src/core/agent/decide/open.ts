@@ -33,15 +33,29 @@ import type { Asked, AskedCall, AskedQuestion } from "../asked.ts";
 import type { TurnContext } from "../context.ts";
 import { Deadline } from "../deadline.ts";
 import { directoryMissing } from "../directory-missing.ts";
+import type { AnsweredInquiry } from "../given-answers.ts";
 import { verdictOf } from "../verdict-of.ts";
 import { findNext, findRung, findWithin, type Ladder } from "../ladder.ts";
 import { changesSince, describeCall, targetNow, voidEvent, withIds } from "../subject.ts";
 import type { AnswerClaim } from "../answer-claims.ts";
 import { type Draft, type Earlier, kindOf, type Request } from "./kinds.ts";
 
+/** Shared by the questions of one attempt: the last answer starts the tool again. */
+export interface Round {
+  /** How many questions are unanswered. */
+  open: number;
+  readonly answered: AnsweredInquiry[];
+  /** The start of the next attempt is on record. */
+  isStarted: boolean;
+  /** Whether every decision the next attempt relies on still counts, including this round's. */
+  readonly isCurrent: (answered: readonly AnsweredInquiry[]) => Promise<boolean>;
+}
+
 /** A decision in progress. */
 export class OpenDecision implements Disposable {
   readonly context: TurnContext;
+  /** Absent for a decision about a call. */
+  readonly round: Round | undefined;
   #asked: Asked;
   #draft: Draft;
   #request: Request | undefined;
@@ -50,8 +64,13 @@ export class OpenDecision implements Disposable {
   #deadline: Deadline | undefined;
   #escalation: InquiryEscalation | undefined;
 
-  constructor(context: TurnContext, asked: Asked, draft: Draft) {
+  constructor(
+    context: TurnContext,
+    asked: Asked,
+    { draft, round }: { readonly draft: Draft; readonly round?: Round },
+  ) {
     this.context = context;
+    this.round = round;
     this.#asked = asked;
     this.#draft = draft;
     const { waiting } = this.#earlier ?? {};
@@ -335,13 +354,14 @@ export class OpenDecision implements Disposable {
 /** A decision about a call. It is recorded only if someone is asked. */
 export async function openCall(context: TurnContext, asked: AskedCall): Promise<OpenDecision> {
   const { call, source } = await describe(context, asked);
-  return new OpenDecision(context, asked, draftOf(context, asked, { call, source }));
+  return new OpenDecision(context, asked, { draft: draftOf(context, asked, { call, source }) });
 }
 
 /** Records questions before they are decided, unless an earlier process did. Dispose of them afterwards. */
 export async function openQuestions(
   context: TurnContext,
   questions: readonly AskedQuestion[],
+  round: Round,
 ): Promise<readonly OpenDecision[]> {
   const [first] = questions;
   if (first === undefined) return [];
@@ -351,7 +371,7 @@ export async function openQuestions(
   const verdict = isOurs ? { verdict: await verdictOf(context, first) } : {};
   const decisions = questions.map((question) => {
     const asked = { ...question, ...verdict };
-    return new OpenDecision(context, asked, draftOf(context, asked, described));
+    return new OpenDecision(context, asked, { draft: draftOf(context, asked, described), round });
   });
   await OpenDecision.openAll(context, decisions);
   return decisions;

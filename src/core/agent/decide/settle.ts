@@ -42,7 +42,6 @@ import type { Verdict } from "../../policy/index.ts";
 import { isDeepEqual, isJpError, type Json, type JsonObject } from "../../../util/index.ts";
 import type { AnswerClaim } from "../answer-claims.ts";
 import type { Asked, AskedCall } from "../asked.ts";
-import type { AnsweredInquiry } from "../given-answers.ts";
 import { type Granting, saveGrant } from "../grants.ts";
 import { peopleAt } from "../ladder.ts";
 import type { AnsweredPrompt } from "../ports.ts";
@@ -83,23 +82,6 @@ export type NotCounted = { readonly type: "refused" } & (
 
 export const PENDING = { type: "pending" } as const satisfies Decided;
 
-/** Shared by the questions of one attempt: the last answer starts the tool again. */
-export interface Round {
-  /** How many questions are unanswered. */
-  open: number;
-  readonly answered: AnsweredInquiry[];
-  /** The start of the next attempt is on record. */
-  isStarted: boolean;
-  /** Whether every decision the next attempt relies on still counts, including this round's. */
-  readonly isCurrent: (answered: readonly AnsweredInquiry[]) => Promise<boolean>;
-}
-
-/** A decision and its round. */
-export interface Settling {
-  readonly open: OpenDecision;
-  readonly round: Round | undefined;
-}
-
 /** A reply and who gave it. */
 export interface GivenReply {
   readonly reply: ReplyOrCancel & Pick<AnsweredPrompt, "userName">;
@@ -113,10 +95,9 @@ type Live = Omit<Partial<DecidedHere>, "type" | "event" | "isRecorded">;
 
 /** Settles a reply. Drops everything in it that the request does not offer. */
 export async function settleReply(
-  settling: Settling,
+  open: OpenDecision,
   given: GivenReply,
 ): Promise<Decided | NotCounted> {
-  const { open } = settling;
   const { asked } = open;
   const { by, why, modelReply } = given;
   const shown = { kind: asked.kind, question: questionOf(asked) };
@@ -125,7 +106,7 @@ export async function settleReply(
   const reply = withoutExtras(open, given.reply);
   const edited = "arguments" in reply ? reply.arguments : undefined;
   if (asked.kind === "permission" && edited !== undefined) {
-    return settleEdited(settling, { ...given, reply }, { asked, edited });
+    return settleEdited(open, { ...given, reply }, { asked, edited });
   }
   const event = replyToEvent(decidable(open), reply, { by, at: open.now });
   const isReasoned =
@@ -134,7 +115,7 @@ export async function settleReply(
     ...(modelReply !== undefined && { reply: modelReply }),
     ...secretIn(open.asked, reply),
   };
-  return settle(settling, isReasoned ? { ...event, answerReason: why } : event, live);
+  return settle(open, isReasoned ? { ...event, answerReason: why } : event, live);
 }
 
 /** A prompter or a file may add more than was asked for: a note, or that the answer holds for the turn. */
@@ -175,13 +156,13 @@ function decidable(open: OpenDecision): Decidable {
 
 /** Ends a question without an answer. `message` is for the model. */
 export function cancelQuestion(
-  settling: Settling,
+  open: OpenDecision,
   outcome: Extract<InquiryOutcome, { readonly outcome: "cancelled" }>,
   message?: string,
 ): Promise<Decided | NotCounted> {
-  const { id, now: timestamp } = settling.open;
+  const { id, now: timestamp } = open;
   const event = { type: "inquiry_response", timestamp, id, ...outcome } as const;
-  return settle(settling, event, message === undefined ? {} : { message });
+  return settle(open, event, message === undefined ? {} : { message });
 }
 
 /** A policy's decision about a call. */
@@ -196,10 +177,9 @@ export interface ByPolicy {
 
 /** Recorded now only if someone was asked before; otherwise with the next step. */
 export async function decideByPolicy(
-  settling: Settling,
+  open: OpenDecision,
   { isApproved, key, cause, problem, verdict }: ByPolicy,
 ): Promise<Decided | NotCounted> {
-  const { open } = settling;
   const { asked, context } = open;
   const { end } = kindOf(asked);
   if (asked.kind === "question" || end.type !== "denied") {
@@ -226,7 +206,7 @@ export async function decideByPolicy(
   const isAsked = open.request !== undefined || kindOf(asked).void(asked)?.waiting !== undefined;
   if (!isAsked) return { type: "decided", event, isRecorded: false };
   await open.ensureRecorded();
-  return settle(settling, { ...event, id: open.id });
+  return settle(open, { ...event, id: open.id });
 }
 
 /** The policy that decided without asking: a rule, the mode, or a setting of the tool. */
@@ -247,15 +227,14 @@ export function noteUsed({ context }: OpenDecision, verdict: Verdict | undefined
 
 /** Signs, judges, claims and records it, in this order. */
 async function settle(
-  settling: Settling,
+  open: OpenDecision,
   given: AnswerEvent,
   live: Live = {},
 ): Promise<Decided | NotCounted> {
-  const { open } = settling;
   const event = await sign(open, given);
   if (event === undefined) return PENDING;
   const ruling = await judgeHere(open, event);
-  if (ruling === "elsewhere") return settleElsewhere(settling);
+  if (ruling === "elsewhere") return settleElsewhere(open);
   if (ruling.code === "counts") {
     const { waiting } = open.context.state;
     await waiting.count(open.id, () => open.context.journal.record(ruling.vote));
@@ -263,8 +242,8 @@ async function settle(
   }
   if (ruling.code === "repeated") return PENDING;
   if (ruling.code !== "decides") return { type: "refused", ...ruling };
-  if (open.item?.takeHere() === false) return settleElsewhere(settling);
-  await open.context.journal.record(event, ...(await startAfter(settling, event)));
+  if (open.item?.takeHere() === false) return settleElsewhere(open);
+  await open.context.journal.record(event, ...(await startAfter(open, event)));
   await conclude(open, event);
   return { ...live, type: "decided", event, isRecorded: true };
 }
@@ -308,12 +287,11 @@ async function sign(open: OpenDecision, event: AnswerEvent): Promise<AnswerEvent
 }
 
 /** The answer from elsewhere is on record already. */
-export async function settleElsewhere(settling: Settling): Promise<Decided> {
-  const { open } = settling;
+export async function settleElsewhere(open: OpenDecision): Promise<Decided> {
   const item: AnswerClaim | undefined = open.item;
   const event = await item?.elsewhere;
   if (event === undefined) return PENDING;
-  const start = await startAfter(settling, event);
+  const start = await startAfter(open, event);
   if (start.length > 0) await open.context.journal.record(...start);
   await conclude(open, event);
   const secret = item?.secret?.reveal();
@@ -322,10 +300,10 @@ export async function settleElsewhere(settling: Settling): Promise<Decided> {
 
 /** The last answer of a round starts the tool again. Both are recorded in one write. */
 async function startAfter(
-  { open, round }: Settling,
+  open: OpenDecision,
   event: AnswerEvent,
 ): Promise<readonly AttemptStart[]> {
-  const { asked, request, context } = open;
+  const { asked, request, context, round } = open;
   if (round === undefined || asked.kind !== "question") return [];
   if (event.type !== "inquiry_response" || event.outcome === "cancelled") return [];
   if (request?.type !== "inquiry_request") return [];
@@ -366,15 +344,14 @@ interface Edit {
 
 /** Edited arguments are checked first, and form a new subject. */
 async function settleEdited(
-  settling: Settling,
+  open: OpenDecision,
   given: GivenReply,
   { asked, edited }: Edit,
 ): Promise<Decided | NotCounted> {
-  const { open } = settling;
   const { context, whom } = open;
   const { reply, by } = given;
   const deny = (more: Pick<ByPolicy, "cause" | "problem" | "verdict">) =>
-    decideByPolicy(settling, { isApproved: false, key: "run", ...more });
+    decideByPolicy(open, { isApproved: false, key: "run", ...more });
   const checked = await checkArguments(asked.tool.description, edited);
   if (!checked.ok) return deny({ cause: "prompt_failed", problem: checked.message });
   const { arguments: args } = checked;
@@ -396,12 +373,12 @@ async function settleEdited(
   const isPerson = by.kind === "user" && by.auth !== "owner";
   const isYes = "answer" in reply && reply.answer === true;
   if ((isStricter || isForSeveral(whom)) && isPerson && isYes) {
-    return askAboutEdited(settling, given, { call, whom: isStricter ? other : whom });
+    return askAboutEdited(open, given, { call, whom: isStricter ? other : whom });
   }
   const { digest } = await digestNow(context, call, whom);
   const about = { ...decidable(open), digest };
   const at = open.now;
-  return settle(settling, replyToEvent(about, { ...reply, arguments: args }, { by, at }));
+  return settle(open, replyToEvent(about, { ...reply, arguments: args }, { by, at }));
 }
 
 /** Rungs that timed out stay skipped, unless the edited call has other deciders. */
@@ -412,16 +389,15 @@ function peopleAfterEdit({ asked, ladder }: OpenDecision, { target = {} }: Verdi
 
 /** The person has edited the call, which needs a new decision: earlier votes are void. */
 async function askAboutEdited(
-  settling: Settling,
+  open: OpenDecision,
   { reply, by }: GivenReply,
   { call, whom }: { readonly call: AskedCall; readonly whom: ForWhom },
 ): Promise<Decided> {
-  const { open } = settling;
   const { journal, state, directory } = open.context;
   const replaced = { id: open.id, changed: ["arguments"] };
   const request = await open.editedRequest(call, whom);
   await state.waiting.counted(open.id);
-  if (open.item?.takeHere() === false) return settleElsewhere(settling);
+  if (open.item?.takeHere() === false) return settleElsewhere(open);
   const { id, timestamp, subject } = request;
   const about = { ...decidable(open), id, digest: subject.digest };
   const { arguments: _, ...said } = { arguments: undefined, ...reply };
