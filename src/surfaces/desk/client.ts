@@ -197,20 +197,17 @@ export class DeskClient {
 
   /** For a page in a browser: the challenge to sign for `startSession`. */
   async challenge(): Promise<{ readonly nonce: string }> {
-    const response = await this.#post("/challenge", {});
-    return (await response.json()) as { nonce: string }; // As for `#get`.
+    return this.#ask<{ nonce: string }>("/challenge", {});
   }
 
   /** For a page in a browser: logs in with a login link's code or a person's token, or continues its session. */
   async startSession(proof: SessionProof): Promise<{ readonly token: string }> {
-    const response = await this.#post("/session", proof);
-    return (await response.json()) as { token: string }; // As for `#get`.
+    return this.#ask<{ token: string }>("/session", proof);
   }
 
   /** A one-time login for the same person: append `#login=…` to the page's address to log in another browser. */
   async createLogin(): Promise<{ readonly login: string }> {
-    const response = await this.#post("/logins", {});
-    return (await response.json()) as { login: string }; // As for `#get`.
+    return this.#ask<{ login: string }>("/logins", {});
   }
 
   /** Ends the session. */
@@ -258,15 +255,13 @@ export class DeskClient {
     const body = { answer, note, remember, redirects, content, signature, ...readingOf(address) };
     const headers: Sent["headers"] = key === undefined ? {} : { "idempotency-key": key };
     const path = `${inquiryPath(address)}/answer`;
-    const response = await this.#post(withQuery(path, workspaceOf(address)), body, headers);
-    return (await response.json()) as AnswerOutcome; // Matches the server's schema.
+    return this.#ask<AnswerOutcome>(withQuery(path, workspaceOf(address)), body, headers);
   }
 
   /** The challenge to sign for this answer. Throws `no_passkey` if the caller has none for this address. */
   async signing(address: InquiryAddress, answer: Json, content?: string): Promise<SigningJson> {
     const path = withQuery(`${inquiryPath(address)}/challenge`, workspaceOf(address));
-    const response = await this.#post(path, { answer, content, ...readingOf(address) });
-    return (await response.json()) as SigningJson; // As for `#get`.
+    return this.#ask<SigningJson>(path, { answer, content, ...readingOf(address) });
   }
 
   /** The caller's passkeys that work at this address. */
@@ -280,8 +275,7 @@ export class DeskClient {
    * command line; without it, the caller needs another passkey here. Throws `link_needed`, `link_refused`.
    */
   async startPasskey(link?: string): Promise<PasskeyChallengeJson> {
-    const response = await this.#post("/passkeys/challenge", { link });
-    return (await response.json()) as PasskeyChallengeJson; // As for `#get`.
+    return this.#ask<PasskeyChallengeJson>("/passkeys/challenge", { link });
   }
 
   /**
@@ -295,8 +289,7 @@ export class DeskClient {
 
   /** Starts to remove a passkey. Returns a challenge that one of the caller's passkeys has to sign. */
   async removePasskey(id: string): Promise<SigningJson> {
-    const response = await this.#post(`/passkeys/${encodeURIComponent(id)}/removal`, {});
-    return (await response.json()) as SigningJson; // As for `#get`.
+    return this.#ask<SigningJson>(`/passkeys/${encodeURIComponent(id)}/removal`, {});
   }
 
   /**
@@ -387,6 +380,12 @@ export class DeskClient {
   async #get<Result>(path: string, query: Query = {}): Promise<Result> {
     const response = await this.#send(withQuery(path, query), {});
     return (await response.json()) as Result; // The API's result; `wire.ts` has the types.
+  }
+
+  /** Posts the body and returns the result. */
+  async #ask<Result>(path: string, body: object, headers?: Sent["headers"]): Promise<Result> {
+    const response = await this.#post(path, body, headers);
+    return (await response.json()) as Result; // As for `#get`.
   }
 
   #post(path: string, body: object, headers: Sent["headers"] = {}): Promise<Response> {
