@@ -106,6 +106,22 @@ describe("a turn with tools", () => {
     });
   });
 
+  test("runs no call of a reply if another program has changed the record meanwhile", async () => {
+    const conversation = await new MemoryConversationStore(new FakeClock()).create({});
+    let isOwnTurn = true;
+    Object.defineProperty(conversation, "isOwnTurn", { get: () => isOwnTurn });
+    const turn = await ModelTurn.create({
+      tools: [echo],
+      conversation,
+      replies: () => {
+        isOwnTurn = false;
+        return [call("a")];
+      },
+    });
+    await expect(turn.run()).rejects.toMatchObject({ code: "foreign_turn" });
+    expect(turn.record.filter((line) => line.includes("gives"))).toEqual([]);
+  });
+
   test("runs parallel calls side by side", async () => {
     const [first, second] = [new SlowTool("first"), new SlowTool("second")];
     const turn = await ModelTurn.create({
