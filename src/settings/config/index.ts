@@ -28,6 +28,7 @@ export {
   invalidConfigError,
 } from "./config-error.ts";
 export { type ConfigFile, findConfigFile, parseToml, readConfigFile } from "./config-file.ts";
+export { type ClassifiedValue, classifiedValues } from "./classified-values.ts";
 export { conversationConfig } from "./conversation-config.ts";
 export { loadConfigParser } from "./load-config-parser.ts";
 export { findSeconds } from "./duration.ts";
@@ -110,6 +111,7 @@ export type {
   TargetConfig,
   ToolConfig,
 } from "./tool-config.ts";
+export type { TrustClass } from "./schema/trust-class.ts";
 export { findUnknownQuestions, listDeclared } from "./question-ids.ts";
 export {
   type CallLimits,

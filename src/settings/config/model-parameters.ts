@@ -9,7 +9,7 @@ import {
 } from "../../util/index.ts";
 import { configToJson } from "./layers.ts";
 import { configSchema, type PartialConfig } from "./schema/config-schema.ts";
-import { findBehaviour } from "./schema/node.ts";
+import { findTrust } from "./schema/node.ts";
 import { findChild, findItem, findWrittenChild, nodeOf, unwrap } from "./schema-node.ts";
 
 /** A place in the config with model parameters. */
@@ -48,7 +48,7 @@ function parametersIn(
     return value.flatMap((member, index) => parametersIn(item, member, [...path, String(index)]));
   }
   if (!isJsonObject(value)) return [];
-  if (findBehaviour(unwrap(schema)).isModelParameters === true) {
+  if (findTrust(unwrap(schema)) === "passthrough") {
     const { other } = value;
     const unknown = Object.entries(value).filter(([key]) => !KNOWN_PARAMETERS.has(key));
     return [

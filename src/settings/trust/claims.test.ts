@@ -6,7 +6,7 @@ import { ofTool, readConfig } from "../config/any-config.fixture.ts";
 import type { Json, JsonObject } from "../../util/index.ts";
 import { findClaims, withoutClaims } from "./claims.ts";
 import { describeClaim, listClaims } from "./describe-claim.ts";
-import { trustRelevantToolFields } from "./trust-relevant-fields.ts";
+import { relevantPart } from "./trust-rules.ts";
 
 const BASE: readonly Layer[] = [
   { name: "defaults", config: DEFAULTS, isBase: true },
@@ -311,20 +311,22 @@ test("any change of such a tool under the user's own name for it needs trust too
 
 test("a claim leaves out only what makes a question stricter", () => {
   counters("T-WORK-11");
-  const policy = { enable: { state: true, allow_toggle: "any" } };
-  const own = { policy, timeoutSecs: Infinity, isSetByUser: () => false, isReadOnly: false };
   const questions = {
     strict: { target: { type: "user" }, exclusive: true, on_timeout: "deny" },
     late: { on_timeout: "default" },
     loose: { target: { type: "user" }, exclusive: false },
     new: { a_key_of_tomorrow: 1 },
   };
-  expect(trustRelevantToolFields({ questions }, own)).toEqual({
-    questions: {
-      late: { on_timeout: "default" },
-      loose: { exclusive: false },
-      new: { a_key_of_tomorrow: 1 },
-    },
+  const facts = {
+    mayModelAnswer: () => false,
+    isPersonNamed: () => false,
+    isAliasUsed: () => false,
+  };
+  const path = ["conversation", "tools", "make", "questions"];
+  expect(relevantPart("questions", questions, undefined, { ...facts, path })).toEqual({
+    late: { on_timeout: "default" },
+    loose: { exclusive: false },
+    new: { a_key_of_tomorrow: 1 },
   });
 });
 

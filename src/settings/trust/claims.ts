@@ -4,18 +4,16 @@
  * trust.
  */
 import {
+  classifiedValues,
   effectiveLayers,
   findModelParameters,
   foldLayers,
   isHarmlessAttachment,
   type Layer,
   mergeConfig,
-  offeringServers,
   omitPaths,
-  parseToolSource,
   type PartialConfig,
   resolveAttachments,
-  resolveTools,
   valueAt,
   withoutAttachments,
   withValue,
@@ -27,18 +25,11 @@ import {
   type Json,
   type JsonObject,
 } from "../../util/index.ts";
-import {
-  isAnsweredByModel,
-  LOOSER_SETTINGS,
-  type OwnTool,
-  toolPolicy,
-  trustRelevantAssistantFields,
-  trustRelevantInterruptFields,
-  trustRelevantProviderFields,
-  trustRelevantServerFields,
-  trustRelevantToolFields,
-  usesDefault,
-} from "./trust-relevant-fields.ts";
+import { ALIASES, ASSISTANTS, factsOf } from "./answering.ts";
+import { relevantValues, type RelevantValue, tableOf } from "./relevant-values.ts";
+import { trustRelevantToolFields } from "./tool-claims.ts";
+import type { Facts } from "./trust-rules.ts";
+import { ownConfig, tableAt, TOOLS, type Views, viewsOf } from "./views.ts";
 
 /** Something that a workspace's files would run, connect to or allow. */
 export interface Claim {
@@ -81,19 +72,6 @@ export interface Claim {
   /** The files that make the claim. */
   readonly files: readonly string[];
 }
-
-const TOOLS = ["conversation", "tools"];
-const MCP = ["providers", "mcp"];
-const LLM = ["providers", "llm"];
-const NOTIFY = ["notify"];
-const EDITOR = ["editor"];
-const INTERRUPT = ["interrupt"];
-const USER = ["user"];
-const ATTACHMENTS = ["conversation", "attachments"];
-const SURROUNDINGS = ["conversation", "surroundings"];
-const SHOWN_CALLS = ["style", "tool_call"];
-const ALIASES = [...LLM, "aliases"];
-const ASSISTANTS = [["assistant"], ["conversation", "inquiry", "assistant"]];
 
 /** Finds the claims that go beyond the defaults and the user's own config. */
 export function findClaims(layers: readonly Layer[]): readonly Claim[] {
@@ -177,30 +155,13 @@ function inheritClaims(layers: readonly Layer[]): readonly Claim[] {
   return [{ kind: "inherit", name: "", path: [], value, inForce: value, files: names }];
 }
 
-/** Views of the same config. */
-interface Views {
-  /** From the workspace's files only. */
-  readonly workspace: PartialConfig;
-  /** Without the workspace. */
-  readonly own: PartialConfig;
-  /** From the user only, without the defaults. */
-  readonly user: PartialConfig;
-  readonly inForce: PartialConfig;
-  readonly readOnlyTools: ReadonlySet<string>;
-}
-
 /** Ignores `inherit = false` in workspace files: it is a claim itself, and must not hide others. */
 function entryClaims(layers: readonly Layer[]): readonly Claim[] {
   const effective = effectiveLayers(ignoreInherit(layers));
+  const views = viewsOf(layers, effective);
+  const facts = factsOf(views);
   const files = effective.filter(({ isFromWorkspace }) => isFromWorkspace);
-  const views: Views = {
-    workspace: foldLayers(files),
-    own: ownConfig(layers),
-    user: foldLayers(layers.filter((layer) => !layer.isBase && !layer.isFromWorkspace)),
-    inForce: foldLayers(effective),
-    readOnlyTools: new Set(layers.flatMap(({ readOnlyTools = [] }) => readOnlyTools)),
-  };
-  return CLAIMS.flatMap((claimsOf) => claimsOf(views))
+  return PLACES.flatMap((place) => place.find(place, views, facts))
     .filter(({ value }) => Object.keys(value).length > 0)
     .map((claim) => ({
       ...claim,
@@ -209,238 +170,103 @@ function entryClaims(layers: readonly Layer[]): readonly Claim[] {
     }));
 }
 
-const CLAIMS = [
-  toolClaims,
-  providerClaims,
-  modelClaims,
-  notifyClaims,
-  editorClaims,
-  interruptClaims,
-  attachmentClaims,
-  nameClaims,
-  surroundingsClaims,
-  displayClaims,
-  assistantClaims,
-  aliasClaims,
-  settingClaims,
+type EntryClaim = Omit<Claim, "inForce" | "files">;
+
+/** A table of the config, and how its values that need trust are grouped into claims. */
+interface Place {
+  readonly kind: Claim["kind"];
+  readonly path: readonly string[];
+  readonly find: (place: Place, views: Views, facts: Facts) => readonly EntryClaim[];
+}
+
+/** Claims are listed in this order. A table with a place of its own is not part of the one around it. */
+const PLACES: readonly Place[] = [
+  { kind: "tool", path: TOOLS, find: toolClaims },
+  { kind: "mcp", path: ["providers", "mcp"], find: claimPerEntry },
+  { kind: "llm", path: ["providers", "llm"], find: claimPerEntry },
+  { kind: "model", path: [], find: modelClaims },
+  { kind: "notify", path: ["notify"], find: claimForTable },
+  { kind: "editor", path: ["editor"], find: claimForTable },
+  { kind: "interrupt", path: ["interrupt"], find: claimForTable },
+  { kind: "attachment", path: ["conversation", "attachments"], find: attachmentClaims },
+  { kind: "user", path: ["user"], find: claimForTable },
+  { kind: "surroundings", path: ["conversation", "surroundings"], find: claimForTable },
+  { kind: "display", path: ["style", "tool_call"], find: claimForTable },
+  ...ASSISTANTS.map((path): Place => ({ kind: "assistant", path, find: claimForTable })),
+  { kind: "alias", path: ALIASES, find: claimPerValue },
+  { kind: "setting", path: [], find: claimPerValue },
+  ...ASSISTANTS.map((path): Place => ({
+    kind: "setting",
+    path: [...path, "request"],
+    find: claimPerValue,
+  })),
 ];
+
+const PATHS = PLACES.map(({ path }) => path);
 
 function isFrom(config: PartialConfig, { kind, name, path }: EntryClaim): boolean {
   if (kind === "attachment") return resolveAttachments(config).includes(name);
   return valueAt(config, path) !== undefined;
 }
 
-type EntryClaim = Omit<Claim, "inForce" | "files">;
+function toolClaims({ kind, path }: Place, views: Views, facts: Facts): readonly EntryClaim[] {
+  return Object.keys(tableAt(views.workspace, path)).map((name) => ({
+    kind,
+    name,
+    path: [...path, name],
+    value: trustRelevantToolFields(name, views, facts),
+  }));
+}
 
-function toolClaims(views: Views): readonly EntryClaim[] {
-  const { workspace, inForce } = views;
-  return Object.keys(tableAt(workspace, TOOLS)).flatMap((name): readonly EntryClaim[] => {
-    const path = [...TOOLS, name];
-    const value = trustRelevantToolFields(tableAt(workspace, path), ownTool(name, views));
-    if (name === "*") {
-      return [{ kind: "tool", name, path, value: defaultsWithEffect(value, views) }];
-    }
-    // A tool without a source cannot be used.
-    if (tableAt(inForce, path)["source"] === undefined) return [];
-    return [{ kind: "tool", name, path, value }];
+function claimPerEntry(place: Place, views: Views, facts: Facts): readonly EntryClaim[] {
+  return Object.keys(tableAt(views.workspace, place.path)).flatMap((name) => {
+    const path = [...place.path, name];
+    if (PATHS.some((other) => isDeepEqual(other, path))) return [];
+    return [{ kind: place.kind, name, path, value: tableOf(valuesAt(path, views, facts)) }];
   });
 }
 
-function ownTool(name: string, { own, user, readOnlyTools }: Views): OwnTool {
-  const entry = tableAt(own, [...TOOLS, name]);
-  const userTables = [name, "*"].map((one) => tableAt(user, [...TOOLS, one]));
-  return {
-    policy: toolPolicy(tableAt(own, [...TOOLS, "*"]), entry),
-    // Examines all tools, and is seldom needed.
-    get timeoutSecs() {
-      return ownTimeout(name, own);
-    },
-    isSetByUser: (key) => userTables.some((table) => table[key] !== undefined),
-    isReadOnly: isReadOnly(name, entry, readOnlyTools),
-  };
+function claimForTable({ kind, path }: Place, views: Views, facts: Facts): readonly EntryClaim[] {
+  const name = kind === "assistant" ? path.join(".") : "";
+  return [{ kind, name, path, value: tableOf(valuesAt(path, views, facts)) }];
 }
 
-/** For the defaults of all tools, the shortest limit of the tools that use them. */
-function ownTimeout(name: string, own: PartialConfig): number {
-  const isAffected = (tool: string) =>
-    name === "*" ? tableAt(own, [...TOOLS, tool])["timeout_secs"] === undefined : tool === name;
-  const limits = [...resolveTools(withOffered(own)).values()]
-    .filter((tool) => isAffected(tool.name))
-    .map(({ timeoutMs = Infinity }) => timeoutMs / 1000);
-  return Math.min(...limits);
+function claimPerValue(place: Place, views: Views, facts: Facts): readonly EntryClaim[] {
+  return valuesAt(place.path, views, facts).map(({ path: keys, value }) => {
+    const path = [...place.path, ...keys];
+    const name = place.kind === "alias" ? keys.join(".") : path.join(".");
+    return { kind: place.kind, name, path, value: { value } };
+  });
 }
 
-/** Defaults that the user has not set matter only if a tool that does more than read uses them. */
-function defaultsWithEffect(value: JsonObject, views: Views): JsonObject {
-  const { inForce, user, readOnlyTools } = views;
-  const { "*": _defaults, ...tools } = tableAt(withOffered(inForce), TOOLS);
-  const affected = Object.entries(tools).flatMap(([name, tool]) =>
-    isJsonObject(tool) && tool["source"] !== undefined && !isReadOnly(name, tool, readOnlyTools)
-      ? [tool]
-      : [],
-  );
-  const set = tableAt(user, [...TOOLS, "*"]);
-  return Object.fromEntries(
-    Object.entries(value).filter(
-      ([key, claimed]) =>
-        set[key] !== undefined ||
-        hasRules(claimed) ||
-        affected.some((tool) => usesDefault(tool, key, claimed)),
-    ),
-  );
+/** The values of the workspace in this table that need trust. */
+function valuesAt(
+  path: readonly string[],
+  { workspace, own }: Views,
+  facts: Facts,
+): readonly RelevantValue[] {
+  const values = classifiedValues(workspace, path, PATHS);
+  return relevantValues(values, valueAt(own, path), { ...facts, path });
 }
 
-/** Rules apply to every tool, even one with its own rules. */
-function hasRules(claimed: Json): boolean {
-  const lists = isJsonObject(claimed) ? [claimed["run"], claimed["result"]] : [];
-  return lists.some((list) => isJsonObject(list) && list["rules"] !== undefined);
-}
-
-/** Adds one tool that represents all tools offered by servers, which have only the default settings. */
-function withOffered(config: PartialConfig): PartialConfig {
-  const [server] = offeringServers(config);
-  if (server === undefined) return config;
-  return mergeConfig(config, { conversation: { tools: { "": { source: `mcp.${server}` } } } });
-}
-
-function isReadOnly(name: string, { source }: JsonObject, readOnly: ReadonlySet<string>): boolean {
-  if (typeof source !== "string") return false;
-  const { type, tool = name } = parseToolSource(source);
-  return type === "builtin" && readOnly.has(tool);
-}
-
-function providerClaims({ workspace, own }: Views): readonly EntryClaim[] {
-  const { aliases: _aliases, ...llm } = tableAt(workspace, LLM);
-  return [
-    ...Object.keys(tableAt(workspace, MCP)).map((name): EntryClaim => {
-      const path = [...MCP, name];
-      const value = trustRelevantServerFields(tableAt(workspace, path));
-      return { kind: "mcp", name, path, value };
-    }),
-    ...Object.keys(llm).map((name): EntryClaim => {
-      const path = [...LLM, name];
-      const value = trustRelevantProviderFields(name, tableAt(workspace, path), tableAt(own, path));
-      return { kind: "llm", name, path, value };
-    }),
-  ];
-}
-
-function modelClaims({ workspace }: Views): readonly EntryClaim[] {
+/** Parameters that the provider of a model understands, but jp does not. */
+function modelClaims({ kind }: Place, { workspace }: Views): readonly EntryClaim[] {
   return findModelParameters(workspace).map(({ name, path, passthrough: value }) => ({
-    kind: "model",
+    kind,
     name,
     path,
     value,
   }));
 }
 
-/** All of it: every field decides what leaves this machine, where it goes, or what a link in it opens. */
-function notifyClaims({ workspace }: Views): readonly EntryClaim[] {
-  return [{ kind: "notify", name: "", path: NOTIFY, value: tableAt(workspace, NOTIFY) }];
-}
-
-/** A command to run, or variables that name one. */
-function editorClaims({ workspace }: Views): readonly EntryClaim[] {
-  const { inline: _inline, ...value } = tableAt(workspace, EDITOR);
-  return [{ kind: "editor", name: "", path: EDITOR, value }];
-}
-
-function interruptClaims({ workspace }: Views): readonly EntryClaim[] {
-  const value = trustRelevantInterruptFields(tableAt(workspace, INTERRUPT));
-  return [{ kind: "interrupt", name: "", path: INTERRUPT, value }];
-}
-
 /**
  * Attachments other than ordinary files of the workspace: they run a program, connect to an address, or may reveal a
  * secret.
  */
-function attachmentClaims({ workspace }: Views): readonly EntryClaim[] {
+function attachmentClaims({ kind, path }: Place, { workspace }: Views): readonly EntryClaim[] {
   return resolveAttachments(workspace)
     .filter((uri) => !isHarmlessAttachment(uri))
-    .map((uri) => ({ kind: "attachment", name: uri, path: ATTACHMENTS, value: { uri } }));
-}
-
-/** Under another name, the user could answer questions meant for that person alone. */
-function nameClaims({ workspace, own, inForce }: Views): readonly EntryClaim[] {
-  const { name } = tableAt(workspace, USER);
-  // Includes a name that the workspace replaces: without trust, it applies.
-  const isNameUsed = [own, inForce].some((view) =>
-    Object.values(tableAt(view, TOOLS)).some(namesPerson),
-  );
-  if (name === undefined || !isNameUsed) return [];
-  return [{ kind: "user", name: "", path: USER, value: { name } }];
-}
-
-/** A workspace must not reveal to a model what the user has switched off. */
-function surroundingsClaims({ workspace, own }: Views): readonly EntryClaim[] {
-  const before = tableAt(own, SURROUNDINGS);
-  const value = Object.fromEntries(
-    Object.entries(tableAt(workspace, SURROUNDINGS)).filter(
-      ([key, isShown]) => isShown === true && before[key] === false,
-    ),
-  );
-  return [{ kind: "surroundings", name: "", path: SURROUNDINGS, value }];
-}
-
-/** A workspace must not hide calls of the user's own tools. */
-function displayClaims({ workspace }: Views): readonly EntryClaim[] {
-  const { show } = tableAt(workspace, SHOWN_CALLS);
-  return [{ kind: "display", name: "", path: SHOWN_CALLS, value: show === false ? { show } : {} }];
-}
-
-/** The model and prompt that may approve something for the user's own tool must be the user's choice. */
-function assistantClaims(views: Views): readonly EntryClaim[] {
-  if (!mayModelAnswer(views)) return [];
-  return ASSISTANTS.map((path) => ({
-    kind: "assistant",
-    name: path.join("."),
-    path,
-    value: trustRelevantAssistantFields(tableAt(views.workspace, path)),
-  }));
-}
-
-/** The user's alias for a model must not change its meaning. */
-function aliasClaims(views: Views): readonly EntryClaim[] {
-  const { own, workspace } = views;
-  if (!mayModelAnswer(views)) return [];
-  const models = [
-    ...Object.keys(tableAt(own, ALIASES)).map((name) => [...ALIASES, name]),
-    ...ASSISTANTS.map((path) => [...path, "model", "id"]),
-  ].map((path) => tableAt(own, path));
-  const targets = Object.values(tableAt(own, TOOLS)).flatMap(questionTargets);
-  const used = new Set<unknown>([
-    ...Object.keys(tableAt(own, ALIASES)),
-    // Includes names that only the workspace defines.
-    ...[
-      ...models,
-      ...targets.map((target) => tableAt(target, ["assistant", "model", "id"])),
-      ...targets.map((target) => tableAt(target, ["lastly", "model", "id"])),
-    ].map(({ alias }) => alias),
-  ]);
-  return Object.entries(tableAt(workspace, ALIASES))
-    .filter(([name]) => used.has(name))
-    .map(([name, value]) => ({ kind: "alias", name, path: [...ALIASES, name], value: { value } }));
-}
-
-/** Whether a model may answer a question of a tool that does not come with the workspace. */
-function mayModelAnswer({ own, inForce }: Views): boolean {
-  const { "*": _defaults, ...tools } = tableAt(withOffered(own), TOOLS);
-  return Object.entries(tools).some(([name, tool]) => {
-    if (!isJsonObject(tool) || typeof tool["source"] !== "string") return false;
-    const isShipped = parseToolSource(tool["source"]).type === "builtin";
-    return [own, inForce].some((view) => {
-      const entry = name === "" ? {} : tableAt(view, [...TOOLS, name]);
-      return isAnsweredByModel(toolPolicy(tableAt(view, [...TOOLS, "*"]), entry), isShipped);
-    });
-  });
-}
-
-function settingClaims({ workspace, own }: Views): readonly EntryClaim[] {
-  return LOOSER_SETTINGS.flatMap(({ path, isLooser }): readonly EntryClaim[] => {
-    const value = valueAt(workspace, path) as Json | undefined; // JSON.
-    if (value === undefined || !isLooser(value, valueAt(own, path))) return [];
-    return [{ kind: "setting", name: path.join("."), path, value: { value } }];
-  });
+    .map((uri) => ({ kind, name: uri, path, value: { uri } }));
 }
 
 /** A file of the workspace that instructs models: `AGENTS.md`, or a command in `.jp/commands`. */
@@ -465,38 +291,10 @@ export function instructionClaim(
   return { kind, name, path: [], value: { digest }, inForce, files: [name] };
 }
 
-function namesPerson(tool: Json): boolean {
-  return questionTargets(tool).some(
-    ({ user, any, next }) => user !== undefined || any !== undefined || next !== undefined,
-  );
-}
-
-/** The targets that answer a tool's questions, or decide about its calls. */
-function questionTargets(tool: Json): readonly JsonObject[] {
-  if (!isJsonObject(tool)) return [];
-  const { questions, policy } = tool;
-  const asked = isJsonObject(questions) ? Object.values(questions) : [];
-  const lists = isJsonObject(policy) ? Object.values(policy) : [];
-  const rules = lists.flatMap((list) => (isJsonObject(list) ? list["rules"] : []));
-  return [tool, ...asked, ...rules.flat()].flatMap((entry) => {
-    const target = isJsonObject(entry) ? entry["target"] : undefined;
-    return isJsonObject(target) ? [target] : [];
-  });
-}
-
 /** Drops `inherit` from the layers of the workspace. */
 function ignoreInherit(layers: readonly Layer[]): readonly Layer[] {
   return layers.map((layer) => {
     const { inherit: _inherit, ...config } = layer.config;
     return layer.isFromWorkspace === true ? { ...layer, config } : layer;
   });
-}
-
-function ownConfig(layers: readonly Layer[]): PartialConfig {
-  return foldLayers(layers.filter(({ isFromWorkspace }) => isFromWorkspace !== true));
-}
-
-export function tableAt(config: PartialConfig, path: readonly string[]): JsonObject {
-  const table = valueAt(config, path);
-  return isJsonObject(table) ? table : {};
 }

@@ -2,7 +2,7 @@
  * Describes claims to the user who is asked to trust them. Each takes one line, regardless of its names and values, so
  * that none can imitate jp's own lines. Instructions are quoted below theirs, with a prefix on each line.
  */
-import { isForModel } from "./trust-relevant-fields.ts";
+import { isForModel } from "./answering.ts";
 import { findAttachment, transportType } from "../config/index.ts";
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 import type { Claim } from "./claims.ts";
@@ -271,10 +271,7 @@ function questionsText(questions: Entry, isOfNewTool: boolean): readonly string[
       .map(([id]) => wordText(id));
     return ids.length === 0 ? "" : `${does} ${ids.join(", ")}${ending}`;
   };
-  const routed = asked.filter(
-    ([, question]) =>
-      isJsonObject(question) && (isForModel(question["target"]) || question["exclusive"] === false),
-  );
+  const routed = asked.filter(([, question]) => isForModel(question));
   return [
     having("answers", "answer", " for you"),
     routed.length === 0

@@ -25,11 +25,11 @@ import {
   type InstructingFile,
   instructionClaim,
   isClaimWithin,
-  tableAt,
   withoutClaims,
 } from "./claims.ts";
 import { describeClaim, listClaims } from "./describe-claim.ts";
 import { TrustStore } from "./trust-store.ts";
+import { tableAt } from "./views.ts";
 
 /** A workspace, and the store for the user's trust in it. */
 export interface WorkspaceTrustOptions {

@@ -1,7 +1,7 @@
 /** Schema of `assistant`: the model, its instructions, and how to make requests to it. */
 import * as v from "valibot";
 import { modelIdSchema } from "./model-id-schema.ts";
-import { atLeast, behaviour, described, group, list, namedBy, openGroup } from "./node.ts";
+import { atLeast, described, group, key, list, namedBy, openGroup } from "./node.ts";
 
 const reasoning = v.union([
   v.boolean(),
@@ -12,51 +12,50 @@ const reasoning = v.union([
   }),
 ]);
 
-const parameters = v.pipe(
-  openGroup({
-    max_tokens: described("maximum number of tokens per reply", atLeast(0)),
-    reasoning: described(
-      "how much to reason: off, auto, an effort, or {effort, exclude}",
-      reasoning,
-    ),
-    temperature: described("sampling temperature", atLeast(0)),
-    top_p: described(
-      "nucleus sampling: sample only from the most likely tokens, up to this probability",
-      atLeast(0),
-    ),
-    top_k: described("sample only from this many of the most likely tokens", atLeast(0)),
-    stop_words: described(
-      "stop sequences: the reply ends before any of these",
-      v.array(v.string()),
-    ),
-    other: described("other parameters, passed through to the provider", namedBy(v.unknown())),
-  }),
-  behaviour({ isModelParameters: true }),
-);
+const parameters = openGroup({
+  max_tokens: described("maximum number of tokens per reply", atLeast(0)),
+  reasoning: described("how much to reason: off, auto, an effort, or {effort, exclude}", reasoning),
+  temperature: described("sampling temperature", atLeast(0)),
+  top_p: described(
+    "nucleus sampling: sample only from the most likely tokens, up to this probability",
+    atLeast(0),
+  ),
+  top_k: described("sample only from this many of the most likely tokens", atLeast(0)),
+  stop_words: described("stop sequences: the reply ends before any of these", v.array(v.string())),
+  other: described("other parameters, passed through to the provider", namedBy(v.unknown())),
+});
 
 const model = group({
-  id: described("provider/name, or an alias", modelIdSchema),
-  parameters: described(
+  id: key("answers", "provider/name, or an alias", modelIdSchema),
+  parameters: key(
+    "passthrough",
     "model parameters; unknown ones are passed through to the provider",
     parameters,
   ),
 });
 
 const request = group({
-  max_retries: described("maximum number of retries after a failed request", atLeast(0)),
-  base_backoff_ms: described("milliseconds to wait before the first retry", atLeast(0)),
-  max_backoff_secs: described("maximum seconds to wait before a retry", atLeast(0)),
-  stream_idle_timeout_secs: described(
+  max_retries: key("higher", "maximum number of retries after a failed request", atLeast(0)),
+  base_backoff_ms: key("harmless", "milliseconds to wait before the first retry", atLeast(0)),
+  max_backoff_secs: key("harmless", "maximum seconds to wait before a retry", atLeast(0)),
+  stream_idle_timeout_secs: key(
+    "further",
     "give up on a stream after this many seconds of silence; 0 for never",
     atLeast(0),
   ),
-  prompt_timeout_secs: described(
+  prompt_timeout_secs: key(
+    "further",
     "give up if no part of the reply arrives for this many seconds while a local model reads the prompt, or " +
       "while a server only sends keep-alives; 0 for never",
     atLeast(0),
   ),
-  max_response_bytes: described("maximum size of a reply in bytes; 0 for no limit", atLeast(0)),
-  cache: described(
+  max_response_bytes: key(
+    "further",
+    "maximum size of a reply in bytes; 0 for no limit",
+    atLeast(0),
+  ),
+  cache: key(
+    "harmless",
     "prompt caching: true or short, long, false or off, or a duration",
     v.union([v.boolean(), v.string()]),
   ),
@@ -78,14 +77,19 @@ const instruction = group({
 });
 
 export const assistantGroup = group({
-  name: described("name of the assistant, shown while jp waits for it", v.string()),
-  system_prompt: described("the system prompt", list.text),
-  system_prompt_sections: described("additional sections of the system prompt", list.of(section)),
-  instructions: described(
+  name: key("harmless", "name of the assistant, shown while jp waits for it", v.string()),
+  system_prompt: key("answers", "the system prompt", list.text),
+  system_prompt_sections: key(
+    "answers",
+    "additional sections of the system prompt",
+    list.of(section),
+  ),
+  instructions: key(
+    "answers",
     "groups of instructions, added to the system prompt",
     list.of(instruction),
   ),
-  tool_choice: described("auto, none, required, or the name of a tool", v.string()),
+  tool_choice: key("harmless", "auto, none, required, or the name of a tool", v.string()),
   model,
   request,
 });

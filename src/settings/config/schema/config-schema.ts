@@ -7,8 +7,10 @@ import {
   behaviour,
   described,
   group,
+  key,
   namedBy,
   openGroup,
+  trust,
   unsupported,
   wholeNumber,
 } from "./node.ts";
@@ -24,9 +26,13 @@ const assistant: v.GenericSchema<unknown, PartialAssistant> = assistantGroup;
 const conversation: v.GenericSchema<unknown, PartialConversation> = conversationGroup;
 
 const progress = group({
-  show: described("show a progress indicator", v.boolean()),
-  delay_secs: described("seconds to wait before showing it", atLeast(0)),
-  interval_ms: described("milliseconds between updates", wholeNumber({ min: 20, max: 60_000 })),
+  show: key("harmless", "show a progress indicator", v.boolean()),
+  delay_secs: key("harmless", "seconds to wait before showing it", atLeast(0)),
+  interval_ms: key(
+    "harmless",
+    "milliseconds between updates",
+    wholeNumber({ min: 20, max: 60_000 }),
+  ),
 });
 
 const duration = v.union([
@@ -64,14 +70,15 @@ function explainSummary(display: unknown): string | undefined {
 
 const style = group({
   code: group({
-    color: described("color code blocks", v.boolean()),
+    color: key("harmless", "color code blocks", v.boolean()),
     line_numbers: unsupported("jp does not number lines of code", v.boolean()),
     file_link: unsupported("jp does not store code blocks in files", link),
     copy_link: unsupported("jp does not store code blocks in files", link),
   }),
   inline_code: group({ background: unsupported(NO_BACKGROUND, color) }),
   markdown: group({
-    wrap_width: described(
+    wrap_width: key(
+      "harmless",
       "maximum width of lines; 0 for the width of the terminal",
       wholeNumber({ min: 0, max: 10_000 }),
     ),
@@ -81,7 +88,8 @@ const style = group({
     hr_style: unsupported("jp always draws a line", v.picklist(["markdown", "line"])),
   }),
   reasoning: group({
-    display: described(
+    display: key(
+      "harmless",
       "how to show reasoning: timer (folded to a line with its length and time; Ctrl-O opens it), full, hidden, static " +
         "(one line), progress (on the status line), or a number of characters",
       reasoningDisplay,
@@ -92,7 +100,7 @@ const style = group({
   }),
   streaming: group({ progress }),
   tool_call: group({
-    show: described("show tool calls", v.boolean()),
+    show: key("turned_off", "show tool calls", v.boolean()),
     progress,
     preparing: progress,
   }),
@@ -103,18 +111,20 @@ const style = group({
   }),
   mcp_startup: unsupported("jp shows no progress while servers start", progress),
   lock_wait: group({
-    show: described("print a notice when a conversation is in use", v.boolean()),
-    delay_secs: described("seconds to wait before the notice", atLeast(0)),
+    show: key("harmless", "print a notice when a conversation is in use", v.boolean()),
+    delay_secs: key("harmless", "seconds to wait before the notice", atLeast(0)),
     interval_ms: unsupported("jp prints the notice once", atLeast(0)),
-    timeout_secs: described("seconds to wait for a conversation that is in use", atLeast(0)),
+    timeout_secs: key("harmless", "seconds to wait for a conversation that is in use", atLeast(0)),
   }),
-  prompt: described(
+  prompt: key(
+    "harmless",
     "how to ask questions: drawn, or plain (lines of text, for screen readers)",
     v.picklist(["drawn", "plain"]),
   ),
   notification: group({
-    bell: described("ring the bell when a question is waiting", v.boolean()),
-    desktop: described(
+    bell: key("harmless", "ring the bell when a question is waiting", v.boolean()),
+    desktop: key(
+      "harmless",
       "ask the terminal for a desktop notification when a question is waiting",
       v.boolean(),
     ),
@@ -122,7 +132,8 @@ const style = group({
 });
 
 const editor = group({
-  cmd: described(
+  cmd: key(
+    "always",
     "the editor command; without it, the first variable of envs that is set",
     v.union([
       v.string(),
@@ -133,24 +144,27 @@ const editor = group({
       }),
     ]),
   ),
-  envs: described("environment variables that name the editor", v.array(v.string())),
+  envs: key("always", "environment variables that name the editor", v.array(v.string())),
   inline: group({
     edit_mode: unsupported("jp supports only the keys of Emacs", v.picklist(["emacs", "vi"])),
   }),
 });
 
-const inEditor = described(
+const inEditor = key(
+  "harmless",
   "write your reply in your editor: false, true (at the prompt if it cannot open), always (back to the menu if it cannot open) or never",
   v.union([v.boolean(), v.picklist(["always", "never"])]),
 );
 
 const interrupt = group({
-  escalation_cooldown_secs: described(
+  escalation_cooldown_secs: key(
+    "always",
     "where Ctrl-C has a fixed action: a second one within this many seconds ends the turn",
     atLeast(0),
   ),
   streaming: group({
-    action: described(
+    action: key(
+      "keeps_going",
       "what Ctrl-C does during a reply: prompt (ask you), continue, stop (keep the reply so far), abort " +
         "(discard it) or reply",
       v.picklist(["prompt", "continue", "stop", "abort", "reply"]),
@@ -158,7 +172,8 @@ const interrupt = group({
     compose_in_editor: inEditor,
   }),
   tool_call: group({
-    action: described(
+    action: key(
+      "keeps_going",
       "what Ctrl-C does while tools run: prompt (ask you), continue, restart, respond or stop",
       v.picklist(["prompt", "continue", "restart", "respond", "stop"]),
     ),
@@ -213,12 +228,14 @@ const notify = v.pipe(
     ),
   }),
   behaviour({ isMachineSpecific: true }),
+  trust("always"),
 );
 
 /** Never recorded with a conversation: the same name or address is a different machine elsewhere. */
 const web = v.pipe(
   group({
-    private_hosts: described(
+    private_hosts: key(
+      "more",
       "hosts of this machine and its networks that web_fetch may reach: localhost:3000, or without a port for that of the scheme",
       v.array(
         v.pipe(
@@ -231,12 +248,12 @@ const web = v.pipe(
   behaviour({ isMachineSpecific: true }),
 );
 
-const price = (of: string) => described(`price of a million ${of}`, atLeast(0));
+const price = (of: string) => key("harmless", `price of a million ${of}`, atLeast(0));
 
 /** Never recorded with a conversation: prices belong to an account. */
 const usage = v.pipe(
   group({
-    currency: described("currency of the prices", v.pipe(v.string(), v.nonEmpty())),
+    currency: key("harmless", "currency of the prices", v.pipe(v.string(), v.nonEmpty())),
     prices: described(
       "prices by model: provider/name, or provider/* for all others of a provider; for common models, jp has a table of prices in USD",
       namedBy(
@@ -273,12 +290,14 @@ const shell = v.pipe(
     ),
   }),
   behaviour({ isMachineSpecific: true }),
+  trust("own"),
 );
 
 /** Never recorded with a conversation: undo data stays on this machine. */
 const undo = v.pipe(
   group({
-    keep: described(
+    keep: key(
+      "turned_off",
       "keep what jp's own tools change, in your data folder, so that jp undo can restore it",
       v.boolean(),
     ),
@@ -318,6 +337,7 @@ const proof = v.pipe(
     }),
   }),
   behaviour({ isMachineSpecific: true }),
+  trust("own"),
 );
 
 /** Only the user's own config may set it: it lets any user of the machine make decisions assigned to others. */
@@ -329,6 +349,7 @@ const people = v.pipe(
     ),
   }),
   behaviour({ isMachineSpecific: true }),
+  trust("own"),
 );
 
 /** Only the user's own config may set it: otherwise conversations could be redirected to someone else's database. */
@@ -359,6 +380,7 @@ const storage = v.pipe(
     ),
   }),
   behaviour({ isMachineSpecific: true }),
+  trust("own"),
 );
 
 function hasNoPassword(text: string): boolean {
@@ -394,8 +416,9 @@ function isPrivateAddress(text: string): boolean {
 }
 
 export const configSchema = group({
-  inherit: described("set to false to ignore lower layers", v.boolean()),
-  extends: described(
+  inherit: key("inherit", "set to false to ignore lower layers", v.boolean()),
+  extends: key(
+    "harmless",
     "other files to read, relative to this one",
     v.array(
       v.union([
@@ -404,13 +427,13 @@ export const configSchema = group({
       ]),
     ),
   ),
-  config_load_paths: described("folders where --cfg looks up names", v.array(v.string())),
+  config_load_paths: key("harmless", "folders where --cfg looks up names", v.array(v.string())),
   assistant,
   conversation,
   style,
   editor,
   interrupt,
-  user: group({ name: described("your name, recorded with your messages", v.string()) }),
+  user: group({ name: key("person", "your name, recorded with your messages", v.string()) }),
   template: unsupported(
     "messages are not templates",
     openGroup({ values: v.pipe(namedBy(v.unknown()), behaviour({ merge: "fields" })) }),

@@ -1,6 +1,7 @@
 /** Building blocks of the config schema: tables, lists that layers add to, and how values merge and are stored. */
 import * as v from "valibot";
 import { isJsonObject, type Json } from "../../../util/index.ts";
+import type { TrustClass } from "./trust-class.ts";
 
 type Entries = Record<string, v.GenericSchema>;
 
@@ -29,13 +30,40 @@ export function namedBy<const Value extends v.GenericSchema>(value: Value) {
   return v.record(v.string(), value);
 }
 
-/** Adds the description that docs and editors show. */
+/** A key with its trust class and the description that docs and editors show. */
+export function key<const Schema extends v.GenericSchema>(
+  trustClass: TrustClass,
+  text: string,
+  schema: Schema,
+) {
+  return withMetadata(schema, [v.description(text), trust(trustClass)]);
+}
+
+/** Adds the description that docs and editors show: to a table whose keys have a trust class, or inside of a value. */
 export function described<const Schema extends v.GenericSchema>(text: string, schema: Schema) {
+  return withMetadata(schema, [v.description(text)]);
+}
+
+function withMetadata<const Schema extends v.GenericSchema>(
+  schema: Schema,
+  metadata: readonly v.GenericMetadata[],
+) {
   const { pipe = [schema] } = schema as { readonly pipe?: readonly v.GenericPipeItem[] };
   const [first, ...rest] = pipe;
   // The JSON Schema for users ends at the first transformation, so the description must precede it.
-  const items = [first, v.description(text), ...rest] as unknown as [Schema];
-  return v.pipe(...items) as unknown as Schema; // Only adds a description.
+  const items = [first, ...metadata, ...rest] as unknown as [Schema];
+  return v.pipe(...items) as unknown as Schema; // Only adds metadata.
+}
+
+/** Declares the trust class of a key, or of a whole table. */
+export function trust<Value>(trustClass: TrustClass) {
+  return v.metadata<Value, { readonly trust: TrustClass }>({ trust: trustClass });
+}
+
+/** Undefined for a table whose keys have their own. */
+export function findTrust(schema: v.GenericSchema): TrustClass | undefined {
+  const { trust: found } = v.getMetadata(schema) as { readonly trust?: TrustClass }; // Only `trust` writes it.
+  return found;
 }
 
 export function atLeast(min: number) {
@@ -56,8 +84,6 @@ export interface Behaviour {
   readonly isPrivate?: boolean;
   /** An address or server of this machine, which a conversation must not set. */
   readonly isMachineSpecific?: boolean;
-  /** Parameters of a model. Unknown keys are passed through to its provider. */
-  readonly isModelParameters?: boolean;
   /** Why jp rejects the key, or this value. It is known because other versions support it. */
   readonly unsupported?: string | ((value: unknown) => string | undefined);
   /** Other programs' names for this key, for hints. */
@@ -79,9 +105,9 @@ export function behaviour<Value>(
   return v.metadata<Value, { readonly behaviour: Behaviour }>({ behaviour: of });
 }
 
-/** A key of other versions that has no effect here. Users get a warning with the reason. */
+/** A key of other versions that has no effect here, and so needs no trust. Users get a warning with the reason. */
 export function unsupported<const Schema extends v.GenericSchema>(why: string, schema: Schema) {
-  const refused = v.pipe(schema, behaviour({ unsupported: why }));
+  const refused = v.pipe(schema, behaviour({ unsupported: why }), trust("harmless"));
   return described(`not supported: ${why}`, refused as unknown as Schema); // Only adds metadata.
 }
 

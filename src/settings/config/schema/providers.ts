@@ -1,37 +1,48 @@
 /** Schema of `providers`: the addresses of models, and the MCP servers. */
 import * as v from "valibot";
 import { modelIdSchema } from "./model-id-schema.ts";
-import { atLeast, behaviour, described, group, namedBy, openGroup, unsupported } from "./node.ts";
+import {
+  atLeast,
+  behaviour,
+  described,
+  group,
+  key,
+  namedBy,
+  openGroup,
+  trust,
+  unsupported,
+} from "./node.ts";
 
 const address = v.pipe(v.string(), behaviour({ isMachineSpecific: true }));
-const baseUrl = described("address of the API", address);
+const baseUrl = key("address", "address of the API", address);
 const withKey = {
   base_url: baseUrl,
-  api_key_env: described("environment variable that holds the API key", address),
+  api_key_env: key("always", "environment variable that holds the API key", address),
 };
 
 const NO_PROVIDER =
   "jp has no such provider; its models are at openrouter, or at openai with another base_url";
 
 const llm = group({
-  aliases: described("short names for models", namedBy(modelIdSchema)),
+  aliases: described("short names for models", namedBy(v.pipe(modelIdSchema, trust("alias")))),
   anthropic: group({
     ...withKey,
-    chain_on_max_tokens: described(
+    chain_on_max_tokens: key(
+      "harmless",
       "continue automatically when a reply reaches max_tokens",
       v.boolean(),
     ),
-    beta_headers: described("beta features to enable", v.array(v.string())),
+    beta_headers: key("harmless", "beta features to enable", v.array(v.string())),
   }),
   google: group(withKey),
   openai: group({
     ...withKey,
-    base_url_env: described("environment variable that holds the address of the API", address),
+    base_url_env: key("always", "environment variable that holds the address of the API", address),
   }),
   openrouter: group({
     ...withKey,
-    app_name: described("your app's name, sent to OpenRouter", v.string()),
-    app_referrer: described("your app's URL, sent to OpenRouter", v.string()),
+    app_name: key("harmless", "your app's name, sent to OpenRouter", v.string()),
+    app_referrer: key("harmless", "your app's URL, sent to OpenRouter", v.string()),
   }),
   ollama: group({ base_url: baseUrl }),
   llamacpp: group(withKey),
@@ -40,37 +51,42 @@ const llm = group({
 });
 
 const mcpServer = group({
-  type: described("stdio (a program to start) or http", v.picklist(["stdio", "http"])),
-  command: described("program of a stdio server", v.string()),
-  arguments: described(
+  type: key("always", "stdio (a program to start) or http", v.picklist(["stdio", "http"])),
+  command: key("always", "program of a stdio server", v.string()),
+  arguments: key(
+    "always",
     "arguments of the program",
     v.pipe(v.array(v.string()), behaviour({ synonyms: ["args"] })),
   ),
-  variables: described(
+  variables: key(
+    "always",
     "environment variables to pass to the program",
     v.pipe(v.array(v.string()), behaviour({ synonyms: ["env"] })),
   ),
-  checksum: described(
+  checksum: key(
+    "always",
     "expected checksum of the program's file",
     v.object({ algorithm: v.picklist(["sha1", "sha256"]), value: v.string() }),
   ),
-  url: described("address of an http server", v.string()),
-  headers: described(
+  url: key("always", "address of an http server", v.string()),
+  headers: key(
+    "always",
     "headers for an http server; $NAME is taken from the environment",
     // They may contain a token.
     namedBy(v.pipe(v.string(), behaviour({ isPrivate: true }))),
   ),
-  all_tools: described(
+  all_tools: key(
+    "always",
     "offer all its tools to the model, without an entry for each; true, or a prefix for their names",
     v.union([
       v.boolean(),
       v.pipe(v.string(), v.regex(/^[\w-]{0,32}$/, "expected letters, digits, - and _")),
     ]),
   ),
-  optional: described("only a warning of `jp doctor` if it does not start", v.boolean()),
-  allow_secrets: described("let its forms ask for passwords and other secrets", v.boolean()),
-  allow_sampling: described("let it send its own prompts to the inquiry model", v.boolean()),
-  startup_timeout_secs: described("maximum seconds to start; 0 for no limit", atLeast(0)),
+  optional: key("harmless", "only a warning of `jp doctor` if it does not start", v.boolean()),
+  allow_secrets: key("always", "let its forms ask for passwords and other secrets", v.boolean()),
+  allow_sampling: key("always", "let it send its own prompts to the inquiry model", v.boolean()),
+  startup_timeout_secs: key("harmless", "maximum seconds to start; 0 for no limit", atLeast(0)),
 });
 
 export const providersSchema = group({

@@ -5,7 +5,17 @@ import { isJsonObject, type Json } from "../../../util/index.ts";
 import { toJson } from "../schema-node.ts";
 import { assistantGroup } from "./assistant.ts";
 import { commandSchema } from "./command.ts";
-import { atLeast, behaviour, described, group, namedBy, openGroup, unsupported } from "./node.ts";
+import {
+  atLeast,
+  behaviour,
+  described,
+  group,
+  key,
+  namedBy,
+  openGroup,
+  trust,
+  unsupported,
+} from "./node.ts";
 import {
   deadlineSchema,
   explainLadder,
@@ -123,17 +133,20 @@ const link = v.union([v.boolean(), v.picklist(["full", "osc8", "off"])]);
 const NO_RESULT_FILES = "jp does not store results in separate files";
 
 const style = group({
-  hidden: described("hide calls and results", v.boolean()),
-  header: described(
+  hidden: key("hidden", "hide calls and results", v.boolean()),
+  header: key(
+    "header",
     "whether to show a line for each call: on or off",
     v.union([v.boolean(), v.picklist(["on", "off"])]),
   ),
-  inline_results: described(
+  inline_results: key(
+    "chat",
     "how much of a result to show: off, full or a number of lines; or a table with user and assistant, for what is addressed to each; for user, chat shows it as the assistant's own words",
     linesByAudience,
   ),
   results_file_link: unsupported(NO_RESULT_FILES, link),
-  parameters: described(
+  parameters: key(
+    "formatter",
     "how to show arguments: json, function_call or off; when jp asks for permission, it always shows them",
     v.pipe(
       v.union([v.picklist(["json", "function_call", "off"]), commandSchema]),
@@ -141,7 +154,7 @@ const style = group({
     ),
   ),
   error: group({
-    inline_results: described("the same, for errors", linesByAudience),
+    inline_results: key("chat", "the same, for errors", linesByAudience),
     results_file_link: unsupported(NO_RESULT_FILES, link),
   }),
 });
@@ -152,38 +165,54 @@ function explainFormatter(value: unknown): string | undefined {
 }
 
 const shared = {
-  enable: described(
+  enable: key(
+    "enable",
     "whether the tool is offered to the model, and whether -t and -T can change that",
     enableSchema,
   ),
-  run: described(
+  run: key(
+    "prompt",
     "before a call runs: ask, unattended (run it), edit (the arguments first) or skip",
     v.picklist(MODES),
   ),
-  format: unsupported(
-    "jp does not run commands to format arguments",
-    v.picklist(["ask", "unattended"]),
+  format: v.pipe(
+    unsupported("jp does not run commands to format arguments", v.picklist(["ask", "unattended"])),
+    trust("format"),
   ),
-  result: described(
+  result: key(
+    "prompt",
     "before a result goes to the model: unattended (deliver it), ask, edit or skip",
     v.picklist(MODES),
   ),
-  policy: group({
-    run: described(
-      "the same as run, or a list of rules on arguments, of which the first that matches decides",
-      policyListSchema,
-    ),
-    result: described("the same as result, or a list of rules on arguments", policyListSchema),
-  }),
-  target: described(
+  policy: v.pipe(
+    group({
+      run: described(
+        "the same as run, or a list of rules on arguments, of which the first that matches decides",
+        policyListSchema,
+      ),
+      result: described("the same as result, or a list of rules on arguments", policyListSchema),
+    }),
+    trust("rules"),
+  ),
+  target: key(
+    "deciders",
     'who decides about calls, results and calls in doubt, and answers questions that have no target: user, { user = "NAME" }, ' +
       '{ role = "NAME" } or { any = ["NAME", { role = "NAME" }] }; or a list of these, each with within = "2h", to be asked in ' +
       "order",
     peopleTargetSchema,
   ),
-  cancellation_response: described("what to tell the model when you cancel a call", v.string()),
-  detached: described("what to do instead of prompting in a non-interactive run", detachedSchema),
-  timeout_secs: described(
+  cancellation_response: key(
+    "harmless",
+    "what to tell the model when you cancel a call",
+    v.string(),
+  ),
+  detached: key(
+    "detached",
+    "what to do instead of prompting in a non-interactive run",
+    detachedSchema,
+  ),
+  timeout_secs: key(
+    "call_time",
     "maximum seconds per call, not counting time spent on prompts; 0 for no limit; 300 for MCP tools unless set",
     atLeast(0),
   ),
@@ -387,41 +416,50 @@ const SOURCE_FORMS = "expected builtin, local or mcp.<server>, each optionally w
 
 const toolSchema = group({
   ...shared,
-  enable: described(
+  enable: key(
+    "enable",
     "whether the tool is offered to the model, and whether -t and -T can change that; of a group also read, for those of its tools that only read",
     toolEnableSchema,
   ),
-  source: described(
+  source: key(
+    "tool",
     "builtin[.name], local[.name] or mcp.<server>[.<tool>]",
     v.pipe(v.string(), v.regex(/^(?:builtin|local)(?:\..+)?$|^mcp\.[^.]+(?:\..+)?$/, SOURCE_FORMS)),
   ),
-  group: described("group of the tool, for -t and -T", v.string()),
-  command: described("the command a local tool runs", commandSchema),
-  summary: described("one sentence about the tool, sent with every request", v.string()),
-  description: described("more about the tool, sent when the model asks for it", v.string()),
-  examples: described("examples, sent when the model asks for them", v.string()),
-  parameters: described("parameters by name", namedBy(parameterSchema)),
-  questions: described("settings for the tool's questions, by id", namedBy(questionSchema)),
-  effect: described(
+  group: key("group", "group of the tool, for -t and -T", v.string()),
+  command: key("tool", "the command a local tool runs", commandSchema),
+  summary: key("harmless", "one sentence about the tool, sent with every request", v.string()),
+  description: key("harmless", "more about the tool, sent when the model asks for it", v.string()),
+  examples: key("harmless", "examples, sent when the model asks for them", v.string()),
+  parameters: key("always", "parameters by name", namedBy(parameterSchema)),
+  questions: key("questions", "settings for the tool's questions, by id", namedBy(questionSchema)),
+  effect: key(
+    "effect",
     "what the tool does: reads (changes nothing), edits (changes files of the workspace) or destroys (what cannot be had back)",
     v.pipe(v.picklist(EFFECTS), behaviour({ isMachineSpecific: true })),
   ),
-  idempotent: described(
+  idempotent: key(
+    "turned_on",
     "safe to run twice: if jp stops during a call, it runs the call again without asking",
     v.boolean(),
   ),
-  check: described(
+  check: key(
+    "turned_on",
     "a local tool can say what became of a call that jp stopped during: its command runs with the action check, and must " +
       "change nothing then; false: a person decides, whatever the tool can find out",
     v.boolean(),
   ),
-  subject_ignore: described(
+  subject_ignore: key(
+    "changed",
     "files of a local tool, relative to the workspace, that it writes itself: if one changes after you " +
       "allowed a call, the call still runs",
     v.array(v.string()),
   ),
-  options: described("values for a local tool, never shown to a model", namedBy(v.unknown())),
-  access: unsupported("a local tool can access whatever you can", v.unknown()),
+  options: key("always", "values for a local tool, never shown to a model", namedBy(v.unknown())),
+  access: v.pipe(
+    unsupported("a local tool can access whatever you can", v.unknown()),
+    trust("always"),
+  ),
 });
 
 /** The config of one tool; every key is optional. */
