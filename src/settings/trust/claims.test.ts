@@ -849,6 +849,23 @@ describe("a setting that loosens something", () => {
     );
   });
 
+  test("needs trust for requests of the model that answers questions", () => {
+    counters("T-WORK-21");
+    const request = { max_retries: 6, max_response_bytes: 0, stream_idle_timeout_secs: 10 };
+    const asked = workspace({ conversation: { inquiry: { assistant: { request } } } });
+    const own = user({ assistant: { request: { max_retries: 7 } } });
+    const keys = ["max_response_bytes", "max_retries"].map(
+      (key) => `setting conversation.inquiry.assistant.request.${key}`,
+    );
+    expect(claimed(asked).toSorted()).toEqual(keys);
+    // It has the limits of the main one unless it sets its own.
+    expect(claimed(own, asked)).toEqual(keys.slice(0, 1));
+    const layers = [...BASE, asked];
+    expect(withoutClaims(layers, findClaims(layers)).conversation?.inquiry?.assistant).toEqual({
+      request: { stream_idle_timeout_secs: 10 },
+    });
+  });
+
   test("needs trust for private hosts that a model may reach", () => {
     counters("T-WEB-1");
     const named = user({ web: { private_hosts: ["localhost:3000"] } });

@@ -176,6 +176,8 @@ type EntryClaim = Omit<Claim, "inForce" | "files">;
 interface Place {
   readonly kind: Claim["kind"];
   readonly path: readonly string[];
+  /** The table that applies where this one sets nothing. */
+  readonly fallback?: readonly string[];
   readonly find: (place: Place, views: Views, facts: Facts) => readonly EntryClaim[];
 }
 
@@ -198,6 +200,8 @@ const PLACES: readonly Place[] = [
   ...ASSISTANTS.map((path): Place => ({
     kind: "setting",
     path: [...path, "request"],
+    // The assistant that answers questions is the main one, except for what it sets itself.
+    fallback: ["assistant", "request"],
     find: claimPerValue,
   })),
 ];
@@ -232,7 +236,9 @@ function claimForTable({ kind, path }: Place, views: Views, facts: Facts): reado
 }
 
 function claimPerValue(place: Place, views: Views, facts: Facts): readonly EntryClaim[] {
-  return valuesAt(place.path, views, facts).map(({ path: keys, value }) => {
+  const { fallback = place.path } = place;
+  const own = { ...tableAt(views.own, fallback), ...tableAt(views.own, place.path) };
+  return valuesAt(place.path, views, facts, own).map(({ path: keys, value }) => {
     const path = [...place.path, ...keys];
     const name = place.kind === "alias" ? keys.join(".") : path.join(".");
     return { kind: place.kind, name, path, value: { value } };
@@ -244,9 +250,10 @@ function valuesAt(
   path: readonly string[],
   { workspace, own }: Views,
   facts: Facts,
+  replaced = tableAt(own, path),
 ): readonly RelevantValue[] {
   const values = classifiedValues(workspace, path, PATHS);
-  return relevantValues(values, valueAt(own, path), { ...facts, path });
+  return relevantValues(values, replaced, { ...facts, path });
 }
 
 /** Parameters that the provider of a model understands, but jp does not. */
