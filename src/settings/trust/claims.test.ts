@@ -6,7 +6,7 @@ import { ofTool, readConfig } from "../config/any-config.fixture.ts";
 import type { Json, JsonObject } from "../../util/index.ts";
 import { findClaims, withoutClaims } from "./claims.ts";
 import { describeClaim, listClaims } from "./describe-claim.ts";
-import { relevantPart } from "./trust-rules.ts";
+import { relevantValues } from "./trust-rules.ts";
 
 const BASE: readonly Layer[] = [
   { name: "defaults", config: DEFAULTS, isBase: true },
@@ -322,8 +322,10 @@ test("a claim leaves out only what makes a question stricter", () => {
     isPersonNamed: () => false,
     isAliasUsed: () => false,
   };
-  const path = ["conversation", "tools", "make", "questions"];
-  expect(relevantPart("questions", questions, undefined, { ...facts, path })).toEqual({
+  const path = ["conversation", "tools", "make"];
+  const values = [{ path: ["questions"], trust: "questions", value: questions }] as const;
+  const [relevant] = relevantValues(values, {}, { ...facts, path });
+  expect(relevant?.value).toEqual({
     late: { on_timeout: "default" },
     loose: { exclusive: false },
     new: { a_key_of_tomorrow: 1 },

@@ -26,9 +26,8 @@ import {
   type JsonObject,
 } from "../../util/index.ts";
 import { ALIASES, ASSISTANTS, factsOf } from "./answering.ts";
-import { relevantValues, type RelevantValue, tableOf } from "./relevant-values.ts";
 import { trustRelevantToolFields } from "./tool-claims.ts";
-import type { Facts } from "./trust-rules.ts";
+import { type Facts, relevantValues, type RelevantValue, tableOf } from "./trust-rules.ts";
 import { ownConfig, tableAt, TOOLS, type Views, viewsOf } from "./views.ts";
 
 /** Something that a workspace's files would run, connect to or allow. */

@@ -6,8 +6,7 @@ import {
   resolveTools,
 } from "../config/index.ts";
 import { isDeepEqual, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
-import { relevantValues, tableOf } from "./relevant-values.ts";
-import type { Facts, OwnTool } from "./trust-rules.ts";
+import { type Facts, type OwnTool, relevantValues, tableOf } from "./trust-rules.ts";
 import { tableAt, toolPolicy, TOOLS, type Views, withOffered } from "./views.ts";
 
 /** The settings of a workspace for a tool that need trust; `*` for the defaults of all tools. */

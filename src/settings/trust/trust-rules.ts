@@ -1,8 +1,8 @@
 /**
- * The rule of each trust class: the part of a workspace's value that runs, connects to or allows more than the user's own
- * config does. The schema declares the class of every key.
+ * Selects the values of a workspace that need trust, by the rule of each key's trust class: the part that runs, connects
+ * to or allows more than the user's own config does. The schema declares the class of every key.
  */
-import type { TrustClass } from "../config/index.ts";
+import { type ClassifiedValue, type TrustClass, valueAt, withValue } from "../config/index.ts";
 import {
   isDeepEqual,
   isJsonArray,
@@ -42,17 +42,39 @@ export interface OwnTool {
   readonly isReplaced: boolean;
 }
 
+/** The part of the value that needs trust, if any. `own` is the user's value. */
 type Rule = (value: Json, own: Json | undefined, context: Context) => Json | undefined;
 
-/** The part of the value that needs trust, if any. `own` is the user's value. */
-export function relevantPart(
-  trust: TrustClass,
-  value: Json,
-  own: Json | undefined,
+/** A value that needs trust, or the part of it that does. */
+export interface RelevantValue {
+  readonly path: readonly string[];
+  readonly value: Json;
+}
+
+/** `own` is the user's config that the values replace. `context` has the keys of the table that they are in. */
+export function relevantValues(
+  values: readonly ClassifiedValue[],
+  own: unknown,
   context: Context,
-): Json | undefined {
-  const inNewTool = context.tool?.isReplaced === true ? (IN_NEW_TOOL[trust] ?? whole) : undefined;
-  return (inNewTool ?? RULES[trust])(value, own, context);
+): readonly RelevantValue[] {
+  return values.flatMap(({ path, trust, value }) => {
+    const before = valueAt(own, path) as Json | undefined; // JSON.
+    const keys = [...context.path, ...path];
+    const part = ruleOf(trust, context)(value, before, { ...context, path: keys });
+    return part === undefined ? [] : [{ path, value: part }];
+  });
+}
+
+/** The values in one table. One without keys is the whole table. */
+export function tableOf(values: readonly RelevantValue[]): JsonObject {
+  return values.reduce<JsonObject>((table, { path: keys, value }) => {
+    if (keys.length > 0) return withValue(table, { keys, value });
+    return isJsonObject(value) ? value : table;
+  }, {});
+}
+
+function ruleOf(trust: TrustClass, { tool }: Context): Rule {
+  return tool?.isReplaced === true ? (IN_NEW_TOOL[trust] ?? whole) : RULES[trust];
 }
 
 const nothing: Rule = () => undefined;
