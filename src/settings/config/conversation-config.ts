@@ -20,13 +20,12 @@ export function conversationConfig(
   const merged = deltas
     .map(parseLeniently)
     .reduce((lower, upper) => mergeConfig(lower, upper), base);
-  const { inherit: _inherit, extends: _extends, config_load_paths: _paths, ...rest } = merged;
-  return withoutMachineSettings(rest);
+  return withoutMachineSettings(merged);
 }
 
 /**
- * Drops addresses, names of variables with keys, and MCP servers. A conversation may come from another machine, where
- * other programs listen.
+ * Drops addresses, names of variables with keys, MCP servers, and references between files. A conversation may come from
+ * another machine, where other programs listen.
  */
 export function withoutMachineSettings(config: PartialConfig): PartialConfig {
   return omitMachine(configSchema, config) as PartialConfig; // A subset of the config.

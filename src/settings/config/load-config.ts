@@ -10,6 +10,7 @@ import {
   invalidConfigError,
 } from "./config-error.ts";
 import { loadModule, pathToText } from "../../util/index.ts";
+import { classifiedValues } from "./classified-values.ts";
 import {
   type ConfigFile,
   EXTENSIONS,
@@ -19,7 +20,7 @@ import {
 } from "./config-file.ts";
 import { DEFAULTS } from "./defaults.ts";
 import { readEnvironment } from "./environment.ts";
-import type { Layer } from "./layers.ts";
+import { type Layer, omitPaths } from "./layers.ts";
 import { parseConfig, type ParsedConfig } from "./parse-config.ts";
 import { placeRules } from "./place-rules.ts";
 import { type DeclaredIds, findQuestionIssues } from "./question-ids.ts";
@@ -304,21 +305,18 @@ class Loader {
    * Trust is not enough to set how commands are confined, what runs without asking, who decides for others, and where
    * decisions are anchored: only the user's own config may.
    */
-  #withoutOwn(
-    file: string,
-    { shell, proof, people, storage, conversation, ...rest }: PartialConfig,
-  ): PartialConfig {
-    const warn = (what: string) =>
+  #withoutOwn(file: string, config: PartialConfig): PartialConfig {
+    const own = classifiedValues(config).filter(
+      ({ trust, value }) => trust === "own" || (trust === "own_mode" && value !== "plan"),
+    );
+    for (const { path: keys, trust } of own) {
+      const what = `${pathToText(keys)}${trust === "own_mode" ? " to anything but plan" : ""}`;
       this.warnings.push(`${file}: only your own config can set ${what}, so jp ignores it here`);
-    if (shell !== undefined) warn("shell");
-    if (proof !== undefined) warn("proof");
-    if (people !== undefined) warn("people");
-    if (storage !== undefined) warn("storage");
-    if (conversation === undefined) return rest;
-    const { mode, ...others } = conversation;
-    if (mode === undefined || mode === "plan") return { ...rest, conversation };
-    warn("conversation.mode to anything but plan");
-    return { ...rest, conversation: others };
+    }
+    return omitPaths(
+      config,
+      own.map(({ path: keys }) => keys),
+    );
   }
 
   #warnOf(pattern: string, read: ConfigFile): void {

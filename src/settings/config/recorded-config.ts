@@ -1,7 +1,7 @@
 /**
  * The part of its config that a conversation records, in two halves: `shared` is for the Rust original, `own` is an event
- * of ours that it keeps and ignores. Defaults are not recorded, nor are `providers`, `notify`, `usage`, `web`, `shell`
- * and `undo`: addresses, prices and undo data belong to a machine.
+ * of ours that it keeps and ignores. Defaults are not recorded, nor are `providers` and what the schema says belongs to a
+ * machine, such as addresses and prices.
  */
 import * as v from "valibot";
 import { isDeepEqual, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
@@ -66,22 +66,9 @@ export function recordConfig({ builtins, remembered, config }: ConfigChange): Re
 
 const TOOLS = ["conversation", "tools"];
 
-/** References between files matter to files only; addresses and prices belong to a machine. */
-const UNRECORDED = [
-  ["inherit"],
-  ["extends"],
-  ["config_load_paths"],
-  ["providers"],
-  ["notify"],
-  ["usage"],
-  ["web"],
-  ["shell"],
-  ["people"],
-  ["undo"],
-];
-
+/** Models are recorded in full, without the aliases and addresses of providers. */
 function withoutUnrecorded(config: PartialConfig): PartialConfig {
-  return withoutMachineSettings(omitPaths(config, UNRECORDED));
+  return withoutMachineSettings(omitPaths(config, [["providers"]]));
 }
 
 type Model = NonNullable<PartialConfig["assistant"]>["model"];

@@ -416,18 +416,29 @@ function isPrivateAddress(text: string): boolean {
 }
 
 export const configSchema = group({
-  inherit: key("inherit", "set to false to ignore lower layers", v.boolean()),
+  inherit: key(
+    "inherit",
+    "set to false to ignore lower layers",
+    v.pipe(v.boolean(), behaviour({ isMachineSpecific: true })),
+  ),
   extends: key(
     "harmless",
     "other files to read, relative to this one",
-    v.array(
-      v.union([
-        v.string(),
-        v.object({ path: v.string(), strategy: v.optional(v.picklist(["before", "after"])) }),
-      ]),
+    v.pipe(
+      v.array(
+        v.union([
+          v.string(),
+          v.object({ path: v.string(), strategy: v.optional(v.picklist(["before", "after"])) }),
+        ]),
+      ),
+      behaviour({ isMachineSpecific: true }),
     ),
   ),
-  config_load_paths: key("harmless", "folders where --cfg looks up names", v.array(v.string())),
+  config_load_paths: key(
+    "harmless",
+    "folders where --cfg looks up names",
+    v.pipe(v.array(v.string()), behaviour({ isMachineSpecific: true })),
+  ),
   assistant,
   conversation,
   style,

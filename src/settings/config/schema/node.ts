@@ -82,7 +82,7 @@ export interface Behaviour {
   readonly merge?: "fields" | "list" | "rules";
   /** Never copied into a conversation, an output or an error. */
   readonly isPrivate?: boolean;
-  /** An address or server of this machine, which a conversation must not set. */
+  /** Belongs to this machine or its files, such as an address or a server: a conversation must not set it. */
   readonly isMachineSpecific?: boolean;
   /** Why jp rejects the key, or this value. It is known because other versions support it. */
   readonly unsupported?: string | ((value: unknown) => string | undefined);
