@@ -251,6 +251,16 @@ const LATER = {
     "src/record/conversation/subject",
     "src/stores/answering",
   ],
+  // Only for a workspace that brings config of its own.
+  claims: [
+    "src/settings/config/classified-values",
+    "src/settings/config/model-parameters",
+    "src/settings/trust/answering",
+    "src/settings/trust/claims",
+    "src/settings/trust/tool-claims",
+    "src/settings/trust/trust-rules",
+    "src/settings/trust/views",
+  ],
   mcp: ["src/reach/executor/mcp/", "src/reach/mcp/"],
   running: [
     "src/reach/executor/builtin/fs/consent",

@@ -74,7 +74,6 @@ export interface Claim {
 
 /** Finds the claims that go beyond the defaults and the user's own config. */
 export function findClaims(layers: readonly Layer[]): readonly Claim[] {
-  if (!layers.some(({ isFromWorkspace }) => isFromWorkspace)) return [];
   const own = ownConfig(layers);
   return [...inheritClaims(layers), ...entryClaims(layers)].filter(
     (claim) => !isClaimWithin(own, claim),

@@ -4,6 +4,7 @@
  */
 import {
   applyDirectives,
+  foldLayers,
   type Layer,
   type PartialConfig,
   resolveTools,
@@ -60,8 +61,10 @@ export class WorkspaceTrust {
   ): Promise<readonly Claim[]> {
     const trustedTexts =
       instructions.length === 0 ? new Map<string, string>() : this.#store.trustedTexts();
+    // Without config from the workspace, the code that finds claims is not even loaded.
+    const hasConfig = layers.some(({ isFromWorkspace }) => isFromWorkspace);
     const claims = [
-      ...findClaims(layers),
+      ...(hasConfig ? findClaims(layers) : []),
       ...(await Promise.all(
         instructions.map(async (file) =>
           instructionClaim(file, await findChanges(trustedTexts.get(file.name), file.content)),
@@ -219,12 +222,12 @@ export async function resolveTrustedConfig(
   { layers, conversationId, instructions: files = [], directives = [], ask }: TrustRequest,
 ): Promise<TrustedConfig> {
   let withheld = (await trust?.findUntrusted(layers, conversationId, files)) ?? [];
-  let config = withoutClaims(layers, withheld);
+  let config = withheld.length === 0 ? foldLayers(layers) : withoutClaims(layers, withheld);
   const without = { config, withheld };
   if (withheld.length > 0 && (await ask?.(trustQuestion(withheld), without)) === true) {
     await trust?.trust(withheld);
     withheld = [];
-    config = withoutClaims(layers, withheld);
+    config = foldLayers(layers);
   }
   const isWithheld = ({ name }: InstructingFile) =>
     withheld.some((claim) => claim.kind === "instructions" && claim.name === name);
