@@ -25,16 +25,17 @@ export function classifiedValues(
     (outer, key) => outer && findChild(nodeOf(outer), key),
     configSchema,
   );
-  return valuesIn(schema, valueAt(config, from), from, except).map(({ path, ...rest }) => ({
-    path: path.slice(from.length),
-    ...rest,
-  }));
+  return valuesIn(schema, { path: from, value: valueAt(config, from) }, except).map(
+    ({ path, ...rest }) => ({
+      path: path.slice(from.length),
+      ...rest,
+    }),
+  );
 }
 
 function valuesIn(
   schema: v.GenericSchema | undefined,
-  value: unknown,
-  path: readonly string[],
+  { path, value }: { readonly path: readonly string[]; readonly value: unknown },
   except: readonly (readonly string[])[],
 ): readonly ClassifiedValue[] {
   if (value === undefined) return [];
@@ -45,8 +46,8 @@ function valuesIn(
     return [{ path, trust: trust ?? "always", value: value as Json }]; // Parsed from JSON.
   }
   return Object.entries(value).flatMap(([key, inner]) => {
-    const member = [...path, key];
-    if (except.some((other) => isDeepEqual(other, member))) return [];
-    return valuesIn(findChild(node, key), inner, member, except);
+    const member = { path: [...path, key], value: inner };
+    if (except.some((other) => isDeepEqual(other, member.path))) return [];
+    return valuesIn(findChild(node, key), member, except);
   });
 }

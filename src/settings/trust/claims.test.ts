@@ -855,13 +855,13 @@ describe("a setting that loosens something", () => {
     counters("T-WORK-21");
     const request = { max_retries: 6, max_response_bytes: 0, stream_idle_timeout_secs: 10 };
     const asked = workspace({ conversation: { inquiry: { assistant: { request } } } });
-    const own = user({ assistant: { request: { max_retries: 7 } } });
+    const more = user({ assistant: { request: { max_retries: 7 } } });
     const keys = ["max_response_bytes", "max_retries"].map(
       (key) => `setting conversation.inquiry.assistant.request.${key}`,
     );
     expect(claimed(asked).toSorted()).toEqual(keys);
     // It has the limits of the main one unless it sets its own.
-    expect(claimed(own, asked)).toEqual(keys.slice(0, 1));
+    expect(claimed(more, asked)).toEqual(keys.slice(0, 1));
     const layers = [...BASE, asked];
     expect(withoutClaims(layers, findClaims(layers)).conversation?.inquiry?.assistant).toEqual({
       request: { stream_idle_timeout_secs: 10 },

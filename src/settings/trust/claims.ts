@@ -224,19 +224,17 @@ function claimPerEntry(place: Place, views: Views, facts: Facts): readonly Entry
   return Object.keys(tableAt(views.workspace, place.path)).flatMap((name) => {
     const path = [...place.path, name];
     if (PATHS.some((other) => isDeepEqual(other, path))) return [];
-    return [{ kind: place.kind, name, path, value: tableOf(valuesAt(path, views, facts)) }];
+    return [{ kind: place.kind, name, path, value: tableOf(valuesAt({ path }, views, facts)) }];
   });
 }
 
 function claimForTable({ kind, path }: Place, views: Views, facts: Facts): readonly EntryClaim[] {
   const name = kind === "assistant" ? path.join(".") : "";
-  return [{ kind, name, path, value: tableOf(valuesAt(path, views, facts)) }];
+  return [{ kind, name, path, value: tableOf(valuesAt({ path }, views, facts)) }];
 }
 
 function claimPerValue(place: Place, views: Views, facts: Facts): readonly EntryClaim[] {
-  const { fallback = place.path } = place;
-  const own = { ...tableAt(views.own, fallback), ...tableAt(views.own, place.path) };
-  return valuesAt(place.path, views, facts, own).map(({ path: keys, value }) => {
+  return valuesAt(place, views, facts).map(({ path: keys, value }) => {
     const path = [...place.path, ...keys];
     const name = place.kind === "alias" ? keys.join(".") : path.join(".");
     return { kind: place.kind, name, path, value: { value } };
@@ -245,11 +243,11 @@ function claimPerValue(place: Place, views: Views, facts: Facts): readonly Entry
 
 /** The values of the workspace in this table that need trust. */
 function valuesAt(
-  path: readonly string[],
+  { path, fallback = path }: Pick<Place, "path" | "fallback">,
   { workspace, own }: Views,
   facts: Facts,
-  replaced = tableAt(own, path),
 ): readonly RelevantValue[] {
+  const replaced = { ...tableAt(own, fallback), ...tableAt(own, path) };
   const values = classifiedValues(workspace, path, PATHS);
   return relevantValues(values, replaced, { ...facts, path });
 }

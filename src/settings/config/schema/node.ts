@@ -21,7 +21,7 @@ export function openGroup<const Of extends Entries>(entries: Of) {
 
 function optional<const Of extends Entries>(entries: Of): Optional<Of> {
   return Object.fromEntries(
-    Object.entries(entries).map(([key, schema]) => [key, v.optional(schema)]),
+    Object.entries(entries).map(([name, schema]) => [name, v.optional(schema)]),
   ) as unknown as Optional<Of>; // The same schemas, made optional.
 }
 

@@ -282,7 +282,7 @@ function explainItems(value: TargetItem | readonly TargetItem[]): string | undef
     typeof value === "object" && "length" in value ? value : [value];
   for (const item of items) {
     if (typeof item === "string" || findPeople(item) === undefined) continue;
-    const isMixed = Object.keys(item).some((key) => !(key in peopleEntries));
+    const isMixed = Object.keys(item).some((name) => !(name in peopleEntries));
     const problem = isMixed ? PEOPLE_ALONE : explainPeople(item);
     if (problem !== undefined) return problem;
   }
