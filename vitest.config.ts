@@ -2,10 +2,12 @@ import { defineConfig } from "vitest/config";
 
 /**
  * Suites that take long: kills, floods and torture, fuzzing, properties with real tools, the package on other versions of Node, the
- * suites on replies with other streams, the examples, and the commands of the documentation typed one after the other.
+ * suites on replies with other streams, most of the desk's page, the paths of a question through the files, the examples, and the
+ * commands of the documentation typed one after the other.
  */
 export const LONG = [
   "test/agent/killed-process.test.ts",
+  "test/agent/terms.property.test.ts",
   "test/agent/void-rounds.test.ts",
   "test/agent/void-tools.test.ts",
   "test/agent/void.property.test.ts",
@@ -14,6 +16,8 @@ export const LONG = [
   "test/desk/deciding.test.ts",
   "test/desk/hostile.test.ts",
   "test/desk/keyboard.test.ts",
+  "test/desk/passkey.test.ts",
+  "test/desk/people.test.ts",
   "test/desk/phone.test.ts",
   "test/desk/question-types.test.ts",
   "test/desk/restart.test.ts",
@@ -31,6 +35,7 @@ export const LONG = [
   "test/readme.test.ts",
   "test/undo/**/*.test.ts",
   "test/picture/picture.test.ts",
+  "test/traced-paths.test.ts",
   "test/torture/**/*.test.ts",
   "test/fuzz/**/*.test.ts",
   "test/package/managers.test.ts",

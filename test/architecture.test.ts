@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
@@ -8,8 +7,6 @@ import {
   createFileTools,
 } from "../src/reach/executor/index.ts";
 import { verifies } from "./conformance/manifest.ts";
-import { readDocument } from "./support/documents.ts";
-import { temporaryFolder } from "../src/stores/temporary-workspace.fixture.ts";
 
 /** The wings of src, from the ground up, and their rooms. A wing without rooms is one itself. */
 const WINGS: Readonly<Record<string, readonly string[]>> = {
@@ -238,15 +235,6 @@ const BARE_IMPORTS: Readonly<Record<string, string>> = {
   "src/surfaces/render/highlight.ts": "Code is shown without colours if the highlighter is gone.",
 };
 
-/** On the way of a question from a local tool to a person and back. */
-const MAX_FILES_FOR_A_QUESTION = 23;
-/** On the way of a message from the command line to a provider. */
-const MAX_FILES_FOR_A_QUERY = 22;
-/** On the way of an answer from a request to the desk to the record, and from there to the tool that asked. */
-const MAX_FILES_FOR_A_DESK_ANSWER = 24;
-/** On the way of a turn from its row in a database to a provider. */
-const MAX_FILES_FOR_A_WORKER = 27;
-
 /** Files that name who asks a question, without deciding it. */
 const UNDECIDED_SOURCES =
   /(tool\/question|inquiry-codec|decision-json-types|testing\/store\/records)\.ts$/;
@@ -410,30 +398,6 @@ describe("files", () => {
   });
 });
 
-test("a question passes through at most 23 files, listed in order in docs/project/architecture.md", () => {
-  const measured = measurePath("question-path-program.ts");
-  expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_QUESTION);
-  expect(listedPath("Follow one question")).toEqual(measured);
-});
-
-test("a query passes through at most 22 files, listed in order in docs/project/architecture.md", () => {
-  const measured = measurePath("query-path-program.ts");
-  expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_QUERY);
-  expect(listedPath("Follow one query")).toEqual(measured);
-});
-
-test("a desk answer passes through at most 24 files, listed in order in docs/project/architecture.md", () => {
-  const measured = measurePath("desk-answer-path-program.ts");
-  expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_DESK_ANSWER);
-  expect(listedPath("Follow one desk answer")).toEqual(measured);
-});
-
-test("a worker's turn passes through at most 27 files, listed in order in docs/project/architecture.md", () => {
-  const measured = measurePath("worker-path-program.ts");
-  expect(measured.length).toBeLessThanOrEqual(MAX_FILES_FOR_A_WORKER);
-  expect(listedPath("Follow one worker")).toEqual(measured);
-});
-
 test("the agent knows no tool by name", () => {
   verifies("083/answer-config/no-tool-name-in-routing", "083/ask-user/coordinator-does-the-rest");
   const names = [
@@ -499,27 +463,6 @@ describe("outside cli", () => {
     expect(wrong).toEqual([]);
   });
 });
-
-/** The program's first lines say which files count. util does not: nothing in it is specific to jp. */
-function measurePath(program: string): readonly string[] {
-  const file = path.join(import.meta.dirname, "support", program);
-  const output = execFileSync(process.execPath, [file, temporaryFolder()], { encoding: "utf8" });
-  return (JSON.parse(output) as readonly string[])
-    .filter((name) => roomOf(name) !== "util")
-    .map((name) => name.replace(/^src\//, ""));
-}
-
-/** The files that the numbered list below this heading names. */
-function listedPath(heading: string): readonly string[] {
-  const [, section = ""] = readDocument("docs/project/architecture.md").text.split(
-    `## ${heading}\n`,
-  );
-  const [list = ""] = section.split("\n## ");
-  const items = [...list.matchAll(/^\d+\. .*$/gm)].map(([item]) => item);
-  return items.flatMap((item) =>
-    [...item.matchAll(/`([a-z-]+\/[^`]+\.ts)`/g)].map(([, file = ""]) => file),
-  );
-}
 
 function readSource(name: string): SourceFile {
   const text = readFileSync(name, "utf8");

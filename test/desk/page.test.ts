@@ -1,6 +1,5 @@
 /** The page of `jp serve` in a real browser. */
 import { expect, test } from "vitest";
-import { answerBy } from "../../src/stores/open-question.fixture.ts";
 import { calling } from "../cli/calling-model.ts";
 import { entriesOf, recordOf } from "../cli/query-project.ts";
 import { Project } from "../cli/support.ts";
@@ -61,7 +60,7 @@ test("the keyboard is enough to find a question and to answer it", async () => {
   expect(await answersIn(store, second)).toEqual([expect.objectContaining({ answer: false })]);
 });
 
-test("of two people on two pages, the second is told by whom it was answered", async () => {
+test("the page tells the second of two people that the other has answered, and who that was", async () => {
   const project = new Project();
   const store = storeOf(project);
   const id = await leaveQuestion(store);
@@ -88,22 +87,4 @@ test("of two people on two pages, the second is told by whom it was answered", a
       answeredBy: { kind: "user", channel: "desk", name: "ada", auth: "token" },
     }),
   ]);
-});
-
-test("a person who comes second is told who was first", async () => {
-  const project = new Project();
-  const store = storeOf(project);
-  const id = await leaveQuestion(store);
-  const desk = await startDesk(project);
-  const page = await openPage(await openContext(), desk.login);
-  await page.goto(`${desk.pageUrl}/${fragmentOf(id)}`);
-  await page.route(/\/answer\?/, async (route) => {
-    await store.answer(id, answerBy("Ben", false));
-    await route.continue();
-  });
-  await page.getByRole("button", { name: "Yes" }).click();
-  const told = page.getByText("Your answer came later, and was not used.");
-  await told.waitFor();
-  expect(await told.textContent()).toContain("Answered by Ben (cli).");
-  expect(await answersIn(store, id)).toEqual([answerBy("Ben", false)]);
 });
