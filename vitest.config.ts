@@ -2,11 +2,12 @@ import { defineConfig } from "vitest/config";
 
 /**
  * Suites that take long: kills, floods and torture, fuzzing, properties with real tools, the package on other versions of Node, the
- * suites on replies with other streams, most of the desk's page, the paths of a question through the files, the examples, and the
- * commands of the documentation typed one after the other.
+ * suites on replies with other streams, most of the desk's page, MCP's reference server, records of an earlier version, the paths of
+ * a question through the files, the examples, and the commands of the documentation typed one after the other.
  */
 export const LONG = [
   "test/agent/killed-process.test.ts",
+  "test/agent/records-at-07537306.test.ts",
   "test/agent/terms.property.test.ts",
   "test/agent/void-rounds.test.ts",
   "test/agent/void-tools.test.ts",
@@ -26,6 +27,8 @@ export const LONG = [
   "test/desk/seen.test.ts",
   "test/examples.test.ts",
   "test/mcp/endless.test.ts",
+  "test/mcp/everything.test.ts",
+  "test/policy/histories.test.ts",
   "test/policy/propose-figures.test.ts",
   "test/provider/light-streams.test.ts",
   "test/security/terminal.test.ts",

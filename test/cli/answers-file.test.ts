@@ -71,36 +71,20 @@ describe("jp query --answers", () => {
     expect(written).not.toContain("hunter2");
   });
 
-  test.each([
-    [/^permissions.*$/m, "deploy needs permission to run with {}: no entry in ci.toml."],
-    [/^.*"sure".*$/m, 'deploy asks sure "Really?": no entry in ci.toml.'],
-    [/^.*"region".*$/m, 'deploy asks region "Where?": no entry in ci.toml.'],
-    [/^.*"token".*$/m, 'deploy asks token "Token?": no entry in ci.toml.'],
-    [/^deliveries.*$/m, "deploy needs permission to show its result: no entry in ci.toml."],
-  ])("stops where an entry is missing: %s", async (line, complaint) => {
+  test("stops where an entry is missing, and says which and how to continue", async () => {
     await using server = await calling(["deploy"]);
     const project = queryProject({ server, tools: [deploy] });
-    const finished = await run(project, ALL.replace(line, ""));
+    const finished = await run(project, ALL.replace(/^.*"region".*$/m, ""));
     expect([finished.status, complaints(project, finished), resultsIn(server)]).toEqual([
       1,
       lines(
-        `jp: ${complaint}`,
+        'jp: deploy asks region "Where?": no entry in ci.toml.',
         "The turn is waiting. Fix the file, then run `jp query --continue-turn` with the same --answers.",
       ),
       [],
     ]);
     const [record] = recordsOf(project);
     expect(record && entriesOf(record, "tool_call_response")).toEqual([]);
-  });
-
-  test("names the entry that does not fit", async () => {
-    await using server = await calling(["deploy"]);
-    const project = queryProject({ server, tools: [deploy] });
-    const finished = await run(project, ALL.replace('"us"', '"mars"'));
-    expect([finished.status, complaints(project, finished).split("\n")[0]]).toEqual([
-      1,
-      'jp: deploy asks region "Where?": answers[1] does not fit: expected one of "eu", "us".',
-    ]);
   });
 
   test("names the entries that the turn has not used", async () => {
@@ -143,7 +127,6 @@ describe("verifying a turn that was answered from a file", () => {
   const IDENTICAL = expect.objectContaining({ turns: 1, identical: true });
 
   test.each([
-    ["everything is allowed", ALL],
     ["a call is denied", '[[permissions]]\ntool = "deploy"\ndecision = "deny"\nreason = "No."\n'],
     ["a result is withheld", ALL.replace(/^(?<start>deliveries.*)"approve"/m, '$<start>"deny"')],
   ])("finds everything as recorded: %s", async (_name, file) => {

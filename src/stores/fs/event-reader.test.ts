@@ -36,7 +36,7 @@ test("a record of several mebibytes is read in pieces, with the same result as J
         isInPieces: batches.length > 2,
       }).toEqual({ elements: JSON.parse(text), isLong: true, isInPieces: true });
     }),
-    { numRuns: 10 },
+    { numRuns: 3 },
   );
 });
 
