@@ -394,15 +394,6 @@ answers = [
     expect(events).toContainEqual(expect.objectContaining({ content: "deployed with 3 letters" }));
   });
 
-  test("denies what the file denies, and tells the model why", async () => {
-    const denied = 'permissions = [{ tool = "deploy", decision = "deny", reason = "Freeze." }]';
-    const { type, events } = await run(denied);
-    expect(type).toBe("done");
-    expect(events).toContainEqual(
-      expect.objectContaining({ content: "Tool skipped by user: Freeze.", isError: false }),
-    );
-  });
-
   test("goes on with another file where the first one had no entry", async () => {
     const { conversation, model } = await run(ALL.replace(/^.*"token".*$/m, ""));
     const end = await resumeTurn(conversation, {
@@ -417,11 +408,7 @@ answers = [
     expect(events).toContainEqual(expect.objectContaining({ content: "deployed with 7 letters" }));
   });
 
-  test.each([
-    ["run", "deployed with 7 letters", true],
-    ["skip", expect.stringContaining("chose to go on without"), false],
-    ["It worked.", "It worked.", false],
-  ])("decides about a call in doubt with the answer %j", async (answer, content, isRun) => {
+  test("decides about a call in doubt", async () => {
     const clock = new FakeClock();
     const timestamp = timestampFromDate(clock.now());
     const conversation = await new MemoryConversationStore(clock).create({});
@@ -431,14 +418,14 @@ answers = [
       { type: "tool_call_request", timestamp, id: "call_1", name: "deploy", arguments: {} },
       { type: "attempt_start", timestamp, toolCallId: "call_1" },
     );
-    const entry = `{ tool = "deploy", question = "rerun", answer = "${answer}" },`;
+    const entry = '{ tool = "deploy", question = "rerun", answer = "run" },';
     const answers = await read(ALL.replace("answers = [", `answers = [${entry}`));
     const model = new ScriptedModel({ replies: ["Done."] });
     const end = await resumeTurn(conversation, { model, answers, clock, tools: [deploy] });
     expect(end.type).toBe("done");
     const events = [...eventsOf(conversation.stream.entries)];
-    expect(events).toContainEqual(expect.objectContaining({ content }));
-    expect(events.some(({ type }) => type === "inquiry_request")).toBe(isRun);
+    expect(events).toContainEqual(expect.objectContaining({ content: "deployed with 7 letters" }));
+    expect(events.some(({ type }) => type === "inquiry_request")).toBe(true);
     expect(events).toContainEqual(
       expect.objectContaining({
         action: "rerun",

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { EVERY_STORE, type OpenedStore } from "../../test/storage/every-store.ts";
-import { at, chatRequest, toolCall, turnStart } from "../record/conversation/events.fixture.ts";
+import { at } from "../record/conversation/events.fixture.ts";
 import {
-  type AnswerEvent,
   type ConversationEvent,
   eventsOf,
   type ReplyOrCancel,
@@ -56,11 +55,6 @@ async function place(store: ConversationStore, ...events: readonly ConversationE
   await using writer = await store.create({});
   await writer.append(...events);
   return writer.id;
-}
-
-async function lastEvent(store: ConversationStore): Promise<ConversationEvent | undefined> {
-  const [turn] = await store.listPending();
-  return [...eventsOf(turn?.entries ?? [])].at(-1);
 }
 
 describe.each(EVERY_STORE)("a question that a prompter leaves for later, in $name", (each) => {
@@ -123,67 +117,9 @@ describe.each(EVERY_STORE)("a question that a prompter leaves for later, in $nam
       "It is done.",
     ]);
   });
-
-  test.each<[ReplyOrCancel, object]>([
-    [{ answer: "live" }, { outcome: "answered", answer: "live" }],
-    [{ answer: "moon" }, { outcome: "answered", answer: "moon", isOther: true }],
-    [{ isCancelled: true }, { outcome: "cancelled", reason: "user" }],
-  ])("is recorded with the reply %o", async (reply, outcome) => {
-    const opened = await each.create();
-    await leave(opened, {});
-    await answerInquiry(opened.store, "call_1", { ...reply, clock: opened.clock });
-    const { answeredBy, ...event } = (await lastEvent(opened.store)) as AnswerEvent & {
-      readonly answeredBy?: unknown;
-    };
-    expect([event, answeredBy]).toEqual([
-      expect.objectContaining(outcome),
-      "isCancelled" in reply ? undefined : { kind: "user", channel: "program", auth: "program" },
-    ]);
-  });
 });
 
 describe.each(EVERY_STORE)("in $name", ({ create }) => {
-  test.each<[string, JsonObject, PrompterScript, ReplyOrCancel, object]>([
-    [
-      "a permission",
-      { run: "ask" },
-      { permissions: [{ type: "later" }] },
-      { answer: true, isRemembered: true },
-      {
-        action: "run",
-        decision: "approved",
-        decidedBy: { kind: "user", channel: "program", auth: "program", scope: "turn" },
-      },
-    ],
-    [
-      "a permission that is refused",
-      { run: "ask" },
-      { permissions: [{ type: "later" }] },
-      { answer: false, note: "Not on a Friday." },
-      { action: "run", decision: "denied", reason: "Not on a Friday." },
-    ],
-    [
-      "a delivery",
-      { result: "ask" },
-      { answers: [{ answer: "test" }], deliveries: [{ type: "later" }] },
-      { answer: true, content: "It is out." },
-      {
-        action: "deliver",
-        decision: "edited",
-        result: { content: "It is out.", isError: false },
-      },
-    ],
-  ])("%s is decided by a program", async (_, toolConfig, script, reply, decision) => {
-    const opened = await create();
-    const { store, clock } = opened;
-    await leave(opened, toolConfig, script);
-    const result = await answerInquiry(store, "call_1", { ...reply, clock });
-    expect([result, await lastEvent(store)]).toEqual([
-      { type: "recorded" },
-      expect.objectContaining({ type: "permission_decision", tool: "deploy", ...decision }),
-    ]);
-  });
-
   test("what waits comes with everything that is decided", async () => {
     const opened = await create();
     await leave(opened, { run: "ask" }, { permissions: [{ type: "later" }] });
@@ -198,35 +134,6 @@ describe.each(EVERY_STORE)("in $name", ({ create }) => {
         digest: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
       }),
     ]);
-  });
-
-  test("an answer counts only for what was read, if it says what that was", async () => {
-    const opened = await create();
-    const { store, clock } = opened;
-    await leave(opened, { run: "ask" }, { permissions: [{ type: "later" }] });
-    const [item] = await listPending(store);
-    const { digest = "" } = item ?? {};
-    const answer = { answer: true, clock };
-    const other = { ...answer, digest: "0".repeat(64) };
-    expect([
-      await answerInquiry(store, "call_1", other),
-      await answerInquiry(store, "call_1", { ...answer, digest }),
-    ]).toEqual([{ type: "changed" }, { type: "recorded" }]);
-    expect(await lastEvent(store)).toMatchObject({ decision: "approved", digest });
-  });
-
-  test.each([
-    ["run", { decision: "approved" }],
-    ["skip", { decision: "denied" }],
-    ["It is on test.", { decision: "edited", result: { content: "It is on test." } }],
-  ])("a program decides about a call in doubt: %s", async (answer, decision) => {
-    const { store, clock } = await create();
-    const start = { type: "attempt_start", timestamp: at(0), toolCallId: "a" } as const;
-    await place(store, turnStart(), chatRequest("Hello"), toolCall("a"), start);
-    const [doubt] = await listPending(store);
-    expect(doubt).toMatchObject({ kind: "in_doubt", question: { answerType: { type: "select" } } });
-    await answerInquiry(store, "a:rerun", { answer, clock });
-    expect(await lastEvent(store)).toMatchObject({ action: "rerun", ...decision });
   });
 
   test("an answer that does not fit, is for a secret or comes too late is not recorded", async () => {

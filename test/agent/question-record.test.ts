@@ -1,5 +1,6 @@
 /** What is recorded about a question besides its end, and which answers a turn remembers. */
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
+import { until } from "../../src/core/agent/model-turn.fixture.ts";
 import { prompterThat, questioner, StubbornTool } from "../../src/core/agent/questioner.fixture.ts";
 import { settingsOf, ToolTurn } from "../../src/core/agent/tool-turn.fixture.ts";
 import { toolCall } from "../../src/record/conversation/events.fixture.ts";
@@ -236,7 +237,7 @@ test("answers of models are handled one at a time, in order of arrival", async (
   for (const id of ids) turn.inquiries.hold(id);
   const cycle = await turn.begin(...["a", "b", "c"].map((id) => toolCall(id, "x")));
   const end = cycle.run();
-  await vi.waitUntil(() => turn.inquiries.calls.length === ids.length);
+  await until(() => turn.inquiries.calls.length === ids.length);
   for (const id of ["c.q.1", "a.q.1", "b.q.1"]) turn.inquiries.release(id);
   await end;
   expect(turn.recorded("inquiry_response").map(({ id }) => id)).toEqual([

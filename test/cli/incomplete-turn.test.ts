@@ -244,11 +244,8 @@ describe("an answer from the command line", () => {
   const OPTIONS = ["    - low", "    - 2"];
 
   test.each<[string, JsonObject, Json, readonly string[]]>([
-    ["yes", { type: "boolean" }, true, ["Answered call_1_1.q.1: yes."]],
-    ["no", { type: "boolean" }, false, ["Answered call_1_1.q.1: no."]],
     ["true", { type: "boolean" }, true, ["Answered call_1_1.q.1: yes."]],
     ["false", { type: "boolean" }, false, ["Answered call_1_1.q.1: no."]],
-    ["low", LEVELS, "low", [...OPTIONS, 'Answered call_1_1.q.1: "low".']],
     ["2", LEVELS, 2, [...OPTIONS, "Answered call_1_1.q.1: 2."]],
     ["true", { type: "text" }, "true", ['Answered call_1_1.q.1: "true".']],
     [
@@ -276,38 +273,6 @@ describe("an answer from the command line", () => {
       expect(await pendingIds(project)).toEqual([]);
     },
   );
-
-  test.each([
-    ["yes", PUSH, "call_1_1:run:1", { decision: "approved" }],
-    ["no", PUSH, "call_1_1:run:1", { decision: "denied" }],
-    ["true", FETCH, "call_1_1:deliver:1", { action: "deliver", decision: "approved" }],
-    ["no", FETCH, "call_1_1:deliver:1", { action: "deliver", decision: "denied" }],
-  ] as const)("decides about what is waiting: %s about %o", async (value, tool, id, decided) => {
-    await using server = await ModelServer.start([calling([tool])]);
-    const project = await waiting(server, [tool]);
-    await project.jp("inquiry", "answer", id, value);
-    expect(last(project, "permission_decision")).toEqual({
-      tool_call_id: "call_1_1",
-      tool: tool.name,
-      ...decided,
-      decided_by: CLI,
-    });
-  });
-
-  test("may have a note", async () => {
-    await using server = await ModelServer.start([
-      { calls: [{ name: "ask_user", arguments: { question: "Why?" } }] },
-    ]);
-    const project = await waiting(server, []);
-    const [id = ""] = await pendingIds(project);
-    await project.jp("inquiry", "answer", id, "because", "--note", "I think");
-    expect(last(project, "inquiry_response")).toEqual({
-      outcome: "answered",
-      answer: "because",
-      note: "I think",
-      answered_by: CLI,
-    });
-  });
 
   test("refuses the question with --cancel", async () => {
     await using server = await ModelServer.start([calling([ASKER]), "Well then."]);

@@ -230,7 +230,7 @@ export async function errorOf(work: Promise<unknown>): Promise<McpError> {
 
 /** Waits for a condition, for at most ten seconds. */
 export async function until(isTrue: () => boolean): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 20_000;
   while (!isTrue()) {
     if (Date.now() > deadline) throw new Error(`timed out waiting for ${String(isTrue)}`);
     await delay(10);
@@ -244,7 +244,7 @@ export function untilLogged(log: TestServer["log"], ...lines: readonly string[])
 
 /** Waits for the restart after a crash. A call during the crash may still fail. */
 export async function untilRestarted(server: McpServer): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 20_000;
   while ((await call(server, "pid")).type !== "success") {
     if (Date.now() > deadline) throw new Error("it was not restarted");
   }

@@ -162,7 +162,7 @@ describe("a command in the sandbox", () => {
     expect(
       await run(`setsid nohup sleep ${mark} >/dev/null 2>&1 & setsid sleep ${mark} & echo started`),
     ).toBe("started\n0");
-    await vi.waitFor(() => expect(processesWith(mark)).toEqual([]));
+    await vi.waitFor(() => expect(processesWith(mark)).toEqual([]), { timeout: 20_000 });
   });
 
   test("ends with jp, even if that is killed, and nothing is left in the workspace", async () => {

@@ -159,7 +159,7 @@ describe("a command", () => {
     expect(isAlive(pidOf())).toBe(false);
     const abort = new AbortController();
     const running = call(`${sleep}; echo started; wait`, {}, abort.signal);
-    await vi.waitFor(() => expect(isAlive(pidOf())).toBe(true));
+    await vi.waitFor(() => expect(isAlive(pidOf())).toBe(true), { timeout: 20_000 });
     abort.abort();
     expect(await running).toMatchObject({ type: "error" });
     expect(isAlive(pidOf())).toBe(false);

@@ -177,7 +177,7 @@ export async function until(isSo: () => boolean): Promise<void> {
   const check = () => {
     if (!isSo()) throw new Error("It has not come to that.");
   };
-  await vi.waitFor(check, { interval: 1, timeout: 2000 });
+  await vi.waitFor(check, { interval: 1, timeout: 20_000 });
 }
 
 /** Lets all work run that is ready to. */

@@ -56,7 +56,7 @@ async function stopWhenStarted(
 }
 
 async function expectGone(pids: readonly number[]): Promise<void> {
-  await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), { timeout: 5000 });
+  await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), { timeout: 20_000 });
 }
 
 const textsOf = (end: ProcessEnd) =>
@@ -229,7 +229,9 @@ describe("a process that is stopped", () => {
       limits,
       onLine,
     });
-    await vi.waitFor(() => expect(pids[0] !== undefined && !isAlive(pids[0])).toBe(true));
+    await vi.waitFor(() => expect(pids[0] !== undefined && !isAlive(pids[0])).toBe(true), {
+      timeout: 20_000,
+    });
     controller.abort();
     expect(await running).toEqual({ type: "cancelled" });
     await expectGone(pids);
