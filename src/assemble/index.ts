@@ -47,7 +47,6 @@ export {
   type Start,
   toCfg,
   type TurnParts,
-  type TurnSettings,
   type WrittenMessage,
 } from "./open-turn.ts";
 export { configPlaces, findWorkspace, machineOf, type Place, warnOnce } from "./place.ts";

@@ -22,10 +22,10 @@ import { oneLine } from "../util/index.ts";
 import { describeNewCompaction } from "./command/query/text-view.ts";
 import { type CommandContext, untilSignal } from "./context.ts";
 import { ExitStatus, INTERRUPTED, usageError } from "./exit-status.ts";
+import type { COMPACT_OPTIONS, FlagsOf } from "./options.ts";
 
 export interface CompactFlag {
-  /** The values of `--compact`; true for one without a value. */
-  readonly compact?: readonly (string | true)[] | undefined;
+  readonly compact?: FlagsOf<typeof COMPACT_OPTIONS>["compact"] | undefined;
 }
 
 /** Command-line rules replace those of the config, unless `--compact` is also given without one. Throws `usage`. */

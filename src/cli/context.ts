@@ -13,14 +13,8 @@ import { createOutput, type Output } from "../surfaces/terminal/index.ts";
 import { loadModule, oneLine, systemClock } from "../util/index.ts";
 import { INTERRUPTED } from "./exit-status.ts";
 import type { Host } from "./host.ts";
+import type { GlobalFlags } from "./options.ts";
 import { findDatabase } from "./store.ts";
-
-/** The options that every command takes. */
-export interface GlobalOptions {
-  readonly workspace?: string | undefined;
-  readonly store?: string | undefined;
-  readonly width?: number | undefined;
-}
 
 export interface CommandContext extends Place {
   readonly host: Host;
@@ -36,8 +30,8 @@ export interface CommandContext extends Place {
 }
 
 /** Throws `usage` if the options or variables name no store. */
-export async function createContext(host: Host, options: GlobalOptions): Promise<CommandContext> {
-  const database = await findDatabase(host.environment, options.store);
+export async function createContext(host: Host, flags: GlobalFlags): Promise<CommandContext> {
+  const database = await findDatabase(host.environment, flags.store);
   const { environment, version, results, notices, pid } = host;
   // EPIPE means that a reader such as `head` has seen enough.
   const exitQuietly = (error: NodeJS.ErrnoException) => host.exit(error.code === "EPIPE" ? 0 : 1);
@@ -51,11 +45,11 @@ export async function createContext(host: Host, options: GlobalOptions): Promise
   notices.on("error", (error) => onGone(error));
   let workspace: Workspace | undefined;
   const tenant = tenantOf(database, host);
-  const cwd = path.resolve(host.cwd, options.workspace ?? ".");
+  const cwd = path.resolve(host.cwd, flags.workspace ?? ".");
   const output = createOutput({
     stdout: results,
     stderr: notices,
-    width: options.width,
+    width: flags.width,
     isColorForced: environment.variables["FORCE_COLOR"] !== undefined,
   });
   return {

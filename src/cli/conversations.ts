@@ -18,7 +18,9 @@ import { isJpError, JpError, oneLine } from "../util/index.ts";
 import { type CommandContext, warn, warnAboutProblems } from "./context.ts";
 import { TARGET_KEYWORDS, type TargetKeyword } from "./define.ts";
 import { usageError } from "./exit-status.ts";
-import { hasLabels, type Label } from "./labels.ts";
+import { hasLabels } from "./labels.ts";
+import type { SELECTION_OPTIONS } from "./command/conversation/options.ts";
+import type { FlagsOf, TURN_OPTIONS } from "./options.ts";
 
 /** Throws `no_active_conversation`, `conversation_not_found`, `ambiguous_target`. */
 export async function resolveTarget(
@@ -195,13 +197,6 @@ export async function* readEntries(
   }
 }
 
-/** On the command line, turns count from 1. */
-export interface TurnFlags {
-  readonly first?: number;
-  readonly last?: number;
-  readonly turn?: string;
-}
-
 /** Indexes from 0, both inclusive; empty if `to < from`. */
 export interface TurnRange {
   readonly from: number;
@@ -209,7 +204,10 @@ export interface TurnRange {
 }
 
 /** Throws `usage`. */
-export function turnRange({ first, last, turn }: TurnFlags, count: number): TurnRange {
+export function turnRange(
+  { first, last, turn }: FlagsOf<typeof TURN_OPTIONS>,
+  count: number,
+): TurnRange {
   if ([first, last, turn].filter((flag) => flag !== undefined).length > 1) {
     throw usageError("Use only one of --first, --last and --turn.");
   }
@@ -232,17 +230,9 @@ function parseRange(text: string, count: number): TurnRange {
   return { from: from - 1, to: to - 1 };
 }
 
-/** Selects the conversations to list or search. */
-export interface SelectionFlags {
-  readonly label?: readonly Label[];
-  /** Bounds on their start time. */
-  readonly from?: string;
-  readonly until?: string;
-}
-
 /** Throws `usage`. */
 export function selectionOf(
-  { label = [], from, until }: SelectionFlags,
+  { label = [], from, until }: FlagsOf<typeof SELECTION_OPTIONS>,
   { clock }: Pick<CommandContext, "clock">,
 ): (summary: WorkspaceSummary) => boolean {
   const now = clock.now();

@@ -1,5 +1,5 @@
 /** Conversation labels: how they are parsed, stored and matched. */
-import { InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
 import type { ConversationMetadata } from "../record/conversation/index.ts";
 
 export interface Label {
@@ -9,15 +9,6 @@ export interface Label {
 }
 
 type Labels = Readonly<Record<string, string>>;
-
-/** `--label`, which can be repeated. */
-export function labelOption(description: string): Option {
-  return new Option("--label <label>", description).argParser(collectLabels);
-}
-
-function collectLabels(text: string, earlier?: readonly Label[]): readonly Label[] {
-  return [...(earlier ?? []), parseLabel(text)];
-}
 
 /** `key` or `key=value`. The value may contain anything. Throws `InvalidArgumentError`. */
 export function parseLabel(text: string): Label {

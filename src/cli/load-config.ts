@@ -4,27 +4,23 @@ import {
   foldLayers,
   type Layer,
   type PartialConfig,
-  type ToolDirective,
 } from "../settings/config/index.ts";
 import { type ConfigRequest, readConfig } from "../assemble/index.ts";
 import type { Conversation } from "../stores/index.ts";
 import type { CommandContext } from "./context.ts";
 import { resolveTarget } from "./conversations.ts";
+import type { CONFIG_OPTIONS, FlagsOf, TOOL_OPTIONS } from "./options.ts";
 
 /** In `.jp`, beside the config, so that the reference to it works on every machine. */
 export const SCHEMA_FILE = "config.schema.json";
 
-export interface ConfigFlags {
-  /** The values of `--cfg`, in order. */
-  readonly cfg?: readonly string[];
+export interface ConfigFlags extends FlagsOf<typeof CONFIG_OPTIONS & typeof TOOL_OPTIONS> {
   /** A conversation whose remembered config also applies. */
   readonly id?: string;
   /** The same conversation, if it is already loaded. */
   readonly conversation?: Conversation;
   /** Whether the workspace's `AGENTS.md` is used and has to be trusted. */
   readonly usesInstructions?: boolean;
-  /** From `-t` and `-T`, in order. */
-  readonly directives?: readonly ToolDirective[];
 }
 
 /** Prints warnings. Throws `ConfigError` for an invalid config. */
@@ -51,5 +47,5 @@ export async function effectiveConfig(
   flags: ConfigFlags,
 ): Promise<PartialConfig> {
   const config = foldLayers(await loadConfig(context, flags));
-  return applyDirectives(config, flags.directives ?? []);
+  return applyDirectives(config, flags.tool ?? []);
 }

@@ -1,11 +1,12 @@
 /** The `jp` program: its global options and the list of commands. A command is loaded when it is named. */
-import { Command, Help, InvalidArgumentError, type Option } from "commander";
+import { Command, Help, type Option } from "commander";
 import { wrapProse } from "../surfaces/render/index.ts";
 import { columnsOf } from "../surfaces/terminal/index.ts";
 import { loadModule, neutralize } from "../util/index.ts";
-import { command, modeOption, setHost } from "./define.ts";
+import { addOptions, define, setHost } from "./define.ts";
 import { EXIT_STATUSES } from "./exit-status.ts";
 import type { Host } from "./host.ts";
+import { GLOBAL_OPTIONS, MODE_OPTIONS, NO_OPTIONS } from "./options.ts";
 
 interface ListedCommand {
   readonly name: string;
@@ -174,9 +175,6 @@ export async function createProgram(
     .version(`jp ${host.version}`, "-V, --version", "Print the version")
     .helpOption("-h, --help", "Show help")
     .helpCommand("help [command]", "Show help for a command")
-    .option("-w, --workspace <path>", "Use the workspace at or above this path")
-    .option("--store <address>", "Where conversations are kept: files, or postgres://…")
-    .option("--width <columns>", "Wrap and truncate lines at this width", parseWidth)
     .addHelpText("after", `\n${SESSION_HELP}\n\n${EXIT_STATUSES}`)
     .configureHelp({ optionDescription: describeOption, minWidthToWrap: 20 })
     .configureOutput({
@@ -188,12 +186,13 @@ export async function createProgram(
       outputError: (text, write) => write(text.replace(/^error: /, "jp: ")),
     })
     .exitOverride();
+  addOptions(program, GLOBAL_OPTIONS);
   setHost(program, host);
 
   const named = COMMANDS.filter(
     ({ name, alias }) => isNamed(name) || (alias !== undefined && isNamed(alias)),
   );
-  if (named.length === 0) program.addOption(modeOption()); // For a session. Commands have their own.
+  if (named.length === 0) addOptions(program, MODE_OPTIONS); // For a session. Commands have their own.
   // The list is for help, completion, and unknown commands.
   const isListed = named.length === 0 || LISTING.some(isNamed);
   for (const one of isListed ? COMMANDS : named) {
@@ -208,10 +207,11 @@ export async function createProgram(
     nameHelp(program, "jp");
     return program;
   }
-  program
-    .command("demo")
-    .description("Take a guided tour in a temporary workspace")
-    .action(command(async () => (await import("./command/demo/demo.ts")).demo));
+  define(
+    program.command("demo").description("Take a guided tour in a temporary workspace"),
+    NO_OPTIONS,
+    async () => (await import("./command/demo/demo.ts")).demo,
+  );
   // Called by the scripts of `jp completion`, not by people.
   program
     .command("complete [words...]", { hidden: true })
@@ -227,12 +227,4 @@ export async function createProgram(
 function nameHelp(definition: Command, words: string): void {
   definition.showHelpAfterError(`For usage: ${words} --help`);
   for (const one of definition.commands) nameHelp(one, `${words} ${one.name()}`);
-}
-
-function parseWidth(text: string): number {
-  const width = Number(text);
-  if (!Number.isInteger(width) || width < 20) {
-    throw new InvalidArgumentError("Expected a whole number of columns, 20 or more.");
-  }
-  return width;
 }

@@ -18,7 +18,7 @@ import { findQuietPrompter, type InteractionFlags } from "./prompter.ts";
 /** Asks the user only if `interaction` is given. Throws config errors, and `workspace_not_trusted`. */
 export async function trustedConfig(
   context: CommandContext,
-  { directives, usesInstructions, ...flags }: ConfigFlags,
+  { tool: directives, usesInstructions, ...flags }: ConfigFlags,
   interaction?: InteractionFlags,
 ): Promise<TrustedConfig> {
   return readTrustedConfig(context, {

@@ -59,14 +59,8 @@ import { findQuietPrompter } from "../prompter.ts";
 import { trustedConfig } from "../trust.ts";
 import { findElsewhere } from "./pending.ts";
 import { continueTurn } from "./query/query.ts";
-
-export interface AnswerFlags {
-  readonly note?: string;
-  readonly continue?: boolean;
-  readonly cancel?: boolean;
-  /** The beginning of the digest, or all of it. */
-  readonly digest?: string;
-}
+import type { ANSWER_OPTIONS } from "./options.ts";
+import type { FlagsOf } from "../options.ts";
 
 /**
  * Throws `inquiry_not_found`, `ambiguous_id`, `invalid_answer`, `already_answered`, `overdue`, `decision_changed`,
@@ -76,7 +70,7 @@ export async function answerFromCommandLine({
   args,
   options,
   context,
-}: Call<AnswerFlags>): Promise<void> {
+}: Call<typeof ANSWER_OPTIONS>): Promise<void> {
   const [wanted = "", ...words] = args;
   if (options.cancel === true && words.length > 0) throw usageError("--cancel takes no value.");
   const pinned = parseDigest(options.digest);
@@ -352,7 +346,7 @@ async function notRecordedError(
   }
 }
 
-interface GivenFlags extends AnswerFlags {
+interface GivenFlags extends FlagsOf<typeof ANSWER_OPTIONS> {
   /** The value, if one is given. */
   readonly words: readonly string[];
   readonly prompter: Prompter | undefined;

@@ -37,13 +37,14 @@ import type { Call } from "../define.ts";
 import { usageError } from "../exit-status.ts";
 import { type ConfigFlags } from "../load-config.ts";
 import { trustedConfig } from "../trust.ts";
+import type { CONFIG_OPTIONS, FlagsOf } from "../options.ts";
+import type { ATTACHMENT_OPTIONS, LIST_ATTACHMENTS_OPTIONS } from "./options.ts";
 
-export interface ListFlags extends Pick<ConfigFlags, "cfg" | "id"> {
-  readonly format?: "text" | "json";
-}
-
-export async function listAttachments({ options, context }: Call<ListFlags>): Promise<void> {
-  const { cfg = [], format = "text" } = options;
+export async function listAttachments({
+  options,
+  context,
+}: Call<typeof LIST_ATTACHMENTS_OPTIONS>): Promise<void> {
+  const { cfg = [], format } = options;
   const id = await findTarget(context, options.id);
   const uris = await listAttached({ cfg, ...(id !== undefined && { id }) }, format, context);
   if (uris.length === 0 && format === "text") context.output.notice("Nothing is attached.");
@@ -122,11 +123,11 @@ async function findTarget(
   }
 }
 
-export interface ChangeFlags {
-  readonly id?: string;
-}
-
-export async function addAttachments({ args, options, context }: Call<ChangeFlags>): Promise<void> {
+export async function addAttachments({
+  args,
+  options,
+  context,
+}: Call<typeof ATTACHMENT_OPTIONS>): Promise<void> {
   const { uris, files } = await nameAttachments(args, context);
   if (files.length > 0) {
     const name = files[0]?.filename ?? "";
@@ -144,7 +145,7 @@ export async function removeAttachments({
   args,
   options,
   context,
-}: Call<ChangeFlags>): Promise<void> {
+}: Call<typeof ATTACHMENT_OPTIONS>): Promise<void> {
   const place = namingPlace(context);
   const { nameAttachment } = await attachmentCode();
   const named = args.map((name) => {
@@ -188,7 +189,7 @@ function report(
  */
 async function change(
   context: CommandContext,
-  options: ChangeFlags,
+  options: FlagsOf<typeof ATTACHMENT_OPTIONS>,
   action: (config: PartialConfig) => PartialConfig,
 ): Promise<PartialConfig> {
   const { conversations } = context.workspace;
@@ -216,7 +217,7 @@ export async function printAttachment({
   args,
   options,
   context,
-}: Call<Pick<ConfigFlags, "cfg">>): Promise<void> {
+}: Call<typeof CONFIG_OPTIONS>): Promise<void> {
   const { output } = context;
   const { cfg = [] } = options;
   const { attachmentSize, loadAttachments } = await attachmentCode();

@@ -34,15 +34,16 @@ import { makeFolder, noWorkspaceError, writeDurably } from "../../stores/index.t
 import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";
 import { usageError } from "../exit-status.ts";
-import { type ConfigFlags, loadConfig } from "../load-config.ts";
+import { loadConfig } from "../load-config.ts";
 import { trustWritten } from "../trust.ts";
+import type { GET_CONFIG_OPTIONS, SET_CONFIG_OPTIONS, SHOW_CONFIG_OPTIONS } from "./options.ts";
+import type { FORMAT_OPTIONS, FlagsOf } from "../options.ts";
 
-export interface ShowConfigFlags extends ConfigFlags {
-  readonly explain?: boolean;
-  readonly format?: "text" | "json";
-}
-
-export async function showConfig({ args, options, context }: Call<ShowConfigFlags>): Promise<void> {
+export async function showConfig({
+  args,
+  options,
+  context,
+}: Call<typeof SHOW_CONFIG_OPTIONS>): Promise<void> {
   const { output } = context;
   const layers = await loadConfig(context, options);
   const prefix = splitPath(args[0] ?? "");
@@ -76,7 +77,11 @@ function toJson({ path: keyPath, value, isPrivate, layers }: ExplainedValue) {
   return { key: pathToText(keyPath), ...(isPrivate ? { private: true } : { value }), from: layers };
 }
 
-export async function getConfig({ args, options, context }: Call<ConfigFlags>): Promise<void> {
+export async function getConfig({
+  args,
+  options,
+  context,
+}: Call<typeof GET_CONFIG_OPTIONS>): Promise<void> {
   const [key = ""] = args;
   const layers = await loadConfig(context, options);
   const keys = splitPath(key);
@@ -104,12 +109,11 @@ export async function getConfig({ args, options, context }: Call<ConfigFlags>): 
   context.output.print(typeof value === "string" ? neutralize(value) : jsonLine(value));
 }
 
-export interface SetConfigFlags {
-  readonly in?: "workspace" | "local" | "user";
-  readonly json?: boolean;
-}
-
-export async function setConfig({ args, options, context }: Call<SetConfigFlags>): Promise<void> {
+export async function setConfig({
+  args,
+  options,
+  context,
+}: Call<typeof SET_CONFIG_OPTIONS>): Promise<void> {
   const [key = "", text = ""] = args;
   const keys = splitPath(key);
   const value = readValue(key, text, options);
@@ -124,7 +128,7 @@ export async function setConfig({ args, options, context }: Call<SetConfigFlags>
 }
 
 /** Which config file to change. */
-export type ConfigFilePlace = NonNullable<SetConfigFlags["in"]>;
+export type ConfigFilePlace = NonNullable<FlagsOf<typeof SET_CONFIG_OPTIONS>["in"]>;
 
 /** Changes one key of a config file, and returns the file. Throws `config_unreadable`. */
 export async function editConfigFile(
@@ -142,7 +146,7 @@ export async function editConfigFile(
 }
 
 /** Throws `usage`, `config_invalid`. */
-function readValue(key: string, text: string, { json }: SetConfigFlags): Json {
+function readValue(key: string, text: string, { json }: FlagsOf<typeof SET_CONFIG_OPTIONS>): Json {
   if (key === "" || /[=:+]$/.test(key)) {
     throw usageError(
       "Give the key and the value as separate arguments.",
@@ -174,7 +178,7 @@ export async function fileFor(place: ConfigFilePlace, context: CommandContext): 
 }
 
 async function folderFor(
-  place: NonNullable<SetConfigFlags["in"]>,
+  place: NonNullable<FlagsOf<typeof SET_CONFIG_OPTIONS>["in"]>,
   context: CommandContext,
 ): Promise<string> {
   if (place === "user") return configPlaces(context).userFolder;
@@ -184,12 +188,11 @@ async function folderFor(
   return path.join(workspace.root, ".jp");
 }
 
-export interface ConfigPathFlags {
-  readonly format?: "text" | "json";
-}
-
 /** Prints only existing files to standard output, for scripts. */
-export async function printConfigPaths({ options, context }: Call<ConfigPathFlags>): Promise<void> {
+export async function printConfigPaths({
+  options,
+  context,
+}: Call<typeof FORMAT_OPTIONS>): Promise<void> {
   const { output } = context;
   const files = configFiles(configPlaces(context));
   const names = Object.keys(context.environment.variables).filter((name) =>
@@ -207,6 +210,6 @@ export async function printConfigPaths({ options, context }: Call<ConfigPathFlag
   for (const name of names) output.notice(neutralize(`${name} (environment variable)`));
 }
 
-export async function printSchema({ context }: Call<object>): Promise<void> {
+export async function printSchema({ context }: Call): Promise<void> {
   context.output.print(JSON.stringify(await configJsonSchema(), null, 2));
 }

@@ -25,17 +25,17 @@ import {
   oneLine,
   systemErrorCode,
 } from "../../util/index.ts";
-import { resolveTargetForReading, type TurnFlags } from "../conversations.ts";
+import { resolveTargetForReading } from "../conversations.ts";
 import type { Call } from "../define.ts";
 import { usageError } from "../exit-status.ts";
 import { selectTurns } from "./conversation/print.ts";
+import type { EXPORT_ANSWERS_OPTIONS } from "./options.ts";
 
-export interface ExportFlags extends TurnFlags {
-  /** A file, or `true` for standard output. */
-  readonly answers?: string | true;
-}
-
-export async function exportAnswers({ args, options, context }: Call<ExportFlags>): Promise<void> {
+export async function exportAnswers({
+  args,
+  options,
+  context,
+}: Call<typeof EXPORT_ANSWERS_OPTIONS>): Promise<void> {
   const { answers } = options;
   if (answers === undefined) {
     throw usageError("--answers is required.", "It writes a file for `jp query --answers`.");

@@ -23,7 +23,7 @@ import type { Call } from "../define.ts";
 import { ExitStatus, INTERRUPTED } from "../exit-status.ts";
 import { FILE_ACCESS, FILE_ACCESS_OPTIONS, type FileAccess } from "../file-access.ts";
 import { SCHEMA_FILE } from "../load-config.ts";
-import { findQuietPrompter, type InteractionFlags } from "../prompter.ts";
+import { findQuietPrompter } from "../prompter.ts";
 import {
   configPlaces,
   type DetectedModel,
@@ -34,14 +34,10 @@ import {
 } from "../../assemble/index.ts";
 import { findClaims } from "../../settings/trust/index.ts";
 import { checkSandbox } from "./doctor/check-sandbox.ts";
+import type { INIT_OPTIONS } from "./options.ts";
+import type { FlagsOf } from "../options.ts";
 
-export interface InitFlags extends InteractionFlags {
-  readonly workspace?: string;
-  readonly allow?: FileAccess;
-  readonly commitConversations?: boolean;
-}
-
-export async function init({ args, options, context }: Call<InitFlags>): Promise<void> {
+export async function init({ args, options, context }: Call<typeof INIT_OPTIONS>): Promise<void> {
   const { output, clock } = context;
   const root = path.resolve(context.host.cwd, args[0] ?? options.workspace ?? ".");
   const existing = findConfigFile(path.join(root, ".jp"), "config") ?? findConfigFile(root, ".jp");
@@ -97,7 +93,7 @@ async function trustChoices(root: string, context: CommandContext): Promise<void
 /** Without a terminal, only flags decide; all other choices stay open. */
 async function choose(
   situation: Situation & { readonly root: string },
-  options: InitFlags,
+  options: FlagsOf<typeof INIT_OPTIONS>,
   context: CommandContext,
 ): Promise<Choices> {
   const { allow: files, commitConversations: commits } = options;

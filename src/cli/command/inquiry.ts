@@ -2,9 +2,7 @@
 import {
   askerAbout,
   type ConversationId,
-  type Decider,
   deciderOf,
-  type DecisionKind,
   describeWhom,
   inquiriesIn,
   isForSome,
@@ -42,17 +40,13 @@ import { type CommandContext, printFields, warn } from "../context.ts";
 import { readEntries, resolveTargets } from "../conversations.ts";
 import type { Call } from "../define.ts";
 import { usageError } from "../exit-status.ts";
+import type { LIST_INQUIRIES_OPTIONS, SHOW_INQUIRY_OPTIONS } from "./options.ts";
+import type { FlagsOf } from "../options.ts";
 
-export interface ListInquiryFlags extends InquiryFlags {
-  readonly pending?: boolean;
-  readonly mine?: boolean;
-  readonly all?: boolean;
-  readonly outcome?: readonly InquiryState[];
-  readonly by?: readonly Decider["kind"][];
-  readonly kind?: readonly DecisionKind[];
-}
+/** The conversations to read. */
+type InquiryScope = Pick<FlagsOf<typeof SHOW_INQUIRY_OPTIONS>, "conversation">;
 
-export async function listInquiries(call: Call<ListInquiryFlags>): Promise<void> {
+export async function listInquiries(call: Call<typeof LIST_INQUIRIES_OPTIONS>): Promise<void> {
   const { options, context } = call;
   if (options.pending === true)
     return (await loadModule(() => import("./pending.ts"))).printPending(call);
@@ -136,7 +130,11 @@ function callLines({ kind, tool, arguments: args }: InquiryRow): readonly string
   return describeSubject({ tool, arguments: args });
 }
 
-export async function showInquiry({ args, options, context }: Call<InquiryFlags>): Promise<void> {
+export async function showInquiry({
+  args,
+  options,
+  context,
+}: Call<typeof SHOW_INQUIRY_OPTIONS>): Promise<void> {
   const [wanted = ""] = args;
   const { output } = context;
   const rows = await findRows(wanted, options, context);
@@ -154,7 +152,7 @@ export async function showInquiry({ args, options, context }: Call<InquiryFlags>
 /** Throws `inquiry_not_found`, `ambiguous_id`. */
 async function findRows(
   wanted: string,
-  flags: InquiryFlags,
+  flags: InquiryScope,
   context: CommandContext,
 ): Promise<readonly InquiryRow[]> {
   const matches = new Matches(wanted);
@@ -224,7 +222,7 @@ const MAX_CANDIDATES = 10;
 
 /** Calls in doubt that no one has been asked about yet, so the record has no request for them. */
 async function readDoubts(
-  { conversation }: InquiryFlags,
+  { conversation }: InquiryScope,
   context: CommandContext,
 ): Promise<readonly InquiryRow[]> {
   const pending = await listPending(context.workspace.conversations, {
@@ -326,14 +324,9 @@ function answerTypeOf({ kind, question, acts }: InquiryRow): string {
   return [answerType.type, ...notes].join("; ");
 }
 
-interface InquiryFlags {
-  readonly conversation?: readonly string[];
-  readonly format?: "text" | "json";
-}
-
 /** The decisions of these conversations, or of all, oldest conversation first, without loading whole records. */
 export async function* readInquiries(
-  { conversation }: InquiryFlags,
+  { conversation }: InquiryScope,
   context: CommandContext,
 ): AsyncGenerator<InquiryRow> {
   const { workspace } = context;

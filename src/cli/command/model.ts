@@ -7,13 +7,9 @@ import { isJpError, JpError, jsonLine, messageOf, oneLine } from "../../util/ind
 import { type CommandContext, warn } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus } from "../exit-status.ts";
-import { type ConfigFlags } from "../load-config.ts";
 import { machineOf, openProviders, warnWithheld } from "../../assemble/index.ts";
 import { trustedConfig } from "../trust.ts";
-
-export interface ListModelsFlags extends ConfigFlags {
-  readonly format?: "text" | "json";
-}
+import type { LIST_MODELS_OPTIONS } from "./options.ts";
 
 export interface ListedModel {
   readonly id: string;
@@ -24,7 +20,11 @@ export interface ListedModel {
 
 const TIMEOUT_MS = 10_000;
 
-export async function listModels({ args, options, context }: Call<ListModelsFlags>): Promise<void> {
+export async function listModels({
+  args,
+  options,
+  context,
+}: Call<typeof LIST_MODELS_OPTIONS>): Promise<void> {
   const [wanted] = args;
   const { output } = context;
   const trusted = await trustedConfig(context, options);

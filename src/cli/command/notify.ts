@@ -5,20 +5,15 @@ import { openChannels, testChannels } from "../../surfaces/notify/index.ts";
 import { JpError } from "../../util/index.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus } from "../exit-status.ts";
-import type { ConfigFlags } from "../load-config.ts";
 import { trustedConfig } from "../trust.ts";
+import type { NOTIFY_OPTIONS } from "./options.ts";
 
 type ChannelName = ChannelSettings["type"];
-
-export interface TestNotificationsFlags extends ConfigFlags {
-  /** Defaults to all configured channels. */
-  readonly channel?: readonly ChannelName[];
-}
 
 export async function testNotifications({
   options,
   context,
-}: Call<TestNotificationsFlags>): Promise<void> {
+}: Call<typeof NOTIFY_OPTIONS>): Promise<void> {
   const { output, environment, cwd, clock } = context;
   const trusted = await trustedConfig(context, options);
   warnWithheld(trusted, context);

@@ -21,12 +21,8 @@ import type { CommandContext } from "../context.ts";
 import { parseTime, readEntries } from "../conversations.ts";
 import { readInquiriesOf } from "./inquiry.ts";
 import { OwnDecisions } from "./own-decisions.ts";
-
-export interface RecordFlags {
-  readonly from?: string;
-  readonly until?: string;
-  readonly format?: "text" | "json";
-}
+import type { PAST_OPTIONS } from "./tool/options.ts";
+import type { FlagsOf } from "../options.ts";
 
 /** A call and a person's decision about it. */
 export interface DecidedCall {
@@ -66,7 +62,7 @@ class DecisionCount {
  * `read`.
  */
 export async function* readDecisions(
-  { from = "8w", until }: RecordFlags,
+  { from, until }: FlagsOf<typeof PAST_OPTIONS>,
   { context, tools, read }: { context: CommandContext; tools: Tools; read: ReadDecisions },
 ): AsyncGenerator<DecidedCall> {
   const now = context.clock.now();

@@ -34,21 +34,17 @@ import { resolveTargets } from "../conversations.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus } from "../exit-status.ts";
 import { trustedConfig } from "../trust.ts";
-
-export interface ListPendingFlags {
-  readonly all?: boolean;
-  readonly conversation?: readonly string[];
-  /** Only decisions that the person at this terminal may make. */
-  readonly mine?: boolean;
-  readonly format?: "text" | "json";
-}
+import type { LIST_INQUIRIES_OPTIONS } from "./options.ts";
 
 /** A pending decision and its workspace. */
 interface PendingRow extends PendingDecision {
   readonly workspace: string;
 }
 
-export async function printPending({ options, context }: Call<ListPendingFlags>): Promise<void> {
+export async function printPending({
+  options,
+  context,
+}: Call<typeof LIST_INQUIRIES_OPTIONS>): Promise<void> {
   const { output } = context;
   const { all: isEverywhere = false } = options;
   const targets = options.conversation && (await resolveTargets(context, options.conversation));

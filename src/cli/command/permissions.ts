@@ -17,16 +17,12 @@ import { confirmDeletion } from "../confirm.ts";
 import { type CommandContext, warn } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus, usageError } from "../exit-status.ts";
-
-export interface ListPermissionsFlags {
-  readonly all?: boolean;
-  readonly format?: "text" | "json";
-}
+import type { LIST_PERMISSIONS_OPTIONS, REMOVE_PERMISSIONS_OPTIONS } from "./tool/options.ts";
 
 export async function listPermissions({
   options,
   context,
-}: Call<ListPermissionsFlags>): Promise<void> {
+}: Call<typeof LIST_PERMISSIONS_OPTIONS>): Promise<void> {
   const { output, clock } = context;
   const now = clock.now();
   const listed = await findPermissions(context, options.all === true);
@@ -66,18 +62,12 @@ export async function listPermissions({
 /** A prefix, because the end of the text may be truncated. */
 const UNLIMITED_MARK = "* ";
 
-export interface RemovePermissionsFlags {
-  readonly expired?: boolean;
-  readonly all?: boolean;
-  readonly yes?: boolean;
-}
-
 /** Throws `permission_not_found`, `usage`, `write_failed`. */
 export async function removePermissions({
   args: ids,
   options,
   context,
-}: Call<RemovePermissionsFlags>): Promise<void> {
+}: Call<typeof REMOVE_PERMISSIONS_OPTIONS>): Promise<void> {
   const { all = false, expired = false } = options;
   if (ids.length === 0 && !all && !expired) {
     throw usageError(

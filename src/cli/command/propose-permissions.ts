@@ -7,23 +7,16 @@ import type { Output } from "../../surfaces/terminal/index.ts";
 import { jsonLine, type JsonObject } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import type { Call } from "../define.ts";
-import { type ConfigFlags } from "../load-config.ts";
 import { findQuietPrompter } from "../prompter.ts";
 import { trustedConfig } from "../trust.ts";
-import {
-  type DecidedCall,
-  outcomeOf,
-  ReadDecisions,
-  readDecisions,
-  type RecordFlags,
-} from "./past-decisions.ts";
+import { type DecidedCall, outcomeOf, ReadDecisions, readDecisions } from "./past-decisions.ts";
 import { describeCalls } from "./permissions.ts";
+import type { PROPOSE_OPTIONS } from "./tool/options.ts";
 
-export interface ProposeFlags extends ConfigFlags, RecordFlags {
-  readonly save?: boolean;
-}
-
-export async function proposePermissions({ options, context }: Call<ProposeFlags>): Promise<void> {
+export async function proposePermissions({
+  options,
+  context,
+}: Call<typeof PROPOSE_OPTIONS>): Promise<void> {
   const { output } = context;
   const trusted = await trustedConfig(context, options);
   warnWithheld(trusted, context);

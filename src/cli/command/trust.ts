@@ -13,15 +13,10 @@ import { loadConfig } from "../load-config.ts";
 import { findQuietPrompter } from "../prompter.ts";
 import { askTrust } from "../trust.ts";
 import { findConversation } from "./query/conversation.ts";
+import type { TRUST_OPTIONS } from "./options.ts";
+import type { FlagsOf } from "../options.ts";
 
-export interface TrustFlags {
-  /** Include this conversation's config; defaults to the one a query would continue. */
-  readonly id?: string;
-  readonly yes?: boolean;
-  readonly forget?: boolean;
-}
-
-export async function trust({ options, context }: Call<TrustFlags>): Promise<void> {
+export async function trust({ options, context }: Call<typeof TRUST_OPTIONS>): Promise<void> {
   const { output, workspace } = context;
   const trusted = workspaceTrust(context, workspace);
   if (options.forget === true) {
@@ -52,7 +47,10 @@ export async function trust({ options, context }: Call<TrustFlags>): Promise<voi
 }
 
 /** `--yes` covers the workspace's config. Only a person knows whether a folder was moved or copied. */
-async function askWhetherMoved(context: CommandContext, { yes }: TrustFlags): Promise<void> {
+async function askWhetherMoved(
+  context: CommandContext,
+  { yes }: FlagsOf<typeof TRUST_OPTIONS>,
+): Promise<void> {
   const { workspace } = context;
   const former = workspace.findFormerRoot();
   if (former === undefined) return;

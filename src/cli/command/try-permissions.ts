@@ -24,23 +24,16 @@ import {
 import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus, usageError } from "../exit-status.ts";
-import { type ConfigFlags } from "../load-config.ts";
 import { trustedConfig } from "../trust.ts";
-import {
-  type DecidedCall,
-  outcomeOf,
-  ReadDecisions,
-  readDecisions,
-  type RecordFlags,
-} from "./past-decisions.ts";
+import { type DecidedCall, outcomeOf, ReadDecisions, readDecisions } from "./past-decisions.ts";
 import { warnAboutLeftOut } from "./propose-permissions.ts";
-
-export interface TryFlags extends ConfigFlags, RecordFlags {
-  readonly rules?: string;
-}
+import type { TRY_OPTIONS } from "./tool/options.ts";
 
 /** Throws `usage`; `ExitStatus` 1 if a refused call would run. */
-export async function tryPermissions({ options, context }: Call<TryFlags>): Promise<void> {
+export async function tryPermissions({
+  options,
+  context,
+}: Call<typeof TRY_OPTIONS>): Promise<void> {
   const { output } = context;
   let isBroken = false;
   const given = options.rules === undefined ? undefined : await readRules(options.rules, context);

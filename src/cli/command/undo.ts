@@ -39,14 +39,10 @@ import type { Call } from "../define.ts";
 import { ExitStatus, usageError } from "../exit-status.ts";
 import { findQuietPrompter } from "../prompter.ts";
 import { trustedConfig } from "../trust.ts";
+import type { UNDO_OPTIONS } from "./options.ts";
+import type { FlagsOf } from "../options.ts";
 
-export interface UndoFlags {
-  readonly yes?: boolean;
-  readonly force?: boolean;
-  readonly withMessage?: boolean;
-}
-
-export async function undo({ args, options, context }: Call<UndoFlags>): Promise<void> {
+export async function undo({ args, options, context }: Call<typeof UNDO_OPTIONS>): Promise<void> {
   const { id } = await resolveTarget(context, args[0]);
   const { config } = await trustedConfig(context, { id });
   const prompter = findQuietPrompter(context, config, {});
@@ -66,7 +62,7 @@ interface UndoContext {
  */
 export async function undoIn(
   id: ConversationId,
-  flags: UndoFlags,
+  flags: FlagsOf<typeof UNDO_OPTIONS>,
   { context, prompter }: UndoContext,
 ): Promise<boolean> {
   const { workspace, output, clock, environment } = context;
@@ -220,7 +216,7 @@ const UNKEPT: Readonly<Record<string, string>> = {
 function questionOf(
   { turn, plan }: Target,
   turns: readonly RecordedTurn[],
-  { withMessage, force }: UndoFlags,
+  { withMessage, force }: FlagsOf<typeof UNDO_OPTIONS>,
 ): string {
   const count = plan?.steps.flatMap(toUndoneFile).length ?? 0;
   const files = count === 1 ? "1 file" : `${count} files`;
@@ -265,7 +261,7 @@ function toUndoneFile({ path, before, now }: UndoStep): readonly UndoneFile[] {
 
 function report(
   files: readonly UndoneFile[],
-  { withMessage }: UndoFlags,
+  { withMessage }: FlagsOf<typeof UNDO_OPTIONS>,
   output: CommandContext["output"],
 ): void {
   const count = files.length === 1 ? "1 file" : `${files.length} files`;
@@ -277,7 +273,7 @@ function report(
   output.notice(told);
 }
 
-export async function diff({ args, context }: Call<object>): Promise<void> {
+export async function diff({ args, context }: Call): Promise<void> {
   const { id } = await resolveTargetForReading(context, args[0]);
   await diffOf(id, context);
 }

@@ -14,20 +14,14 @@ import { jsonLine, messageOf, oneLine } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import { parseTime, readEntries } from "../conversations.ts";
 import type { Call } from "../define.ts";
-import { type ConfigFlags, effectiveConfig } from "../load-config.ts";
+import { effectiveConfig } from "../load-config.ts";
 import { describeSources, sourcesToJson } from "../price-sources.ts";
 import { type FoundWorkspace, openEverywhere } from "./pending.ts";
+import type { USAGE_OPTIONS } from "./options.ts";
+import type { FlagsOf } from "../options.ts";
 
-export interface UsageFlags extends ConfigFlags {
-  readonly by?: UsageGroup;
-  readonly from?: string;
-  readonly until?: string;
-  readonly all?: boolean;
-  readonly format?: "text" | "json";
-}
-
-export async function showUsage({ options, context }: Call<UsageFlags>): Promise<void> {
-  const { by = "model" } = options;
+export async function showUsage({ options, context }: Call<typeof USAGE_OPTIONS>): Promise<void> {
+  const { by } = options;
   const now = context.clock.now();
   const since = options.from === undefined ? undefined : parseTime(options.from, now);
   const until = options.until === undefined ? undefined : parseTime(options.until, now);
@@ -84,11 +78,16 @@ export async function showConversationUsage(
   const prices = await loadPrices(config);
   const totals = new UsageTotals({ prices });
   for await (const entries of readEntries(id, context)) totals.add(summary, entries);
-  print(totals.result(), { options: {}, context, titles: new Map(), prices });
+  print(totals.result(), {
+    options: { by: "model", format: "text" },
+    context,
+    titles: new Map(),
+    prices,
+  });
 }
 
 interface Shown {
-  readonly options: UsageFlags;
+  readonly options: Pick<FlagsOf<typeof USAGE_OPTIONS>, "by" | "format">;
   readonly context: CommandContext;
   readonly titles: ReadonlyMap<string, string>;
   readonly prices: KnownPrices;
@@ -97,7 +96,7 @@ interface Shown {
 function print(totals: readonly UsageTotal[], { options, context, titles, prices }: Shown): void {
   const { output } = context;
   const currency = oneLine(prices.currency);
-  const { by = "model" } = options;
+  const { by } = options;
   if (options.format === "json") {
     for (const total of totals) output.print(jsonLine(totalToJson(total, by, prices)));
     return;

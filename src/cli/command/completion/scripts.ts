@@ -1,7 +1,7 @@
 /** `jp completion`: shell scripts that ask `jp complete` for candidates. */
 import type { Call } from "../../define.ts";
 
-export async function printCompletion({ args, context }: Call<object>): Promise<void> {
+export async function printCompletion({ args, context }: Call): Promise<void> {
   const shell = args[0] as Shell; // Commander has checked the choices.
   context.output.write(SCRIPTS[shell]);
 }

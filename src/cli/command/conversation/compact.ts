@@ -38,37 +38,25 @@ import {
   jsonLine,
   parseJson,
 } from "../../../util/index.ts";
-import {
-  type CompactFlag,
-  compactInForeground,
-  isMode,
-  parseBound,
-  rulesOf,
-} from "../../compact.ts";
+import { compactInForeground, isMode, parseBound, rulesOf } from "../../compact.ts";
 import type { CommandContext } from "../../context.ts";
-import { resolveTargets, type TurnFlags, turnRange } from "../../conversations.ts";
+import { resolveTargets, turnRange } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
-import { type ConfigFlags } from "../../load-config.ts";
 import { trustedConfig } from "../../trust.ts";
+import type { FlagsOf } from "../../options.ts";
+import type { COMPACT_COMMAND_OPTIONS } from "./options.ts";
 
-export interface CompactFlags extends CompactFlag, TurnFlags, Omit<ConfigFlags, "id"> {
-  readonly keepFirst?: string;
-  readonly keepLast?: string;
-  readonly from?: string;
-  readonly to?: string;
-  readonly reasoning?: boolean;
-  readonly tools?: string | true;
-  readonly summarize?: string | true;
-  readonly model?: string;
-  readonly dryRun?: boolean;
-  readonly reset?: number | true;
-  readonly format?: "text" | "json";
+export interface CompactFlags extends Partial<FlagsOf<typeof COMPACT_COMMAND_OPTIONS>> {
   /** How to undo it, in the user's terms. */
   readonly undo?: string;
 }
 
-export async function compact({ args, options, context }: Call<CompactFlags>): Promise<void> {
+export async function compact({
+  args,
+  options,
+  context,
+}: Omit<Call, "options"> & { readonly options: CompactFlags }): Promise<void> {
   checkFlags(options);
   for (const { id } of await resolveTargets(context, args)) {
     if (options.reset === undefined) await compactOne(id, options, context);

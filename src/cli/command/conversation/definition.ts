@@ -1,31 +1,20 @@
 /** Options and help of `jp conversation`. */
-import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Command } from "commander";
+import { addOptions, COMPACT_HELP, define, targetHelp } from "../../define.ts";
+import { FORMAT_OPTIONS, NO_OPTIONS } from "../../options.ts";
 import {
-  collect,
-  command,
-  COMPACT_HELP,
-  compactOption,
-  formatOption,
-  parseCount,
-  repeatableChoice,
-  targetHelp,
-  withConfigOption,
-  withTurns,
-} from "../../define.ts";
-import { defineVerify } from "../definitions.ts";
-import { labelOption } from "../../labels.ts";
-
-const SORT_KEYS = ["activity", "created", "title"];
-const SCOPES = [
-  "title",
-  "user",
-  "assistant",
-  "reasoning",
-  "structured",
-  "tool-call",
-  "tool-result",
-  "inquiry",
-];
+  COMPACT_COMMAND_OPTIONS,
+  EDIT_OPTIONS,
+  FORK_OPTIONS,
+  GREP_OPTIONS,
+  LABEL_OPTIONS,
+  LIST_LABELS_OPTIONS,
+  LIST_OPTIONS,
+  PATH_OPTIONS,
+  PRINT_OPTIONS,
+  REMOVE_OPTIONS,
+  VERIFY_OPTIONS,
+} from "./options.ts";
 
 const SUBCOMMANDS: Readonly<Record<string, (group: Command) => void>> = {
   ls: defineList,
@@ -41,139 +30,95 @@ const SUBCOMMANDS: Readonly<Record<string, (group: Command) => void>> = {
   archive: defineArchive,
   unarchive: defineUnarchive,
   label: defineLabels,
-  verify: (group) =>
-    defineVerify(group.command("verify").description("Rerun a conversation and show what differs")),
+  verify: defineVerify,
 };
 
 /** Defines only the named subcommands, or all if none is named. */
 export function defineConversation(group: Command, isNamed: (word: string) => boolean): void {
   const all = Object.entries(SUBCOMMANDS);
   const named = all.filter(([name]) => isNamed(name));
-  for (const [, define] of named.length === 0 ? all : named) define(group);
+  for (const [, defineOne] of named.length === 0 ? all : named) defineOne(group);
 }
 
 function defineList(group: Command): void {
-  withSelection(group.command("ls"))
-    .description("List conversations, the most recent last")
-    .option("-a, --archived", "List archived conversations instead")
-    .option("--local", "List only conversations stored outside the workspace, for you alone")
-    .option("-n, --limit <count>", "List only the last <count>", parseCount)
-    .addOption(new Option("--sort <key>", "Sort by <key>").choices(SORT_KEYS).default("activity"))
-    .option("-r, --reverse", "Reverse the order")
-    .addOption(formatOption("text", "json"))
-    .action(command(async () => (await import("./ls.ts")).listConversations));
+  define(
+    group.command("ls"),
+    LIST_OPTIONS,
+    async () => (await import("./ls.ts")).listConversations,
+  ).description("List conversations, the most recent last");
 }
 
 function defineShow(group: Command): void {
-  group
-    .command("show [target...]")
+  define(
+    group.command("show [target...]"),
+    FORMAT_OPTIONS,
+    async () => (await import("./show.ts")).showConversations,
+  )
     .description("Show details of a conversation")
-    .addOption(formatOption("text", "json"))
-    .addHelpText("after", targetHelp("active"))
-    .action(command(async () => (await import("./show.ts")).showConversations));
+    .addHelpText("after", targetHelp("active"));
 }
 
 function definePrint(group: Command): void {
-  withTurns(group.command("print [target]"))
+  define(
+    group.command("print [target]"),
+    PRINT_OPTIONS,
+    async () => (await import("./print.ts")).printConversation,
+  )
     .description("Print a conversation")
-    .option("--full", "Print tool results in full")
-    .option("--no-reasoning", "Leave out the model's reasoning")
-    .option("--compacted", "Print what the model sees: with compactions applied")
-    .addOption(formatOption("text", "markdown", "json"))
-    .addHelpText("after", targetHelp("active"))
-    .action(command(async () => (await import("./print.ts")).printConversation));
+    .addHelpText("after", targetHelp("active"));
 }
 
 function definePath(group: Command): void {
-  group
-    .command("path [target]")
+  define(
+    group.command("path [target]"),
+    PATH_OPTIONS,
+    async () => (await import("./show.ts")).printPath,
+  )
     .description("Print the folder of a conversation, or the path of one of its files")
-    .option("-e, --events", "Print the path of its events")
-    .option("-m, --metadata", "Print the path of its metadata")
-    .option("-b, --base-config", "Print the path of its base config")
-    .addHelpText("after", targetHelp("active"))
-    .action(command(async () => (await import("./show.ts")).printPath));
-}
-
-/** Which conversations are listed or searched. */
-function withSelection(definition: Command): Command {
-  return definition
-    .addOption(labelOption("Only with this label: key or key=value; repeatable"))
-    .option("--from <time>", "Only those started since then: today, 3d (ago), a date or an ID")
-    .option("--until <time>", "Only those started before then");
+    .addHelpText("after", targetHelp("active"));
 }
 
 function defineLabels(group: Command): void {
-  const labels = withTargets(group.command("label")).description(
+  const labels = addOptions(group.command("label"), LABEL_OPTIONS).description(
     "Manage the labels of conversations",
   );
-  withTargets(labels.command("add <label...>"))
-    .description("Add labels: key or key=value")
-    .action(command(async () => (await import("./label.ts")).addLabels));
-  withTargets(labels.command("rm [label...]"))
-    .description("Remove labels by key (default: all)")
-    .action(command(async () => (await import("./label.ts")).removeLabels));
-  withTargets(labels.command("ls", { isDefault: true }))
-    .description("List labels (default)")
-    .addOption(formatOption("text", "json"))
-    .action(command(async () => (await import("./label.ts")).listLabels));
-}
-
-function withTargets(definition: Command): Command {
-  return definition.option(
-    "--id <target>",
-    "The conversation (default: the active one); repeatable",
-    collect,
-  );
+  define(
+    labels.command("add <label...>"),
+    LABEL_OPTIONS,
+    async () => (await import("./label.ts")).addLabels,
+  ).description("Add labels: key or key=value");
+  define(
+    labels.command("rm [label...]"),
+    LABEL_OPTIONS,
+    async () => (await import("./label.ts")).removeLabels,
+  ).description("Remove labels by key (default: all)");
+  define(
+    labels.command("ls", { isDefault: true }),
+    LIST_LABELS_OPTIONS,
+    async () => (await import("./label.ts")).listLabels,
+  ).description("List labels (default)");
 }
 
 function defineGrep(group: Command): void {
-  withSelection(group.command("grep <pattern...>"))
+  define(
+    group.command("grep <pattern...>"),
+    GREP_OPTIONS,
+    async () => (await import("./grep.ts")).grepConversations,
+  )
     .description("Search messages, tool calls and questions, but never answers to questions")
-    .option("-r, --regex", "Treat the patterns as regular expressions")
-    .option("-i, --ignore-case", "Ignore case (default unless a pattern has a capital letter)")
-    .option("-s, --case-sensitive", "Match case")
-    .option("--id <target>", "Search only this conversation; repeatable", collect)
-    .option("-a, --archived", "Also search archived conversations")
-    .addOption(repeatableChoice("--scope <scope>", "Search only this part; repeatable", SCOPES))
-    .option("-C, --context <lines>", "Show <lines> lines around each match", parseCount)
-    .option("-m, --max-count <count>", "Stop after <count> matches per conversation", parseCount)
-    .option("-l, --ids", "Print only the IDs of conversations that match")
-    .addOption(
-      new Option(
-        "-c, --count",
-        "Print only the number of matching lines per conversation",
-      ).conflicts("ids"),
-    )
     .addHelpText(
       "after",
       "\nExit status: 0 if something matched, 1 if nothing did, 2 for an invalid pattern.",
-    )
-    .action(command(async () => (await import("./grep.ts")).grepConversations));
+    );
 }
 
 function defineCompact(group: Command): void {
-  withTurns(withConfigOption(group.command("compact [target...]")))
+  define(
+    group.command("compact [target...]"),
+    COMPACT_COMMAND_OPTIONS,
+    async () => (await import("./compact.ts")).compact,
+  )
     .description("Shorten old turns for the model; the record keeps them")
-    .option("--keep-first <turns>", "Keep this many turns at the start, or a duration such as 5h")
-    .option("--keep-last <turns>", "Keep this many turns at the end, or a duration such as 2h")
-    .option("--from <turn>", "Start here: 3, -3, 5h (ago) or last-compaction")
-    .option("--to <turn>", "End here: 3, -3 or 2h (ago)")
-    .option("-r, --reasoning", "Leave out the model's reasoning")
-    .option(
-      "-t, --tools [mode]",
-      "Empty tool calls: strip (default), strip-requests, strip-responses or omit",
-    )
-    .option("-s, --summarize [focus]", "Replace the turns with a summary by a model")
-    .option("-m, --model <model>", "Summarize with this model")
-    .addOption(compactOption())
-    .option("--dry-run", "Show what would change, and change nothing")
-    .option(
-      "--reset [number]",
-      "Undo all compactions, or the one with this number in `show`",
-      parsePosition,
-    )
-    .addOption(formatOption("text", "json"))
     .addHelpText(
       "after",
       `
@@ -184,76 +129,85 @@ turn. jp also compacts by itself before the model's context window is full
 
 ${COMPACT_HELP}
 ${targetHelp("active")}`,
-    )
-    .action(command(async () => (await import("./compact.ts")).compact));
-}
-
-function parsePosition(text: string): number {
-  const position = Number(text);
-  if (Number.isInteger(position) && position > 0 && position < 1_000_000) return position;
-  throw new InvalidArgumentError(
-    "Expected a positive number. Put the conversation before --reset.",
-  );
+    );
 }
 
 function defineUse(group: Command): void {
-  group
-    .command("use [target]")
+  define(
+    group.command("use [target]"),
+    NO_OPTIONS,
+    async () => (await import("./manage.ts")).useConversation,
+  )
     .description("Make a conversation the active one of this terminal")
-    .addHelpText("after", targetHelp("previous"))
-    .action(command(async () => (await import("./manage.ts")).useConversation));
+    .addHelpText("after", targetHelp("previous"));
 }
 
 function defineFork(group: Command): void {
-  withTurns(group.command("fork [target]"))
+  define(
+    group.command("fork [target]"),
+    FORK_OPTIONS,
+    async () => (await import("./manage.ts")).forkConversation,
+  )
     .description("Copy a conversation, or some of its turns, into a new one")
-    .option("-t, --title <title>", "Title of the copy")
-    .addOption(labelOption("Label the copy: key or key=value; repeatable"))
-    .option("--reset-labels", "Do not copy the labels")
-    .option("--activate", "Make the copy the active conversation")
-    .addOption(compactOption())
-    .addHelpText("after", `\n${COMPACT_HELP}\n${targetHelp("active")}`)
-    .action(command(async () => (await import("./manage.ts")).forkConversation));
+    .addHelpText("after", `\n${COMPACT_HELP}\n${targetHelp("active")}`);
 }
 
 function defineRemove(group: Command): void {
-  group
-    .command("rm [target...]")
+  define(
+    group.command("rm [target...]"),
+    REMOVE_OPTIONS,
+    async () => (await import("./manage.ts")).removeConversations,
+  )
     .description("Delete conversations permanently")
-    .option("-y, --yes", "Do not ask for confirmation")
-    .addHelpText("after", targetHelp("active"))
-    .action(command(async () => (await import("./manage.ts")).removeConversations));
+    .addHelpText("after", targetHelp("active"));
 }
 
 function defineEdit(group: Command): void {
-  group
-    .command("edit [target]")
+  define(
+    group.command("edit [target]"),
+    EDIT_OPTIONS,
+    async () => (await import("./edit.ts")).editConversation,
+  )
     .description("Change a conversation's title, pin or location, or edit its files")
-    .option("-t, --title <title>", "Set the title")
-    .option("--no-title", "Remove the title")
-    .option("--pin", "Pin it")
-    .option("--no-pin", "Unpin it")
-    .option("--local", "Move it out of the workspace, for you alone")
-    .option("--no-local", "Move it into the workspace")
-    .option("-e, --events", "Edit its events (default)")
-    .option("-m, --metadata", "Edit its metadata")
-    .option("-b, --base-config", "Edit its base config")
-    .addHelpText("after", targetHelp("active"))
-    .action(command(async () => (await import("./edit.ts")).editConversation));
+    .addHelpText("after", targetHelp("active"));
 }
 
 function defineArchive(group: Command): void {
-  group
-    .command("archive [target...]")
+  define(
+    group.command("archive [target...]"),
+    NO_OPTIONS,
+    async () => (await import("./manage.ts")).archiveConversations,
+  )
     .description("Archive conversations")
-    .addHelpText("after", targetHelp("active"))
-    .action(command(async () => (await import("./manage.ts")).archiveConversations));
+    .addHelpText("after", targetHelp("active"));
 }
 
 function defineUnarchive(group: Command): void {
-  group
-    .command("unarchive <target...>")
+  define(
+    group.command("unarchive <target...>"),
+    NO_OPTIONS,
+    async () => (await import("./manage.ts")).unarchiveConversations,
+  )
     .description("Restore archived conversations")
-    .addHelpText("after", targetHelp())
-    .action(command(async () => (await import("./manage.ts")).unarchiveConversations));
+    .addHelpText("after", targetHelp());
+}
+
+function defineVerify(group: Command): void {
+  define(group.command("verify"), VERIFY_OPTIONS, async () => (await import("./verify.ts")).verify)
+    .description("Rerun a conversation and show what differs")
+    .argument("[target]", "Conversation to rerun")
+    .addHelpText(
+      "after",
+      `
+Reruns the turns in memory, with the recorded answers, permissions and
+deliveries and your current config. Prints the first event that differs from
+the record. Ignores times and, with a live model, its wording. The conversation
+itself does not change.
+
+By default no tool runs and no model is asked. With --tools live, tools run
+with the recorded permissions: verify only your own conversations that way.
+${targetHelp("active")}
+
+Exit status: 0 if nothing differs, 1 if something does.`,
+    );
 }

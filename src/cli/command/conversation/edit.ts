@@ -12,16 +12,15 @@ import type { Call } from "../../define.ts";
 import { editText } from "../../editor.ts";
 import { usageError } from "../../exit-status.ts";
 import { resolveTarget } from "../../conversations.ts";
-import { type FileFlags, PACKED_HINT } from "./show.ts";
+import { PACKED_HINT } from "./show.ts";
+import type { EDIT_OPTIONS } from "./options.ts";
+import type { FlagsOf } from "../../options.ts";
 
-export interface EditFlags extends FileFlags {
-  /** `false` removes it. */
-  readonly title?: string | false;
-  readonly pin?: boolean;
-  readonly local?: boolean;
-}
-
-export async function editConversation({ args, options, context }: Call<EditFlags>): Promise<void> {
+export async function editConversation({
+  args,
+  options,
+  context,
+}: Call<typeof EDIT_OPTIONS>): Promise<void> {
   const { id } = await resolveTarget(context, args[0]);
   const { title, pin, local } = options;
   assertFlags(options);
@@ -35,7 +34,14 @@ export async function editConversation({ args, options, context }: Call<EditFlag
 }
 
 /** Throws `usage`. */
-function assertFlags({ title, pin, local, events, metadata, baseConfig }: EditFlags): void {
+function assertFlags({
+  title,
+  pin,
+  local,
+  events,
+  metadata,
+  baseConfig,
+}: FlagsOf<typeof EDIT_OPTIONS>): void {
   const files = [events, metadata, baseConfig].filter(Boolean).length;
   const isProperty = [title, pin, local].some((flag) => flag !== undefined);
   if (files > 1) throw usageError("Edit one file at a time.");
@@ -46,7 +52,7 @@ function assertFlags({ title, pin, local, events, metadata, baseConfig }: EditFl
 /** Throws what the store throws. */
 export async function editMetadata(
   id: ConversationId,
-  options: Pick<EditFlags, "title" | "pin">,
+  options: Pick<FlagsOf<typeof EDIT_OPTIONS>, "title" | "pin">,
   { workspace, clock }: CommandContext,
 ): Promise<void> {
   await using writer = await workspace.conversations.open(id);
@@ -56,7 +62,7 @@ export async function editMetadata(
 
 function changeMetadata(
   metadata: ConversationMetadata,
-  { title, pin }: Pick<EditFlags, "title" | "pin">,
+  { title, pin }: Pick<FlagsOf<typeof EDIT_OPTIONS>, "title" | "pin">,
   now: Timestamp,
 ): ConversationMetadata {
   const { title: oldTitle, pinnedAt: oldPin, ...rest } = metadata;
@@ -104,6 +110,6 @@ async function editFile(
   await edited.discard();
 }
 
-function fileOf({ metadata, baseConfig }: EditFlags): RecordFile {
+function fileOf({ metadata, baseConfig }: FlagsOf<typeof EDIT_OPTIONS>): RecordFile {
   return metadata === true ? "metadata" : baseConfig === true ? "baseConfig" : "events";
 }

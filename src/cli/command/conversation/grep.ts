@@ -9,24 +9,11 @@ import {
 import type { ConversationSummary, WorkspaceSummary } from "../../../stores/index.ts";
 import { neutralize, oneLine } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
-import {
-  readEntries,
-  resolveTargets,
-  type SelectionFlags,
-  selectionOf,
-} from "../../conversations.ts";
+import { readEntries, resolveTargets, selectionOf } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, usageError } from "../../exit-status.ts";
-
-export interface GrepFlags extends PatternFlags, SelectionFlags {
-  readonly id?: readonly string[];
-  readonly archived?: boolean;
-  readonly scope?: readonly (SearchScope | "title")[];
-  readonly context?: number;
-  readonly maxCount?: number;
-  readonly ids?: boolean;
-  readonly count?: boolean;
-}
+import type { GREP_OPTIONS } from "./options.ts";
+import type { FlagsOf } from "../../options.ts";
 
 interface Hit {
   /** Undefined for a title. */
@@ -41,7 +28,7 @@ export async function grepConversations({
   args,
   options,
   context,
-}: Call<GrepFlags>): Promise<void> {
+}: Call<typeof GREP_OPTIONS>): Promise<void> {
   const pattern = createPattern(args, options);
   let hasMatch = false;
   for (const summary of await listSearched(options, context)) {
@@ -121,7 +108,7 @@ async function searchMessages(
 
 interface Job {
   readonly pattern: Pattern;
-  readonly options: GrepFlags;
+  readonly options: FlagsOf<typeof GREP_OPTIONS>;
   readonly context: CommandContext;
 }
 
@@ -142,7 +129,7 @@ async function grepConversation(summary: ConversationSummary, job: Job): Promise
   return search.count;
 }
 
-async function listSearched(options: GrepFlags, context: CommandContext) {
+async function listSearched(options: FlagsOf<typeof GREP_OPTIONS>, context: CommandContext) {
   const isSelected = selectionOf(options, context);
   if (options.id !== undefined)
     return (await resolveTargets(context, options.id)).filter(isSelected);
@@ -155,12 +142,12 @@ async function listSearched(options: GrepFlags, context: CommandContext) {
 class Search {
   count = 0;
   readonly #pattern: Pattern;
-  readonly #options: GrepFlags;
+  readonly #options: FlagsOf<typeof GREP_OPTIONS>;
   readonly #scopes: ReadonlySet<string> | undefined;
   readonly #turns = new TurnCounter();
   readonly #find = createTextFinder();
 
-  constructor(pattern: Pattern, options: GrepFlags) {
+  constructor(pattern: Pattern, options: FlagsOf<typeof GREP_OPTIONS>) {
     this.#pattern = pattern;
     this.#options = options;
     this.#scopes = options.scope && new Set(options.scope);
@@ -253,12 +240,6 @@ class Report {
   }
 }
 
-interface PatternFlags {
-  readonly regex?: boolean;
-  readonly ignoreCase?: boolean;
-  readonly caseSensitive?: boolean;
-}
-
 interface Pattern {
   /** Whether any of the patterns is in the text. */
   test(text: string): boolean;
@@ -267,7 +248,7 @@ interface Pattern {
 }
 
 /** Literal and in smart case, unless the flags say otherwise. Throws `usage` for an invalid pattern. */
-function createPattern(patterns: readonly string[], flags: PatternFlags): Pattern {
+function createPattern(patterns: readonly string[], flags: FlagsOf<typeof GREP_OPTIONS>): Pattern {
   const isLower = patterns.every((pattern) => pattern === pattern.toLowerCase());
   const ignoresCase = flags.ignoreCase ?? (flags.caseSensitive === true ? false : isLower);
   const sources = patterns.map((pattern) => (flags.regex === true ? pattern : literal(pattern)));

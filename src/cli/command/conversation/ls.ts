@@ -15,31 +15,26 @@ import {
 } from "../../../surfaces/render/index.ts";
 import type { WorkspaceSummary } from "../../../stores/index.ts";
 import { jsonLine, oneLine } from "../../../util/index.ts";
-import { lastActivity, type SelectionFlags, selectionOf } from "../../conversations.ts";
+import { lastActivity, selectionOf } from "../../conversations.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
-
-export interface ListFlags extends SelectionFlags {
-  readonly archived?: boolean;
-  readonly local?: boolean;
-  readonly limit?: number;
-  readonly sort?: "activity" | "created" | "title";
-  readonly reverse?: boolean;
-  readonly format?: "text" | "json";
-}
+import type { LIST_OPTIONS } from "./options.ts";
 
 const EMPTY = { live: "No conversations yet.", archived: "No archived conversations." };
 /** Narrower screens leave the space to titles. */
 const MIN_WIDTH_FOR_TIMES = 50;
 
-export async function listConversations({ options, context }: Call<ListFlags>): Promise<void> {
+export async function listConversations({
+  options,
+  context,
+}: Call<typeof LIST_OPTIONS>): Promise<void> {
   const { workspace, output } = context;
   const which = options.archived === true ? "archived" : "live";
   const all = await workspace.conversations.list({ which });
   const isSelected = selectionOf(options, context);
   const isLocal = ({ place }: WorkspaceSummary) => options.local !== true || place === "local";
   const wanted = all.filter((summary) => isSelected(summary) && isLocal(summary));
-  const keyOf = SORT_KEYS[options.sort ?? "activity"];
+  const keyOf = SORT_KEYS[options.sort];
   const sorted = wanted.map((summary) => toListed(summary, keyOf)).toSorted(byKey);
   const latest =
     options.limit === undefined ? sorted : sorted.slice(Math.max(0, sorted.length - options.limit));

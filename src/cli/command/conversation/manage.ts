@@ -11,14 +11,15 @@ import { machineOf, openProviders, warnWithheld } from "../../../assemble/index.
 import { compactByFlag, type CompactFlag, rulesOf } from "../../compact.ts";
 import { confirmDeletion } from "../../confirm.ts";
 import type { CommandContext } from "../../context.ts";
-import { resolveTarget, resolveTargets, type TurnFlags, turnRange } from "../../conversations.ts";
+import { resolveTarget, resolveTargets, turnRange } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
 import type { Host } from "../../host.ts";
-import { type Label, withLabels } from "../../labels.ts";
+import { withLabels } from "../../labels.ts";
 import { trustedConfig } from "../../trust.ts";
+import type { FORK_OPTIONS, REMOVE_OPTIONS } from "./options.ts";
 
-export async function useConversation({ args, context }: Call<object>): Promise<void> {
+export async function useConversation({ args, context }: Call): Promise<void> {
   const { workspace, output } = context;
   const { id, metadata, isArchived } = await resolveTarget(context, args[0] ?? "previous");
   if (isArchived) {
@@ -44,15 +45,11 @@ async function updateLastActivated(
   }
 }
 
-export interface ForkFlags extends TurnFlags, CompactFlag {
-  readonly title?: string;
-  readonly activate?: boolean;
-  readonly label?: readonly Label[];
-  /** Drop the original's labels. */
-  readonly resetLabels?: boolean;
-}
-
-export async function forkConversation({ args, options, context }: Call<ForkFlags>): Promise<void> {
+export async function forkConversation({
+  args,
+  options,
+  context,
+}: Call<typeof FORK_OPTIONS>): Promise<void> {
   const { workspace, output } = context;
   const { id } = await resolveTarget(context, args[0]);
   const { title } = options;
@@ -101,15 +98,11 @@ async function countTurns(id: ConversationId, { workspace }: CommandContext): Pr
   return turns;
 }
 
-export interface RemoveFlags {
-  readonly yes?: boolean;
-}
-
 export async function removeConversations({
   args,
   options,
   context,
-}: Call<RemoveFlags>): Promise<void> {
+}: Call<typeof REMOVE_OPTIONS>): Promise<void> {
   const targets = await resolveTargets(context, args);
   for (const target of targets) {
     if (options.yes !== true && !(await confirmRemoval(target, context.host))) {
@@ -126,14 +119,14 @@ function confirmRemoval({ id, metadata }: ConversationSummary, host: Host): Prom
   return confirmDeletion(`Delete ${id} (${title}) permanently?`, host);
 }
 
-export async function archiveConversations({ args, context }: Call<object>): Promise<void> {
+export async function archiveConversations({ args, context }: Call): Promise<void> {
   for (const { id, isArchived } of await resolveTargets(context, args)) {
     if (!isArchived) await context.workspace.conversations.archive(id);
     context.output.notice(isArchived ? `${id} is already archived.` : `Archived ${id}.`);
   }
 }
 
-export async function unarchiveConversations({ args, context }: Call<object>): Promise<void> {
+export async function unarchiveConversations({ args, context }: Call): Promise<void> {
   for (const { id, isArchived } of await resolveTargets(context, args)) {
     if (isArchived) await context.workspace.conversations.unarchive(id);
     context.output.notice(isArchived ? `Restored ${id}.` : `${id} is not archived.`);

@@ -15,21 +15,10 @@ import { describeIncomplete, renderMarkdown, renderTurn } from "../../../surface
 import type { ConversationSummary } from "../../../stores/index.ts";
 import { jsonLine } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
-import {
-  readEntries,
-  resolveTargetForReading,
-  type TurnFlags,
-  turnRange,
-} from "../../conversations.ts";
+import { readEntries, resolveTargetForReading, turnRange } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
-
-export interface PrintFlags extends TurnFlags {
-  readonly full?: boolean;
-  readonly reasoning?: boolean;
-  readonly format?: "text" | "markdown" | "json";
-  /** Print the compacted conversation, as the model sees it. */
-  readonly compacted?: boolean;
-}
+import type { FlagsOf, TURN_OPTIONS } from "../../options.ts";
+import type { PRINT_OPTIONS } from "./options.ts";
 
 const FOLDED_LINES = 10;
 
@@ -37,9 +26,9 @@ export async function printConversation({
   args,
   options,
   context,
-}: Call<PrintFlags>): Promise<void> {
+}: Call<typeof PRINT_OPTIONS>): Promise<void> {
   const summary = await resolveTargetForReading(context, args[0]);
-  const printer = PRINTERS[options.format ?? "text"]({ summary, options, context });
+  const printer = PRINTERS[options.format]({ summary, options, context });
   let isEmpty = true;
   const compactions: Compaction[] = [];
   const turnsIn =
@@ -61,7 +50,7 @@ export async function printConversation({
 /** The turns as the model sees them. They keep their numbers; a summary has the numbers of all its turns. */
 async function* selectCompacted(
   id: ConversationId,
-  flags: TurnFlags,
+  flags: FlagsOf<typeof TURN_OPTIONS>,
   { workspace }: CommandContext,
 ): AsyncGenerator<readonly RecordedTurn[]> {
   const { stream } = await workspace.conversations.load(id);
@@ -77,7 +66,7 @@ async function* selectCompacted(
  */
 export async function* selectTurns(
   id: ConversationId,
-  flags: TurnFlags & { readonly compactions?: Compaction[] },
+  flags: FlagsOf<typeof TURN_OPTIONS> & { readonly compactions?: Compaction[] },
   context: CommandContext,
 ): AsyncGenerator<readonly RecordedTurn[]> {
   const { first, last, turn } = flags;
@@ -138,7 +127,7 @@ async function findLastTurns(
 
 interface Job {
   readonly summary: ConversationSummary;
-  readonly options: PrintFlags;
+  readonly options: FlagsOf<typeof PRINT_OPTIONS>;
   readonly context: CommandContext;
 }
 
@@ -156,7 +145,7 @@ function textPrinter({ options, context: { output, clock } }: Job): Printer {
     now: clock.now(),
     width: output.lineWidth,
     resultLines: options.full === true ? Number.POSITIVE_INFINITY : FOLDED_LINES,
-    showsReasoning: options.reasoning !== false,
+    showsReasoning: options.reasoning,
   };
   let last: RecordedTurn | undefined;
   return {

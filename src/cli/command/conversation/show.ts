@@ -37,16 +37,14 @@ import type { Call } from "../../define.ts";
 import { labelText } from "../../labels.ts";
 import { effectiveConfig } from "../../load-config.ts";
 import { describePriceSources, sourcesToJson } from "../../price-sources.ts";
-
-export interface ShowFlags {
-  readonly format?: "text" | "json";
-}
+import type { FORMAT_OPTIONS } from "../../options.ts";
+import type { PATH_OPTIONS } from "./options.ts";
 
 export async function showConversations({
   args,
   options,
   context,
-}: Call<ShowFlags>): Promise<void> {
+}: Call<typeof FORMAT_OPTIONS>): Promise<void> {
   const targets =
     args.length === 0
       ? [await resolveTargetForReading(context, undefined)]
@@ -209,16 +207,14 @@ function describeCounts({ turns, events, tool_calls: calls, inquiries, decisions
   };
 }
 
-export interface FileFlags {
-  readonly events?: boolean;
-  readonly metadata?: boolean;
-  readonly baseConfig?: boolean;
-}
-
 export const PACKED_HINT =
   "In older conversations, the base config is the first element of the events file.";
 
-export async function printPath({ args, options, context }: Call<FileFlags>): Promise<void> {
+export async function printPath({
+  args,
+  options,
+  context,
+}: Call<typeof PATH_OPTIONS>): Promise<void> {
   const { id } = await resolveTargetForReading(context, args[0]);
   const paths = context.workspace.files.paths(id);
   const files = (["events", "metadata", "baseConfig"] as const).filter((name) => options[name]);

@@ -27,22 +27,20 @@ import { resolveTargetForReading } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
 import { showProgress } from "../../progress.ts";
-import { type ConfigFlags } from "../../load-config.ts";
 import { trustedConfig } from "../../trust.ts";
-
-interface VerifyFlags extends Pick<ConfigFlags, "cfg" | "directives"> {
-  readonly model: "recorded" | "live";
-  readonly tools: "recorded" | "live";
-  readonly format: "text" | "json";
-}
+import type { VERIFY_OPTIONS } from "./options.ts";
 
 /** Throws `ExitStatus` if anything differed. */
-export async function verify({ args, options, context }: Call<VerifyFlags>): Promise<void> {
+export async function verify({
+  args,
+  options,
+  context,
+}: Call<typeof VERIFY_OPTIONS>): Promise<void> {
   const { output, workspace } = context;
   const { id } = await resolveTargetForReading(context, args[0]);
   const conversation = await workspace.conversations.load(id);
-  const { cfg = [], directives = [] } = options;
-  const trusted = await trustedConfig(context, { cfg, directives, id, conversation });
+  const { cfg = [], tool: directives = [] } = options;
+  const trusted = await trustedConfig(context, { cfg, tool: directives, id, conversation });
   warnWithheld(trusted, context);
   await using servers = openConfiguredServers(machineOf(context), trusted.config);
   const isOffline = options.model === "recorded" && options.tools === "recorded";

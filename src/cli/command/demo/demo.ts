@@ -57,7 +57,7 @@ import { viewSettings } from "../query/view-settings.ts";
 import { diff, undo } from "../undo.ts";
 import { createTourModel, TOUR, TOUR_FILES, TOUR_TOOLS, type TourStep } from "./tour.ts";
 
-export async function demo({ context }: Call<object>): Promise<void> {
+export async function demo({ context }: Call): Promise<void> {
   const tour = await createTour(context);
   const { output } = context;
   say(
@@ -223,7 +223,7 @@ async function runDeferred(step: TourStep, tour: Tour, signal: AbortSignal): Pro
   say(`The job ends with status ${WAITING}. ${step.afterwards}`, tour);
   output.print("");
   showCommand("jp inquiry ls --pending", tour);
-  await listInquiries({ args: [], options: { pending: true }, context });
+  await listInquiries({ args: [], options: { pending: true, format: "text" }, context });
   output.print("");
   const args = tour.answersFile === undefined ? [waiting.id] : [waiting.id, "yes"];
   showCommand(`jp inquiry answer ${args.join(" ")} --continue`, tour);
@@ -269,7 +269,10 @@ async function runConfigured(
     if (endOf({ type: end.type, events }) === "left") return "left";
   }
   for (const [line, run] of [
-    ["jp permissions ls", () => listPermissions({ args: [], options: {}, context })],
+    [
+      "jp permissions ls",
+      () => listPermissions({ args: [], options: { format: "text" }, context }),
+    ],
     ["jp diff", () => diff({ args: [tour.conversation], options: {}, context })],
     ["jp undo --yes", () => undo({ args: [tour.conversation], options: { yes: true }, context })],
   ] as const) {
@@ -391,7 +394,7 @@ async function showRecord(tour: Tour): Promise<void> {
   output.print("");
   say("The record: every question, who asked, and who answered", tour, "bold");
   showCommand("jp inquiry ls", tour);
-  await listInquiries({ args: [], options: {}, context });
+  await listInquiries({ args: [], options: { format: "text" }, context });
   output.print("");
   output.print(`Stored in ${workspace.files.paths(conversation).events}`);
   output.print(`Read it: ${jp} --workspace ${workspace.root} conversation print newest`);

@@ -1,10 +1,15 @@
 /** `jp doctor`: checks the setup, changes nothing, and suggests fixes. */
 import { findWorkspace } from "../../../assemble/index.ts";
-import { foldLayers } from "../../../settings/config/index.ts";
+import { anchorState } from "../../../proof/index.ts";
+import {
+  type AnchorSettings,
+  foldLayers,
+  type Layer,
+  resolveAnchor,
+} from "../../../settings/config/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
-import { checkAnchors } from "./check-anchors.ts";
 import { checkConfig, checkModels, checkSchema, checkTools, checkTrust } from "./check-config.ts";
 import {
   checkEditor,
@@ -18,18 +23,13 @@ import {
   checkWorkspace,
 } from "./check-machine.ts";
 import { checkSandbox } from "./check-sandbox.ts";
-import { type Finding, printFinding } from "./finding.ts";
+import { type Finding, findingFromError, printFinding } from "./finding.ts";
+import type { DOCTOR_OPTIONS } from "../options.ts";
 
-export interface DoctorFlags {
-  readonly format?: "text" | "json";
-  /** In seconds. */
-  readonly timeout?: number;
-}
+const MAX_ANCHOR_AGE_MS = 2 * 24 * 60 * 60 * 1000;
 
-const DEFAULT_TIMEOUT_SECONDS = 15;
-
-export async function doctor({ options, context }: Call<DoctorFlags>): Promise<void> {
-  const { format = "text", timeout = DEFAULT_TIMEOUT_SECONDS } = options;
+export async function doctor({ options, context }: Call<typeof DOCTOR_OPTIONS>): Promise<void> {
+  const { format, timeout } = options;
   let hasProblem = false;
   for await (const finding of runChecks(context, timeout)) {
     hasProblem ||= finding.state === "problem";
@@ -65,4 +65,36 @@ async function* runChecks(context: CommandContext, seconds: number): AsyncGenera
   yield* untrusted;
   yield* await checkModels(context, config);
   yield* await checkTools(context, config, seconds);
+}
+
+/** Whether decisions are anchored as often as the user's own config says. Reports nothing if it does not. */
+function checkAnchors(
+  { environment, clock }: CommandContext,
+  layers: readonly Layer[],
+): readonly Finding[] {
+  let settings: AnchorSettings | undefined;
+  try {
+    settings = resolveAnchor(
+      foldLayers(layers.filter(({ isFromWorkspace }) => isFromWorkspace !== true)),
+    );
+  } catch (error) {
+    return [findingFromError("anchors", error)];
+  }
+  if (settings === undefined) return [];
+  const { lastAt, failedAt, hasNew } = anchorState(environment);
+  const last =
+    lastAt === undefined
+      ? "Nothing is anchored yet"
+      : `Last anchored ${new Date(lastAt).toISOString()}`;
+  if (failedAt !== undefined) {
+    const message = `The last attempt failed, ${new Date(failedAt).toISOString()}. ${last}.`;
+    const hint = "To try again, and see why: jp evidence anchor";
+    return [{ check: "anchors", state: "warning", message, hint }];
+  }
+  const isOld = lastAt === undefined || clock.now().getTime() - lastAt > MAX_ANCHOR_AGE_MS;
+  if (settings.isDaily && hasNew && isOld) {
+    const hint = "jp anchors after a turn. To do it now: jp evidence anchor";
+    return [{ check: "anchors", state: "warning", message: `${last}.`, hint }];
+  }
+  return [{ check: "anchors", state: "ok", message: last }];
 }

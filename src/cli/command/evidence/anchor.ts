@@ -7,11 +7,9 @@ import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { loadConfig } from "../../load-config.ts";
 import { counted } from "./wording.ts";
+import type { FORMAT_OPTIONS } from "../../options.ts";
 
-export async function anchor({
-  options,
-  context,
-}: Call<{ readonly format?: "text" | "json" }>): Promise<void> {
+export async function anchor({ options, context }: Call<typeof FORMAT_OPTIONS>): Promise<void> {
   const { environment, clock, output } = context;
   const settings = await configuredAnchor(context);
   using stop = untilSignal(context);

@@ -1,5 +1,4 @@
 /** `jp evidence report`: a sample of decisions as an audit sheet. */
-import type { Decider } from "../../../record/conversation/index.ts";
 import {
   DecisionSheet,
   type DecisionRow,
@@ -11,18 +10,16 @@ import { JpError } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
-import { type SelectionFlags, selectConversations } from "./export.ts";
+import { selectConversations } from "./export.ts";
 import { expectedKeyOf, verifyIn } from "./verify.ts";
+import type { REPORT_OPTIONS } from "./options.ts";
+import type { FlagsOf } from "../../options.ts";
 
-export interface ReportFlags extends SelectionFlags {
-  readonly sample: number;
-  readonly seed: string;
-  readonly by?: readonly Decider["kind"][];
-  readonly key?: string;
-  readonly format: "markdown" | "csv";
-}
-
-export async function printReport({ args, options, context }: Call<ReportFlags>): Promise<void> {
+export async function printReport({
+  args,
+  options,
+  context,
+}: Call<typeof REPORT_OPTIONS>): Promise<void> {
   const [file] = args;
   const { output } = context;
   const { sample: size, seed, by, format } = options;
@@ -39,7 +36,7 @@ export async function printReport({ args, options, context }: Call<ReportFlags>)
 type AddRows = (rows: readonly DecisionRow[]) => void;
 
 async function readWorkspace(
-  options: ReportFlags,
+  options: FlagsOf<typeof REPORT_OPTIONS>,
   context: CommandContext,
   add: AddRows,
 ): Promise<void> {
@@ -60,7 +57,7 @@ async function readWorkspace(
 
 /** Throws `usage`, `file_not_read`, `evidence_not_verified`. */
 async function readEvidence(
-  { file, key, conversation, since }: ReportFlags & { readonly file: string },
+  { file, key, conversation, since }: FlagsOf<typeof REPORT_OPTIONS> & { readonly file: string },
   context: CommandContext,
   add: AddRows,
 ): Promise<void> {

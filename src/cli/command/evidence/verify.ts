@@ -26,18 +26,14 @@ import {
   describeRuling,
   PROBLEMS,
 } from "./wording.ts";
+import type { VERIFY_OPTIONS } from "./options.ts";
+import type { FlagsOf } from "../../options.ts";
 
-export interface VerifyFlags {
-  readonly key?: string;
-  /** Path of a PEM file. */
-  readonly tsaCert?: string;
-  /** Path of a repository. */
-  readonly git?: string;
-  readonly strict?: boolean;
-  readonly format?: "text" | "json";
-}
-
-export async function verifyFile({ args, options, context }: Call<VerifyFlags>): Promise<void> {
+export async function verifyFile({
+  args,
+  options,
+  context,
+}: Call<typeof VERIFY_OPTIONS>): Promise<void> {
   const [name = ""] = args;
   const expectedKey = options.key === undefined ? undefined : expectedKeyOf(options.key, context);
   const expectations = await anchorExpectations(options, context);
@@ -57,7 +53,7 @@ export async function verifyFile({ args, options, context }: Call<VerifyFlags>):
 
 /** Throws `usage`, `file_not_read`, `git_not_found`, `not_a_repository`. */
 async function anchorExpectations(
-  { tsaCert, git }: VerifyFlags,
+  { tsaCert, git }: FlagsOf<typeof VERIFY_OPTIONS>,
   { cwd, environment }: CommandContext,
 ): Promise<Pick<VerifyOptions, "authorities" | "clone">> {
   return {

@@ -18,18 +18,16 @@ import { abortable, type JsonObject } from "../../../util/index.ts";
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
-import { type ConfigFlags } from "../../load-config.ts";
-import { findPrompter, type InteractionFlags, noTerminal } from "../../prompter.ts";
+import { findPrompter, noTerminal } from "../../prompter.ts";
 import { trustedConfig } from "../../trust.ts";
 import { createToJson, readInquiries } from "../inquiry.ts";
+import type { SERVE_MCP_OPTIONS } from "./options.ts";
+import type { FlagsOf } from "../../options.ts";
 
-export interface ServeFlags extends ConfigFlags, InteractionFlags {
-  readonly http?: boolean;
-  readonly port?: number;
-  readonly tokenEnv?: string;
-}
-
-export async function serveMcp({ options, context }: Call<ServeFlags>): Promise<void> {
+export async function serveMcp({
+  options,
+  context,
+}: Call<typeof SERVE_MCP_OPTIONS>): Promise<void> {
   const { http = false } = options;
   if (!http && (options.port !== undefined || options.tokenEnv !== undefined)) {
     throw usageError("--port and --token-env need --http.");
@@ -77,7 +75,7 @@ async function talk(
 
 async function listen(
   setup: ServeSetup,
-  { options, context }: Pick<Call<ServeFlags>, "options" | "context">,
+  { options, context }: Pick<Call<typeof SERVE_MCP_OPTIONS>, "options" | "context">,
   signal: AbortSignal,
 ): Promise<void> {
   const { output } = context;
@@ -93,7 +91,10 @@ async function listen(
 const MIN_TOKEN_LENGTH = 16;
 
 /** Never from the command line, which every user of the machine can read. */
-function findToken({ tokenEnv }: ServeFlags, { environment }: CommandContext) {
+function findToken(
+  { tokenEnv }: FlagsOf<typeof SERVE_MCP_OPTIONS>,
+  { environment }: CommandContext,
+) {
   if (tokenEnv === undefined) {
     const value = randomBytes(32).toString("base64url");
     return { value, shown: value };

@@ -33,30 +33,26 @@ import {
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, usageError } from "../../exit-status.ts";
-import { type ConfigFlags, loadConfig } from "../../load-config.ts";
+import { loadConfig } from "../../load-config.ts";
 import { trustedConfig } from "../../trust.ts";
 import { type ConfigFilePlace, editConfigFile, fileFor } from "../config.ts";
+import type { ADD_SERVER_OPTIONS, LIST_SERVERS_OPTIONS, REMOVE_SERVER_OPTIONS } from "./options.ts";
+import type { FlagsOf } from "../../options.ts";
 
 const PATH = ["providers", "mcp"];
 
-export interface AddServerFlags {
-  readonly in?: ConfigFilePlace;
-  readonly env?: readonly string[];
-  readonly header?: readonly string[];
-  readonly optional?: boolean;
-  /** `false` with `--no-tools`. */
-  readonly tools?: boolean;
-  readonly force?: boolean;
-}
-
-export async function addServer({ args, options, context }: Call<AddServerFlags>): Promise<void> {
+export async function addServer({
+  args,
+  options,
+  context,
+}: Call<typeof ADD_SERVER_OPTIONS>): Promise<void> {
   const [name = "", target = "", ...rest] = args;
   if (!/^[\w-]+$/.test(name))
     throw usageError("A server's name may contain only letters, digits, - and _.");
   const server = serverConfig(target, rest, options);
   const keys = [...PATH, name];
   const added = parseConfigOrThrow("jp mcp add", { providers: { mcp: { [name]: server } } });
-  const place = options.in ?? "user";
+  const place = options.in;
   if (options.force !== true && (await isIn(await fileFor(place, context), keys))) {
     const hint = "Choose another name, or replace it with --force.";
     throw new JpError("server_exists", `A server named ${name} already exists.`, { hint });
@@ -70,7 +66,7 @@ export async function addServer({ args, options, context }: Call<AddServerFlags>
 function serverConfig(
   target: string,
   args: readonly string[],
-  { env = [], header = [], optional, tools = true }: AddServerFlags,
+  { env = [], header = [], optional, tools }: FlagsOf<typeof ADD_SERVER_OPTIONS>,
 ): JsonObject {
   const isAddress = /^https?:\/\//i.test(target);
   if (!isAddress && /^[a-z][\w+.-]*:\/\//i.test(target)) {
@@ -123,11 +119,10 @@ async function trustServer(
     warn(`another file changes ${name}, and is not trusted. ${TRUST_HINT}`, context.output);
 }
 
-export interface ListServersFlags extends ConfigFlags {
-  readonly format?: "text" | "json";
-}
-
-export async function listServers({ options, context }: Call<ListServersFlags>): Promise<void> {
+export async function listServers({
+  options,
+  context,
+}: Call<typeof LIST_SERVERS_OPTIONS>): Promise<void> {
   const { output } = context;
   const layers = await loadConfig(context, options);
   const servers = [...resolveMcpServers(foldLayers(layers)).values()];
@@ -188,7 +183,7 @@ export async function listServerTools({
   args,
   options,
   context,
-}: Call<ListServersFlags>): Promise<void> {
+}: Call<typeof LIST_SERVERS_OPTIONS>): Promise<void> {
   const [wanted] = args;
   const { output } = context;
   const trusted = await trustedConfig(context, options, {});
@@ -237,16 +232,12 @@ function printTools(
   for (const line of renderTable({ columns, rows, paint, width })) output.print(line);
 }
 
-export interface RemoveServerFlags {
-  readonly in?: ConfigFilePlace;
-}
-
 /** Without `--in`, removes it from the only file that has it. */
 export async function removeServer({
   args,
   options,
   context,
-}: Call<RemoveServerFlags>): Promise<void> {
+}: Call<typeof REMOVE_SERVER_OPTIONS>): Promise<void> {
   const [name = ""] = args;
   const keys = [...PATH, name];
   const workspace = findWorkspace(context);

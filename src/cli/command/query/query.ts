@@ -1,19 +1,14 @@
 /** `jp query`: opens the turn that the flags describe, and runs it at the terminal. */
-import {
-  openTurn,
-  type OpenTurn,
-  type OpenTurnOptions,
-  type TurnSettings,
-} from "../../../assemble/index.ts";
+import { openTurn, type OpenTurn, type OpenTurnOptions } from "../../../assemble/index.ts";
 import type { Model } from "../../../reach/provider/index.ts";
 import type { AssistantSettings } from "../../../settings/config/index.ts";
 import type { ConversationWriter } from "../../../stores/index.ts";
 import { loadModule } from "../../../util/index.ts";
-import { compactByFlag, type CompactFlag } from "../../compact.ts";
+import { compactByFlag } from "../../compact.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
-import { type Label, toLabels } from "../../labels.ts";
+import { toLabels } from "../../labels.ts";
 import { showProgress } from "../../progress.ts";
 import { findQuietPrompter, type InteractionFlags } from "../../prompter.ts";
 import { findTruster } from "../../trust.ts";
@@ -24,44 +19,17 @@ import { reportNoMessage } from "./report.ts";
 import { send, type SendOptions } from "./run-turn.ts";
 import { announceReplay, chooseStart, type StartFlags } from "./start.ts";
 import { titleOf } from "./title.ts";
-import type { ViewFlags } from "./view-settings.ts";
+import type { FlagsOf } from "../../options.ts";
+import type { QUERY_OPTIONS } from "./options.ts";
 
-export interface QueryFlags
-  extends
-    CompactFlag,
-    InteractionFlags,
-    TurnSettings,
-    Omit<StartFlags, "hasMessage">,
-    Omit<ViewFlags, "undo"> {
-  readonly new?: boolean;
-  readonly id?: string;
-  /** Ask in a copy of this many last turns, or of all. */
-  readonly fork?: number | true;
-  readonly label?: readonly Label[];
-  readonly title?: string;
-  readonly local?: boolean;
-  readonly persist?: boolean;
-  /** `-a`, in their order. */
-  readonly attach?: readonly string[];
-  /** The Rust original's name for `attach`. */
-  readonly attachment?: readonly string[];
-  /** `true`: always open the editor. `false`: never. */
-  readonly edit?: boolean;
-  readonly schema?: string;
-  /** The path of an answers file. */
-  readonly answers?: string;
-  readonly defer?: boolean;
-  readonly showPrompt?: boolean;
-  /** Leave the turn to a worker. */
-  readonly enqueue?: boolean;
-  /** Only for workers of this queue. */
-  readonly queue?: string;
-  /** Show the worker's progress. */
-  readonly follow?: boolean;
-}
+type QueryFlags = FlagsOf<typeof QUERY_OPTIONS>;
 
 /** Throws `ExitStatus` unless the turn succeeded. */
-export async function query({ args: words, options, context }: Call<QueryFlags>): Promise<void> {
+export async function query({
+  args: words,
+  options,
+  context,
+}: Call<typeof QUERY_OPTIONS>): Promise<void> {
   const { edit, continueTurn: isContinued = false, discardTurn = false, id } = options;
   const answers = await readAnswers(options.answers, context);
   const opening = await toOpening(options, context);
@@ -97,7 +65,7 @@ export async function query({ args: words, options, context }: Call<QueryFlags>)
   if (turn === undefined) return;
   const { conversation, providers, message } = turn;
   const { config } = turn.trusted;
-  const isSaved = options.persist !== false;
+  const isSaved = options.persist;
   if (message?.replacesTurn === true)
     announceReplay(conversation, { output: context.output, isSaved });
   // Calling it loads its code, which most queries do not need.
@@ -193,10 +161,10 @@ async function toOpening(
   }: QueryFlags,
   context: CommandContext,
 ): Promise<Pick<OpenTurnOptions, "storage" | "settings" | "attach" | "schema">> {
-  const { schema } = settings;
+  const { schema, tool: directives } = settings;
   return {
     storage: { fork, labels: toLabels(label), title, local, persist },
-    settings,
+    settings: { ...settings, directives },
     attach: [...attach, ...attachment],
     schema: schema === undefined ? undefined : await readSchema(schema, context),
   };

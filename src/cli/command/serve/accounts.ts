@@ -7,9 +7,11 @@ import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
 import { parseOrigin } from "./origin.ts";
 import { describe, notFoundError } from "./people.ts";
+import type { LINK_OPTIONS } from "./options.ts";
+import type { FORMAT_OPTIONS } from "../../options.ts";
 
 /** Prints the token alone, so that it can be piped. Throws `person_not_found`. */
-export async function renewToken({ args: [name = ""], context }: Call<object>): Promise<void> {
+export async function renewToken({ args: [name = ""], context }: Call): Promise<void> {
   const { output } = context;
   const token = await (await peopleOf(context)).renewToken(name);
   if (token === undefined) throw notFoundError(name);
@@ -24,7 +26,7 @@ export async function createLink({
   args: [name = ""],
   options: { origin },
   context,
-}: Call<{ readonly origin?: string }>): Promise<void> {
+}: Call<typeof LINK_OPTIONS>): Promise<void> {
   const { output } = context;
   if (origin === undefined) {
     throw usageError("Pass --origin with the address of the page, as `jp serve` prints it.");
@@ -39,7 +41,7 @@ export async function createLink({
 }
 
 /** Throws `person_not_found`. */
-export async function confirmPerson({ args: [name = ""], context }: Call<object>): Promise<void> {
+export async function confirmPerson({ args: [name = ""], context }: Call): Promise<void> {
   const { output } = context;
   const people = await peopleOf(context);
   const all = await people.list();
@@ -61,7 +63,7 @@ function findNamed(people: readonly Member[], name: string): Member | undefined 
 export async function showLog({
   options: { format },
   context,
-}: Call<{ readonly format?: "text" | "json" }>): Promise<void> {
+}: Call<typeof FORMAT_OPTIONS>): Promise<void> {
   const { output } = context;
   const entries = await (await peopleOf(context)).readLog();
   if (entries.length === 0 && format !== "json") output.notice("No changes to people yet.");

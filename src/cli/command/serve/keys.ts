@@ -18,20 +18,15 @@ import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
 import { trustedConfig } from "../../trust.ts";
 import { notFoundError } from "./people.ts";
-
-interface KeyFlags {
-  /** True if no fingerprint is given. */
-  readonly sshAgent?: string | true;
-  readonly file?: string;
-  readonly new?: boolean;
-}
+import type { FORMAT_OPTIONS, FlagsOf } from "../../options.ts";
+import type { ADD_KEY_OPTIONS } from "./options.ts";
 
 /** Throws `usage`, `person_not_found`, `key_exists`, `key_not_found`, `cannot_sign`. */
 export async function addKey({
   args: [name = ""],
   options,
   context,
-}: Call<KeyFlags>): Promise<void> {
+}: Call<typeof ADD_KEY_OPTIONS>): Promise<void> {
   const people = await peopleOf(context);
   const person = (await people.list()).find((each) => each.name === name);
   if (person === undefined) throw notFoundError(name);
@@ -51,7 +46,10 @@ interface FoundKey {
   readonly file?: string;
 }
 
-async function findKey(options: KeyFlags, context: CommandContext): Promise<FoundKey> {
+async function findKey(
+  options: FlagsOf<typeof ADD_KEY_OPTIONS>,
+  context: CommandContext,
+): Promise<FoundKey> {
   const { environment, host } = context;
   if (options.new === true) {
     const file = await makeKeyFile(userDataFolder(environment));
@@ -86,7 +84,7 @@ async function findAgentKey(wanted: string | true, socket: string | undefined): 
 export async function listKeys({
   options: { format },
   context,
-}: Call<{ readonly format?: "text" | "json" }>): Promise<void> {
+}: Call<typeof FORMAT_OPTIONS>): Promise<void> {
   const { output } = context;
   const people = await (await peopleOf(context)).list();
   const all = people.flatMap(({ name, keys = [] }) => keys.map((key) => ({ name, key })));
@@ -105,10 +103,7 @@ export async function listKeys({
 }
 
 /** Throws `person_not_found`, `key_not_found`. */
-export async function removeKey({
-  args: [name = "", id = ""],
-  context,
-}: Call<object>): Promise<void> {
+export async function removeKey({ args: [name = "", id = ""], context }: Call): Promise<void> {
   const people = await peopleOf(context);
   const person = (await people.list()).find((each) => each.name === name);
   if (person === undefined) throw notFoundError(name);

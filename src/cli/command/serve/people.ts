@@ -17,6 +17,8 @@ import type { Call } from "../../define.ts";
 import { findDate } from "../../conversations.ts";
 import { usageError } from "../../exit-status.ts";
 import { trustedConfig } from "../../trust.ts";
+import type { ADD_PERSON_OPTIONS, AWAY_OPTIONS, SET_PERSON_OPTIONS } from "./options.ts";
+import type { FORMAT_OPTIONS, FlagsOf } from "../../options.ts";
 
 /** The person who logs in with the link is the one who started the server. */
 export function findOwner(
@@ -28,18 +30,12 @@ export function findOwner(
   return { name, rights: RIGHTS, isOwner: true };
 }
 
-interface PersonFlags {
-  readonly rights?: string;
-  readonly roles?: string;
-  readonly osUser?: string;
-}
-
 /** Prints the token alone, so that it can be piped. Throws `person_exists`, `role_exists`, `os_user_taken`. */
 export async function addPerson({
   args: [name = ""],
   options,
   context,
-}: Call<PersonFlags>): Promise<void> {
+}: Call<typeof ADD_PERSON_OPTIONS>): Promise<void> {
   const { rights = DEFAULT_RIGHTS, ...settings } = parseSettings(options);
   const owner = findOwner((await trustedConfig(context, {})).config, context);
   const token = await (await peopleOf(context)).add(name, rights, settings);
@@ -58,7 +54,7 @@ export async function changePerson({
   args: [name = ""],
   options,
   context,
-}: Call<PersonFlags>): Promise<void> {
+}: Call<typeof SET_PERSON_OPTIONS>): Promise<void> {
   const settings = parseSettings(options);
   if (Object.keys(settings).length === 0) {
     throw usageError("Nothing to change: give --rights, --roles or --os-user.");
@@ -77,17 +73,12 @@ export async function changePerson({
   );
 }
 
-interface AwayFlags {
-  readonly to?: string;
-  readonly until?: string;
-}
-
 /** Throws `person_not_found`, `invalid_absence`, `usage`. */
 export async function setPersonAway({
   args: [name = ""],
-  options: { to = "", until = "" },
+  options: { to, until },
   context,
-}: Call<AwayFlags>): Promise<void> {
+}: Call<typeof AWAY_OPTIONS>): Promise<void> {
   const { clock, output } = context;
   const now = clock.now();
   const end = parseUntil(until, now);
@@ -98,7 +89,7 @@ export async function setPersonAway({
 }
 
 /** Throws `person_not_found`. */
-export async function setPersonBack({ args: [name = ""], context }: Call<object>): Promise<void> {
+export async function setPersonBack({ args: [name = ""], context }: Call): Promise<void> {
   const people = await peopleOf(context);
   if (!(await people.setAway(name))) throw notFoundError(name);
   context.output.notice(`${oneLine(name)} is back.`);
@@ -121,7 +112,11 @@ function localTime(time: Date): string {
 }
 
 /** Throws `usage`. */
-function parseSettings({ rights, roles, osUser }: PersonFlags): PersonSettings {
+function parseSettings({
+  rights,
+  roles,
+  osUser,
+}: FlagsOf<typeof SET_PERSON_OPTIONS>): PersonSettings {
   return {
     ...(rights !== undefined && { rights: parseRights(rights) }),
     ...(roles !== undefined && { roles: parseNames(roles) }),
@@ -144,7 +139,7 @@ function parseRights(text: string): readonly Right[] {
 export async function listPeople({
   options: { format },
   context,
-}: Call<{ readonly format?: "text" | "json" }>): Promise<void> {
+}: Call<typeof FORMAT_OPTIONS>): Promise<void> {
   const { output } = context;
   const people = await (await peopleOf(context)).list();
   if (format === "json") {
@@ -172,7 +167,7 @@ export async function listPeople({
 }
 
 /** Throws `person_not_found`. */
-export async function removePerson({ args: [name = ""], context }: Call<object>): Promise<void> {
+export async function removePerson({ args: [name = ""], context }: Call): Promise<void> {
   const people = await peopleOf(context);
   if (!(await people.remove(name))) throw notFoundError(name);
   context.output.notice(`Removed ${oneLine(name)}. Their token no longer works.`);

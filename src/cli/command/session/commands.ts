@@ -384,7 +384,8 @@ async function toggleTools(argument: string, session: OpenSession): Promise<void
   const { context } = session;
   const flags = session.configFlags;
   const [, state, name = ""] = /^(on|off)(?:\s+(\S+))?$/.exec(argument) ?? [];
-  if (argument === "") return listTools({ args: [], options: flags, context });
+  if (argument === "")
+    return listTools({ args: [], options: { ...flags, format: "text" }, context });
   if (state === undefined) throw usageError("Type /tools, /tools on <name> or /tools off <name>.");
   const directive = { isEnabled: state === "on", ...(name !== "" && { name }) };
   const before = foldLayers(await loadConfig(context, flags));

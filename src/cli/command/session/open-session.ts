@@ -1,18 +1,17 @@
 /** A session, as its commands see and change it. */
-import type { Mode, ToolDirective } from "../../../settings/config/index.ts";
+import type { ToolDirective } from "../../../settings/config/index.ts";
 import type { ConversationId } from "../../../record/conversation/index.ts";
 import type { WorkspaceSummary } from "../../../stores/index.ts";
 import type { TerminalPrompter } from "../../../surfaces/terminal/index.ts";
-import type { CommandContext, GlobalOptions } from "../../context.ts";
+import type { CommandContext } from "../../context.ts";
 import type { CustomCommands } from "../../custom-commands.ts";
 import type { ConfigFlags } from "../../load-config.ts";
+import type { FlagsOf, GlobalFlags, MODE_OPTIONS } from "../../options.ts";
 import type { OwnCommand } from "./own-command.ts";
 import type { SessionMode } from "./session-mode.ts";
 
 /** The flags a session is opened with. */
-export interface SessionFlags extends GlobalOptions {
-  readonly mode?: Mode | undefined;
-}
+export type SessionFlags = GlobalFlags & FlagsOf<typeof MODE_OPTIONS>;
 
 export interface OpenSession {
   readonly context: CommandContext;

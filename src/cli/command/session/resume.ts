@@ -13,15 +13,15 @@ import { findByWords, type FoundConversation } from "../conversation/grep.ts";
 import { listConversations } from "../conversation/ls.ts";
 import { useConversation } from "../conversation/manage.ts";
 import { printConversation } from "./conversation-end.ts";
-import type { SessionFlags } from "./open-session.ts";
 import { pickConversation, restore, titleOf } from "./picker.ts";
 import { session } from "./session.ts";
+import type { MODE_OPTIONS } from "../../options.ts";
 
 /**
  * The arguments are an ID, a keyword, or search words. Without a terminal, makes the conversation the session's
  * active one, or lists several with status 2. Throws `conversation_not_found` and `no_active_conversation`.
  */
-export async function resume({ args, options, context }: Call<SessionFlags>): Promise<void> {
+export async function resume({ args, options, context }: Call<typeof MODE_OPTIONS>): Promise<void> {
   const named = args.length === 1 ? await findNamed(context, args.join()) : undefined;
   const found = named === undefined && args.length > 0 ? await search(args, context) : undefined;
   const only = named ?? (found?.length === 1 ? found[0]?.summary : undefined);
@@ -79,7 +79,9 @@ async function list(
   found: readonly FoundConversation[] | undefined,
   context: CommandContext,
 ): Promise<never> {
-  if (found === undefined) await listConversations({ args: [], options: {}, context });
+  if (found === undefined) {
+    await listConversations({ args: [], options: { sort: "activity", format: "text" }, context });
+  }
   for (const { summary } of found ?? []) context.output.print(`${summary.id}  ${titleOf(summary)}`);
   const message =
     found === undefined

@@ -67,7 +67,7 @@ export class SessionState implements OpenSession {
   get configFlags(): ConfigFlags {
     const { conversationId: id, directives, model } = this;
     const { chosen: mode } = this.mode;
-    return { cfg: toCfg({ model, mode }), directives, ...(id !== undefined && { id }) };
+    return { cfg: toCfg({ model, mode }), tool: directives, ...(id !== undefined && { id }) };
   }
 
   async startNew(): Promise<void> {

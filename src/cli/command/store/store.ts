@@ -8,7 +8,6 @@ import {
   migrateStore,
   openWorkspace,
   type PortableStore,
-  type RoleKind,
   rolesScript,
   setLimits,
 } from "../../../stores/index.ts";
@@ -18,11 +17,12 @@ import { type CommandContext, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
 import { FILES, findDatabase } from "../../store.ts";
+import type { LIMIT_OPTIONS, ROLES_OPTIONS } from "./options.ts";
 
 const ADDRESS = "postgres://ana@db.example.com/jp";
 
 /** Throws `usage`, `store_too_new`, `store_unreachable`. */
-export async function migrateDatabase({ args: [given], context }: Call<object>): Promise<void> {
+export async function migrateDatabase({ args: [given], context }: Call): Promise<void> {
   const { environment, output } = context;
   const database = given === undefined ? context.database : await findDatabase(environment, given);
   if (database === undefined) throw noDatabaseError(`jp store migrate ${ADDRESS}`);
@@ -33,7 +33,7 @@ export async function migrateDatabase({ args: [given], context }: Call<object>):
 }
 
 /** Throws `usage`, `store_not_copied`, and what reading and writing the stores throws. */
-export async function copyBetween({ args, context }: Call<object>): Promise<void> {
+export async function copyBetween({ args, context }: Call): Promise<void> {
   const [fromAddress = "", toAddress = ""] = args;
   const { output } = context;
   if (fromAddress === toAddress) throw usageError("The two stores are the same.");
@@ -75,19 +75,13 @@ async function copyWithProgress(
   }
 }
 
-export async function printKey({ context }: Call<object>): Promise<void> {
+export async function printKey({ context }: Call): Promise<void> {
   const { key } = await ensureMachineKey(context.environment);
   context.output.print(key.text);
 }
 
-export interface RolesOptions {
-  readonly tenant?: string;
-  readonly role?: string;
-  readonly kind: RoleKind;
-}
-
 /** Throws `usage`, `invalid_role`. */
-export async function printRoles({ options, context }: Call<RolesOptions>): Promise<void> {
+export async function printRoles({ options, context }: Call<typeof ROLES_OPTIONS>): Promise<void> {
   const { tenant, kind } = options;
   if (tenant === undefined && options.role !== undefined) {
     throw usageError("--role is the login of a tenant.", "Add --tenant.");
@@ -97,15 +91,12 @@ export async function printRoles({ options, context }: Call<RolesOptions>): Prom
   context.output.print(script.trimEnd());
 }
 
-export interface LimitOptions {
-  readonly turns?: number | "none";
-  readonly bytes?: number | "none";
-  readonly requests?: number | "none";
-  readonly format?: "text" | "json";
-}
-
 /** Throws `usage`, and what the database throws. */
-export async function limitTenant({ args, options, context }: Call<LimitOptions>): Promise<void> {
+export async function limitTenant({
+  args,
+  options,
+  context,
+}: Call<typeof LIMIT_OPTIONS>): Promise<void> {
   const [tenant] = args;
   const { database, output } = context;
   if (database === undefined) throw noDatabaseError(`jp --store ${ADDRESS} store limit`);

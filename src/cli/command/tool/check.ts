@@ -20,15 +20,15 @@ import { assertTrusted } from "../../../settings/trust/index.ts";
 import { jsonLine, oneLine } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
-import { type ConfigFlags } from "../../load-config.ts";
 import { trustedConfig } from "../../trust.ts";
-import { type ArgumentFlags, assertArguments, readArguments } from "./run.ts";
+import { assertArguments, readArguments } from "./run.ts";
+import type { CHECK_TOOL_OPTIONS } from "./options.ts";
 
-export interface CheckToolFlags extends ConfigFlags, ArgumentFlags {
-  readonly format?: "text" | "json";
-}
-
-export async function checkTool({ args, options, context }: Call<CheckToolFlags>): Promise<void> {
+export async function checkTool({
+  args,
+  options,
+  context,
+}: Call<typeof CHECK_TOOL_OPTIONS>): Promise<void> {
   const [name = ""] = args;
   const trusted = await trustedConfig(context, options);
   assertTrusted(name, trusted);

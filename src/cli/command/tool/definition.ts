@@ -1,21 +1,33 @@
 /** Options and help of `jp tool` and `jp permissions`, which share a command. */
 import type { Command } from "commander";
-import { collect, command, formatOption, withToolOptions, withConfigOption } from "../../define.ts";
+import { define } from "../../define.ts";
+import {
+  CHECK_TOOL_OPTIONS,
+  LIST_PERMISSIONS_OPTIONS,
+  LIST_TOOLS_OPTIONS,
+  PROPOSE_OPTIONS,
+  REMOVE_PERMISSIONS_OPTIONS,
+  RUN_TOOL_OPTIONS,
+  SHOW_TOOL_OPTIONS,
+  TRY_OPTIONS,
+} from "./options.ts";
 
 export function defineTool(group: Command): void {
-  withToolOptions(withConfigOption(group.command("ls")))
+  define(group.command("ls"), LIST_TOOLS_OPTIONS, async () => (await import("./list.ts")).listTools)
     .argument("[name]", "Only this tool, or the tools of this group")
-    .description("List tools and whether they are enabled")
-    .addOption(formatOption("text", "json"))
-    .action(command(async () => (await import("./list.ts")).listTools));
-  withConfigOption(group.command("show <name>"))
-    .description("Show what the model sees of a tool, and its settings; list the tools of a group")
-    .addOption(formatOption("text", "json"))
-    .action(command(async () => (await import("./list.ts")).showTool));
+    .description("List tools and whether they are enabled");
+  define(
+    group.command("show <name>"),
+    SHOW_TOOL_OPTIONS,
+    async () => (await import("./list.ts")).showTool,
+  ).description("Show what the model sees of a tool, and its settings; list the tools of a group");
   defineCheck(group.command("check <name>"));
-  withArguments(withConfigOption(group.command("run <name>")))
+  define(
+    group.command("run <name>"),
+    RUN_TOOL_OPTIONS,
+    async () => (await import("./run.ts")).runTool,
+  )
     .description("Run a tool without a model")
-    .option("--non-interactive", "Never prompt; use only configured answers")
     .addHelpText(
       "after",
       `
@@ -23,8 +35,7 @@ The result goes to stdout, progress to stderr, and questions to the terminal.
 
 Exit status: 0 if the tool succeeded, 1 if it reported an error, 3 if jp could
 not ask you a question that the tool needs answered, 130 if cancelled.`,
-    )
-    .action(command(async () => (await import("./run.ts")).runTool));
+    );
 }
 
 const PERMISSIONS_HELP = `
@@ -53,59 +64,42 @@ has one JSON object per line, as jp permissions propose and ls print them with
 Exit status: 0, or 1 if a call that you refused would run without asking.`;
 
 export function definePermissions(group: Command): void {
-  group
-    .command("ls")
+  define(
+    group.command("ls"),
+    LIST_PERMISSIONS_OPTIONS,
+    async () => (await import("../permissions.ts")).listPermissions,
+  )
     .description("List saved permissions, and when each was last used")
-    .option("--all", "Of all workspaces")
-    .addOption(formatOption("text", "json"))
-    .addHelpText("after", PERMISSIONS_HELP)
-    .action(command(async () => (await import("../permissions.ts")).listPermissions));
-  group
-    .command("rm [permission...]")
-    .description("Remove saved permissions by their IDs")
-    .option("--expired", "Remove those of this workspace that no longer count")
-    .option("--all", "Remove all of this workspace")
-    .option("-y, --yes", "Do not ask for confirmation")
-    .action(command(async () => (await import("../permissions.ts")).removePermissions));
+    .addHelpText("after", PERMISSIONS_HELP);
+  define(
+    group.command("rm [permission...]"),
+    REMOVE_PERMISSIONS_OPTIONS,
+    async () => (await import("../permissions.ts")).removePermissions,
+  ).description("Remove saved permissions by their IDs");
   defineCheck(group.command("check <name>"));
-  withRecord(group.command("propose"))
+  define(
+    group.command("propose"),
+    PROPOSE_OPTIONS,
+    async () => (await import("../propose-permissions.ts")).proposePermissions,
+  )
     .description("Propose rules from what you have decided at prompts")
-    .option("--save", "Save them all, without asking")
-    .addHelpText("after", PROPOSE_HELP)
-    .action(command(async () => (await import("../propose-permissions.ts")).proposePermissions));
-  withRecord(group.command("try"))
+    .addHelpText("after", PROPOSE_HELP);
+  define(
+    group.command("try"),
+    TRY_OPTIONS,
+    async () => (await import("../try-permissions.ts")).tryPermissions,
+  )
     .description("Try rules on your past decisions")
-    .option("--rules <file>", "Try the rules in this file, not the saved ones")
-    .addHelpText("after", TRY_HELP)
-    .action(command(async () => (await import("../try-permissions.ts")).tryPermissions));
-}
-
-function withRecord(definition: Command): Command {
-  return withConfigOption(definition)
-    .option("--from <time>", "Only decisions since then: today, 3d (ago), a date or an ID", "8w")
-    .option("--until <time>", "Only decisions before then")
-    .addOption(formatOption("text", "json"));
+    .addHelpText("after", TRY_HELP);
 }
 
 function defineCheck(definition: Command): void {
-  withArguments(withConfigOption(definition))
+  define(definition, CHECK_TOOL_OPTIONS, async () => (await import("./check.ts")).checkTool)
     .description("Say whether a call would run without asking, and which rule decides")
-    .addOption(formatOption("text", "json"))
     .addHelpText(
       "after",
       `
 Runs nothing. The rules are those of your config, the files of this workspace
 that you trust, and those that you saved at a prompt.`,
-    )
-    .action(command(async () => (await import("./check.ts")).checkTool));
-}
-
-function withArguments(tool: Command): Command {
-  return tool
-    .option(
-      "-a, --arg <key=value>",
-      "Pass an argument as text, or as JSON with key:=JSON; repeatable",
-      collect,
-    )
-    .option("--args <json>", "Pass all arguments as a JSON object");
+    );
 }

@@ -13,16 +13,17 @@ import { type Cell, renderTable } from "../../../surfaces/render/index.ts";
 import { findTool, machineOf, openTools, warnWithheld } from "../../../assemble/index.ts";
 import type { Output } from "../../../surfaces/terminal/index.ts";
 import type { Call } from "../../define.ts";
-import { type ConfigFlags, effectiveConfig } from "../../load-config.ts";
+import { effectiveConfig } from "../../load-config.ts";
 import { assertTrusted } from "../../../settings/trust/index.ts";
 import { firstLine, jsonLine, neutralize, oneLine } from "../../../util/index.ts";
 import { trustedConfig } from "../../trust.ts";
+import type { LIST_TOOLS_OPTIONS, SHOW_TOOL_OPTIONS } from "./options.ts";
 
-export interface ListToolsFlags extends ConfigFlags {
-  readonly format?: "text" | "json";
-}
-
-export async function listTools({ args, options, context }: Call<ListToolsFlags>): Promise<void> {
+export async function listTools({
+  args,
+  options,
+  context,
+}: Call<typeof LIST_TOOLS_OPTIONS>): Promise<void> {
   const { output } = context;
   const [wanted] = args;
   const config = await effectiveConfig(context, options);
@@ -81,15 +82,11 @@ function toJson(tool: ToolSettings) {
   };
 }
 
-export interface ShowToolFlags extends ConfigFlags {
-  readonly format?: "text" | "json";
-}
-
 export async function showTool({
   args: words,
   options,
   context,
-}: Call<ShowToolFlags>): Promise<void> {
+}: Call<typeof SHOW_TOOL_OPTIONS>): Promise<void> {
   const [name = ""] = words;
   const trusted = await trustedConfig(context, options);
   const known = resolveTools(trusted.config);

@@ -36,16 +36,15 @@ import {
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { DENIED, ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
-import { type ConfigFlags } from "../../load-config.ts";
-import { findPrompter, type InteractionFlags, noTerminal } from "../../prompter.ts";
+import { findPrompter, noTerminal } from "../../prompter.ts";
 import { assertTrusted } from "../../../settings/trust/index.ts";
 import { trustedConfig } from "../../trust.ts";
+import type { ARGUMENT_OPTIONS, RUN_TOOL_OPTIONS } from "./options.ts";
+import type { FlagsOf } from "../../options.ts";
 
-export interface RunToolFlags extends ConfigFlags, ArgumentFlags, InteractionFlags {}
+type ToolRun = Call<typeof RUN_TOOL_OPTIONS> & { readonly signal: AbortSignal };
 
-type ToolRun = Call<RunToolFlags> & { readonly signal: AbortSignal };
-
-export async function runTool(call: Call<RunToolFlags>): Promise<void> {
+export async function runTool(call: Call<typeof RUN_TOOL_OPTIONS>): Promise<void> {
   const { host, output } = call.context;
   const abort = new AbortController();
   const onInterrupt = () => {
@@ -161,15 +160,8 @@ function readableError(content: string): string {
   return typeof stdout === "string" && stdout !== "" ? `${message}\n${stdout}` : message;
 }
 
-export interface ArgumentFlags {
-  /** `key=value` or `key:=JSON`. */
-  readonly arg?: readonly string[];
-  /** All at once, as a JSON object. */
-  readonly args?: string;
-}
-
 /** Throws `usage`. */
-export function readArguments({ arg = [], args }: ArgumentFlags): JsonObject {
+export function readArguments({ arg = [], args }: FlagsOf<typeof ARGUMENT_OPTIONS>): JsonObject {
   const all = args === undefined ? {} : parseJson(args);
   if (!isJsonObject(all)) throw usageError("--args expects a JSON object.");
   const single = arg.map((word) => {

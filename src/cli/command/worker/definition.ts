@@ -1,34 +1,12 @@
 /** Options and help of `jp worker`. */
-import { type Command, InvalidArgumentError, Option } from "commander";
-import { command, formatOption, parseCount, parsePort } from "../../define.ts";
+import type { Command } from "commander";
+import { define } from "../../define.ts";
+import { WORKER_OPTIONS } from "./options.ts";
 
 export function defineWorker(definition: Command): void {
-  definition
-    .addOption(
-      new Option("--concurrency <number>", "The most turns at once")
-        .argParser(parseSlots)
-        .default(4),
-    )
-    .addOption(
-      new Option("--queue <name>", "Run only turns that were left to workers of this name").default(
-        "default",
-      ),
-    )
-    .addOption(
-      new Option("--grace <seconds>", "How long turns may still run after the first Ctrl-C")
-        .argParser(parseCount)
-        .default(20),
-    )
-    .addOption(
-      new Option("--health <port>", "Serve /healthz and /metrics on this port").argParser(
-        parsePort,
-      ),
-    )
-    .option("--health-host <address>", "Address for --health", "127.0.0.1")
-    .addOption(formatOption("text", "json"))
-    .addHelpText(
-      "after",
-      `
+  define(definition, WORKER_OPTIONS, async () => (await import("./worker.ts")).work).addHelpText(
+    "after",
+    `
 Runs turns of this workspace that are in a database: those that
 \`jp query --enqueue\` has left, those whose last question was answered, those that
 nobody has answered in time, and those whose process is gone. Each runs until it
@@ -46,14 +24,5 @@ again after a second, and then after ever longer pauses.
 /healthz answers with status 200 as long as the worker can reach the database,
 and /metrics in the format of Prometheus. --format json prints one object per
 line.`,
-    )
-    .action(command(async () => (await import("./worker.ts")).work));
-}
-
-const MAX_SLOTS = 64;
-
-function parseSlots(text: string): number {
-  const count = parseCount(text);
-  if (count >= 1 && count <= MAX_SLOTS) return count;
-  throw new InvalidArgumentError(`Expected a number from 1 to ${MAX_SLOTS}.`);
+  );
 }
