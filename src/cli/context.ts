@@ -1,4 +1,5 @@
-/** The context of a command: its output, workspace, clock and environment. */
+/** The context of a command: its output, workspace, store, clock and environment. */
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { wrapProse } from "../surfaces/render/index.ts";
 import type { Place } from "../assemble/index.ts";
@@ -7,14 +8,15 @@ import {
   openWorkspace,
   type RecordProblem,
   type Tenant,
+  userConfigFolder,
+  type UserEnvironment,
   type Workspace,
 } from "../stores/index.ts";
 import { createOutput, type Output } from "../surfaces/terminal/index.ts";
 import { loadModule, oneLine, systemClock } from "../util/index.ts";
-import { INTERRUPTED } from "./exit-status.ts";
+import { INTERRUPTED, usageError } from "./exit-status.ts";
 import type { Host } from "./host.ts";
 import type { GlobalFlags } from "./options.ts";
-import { findDatabase } from "./store.ts";
 
 export interface CommandContext extends Place {
   readonly host: Host;
@@ -90,6 +92,42 @@ export async function createContext(host: Host, flags: GlobalFlags): Promise<Com
       await tenant.close();
     },
   };
+}
+
+/** The keyword for no database. */
+export const FILES = "files";
+
+const CONFIG_FILES = ["toml", "json", "yaml", "yml"].map((ending) => `config.${ending}`);
+
+/** The database that a flag, a variable or the user's own config names. Undefined for files. Throws `usage`, and config errors. */
+export async function findDatabase(
+  environment: UserEnvironment,
+  flag: string | undefined,
+): Promise<DatabaseOptions | undefined> {
+  const { variables } = environment;
+  const named = flag ?? (variables["JP_STORE"] === "" ? undefined : variables["JP_STORE"]);
+  if (named === FILES) return undefined;
+  if (named !== undefined && !isDatabase(named)) {
+    throw usageError(
+      `${flag === undefined ? "JP_STORE" : "--store"}: expected an address like postgres://ana@db.example.com/jp, or files.`,
+    );
+  }
+  if (named === undefined && !mentionsStorage(environment)) return undefined;
+  const { loadDatabase } = await loadModule(() => import("./load-database.ts"));
+  return loadDatabase(environment, named);
+}
+
+function isDatabase(address: string): boolean {
+  return /^postgres(?:ql)?:\/\//.test(address) && URL.canParse(address);
+}
+
+/** Most users have no such config, and should not wait for it to be parsed. */
+function mentionsStorage(environment: UserEnvironment): boolean {
+  const folder = userConfigFolder(environment);
+  return CONFIG_FILES.some((name) => {
+    const file = path.join(folder, name);
+    return existsSync(file) && readFileSync(file, "utf8").includes("storage");
+  });
 }
 
 function tenantOf(database: DatabaseOptions | undefined, host: Host) {

@@ -40,13 +40,9 @@ describe("the flags of a command", () => {
       }
     >();
     expect(parse(DECLARED)).toEqual({ save: true, sort: "age" });
-    expect(
-      parse(
-        DECLARED,
-        ...["-y", "--no-save", "-m", "small", "--focus", "--fork", "2", "--no-title"],
-        ...["--sort", "name", "--scope", "user", "--scope", "tool", "-k", "r", "-k"],
-      ),
-    ).toEqual({
+    const words = "-y --no-save -m small --focus --fork 2 --no-title --sort name";
+    const repeated = "--scope user --scope tool -k r -k";
+    expect(parse(DECLARED, ...`${words} ${repeated}`.split(" "))).toEqual({
       yes: true,
       save: false,
       modelName: "small",

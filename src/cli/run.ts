@@ -19,7 +19,7 @@ import {
   isTerminal,
   writeOut,
 } from "./host.ts";
-import { isCommanderError, reportError } from "./report-error.ts";
+import { isCommanderError, reportError } from "./exit-status.ts";
 
 /** Runs the command line of this process and sets its exit status. */
 export async function runInProcess(version: string): Promise<void> {

@@ -2,9 +2,8 @@
 import type { ConversationRef, ResumeResult } from "../../../surfaces/desk/index.ts";
 import { type ProcessEnd, runProcess } from "../../../reach/process/index.ts";
 import { messageOf, oneLine, shellWord } from "../../../util/index.ts";
-import { type CommandContext, warn } from "../../context.ts";
+import { type CommandContext, FILES, findDatabase, warn } from "../../context.ts";
 import { DENIED, WAITING } from "../../exit-status.ts";
-import { FILES, findDatabase } from "../../store.ts";
 
 /**
  * Output is not kept: the reply is on record, and notices are printed as they arrive. The server itself has two

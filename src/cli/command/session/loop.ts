@@ -25,10 +25,15 @@ import {
 import { isJpError, loadModule, neutralize } from "../../../util/index.ts";
 import { type CommandContext, createContext, warn, withOutput } from "../../context.ts";
 import { type EditorSettings, findEditor } from "../../editor.ts";
-import { ExitStatus, INTERRUPTED, usageError } from "../../exit-status.ts";
+import {
+  describeError,
+  ExitStatus,
+  INTERRUPTED,
+  reportError,
+  usageError,
+} from "../../exit-status.ts";
 import { type Host, wantsPlainText } from "../../host.ts";
 import { findQuietPrompter } from "../../prompter.ts";
-import { describeError, reportError } from "../../report-error.ts";
 import { trustedConfig } from "../../trust.ts";
 import { loadMessageParts, type QueryMessage, withMentions } from "../query/message.ts";
 import { loadConversation } from "../query/conversation.ts";

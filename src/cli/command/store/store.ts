@@ -13,10 +13,9 @@ import {
 } from "../../../stores/index.ts";
 import { createStatusLine } from "../../../surfaces/terminal/index.ts";
 import { JpError, jsonLine, oneLine } from "../../../util/index.ts";
-import { type CommandContext, warn } from "../../context.ts";
+import { type CommandContext, FILES, findDatabase, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
-import { FILES, findDatabase } from "../../store.ts";
 import type { LIMIT_OPTIONS, ROLES_OPTIONS } from "./options.ts";
 
 const ADDRESS = "postgres://ana@db.example.com/jp";
