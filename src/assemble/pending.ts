@@ -2,6 +2,7 @@
 import { directoryMissing } from "../core/agent/index.ts";
 import {
   type AnswerEvent,
+  argumentsOf,
   type AnswerProblem,
   type Claimant,
   type ConversationEvent,
@@ -140,10 +141,8 @@ export function pendingInTurn(turn: PendingTurn): readonly PendingDecision[] {
     const { kind, tool, toolCallId, request } = item;
     const { origin, folder } = request ?? {};
     const call = calls.find((each) => each.request.id === toolCallId);
-    const { run } = call?.permissions ?? {};
     const shown = request?.type === "permission_request" ? request.arguments : undefined;
-    const permitted = run?.decision?.arguments ?? run?.request?.arguments;
-    const args = shown ?? item.arguments ?? permitted ?? call?.request.arguments;
+    const args = shown ?? item.arguments ?? (call && argumentsOf(call));
     const question =
       request?.type === "inquiry_request"
         ? withEscalation(request.question, item.escalation)

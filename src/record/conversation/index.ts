@@ -231,6 +231,7 @@ export {
   whomToJson,
 } from "./whom.ts";
 export {
+  argumentsOf,
   type CallProgress,
   canGoOn,
   describeOpenTurn,
@@ -248,8 +249,12 @@ export {
   wasPermitted,
 } from "./turn-progress.ts";
 export {
+  type Block,
+  CallReader,
   findRequest,
+  type Foldable,
   type InquiryPair,
+  isInquiry,
   isReplaced,
   keepTurns,
   findSchema,
@@ -259,10 +264,14 @@ export {
   lastTurnOf,
   lastTurnStart,
   type Pair,
+  pairDecisions,
+  type PairedDecision,
   type Pairing,
   pairInquiries,
   pairToolCalls,
+  type RecordedCall,
   type RecordedTurn,
+  toBlocks,
   TurnCounter,
   turnsOf,
   TurnSplitter,

@@ -32,7 +32,13 @@ import { deadlineOf } from "./open-question.ts";
 import { eventsOf } from "./stream.ts";
 import type { Timestamp } from "./timestamp.ts";
 import { pendingOf, permissionId, readTurnProgress } from "./turn-progress.ts";
-import { type InquiryPair, pairInquiries, TurnCounter } from "./turns.ts";
+import {
+  type InquiryPair,
+  isInquiry,
+  pairDecisions,
+  type PermissionPair,
+  TurnCounter,
+} from "./turns.ts";
 
 /** Something that was asked or decided, and its outcome, if it has one. */
 export interface LoggedInquiry {
@@ -132,12 +138,6 @@ export async function* inquiriesIn(
   for (const error of log.unreadable) onUnreadable?.(error);
 }
 
-/** A decision about a call, as far as it has come. */
-interface CallDecision {
-  readonly request?: PermissionRequestEvent;
-  response?: PermissionDecision;
-}
-
 /** The known state of a call when something about it is decided. */
 interface CallSoFar {
   readonly name?: string;
@@ -154,10 +154,9 @@ class TurnLog {
   /** The steps that each call has finished. Decoded under the same condition. */
   readonly #steps = new Map<string, StreamEntry[]>();
   /** The permission to run each call. */
-  readonly #permitted = new Map<string, CallDecision>();
-  /** In the order in which they were asked, or decided unasked. */
-  readonly #asked: (InquiryRequest | CallDecision)[] = [];
-  readonly #callOf = new Map<InquiryRequest | CallDecision, CallSoFar>();
+  readonly #permitted = new Map<string, PermissionPair>();
+  /** The call behind each request, and behind each decision about a call. */
+  readonly #callOf = new Map<ConversationEvent | undefined, CallSoFar>();
   readonly #voids = new Map<string, DecisionVoid>();
   readonly #votes: DecisionVote[] = [];
   /** Calls that are not closed. Those that share an id are closed in order. */
@@ -196,23 +195,28 @@ class TurnLog {
 
   add(event: ConversationEvent): void {
     this.#events.push(event);
-    if (event.type === "inquiry_request") this.#ask(event, event.toolCallId);
-    if (event.type === "permission_request") this.#open({ request: event });
-    if (event.type === "permission_decision") this.#decide(event);
     if (event.type === "decision_void") this.#voids.set(event.id, event);
     if (event.type === "decision_vote") this.#votes.push(event);
+    const isAboutCall = event.type === "permission_request" || event.type === "permission_decision";
+    if (!isAboutCall && event.type !== "inquiry_request") return;
+    this.#callOf.set(event, this.#findCall(event.toolCallId ?? ""));
+    if (!isAboutCall || event.action !== "run") return;
+    const { toolCallId: id } = event;
+    const { request, response } = this.#permitted.get(id) ?? {};
+    if (event.type === "permission_request") this.#permitted.set(id, { request: event });
+    else if (request === undefined || response !== undefined) {
+      this.#permitted.set(id, { response: event });
+    } else this.#permitted.set(id, { request, response: event });
   }
 
   result(turn: number, isLast: boolean): LoggedInquiry[] {
-    const pairs = new Map(pairInquiries(this.#events).pairs.map((pair) => [pair.request, pair]));
     const counts = new Map<string, number>();
-    const logged = this.#asked.flatMap((asked): readonly LoggedInquiry[] => {
-      const call = this.#callOf.get(asked) ?? { steps: [] };
-      if ("type" in asked) {
-        const pair = pairs.get(asked);
-        return pair === undefined ? [] : [this.#log(turn, this.#toQuestion(pair, call))];
-      }
-      return [this.#log(turn, this.#toDecision(asked, call, counts))];
+    const logged = pairDecisions(this.#events).map((decision) => {
+      const call = this.#callOf.get(decision.request ?? decision.response) ?? { steps: [] };
+      const described = isInquiry(decision)
+        ? this.#toQuestion(decision, call)
+        : this.#toDecision(decision, call, counts);
+      return this.#log(turn, described);
     });
     return isLast ? this.#markPending(logged) : logged;
   }
@@ -233,32 +237,6 @@ class TurnLog {
         pending.some(({ id, askedAt }) => id === each.id && askedAt === each.askedAt);
       return isPending ? { ...each, isPending } : each;
     });
-  }
-
-  #ask(asked: InquiryRequest | CallDecision, toolCallId: string | undefined): void {
-    this.#asked.push(asked);
-    this.#callOf.set(asked, this.#findCall(toolCallId ?? ""));
-  }
-
-  #open(decision: CallDecision): void {
-    const { toolCallId = "", action } = decision.request ?? decision.response ?? {};
-    this.#ask(decision, toolCallId);
-    if (action === "run") this.#permitted.set(toolCallId, decision);
-  }
-
-  /** Older versions recorded no id. */
-  #decide(event: PermissionDecision): void {
-    const { id, toolCallId, action } = event;
-    const asked = this.#asked.find(
-      (each): each is CallDecision =>
-        !("type" in each) &&
-        each.response === undefined &&
-        each.request?.toolCallId === toolCallId &&
-        each.request.action === action &&
-        (id === undefined || each.request.id === id),
-    );
-    if (asked === undefined) this.#open({ response: event });
-    else asked.response = event;
   }
 
   #findCall(id: string): CallSoFar {
@@ -306,7 +284,7 @@ class TurnLog {
   }
 
   #toDecision(
-    { request, response }: CallDecision,
+    { request, response }: PermissionPair,
     call: CallSoFar,
     counts: Map<string, number>,
   ): Omit<LoggedInquiry, "turn"> {

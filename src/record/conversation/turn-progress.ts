@@ -15,7 +15,6 @@ import type {
   InquiryEscalation,
   InquiryId,
   InquiryRequest,
-  InquiryResponse,
   PermissionAction,
   PermissionDecision,
   PermissionRequestEvent,
@@ -26,7 +25,14 @@ import type {
 } from "./event.ts";
 import { deadlineOf } from "./open-question.ts";
 import { type ConversationStream, endOf } from "./stream.ts";
-import { type InquiryPair, lastTurnOf, pairInquiries } from "./turns.ts";
+import {
+  CallReader,
+  type InquiryPair,
+  isInquiry,
+  lastTurnOf,
+  pairDecisions,
+  type RecordedCall,
+} from "./turns.ts";
 import { type Timestamp, timestampToMilliseconds } from "./timestamp.ts";
 import { isForSome } from "./whom.ts";
 
@@ -276,7 +282,6 @@ function pendingDoubt(call: CallProgress): readonly PendingItem[] {
   if (rerun?.request !== undefined) return pendingPermission("in_doubt", call, rerun);
   const id = permissionId(request.id, "rerun", doubts + 1); // As it would be asked.
   const { name: tool, id: toolCallId, timestamp: askedAt } = request;
-  const args = run?.decision?.arguments ?? run?.request?.arguments ?? request.arguments;
   return [
     {
       kind: "in_doubt",
@@ -285,13 +290,18 @@ function pendingDoubt(call: CallProgress): readonly PendingItem[] {
       id,
       askedAt,
       acts: true,
-      arguments: args,
+      arguments: argumentsOf(call),
       ...(permitted?.digest !== undefined && { digest: permitted.digest }),
       // The people who had to let it run, or could have been asked, also decide whether it may run again.
       ...whomOf(run?.request ?? startedFor),
       ...votesFor(call, id),
     },
   ];
+}
+
+/** The arguments that the call runs with, as far as is known: a person may have edited the model's. */
+export function argumentsOf({ request, permissions: { run } }: CallProgress): JsonObject {
+  return run?.decision?.arguments ?? run?.request?.arguments ?? request.arguments;
 }
 
 /** The id of a request about a call itself. Never equal to that of a tool's question: see `questionId`. */
@@ -321,23 +331,6 @@ export function readTurnProgress(events: Iterable<ConversationEvent>): TurnProgr
   return reader.result();
 }
 
-type CallEvent =
-  | InquiryRequest
-  | InquiryEscalation
-  | InquiryResponse
-  | PermissionRequestEvent
-  | PermissionDecision
-  | DecisionVoid
-  | DecisionVote
-  | AttemptStart;
-
-interface OpenCall {
-  readonly request: ToolCallRequest;
-  readonly callIndex: number;
-  readonly events: CallEvent[];
-  readonly steps: ToolStep[];
-}
-
 /** The latest of these shows whether the last request to the model failed. */
 const MODEL_STEPS: ReadonlySet<EventType> = new Set([
   "chat_request",
@@ -347,35 +340,21 @@ const MODEL_STEPS: ReadonlySet<EventType> = new Set([
 ]);
 
 class ProgressReader {
-  readonly #open: OpenCall[] = [];
-  /** How many calls have each id. */
-  readonly #count = new Map<string, number>();
-  /** The call that each request is about. */
-  readonly #askedBy = new Map<string, CallEvent[]>();
+  readonly #reader = new CallReader();
   /** The latest of a request to the model and its response. */
   #last: "request" | "response" | undefined;
   #isChat = false;
   #isChecked = false;
-  #hasCalls = false;
   #hasFailed = false;
   #hasEnded = false;
 
   read(event: ConversationEvent): void {
     if (MODEL_STEPS.has(event.type)) this.#hasFailed = event.type === "reply_failure";
+    this.#reader.read(event);
     switch (event.type) {
-      case "tool_call_request": {
-        this.#hasCalls = true;
-        const callIndex = this.#count.get(event.id) ?? 0;
-        this.#count.set(event.id, callIndex + 1);
-        this.#open.push({ request: event, callIndex, events: [], steps: [] });
-        break;
-      }
-      case "tool_call_response": {
-        const index = this.#open.findIndex(({ request }) => request.id === event.id);
-        if (index !== -1) this.#open.splice(index, 1);
+      case "tool_call_response":
         this.#last = "request";
         break;
-      }
       case "chat_request":
         this.#isChat = true;
         this.#isChecked ||= event.isChecked === true;
@@ -388,78 +367,46 @@ class ProgressReader {
       case "turn_end":
         this.#hasEnded = true;
         break;
-      case "inquiry_escalation":
-      case "inquiry_response":
-      case "decision_void":
-        this.#askedBy.get(event.id)?.push(event);
-        break;
-      case "decision_vote":
-        (this.#askedBy.get(event.id) ?? this.#eventsOf(event.toolCallId))?.push(event);
-        break;
-      case "attempt_start":
-        // Calls may share an id. Then it is unknown which of them has started, so each is in doubt.
-        for (const { request, events } of this.#open) {
-          if (request.id === event.toolCallId) events.push(event);
-        }
-        break;
-      case "tool_step":
-        this.#open
-          .find(({ request, callIndex }) => isStepOf(event, request, callIndex))
-          ?.steps.push(event);
-        break;
-      case "inquiry_request":
-      case "permission_request":
-      case "permission_decision":
-        this.#add(event);
-        break;
-      case "turn_start":
-      case "turn_resume":
-      case "reply_failure":
-      case "token_usage":
-      case "turn_undo":
-        break;
-      default:
-        event satisfies never;
+      default: // The others say nothing about what is missing, or belong to a call.
     }
   }
 
   result(): TurnProgress {
-    const calls = this.#open.map(({ events, ...call }) => ({
-      ...call,
-      ...toCallProgress(call.request, events),
-    }));
-    const model = { hasCalls: this.#hasCalls, hasFailed: this.#hasFailed };
+    const { calls: all } = this.#reader;
+    const open = all.filter(({ response }) => response === undefined);
+    const calls = open.map(toCallProgress);
+    const model = { hasCalls: all.length > 0, hasFailed: this.#hasFailed };
     if (this.#hasEnded) return { next: "done", calls: [], ...model };
     if (calls.length > 0) return { next: "calls", calls, ...model };
     // Calls that no model made need no reply.
     if (this.#isChat && this.#last === "request") return { next: "request", calls, ...model };
     return { next: this.#isChecked ? "check" : "done", calls, ...model };
   }
-
-  /** Events of a call that is gone, as after a fork of the Rust original, are ignored. */
-  #add(event: InquiryRequest | PermissionRequestEvent | PermissionDecision): void {
-    const events = this.#eventsOf(event.toolCallId);
-    if (events === undefined) return;
-    events.push(event);
-    // A doubt may be decided without asking anyone.
-    if (event.id !== undefined) this.#askedBy.set(event.id, events);
-  }
-
-  #eventsOf(toolCallId: string | undefined): CallEvent[] | undefined {
-    return this.#open.find(({ request }) => request.id === toolCallId)?.events;
-  }
 }
 
-/** Unlike a start, a step names its call even if several have the same id. */
-function isStepOf(step: ToolStep, { id }: ToolCallRequest, callIndex: number): boolean {
-  return step.toolCallId === id && (step.callIndex ?? 0) === callIndex;
-}
-
-type ReadProgress = Omit<CallProgress, "callIndex" | "steps">;
-
-function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]): ReadProgress {
+function toCallProgress({ request, callIndex, events }: RecordedCall): CallProgress {
+  const questions = questionsOf(events);
+  const read = {
+    request,
+    callIndex,
+    questions,
+    doubts: countDoubts(events),
+    voids: events.filter((event) => event.type === "decision_void"),
+    votes: events.filter((event) => event.type === "decision_vote"),
+    steps: events.filter((event) => event.type === "tool_step"),
+  };
   const lastAttempt = events.findLastIndex(({ type }) => type === "attempt_start");
-  if (lastAttempt === -1 && hasStartedUnrecorded(events)) return ofOlderRecord(request, events);
+  if (lastAttempt === -1 && hasStartedUnrecorded(events)) {
+    return {
+      ...read,
+      permissions: permissionsOf(events, events),
+      asked: questions,
+      attempts: 1,
+      isInDoubt: questions.every(({ response }) => response !== undefined),
+      isRerunUnasked: false,
+      ...findPermitted(events),
+    };
+  }
   const since = events.slice(lastAttempt + 1);
   const doubt = since.findIndex(isAboutDoubt);
   // After a decision about a doubt, jp asks for secrets again. Those are not questions of the tool.
@@ -470,7 +417,6 @@ function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]):
         (event.type === "inquiry_request" && event.isBound !== true) ||
         (event.type === "permission_request" && event.result !== undefined),
     );
-  const questions = questionsOf(events);
   const isRecent = ({ request: { id } }: InquiryPair) =>
     since.some(
       (event, index) => event.type === "inquiry_request" && event.id === id && index > doubt,
@@ -481,9 +427,8 @@ function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]):
   const isIdempotent = attempt?.isIdempotent === true;
   const isInDoubt = lastAttempt !== -1 && !isAnsweredFor;
   return {
-    request,
+    ...read,
     permissions,
-    questions,
     asked:
       lastAttempt === -1
         ? []
@@ -497,22 +442,19 @@ function toCallProgress(request: ToolCallRequest, events: readonly CallEvent[]):
       isIdempotent &&
       permissions.rerun === undefined &&
       wasPermitted(permissions.run?.decision),
-    doubts: countDoubts(events),
     ...findPermitted(events.slice(0, lastAttempt + 1)),
     ...(attempt !== undefined && isForSome(attempt) && { startedFor: whomOf(attempt) }),
-    voids: events.filter((event) => event.type === "decision_void"),
-    votes: events.filter((event) => event.type === "decision_vote"),
   };
 }
 
-function isAboutDoubt(event: CallEvent): boolean {
+function isAboutDoubt(event: ConversationEvent): boolean {
   const isAboutCall = event.type === "permission_request" || event.type === "permission_decision";
   return isAboutCall && event.action === "rerun";
 }
 
 /** A question that was asked again replaces the one whose answer was voided. */
-function questionsOf(events: readonly CallEvent[]): readonly InquiryPair[] {
-  const { pairs } = pairInquiries(events);
+function questionsOf(events: readonly ConversationEvent[]): readonly InquiryPair[] {
+  const pairs = pairDecisions(events).filter(isInquiry);
   return pairs.filter(
     ({ madeVoid, request }, index) =>
       madeVoid === undefined ||
@@ -520,7 +462,7 @@ function questionsOf(events: readonly CallEvent[]): readonly InquiryPair[] {
   );
 }
 
-function countDoubts(events: readonly CallEvent[]): number {
+function countDoubts(events: readonly ConversationEvent[]): number {
   const ids = events.flatMap((event) => {
     const isCall = event.type === "permission_request" || event.type === "permission_decision";
     return isCall && event.action === "rerun" && event.id !== undefined ? [event.id] : [];
@@ -528,7 +470,7 @@ function countDoubts(events: readonly CallEvent[]): number {
   return new Set(ids).size;
 }
 
-function findPermitted(events: readonly CallEvent[]): Pick<CallProgress, "permitted"> {
+function findPermitted(events: readonly ConversationEvent[]): Pick<CallProgress, "permitted"> {
   const permitted = events.findLast(
     (event): event is PermissionDecision =>
       event.type === "permission_decision" &&
@@ -539,7 +481,7 @@ function findPermitted(events: readonly CallEvent[]): Pick<CallProgress, "permit
 }
 
 /** Older versions did not record starts, and recorded a permission only once it was given. */
-function hasStartedUnrecorded(events: readonly CallEvent[]): boolean {
+function hasStartedUnrecorded(events: readonly ConversationEvent[]): boolean {
   const { request, decision } = findPermission(events, "run") ?? {};
   const isPermitted = decision !== undefined && decision.decision !== "denied";
   const hasAsked = events.some(({ type }) => type === "inquiry_request");
@@ -556,27 +498,10 @@ export function wasPermitted(decision: PermissionDecision | undefined): boolean 
   return kind !== "unknown" && kind !== "tool";
 }
 
-function ofOlderRecord(request: ToolCallRequest, events: readonly CallEvent[]): ReadProgress {
-  const questions = questionsOf(events);
-  return {
-    request,
-    permissions: permissionsOf(events, events),
-    questions,
-    asked: questions,
-    attempts: 1,
-    isInDoubt: questions.every(({ response }) => response !== undefined),
-    isRerunUnasked: false,
-    doubts: countDoubts(events),
-    ...findPermitted(events),
-    voids: events.filter((event) => event.type === "decision_void"),
-    votes: events.filter((event) => event.type === "decision_vote"),
-  };
-}
-
 /** `since`: the last attempt, which a doubt is about. */
 function permissionsOf(
-  events: readonly CallEvent[],
-  since: readonly CallEvent[],
+  events: readonly ConversationEvent[],
+  since: readonly ConversationEvent[],
 ): CallProgress["permissions"] {
   return Object.fromEntries(
     (["run", "deliver", "rerun"] as const).flatMap((action) => {
@@ -588,7 +513,7 @@ function permissionsOf(
 
 /** The latest request and the decision since, unless that was voided. */
 function findPermission(
-  events: readonly CallEvent[],
+  events: readonly ConversationEvent[],
   action: PermissionAction,
 ): PermissionProgress | undefined {
   let progress: PermissionProgress | undefined;

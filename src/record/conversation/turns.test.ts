@@ -6,17 +6,29 @@ import {
   anyDamagedStream,
   cancelled,
   chatRequest,
+  attemptStart,
   closed,
+  decisionVoid,
   entriesOf,
   inquiry,
   message,
+  permission,
+  permissionRequest,
   toolCall,
   toolResult,
   turnStart,
 } from "./events.fixture.ts";
 import { StreamEntry } from "./entry.ts";
 import { eventsOf } from "./stream.ts";
-import { findRequest, pairInquiries, pairToolCalls, TurnCounter, turnsOf } from "./turns.ts";
+import {
+  findRequest,
+  pairDecisions,
+  pairInquiries,
+  pairToolCalls,
+  toBlocks,
+  TurnCounter,
+  turnsOf,
+} from "./turns.ts";
 
 test("a record without turn starts is one turn", () => {
   const events = [chatRequest("one"), message("1"), chatRequest("two"), message("2")];
@@ -266,5 +278,57 @@ test("the request of a turn has everything the user added, but not what jp said"
   expect([findRequest(events)?.content, findRequest([turnStart()])]).toEqual([
     "Fix it.\n\nIn b.ts.",
     undefined,
+  ]);
+});
+
+describe("blocks", () => {
+  test("have everything about a call in place of its request", () => {
+    const [one, two] = [toolCall("call_1"), toolCall("call_2")];
+    const asked = { ...inquiry("call_1.a.1"), toolCallId: "call_1" };
+    const start = attemptStart("call_2");
+    const result = toolResult("call_1");
+    const events = [chatRequest("Go."), one, two, asked, start, answered("call_1.a.1"), result];
+    expect(toBlocks(events)).toStrictEqual([
+      { type: "event", event: events[0] },
+      {
+        type: "call",
+        call: { request: one, callIndex: 0, events: [asked, events[5]], response: result },
+      },
+      { type: "call", call: { request: two, callIndex: 0, events: [start] } },
+    ]);
+  });
+
+  test("give the oldest open call what belongs to one of several with the same id, except a start", () => {
+    const calls = [toolCall("c", "first"), toolCall("c", "second")];
+    const [decision, start, result] = [permission("c"), attemptStart("c"), toolResult("c")];
+    const later = permission("c");
+    expect(toBlocks([...calls, decision, start, result, later])).toStrictEqual([
+      {
+        type: "call",
+        call: { request: calls[0], callIndex: 0, events: [decision, start], response: result },
+      },
+      { type: "call", call: { request: calls[1], callIndex: 1, events: [start, later] } },
+    ]);
+  });
+
+  test("leave questions alone whose call is not on record", () => {
+    const stranger = { ...inquiry("q"), toolCallId: "gone" };
+    expect(toBlocks([toolCall("q"), stranger, answered("q")]).map(({ type }) => type)).toEqual([
+      "call",
+      "event",
+      "event",
+    ]);
+  });
+});
+
+test("a decision that no longer counts and the one that replaces it are two", () => {
+  const first = permissionRequest("call_1");
+  const again = { ...first, id: "call_1:run:2" as typeof first.id }; // As the record has it.
+  const [yes, voided] = [{ ...permission("call_1"), id: first.id }, decisionVoid(first.id, "file")];
+  const unasked = { ...permission("call_1"), action: "deliver" } as const;
+  expect(pairDecisions([first, yes, voided, again, unasked])).toStrictEqual([
+    { request: first, response: yes, madeVoid: voided },
+    { request: again },
+    { response: unasked },
   ]);
 });

@@ -12,6 +12,8 @@ import type {
   InquiryEscalation,
   InquiryRequest,
   InquiryResponse,
+  PermissionDecision,
+  PermissionRequestEvent,
   ToolCallRequest,
   ToolCallResponse,
 } from "./event.ts";
@@ -190,6 +192,12 @@ export interface InquiryPair extends Pair<InquiryRequest, InquiryResponse> {
   readonly madeVoid?: DecisionVoid;
 }
 
+/** A request to a person about a call, and the decision. At least one of them is present. */
+export interface PermissionPair extends Partial<Pair<PermissionRequestEvent, PermissionDecision>> {
+  /** Set if the decision, or the request, no longer counts. */
+  readonly madeVoid?: DecisionVoid;
+}
+
 /** All requests of a turn with their responses. */
 export interface Pairing<Request, Response> {
   /** One per request, in the order of requests. */
@@ -198,31 +206,192 @@ export interface Pairing<Request, Response> {
   readonly orphans: readonly Response[];
 }
 
+/** The fields that say what an event is about, in memory or as JSON. */
+export interface Foldable {
+  readonly type: string;
+  readonly id?: string | undefined;
+  readonly toolCallId?: string | undefined;
+  readonly callIndex?: number | undefined;
+  readonly action?: string | undefined;
+}
+
+type OfType<Event, Type extends string> = Event & { readonly type: Type };
+
+function isOf<Event extends Foldable, Type extends string>(
+  event: Event,
+  type: Type,
+): event is OfType<Event, Type> {
+  return event.type === type;
+}
+
+function isRequest<Event extends Foldable>(
+  event: Event,
+): event is OfType<Event, "inquiry_request" | "permission_request"> {
+  return event.type === "inquiry_request" || event.type === "permission_request";
+}
+
+/** A question, or a decision about a call, with all that came of it. */
+export interface PairedDecision<Event extends Foldable> {
+  /** Absent if no one was asked. */
+  readonly request?: OfType<Event, "inquiry_request" | "permission_request">;
+  readonly response?: OfType<Event, "inquiry_response" | "permission_decision">;
+  /** Set if a model was asked first, and passed it to a person. */
+  readonly escalation?: OfType<Event, "inquiry_escalation">;
+  /** Set if the answer, or the request, no longer counts. */
+  readonly madeVoid?: OfType<Event, "decision_void">;
+}
+
+type Mutable<Fields> = { -readonly [Key in keyof Fields]: Fields[Key] };
+
+/** In the order in which they were asked, or decided unasked. `events` must belong to one turn. */
+export function pairDecisions(
+  events: Iterable<ConversationEvent>,
+): readonly (InquiryPair | PermissionPair)[];
+export function pairDecisions<Event extends Foldable>(
+  events: Iterable<Event>,
+): readonly PairedDecision<Event>[];
+export function pairDecisions<Event extends Foldable>(
+  events: Iterable<Event>,
+): readonly PairedDecision<Event>[] {
+  const decisions: PairedDecision<Event>[] = [];
+  const open: Mutable<PairedDecision<Event>>[] = [];
+  /** The latest with each id. */
+  const named = new Map<string, Mutable<PairedDecision<Event>>>();
+  const add = (decision: PairedDecision<Event>, id: string | undefined) => {
+    decisions.push(decision);
+    if (id !== undefined) named.set(id, decision);
+  };
+  for (const event of events) {
+    const decision = named.get(event.id ?? "");
+    if (isRequest(event)) {
+      const asked = { request: event };
+      add(asked, event.id);
+      open.push(asked);
+    } else if (isOf(event, "inquiry_response") || isOf(event, "permission_decision")) {
+      const index = open.findIndex(({ request }) => request !== undefined && ends(event, request));
+      const [answered] = index === -1 ? [] : open.splice(index, 1);
+      if (answered !== undefined) answered.response = event;
+      else if (event.type === "permission_decision") add({ response: event }, event.id);
+    } else if (decision !== undefined && isOf(event, "inquiry_escalation")) {
+      decision.escalation = event;
+    } else if (decision !== undefined && isOf(event, "decision_void")) {
+      decision.madeVoid = event;
+    }
+  }
+  return decisions;
+}
+
+/** Older versions recorded no id with a decision about a call. */
+function ends(response: Foldable, request: Foldable): boolean {
+  const isNamed = response.id === request.id;
+  if (response.type === "inquiry_response") return request.type === "inquiry_request" && isNamed;
+  return (
+    request.type === "permission_request" &&
+    request.toolCallId === response.toolCallId &&
+    request.action === response.action &&
+    (response.id === undefined || isNamed)
+  );
+}
+
+/** A call with everything on record about it. */
+export interface RecordedCall<Event extends Foldable = ConversationEvent> {
+  readonly request: OfType<Event, "tool_call_request">;
+  /** Its index among the turn's calls with the same id, counted from 0. */
+  readonly callIndex: number;
+  /** Absent while the call is open. */
+  readonly response?: OfType<Event, "tool_call_response">;
+  /** What happened between the two, in order. */
+  readonly events: readonly Event[];
+}
+
+type OpenCall<Event extends Foldable> = Mutable<Omit<RecordedCall<Event>, "events">> & {
+  readonly events: Event[];
+};
+
+/** Gathers the events of each call while they are read. Takes the events of one turn, in order. */
+export class CallReader<Event extends Foldable = ConversationEvent> {
+  readonly #calls: OpenCall<Event>[] = [];
+  readonly #byId = new Map<string, OpenCall<Event>[]>();
+  /** The call that each decision is about. */
+  readonly #deciding = new Map<string, OpenCall<Event>>();
+
+  /** In the order in which the model made them. They grow while more is read. */
+  get calls(): readonly RecordedCall<Event>[] {
+    return this.#calls;
+  }
+
+  /** Returns the call that the event belongs to, if any. */
+  read(event: Event): RecordedCall<Event> | undefined {
+    if (isOf(event, "tool_call_request")) return this.#start(event);
+    if (isOf(event, "tool_call_response")) {
+      const call = this.#named(event.id).find(isOpen);
+      if (call !== undefined) call.response = event;
+      return call;
+    }
+    const named = this.#named(event.toolCallId);
+    const call = this.#callOf(event, named);
+    call?.events.push(event);
+    if (event.type === "attempt_start") {
+      // Calls may share an id. Then it is unknown which of them has started, so it counts for each.
+      for (const each of named) if (each !== call && isOpen(each)) each.events.push(event);
+    }
+    if (call !== undefined && event.id !== undefined) this.#deciding.set(event.id, call);
+    return call;
+  }
+
+  #start(request: OfType<Event, "tool_call_request">): RecordedCall<Event> {
+    const id = request.id ?? "";
+    const named = this.#named(id);
+    const call = { request, callIndex: named.length, events: [] };
+    this.#calls.push(call);
+    if (named.push(call) === 1) this.#byId.set(id, named);
+    return call;
+  }
+
+  #callOf(event: Event, named: readonly OpenCall<Event>[]): OpenCall<Event> | undefined {
+    if (event.type === "tool_step") return named[event.callIndex ?? 0];
+    const deciding = isRequest(event) ? undefined : this.#deciding.get(event.id ?? "");
+    return deciding ?? named.find(isOpen) ?? named.at(-1);
+  }
+
+  #named(id = ""): OpenCall<Event>[] {
+    return this.#byId.get(id) ?? [];
+  }
+}
+
+function isOpen({ response }: { readonly response?: unknown }): boolean {
+  return response === undefined;
+}
+
+/** An event that belongs to no call, or a call with all of its events. */
+export type Block<Event extends Foldable = ConversationEvent> =
+  | { readonly type: "event"; readonly event: Event }
+  | { readonly type: "call"; readonly call: RecordedCall<Event> };
+
+/** Folds the events of a turn into blocks for readers: each call with its events, in place of its request. */
+export function toBlocks<Event extends Foldable>(events: Iterable<Event>): readonly Block<Event>[] {
+  const reader = new CallReader<Event>();
+  const blocks: Block<Event>[] = [];
+  for (const event of events) {
+    const call = reader.read(event);
+    if (call === undefined) blocks.push({ type: "event", event });
+    else if (call.request === event) blocks.push({ type: "call", call });
+  }
+  return blocks;
+}
+
 /** `events` must belong to one turn. */
 export function pairInquiries(events: Iterable<ConversationEvent>): InquiryPairing {
-  const matcher = new Matcher<InquiryRequest, InquiryResponse>();
-  const escalations = new Map<string, InquiryEscalation>();
-  const voids = new Map<string, DecisionVoid>();
-  for (const event of events) {
-    if (event.type === "inquiry_request") matcher.open(event);
-    if (event.type === "inquiry_escalation") escalations.set(event.id, event);
-    if (event.type === "inquiry_response") matcher.close(event);
-    if (event.type === "decision_void") voids.set(event.id, event);
-  }
-  const { pairs, orphans } = matcher.result();
-  if (escalations.size === 0 && voids.size === 0) return { pairs, orphans };
-  return {
-    pairs: pairs.map((pair) => {
-      const escalation = escalations.get(pair.request.id);
-      const madeVoid = voids.get(pair.request.id);
-      return {
-        ...pair,
-        ...(escalation !== undefined && { escalation }),
-        ...(madeVoid !== undefined && { madeVoid }),
-      };
-    }),
-    orphans,
-  };
+  const all = [...events];
+  const pairs = pairDecisions(all).filter(isInquiry);
+  const closing = new Set(pairs.map(({ response }) => response));
+  const responses = all.filter((event) => event.type === "inquiry_response");
+  return { pairs, orphans: responses.filter((response) => !closing.has(response)) };
+}
+
+/** Whether it is a question, not a decision about a call. */
+export function isInquiry(decision: InquiryPair | PermissionPair): decision is InquiryPair {
+  return decision.request?.type === "inquiry_request";
 }
 
 interface InquiryPairing extends Pairing<InquiryRequest, InquiryResponse> {

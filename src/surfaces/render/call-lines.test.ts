@@ -7,13 +7,16 @@ import {
   toolResult,
 } from "../../record/conversation/events.fixture.ts";
 import type { PermissionDecision } from "../../record/conversation/index.ts";
-import { callEnd, type CallEvents, callText } from "./call-lines.ts";
+import { callText } from "./call-lines.ts";
+import { callEnd, type ReadCall } from "./read-call.ts";
 
 const RESULT = toolResult("call_1");
 const DENIED: PermissionDecision = { ...permission("call_1"), decision: "denied" };
 
 const FILE = { verb: "Edit", added: 0, removed: 0, heading: "Edit a", about: "", diff: [] };
 const CHANGE = { heading: "Edit a", added: 0, removed: 0, files: [FILE], others: [] } as const;
+
+type CallEvents = Pick<ReadCall, "decisions" | "answers" | "change">;
 
 function events(given: Partial<CallEvents> = {}): CallEvents {
   return { decisions: [], answers: [], ...given };

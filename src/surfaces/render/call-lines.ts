@@ -5,7 +5,6 @@ import {
   type InquiryResponse,
   type PermissionDecision,
   type ToolCallRequest,
-  type ToolCallResponse,
 } from "../../record/conversation/index.ts";
 import {
   firstLine,
@@ -19,6 +18,7 @@ import {
 } from "../../util/index.ts";
 import { answerParts, decisionWord, describeSource } from "./inquiry.ts";
 import type { ChangedFile, FileChange } from "./file-change.ts";
+import type { CallEnd } from "./read-call.ts";
 import { findOtherHost } from "./url-host.ts";
 import { verbatim, verbatimLines } from "./verbatim.ts";
 import { changedLines, diffRows, renderContext } from "./context.ts";
@@ -288,17 +288,6 @@ function describeChange(ran: JsonObject, requested: JsonObject | undefined): str
     : `; the model asked for (${describeArguments(requested)})`;
 }
 
-/** The call with the arguments it runs with, which the user may have edited. */
-export function asRun({
-  request,
-  decisions,
-}: Pick<CallEvents, "decisions"> & { readonly request: ToolCallRequest }): ToolCallRequest {
-  const edit = decisions.findLast(
-    ({ action, decision }) => action === "run" && decision === "edited",
-  );
-  return { ...request, arguments: edit?.arguments ?? request.arguments };
-}
-
 function wrapIn(text: string, width: number): readonly string[] {
   return Number.isFinite(width) ? wrapWords(text, width) : [text];
 }
@@ -317,46 +306,6 @@ function keyText(key: string): string {
 /** A key in a dotted path, so a dot is quoted too. */
 function partKey(key: string): string {
   return /^[\w-]+$/.test(key) ? key : jsonLine(key);
-}
-
-/** Only `done` and `failed` come from the tool itself. */
-export type CallEnd =
-  | "running"
-  | "done"
-  | "failed"
-  /** Permission was denied. */
-  | "skipped"
-  /** The call's question was not answered. */
-  | "cancelled"
-  /** The model did not get the result. */
-  | "withheld"
-  /** The user rejected the change that it asked about. */
-  | "not applied"
-  /** It was interrupted. */
-  | "stopped";
-
-/** The events between a call and its result. */
-export interface CallEvents {
-  readonly decisions: readonly PermissionDecision[];
-  /** In recorded order. */
-  readonly answers: readonly InquiryResponse[];
-  /** The file change that it asked about. */
-  readonly change?: FileChange | undefined;
-}
-
-/** How a call ended, according to the record. */
-export function callEnd(
-  response: ToolCallResponse | undefined,
-  { decisions, answers, change }: CallEvents,
-): CallEnd {
-  if (response === undefined) return "running";
-  if (response.isError) return "failed";
-  const denied = decisions.find(({ decision }) => decision === "denied");
-  if (denied !== undefined) return denied.action === "run" ? "skipped" : "withheld";
-  const last = answers.at(-1);
-  if (last?.outcome === "cancelled") return "cancelled";
-  const isNo = last?.outcome === "answered" && last.answer === false;
-  return change !== undefined && isNo ? "not applied" : "done";
 }
 
 /** An end that is neither success nor failure also gets a label. */

@@ -1,5 +1,6 @@
 /** Lists of decisions as lines: recorded and pending ones. */
 import {
+  argumentsOf,
   type CallProgress,
   type ConversationEvent,
   type ConversationId,
@@ -179,10 +180,9 @@ export function describeWaiting(
   calls: readonly CallProgress[],
 ): readonly string[] {
   const call = calls.find(({ request }) => request.id === item.toolCallId);
-  const { run } = call?.permissions ?? {};
-  const args = run?.decision?.arguments ?? run?.request?.arguments ?? call?.request.arguments;
   const { tool, changed, request } = item;
   const { origin, folder } = request ?? {};
+  const args = call && argumentsOf(call);
   const subject = { tool, arguments: args, origin, folder, changed, request };
   return [describePending(item), ...describeSubject(subject).map((line) => `    ${line}`)];
 }

@@ -1,8 +1,5 @@
 export {
   argumentLines,
-  asRun,
-  callEnd,
-  type CallEvents,
   callLine,
   callText,
   describeCall,
@@ -16,6 +13,7 @@ export {
 export { changeText, type ContextStyle, renderContext } from "./context.ts";
 export { changeTitle, type FileChange, findFileChange } from "./file-change.ts";
 export { describeCapabilities, describeGrant, describeScope, describeUntil } from "./grant.ts";
+export { callEnd, readCall, type ReadCall } from "./read-call.ts";
 export { failureNote, renderResultLines } from "./result-lines.ts";
 export { isDiff, type Paint, plain, type StyleName } from "./style.ts";
 export {

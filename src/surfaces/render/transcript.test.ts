@@ -11,6 +11,7 @@ import {
   inquiry,
   message,
   permission,
+  permissionRequest,
   reasoning,
   toolCall,
   toolResult,
@@ -454,4 +455,12 @@ test("a program that failed shows its exit status and its last lines", () => {
     "  │ 3 failed",
     "",
   ]);
+});
+
+test("a call shows the arguments that one of several people changed and the others approved", () => {
+  const request = permissionRequest("call_1");
+  const edited = { ...request, arguments: { where: "prod" }, isEdited: true } as const;
+  const approved = { ...permission("call_1"), id: request.id };
+  const call = toolCall("call_1", "deploy", { where: "test" });
+  expect(body([call, edited, approved, toolResult("call_1")])[0]).toBe('✓ deploy(where: "prod")');
 });

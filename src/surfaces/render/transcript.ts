@@ -7,28 +7,27 @@ import {
   type InquiryPair,
   type InquiryRequest,
   describeTurns,
-  pairInquiries,
-  pairToolCalls,
+  isInquiry,
+  pairDecisions,
+  type RecordedCall,
   spokenText,
   timestampToMilliseconds,
-  type ToolCallRequest,
-  type ToolCallResponse,
+  toBlocks,
   type RecordedTurn,
   withoutSpoken,
 } from "../../record/conversation/index.ts";
 import { assertNever, neutralize, oneLine } from "../../util/index.ts";
 import {
-  asRun,
-  callEnd,
   renderCallLines,
   renderChangeAnswer,
   renderChangeLines,
   renderInquiryLines,
   renderPermissionLines,
 } from "./call-lines.ts";
-import { changeTitle, type FileChange, findFileChange } from "./file-change.ts";
+import { changeTitle, type FileChange } from "./file-change.ts";
 import { describeFiles } from "./files.ts";
 import { describeEscalation, describeVoidCause, describeVote } from "./inquiry.ts";
+import { callEnd, readCall } from "./read-call.ts";
 import { relativeTime } from "./relative-time.ts";
 import { failureNote, renderResultLines } from "./result-lines.ts";
 import type { Paint } from "./style.ts";
@@ -48,43 +47,35 @@ export interface TranscriptOptions {
 interface TranscriptContext extends TranscriptOptions {
   /** The turn's index, starting at 0. Readers see numbers starting at 1. */
   readonly index: number;
-  readonly results: ReadonlyMap<ToolCallRequest, ToolCallResponse | undefined>;
   readonly inquiries: ReadonlyMap<InquiryRequest, InquiryPair>;
-  /** Maps what happened between a call and its result to the call, and back. */
-  readonly callOf: ReadonlyMap<ConversationEvent, ToolCallRequest>;
-  readonly within: ReadonlyMap<ToolCallRequest | undefined, readonly ConversationEvent[]>;
 }
 
 /** A blank line follows each message; calls and questions stay together. */
-interface Block {
+interface Part {
   readonly type: "speech" | "action";
   readonly lines: readonly string[];
 }
 
 /** One turn's lines, starting with a rule that names it. */
 export function renderTurn(turn: RecordedTurn, options: TranscriptOptions): string[] {
-  const callOf = findCalls(turn.events);
-  const context: TranscriptContext = {
-    ...options,
-    index: turn.index,
-    results: new Map(
-      pairToolCalls(turn.events).pairs.map(({ request, response }) => [request, response]),
-    ),
-    inquiries: new Map(pairInquiries(turn.events).pairs.map((pair) => [pair.request, pair])),
-    callOf,
-    within: Map.groupBy(callOf.keys(), (event) => callOf.get(event)),
-  };
-  const blocks = turn.events
-    .map((event) => renderEvent(event, context))
-    .filter((block) => block.lines.length > 0);
-  const body = blocks.flatMap((block, index) => {
-    const isClose = block.type === "action" && blocks[index + 1]?.type === "action";
-    return isClose ? block.lines : [...block.lines, ""];
+  const { events, index } = turn;
+  const pairs = pairDecisions(events).filter(isInquiry);
+  const inquiries = new Map(pairs.map((pair) => [pair.request, pair]));
+  const context: TranscriptContext = { ...options, index, inquiries };
+  const parts = toBlocks(events)
+    .map((block) =>
+      block.type === "call" ? renderCall(block.call, context) : renderEvent(block.event, context),
+    )
+    .filter((part) => part.lines.length > 0);
+  const body = parts.flatMap((part, at) => {
+    const isClose = part.type === "action" && parts[at + 1]?.type === "action";
+    return isClose ? part.lines : [...part.lines, ""];
   });
   return [turnRule(turn, options), ...body];
 }
 
-function renderEvent(event: ConversationEvent, context: TranscriptContext): Block {
+/** Older records do not say which call asked, so the question is shown on its own. */
+function renderEvent(event: ConversationEvent, context: TranscriptContext): Part {
   const { paint } = context;
   switch (event.type) {
     case "chat_request": {
@@ -95,16 +86,14 @@ function renderEvent(event: ConversationEvent, context: TranscriptContext): Bloc
     }
     case "chat_response":
       return speech(renderResponse(event.content, context));
-    case "tool_call_request":
-      return renderCall(event, context);
     case "inquiry_request":
-      return action(context.callOf.has(event) ? [] : renderInquiry(event, context));
+      return action(renderInquiry(event, context));
     case "permission_decision":
-      return action(context.callOf.has(event) ? [] : renderPermissionLines(event, context));
+      return action(renderPermissionLines(event, context));
     case "decision_void":
-      return action(context.callOf.has(event) ? [] : renderVoid(event, context));
+      return action(renderVoid(event, context));
     case "decision_vote":
-      return action(context.callOf.has(event) ? [] : renderVote(event, context));
+      return action(renderVote(event, context));
     case "turn_undo":
       return action([paint("dim", oneLine(describeUndo(event)))]);
     case "turn_start":
@@ -115,7 +104,8 @@ function renderEvent(event: ConversationEvent, context: TranscriptContext): Bloc
     case "turn_resume":
     case "turn_end":
     case "token_usage":
-    case "tool_call_response": // Shown with its call.
+    case "tool_call_request": // Shown as a call.
+    case "tool_call_response":
     case "inquiry_escalation": // Shown with their question.
     case "inquiry_response":
       return action([]);
@@ -124,32 +114,12 @@ function renderEvent(event: ConversationEvent, context: TranscriptContext): Bloc
   }
 }
 
-function speech(text: readonly string[]): Block {
+function speech(text: readonly string[]): Part {
   return { type: "speech", lines: text };
 }
 
-function action(text: readonly string[]): Block {
+function action(text: readonly string[]): Part {
   return { type: "action", lines: text };
-}
-
-/** Older records do not say which call asked, so the question is shown on its own. */
-function findCalls(events: readonly ConversationEvent[]): Map<ConversationEvent, ToolCallRequest> {
-  const calls = new Map<string, ToolCallRequest>();
-  const askedBy = new Map<string, ToolCallRequest>();
-  const callOf = new Map<ConversationEvent, ToolCallRequest>();
-  for (const event of events) {
-    if (event.type === "tool_call_request") calls.set(event.id, event);
-    const call =
-      event.type === "decision_void" || event.type === "decision_vote"
-        ? askedBy.get(event.id)
-        : "toolCallId" in event && calls.get(event.toolCallId ?? "");
-    if (!call) continue;
-    if (event.type === "inquiry_request" || event.type === "permission_request") {
-      askedBy.set(event.id, call);
-    }
-    callOf.set(event, call);
-  }
-  return callOf;
 }
 
 /** Printed above the joint decision. */
@@ -173,40 +143,23 @@ function renderResponse(content: ChatResponse["content"], context: TranscriptCon
   return lines(content.text).map((line) => paint("dim", `│ ${line}`.trimEnd()));
 }
 
-function renderCall(event: ToolCallRequest, context: TranscriptContext): Block {
-  const result = context.results.get(event);
-  const text = result === undefined ? undefined : spokenText(result, event.name);
-  if (result === undefined || text === undefined) {
-    return action(renderToolCall(event, result, context));
-  }
+function renderCall(call: RecordedCall, context: TranscriptContext): Part {
+  const { request, response } = call;
+  const text = response && spokenText(response, request.name);
+  if (response === undefined || text === undefined) return action(renderToolCall(call, context));
   const said = renderResponse({ type: "message", text }, context);
-  const rest = withoutSpoken(result);
-  return speech(rest === undefined ? said : [...renderToolCall(event, rest, context), "", ...said]);
+  const rest = withoutSpoken(response);
+  if (rest === undefined) return speech(said);
+  return speech([...renderToolCall({ ...call, response: rest }, context), "", ...said]);
 }
 
-function renderToolCall(
-  event: ToolCallRequest,
-  result: ToolCallResponse | undefined,
-  context: TranscriptContext,
-): string[] {
-  const inner = context.within.get(event) ?? [];
-  const voids = new Set(inner.flatMap((one) => (one.type === "decision_void" ? [one.id] : [])));
-  const decisions = inner
-    .filter((one) => one.type === "permission_decision")
-    .filter(({ id }) => id === undefined || !voids.has(id));
-  const ran = asRun({ request: event, decisions });
-  const asked = inner.findLast((one) => one.type === "inquiry_request");
-  const change = asked && findFileChange(ran, asked);
-  const end = callEnd(result, {
-    decisions,
-    answers: inner.flatMap((one) =>
-      one.type === "inquiry_request" ? (context.inquiries.get(one)?.response ?? []) : [],
-    ),
-    change,
-  });
+function renderToolCall(call: RecordedCall, context: TranscriptContext): string[] {
+  const { request, response, events } = call;
+  const { ran, asked, change, ...read } = readCall(call);
+  const end = callEnd(response, { ...read, change });
   // The diff belongs to the heading, unless an earlier question was voided.
-  const isFirst = change !== undefined && voids.size === 0;
-  const shown = change === undefined ? inner : inner.filter((one) => !isUnasked(one));
+  const isFirst = change !== undefined && !events.some(({ type }) => type === "decision_void");
+  const shown = change === undefined ? events : events.filter((one) => !isUnasked(one));
   const ordered = isFirst ? [asked, ...shown.filter((one) => one !== asked)] : shown;
   const within = ordered.flatMap((one) => {
     switch (one?.type) {
@@ -215,7 +168,7 @@ function renderToolCall(
       case "decision_vote":
         return renderVote(one, context);
       case "permission_decision":
-        return renderPermissionLines(one, { ...context, requested: event.arguments });
+        return renderPermissionLines(one, { ...context, requested: request.arguments });
       case "inquiry_request":
         if (one === asked && change !== undefined) return renderAskedChange(change, one, context);
         return renderInquiry(one, { ...context, width: context.width - 2 }).map(
@@ -226,14 +179,16 @@ function renderToolCall(
     }
   });
   const title = change?.heading ?? changeTitle(ran);
-  const note = result === undefined ? "" : failureNote(result);
+  const note = response === undefined ? "" : failureNote(response);
   // The heading already tells the result of a change.
   const isKnown = change !== undefined && (end === "done" || end === "not applied");
   const isFolded = Number.isFinite(context.resultLines);
   return [
     ...renderCallLines(ran, end, { ...context, note, title }),
     ...within,
-    ...(result === undefined || (isKnown && isFolded) ? [] : renderResultLines(result, context)),
+    ...(response === undefined || (isKnown && isFolded)
+      ? []
+      : renderResultLines(response, context)),
   ];
 }
 

@@ -3,24 +3,28 @@ import type { TurnUpdate } from "../../../core/agent/index.ts";
 import type { ToolSettings, ToolStyle } from "../../../settings/config/index.ts";
 import {
   type CallProgress,
+  CallReader,
+  type DecisionVoid,
   type InquiryId,
   type InquiryRequest,
   type InquiryResponse,
   isForUserAlone,
+  pairDecisions,
   type PermissionDecision,
+  type PermissionRequestEvent,
+  type RecordedCall,
   type ToolCallRequest,
   type ToolCallResponse,
 } from "../../../record/conversation/index.ts";
 import {
-  asRun,
   callEnd,
-  type CallEvents,
   callText,
   changeTitle,
   describeCall,
   failureNote,
   type FileChange,
-  findFileChange,
+  readCall,
+  type ReadCall,
   renderAskerLines,
   renderCallLines,
   renderChangeAnswer,
@@ -41,20 +45,19 @@ export interface CallViewOptions {
   readonly showsCalls: boolean;
 }
 
-interface RunningCall extends Omit<CallEvents, "change"> {
-  readonly request: ToolCallRequest;
+/** A call, and what is known about it only while it runs. */
+interface RunningCall {
+  readonly call: RecordedCall;
   /** Start time, moved forward by the time spent waiting for answers. */
   readonly since: number;
   /** When it started waiting for its open questions; undefined if it has none. */
   readonly waitingSince?: number | undefined;
-  readonly openQuestions: number;
   /** The turn was stopped while the call ran. */
   readonly isStopped: boolean;
   /** The tool's last progress line. */
   readonly progress?: string | undefined;
-  /** The file change it asks about, and whether its prompt has shown it on this screen. */
-  readonly change?: FileChange | undefined;
-  readonly isChangeSeen?: boolean;
+  /** A prompt on this screen has shown the file change that it asks about. */
+  readonly isChangeSeen: boolean;
 }
 
 /** A call with the arguments it runs with, which the user may have edited. */
@@ -85,9 +88,10 @@ const INVALID_QUESTION = "The assistant tried to ask you something, but its ques
 
 export class CallView {
   readonly #options: CallViewOptions;
-  readonly #calls = new Map<string, RunningCall>();
+  readonly #reader = new CallReader();
+  readonly #running = new Map<RecordedCall, RunningCall>();
   /** The reply's calls in order, with the output lines of those that have ended. */
-  #shown: { readonly id: string; lines?: readonly string[] }[] = [];
+  #shown: { readonly call: RecordedCall; lines?: readonly string[] }[] = [];
   /** The call that last reported progress. */
   #progressing = "";
   readonly #inquiries = new Map<string, InquiryRequest>();
@@ -113,33 +117,29 @@ export class CallView {
       const details = notes.length === 0 ? "" : ` (${notes.join(", ")})`;
       return { text: oneLine(`Waiting for ${model} to answer ${tool}${details}`), since };
     }
-    const reporting = this.#calls.get(this.#progressing);
+    const reporting = this.#find(this.#progressing);
     if (reporting?.progress !== undefined) {
-      const { request, progress, since } = reporting;
-      return { text: oneLine(`${request.name}: ${progress}`), since };
+      const { call, progress, since } = reporting;
+      return { text: oneLine(`${call.request.name}: ${progress}`), since };
     }
-    const calls = [...this.#calls.values()].filter(({ request }) => this.hasHeader(request.name));
+    const calls = [...this.#running.values()].filter(({ call }) =>
+      this.hasHeader(call.request.name),
+    );
     if (calls.length === 0) return undefined;
-    const text = calls.map(({ request }) => oneLine(request.name)).join(", ");
+    const text = calls.map(({ call }) => oneLine(call.request.name)).join(", ");
     return { text, since: Math.min(...calls.map(({ since }) => since)) };
   }
 
   start(request: ToolCallRequest, at: number): void {
-    const call = {
-      request,
-      since: at,
-      openQuestions: 0,
-      decisions: [],
-      answers: [],
-      isStopped: false,
-    };
-    this.#calls.set(request.id, call);
-    this.#shown.push({ id: request.id });
+    const call = this.#reader.read(request);
+    if (call === undefined) return;
+    this.#running.set(call, { call, since: at, isStopped: false, isChangeSeen: false });
+    this.#shown.push({ call });
   }
 
   progress(toolCallId: string, progress: string): void {
     this.#progressing = toolCallId;
-    this.#change(toolCallId, (call) => ({ ...call, progress }));
+    this.#change(this.#find(toolCallId)?.call, (running) => ({ ...running, progress }));
   }
 
   /** Takes over a call that another process left open. Lines that process has shown are not repeated. */
@@ -148,19 +148,20 @@ export class CallView {
     for (const { decision } of Object.values(permissions)) {
       if (decision !== undefined) this.decide(decision, at);
     }
-    for (const { request: asked, response } of questions) {
+    for (const { request: asked, response, madeVoid } of questions) {
       this.ask(asked, at);
       if (response !== undefined) this.answer(response, at);
+      if (madeVoid !== undefined) this.makeVoid(madeVoid, at);
     }
   }
 
   /** Returns the lines to show. A call allowed by an earlier answer is shown in full. */
   decide(decision: PermissionDecision, at: number): readonly string[] {
-    this.#change(decision.toolCallId, (call) => {
-      const decided = { ...withoutWaiting(call, at), decisions: [...call.decisions, decision] };
+    const call = this.#reader.read(decision);
+    this.#change(call, (running) => {
+      const decided = withoutWaiting(running, at);
       return decision.action === "run" ? { ...decided, since: at } : decided;
     });
-    const call = this.#calls.get(decision.toolCallId);
     if (call === undefined || decision.decidedBy.kind !== "remembered") return [];
     const { paint, width } = this.#lineOptions();
     const asked = callText(call.request).split("\n");
@@ -170,23 +171,18 @@ export class CallView {
     ];
   }
 
-  ask(request: InquiryRequest, at: number): void {
-    this.#inquiries.set(request.id, request);
-    this.#change(request.toolCallId, (call) => ({
-      ...call,
-      change: findFileChange(asRun(call), request),
-      isChangeSeen: false,
+  ask(request: InquiryRequest | PermissionRequestEvent, at: number): void {
+    if (request.type === "inquiry_request") this.#inquiries.set(request.id, request);
+    this.#change(this.#reader.read(request), ({ waitingSince = at, ...running }) => ({
+      ...running,
+      waitingSince,
+      isChangeSeen: running.isChangeSeen && request.type === "permission_request",
     }));
-    this.wait(request.toolCallId, at);
   }
 
-  /** Marks the call as waiting for an answer or a decision. */
-  wait(toolCallId: string | undefined, at: number): void {
-    this.#change(toolCallId, ({ openQuestions, waitingSince = at, ...call }) => ({
-      ...call,
-      openQuestions: openQuestions + 1,
-      waitingSince,
-    }));
+  /** Something that was asked or decided no longer counts. */
+  makeVoid(event: DecisionVoid, at: number): void {
+    this.#change(this.#reader.read(event), (running) => withoutWaiting(running, at));
   }
 
   /** A model was asked, or is queued to be asked. */
@@ -206,40 +202,39 @@ export class CallView {
     this.#modelQuestions.delete(response.id);
     const request = this.#inquiries.get(response.id);
     if (request === undefined) return [];
-    this.#change(request.toolCallId, (call) => ({
-      ...withoutWaiting(call, at),
-      answers: [...call.answers, response],
-    }));
+    const call = this.#reader.read(response);
+    this.#change(call, (running) => withoutWaiting(running, at));
     // The user has just seen their own answer.
     const isSeen =
       response.outcome === "cancelled"
         ? response.reason === "user"
         : response.answeredBy?.kind === "user";
-    const call = this.#calls.get(request.toolCallId ?? "");
-    if (call?.change !== undefined && this.#isShown(call.request.name)) return []; // See `end`.
+    const isShown = call !== undefined && this.#isShown(call.request.name);
+    if (isShown && readCall(call).change !== undefined) return []; // See `end`.
     // A remembered answer is shown with this question, even for tools whose calls are hidden.
     const isReused = response.outcome !== "cancelled" && response.answeredBy?.kind === "remembered";
-    if (isSeen || (this.#isHidden(request) && !isReused)) return [];
+    if (isSeen || (call !== undefined && !isShown && !isReused)) return [];
     return renderInquiryLines(request, response, this.#lineOptions(2)).map((line) => `  ${line}`);
   }
 
   /** Marks the running calls as stopped. */
   stop(): void {
-    for (const id of this.#calls.keys()) {
-      this.#change(id, (call) => ({ ...call, isStopped: true }));
+    for (const call of this.#running.keys()) {
+      this.#change(call, (running) => ({ ...running, isStopped: true }));
     }
   }
 
   /** Returns the lines to show, including those of calls that ended earlier but were called later. */
   end(response: ToolCallResponse, at: number): readonly string[] {
-    const call = this.#calls.get(response.id);
-    this.#calls.delete(response.id);
+    const call = this.#reader.read(response);
     this.#announced = "";
-    const place = this.#shown.find(({ id, lines }) => id === response.id && lines === undefined);
-    if (place === undefined || call === undefined) return [];
-    place.lines = this.#isShown(call.request.name)
-      ? this.#endLines(call, response, at)
-      : this.#hiddenFailure(call, response);
+    const place = this.#shown.find((each) => each.call === call);
+    const running = place && this.#running.get(place.call);
+    if (place === undefined || running === undefined) return [];
+    this.#running.delete(place.call);
+    place.lines = this.#isShown(place.call.request.name)
+      ? this.#endLines(running, response, at)
+      : this.#hiddenFailure(running, response);
     return this.#takeShown();
   }
 
@@ -250,30 +245,32 @@ export class CallView {
     return ended.flatMap(({ lines = [] }) => lines);
   }
 
-  #endLines(call: RunningCall, response: ToolCallResponse, at: number): readonly string[] {
-    const { request, change, isChangeSeen = false } = call;
-    const end = callEnd(response, call);
+  #endLines(running: RunningCall, response: ToolCallResponse, at: number): readonly string[] {
+    const { call, isChangeSeen } = running;
+    const { request } = call;
+    const read = readCall(call);
+    const { ran, change, decisions, answers } = read;
+    const end = callEnd(response, read);
     const isDecided = end === "done" || end === "not applied" || end === "cancelled";
     const isKnown = change !== undefined && isDecided;
     // The prompt has shown the change, and the answer below it says the rest.
-    if (isKnown && isChangeSeen && isAnsweredHere(call)) return [];
+    if (isKnown && isChangeSeen && isAnsweredHere(answers.at(-1))) return [];
     const isOver = end === "done" || end === "failed";
-    const took = `${((at - call.since) / 1000).toFixed(1)}s`;
+    const took = `${((at - running.since) / 1000).toFixed(1)}s`;
     const note = [failureNote(response), took].filter(Boolean).join(", ");
     const style = this.#styleOf(request.name);
     const resultLines = (response.isError ? style?.errorLines : style?.inlineLines) ?? 0;
     const options = this.#lineOptions();
-    const ran = asRun(call);
-    const header = renderCallLines(ran, isOver && call.isStopped ? "stopped" : end, {
+    const header = renderCallLines(ran, isOver && running.isStopped ? "stopped" : end, {
       ...options,
       note,
-      title: this.#titleOf(call),
+      title: this.#titleOf(call, change),
       ...(style !== undefined && { parameters: style.parameters }),
     });
     return [
       ...(style?.hasHeader === false ? [] : header),
-      ...this.#changeLines(call),
-      ...call.decisions
+      ...this.#changeLines(read, isChangeSeen),
+      ...decisions
         .filter(({ decision }) => decision === "edited")
         .flatMap((edited) =>
           renderPermissionLines(edited, { ...options, requested: request.arguments }),
@@ -283,7 +280,7 @@ export class CallView {
   }
 
   /** A change that no prompt has shown; in full if an earlier answer approved it. */
-  #changeLines({ change, answers, isChangeSeen = false }: RunningCall): readonly string[] {
+  #changeLines({ change, answers }: ReadCall, isChangeSeen: boolean): readonly string[] {
     if (change === undefined) return [];
     const options = this.#lineOptions();
     const response = answers.at(-1);
@@ -297,12 +294,11 @@ export class CallView {
   }
 
   /** Shown if the assistant tried to ask the user something, but its question is invalid. */
-  #hiddenFailure({ request }: RunningCall, response: ToolCallResponse): readonly string[] {
+  #hiddenFailure({ call }: RunningCall, response: ToolCallResponse): readonly string[] {
+    const { request, events } = call;
     const { name } = request;
     const isOwn = name === ASK_USER && this.#options.tools.get(name)?.source.type === "builtin";
-    const isAsked = [...this.#inquiries.values()].some(
-      ({ toolCallId }) => toolCallId === request.id,
-    );
+    const isAsked = events.some(({ type }) => type === "inquiry_request");
     if (!this.#options.showsCalls || !isOwn || !response.isError || isAsked) {
       return [];
     }
@@ -314,7 +310,7 @@ export class CallView {
   }
 
   /** The heading of a file change, shown instead of the call. */
-  #titleOf({ request, change }: RunningCall): string | undefined {
+  #titleOf({ request }: RecordedCall, change: FileChange | undefined): string | undefined {
     if (change !== undefined) return change.heading;
     const isOwn = this.#options.tools.get(request.name)?.source.type === "builtin";
     return isOwn ? changeTitle(request) : undefined;
@@ -322,7 +318,7 @@ export class CallView {
 
   /** Text for the user that the call speaks on the assistant's behalf; empty if none. */
   speech({ id, blocks = [] }: ToolCallResponse): string {
-    const name = this.#calls.get(id)?.request.name ?? "";
+    const name = this.#find(id)?.call.request.name ?? "";
     const { isHidden = false, inlineLines } = this.#styleOf(name) ?? {};
     if (isHidden || inlineLines?.isChat !== true) return "";
     return textOfBlocks(blocks.filter(isForUserAlone));
@@ -339,13 +335,14 @@ export class CallView {
 
   /** Returns the lines for calls that were stopped without a result. They can be continued. */
   leave(): readonly string[] {
-    const lines = this.#shown.flatMap(({ id, lines: ended }) => {
-      const call = this.#calls.get(id);
-      if (ended !== undefined || call?.isStopped !== true || !this.#isShown(call.request.name)) {
+    const lines = this.#shown.flatMap(({ call, lines: ended }) => {
+      const isStopped = this.#running.get(call)?.isStopped === true;
+      if (ended !== undefined || !isStopped || !this.#isShown(call.request.name)) {
         return ended ?? [];
       }
-      const options = { ...this.#lineOptions(), title: this.#titleOf(call) };
-      return renderCallLines(asRun(call), "stopped", options);
+      const { ran, change } = readCall(call);
+      const options = { ...this.#lineOptions(), title: this.#titleOf(call, change) };
+      return renderCallLines(ran, "stopped", options);
     });
     this.#shown = [];
     return lines;
@@ -354,9 +351,9 @@ export class CallView {
   /** The call about to ask the user; undefined if calls of that tool are hidden. */
   findAsker(inquiryId: InquiryId): AskingCall | undefined {
     const { toolCallId = "" } = this.#inquiries.get(inquiryId) ?? {};
-    const call = this.#calls.get(toolCallId);
+    const call = this.#find(toolCallId)?.call;
     if (call === undefined || !this.#isShown(call.request.name)) return undefined;
-    return asRun(call);
+    return readCall(call).ran;
   }
 
   /** Prints the call once, even if it asks several questions in a row. */
@@ -372,21 +369,20 @@ export class CallView {
   noteAnnounced(call: AskingCall, inquiryId?: InquiryId): void {
     this.#announced = describeCall(call);
     const { toolCallId } = this.#inquiries.get(inquiryId ?? "") ?? {};
-    this.#change(toolCallId, (asking) => ({ ...asking, isChangeSeen: true }));
+    this.#change(this.#find(toolCallId)?.call, (asking) => ({ ...asking, isChangeSeen: true }));
   }
 
-  #change(id: string | undefined, change: (call: RunningCall) => RunningCall): void {
-    const call = this.#calls.get(id ?? "");
-    if (call !== undefined) this.#calls.set(call.request.id, change(call));
+  #find(id: string | undefined): RunningCall | undefined {
+    return [...this.#running.values()].find(({ call }) => call.request.id === id);
+  }
+
+  #change(call: RecordedCall | undefined, change: (running: RunningCall) => RunningCall): void {
+    const running = call && this.#running.get(call);
+    if (running !== undefined) this.#running.set(running.call, change(running));
   }
 
   #isShown(tool: string): boolean {
     return this.#options.showsCalls && this.#styleOf(tool)?.isHidden !== true;
-  }
-
-  #isHidden({ toolCallId = "" }: InquiryRequest): boolean {
-    const call = this.#calls.get(toolCallId);
-    return call !== undefined && !this.#isShown(call.request.name);
   }
 
   #lineOptions(indent = 0) {
@@ -395,19 +391,20 @@ export class CallView {
   }
 }
 
-function isAnsweredHere({ answers }: RunningCall): boolean {
-  const last = answers.at(-1);
+function isAnsweredHere(last: InquiryResponse | undefined): boolean {
   if (last === undefined) return false;
   if (last.outcome === "cancelled") return last.reason === "user";
   return last.answeredBy?.kind === "user" && last.answeredBy.channel === "terminal";
 }
 
-/** Excludes the time until the last open question is answered, which is not the tool's. */
-function withoutWaiting(call: RunningCall, at: number): RunningCall {
-  const { since, waitingSince = at } = call;
-  const openQuestions = Math.max(0, call.openQuestions - 1);
-  if (openQuestions > 0) return { ...call, openQuestions };
-  return { ...call, openQuestions, since: since + at - waitingSince, waitingSince: undefined };
+/** Excludes the time until nothing about the call is open any more, which is not the tool's. */
+function withoutWaiting(running: RunningCall, at: number): RunningCall {
+  const { call, since, waitingSince = at } = running;
+  const isWaiting = pairDecisions(call.events).some(
+    ({ response, madeVoid }) => response === undefined && madeVoid === undefined,
+  );
+  if (isWaiting) return running;
+  return { ...running, since: since + at - waitingSince, waitingSince: undefined };
 }
 
 /** The percentage of the prompt that a model has read. */

@@ -6,6 +6,7 @@ import { parseConfigOrThrow, resolveTools } from "../../../settings/config/index
 import {
   answered,
   closed,
+  decisionVoid,
   inquiry,
   permission,
   permissionRequest,
@@ -187,6 +188,30 @@ test("the time of a call is without the time that it waited for people", async (
   }
   await view.end(undefined);
   expect(shown.filter((line) => line.startsWith("✓"))).toEqual(["✓ asker() 1.5s"]);
+});
+
+test("a decision that no longer counts changes neither the arguments nor the time of a call", async () => {
+  const { view, shown, clock } = createView();
+  const request = permissionRequest("call_1");
+  const [first, second, third] = ["1", "2", "3"].map((count) => `call_1:run:${count}` as InquiryId); // As the record has them.
+  const edited = { decision: "edited", arguments: { to: "b" } } as const;
+  const steps: readonly (readonly [number, ConversationEvent])[] = [
+    [0, toolCall("call_1", "asker", { to: "a" })],
+    [0, { ...request, id: first ?? request.id }],
+    [0, { ...permission("call_1"), id: first ?? request.id, ...edited }],
+    [0, decisionVoid(first ?? "", "file")],
+    [0, { ...request, id: second ?? request.id }],
+    [60_000, decisionVoid(second ?? "", "file")],
+    [0, { ...request, id: third ?? request.id, action: "deliver" }],
+    [60_000, { ...permission("call_1"), id: third ?? request.id, action: "deliver" }],
+    [500, toolResult("call_1")],
+  ];
+  for (const [milliseconds, event] of steps) {
+    clock.advance(milliseconds);
+    view.observe({ type: "event", event });
+  }
+  await view.end(undefined);
+  expect(shown.filter((line) => line.startsWith("✓"))).toEqual(['✓ asker(to: "a") 0.5s']);
 });
 
 test("results are shown in the order of their calls, whichever ends first", async () => {

@@ -264,17 +264,17 @@ export class TextView implements TurnView {
         this.#printLines(this.#calls.end(event, at));
         return this.#showRunning();
       case "inquiry_request":
+      case "permission_request":
         return this.#calls.ask(event, at);
       case "inquiry_response":
         this.#printLines(this.#calls.answer(event, at));
         return this.#showRunning();
-      case "permission_request":
-        return this.#calls.wait(event.toolCallId, at);
+      case "decision_void":
+        return this.#calls.makeVoid(event, at);
       case "permission_decision":
         return this.#printLines(this.#calls.decide(event, at));
       case "turn_start":
       case "inquiry_escalation":
-      case "decision_void":
       case "decision_vote":
       case "attempt_start":
       case "tool_step":

@@ -11,7 +11,7 @@ import { Markdown } from "./markdown.tsx";
 import { Ago, Drawn, Line, messageOf, Notice, Summary, Title, Value } from "./parts.tsx";
 import { inquiryLink } from "./route.ts";
 import { useDesk, useEvents } from "./session.ts";
-import { type Block, type CallBlock, type Step, toBlocks } from "./timeline.ts";
+import { type CallBlock, type Step, type TimelineBlock, toTimeline } from "./timeline.ts";
 import { Arguments, JsonBlock, Verbatim } from "./verbatim.tsx";
 
 /** Blocks drawn at first, from the end; a button draws more. */
@@ -20,7 +20,7 @@ const STEP = 150;
 export function ConversationView({ address }: { readonly address: ConversationAddress }): VNode {
   const { conversation, events, problem } = useConversation(address);
   const [count, setCount] = useState(STEP);
-  const blocks = useMemo(() => toBlocks(events ?? []), [events]);
+  const blocks = useMemo(() => toTimeline(events ?? []), [events]);
   const shown = blocks.slice(-count);
   useEndInView(events !== undefined);
   const state = conversation?.state;
@@ -153,7 +153,7 @@ function BlockView({
   block,
   address,
 }: {
-  readonly block: Block;
+  readonly block: TimelineBlock;
   readonly address: ConversationAddress;
 }): VNode {
   switch (block.type) {
@@ -201,7 +201,7 @@ function BlockView({
   }
 }
 
-type UserBlock = Extract<Block, { readonly type: "user" }>;
+type UserBlock = Extract<TimelineBlock, { readonly type: "user" }>;
 
 function UserMessage({ author, text, files }: UserBlock): VNode {
   return (

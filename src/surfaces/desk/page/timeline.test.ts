@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { inquiryLink, loginCode, parseRoute } from "./route.ts";
 import { deadlineWords, durationWords, nextChange } from "./parts.tsx";
-import { toBlocks } from "./timeline.ts";
+import { toTimeline } from "./timeline.ts";
 
 const BY = { kind: "user", channel: "desk", name: "Ada" };
 
 describe("a conversation", () => {
   test("has everything about a call in one place", () => {
-    const blocks = toBlocks([
+    const blocks = toTimeline([
       { type: "turn_start", timestamp: "2026-01-02 03:04:05" },
       { type: "chat_request", content: "Go.", author: "Ada" },
       { type: "chat_response", reasoning: "Hm." },
@@ -72,14 +72,44 @@ describe("a conversation", () => {
   test("gives results of calls with the same id to them in order", () => {
     const call = { type: "tool_call_request", id: "1", name: "go", arguments: {} };
     const result = { type: "tool_call_response", id: "1", is_error: false };
-    const blocks = toBlocks([call, call, { ...result, content: "a" }, { ...result, content: "b" }]);
+    const blocks = toTimeline([
+      call,
+      call,
+      { ...result, content: "a" },
+      { ...result, content: "b" },
+    ]);
     expect(blocks).toMatchObject([{ result: { content: "a" } }, { result: { content: "b" } }]);
   });
 });
 
+test("a question that was asked again does not wait for an answer twice", () => {
+  const question = { type: "inquiry_request", tool_call_id: "1", question: { text: "Far?" } };
+  const blocks = toTimeline([
+    { type: "tool_call_request", id: "1", name: "go", arguments: {} },
+    { ...question, id: "q1" },
+    { type: "decision_void", id: "q1", changed: ["deadline"] },
+    { ...question, id: "q2" },
+  ]);
+  expect(blocks).toMatchObject([{ steps: [{ type: "question", id: "q2" }] }]);
+});
+
+test("a question of an older record, which does not name its call, is shown with the last open one", () => {
+  const blocks = toTimeline([
+    { type: "tool_call_request", id: "1", name: "go", arguments: {} },
+    { type: "tool_call_request", id: "2", name: "stop", arguments: {} },
+    { type: "tool_call_response", id: "2", content: "stopped", is_error: false },
+    { type: "inquiry_request", id: "q", question: { text: "Far?" } },
+    { type: "inquiry_response", id: "q", outcome: "answered", answer: true },
+  ]);
+  expect(blocks).toMatchObject([
+    { steps: [{ type: "question", id: "q", end: { answer: true } }] },
+    { steps: [] },
+  ]);
+});
+
 test("what no longer counts says what has changed, and what only waited is gone", () => {
   const run = { tool_call_id: "1", tool: "go", action: "run" };
-  const blocks = toBlocks([
+  const blocks = toTimeline([
     { type: "tool_call_request", id: "1", name: "go", arguments: {} },
     { type: "permission_request", id: "p1", ...run },
     { type: "permission_decision", id: "p1", ...run, decision: "approved", decided_by: BY },

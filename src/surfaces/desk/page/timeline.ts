@@ -1,11 +1,18 @@
 /** A conversation for readers: its events in order, with everything about a call in one place. */
 import type { Json, JsonObject } from "../../../util/index.ts";
 import { isJsonObject } from "../../../util/index.ts";
+import {
+  type Foldable,
+  pairDecisions,
+  type PairedDecision,
+  type RecordedCall,
+  toBlocks,
+} from "../../../record/conversation/index.ts";
 import type { DeciderJson, OutcomeJson } from "../wire.ts";
 import { deciderOf, stringOf, timeOf } from "./item.ts";
 
 /** One part of a conversation. */
-export type Block =
+export type TimelineBlock =
   | { readonly type: "turn"; readonly number: number; readonly at: number | undefined }
   | {
       readonly type: "user";
@@ -54,129 +61,100 @@ export type Step =
   /** A person was asked and has not decided yet. */
   | { readonly type: "asked"; readonly id: string; readonly action: string };
 
-type Mutable<Part> = Part extends unknown ? { -readonly [Key in keyof Part]: Part[Key] } : never;
-type OpenCall = Omit<Mutable<CallBlock>, "steps"> & { steps: Mutable<Step>[] };
-
-/** Takes the events as JSON. Skips those that are irrelevant to readers or unknown to this version. */
-export function toBlocks(events: readonly JsonObject[]): readonly Block[] {
-  const builder = new TimelineBuilder();
-  for (const event of events) builder.add(event);
-  return builder.blocks;
+/** An event as JSON, with what it is about. */
+interface TimelineEvent extends Foldable {
+  readonly json: JsonObject;
 }
 
-class TimelineBuilder {
-  readonly blocks: Block[] = [];
-  #turns = 0;
-  /** Calls without a result. A list, because some providers reuse ids. */
-  #open: OpenCall[] = [];
+/** Takes the events as JSON. Skips those that are irrelevant to readers or unknown to this version. */
+export function toTimeline(events: readonly JsonObject[]): readonly TimelineBlock[] {
+  const turns: JsonObject[][] = [[]];
+  for (const event of events) {
+    if (event["type"] === "turn_start") turns.push([event]);
+    else turns.at(-1)?.push(event);
+  }
+  return turns.flatMap((turn, number) =>
+    toBlocks(readTurn(turn)).flatMap((block) =>
+      block.type === "call" ? callBlock(block.call) : eventBlocks(block.event.json, number),
+    ),
+  );
+}
 
-  add(event: JsonObject): void {
-    const id = stringOf(event["id"]) ?? "";
-    switch (event["type"]) {
-      case "turn_start":
-        this.#turns += 1;
-        this.#open = [];
-        this.blocks.push({ type: "turn", number: this.#turns, at: timeOf(event["timestamp"]) });
-        break;
-      case "chat_request":
-        this.blocks.push({
+function readTurn(turn: readonly JsonObject[]): readonly TimelineEvent[] {
+  const open: string[] = [];
+  return turn.map((json) => {
+    const [type = "", id, toolCallId] = ["type", "id", "tool_call_id"].map((name) =>
+      stringOf(json[name]),
+    );
+    if (type === "tool_call_request") open.push(id ?? "");
+    const ended = type === "tool_call_response" ? open.indexOf(id ?? "") : -1;
+    if (ended !== -1) open.splice(ended, 1);
+    // Older records do not say which call asked. It was probably the last one.
+    const asker = type === "inquiry_request" ? open.at(-1) : undefined;
+    const action = stringOf(json["action"]) ?? "run";
+    return { type, id, toolCallId: toolCallId ?? asker, action, json };
+  });
+}
+
+function eventBlocks(event: JsonObject, number: number): readonly TimelineBlock[] {
+  switch (event["type"]) {
+    case "turn_start":
+      return [{ type: "turn", number, at: timeOf(event["timestamp"]) }];
+    case "chat_request":
+      return [
+        {
           type: "user",
           text: stringOf(event["content"]) ?? "",
           author: stringOf(event["author"]),
           files: fileNames(event["files"]),
-        });
-        break;
-      case "chat_response":
-        this.blocks.push(...responseBlocks(event));
-        break;
-      case "turn_end":
-        this.blocks.push({ type: "end", text: endWords(event) });
-        break;
-      case "tool_call_request":
-        this.#startCall(id, event);
-        break;
-      case "tool_call_response":
-        this.#endCall(id, event);
-        break;
-      case "inquiry_request":
-        this.#addStep(event, { type: "question", id, ...questionOf(event) });
-        break;
-      case "inquiry_response":
-        this.#endQuestion(id, event);
-        break;
-      case "permission_request":
-        this.#addStep(event, { type: "asked", id, action: stringOf(event["action"]) ?? "run" });
-        break;
-      case "permission_decision":
-        this.#decide(event);
-        break;
-      case "decision_void":
-        this.#makeVoid(id, event["changed"]);
-        break;
-      default: // Such as the start of an attempt.
-    }
-  }
-
-  #startCall(id: string, event: JsonObject): void {
-    const args = event["arguments"];
-    const call: OpenCall = {
-      type: "call",
-      id,
-      name: stringOf(event["name"]) ?? "",
-      arguments: isJsonObject(args) ? args : {},
-      steps: [],
-    };
-    this.#open.push(call);
-    this.blocks.push(call);
-  }
-
-  #endCall(id: string, event: JsonObject): void {
-    const index = this.#open.findIndex((call) => call.id === id);
-    const [call] = index === -1 ? [] : this.#open.splice(index, 1);
-    const content = stringOf(event["content"]) ?? "";
-    if (call !== undefined) call.result = { content, isError: event["is_error"] === true };
-  }
-
-  #addStep(event: JsonObject, step: Step): void {
-    const callId = stringOf(event["tool_call_id"]);
-    const call = this.#open.findLast(({ id }) => id === callId) ?? this.#open.at(-1);
-    call?.steps.push(step);
-  }
-
-  #endQuestion(id: string, event: JsonObject): void {
-    const question = this.#open
-      .flatMap(({ steps }) => steps.filter((step) => step.type === "question"))
-      .find((step) => step.id === id && step.end === undefined);
-    if (question !== undefined) question.end = endOf(event);
-  }
-
-  #decide(event: JsonObject): void {
-    const action = stringOf(event["action"]) ?? "run";
-    const callId = stringOf(event["tool_call_id"]);
-    for (const call of this.#open.filter(({ id }) => id === callId)) {
-      call.steps = call.steps.filter((step) => step.type !== "asked" || step.action !== action);
-    }
-    this.#addStep(event, {
-      type: "decision",
-      id: stringOf(event["id"]),
-      action,
-      end: endOf(event),
-    });
-  }
-
-  /** Removes the open request, which is asked again. */
-  #makeVoid(id: string, changed: Json | undefined): void {
-    const madeVoid = Array.isArray(changed) ? changed.map(String) : [];
-    for (const call of this.#open) {
-      call.steps = call.steps.filter((step) => step.type !== "asked" || step.id !== id);
-      for (const step of call.steps) {
-        if (step.type !== "asked" && step.id === id) step.madeVoid = madeVoid;
-      }
-    }
+        },
+      ];
+    case "chat_response":
+      return responseBlocks(event);
+    case "turn_end":
+      return [{ type: "end", text: endWords(event) }];
+    default: // Such as an undo.
+      return [];
   }
 }
 
-function responseBlocks(event: JsonObject): readonly Block[] {
+function callBlock({ request, response, events }: RecordedCall<TimelineEvent>): CallBlock {
+  const { id = "", json } = request;
+  const args = json["arguments"];
+  return {
+    type: "call",
+    id,
+    name: stringOf(json["name"]) ?? "",
+    arguments: isJsonObject(args) ? args : {},
+    steps: pairDecisions(events).flatMap(toStep),
+    ...(response !== undefined && {
+      result: {
+        content: stringOf(response.json["content"]) ?? "",
+        isError: response.json["is_error"] === true,
+      },
+    }),
+  };
+}
+
+/** Leaves out a request that no longer counts: it is asked again. */
+function toStep(decision: PairedDecision<TimelineEvent>): readonly Step[] {
+  const { request, response, madeVoid } = decision;
+  if (response === undefined && madeVoid !== undefined) return [];
+  const changed = madeVoid?.json["changed"];
+  const ended = {
+    ...(response !== undefined && { end: endOf(response.json) }),
+    ...(madeVoid !== undefined && { madeVoid: Array.isArray(changed) ? changed.map(String) : [] }),
+  };
+  const { id = "", action = "", json = {} } = request ?? {};
+  if (request?.type === "inquiry_request") {
+    return [{ type: "question", id, ...questionOf(json), ...ended }];
+  }
+  if (response === undefined) return [{ type: "asked", id, action }];
+  const decided = { id: response.id, action: response.action ?? action };
+  return [{ type: "decision", ...decided, end: endOf(response.json), ...ended }];
+}
+
+function responseBlocks(event: JsonObject): readonly TimelineBlock[] {
   const { message, reasoning, data } = event;
   if (typeof message === "string") return [{ type: "assistant", text: message }];
   if (typeof reasoning === "string") return [{ type: "reasoning", text: reasoning }];
