@@ -543,6 +543,7 @@ async function bundlePage(dir) {
       dir,
       format: "esm",
       minify: true,
+      comments: { annotation: false }, // For bundlers, hundreds of them.
       entryFileNames: "[name]-[hash].js",
       chunkFileNames: "[name]-[hash].js",
     },
