@@ -8,7 +8,7 @@ import { StateBadge } from "./conversations.tsx";
 import { describeBy, describeEnd, showValue, summaryOf } from "./item.ts";
 import { Subject } from "./heading.tsx";
 import { Markdown } from "./markdown.tsx";
-import { Ago, Drawn, Line, messageOf, Notice, Summary, Title, Value } from "./parts.tsx";
+import { Ago, Drawn, Fact, Line, messageOf, Notice, Summary, Title, Value } from "./parts.tsx";
 import { inquiryLink } from "./route.ts";
 import { useDesk, useEvents } from "./session.ts";
 import { type CallBlock, type Step, type TimelineBlock, toTimeline } from "./timeline.ts";
@@ -35,19 +35,13 @@ export function ConversationView({ address }: { readonly address: ConversationAd
       <details class="details">
         <summary>Details</summary>
         <dl class="source-facts">
-          <div>
-            <dt>ID</dt>
-            <dd>
-              <Line text={address.conversation} />
-            </dd>
-          </div>
+          <Fact name="ID">
+            <Line text={address.conversation} />
+          </Fact>
           {conversation !== undefined && (
-            <div>
-              <dt>Workspace</dt>
-              <dd>
-                <Value text={conversation.workspace} />
-              </dd>
-            </div>
+            <Fact name="Workspace">
+              <Value text={conversation.workspace} />
+            </Fact>
           )}
         </dl>
       </details>

@@ -52,6 +52,22 @@ export function Label({
   return level === 2 ? <h2 class="label">{children}</h2> : <h3>{children}</h3>;
 }
 
+/** A row of a list of facts. */
+export function Fact({
+  name,
+  children,
+}: {
+  readonly name: string;
+  readonly children: ComponentChildren;
+}): VNode {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
 /** How long ago it was, such as `2 days ago`, kept up to date. */
 export function Ago({ at }: { readonly at: number }): VNode {
   const now = useNow(at);

@@ -10,7 +10,7 @@ import {
 } from "./heading.tsx";
 import { type Item, timeOf } from "./item.ts";
 import { Markdown } from "./markdown.tsx";
-import { Drawn, ExactTime, Label, Line, Notice, Value } from "./parts.tsx";
+import { Drawn, ExactTime, Fact, Label, Line, Notice, Value } from "./parts.tsx";
 import { Arguments, MAX_DRAWN, Verbatim } from "./verbatim.tsx";
 
 interface QuestionTextProps {
@@ -94,35 +94,23 @@ function Source({ item, heading }: Pick<QuestionTextProps, "item" | "heading">):
   return (
     <dl class="source-facts">
       {heading === "change" && (
-        <div>
-          <dt>Question</dt>
-          <dd>
-            <QuestionWords item={item} />
-          </dd>
-        </div>
+        <Fact name="Question">
+          <QuestionWords item={item} />
+        </Fact>
       )}
-      <div>
-        <dt>Tool</dt>
-        <dd>
-          <Value text={tool} />
-        </dd>
-      </div>
+      <Fact name="Tool">
+        <Value text={tool} />
+      </Fact>
       {origin !== undefined && (
-        <div>
-          <dt>Source</dt>
-          <dd>
-            <Drawn text={describeOrigin(origin)} />
-          </dd>
-        </div>
+        <Fact name="Source">
+          <Drawn text={describeOrigin(origin)} />
+        </Fact>
       )}
       {folder !== undefined && (
-        <div>
-          <dt>Folder</dt>
-          <dd>
-            <Value text={folder} />
-            {folder === "." && " (the workspace)"}
-          </dd>
-        </div>
+        <Fact name="Folder">
+          <Value text={folder} />
+          {folder === "." && " (the workspace)"}
+        </Fact>
       )}
     </dl>
   );
@@ -137,40 +125,25 @@ export function Details({ item }: { readonly item: Item }): VNode {
       <summary>Details</summary>
       <dl class="source-facts">
         {askedAt !== undefined && (
-          <div>
-            <dt>Asked</dt>
-            <dd>
-              <ExactTime at={askedAt} />
-            </dd>
-          </div>
+          <Fact name="Asked">
+            <ExactTime at={askedAt} />
+          </Fact>
         )}
         {answeredAt !== undefined && (
-          <div>
-            <dt>Decided</dt>
-            <dd>
-              <ExactTime at={answeredAt} />
-            </dd>
-          </div>
+          <Fact name="Decided">
+            <ExactTime at={answeredAt} />
+          </Fact>
         )}
-        <div>
-          <dt>Workspace</dt>
-          <dd>
-            <Value text={workspace} />
-          </dd>
-        </div>
-        <div>
-          <dt>IDs</dt>
-          <dd>
-            <Line text={conversation} /> <Line text={id} />
-          </dd>
-        </div>
+        <Fact name="Workspace">
+          <Value text={workspace} />
+        </Fact>
+        <Fact name="IDs">
+          <Line text={conversation} /> <Line text={id} />
+        </Fact>
         {decided !== undefined && (
-          <div>
-            <dt>Digest</dt>
-            <dd>
-              <Value text={decided} />
-            </dd>
-          </div>
+          <Fact name="Digest">
+            <Value text={decided} />
+          </Fact>
         )}
       </dl>
     </details>
