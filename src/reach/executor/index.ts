@@ -13,7 +13,7 @@ export {
 } from "./builtin/builtin-executor.ts";
 export { createDescribeTools, type FindDescription } from "./builtin/describe-tools.ts";
 export { changeBinding } from "./builtin/fs/consent.ts";
-export { preloadDiff, unifiedDiff } from "./builtin/fs/unified-diff.ts";
+export { diffLines, preloadDiff, unifiedDiff } from "./builtin/fs/unified-diff.ts";
 export { createFileTools } from "./builtin/fs/file-tools.ts";
 export type { ShellPlace } from "./builtin/shell/shell-place.ts";
 export { createShellRunTool, loadShellRun } from "./builtin/shell/shell-run-tool.ts";

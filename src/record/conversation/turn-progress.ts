@@ -386,7 +386,7 @@ class ProgressReader {
 
 function toCallProgress({ request, callIndex, events }: RecordedCall): CallProgress {
   const questions = questionsOf(events);
-  const read = {
+  return {
     request,
     callIndex,
     questions,
@@ -394,11 +394,23 @@ function toCallProgress({ request, callIndex, events }: RecordedCall): CallProgr
     voids: events.filter((event) => event.type === "decision_void"),
     votes: events.filter((event) => event.type === "decision_vote"),
     steps: events.filter((event) => event.type === "tool_step"),
+    ...readAttempts(events, questions),
   };
+}
+
+/** The part that depends on the last attempt. */
+type AttemptProgress = Omit<
+  CallProgress,
+  "request" | "callIndex" | "questions" | "doubts" | "voids" | "votes" | "steps"
+>;
+
+function readAttempts(
+  events: readonly ConversationEvent[],
+  questions: readonly InquiryPair[],
+): AttemptProgress {
   const lastAttempt = events.findLastIndex(({ type }) => type === "attempt_start");
   if (lastAttempt === -1 && hasStartedUnrecorded(events)) {
     return {
-      ...read,
       permissions: permissionsOf(events, events),
       asked: questions,
       attempts: 1,
@@ -427,7 +439,6 @@ function toCallProgress({ request, callIndex, events }: RecordedCall): CallProgr
   const isIdempotent = attempt?.isIdempotent === true;
   const isInDoubt = lastAttempt !== -1 && !isAnsweredFor;
   return {
-    ...read,
     permissions,
     asked:
       lastAttempt === -1

@@ -4,6 +4,7 @@ import {
   resolveLimits,
   type PartialConfig,
 } from "../../../settings/config/index.ts";
+import { diffLines } from "../../../reach/executor/index.ts";
 import type { McpServers } from "../../../reach/mcp/index.ts";
 import {
   attachToTurn,
@@ -60,7 +61,7 @@ export async function verify({
     clock: context.clock,
   });
   if (options.format === "json") output.print(jsonLine(toJson(id, result)));
-  else for (const line of toLines(id, result)) output.print(neutralize(line));
+  else for (const line of await toLines(id, result)) output.print(neutralize(line));
   if (result.divergence !== undefined) throw new ExitStatus(1);
 }
 
@@ -102,7 +103,10 @@ function toJson(id: string, { turns, divergence }: ReplayResult): JsonObject {
   };
 }
 
-function toLines(id: string, { turns, divergence }: ReplayResult): readonly string[] {
+async function toLines(
+  id: string,
+  { turns, divergence }: ReplayResult,
+): Promise<readonly string[]> {
   if (divergence === undefined) {
     return [`${id}: ${turns} ${turns === 1 ? "turn" : "turns"}, all as recorded.`];
   }
@@ -113,57 +117,10 @@ function toLines(id: string, { turns, divergence }: ReplayResult): readonly stri
     `${id}: ${where} differs from the record.`,
     `--- recorded${recorded === undefined ? ": nothing" : ""}`,
     `+++ now${now === undefined ? ": nothing" : ""}`,
-    ...diffLines(linesOf(recorded), linesOf(now)),
+    ...(await diffLines(linesOf(recorded), linesOf(now))),
   ];
 }
 
 function linesOf(event: JsonObject | undefined): readonly string[] {
   return event === undefined ? [] : JSON.stringify(event, null, 2).split("\n");
-}
-
-/** Lines of `before` alone start with a minus, those of `after` alone with a plus. */
-function diffLines(before: readonly string[], after: readonly string[]): readonly string[] {
-  const common = longestCommon(before, after);
-  const lines: string[] = [];
-  let left = 0;
-  let right = 0;
-  while (left < before.length || right < after.length) {
-    const leftLine = before[left];
-    const rightLine = after[right];
-    const keepsLeft = (common[left + 1]?.[right] ?? -1) < (common[left]?.[right + 1] ?? -1);
-    if (leftLine !== undefined && leftLine === rightLine) {
-      lines.push(`  ${leftLine}`);
-      left += 1;
-      right += 1;
-    } else if (leftLine !== undefined && (rightLine === undefined || !keepsLeft)) {
-      lines.push(`- ${leftLine}`);
-      left += 1;
-    } else {
-      lines.push(`+ ${rightLine}`);
-      right += 1;
-    }
-  }
-  return lines;
-}
-
-/** For each pair of positions, the number of lines both have in common from there on. */
-function longestCommon(
-  before: readonly string[],
-  after: readonly string[],
-): readonly (readonly number[])[] {
-  const lengths = Array.from({ length: before.length + 1 }, () =>
-    Array.from({ length: after.length + 1 }, () => 0),
-  );
-  for (let left = before.length - 1; left >= 0; left -= 1) {
-    for (let right = after.length - 1; right >= 0; right -= 1) {
-      const row = lengths[left];
-      if (row === undefined) continue;
-      const below = lengths[left + 1] ?? [];
-      row[right] =
-        before[left] === after[right]
-          ? (below[right + 1] ?? 0) + 1
-          : Math.max(below[right] ?? 0, row[right + 1] ?? 0);
-    }
-  }
-  return lengths;
 }

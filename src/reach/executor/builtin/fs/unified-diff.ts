@@ -29,6 +29,18 @@ export async function unifiedDiff({ path, before, after }: DiffedTexts): Promise
   return heading + hunks.map(formatHunk).join("");
 }
 
+/** Every line with a sign in front: `- ` for those of `before` alone, `+ ` for those of `after` alone. */
+export async function diffLines(
+  before: readonly string[],
+  after: readonly string[],
+): Promise<readonly string[]> {
+  const { diffArrays } = await loadDiff();
+  return diffArrays([...before], [...after]).flatMap(({ added, removed, value }) => {
+    const sign = added ? "+ " : removed ? "- " : "  ";
+    return value.map((line) => sign + line);
+  });
+}
+
 async function findHunks(before: string, after: string): Promise<readonly StructuredPatchHunk[]> {
   if (before === after) return [];
   if (before === "" || after === "") return [toSingleHunk(before, after)];
