@@ -249,7 +249,6 @@ export {
   wasPermitted,
 } from "./turn-progress.ts";
 export {
-  type Block,
   CallReader,
   findRequest,
   type Foldable,

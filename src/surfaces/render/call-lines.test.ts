@@ -7,8 +7,7 @@ import {
   toolResult,
 } from "../../record/conversation/events.fixture.ts";
 import type { PermissionDecision } from "../../record/conversation/index.ts";
-import { callText } from "./call-lines.ts";
-import { callEnd, type ReadCall } from "./read-call.ts";
+import { callEnd, callText, type ReadCall } from "./call-lines.ts";
 
 const RESULT = toolResult("call_1");
 const DENIED: PermissionDecision = { ...permission("call_1"), decision: "denied" };

@@ -1,8 +1,11 @@
 export {
   argumentLines,
+  callEnd,
   callLine,
   callText,
   describeCall,
+  readCall,
+  type ReadCall,
   renderAskerLines,
   renderCallLines,
   renderChangeAnswer,
@@ -13,7 +16,6 @@ export {
 export { changeText, type ContextStyle, renderContext } from "./context.ts";
 export { changeTitle, type FileChange, findFileChange } from "./file-change.ts";
 export { describeCapabilities, describeGrant, describeScope, describeUntil } from "./grant.ts";
-export { callEnd, readCall, type ReadCall } from "./read-call.ts";
 export { failureNote, renderResultLines } from "./result-lines.ts";
 export { isDiff, type Paint, plain, type StyleName } from "./style.ts";
 export {

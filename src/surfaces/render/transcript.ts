@@ -18,6 +18,8 @@ import {
 } from "../../record/conversation/index.ts";
 import { assertNever, neutralize, oneLine } from "../../util/index.ts";
 import {
+  callEnd,
+  readCall,
   renderCallLines,
   renderChangeAnswer,
   renderChangeLines,
@@ -27,7 +29,6 @@ import {
 import { changeTitle, type FileChange } from "./file-change.ts";
 import { describeFiles } from "./files.ts";
 import { describeEscalation, describeVoidCause, describeVote } from "./inquiry.ts";
-import { callEnd, readCall } from "./read-call.ts";
 import { relativeTime } from "./relative-time.ts";
 import { failureNote, renderResultLines } from "./result-lines.ts";
 import type { Paint } from "./style.ts";
