@@ -265,6 +265,7 @@ export {
   type Pair,
   pairDecisions,
   type PairedDecision,
+  type PermissionPair,
   type Pairing,
   pairInquiries,
   pairToolCalls,

@@ -3,7 +3,10 @@ import {
   describeDecider,
   type InquiryRequest,
   type InquiryResponse,
+  isInquiry,
+  pairDecisions,
   type PermissionDecision,
+  type PermissionPair,
   type RecordedCall,
   type ToolCallRequest,
   type ToolCallResponse,
@@ -315,7 +318,7 @@ export interface ReadCall {
   readonly ran: ToolCallRequest;
   /** Without those that no longer count. */
   readonly decisions: readonly PermissionDecision[];
-  /** In recorded order. */
+  /** In the order of their questions. */
   readonly answers: readonly InquiryResponse[];
   /** Its last question, and the file change that this is about. */
   readonly asked?: InquiryRequest | undefined;
@@ -323,36 +326,26 @@ export interface ReadCall {
 }
 
 export function readCall({ request, events }: RecordedCall): ReadCall {
-  const voids = new Set(
-    events.flatMap((event) => (event.type === "decision_void" ? event.id : [])),
-  );
-  const decisions = events
-    .filter((event) => event.type === "permission_decision")
-    .filter(({ id }) => id === undefined || !voids.has(id));
-  const edits = decisions
-    .map((event) => argumentsIn(event, events))
-    .filter((edited) => edited !== undefined);
-  const ran = { ...request, arguments: edits.at(-1) ?? request.arguments };
-  const asked = events.findLast((event) => event.type === "inquiry_request");
-  return {
-    ran,
-    decisions,
-    answers: events.filter((event) => event.type === "inquiry_response"),
-    asked,
-    change: asked && findFileChange(ran, asked),
-  };
+  const decisions: PermissionDecision[] = [];
+  const answers: InquiryResponse[] = [];
+  let ran = request;
+  let asked: InquiryRequest | undefined;
+  for (const decision of pairDecisions(events)) {
+    if (isInquiry(decision)) {
+      asked = decision.request;
+      if (decision.response !== undefined) answers.push(decision.response);
+    } else if (decision.response !== undefined && decision.madeVoid === undefined) {
+      decisions.push(decision.response);
+      ran = { ...ran, arguments: argumentsIn(decision) ?? ran.arguments };
+    }
+  }
+  return { ran, decisions, answers, asked, change: asked && findFileChange(ran, asked) };
 }
 
-/** Undefined if the call runs with the model's arguments. Several people may have agreed on the edit of one of them. */
-function argumentsIn(
-  { id, action, decision, arguments: edited }: PermissionDecision,
-  events: RecordedCall["events"],
-): JsonObject | undefined {
-  if (action !== "run" || decision === "denied") return undefined;
-  if (decision === "edited") return edited;
-  const request = events
-    .filter((event) => event.type === "permission_request")
-    .find((event) => event.id === id);
+/** Undefined if they are the model's. Several people may have agreed on what one of them changed. */
+function argumentsIn({ request, response }: PermissionPair): JsonObject | undefined {
+  if (response?.action !== "run" || response.decision === "denied") return undefined;
+  if (response.decision === "edited") return response.arguments;
   return request?.isEdited === true ? request.arguments : undefined;
 }
 
