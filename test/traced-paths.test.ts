@@ -38,6 +38,7 @@ const PATHS = [
 
 test.each(PATHS)(
   "the files that docs/project/architecture.md lists are those it passes through, in order: $name",
+  { timeout: 300_000 },
   ({ heading, program, maxFiles }) => {
     const measured = measurePath(program);
     expect(measured.length).toBeLessThanOrEqual(maxFiles);
