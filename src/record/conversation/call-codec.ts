@@ -77,7 +77,7 @@ export function parseVote(shape: Shape): Omit<DecisionVote, "timestamp"> {
     by: parseDecider(objectField(shape, "by").value),
     ...(decision != null && { decision: oneOf(shape, "decision", DECISIONS) }),
     ...(answer !== undefined && { answer }),
-    ...shownFields(shape),
+    ...shownResult(shape),
     ...(note !== undefined && { note }),
     ...parseDigest(shape),
     ...parseSignature(shape),
@@ -154,11 +154,15 @@ const DECISIONS = ["approved", "denied", "edited"] as const;
 
 /** Arguments and result, where there are any. */
 function shownFields(shape: Shape): Pick<PermissionRequestEvent, "arguments" | "result"> {
-  const { arguments: args, result } = shape.value;
+  const { arguments: args } = shape.value;
   return {
     ...(args != null && { arguments: decodeStrings(objectField(shape, "arguments").value) }),
-    ...(result != null && { result: parseResult(objectField(shape, "result")) }),
+    ...shownResult(shape),
   };
+}
+
+function shownResult(shape: Shape): Pick<PermissionRequestEvent, "result"> {
+  return shape.value["result"] == null ? {} : { result: parseResult(objectField(shape, "result")) };
 }
 
 /** A later version of the original may write the blocks as the content. */

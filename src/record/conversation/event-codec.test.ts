@@ -693,3 +693,14 @@ test("objects nested too deeply for the stack are rejected, both ways", () => {
   expect(() => decodeStrings(deep)).toThrow(refused);
   expect(() => encodeStrings(deep)).toThrow(refused);
 });
+
+test.each([{ path: "a" }, "of another version"])(
+  "a vote keeps arguments of a newer version as an unknown field: %j",
+  (args) => {
+    const by = { kind: "user", channel: "terminal" } as const;
+    const vote = { timestamp: at(0), type: "decision_vote", id: "a", by } as const;
+    const event = parseEvent({ ...vote, arguments: args });
+    expect(event).toStrictEqual({ ...vote, extra: { arguments: args } });
+    expect(eventToJson(event)).toStrictEqual({ ...vote, arguments: args });
+  },
+);

@@ -413,6 +413,7 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
       {
         schema: anyObject,
         author: anyText,
+        startedBy: anyText,
         files: anyFiles,
         isChecked: fc.constant(true),
         correction: anyText,
