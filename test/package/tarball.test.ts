@@ -109,6 +109,7 @@ describe("the package", { timeout: TIMEOUT_MS }, () => {
       "package.json",
       "schema/config.schema.json",
       "schema/desk.openapi.json",
+      "schema/events.schema.json",
     ]);
   });
 
