@@ -221,11 +221,11 @@ const LIBRARY = [
 ];
 
 /**
- * An `import()` of something else than Node itself, which is not replaced while it runs. `loaderOf`, `define` and
+ * An `import()` of something else than Node itself, which is not replaced while it runs. `loaderOf`, `run` and
  * `loadDefinition` pass what they are given to `loadModule`.
  */
 const BARE_IMPORT =
-  /(?<!(?:loadModule|loaderOf)\( ?\(\) => |_OPTIONS, async \(\) => \(await |loadDefinition: async \(\) => \(await )\bimport\((?!"node:)/;
+  /(?<!(?:loadModule|loaderOf)\( ?\(\) => |(?:run|loadDefinition): async \(\) => \(await )\bimport\((?!"node:)/;
 /** Files that load parts without `loadModule`, and why they may. */
 const BARE_IMPORTS: Readonly<Record<string, string>> = {
   "src/stores/postgres/database.ts":

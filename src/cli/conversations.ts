@@ -19,7 +19,7 @@ import { type CommandContext, warn, warnAboutProblems } from "./context.ts";
 import { TARGET_KEYWORDS, type TargetKeyword } from "./define.ts";
 import { usageError } from "./exit-status.ts";
 import { hasLabels } from "./labels.ts";
-import type { SELECTION_OPTIONS } from "./command/conversation/options.ts";
+import type { SELECTION } from "./command/conversation/options.ts";
 import type { FlagsOf, TURN_OPTIONS } from "./options.ts";
 
 /** Throws `no_active_conversation`, `conversation_not_found`, `ambiguous_target`. */
@@ -232,7 +232,7 @@ function parseRange(text: string, count: number): TurnRange {
 
 /** Throws `usage`. */
 export function selectionOf(
-  { label = [], from, until }: FlagsOf<typeof SELECTION_OPTIONS>,
+  { label = [], from, until }: FlagsOf<typeof SELECTION>,
   { clock }: Pick<CommandContext, "clock">,
 ): (summary: WorkspaceSummary) => boolean {
   const now = clock.now();

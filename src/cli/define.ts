@@ -3,28 +3,34 @@ import { Command, Option } from "commander";
 import { loadModule } from "../util/index.ts";
 import type { CommandContext } from "./context.ts";
 import type { Host } from "./host.ts";
-import {
-  type FlagsOf,
-  type GlobalFlags,
-  type NO_OPTIONS,
-  type OptionDetails,
-  type Options,
-} from "./options.ts";
+import type { FlagsOf, GLOBAL_OPTIONS, GlobalFlags, OptionDetails, Options } from "./options.ts";
 
 /** One run of a command with these options. `args` are its arguments. */
-export interface Call<Declared extends Options = typeof NO_OPTIONS> {
+export interface Call<Declared extends Options = typeof GLOBAL_OPTIONS> {
   readonly args: readonly string[];
   readonly options: FlagsOf<Declared> & GlobalFlags;
   readonly context: CommandContext;
 }
 
-/** Adds the options, and the function to load when the command runs. It may throw `JpError` and `ExitStatus`. */
-export function define<const Declared extends Options>(
-  definition: Command,
-  declared: Declared,
-  load: () => Promise<(call: Call<Declared>) => Promise<void>>,
+/** A command, with these options. */
+interface Definition<Declared extends Options> {
+  /** Absent for a command that the list of commands describes. */
+  readonly description?: string;
+  readonly options?: Declared;
+  /** Shown after the options. */
+  readonly help?: string;
+  /** Loads the function that runs the command, which may throw `JpError` and `ExitStatus`. */
+  readonly run: () => Promise<(call: Call<Declared>) => Promise<void>>;
+}
+
+export function define<const Declared extends Options = typeof GLOBAL_OPTIONS>(
+  command: Command,
+  { description, options, help, run: load }: Definition<Declared>,
 ): Command {
-  return addOptions(definition, declared).action(async (...received: readonly unknown[]) => {
+  if (description !== undefined) command.description(description);
+  if (options !== undefined) addOptions(command, options);
+  if (help !== undefined) command.addHelpText("after", help);
+  return command.action(async (...received: readonly unknown[]) => {
     const self = received.at(-1);
     if (!(self instanceof Command)) throw new TypeError("commander passes the command last");
     const { createContext } = await loadModule(() => import("./context.ts"));
@@ -32,8 +38,8 @@ export function define<const Declared extends Options>(
     const context = await createContext(hostOf(program), program.opts<GlobalFlags>());
     try {
       const run = await loadModule(load);
-      const options = self.optsWithGlobals<Call<Declared>["options"]>();
-      await run({ args: self.args, options, context });
+      const flags = self.optsWithGlobals<Call<Declared>["options"]>();
+      await run({ args: self.args, options: flags, context });
     } finally {
       context.output.flush();
       await context.close();

@@ -87,8 +87,6 @@ type CamelCase<Words> = Words extends `${infer First}-${infer Rest}`
   ? `${First}${Capitalize<CamelCase<Rest>>}`
   : Words;
 
-export const NO_OPTIONS = {} as const satisfies Options;
-
 /** For every command. */
 export const GLOBAL_OPTIONS = {
   "-w, --workspace <path>": "Use the workspace at or above this path",

@@ -6,7 +6,7 @@ import { loadModule, neutralize } from "../util/index.ts";
 import { addOptions, define, setHost } from "./define.ts";
 import { EXIT_STATUSES } from "./exit-status.ts";
 import type { Host } from "./host.ts";
-import { GLOBAL_OPTIONS, MODE_OPTIONS, NO_OPTIONS } from "./options.ts";
+import { GLOBAL_OPTIONS, MODE_OPTIONS } from "./options.ts";
 
 interface ListedCommand {
   readonly name: string;
@@ -207,11 +207,10 @@ export async function createProgram(
     nameHelp(program, "jp");
     return program;
   }
-  define(
-    program.command("demo").description("Take a guided tour in a temporary workspace"),
-    NO_OPTIONS,
-    async () => (await import("./command/demo/demo.ts")).demo,
-  );
+  define(program.command("demo"), {
+    description: "Take a guided tour in a temporary workspace",
+    run: async () => (await import("./command/demo/demo.ts")).demo,
+  });
   // Called by the scripts of `jp completion`, not by people.
   program
     .command("complete [words...]", { hidden: true })

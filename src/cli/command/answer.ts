@@ -59,7 +59,7 @@ import { findQuietPrompter } from "../prompter.ts";
 import { trustedConfig } from "../trust.ts";
 import { findElsewhere } from "./pending.ts";
 import { continueTurn } from "./query/query.ts";
-import type { ANSWER_OPTIONS } from "./options.ts";
+import type { ANSWER } from "./options.ts";
 import type { FlagsOf } from "../options.ts";
 
 /**
@@ -70,7 +70,7 @@ export async function answerFromCommandLine({
   args,
   options,
   context,
-}: Call<typeof ANSWER_OPTIONS>): Promise<void> {
+}: Call<typeof ANSWER>): Promise<void> {
   const [wanted = "", ...words] = args;
   if (options.cancel === true && words.length > 0) throw usageError("--cancel takes no value.");
   const pinned = parseDigest(options.digest);
@@ -346,7 +346,7 @@ async function notRecordedError(
   }
 }
 
-interface GivenFlags extends FlagsOf<typeof ANSWER_OPTIONS> {
+interface GivenFlags extends FlagsOf<typeof ANSWER> {
   /** The value, if one is given. */
   readonly words: readonly string[];
   readonly prompter: Prompter | undefined;

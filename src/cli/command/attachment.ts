@@ -38,12 +38,12 @@ import { usageError } from "../exit-status.ts";
 import { type ConfigFlags } from "../load-config.ts";
 import { trustedConfig } from "../trust.ts";
 import type { CONFIG_OPTIONS, FlagsOf } from "../options.ts";
-import type { ATTACHMENT_OPTIONS, LIST_ATTACHMENTS_OPTIONS } from "./options.ts";
+import type { ATTACHMENT, LIST_ATTACHMENTS } from "./options.ts";
 
 export async function listAttachments({
   options,
   context,
-}: Call<typeof LIST_ATTACHMENTS_OPTIONS>): Promise<void> {
+}: Call<typeof LIST_ATTACHMENTS>): Promise<void> {
   const { cfg = [], format } = options;
   const id = await findTarget(context, options.id);
   const uris = await listAttached({ cfg, ...(id !== undefined && { id }) }, format, context);
@@ -127,7 +127,7 @@ export async function addAttachments({
   args,
   options,
   context,
-}: Call<typeof ATTACHMENT_OPTIONS>): Promise<void> {
+}: Call<typeof ATTACHMENT>): Promise<void> {
   const { uris, files } = await nameAttachments(args, context);
   if (files.length > 0) {
     const name = files[0]?.filename ?? "";
@@ -145,7 +145,7 @@ export async function removeAttachments({
   args,
   options,
   context,
-}: Call<typeof ATTACHMENT_OPTIONS>): Promise<void> {
+}: Call<typeof ATTACHMENT>): Promise<void> {
   const place = namingPlace(context);
   const { nameAttachment } = await attachmentCode();
   const named = args.map((name) => {
@@ -189,7 +189,7 @@ function report(
  */
 async function change(
   context: CommandContext,
-  options: FlagsOf<typeof ATTACHMENT_OPTIONS>,
+  options: FlagsOf<typeof ATTACHMENT>,
   action: (config: PartialConfig) => PartialConfig,
 ): Promise<PartialConfig> {
   const { conversations } = context.workspace;

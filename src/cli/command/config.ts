@@ -36,14 +36,14 @@ import type { Call } from "../define.ts";
 import { usageError } from "../exit-status.ts";
 import { loadConfig } from "../load-config.ts";
 import { trustWritten } from "../trust.ts";
-import type { GET_CONFIG_OPTIONS, SET_CONFIG_OPTIONS, SHOW_CONFIG_OPTIONS } from "./options.ts";
+import type { GET_CONFIG, SET_CONFIG, SHOW_CONFIG } from "./options.ts";
 import type { FORMAT_OPTIONS, FlagsOf } from "../options.ts";
 
 export async function showConfig({
   args,
   options,
   context,
-}: Call<typeof SHOW_CONFIG_OPTIONS>): Promise<void> {
+}: Call<typeof SHOW_CONFIG>): Promise<void> {
   const { output } = context;
   const layers = await loadConfig(context, options);
   const prefix = splitPath(args[0] ?? "");
@@ -81,7 +81,7 @@ export async function getConfig({
   args,
   options,
   context,
-}: Call<typeof GET_CONFIG_OPTIONS>): Promise<void> {
+}: Call<typeof GET_CONFIG>): Promise<void> {
   const [key = ""] = args;
   const layers = await loadConfig(context, options);
   const keys = splitPath(key);
@@ -113,7 +113,7 @@ export async function setConfig({
   args,
   options,
   context,
-}: Call<typeof SET_CONFIG_OPTIONS>): Promise<void> {
+}: Call<typeof SET_CONFIG>): Promise<void> {
   const [key = "", text = ""] = args;
   const keys = splitPath(key);
   const value = readValue(key, text, options);
@@ -128,7 +128,7 @@ export async function setConfig({
 }
 
 /** Which config file to change. */
-export type ConfigFilePlace = NonNullable<FlagsOf<typeof SET_CONFIG_OPTIONS>["in"]>;
+export type ConfigFilePlace = NonNullable<FlagsOf<typeof SET_CONFIG>["in"]>;
 
 /** Changes one key of a config file, and returns the file. Throws `config_unreadable`. */
 export async function editConfigFile(
@@ -146,7 +146,7 @@ export async function editConfigFile(
 }
 
 /** Throws `usage`, `config_invalid`. */
-function readValue(key: string, text: string, { json }: FlagsOf<typeof SET_CONFIG_OPTIONS>): Json {
+function readValue(key: string, text: string, { json }: FlagsOf<typeof SET_CONFIG>): Json {
   if (key === "" || /[=:+]$/.test(key)) {
     throw usageError(
       "Give the key and the value as separate arguments.",
@@ -178,7 +178,7 @@ export async function fileFor(place: ConfigFilePlace, context: CommandContext): 
 }
 
 async function folderFor(
-  place: NonNullable<FlagsOf<typeof SET_CONFIG_OPTIONS>["in"]>,
+  place: NonNullable<FlagsOf<typeof SET_CONFIG>["in"]>,
   context: CommandContext,
 ): Promise<string> {
   if (place === "user") return configPlaces(context).userFolder;

@@ -29,13 +29,13 @@ import { resolveTargetForReading } from "../conversations.ts";
 import type { Call } from "../define.ts";
 import { usageError } from "../exit-status.ts";
 import { selectTurns } from "./conversation/print.ts";
-import type { EXPORT_ANSWERS_OPTIONS } from "./options.ts";
+import type { EXPORT_ANSWERS } from "./options.ts";
 
 export async function exportAnswers({
   args,
   options,
   context,
-}: Call<typeof EXPORT_ANSWERS_OPTIONS>): Promise<void> {
+}: Call<typeof EXPORT_ANSWERS>): Promise<void> {
   const { answers } = options;
   if (answers === undefined) {
     throw usageError("--answers is required.", "It writes a file for `jp query --answers`.");

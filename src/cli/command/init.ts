@@ -34,10 +34,10 @@ import {
 } from "../../assemble/index.ts";
 import { findClaims } from "../../settings/trust/index.ts";
 import { checkSandbox } from "./doctor/check-sandbox.ts";
-import type { INIT_OPTIONS } from "./options.ts";
+import type { INIT } from "./options.ts";
 import type { FlagsOf } from "../options.ts";
 
-export async function init({ args, options, context }: Call<typeof INIT_OPTIONS>): Promise<void> {
+export async function init({ args, options, context }: Call<typeof INIT>): Promise<void> {
   const { output, clock } = context;
   const root = path.resolve(context.host.cwd, args[0] ?? options.workspace ?? ".");
   const existing = findConfigFile(path.join(root, ".jp"), "config") ?? findConfigFile(root, ".jp");
@@ -93,7 +93,7 @@ async function trustChoices(root: string, context: CommandContext): Promise<void
 /** Without a terminal, only flags decide; all other choices stay open. */
 async function choose(
   situation: Situation & { readonly root: string },
-  options: FlagsOf<typeof INIT_OPTIONS>,
+  options: FlagsOf<typeof INIT>,
   context: CommandContext,
 ): Promise<Choices> {
   const { allow: files, commitConversations: commits } = options;

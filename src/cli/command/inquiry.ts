@@ -40,13 +40,13 @@ import { type CommandContext, printFields, warn } from "../context.ts";
 import { readEntries, resolveTargets } from "../conversations.ts";
 import type { Call } from "../define.ts";
 import { usageError } from "../exit-status.ts";
-import type { LIST_INQUIRIES_OPTIONS, SHOW_INQUIRY_OPTIONS } from "./options.ts";
+import type { LIST_INQUIRIES, SHOW_INQUIRY } from "./options.ts";
 import type { FlagsOf } from "../options.ts";
 
 /** The conversations to read. */
-type InquiryScope = Pick<FlagsOf<typeof SHOW_INQUIRY_OPTIONS>, "conversation">;
+type InquiryScope = Pick<FlagsOf<typeof SHOW_INQUIRY>, "conversation">;
 
-export async function listInquiries(call: Call<typeof LIST_INQUIRIES_OPTIONS>): Promise<void> {
+export async function listInquiries(call: Call<typeof LIST_INQUIRIES>): Promise<void> {
   const { options, context } = call;
   if (options.pending === true)
     return (await loadModule(() => import("./pending.ts"))).printPending(call);
@@ -134,7 +134,7 @@ export async function showInquiry({
   args,
   options,
   context,
-}: Call<typeof SHOW_INQUIRY_OPTIONS>): Promise<void> {
+}: Call<typeof SHOW_INQUIRY>): Promise<void> {
   const [wanted = ""] = args;
   const { output } = context;
   const rows = await findRows(wanted, options, context);

@@ -9,7 +9,7 @@ import type { Call } from "../define.ts";
 import { ExitStatus } from "../exit-status.ts";
 import { machineOf, openProviders, warnWithheld } from "../../assemble/index.ts";
 import { trustedConfig } from "../trust.ts";
-import type { LIST_MODELS_OPTIONS } from "./options.ts";
+import type { LIST_MODELS } from "./options.ts";
 
 export interface ListedModel {
   readonly id: string;
@@ -24,7 +24,7 @@ export async function listModels({
   args,
   options,
   context,
-}: Call<typeof LIST_MODELS_OPTIONS>): Promise<void> {
+}: Call<typeof LIST_MODELS>): Promise<void> {
   const [wanted] = args;
   const { output } = context;
   const trusted = await trustedConfig(context, options);

@@ -6,14 +6,11 @@ import { JpError } from "../../util/index.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus } from "../exit-status.ts";
 import { trustedConfig } from "../trust.ts";
-import type { NOTIFY_OPTIONS } from "./options.ts";
+import type { NOTIFY } from "./options.ts";
 
 type ChannelName = ChannelSettings["type"];
 
-export async function testNotifications({
-  options,
-  context,
-}: Call<typeof NOTIFY_OPTIONS>): Promise<void> {
+export async function testNotifications({ options, context }: Call<typeof NOTIFY>): Promise<void> {
   const { output, environment, cwd, clock } = context;
   const trusted = await trustedConfig(context, options);
   warnWithheld(trusted, context);

@@ -10,7 +10,7 @@ import {
   TURN_OPTIONS,
 } from "../options.ts";
 
-export const INIT_OPTIONS = {
+export const INIT = {
   "--non-interactive": "Never prompt; leave the choices open in the config",
   "--allow <what>": {
     description: "What models may do with the files here; edit: jp shows you each change, and asks",
@@ -19,13 +19,13 @@ export const INIT_OPTIONS = {
   "--commit-conversations": "Let Git see the conversations; by default it ignores them",
 } as const satisfies Options;
 
-export const UNDO_OPTIONS = {
+export const UNDO = {
   "-y, --yes": "Do not ask for confirmation",
   "--force": "Also replace what has changed since the turn",
   "--with-message": "Also go back in the conversation: models no longer see the last turn",
 } as const satisfies Options;
 
-export const LIST_INQUIRIES_OPTIONS = {
+export const LIST_INQUIRIES = {
   "-c, --conversation <target>": {
     description: "Only from this conversation; repeatable",
     isRepeatable: true,
@@ -58,7 +58,7 @@ export const LIST_INQUIRIES_OPTIONS = {
   ...FORMAT_OPTIONS,
 } as const satisfies Options;
 
-export const SHOW_INQUIRY_OPTIONS = {
+export const SHOW_INQUIRY = {
   "-c, --conversation <target>": {
     description: "Only in this conversation; repeatable",
     isRepeatable: true,
@@ -66,19 +66,19 @@ export const SHOW_INQUIRY_OPTIONS = {
   ...FORMAT_OPTIONS,
 } as const satisfies Options;
 
-export const ANSWER_OPTIONS = {
+export const ANSWER = {
   "--note <text>": "Add a note, or a reason for saying no",
   "--cancel": "Cancel it instead of answering",
   "--digest <hex>": "Answer only if its digest is still this one; the first 16 digits are enough",
   "--continue": "Continue the turn afterwards",
 } as const satisfies Options;
 
-export const EXPORT_ANSWERS_OPTIONS = {
+export const EXPORT_ANSWERS = {
   ...TURN_OPTIONS,
   "--answers [file]": "Write answers, permissions and deliveries to this file (default: stdout)",
 } as const satisfies Options;
 
-export const USAGE_OPTIONS = {
+export const USAGE = {
   ...CONFIG_OPTIONS,
   "--by <group>": {
     description: "Group by model, day or conversation",
@@ -91,24 +91,24 @@ export const USAGE_OPTIONS = {
   ...FORMAT_OPTIONS,
 } as const satisfies Options;
 
-export const LIST_MODELS_OPTIONS = {
+export const LIST_MODELS = {
   ...CONFIG_OPTIONS,
   ...FORMAT_OPTIONS,
 } as const satisfies Options;
 
-export const SHOW_CONFIG_OPTIONS = {
+export const SHOW_CONFIG = {
   ...CONFIG_OPTIONS,
   "--explain": "Show where each value comes from and what it overrides",
   "--id <target>": "Include the config that this conversation remembers",
   ...FORMAT_OPTIONS,
 } as const satisfies Options;
 
-export const GET_CONFIG_OPTIONS = {
+export const GET_CONFIG = {
   ...CONFIG_OPTIONS,
   "--id <target>": "Include the config that this conversation remembers",
 } as const satisfies Options;
 
-export const SET_CONFIG_OPTIONS = {
+export const SET_CONFIG = {
   "--in <place>": {
     description:
       "File to change: the workspace's (default), your own for this workspace (default without one), or your own for all",
@@ -117,17 +117,17 @@ export const SET_CONFIG_OPTIONS = {
   "--json": "Parse the value as JSON",
 } as const satisfies Options;
 
-export const ATTACHMENT_OPTIONS = {
+export const ATTACHMENT = {
   "--id <target>": "Use this conversation (default: the active one)",
 } as const satisfies Options;
 
-export const LIST_ATTACHMENTS_OPTIONS = {
+export const LIST_ATTACHMENTS = {
   ...CONFIG_OPTIONS,
-  ...ATTACHMENT_OPTIONS,
+  ...ATTACHMENT,
   ...FORMAT_OPTIONS,
 } as const satisfies Options;
 
-export const NOTIFY_OPTIONS = {
+export const NOTIFY = {
   ...CONFIG_OPTIONS,
   "--channel <channel>": {
     description: "Only through this channel; repeatable",
@@ -136,13 +136,13 @@ export const NOTIFY_OPTIONS = {
   },
 } as const satisfies Options;
 
-export const TRUST_OPTIONS = {
+export const TRUST = {
   "-y, --yes": "Trust everything without asking",
   "--id <target>": "Include the config that this conversation remembers (default: the active one)",
   "--forget": "Revoke all trust in this workspace",
 } as const satisfies Options;
 
-export const DOCTOR_OPTIONS = {
+export const DOCTOR = {
   "--timeout <seconds>": {
     description: "How long to wait for MCP servers to start",
     parse: parseCount,

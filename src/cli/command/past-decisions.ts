@@ -21,7 +21,7 @@ import type { CommandContext } from "../context.ts";
 import { parseTime, readEntries } from "../conversations.ts";
 import { readInquiriesOf } from "./inquiry.ts";
 import { OwnDecisions } from "./own-decisions.ts";
-import type { PAST_OPTIONS } from "./tool/options.ts";
+import type { PAST } from "./tool/options.ts";
 import type { FlagsOf } from "../options.ts";
 
 /** A call and a person's decision about it. */
@@ -62,7 +62,7 @@ class DecisionCount {
  * `read`.
  */
 export async function* readDecisions(
-  { from, until }: FlagsOf<typeof PAST_OPTIONS>,
+  { from, until }: FlagsOf<typeof PAST>,
   { context, tools, read }: { context: CommandContext; tools: Tools; read: ReadDecisions },
 ): AsyncGenerator<DecidedCall> {
   const now = context.clock.now();

@@ -34,7 +34,7 @@ import { resolveTargets } from "../conversations.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus } from "../exit-status.ts";
 import { trustedConfig } from "../trust.ts";
-import type { LIST_INQUIRIES_OPTIONS } from "./options.ts";
+import type { LIST_INQUIRIES } from "./options.ts";
 
 /** A pending decision and its workspace. */
 interface PendingRow extends PendingDecision {
@@ -44,7 +44,7 @@ interface PendingRow extends PendingDecision {
 export async function printPending({
   options,
   context,
-}: Call<typeof LIST_INQUIRIES_OPTIONS>): Promise<void> {
+}: Call<typeof LIST_INQUIRIES>): Promise<void> {
   const { output } = context;
   const { all: isEverywhere = false } = options;
   const targets = options.conversation && (await resolveTargets(context, options.conversation));

@@ -17,12 +17,12 @@ import { confirmDeletion } from "../confirm.ts";
 import { type CommandContext, warn } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus, usageError } from "../exit-status.ts";
-import type { LIST_PERMISSIONS_OPTIONS, REMOVE_PERMISSIONS_OPTIONS } from "./tool/options.ts";
+import type { LIST_PERMISSIONS, REMOVE_PERMISSIONS } from "./tool/options.ts";
 
 export async function listPermissions({
   options,
   context,
-}: Call<typeof LIST_PERMISSIONS_OPTIONS>): Promise<void> {
+}: Call<typeof LIST_PERMISSIONS>): Promise<void> {
   const { output, clock } = context;
   const now = clock.now();
   const listed = await findPermissions(context, options.all === true);
@@ -67,7 +67,7 @@ export async function removePermissions({
   args: ids,
   options,
   context,
-}: Call<typeof REMOVE_PERMISSIONS_OPTIONS>): Promise<void> {
+}: Call<typeof REMOVE_PERMISSIONS>): Promise<void> {
   const { all = false, expired = false } = options;
   if (ids.length === 0 && !all && !expired) {
     throw usageError(

@@ -11,12 +11,12 @@ import { findQuietPrompter } from "../prompter.ts";
 import { trustedConfig } from "../trust.ts";
 import { type DecidedCall, outcomeOf, ReadDecisions, readDecisions } from "./past-decisions.ts";
 import { describeCalls } from "./permissions.ts";
-import type { PROPOSE_OPTIONS } from "./tool/options.ts";
+import type { PROPOSE } from "./tool/options.ts";
 
 export async function proposePermissions({
   options,
   context,
-}: Call<typeof PROPOSE_OPTIONS>): Promise<void> {
+}: Call<typeof PROPOSE>): Promise<void> {
   const { output } = context;
   const trusted = await trustedConfig(context, options);
   warnWithheld(trusted, context);

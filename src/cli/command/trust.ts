@@ -13,10 +13,10 @@ import { loadConfig } from "../load-config.ts";
 import { findQuietPrompter } from "../prompter.ts";
 import { askTrust } from "../trust.ts";
 import { findConversation } from "./query/conversation.ts";
-import type { TRUST_OPTIONS } from "./options.ts";
+import type { TRUST } from "./options.ts";
 import type { FlagsOf } from "../options.ts";
 
-export async function trust({ options, context }: Call<typeof TRUST_OPTIONS>): Promise<void> {
+export async function trust({ options, context }: Call<typeof TRUST>): Promise<void> {
   const { output, workspace } = context;
   const trusted = workspaceTrust(context, workspace);
   if (options.forget === true) {
@@ -49,7 +49,7 @@ export async function trust({ options, context }: Call<typeof TRUST_OPTIONS>): P
 /** `--yes` covers the workspace's config. Only a person knows whether a folder was moved or copied. */
 async function askWhetherMoved(
   context: CommandContext,
-  { yes }: FlagsOf<typeof TRUST_OPTIONS>,
+  { yes }: FlagsOf<typeof TRUST>,
 ): Promise<void> {
   const { workspace } = context;
   const former = workspace.findFormerRoot();

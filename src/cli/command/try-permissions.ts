@@ -27,13 +27,10 @@ import { ExitStatus, usageError } from "../exit-status.ts";
 import { trustedConfig } from "../trust.ts";
 import { type DecidedCall, outcomeOf, ReadDecisions, readDecisions } from "./past-decisions.ts";
 import { warnAboutLeftOut } from "./propose-permissions.ts";
-import type { TRY_OPTIONS } from "./tool/options.ts";
+import type { TRY } from "./tool/options.ts";
 
 /** Throws `usage`; `ExitStatus` 1 if a refused call would run. */
-export async function tryPermissions({
-  options,
-  context,
-}: Call<typeof TRY_OPTIONS>): Promise<void> {
+export async function tryPermissions({ options, context }: Call<typeof TRY>): Promise<void> {
   const { output } = context;
   let isBroken = false;
   const given = options.rules === undefined ? undefined : await readRules(options.rules, context);

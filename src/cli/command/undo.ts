@@ -39,10 +39,10 @@ import type { Call } from "../define.ts";
 import { ExitStatus, usageError } from "../exit-status.ts";
 import { findQuietPrompter } from "../prompter.ts";
 import { trustedConfig } from "../trust.ts";
-import type { UNDO_OPTIONS } from "./options.ts";
+import type { UNDO } from "./options.ts";
 import type { FlagsOf } from "../options.ts";
 
-export async function undo({ args, options, context }: Call<typeof UNDO_OPTIONS>): Promise<void> {
+export async function undo({ args, options, context }: Call<typeof UNDO>): Promise<void> {
   const { id } = await resolveTarget(context, args[0]);
   const { config } = await trustedConfig(context, { id });
   const prompter = findQuietPrompter(context, config, {});
@@ -62,7 +62,7 @@ interface UndoContext {
  */
 export async function undoIn(
   id: ConversationId,
-  flags: FlagsOf<typeof UNDO_OPTIONS>,
+  flags: FlagsOf<typeof UNDO>,
   { context, prompter }: UndoContext,
 ): Promise<boolean> {
   const { workspace, output, clock, environment } = context;
@@ -216,7 +216,7 @@ const UNKEPT: Readonly<Record<string, string>> = {
 function questionOf(
   { turn, plan }: Target,
   turns: readonly RecordedTurn[],
-  { withMessage, force }: FlagsOf<typeof UNDO_OPTIONS>,
+  { withMessage, force }: FlagsOf<typeof UNDO>,
 ): string {
   const count = plan?.steps.flatMap(toUndoneFile).length ?? 0;
   const files = count === 1 ? "1 file" : `${count} files`;
@@ -261,7 +261,7 @@ function toUndoneFile({ path, before, now }: UndoStep): readonly UndoneFile[] {
 
 function report(
   files: readonly UndoneFile[],
-  { withMessage }: FlagsOf<typeof UNDO_OPTIONS>,
+  { withMessage }: FlagsOf<typeof UNDO>,
   output: CommandContext["output"],
 ): void {
   const count = files.length === 1 ? "1 file" : `${files.length} files`;

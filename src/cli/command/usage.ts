@@ -17,10 +17,10 @@ import type { Call } from "../define.ts";
 import { effectiveConfig } from "../load-config.ts";
 import { describeSources, sourcesToJson } from "../price-sources.ts";
 import { type FoundWorkspace, openEverywhere } from "./pending.ts";
-import type { USAGE_OPTIONS } from "./options.ts";
+import type { USAGE } from "./options.ts";
 import type { FlagsOf } from "../options.ts";
 
-export async function showUsage({ options, context }: Call<typeof USAGE_OPTIONS>): Promise<void> {
+export async function showUsage({ options, context }: Call<typeof USAGE>): Promise<void> {
   const { by } = options;
   const now = context.clock.now();
   const since = options.from === undefined ? undefined : parseTime(options.from, now);
@@ -87,7 +87,7 @@ export async function showConversationUsage(
 }
 
 interface Shown {
-  readonly options: Pick<FlagsOf<typeof USAGE_OPTIONS>, "by" | "format">;
+  readonly options: Pick<FlagsOf<typeof USAGE>, "by" | "format">;
   readonly context: CommandContext;
   readonly titles: ReadonlyMap<string, string>;
   readonly prices: KnownPrices;

@@ -45,9 +45,9 @@ import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
 import { trustedConfig } from "../../trust.ts";
 import type { FlagsOf } from "../../options.ts";
-import type { COMPACT_COMMAND_OPTIONS } from "./options.ts";
+import type { COMPACT } from "./options.ts";
 
-export interface CompactFlags extends Partial<FlagsOf<typeof COMPACT_COMMAND_OPTIONS>> {
+export interface CompactFlags extends Partial<FlagsOf<typeof COMPACT>> {
   /** How to undo it, in the user's terms. */
   readonly undo?: string;
 }

@@ -13,14 +13,14 @@ import { editText } from "../../editor.ts";
 import { usageError } from "../../exit-status.ts";
 import { resolveTarget } from "../../conversations.ts";
 import { PACKED_HINT } from "./show.ts";
-import type { EDIT_OPTIONS } from "./options.ts";
+import type { EDIT } from "./options.ts";
 import type { FlagsOf } from "../../options.ts";
 
 export async function editConversation({
   args,
   options,
   context,
-}: Call<typeof EDIT_OPTIONS>): Promise<void> {
+}: Call<typeof EDIT>): Promise<void> {
   const { id } = await resolveTarget(context, args[0]);
   const { title, pin, local } = options;
   assertFlags(options);
@@ -41,7 +41,7 @@ function assertFlags({
   events,
   metadata,
   baseConfig,
-}: FlagsOf<typeof EDIT_OPTIONS>): void {
+}: FlagsOf<typeof EDIT>): void {
   const files = [events, metadata, baseConfig].filter(Boolean).length;
   const isProperty = [title, pin, local].some((flag) => flag !== undefined);
   if (files > 1) throw usageError("Edit one file at a time.");
@@ -52,7 +52,7 @@ function assertFlags({
 /** Throws what the store throws. */
 export async function editMetadata(
   id: ConversationId,
-  options: Pick<FlagsOf<typeof EDIT_OPTIONS>, "title" | "pin">,
+  options: Pick<FlagsOf<typeof EDIT>, "title" | "pin">,
   { workspace, clock }: CommandContext,
 ): Promise<void> {
   await using writer = await workspace.conversations.open(id);
@@ -62,7 +62,7 @@ export async function editMetadata(
 
 function changeMetadata(
   metadata: ConversationMetadata,
-  { title, pin }: Pick<FlagsOf<typeof EDIT_OPTIONS>, "title" | "pin">,
+  { title, pin }: Pick<FlagsOf<typeof EDIT>, "title" | "pin">,
   now: Timestamp,
 ): ConversationMetadata {
   const { title: oldTitle, pinnedAt: oldPin, ...rest } = metadata;
@@ -110,6 +110,6 @@ async function editFile(
   await edited.discard();
 }
 
-function fileOf({ metadata, baseConfig }: FlagsOf<typeof EDIT_OPTIONS>): RecordFile {
+function fileOf({ metadata, baseConfig }: FlagsOf<typeof EDIT>): RecordFile {
   return metadata === true ? "metadata" : baseConfig === true ? "baseConfig" : "events";
 }

@@ -12,7 +12,7 @@ import type { CommandContext } from "../../context.ts";
 import { readEntries, resolveTargets, selectionOf } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, usageError } from "../../exit-status.ts";
-import type { GREP_OPTIONS } from "./options.ts";
+import type { GREP } from "./options.ts";
 import type { FlagsOf } from "../../options.ts";
 
 interface Hit {
@@ -28,7 +28,7 @@ export async function grepConversations({
   args,
   options,
   context,
-}: Call<typeof GREP_OPTIONS>): Promise<void> {
+}: Call<typeof GREP>): Promise<void> {
   const pattern = createPattern(args, options);
   let hasMatch = false;
   for (const summary of await listSearched(options, context)) {
@@ -108,7 +108,7 @@ async function searchMessages(
 
 interface Job {
   readonly pattern: Pattern;
-  readonly options: FlagsOf<typeof GREP_OPTIONS>;
+  readonly options: FlagsOf<typeof GREP>;
   readonly context: CommandContext;
 }
 
@@ -129,7 +129,7 @@ async function grepConversation(summary: ConversationSummary, job: Job): Promise
   return search.count;
 }
 
-async function listSearched(options: FlagsOf<typeof GREP_OPTIONS>, context: CommandContext) {
+async function listSearched(options: FlagsOf<typeof GREP>, context: CommandContext) {
   const isSelected = selectionOf(options, context);
   if (options.id !== undefined)
     return (await resolveTargets(context, options.id)).filter(isSelected);
@@ -142,12 +142,12 @@ async function listSearched(options: FlagsOf<typeof GREP_OPTIONS>, context: Comm
 class Search {
   count = 0;
   readonly #pattern: Pattern;
-  readonly #options: FlagsOf<typeof GREP_OPTIONS>;
+  readonly #options: FlagsOf<typeof GREP>;
   readonly #scopes: ReadonlySet<string> | undefined;
   readonly #turns = new TurnCounter();
   readonly #find = createTextFinder();
 
-  constructor(pattern: Pattern, options: FlagsOf<typeof GREP_OPTIONS>) {
+  constructor(pattern: Pattern, options: FlagsOf<typeof GREP>) {
     this.#pattern = pattern;
     this.#options = options;
     this.#scopes = options.scope && new Set(options.scope);
@@ -248,7 +248,7 @@ interface Pattern {
 }
 
 /** Literal and in smart case, unless the flags say otherwise. Throws `usage` for an invalid pattern. */
-function createPattern(patterns: readonly string[], flags: FlagsOf<typeof GREP_OPTIONS>): Pattern {
+function createPattern(patterns: readonly string[], flags: FlagsOf<typeof GREP>): Pattern {
   const isLower = patterns.every((pattern) => pattern === pattern.toLowerCase());
   const ignoresCase = flags.ignoreCase ?? (flags.caseSensitive === true ? false : isLower);
   const sources = patterns.map((pattern) => (flags.regex === true ? pattern : literal(pattern)));

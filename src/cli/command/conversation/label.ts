@@ -7,12 +7,9 @@ import { resolveTargets } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
 import { labelText, ownValue, parseLabel, parseLabelKey, withLabels } from "../../labels.ts";
-import type { LABEL_OPTIONS, LIST_LABELS_OPTIONS } from "./options.ts";
+import type { LABEL, LIST_LABELS } from "./options.ts";
 
-export async function listLabels({
-  options,
-  context,
-}: Call<typeof LIST_LABELS_OPTIONS>): Promise<void> {
+export async function listLabels({ options, context }: Call<typeof LIST_LABELS>): Promise<void> {
   const { output } = context;
   const targets = await resolveTargets(context, options.id ?? []);
   for (const target of targets) {
@@ -28,11 +25,7 @@ export async function listLabels({
 }
 
 /** Throws `usage` before it changes anything. */
-export async function addLabels({
-  args,
-  options,
-  context,
-}: Call<typeof LABEL_OPTIONS>): Promise<void> {
+export async function addLabels({ args, options, context }: Call<typeof LABEL>): Promise<void> {
   const added = args.map((text) => checked(text, parseLabel));
   for (const target of await resolveTargets(context, options.id ?? [])) {
     await update(target, context, (metadata) => withLabels(metadata, added));
@@ -42,11 +35,7 @@ export async function addLabels({
 }
 
 /** Without keys, removes all. Prints what it removed, with values, so that it can be added back. */
-export async function removeLabels({
-  args,
-  options,
-  context,
-}: Call<typeof LABEL_OPTIONS>): Promise<void> {
+export async function removeLabels({ args, options, context }: Call<typeof LABEL>): Promise<void> {
   const keys = args.map((text) => checked(text, parseLabelKey));
   for (const target of await resolveTargets(context, options.id ?? [])) {
     let before: Readonly<Record<string, string>> = {};

@@ -18,16 +18,13 @@ import { jsonLine, oneLine } from "../../../util/index.ts";
 import { lastActivity, selectionOf } from "../../conversations.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
-import type { LIST_OPTIONS } from "./options.ts";
+import type { LIST } from "./options.ts";
 
 const EMPTY = { live: "No conversations yet.", archived: "No archived conversations." };
 /** Narrower screens leave the space to titles. */
 const MIN_WIDTH_FOR_TIMES = 50;
 
-export async function listConversations({
-  options,
-  context,
-}: Call<typeof LIST_OPTIONS>): Promise<void> {
+export async function listConversations({ options, context }: Call<typeof LIST>): Promise<void> {
   const { workspace, output } = context;
   const which = options.archived === true ? "archived" : "live";
   const all = await workspace.conversations.list({ which });

@@ -17,7 +17,7 @@ import { ExitStatus } from "../../exit-status.ts";
 import type { Host } from "../../host.ts";
 import { withLabels } from "../../labels.ts";
 import { trustedConfig } from "../../trust.ts";
-import type { FORK_OPTIONS, REMOVE_OPTIONS } from "./options.ts";
+import type { FORK, REMOVE } from "./options.ts";
 
 export async function useConversation({ args, context }: Call): Promise<void> {
   const { workspace, output } = context;
@@ -49,7 +49,7 @@ export async function forkConversation({
   args,
   options,
   context,
-}: Call<typeof FORK_OPTIONS>): Promise<void> {
+}: Call<typeof FORK>): Promise<void> {
   const { workspace, output } = context;
   const { id } = await resolveTarget(context, args[0]);
   const { title } = options;
@@ -102,7 +102,7 @@ export async function removeConversations({
   args,
   options,
   context,
-}: Call<typeof REMOVE_OPTIONS>): Promise<void> {
+}: Call<typeof REMOVE>): Promise<void> {
   const targets = await resolveTargets(context, args);
   for (const target of targets) {
     if (options.yes !== true && !(await confirmRemoval(target, context.host))) {

@@ -13,7 +13,7 @@ import {
 } from "../../options.ts";
 
 /** Which conversations are listed or searched. */
-export const SELECTION_OPTIONS = {
+export const SELECTION = {
   "--label <label>": {
     description: "Only with this label: key or key=value; repeatable",
     parse: parseLabel,
@@ -23,8 +23,8 @@ export const SELECTION_OPTIONS = {
   "--until <time>": "Only those started before then",
 } as const satisfies Options;
 
-export const LIST_OPTIONS = {
-  ...SELECTION_OPTIONS,
+export const LIST = {
+  ...SELECTION,
   "-a, --archived": "List archived conversations instead",
   "--local": "List only conversations stored outside the workspace, for you alone",
   "-n, --limit <count>": { description: "List only the last <count>", parse: parseCount },
@@ -37,7 +37,7 @@ export const LIST_OPTIONS = {
   ...FORMAT_OPTIONS,
 } as const satisfies Options;
 
-export const PRINT_OPTIONS = {
+export const PRINT = {
   ...TURN_OPTIONS,
   "--full": "Print tool results in full",
   "--no-reasoning": "Leave out the model's reasoning",
@@ -45,26 +45,26 @@ export const PRINT_OPTIONS = {
   ...formatOptions("text", "markdown", "json"),
 } as const satisfies Options;
 
-export const PATH_OPTIONS = {
+export const PATH = {
   "-e, --events": "Print the path of its events",
   "-m, --metadata": "Print the path of its metadata",
   "-b, --base-config": "Print the path of its base config",
 } as const satisfies Options;
 
-export const LABEL_OPTIONS = {
+export const LABEL = {
   "--id <target>": {
     description: "The conversation (default: the active one); repeatable",
     isRepeatable: true,
   },
 } as const satisfies Options;
 
-export const LIST_LABELS_OPTIONS = {
-  ...LABEL_OPTIONS,
+export const LIST_LABELS = {
+  ...LABEL,
   ...FORMAT_OPTIONS,
 } as const satisfies Options;
 
-export const GREP_OPTIONS = {
-  ...SELECTION_OPTIONS,
+export const GREP = {
+  ...SELECTION,
   "-r, --regex": "Treat the patterns as regular expressions",
   "-i, --ignore-case": "Ignore case (default unless a pattern has a capital letter)",
   "-s, --case-sensitive": "Match case",
@@ -99,7 +99,7 @@ export const GREP_OPTIONS = {
   },
 } as const satisfies Options;
 
-export const FORK_OPTIONS = {
+export const FORK = {
   ...TURN_OPTIONS,
   "-t, --title <title>": "Title of the copy",
   "--label <label>": {
@@ -112,7 +112,7 @@ export const FORK_OPTIONS = {
   ...COMPACT_OPTIONS,
 } as const satisfies Options;
 
-export const COMPACT_COMMAND_OPTIONS = {
+export const COMPACT = {
   ...CONFIG_OPTIONS,
   ...TURN_OPTIONS,
   "--keep-first <turns>": "Keep this many turns at the start, or a duration such as 5h",
@@ -138,11 +138,11 @@ function parsePosition(text: string): number {
   return parseWhole(text, { min: 1, max: 999_999, expected });
 }
 
-export const REMOVE_OPTIONS = {
+export const REMOVE = {
   "-y, --yes": "Do not ask for confirmation",
 } as const satisfies Options;
 
-export const EDIT_OPTIONS = {
+export const EDIT = {
   "-t, --title <title>": "Set the title",
   "--no-title": "Remove the title",
   "--pin": "Pin it",
@@ -156,7 +156,7 @@ export const EDIT_OPTIONS = {
 
 const SOURCES = ["recorded", "live"] as const;
 
-export const VERIFY_OPTIONS = {
+export const VERIFY = {
   ...CONFIG_OPTIONS,
   ...TOOL_OPTIONS,
   "--model <which>": {

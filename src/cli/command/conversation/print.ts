@@ -18,7 +18,7 @@ import { type CommandContext, warn } from "../../context.ts";
 import { readEntries, resolveTargetForReading, turnRange } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
 import type { FlagsOf, TURN_OPTIONS } from "../../options.ts";
-import type { PRINT_OPTIONS } from "./options.ts";
+import type { PRINT } from "./options.ts";
 
 const FOLDED_LINES = 10;
 
@@ -26,7 +26,7 @@ export async function printConversation({
   args,
   options,
   context,
-}: Call<typeof PRINT_OPTIONS>): Promise<void> {
+}: Call<typeof PRINT>): Promise<void> {
   const summary = await resolveTargetForReading(context, args[0]);
   const printer = PRINTERS[options.format]({ summary, options, context });
   let isEmpty = true;
@@ -127,7 +127,7 @@ async function findLastTurns(
 
 interface Job {
   readonly summary: ConversationSummary;
-  readonly options: FlagsOf<typeof PRINT_OPTIONS>;
+  readonly options: FlagsOf<typeof PRINT>;
   readonly context: CommandContext;
 }
 

@@ -38,7 +38,7 @@ import { labelText } from "../../labels.ts";
 import { effectiveConfig } from "../../load-config.ts";
 import { describePriceSources, sourcesToJson } from "../../price-sources.ts";
 import type { FORMAT_OPTIONS } from "../../options.ts";
-import type { PATH_OPTIONS } from "./options.ts";
+import type { PATH } from "./options.ts";
 
 export async function showConversations({
   args,
@@ -210,11 +210,7 @@ function describeCounts({ turns, events, tool_calls: calls, inquiries, decisions
 export const PACKED_HINT =
   "In older conversations, the base config is the first element of the events file.";
 
-export async function printPath({
-  args,
-  options,
-  context,
-}: Call<typeof PATH_OPTIONS>): Promise<void> {
+export async function printPath({ args, options, context }: Call<typeof PATH>): Promise<void> {
   const { id } = await resolveTargetForReading(context, args[0]);
   const paths = context.workspace.files.paths(id);
   const files = (["events", "metadata", "baseConfig"] as const).filter((name) => options[name]);

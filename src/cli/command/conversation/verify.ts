@@ -29,14 +29,10 @@ import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
 import { showProgress } from "../../progress.ts";
 import { trustedConfig } from "../../trust.ts";
-import type { VERIFY_OPTIONS } from "./options.ts";
+import type { VERIFY } from "./options.ts";
 
 /** Throws `ExitStatus` if anything differed. */
-export async function verify({
-  args,
-  options,
-  context,
-}: Call<typeof VERIFY_OPTIONS>): Promise<void> {
+export async function verify({ args, options, context }: Call<typeof VERIFY>): Promise<void> {
   const { output, workspace } = context;
   const { id } = await resolveTargetForReading(context, args[0]);
   const conversation = await workspace.conversations.load(id);

@@ -24,11 +24,11 @@ import {
 } from "./check-machine.ts";
 import { checkSandbox } from "./check-sandbox.ts";
 import { type Finding, findingFromError, printFinding } from "./finding.ts";
-import type { DOCTOR_OPTIONS } from "../options.ts";
+import type { DOCTOR } from "../options.ts";
 
 const MAX_ANCHOR_AGE_MS = 2 * 24 * 60 * 60 * 1000;
 
-export async function doctor({ options, context }: Call<typeof DOCTOR_OPTIONS>): Promise<void> {
+export async function doctor({ options, context }: Call<typeof DOCTOR>): Promise<void> {
   const { format, timeout } = options;
   let hasProblem = false;
   for await (const finding of runChecks(context, timeout)) {

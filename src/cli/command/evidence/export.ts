@@ -26,13 +26,10 @@ import { type CommandContext, printFields, warn } from "../../context.ts";
 import { parseTime, resolveTargets } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
 import { counted, describeFindings } from "./wording.ts";
-import type { EXPORT_OPTIONS, KEY_OPTIONS, SELECTION_OPTIONS } from "./options.ts";
+import type { EXPORT, KEY, SELECTION } from "./options.ts";
 import type { FlagsOf } from "../../options.ts";
 
-export async function exportToFile({
-  options,
-  context,
-}: Call<typeof EXPORT_OPTIONS>): Promise<void> {
+export async function exportToFile({ options, context }: Call<typeof EXPORT>): Promise<void> {
   const { environment, clock, version, output, workspace, cwd } = context;
   const { conversations, filters } = await selectConversations(options, context);
   const signer = await ensureMachineKey(environment);
@@ -87,7 +84,7 @@ function describeExport(summary: ExportSummary, keyId: string, output: Output): 
  * on.
  */
 export async function selectConversations(
-  { conversation, since }: FlagsOf<typeof SELECTION_OPTIONS>,
+  { conversation, since }: FlagsOf<typeof SELECTION>,
   context: CommandContext,
 ): Promise<{ readonly conversations: readonly ConversationId[]; readonly filters: JsonObject }> {
   const from = since === undefined ? undefined : parseTime(since, context.clock.now());
@@ -109,7 +106,7 @@ export async function selectConversations(
   };
 }
 
-export async function printKey({ options, context }: Call<typeof KEY_OPTIONS>): Promise<void> {
+export async function printKey({ options, context }: Call<typeof KEY>): Promise<void> {
   const { environment, output } = context;
   const { key } = await ensureMachineKey(environment);
   if (options.format === "pem") return output.print(publicKeyToPem(key).trimEnd());

@@ -2,7 +2,7 @@
 import { DECIDERS } from "../../../record/conversation/index.ts";
 import { FORMAT_OPTIONS, formatOptions, type Options, parseCount } from "../../options.ts";
 
-export const SELECTION_OPTIONS = {
+export const SELECTION = {
   "-c, --conversation <target>": {
     description: "Only this conversation; repeatable",
     isRepeatable: true,
@@ -10,13 +10,13 @@ export const SELECTION_OPTIONS = {
   "--since <time>": "Only conversations that have changed since: 3d, 2026-01-31, …",
 } as const satisfies Options;
 
-export const EXPORT_OPTIONS = {
-  ...SELECTION_OPTIONS,
+export const EXPORT = {
+  ...SELECTION,
   "--content": "With what was asked, answered and done, and not only its digests",
   "-o, --output <file>": "Write to this file, which must not exist (default: print)",
 } as const satisfies Options;
 
-export const VERIFY_OPTIONS = {
+export const VERIFY = {
   "--key <key>": "Key that must have signed it: its ID, or a public key in a PEM file",
   "--tsa-cert <file>": "Certificates of the authorities that time stamps must come from",
   "--git <folder>": "Clone of the repository that must have the anchors",
@@ -27,8 +27,8 @@ export const VERIFY_OPTIONS = {
 /** The usual size of an audit sample. */
 const SAMPLE = 25;
 
-export const REPORT_OPTIONS = {
-  ...SELECTION_OPTIONS,
+export const REPORT = {
+  ...SELECTION,
   "--sample <count>": {
     description: "How many decisions to choose",
     parse: parseCount,
@@ -47,4 +47,4 @@ export const REPORT_OPTIONS = {
   ...formatOptions("markdown", "csv"),
 } as const satisfies Options;
 
-export const KEY_OPTIONS = formatOptions("text", "json", "pem");
+export const KEY = formatOptions("text", "json", "pem");

@@ -12,14 +12,10 @@ import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
 import { selectConversations } from "./export.ts";
 import { expectedKeyOf, verifyIn } from "./verify.ts";
-import type { REPORT_OPTIONS } from "./options.ts";
+import type { REPORT } from "./options.ts";
 import type { FlagsOf } from "../../options.ts";
 
-export async function printReport({
-  args,
-  options,
-  context,
-}: Call<typeof REPORT_OPTIONS>): Promise<void> {
+export async function printReport({ args, options, context }: Call<typeof REPORT>): Promise<void> {
   const [file] = args;
   const { output } = context;
   const { sample: size, seed, by, format } = options;
@@ -36,7 +32,7 @@ export async function printReport({
 type AddRows = (rows: readonly DecisionRow[]) => void;
 
 async function readWorkspace(
-  options: FlagsOf<typeof REPORT_OPTIONS>,
+  options: FlagsOf<typeof REPORT>,
   context: CommandContext,
   add: AddRows,
 ): Promise<void> {
@@ -57,7 +53,7 @@ async function readWorkspace(
 
 /** Throws `usage`, `file_not_read`, `evidence_not_verified`. */
 async function readEvidence(
-  { file, key, conversation, since }: FlagsOf<typeof REPORT_OPTIONS> & { readonly file: string },
+  { file, key, conversation, since }: FlagsOf<typeof REPORT> & { readonly file: string },
   context: CommandContext,
   add: AddRows,
 ): Promise<void> {

@@ -26,14 +26,10 @@ import {
   describeRuling,
   PROBLEMS,
 } from "./wording.ts";
-import type { VERIFY_OPTIONS } from "./options.ts";
+import type { VERIFY } from "./options.ts";
 import type { FlagsOf } from "../../options.ts";
 
-export async function verifyFile({
-  args,
-  options,
-  context,
-}: Call<typeof VERIFY_OPTIONS>): Promise<void> {
+export async function verifyFile({ args, options, context }: Call<typeof VERIFY>): Promise<void> {
   const [name = ""] = args;
   const expectedKey = options.key === undefined ? undefined : expectedKeyOf(options.key, context);
   const expectations = await anchorExpectations(options, context);
@@ -53,7 +49,7 @@ export async function verifyFile({
 
 /** Throws `usage`, `file_not_read`, `git_not_found`, `not_a_repository`. */
 async function anchorExpectations(
-  { tsaCert, git }: FlagsOf<typeof VERIFY_OPTIONS>,
+  { tsaCert, git }: FlagsOf<typeof VERIFY>,
   { cwd, environment }: CommandContext,
 ): Promise<Pick<VerifyOptions, "authorities" | "clone">> {
   return {

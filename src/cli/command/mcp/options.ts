@@ -9,7 +9,7 @@ import {
 
 const PLACES = "the workspace's, your own for this workspace, or your own for all";
 
-export const ADD_SERVER_OPTIONS = {
+export const ADD_SERVER = {
   "--in <place>": {
     description: `File to add it to: ${PLACES}`,
     choices: CONFIG_PLACES,
@@ -28,19 +28,19 @@ export const ADD_SERVER_OPTIONS = {
   "--force": "Replace a server of the same name",
 } as const satisfies Options;
 
-export const LIST_SERVERS_OPTIONS = {
+export const LIST_SERVERS = {
   ...CONFIG_OPTIONS,
   ...FORMAT_OPTIONS,
 } as const satisfies Options;
 
-export const REMOVE_SERVER_OPTIONS = {
+export const REMOVE_SERVER = {
   "--in <place>": {
     description: `File to remove it from (default: the only one that has it): ${PLACES}`,
     choices: CONFIG_PLACES,
   },
 } as const satisfies Options;
 
-export const SERVE_MCP_OPTIONS = {
+export const SERVE_MCP = {
   ...CONFIG_OPTIONS,
   "--http": "Listen on this machine for any number of clients, instead of using stdin",
   "--port <number>": {

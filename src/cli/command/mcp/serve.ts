@@ -21,13 +21,10 @@ import { usageError } from "../../exit-status.ts";
 import { findPrompter, noTerminal } from "../../prompter.ts";
 import { trustedConfig } from "../../trust.ts";
 import { createToJson, readInquiries } from "../inquiry.ts";
-import type { SERVE_MCP_OPTIONS } from "./options.ts";
+import type { SERVE_MCP } from "./options.ts";
 import type { FlagsOf } from "../../options.ts";
 
-export async function serveMcp({
-  options,
-  context,
-}: Call<typeof SERVE_MCP_OPTIONS>): Promise<void> {
+export async function serveMcp({ options, context }: Call<typeof SERVE_MCP>): Promise<void> {
   const { http = false } = options;
   if (!http && (options.port !== undefined || options.tokenEnv !== undefined)) {
     throw usageError("--port and --token-env need --http.");
@@ -75,7 +72,7 @@ async function talk(
 
 async function listen(
   setup: ServeSetup,
-  { options, context }: Pick<Call<typeof SERVE_MCP_OPTIONS>, "options" | "context">,
+  { options, context }: Pick<Call<typeof SERVE_MCP>, "options" | "context">,
   signal: AbortSignal,
 ): Promise<void> {
   const { output } = context;
@@ -91,10 +88,7 @@ async function listen(
 const MIN_TOKEN_LENGTH = 16;
 
 /** Never from the command line, which every user of the machine can read. */
-function findToken(
-  { tokenEnv }: FlagsOf<typeof SERVE_MCP_OPTIONS>,
-  { environment }: CommandContext,
-) {
+function findToken({ tokenEnv }: FlagsOf<typeof SERVE_MCP>, { environment }: CommandContext) {
   if (tokenEnv === undefined) {
     const value = randomBytes(32).toString("base64url");
     return { value, shown: value };

@@ -36,7 +36,7 @@ import { ExitStatus, usageError } from "../../exit-status.ts";
 import { loadConfig } from "../../load-config.ts";
 import { trustedConfig } from "../../trust.ts";
 import { type ConfigFilePlace, editConfigFile, fileFor } from "../config.ts";
-import type { ADD_SERVER_OPTIONS, LIST_SERVERS_OPTIONS, REMOVE_SERVER_OPTIONS } from "./options.ts";
+import type { ADD_SERVER, LIST_SERVERS, REMOVE_SERVER } from "./options.ts";
 import type { FlagsOf } from "../../options.ts";
 
 const PATH = ["providers", "mcp"];
@@ -45,7 +45,7 @@ export async function addServer({
   args,
   options,
   context,
-}: Call<typeof ADD_SERVER_OPTIONS>): Promise<void> {
+}: Call<typeof ADD_SERVER>): Promise<void> {
   const [name = "", target = "", ...rest] = args;
   if (!/^[\w-]+$/.test(name))
     throw usageError("A server's name may contain only letters, digits, - and _.");
@@ -66,7 +66,7 @@ export async function addServer({
 function serverConfig(
   target: string,
   args: readonly string[],
-  { env = [], header = [], optional, tools }: FlagsOf<typeof ADD_SERVER_OPTIONS>,
+  { env = [], header = [], optional, tools }: FlagsOf<typeof ADD_SERVER>,
 ): JsonObject {
   const isAddress = /^https?:\/\//i.test(target);
   if (!isAddress && /^[a-z][\w+.-]*:\/\//i.test(target)) {
@@ -119,10 +119,7 @@ async function trustServer(
     warn(`another file changes ${name}, and is not trusted. ${TRUST_HINT}`, context.output);
 }
 
-export async function listServers({
-  options,
-  context,
-}: Call<typeof LIST_SERVERS_OPTIONS>): Promise<void> {
+export async function listServers({ options, context }: Call<typeof LIST_SERVERS>): Promise<void> {
   const { output } = context;
   const layers = await loadConfig(context, options);
   const servers = [...resolveMcpServers(foldLayers(layers)).values()];
@@ -183,7 +180,7 @@ export async function listServerTools({
   args,
   options,
   context,
-}: Call<typeof LIST_SERVERS_OPTIONS>): Promise<void> {
+}: Call<typeof LIST_SERVERS>): Promise<void> {
   const [wanted] = args;
   const { output } = context;
   const trusted = await trustedConfig(context, options, {});
@@ -237,7 +234,7 @@ export async function removeServer({
   args,
   options,
   context,
-}: Call<typeof REMOVE_SERVER_OPTIONS>): Promise<void> {
+}: Call<typeof REMOVE_SERVER>): Promise<void> {
   const [name = ""] = args;
   const keys = [...PATH, name];
   const workspace = findWorkspace(context);

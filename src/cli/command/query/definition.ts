@@ -1,12 +1,14 @@
 /** Options and help of `jp query`. */
 import type { Command } from "commander";
 import { COMPACT_HELP, define } from "../../define.ts";
-import { QUERY_OPTIONS } from "./options.ts";
+import * as options from "./options.ts";
 
 export function defineQuery(definition: Command): void {
-  define(definition, QUERY_OPTIONS, async () => (await import("./query.ts")).query)
-    .argument("[words...]", "Your message; @file reads it from a file")
-    .addHelpText("after", HELP);
+  define(definition, {
+    options: options.QUERY,
+    help: HELP,
+    run: async () => (await import("./query.ts")).query,
+  }).argument("[words...]", "Your message; @file reads it from a file");
 }
 
 const HELP = `

@@ -11,7 +11,7 @@ import {
   TOOL_OPTIONS,
 } from "../../options.ts";
 
-export const QUERY_OPTIONS = {
+export const QUERY = {
   ...CONFIG_OPTIONS,
   ...TOOL_OPTIONS,
   "-n, --new": "Start a new conversation",

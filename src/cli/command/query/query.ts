@@ -20,16 +20,12 @@ import { send, type SendOptions } from "./run-turn.ts";
 import { announceReplay, chooseStart, type StartFlags } from "./start.ts";
 import { titleOf } from "./title.ts";
 import type { FlagsOf } from "../../options.ts";
-import type { QUERY_OPTIONS } from "./options.ts";
+import type { QUERY } from "./options.ts";
 
-type QueryFlags = FlagsOf<typeof QUERY_OPTIONS>;
+type QueryFlags = FlagsOf<typeof QUERY>;
 
 /** Throws `ExitStatus` unless the turn succeeded. */
-export async function query({
-  args: words,
-  options,
-  context,
-}: Call<typeof QUERY_OPTIONS>): Promise<void> {
+export async function query({ args: words, options, context }: Call<typeof QUERY>): Promise<void> {
   const { edit, continueTurn: isContinued = false, discardTurn = false, id } = options;
   const answers = await readAnswers(options.answers, context);
   const opening = await toOpening(options, context);

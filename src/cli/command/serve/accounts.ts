@@ -7,7 +7,7 @@ import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
 import { parseOrigin } from "./origin.ts";
 import { describe, notFoundError } from "./people.ts";
-import type { LINK_OPTIONS } from "./options.ts";
+import type { LINK } from "./options.ts";
 import type { FORMAT_OPTIONS } from "../../options.ts";
 
 /** Prints the token alone, so that it can be piped. Throws `person_not_found`. */
@@ -26,7 +26,7 @@ export async function createLink({
   args: [name = ""],
   options: { origin },
   context,
-}: Call<typeof LINK_OPTIONS>): Promise<void> {
+}: Call<typeof LINK>): Promise<void> {
   const { output } = context;
   if (origin === undefined) {
     throw usageError("Pass --origin with the address of the page, as `jp serve` prints it.");

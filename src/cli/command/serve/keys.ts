@@ -19,14 +19,14 @@ import { usageError } from "../../exit-status.ts";
 import { trustedConfig } from "../../trust.ts";
 import { notFoundError } from "./people.ts";
 import type { FORMAT_OPTIONS, FlagsOf } from "../../options.ts";
-import type { ADD_KEY_OPTIONS } from "./options.ts";
+import type { ADD_KEY } from "./options.ts";
 
 /** Throws `usage`, `person_not_found`, `key_exists`, `key_not_found`, `cannot_sign`. */
 export async function addKey({
   args: [name = ""],
   options,
   context,
-}: Call<typeof ADD_KEY_OPTIONS>): Promise<void> {
+}: Call<typeof ADD_KEY>): Promise<void> {
   const people = await peopleOf(context);
   const person = (await people.list()).find((each) => each.name === name);
   if (person === undefined) throw notFoundError(name);
@@ -47,7 +47,7 @@ interface FoundKey {
 }
 
 async function findKey(
-  options: FlagsOf<typeof ADD_KEY_OPTIONS>,
+  options: FlagsOf<typeof ADD_KEY>,
   context: CommandContext,
 ): Promise<FoundKey> {
   const { environment, host } = context;

@@ -1,7 +1,7 @@
 /** The options of `jp serve`. */
 import { FORMAT_OPTIONS, type Options, parsePort } from "../../options.ts";
 
-export const SERVE_OPTIONS = {
+export const SERVE = {
   "--host <address>": { description: "Address to listen on", default: "127.0.0.1" },
   "--port <number>": {
     description: "Port to listen on (default: any free port)",
@@ -20,19 +20,19 @@ export const SERVE_OPTIONS = {
   ...FORMAT_OPTIONS,
 } as const satisfies Options;
 
-export const ADD_PERSON_OPTIONS = {
+export const ADD_PERSON = {
   "--rights <list>": "What they may do (default: see,answer,approve)",
   "--roles <list>": "What they decide for others, such as finance,operations",
   "--os-user <name>": "Their user name on this machine, for terminals",
 } as const satisfies Options;
 
-export const SET_PERSON_OPTIONS = {
+export const SET_PERSON = {
   "--rights <list>": "What they may do",
   "--roles <list>": "Their roles; an empty list removes all",
   "--os-user <name>": "Their user name on this machine; an empty one removes it",
 } as const satisfies Options;
 
-export const AWAY_OPTIONS = {
+export const AWAY = {
   "--to <person>": { description: "Who decides in their place", isRequired: true },
   "--until <time>": {
     description: "A date (2026-01-31, 2026-01-31T09:00), or how long (3d)",
@@ -40,12 +40,12 @@ export const AWAY_OPTIONS = {
   },
 } as const satisfies Options;
 
-export const LINK_OPTIONS = {
+export const LINK = {
   // Not `isRequired`: it is also one of `jp serve`, which takes it first.
   "--origin <url>": "Address of the page, as they open it (required)",
 } as const satisfies Options;
 
-export const ADD_KEY_OPTIONS = {
+export const ADD_KEY = {
   "--ssh-agent [fingerprint]": {
     description: "A key of the SSH agent; the fingerprint may be left out if it has only one",
     conflicts: ["file", "new"],

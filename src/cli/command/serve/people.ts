@@ -17,7 +17,7 @@ import type { Call } from "../../define.ts";
 import { findDate } from "../../conversations.ts";
 import { usageError } from "../../exit-status.ts";
 import { trustedConfig } from "../../trust.ts";
-import type { ADD_PERSON_OPTIONS, AWAY_OPTIONS, SET_PERSON_OPTIONS } from "./options.ts";
+import type { ADD_PERSON, AWAY, SET_PERSON } from "./options.ts";
 import type { FORMAT_OPTIONS, FlagsOf } from "../../options.ts";
 
 /** The person who logs in with the link is the one who started the server. */
@@ -35,7 +35,7 @@ export async function addPerson({
   args: [name = ""],
   options,
   context,
-}: Call<typeof ADD_PERSON_OPTIONS>): Promise<void> {
+}: Call<typeof ADD_PERSON>): Promise<void> {
   const { rights = DEFAULT_RIGHTS, ...settings } = parseSettings(options);
   const owner = findOwner((await trustedConfig(context, {})).config, context);
   const token = await (await peopleOf(context)).add(name, rights, settings);
@@ -54,7 +54,7 @@ export async function changePerson({
   args: [name = ""],
   options,
   context,
-}: Call<typeof SET_PERSON_OPTIONS>): Promise<void> {
+}: Call<typeof SET_PERSON>): Promise<void> {
   const settings = parseSettings(options);
   if (Object.keys(settings).length === 0) {
     throw usageError("Nothing to change: give --rights, --roles or --os-user.");
@@ -78,7 +78,7 @@ export async function setPersonAway({
   args: [name = ""],
   options: { to, until },
   context,
-}: Call<typeof AWAY_OPTIONS>): Promise<void> {
+}: Call<typeof AWAY>): Promise<void> {
   const { clock, output } = context;
   const now = clock.now();
   const end = parseUntil(until, now);
@@ -112,11 +112,7 @@ function localTime(time: Date): string {
 }
 
 /** Throws `usage`. */
-function parseSettings({
-  rights,
-  roles,
-  osUser,
-}: FlagsOf<typeof SET_PERSON_OPTIONS>): PersonSettings {
+function parseSettings({ rights, roles, osUser }: FlagsOf<typeof SET_PERSON>): PersonSettings {
   return {
     ...(rights !== undefined && { rights: parseRights(rights) }),
     ...(roles !== undefined && { roles: parseNames(roles) }),

@@ -48,11 +48,11 @@ import { type Everywhere, findCheckout, type FoundWorkspace, openEverywhere } fr
 import { isLocalName, parseOrigin } from "./origin.ts";
 import { findOwner } from "./people.ts";
 import { TurnRunner } from "./run-turns.ts";
-import type { SERVE_OPTIONS } from "./options.ts";
+import type { SERVE } from "./options.ts";
 import type { FlagsOf } from "../../options.ts";
 
 /** Throws `usage`, `no_workspace`, `not_built`, what `resolveNotify` and what `serveDesk` throws. */
-export async function serve({ options, context }: Call<typeof SERVE_OPTIONS>): Promise<void> {
+export async function serve({ options, context }: Call<typeof SERVE>): Promise<void> {
   const { output, clock, host } = context;
   const address = readAddress(options, host.cwd);
   const page = readPage(host.dist);
@@ -173,7 +173,7 @@ function startNotifying(desk: Desk, { settings, machine }: NotifyingOptions): No
 
 /** Throws `no_workspace`, `usage`. */
 async function findWorkspaces(
-  { all: isEverywhere = false, run: isRunning = false }: FlagsOf<typeof SERVE_OPTIONS>,
+  { all: isEverywhere = false, run: isRunning = false }: FlagsOf<typeof SERVE>,
   context: CommandContext,
 ): Promise<Everywhere> {
   const { database, output } = context;
@@ -273,7 +273,7 @@ interface Address {
 }
 
 /** Throws `usage` for any setup that would send input over the network unencrypted. */
-function readAddress(options: FlagsOf<typeof SERVE_OPTIONS>, cwd: string): Address {
+function readAddress(options: FlagsOf<typeof SERVE>, cwd: string): Address {
   const { host, port = 0 } = options;
   const tls = readTls(options, cwd);
   const origin = options.origin === undefined ? undefined : parseOrigin(options.origin);
@@ -295,7 +295,7 @@ function readAddress(options: FlagsOf<typeof SERVE_OPTIONS>, cwd: string): Addre
 }
 
 function readTls(
-  { tlsCert, tlsKey }: FlagsOf<typeof SERVE_OPTIONS>,
+  { tlsCert, tlsKey }: FlagsOf<typeof SERVE>,
   cwd: string,
 ): NonNullable<Address["tls"]> | undefined {
   if (tlsCert === undefined && tlsKey === undefined) return undefined;
@@ -334,7 +334,7 @@ interface Served {
 /** Prints a login link, and a new one each time Enter is pressed. */
 async function printLinks(
   service: DeskService,
-  { options, context }: Pick<Call<typeof SERVE_OPTIONS>, "options" | "context">,
+  { options, context }: Pick<Call<typeof SERVE>, "options" | "context">,
   { workspaces, stopped }: Served,
 ): Promise<void> {
   const { output, host } = context;
@@ -366,10 +366,7 @@ async function printLinks(
  */
 async function findQrPrinter(
   url: string,
-  {
-    options: { qr },
-    context: { output, host },
-  }: Pick<Call<typeof SERVE_OPTIONS>, "options" | "context">,
+  { options: { qr }, context: { output, host } }: Pick<Call<typeof SERVE>, "options" | "context">,
 ): Promise<((link: string) => void) | undefined> {
   const isLocal = isLocalName(new URL(url).hostname);
   // Screen readers cannot use it.

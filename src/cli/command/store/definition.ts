@@ -1,8 +1,7 @@
 /** Options and help of `jp store`. */
 import type { Command } from "commander";
 import { define } from "../../define.ts";
-import { NO_OPTIONS } from "../../options.ts";
-import { LIMIT_OPTIONS, ROLES_OPTIONS } from "./options.ts";
+import * as options from "./options.ts";
 
 export function defineStore(group: Command): void {
   group.addHelpText(
@@ -18,45 +17,39 @@ The database needs tables (jp store migrate), and jp the package pg.
 Better leave the password out of the address: PostgreSQL's ~/.pgpass and
 PGPASSWORD work.`,
   );
-  define(
-    group.command("migrate"),
-    NO_OPTIONS,
-    async () => (await import("./store.ts")).migrateDatabase,
-  )
-    .description("Create or update the tables of the store")
-    .argument("[address]", "Database (default: the configured one)");
-  define(group.command("copy"), NO_OPTIONS, async () => (await import("./store.ts")).copyBetween)
-    .description("Copy all conversations of this workspace to another store")
-    .argument("<from>", "Where they are: files, or the address of a database")
-    .argument("<to>", "Where they go: files, or the address of a database")
-    .addHelpText(
-      "after",
-      `
+  define(group.command("migrate"), {
+    description: "Create or update the tables of the store",
+    run: async () => (await import("./store.ts")).migrateDatabase,
+  }).argument("[address]", "Database (default: the configured one)");
+  define(group.command("copy"), {
+    description: "Copy all conversations of this workspace to another store",
+    help: `
 Copies byte for byte, so that copying back gives the same files. Conversations
 that are there already and are the same are left alone, and no other one is
 overwritten. Your local conversations stay where they are. No one may work with
 the conversations meanwhile.`,
-    );
-  define(group.command("key"), NO_OPTIONS, async () => (await import("./store.ts")).printKey)
-    .description("Print the key with which this machine signs turns in a database")
-    .addHelpText(
-      "after",
-      `
+    run: async () => (await import("./store.ts")).copyBetween,
+  })
+    .argument("<from>", "Where they are: files, or the address of a database")
+    .argument("<to>", "Where they go: files, or the address of a database");
+  define(group.command("key"), {
+    description: "Print the key with which this machine signs turns in a database",
+    help: `
 Others who use the database continue your turns, and act on your approvals, only
 if they accept this key, in their own config:
 
   [storage]
   accepts = ["…"]`,
-    );
+    run: async () => (await import("./store.ts")).printKey,
+  });
   defineTenants(group);
 }
 
 function defineTenants(group: Command): void {
-  define(group.command("roles"), ROLES_OPTIONS, async () => (await import("./store.ts")).printRoles)
-    .description("Print the SQL for roles that may do only what jp does")
-    .addHelpText(
-      "after",
-      `
+  define(group.command("roles"), {
+    description: "Print the SQL for roles that may do only what jp does",
+    options: options.ROLES,
+    help: `
 jp runs none of it. The owner of the tables does, once they are there:
 
   jp store roles | psql -v ON_ERROR_STOP=1 "dbname=jp"
@@ -68,18 +61,14 @@ runs. The kinds:
   writer  also asks, answers and continues turns: commands
   desk    also changes people and logins: jp serve, jp serve people
   worker  a writer that also works on the queue: your own machines only`,
-    );
-  define(
-    group.command("limit"),
-    LIMIT_OPTIONS,
-    async () => (await import("./store.ts")).limitTenant,
-  )
-    .description("Set what a tenant may use of the database, or list the limits")
-    .argument("[tenant]", "Whose (default: list those of all)")
-    .addHelpText(
-      "after",
-      `
+    run: async () => (await import("./store.ts")).printRoles,
+  });
+  define(group.command("limit"), {
+    description: "Set what a tenant may use of the database, or list the limits",
+    options: options.LIMIT,
+    help: `
 Limits that are not named stay as they are; none removes one. Only the owner of
 the tables can set them.`,
-    );
+    run: async () => (await import("./store.ts")).limitTenant,
+  }).argument("[tenant]", "Whose (default: list those of all)");
 }

@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from "commander";
 import { FORMAT_OPTIONS, type Options, parseCount } from "../../options.ts";
 
-export const ROLES_OPTIONS = {
+export const ROLES = {
   "--tenant <name>": "Only the login of this tenant; * is all tenants",
   "--role <name>": "Its name (default: jp_ and the tenant)",
   "--kind <kind>": {
@@ -15,7 +15,7 @@ export const ROLES_OPTIONS = {
 /** PostgreSQL's largest integer. */
 const MAX_INTEGER = 2 ** 31 - 1;
 
-export const LIMIT_OPTIONS = {
+export const LIMIT = {
   "--turns <count>": {
     description: "Turns that run at once in workers, or none",
     parse: (text: string) => parseLimit(text, MAX_INTEGER),

@@ -16,7 +16,7 @@ import { JpError, jsonLine, oneLine } from "../../../util/index.ts";
 import { type CommandContext, FILES, findDatabase, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
-import type { LIMIT_OPTIONS, ROLES_OPTIONS } from "./options.ts";
+import type { LIMIT, ROLES } from "./options.ts";
 
 const ADDRESS = "postgres://ana@db.example.com/jp";
 
@@ -80,7 +80,7 @@ export async function printKey({ context }: Call): Promise<void> {
 }
 
 /** Throws `usage`, `invalid_role`. */
-export async function printRoles({ options, context }: Call<typeof ROLES_OPTIONS>): Promise<void> {
+export async function printRoles({ options, context }: Call<typeof ROLES>): Promise<void> {
   const { tenant, kind } = options;
   if (tenant === undefined && options.role !== undefined) {
     throw usageError("--role is the login of a tenant.", "Add --tenant.");
@@ -91,11 +91,7 @@ export async function printRoles({ options, context }: Call<typeof ROLES_OPTIONS
 }
 
 /** Throws `usage`, and what the database throws. */
-export async function limitTenant({
-  args,
-  options,
-  context,
-}: Call<typeof LIMIT_OPTIONS>): Promise<void> {
+export async function limitTenant({ args, options, context }: Call<typeof LIMIT>): Promise<void> {
   const [tenant] = args;
   const { database, output } = context;
   if (database === undefined) throw noDatabaseError(`jp --store ${ADDRESS} store limit`);

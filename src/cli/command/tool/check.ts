@@ -22,13 +22,13 @@ import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { trustedConfig } from "../../trust.ts";
 import { assertArguments, readArguments } from "./run.ts";
-import type { CHECK_TOOL_OPTIONS } from "./options.ts";
+import type { CHECK_TOOL } from "./options.ts";
 
 export async function checkTool({
   args,
   options,
   context,
-}: Call<typeof CHECK_TOOL_OPTIONS>): Promise<void> {
+}: Call<typeof CHECK_TOOL>): Promise<void> {
   const [name = ""] = args;
   const trusted = await trustedConfig(context, options);
   assertTrusted(name, trusted);

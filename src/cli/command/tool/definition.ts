@@ -1,41 +1,30 @@
 /** Options and help of `jp tool` and `jp permissions`, which share a command. */
 import type { Command } from "commander";
 import { define } from "../../define.ts";
-import {
-  CHECK_TOOL_OPTIONS,
-  LIST_PERMISSIONS_OPTIONS,
-  LIST_TOOLS_OPTIONS,
-  PROPOSE_OPTIONS,
-  REMOVE_PERMISSIONS_OPTIONS,
-  RUN_TOOL_OPTIONS,
-  SHOW_TOOL_OPTIONS,
-  TRY_OPTIONS,
-} from "./options.ts";
+import * as options from "./options.ts";
 
 export function defineTool(group: Command): void {
-  define(group.command("ls"), LIST_TOOLS_OPTIONS, async () => (await import("./list.ts")).listTools)
-    .argument("[name]", "Only this tool, or the tools of this group")
-    .description("List tools and whether they are enabled");
-  define(
-    group.command("show <name>"),
-    SHOW_TOOL_OPTIONS,
-    async () => (await import("./list.ts")).showTool,
-  ).description("Show what the model sees of a tool, and its settings; list the tools of a group");
+  define(group.command("ls"), {
+    description: "List tools and whether they are enabled",
+    options: options.LIST_TOOLS,
+    run: async () => (await import("./list.ts")).listTools,
+  }).argument("[name]", "Only this tool, or the tools of this group");
+  define(group.command("show <name>"), {
+    description: "Show what the model sees of a tool, and its settings; list the tools of a group",
+    options: options.SHOW_TOOL,
+    run: async () => (await import("./list.ts")).showTool,
+  });
   defineCheck(group.command("check <name>"));
-  define(
-    group.command("run <name>"),
-    RUN_TOOL_OPTIONS,
-    async () => (await import("./run.ts")).runTool,
-  )
-    .description("Run a tool without a model")
-    .addHelpText(
-      "after",
-      `
+  define(group.command("run <name>"), {
+    description: "Run a tool without a model",
+    options: options.RUN_TOOL,
+    help: `
 The result goes to stdout, progress to stderr, and questions to the terminal.
 
 Exit status: 0 if the tool succeeded, 1 if it reported an error, 3 if jp could
 not ask you a question that the tool needs answered, 130 if cancelled.`,
-    );
+    run: async () => (await import("./run.ts")).runTool,
+  });
 }
 
 const PERMISSIONS_HELP = `
@@ -64,42 +53,39 @@ has one JSON object per line, as jp permissions propose and ls print them with
 Exit status: 0, or 1 if a call that you refused would run without asking.`;
 
 export function definePermissions(group: Command): void {
-  define(
-    group.command("ls"),
-    LIST_PERMISSIONS_OPTIONS,
-    async () => (await import("../permissions.ts")).listPermissions,
-  )
-    .description("List saved permissions, and when each was last used")
-    .addHelpText("after", PERMISSIONS_HELP);
-  define(
-    group.command("rm [permission...]"),
-    REMOVE_PERMISSIONS_OPTIONS,
-    async () => (await import("../permissions.ts")).removePermissions,
-  ).description("Remove saved permissions by their IDs");
+  define(group.command("ls"), {
+    description: "List saved permissions, and when each was last used",
+    options: options.LIST_PERMISSIONS,
+    help: PERMISSIONS_HELP,
+    run: async () => (await import("../permissions.ts")).listPermissions,
+  });
+  define(group.command("rm [permission...]"), {
+    description: "Remove saved permissions by their IDs",
+    options: options.REMOVE_PERMISSIONS,
+    run: async () => (await import("../permissions.ts")).removePermissions,
+  });
   defineCheck(group.command("check <name>"));
-  define(
-    group.command("propose"),
-    PROPOSE_OPTIONS,
-    async () => (await import("../propose-permissions.ts")).proposePermissions,
-  )
-    .description("Propose rules from what you have decided at prompts")
-    .addHelpText("after", PROPOSE_HELP);
-  define(
-    group.command("try"),
-    TRY_OPTIONS,
-    async () => (await import("../try-permissions.ts")).tryPermissions,
-  )
-    .description("Try rules on your past decisions")
-    .addHelpText("after", TRY_HELP);
+  define(group.command("propose"), {
+    description: "Propose rules from what you have decided at prompts",
+    options: options.PROPOSE,
+    help: PROPOSE_HELP,
+    run: async () => (await import("../propose-permissions.ts")).proposePermissions,
+  });
+  define(group.command("try"), {
+    description: "Try rules on your past decisions",
+    options: options.TRY,
+    help: TRY_HELP,
+    run: async () => (await import("../try-permissions.ts")).tryPermissions,
+  });
 }
 
 function defineCheck(definition: Command): void {
-  define(definition, CHECK_TOOL_OPTIONS, async () => (await import("./check.ts")).checkTool)
-    .description("Say whether a call would run without asking, and which rule decides")
-    .addHelpText(
-      "after",
-      `
+  define(definition, {
+    description: "Say whether a call would run without asking, and which rule decides",
+    options: options.CHECK_TOOL,
+    help: `
 Runs nothing. The rules are those of your config, the files of this workspace
 that you trust, and those that you saved at a prompt.`,
-    );
+    run: async () => (await import("./check.ts")).checkTool,
+  });
 }

@@ -17,13 +17,13 @@ import { effectiveConfig } from "../../load-config.ts";
 import { assertTrusted } from "../../../settings/trust/index.ts";
 import { firstLine, jsonLine, neutralize, oneLine } from "../../../util/index.ts";
 import { trustedConfig } from "../../trust.ts";
-import type { LIST_TOOLS_OPTIONS, SHOW_TOOL_OPTIONS } from "./options.ts";
+import type { LIST_TOOLS, SHOW_TOOL } from "./options.ts";
 
 export async function listTools({
   args,
   options,
   context,
-}: Call<typeof LIST_TOOLS_OPTIONS>): Promise<void> {
+}: Call<typeof LIST_TOOLS>): Promise<void> {
   const { output } = context;
   const [wanted] = args;
   const config = await effectiveConfig(context, options);
@@ -86,7 +86,7 @@ export async function showTool({
   args: words,
   options,
   context,
-}: Call<typeof SHOW_TOOL_OPTIONS>): Promise<void> {
+}: Call<typeof SHOW_TOOL>): Promise<void> {
   const [name = ""] = words;
   const trusted = await trustedConfig(context, options);
   const known = resolveTools(trusted.config);

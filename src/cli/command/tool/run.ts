@@ -39,12 +39,12 @@ import { DENIED, ExitStatus, INTERRUPTED, usageError } from "../../exit-status.t
 import { findPrompter, noTerminal } from "../../prompter.ts";
 import { assertTrusted } from "../../../settings/trust/index.ts";
 import { trustedConfig } from "../../trust.ts";
-import type { ARGUMENT_OPTIONS, RUN_TOOL_OPTIONS } from "./options.ts";
+import type { ARGUMENT, RUN_TOOL } from "./options.ts";
 import type { FlagsOf } from "../../options.ts";
 
-type ToolRun = Call<typeof RUN_TOOL_OPTIONS> & { readonly signal: AbortSignal };
+type ToolRun = Call<typeof RUN_TOOL> & { readonly signal: AbortSignal };
 
-export async function runTool(call: Call<typeof RUN_TOOL_OPTIONS>): Promise<void> {
+export async function runTool(call: Call<typeof RUN_TOOL>): Promise<void> {
   const { host, output } = call.context;
   const abort = new AbortController();
   const onInterrupt = () => {
@@ -161,7 +161,7 @@ function readableError(content: string): string {
 }
 
 /** Throws `usage`. */
-export function readArguments({ arg = [], args }: FlagsOf<typeof ARGUMENT_OPTIONS>): JsonObject {
+export function readArguments({ arg = [], args }: FlagsOf<typeof ARGUMENT>): JsonObject {
   const all = args === undefined ? {} : parseJson(args);
   if (!isJsonObject(all)) throw usageError("--args expects a JSON object.");
   const single = arg.map((word) => {

@@ -1,12 +1,12 @@
 /** Options and help of `jp worker`. */
 import type { Command } from "commander";
 import { define } from "../../define.ts";
-import { WORKER_OPTIONS } from "./options.ts";
+import * as options from "./options.ts";
 
 export function defineWorker(definition: Command): void {
-  define(definition, WORKER_OPTIONS, async () => (await import("./worker.ts")).work).addHelpText(
-    "after",
-    `
+  define(definition, {
+    options: options.WORKER,
+    help: `
 Runs turns of this workspace that are in a database: those that
 \`jp query --enqueue\` has left, those whose last question was answered, those that
 nobody has answered in time, and those whose process is gone. Each runs until it
@@ -24,5 +24,6 @@ again after a second, and then after ever longer pauses.
 /healthz answers with status 200 as long as the worker can reach the database,
 and /metrics in the format of Prometheus. --format json prints one object per
 line.`,
-  );
+    run: async () => (await import("./worker.ts")).work,
+  });
 }

@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from "commander";
 import { FORMAT_OPTIONS, type Options, parseCount, parsePort } from "../../options.ts";
 
-export const WORKER_OPTIONS = {
+export const WORKER = {
   "--concurrency <number>": {
     description: "The most turns at once",
     parse: parseSlots,

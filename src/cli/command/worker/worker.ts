@@ -24,11 +24,11 @@ import { trustedConfig } from "../../trust.ts";
 import { anchorIfDue } from "../evidence/daily-anchor.ts";
 import { type LoggedEvent, WorkerLog } from "./log.ts";
 import { WorkerMetrics } from "./metrics.ts";
-import type { WORKER_OPTIONS } from "./options.ts";
+import type { WORKER } from "./options.ts";
 import type { FlagsOf } from "../../options.ts";
 
 /** Throws `usage`, `no_workspace`, `store_package_missing`, `store_not_migrated` and `store_unreachable`. */
-export async function work({ options, context }: Call<typeof WORKER_OPTIONS>): Promise<void> {
+export async function work({ options, context }: Call<typeof WORKER>): Promise<void> {
   keepHeapSmall();
   const { concurrency, queue, grace, format } = options;
   const { database, workspace, output } = context;
@@ -152,7 +152,7 @@ function describeEnd(conversation: ConversationId, end: LeftEnd<TurnEnd | undefi
 }
 
 async function serveHealth(
-  { health, healthHost }: Pick<FlagsOf<typeof WORKER_OPTIONS>, "health" | "healthHost">,
+  { health, healthHost }: Pick<FlagsOf<typeof WORKER>, "health" | "healthHost">,
   metrics: WorkerMetrics,
   log: WorkerLog,
 ): Promise<AsyncDisposable | undefined> {
