@@ -221,6 +221,45 @@ const undo: Area = {
       threat: "A workspace sees to it that nothing is kept.",
       defence: "`undo.keep = false` in its files is a claim.",
     },
+    {
+      id: "T-UNDO-7",
+      threat:
+        "Files are hidden from Git, with `git rm --cached` and an ignore rule, and then deleted.",
+      defence:
+        "The names that Git knew before the turn's first command, or has known since, count for the rest of the turn. They are in its " +
+        "journal, so that a restart changes nothing.",
+    },
+    {
+      id: "T-UNDO-8",
+      threat: "A command makes a file and has Git ignore it, so that an undo leaves it there.",
+      defence:
+        "If what Git ignores has changed during a command, new ignored files count as its changes.",
+    },
+    {
+      id: "T-UNDO-9",
+      threat: "A file has a name that is not UTF-8, and is not kept, or is shown as another.",
+      defence: "Names are kept byte for byte. Bytes that are not UTF-8 are shown escaped.",
+    },
+    {
+      id: "T-UNDO-10",
+      threat:
+        "A command deletes what is not kept, and an undo says that there is nothing to undo, or takes other files for new ones.",
+      defence:
+        "The prompt and every undo of commands say what is not kept. An ignored file or a nested repository that a command deletes is named.",
+    },
+    {
+      id: "T-UNDO-11",
+      threat:
+        "Git's index, or the journal of a turn, is damaged or emptied, and changes are passed over in silence.",
+      defence:
+        "The damage is named. What Git listed earlier in the turn, and what can still be read of a journal, is restored.",
+    },
+    {
+      id: "T-UNDO-12",
+      threat: "A disk is full, and an undo stops halfway.",
+      defence:
+        "What failed is named, and the next undo completes it. If copies cannot be saved, the command does not run.",
+    },
   ],
 };
 

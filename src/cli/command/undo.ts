@@ -102,6 +102,8 @@ export async function undoIn(
 
 /** A turn to undo, and what it would restore. */
 interface Target {
+  /** It, or a later turn without changes to restore, has run commands. */
+  readonly hasCommands: boolean;
   /** When the turn started. */
   readonly turn: Timestamp;
   readonly plan: UndoPlan | undefined;
@@ -122,13 +124,19 @@ async function findChanged(
   { variables }: Environment,
 ): Promise<Target & { readonly plan: UndoPlan }> {
   const kept = store?.listTurns(id).filter(({ isUndone }) => !isUndone) ?? [];
+  let hasCommands = false;
   for (const turn of kept.toReversed()) {
     if (store === undefined) break;
     const plan = await planUndo(store, turn, { variables });
-    const isEmpty = plan.steps.length + plan.lost.length + turn.unkept.length === 0;
-    if (!isEmpty || turn.isBeingUndone) return { turn: turn.turn as Timestamp, plan }; // Written by us.
+    hasCommands ||= turn.hasCommands;
+    const isEmpty = plan.steps.length + plan.lost.length + plan.turn.unkept.length === 0;
+    if (!isEmpty || turn.isBeingUndone || turn.isDamaged) {
+      return { turn: turn.turn as Timestamp, plan, hasCommands }; // Written by us.
+    }
   }
-  throw nothingError(store?.hasDropped(id) === true);
+  const [damaged] = store?.findDamaged(id) ?? [];
+  if (damaged !== undefined) throw damagedError(damaged);
+  throw nothingError({ hasCommands, hasDropped: store?.hasDropped(id) === true });
 }
 
 /** The last turn visible to models. */
@@ -144,11 +152,29 @@ async function findMessage(
   if (turn === undefined) throw new JpError("nothing_to_undo", "There is no message to undo.");
   const isKept = (kept: KeptTurn) => kept.turn === turn && !kept.isUndone;
   const kept = store?.listTurns(id).find(isKept);
-  if (store === undefined || kept === undefined) return { turn, plan: undefined };
-  return { turn, plan: await planUndo(store, kept, { variables }) };
+  if (store === undefined || kept === undefined) {
+    return { turn, plan: undefined, hasCommands: false };
+  }
+  const { hasCommands } = kept;
+  return { turn, plan: await planUndo(store, kept, { variables }), hasCommands };
 }
 
-function nothingError(hasDropped: boolean): JpError {
+function damagedError(file: string): JpError {
+  return new JpError("undo_damaged", `The journal of a turn is damaged: ${file}`, {
+    hint: "It cannot be read, so the changes of that turn cannot be undone.",
+  });
+}
+
+interface NothingReason {
+  readonly hasCommands: boolean;
+  readonly hasDropped: boolean;
+}
+
+function nothingError({ hasCommands, hasDropped }: NothingReason): JpError {
+  if (hasCommands) {
+    const message = "No file that jp keeps has changed, so there is nothing to restore.";
+    return new JpError("nothing_to_undo", message, { hint: NOT_KEPT });
+  }
   const { turns, bytes } = STORE_LIMITS;
   const limits = `jp keeps the last ${turns} turns of a workspace, up to ${formatSize(bytes)}.`;
   const message = hasDropped
@@ -159,6 +185,9 @@ function nothingError(hasDropped: boolean): JpError {
     : "jp keeps what its own tools change, unless undo.keep is false in your config.";
   return new JpError("nothing_to_undo", message, { hint });
 }
+
+const NOT_KEPT =
+  "Files that Git ignores, submodules and nested repositories are not kept. Changes that commands made there stay.";
 
 function conflictError(conflicts: readonly UndoStep[]): JpError {
   const rows = conflicts.map(({ path, conflict }) => {
@@ -178,17 +207,18 @@ interface ShowContext {
 }
 
 async function showTarget(
-  { turn, plan }: Target,
+  { turn, plan, hasCommands }: Target,
   { store, turns, context }: ShowContext,
 ): Promise<void> {
   const { output } = context;
+  const notice = (text: string) => {
+    for (const row of wrapProse(text, output.noticeWidth)) output.notice(row);
+  };
   const found = turns.find(({ events }) => events[0]?.timestamp === turn);
   const request = found && findRequest(found.events);
   if (found !== undefined) {
     const asked = request === undefined ? "" : `: ${oneLine(firstLine(request.content))}`;
-    for (const row of wrapProse(`Turn ${found.index + 1}${asked}`, output.noticeWidth)) {
-      output.notice(row);
-    }
+    notice(`Turn ${found.index + 1}${asked}`);
   }
   if (store === undefined || plan === undefined) return;
   // The effect of the undo: from now to before.
@@ -197,19 +227,18 @@ async function showTarget(
     output.notice(`Not kept, so it cannot be restored: ${neutralize(formatPath(name))}`);
   }
   for (const reason of new Set(plan.turn.unkept)) {
-    const why = UNKEPT[reason] ?? oneLine(reason);
-    for (const row of wrapProse(
-      `Commands of this turn cannot be undone: ${why}`,
-      output.noticeWidth,
-    )) {
-      output.notice(row);
-    }
+    notice(`Commands of this turn cannot be undone: ${UNKEPT[reason] ?? oneLine(reason)}`);
   }
+  const { isDamaged, file } = plan.turn;
+  const damaged = [...(isDamaged ? [file] : []), ...store.findDamaged(plan.turn.conversation)];
+  for (const one of damaged) notice(`Changes may be missing: a journal is damaged (${one}).`);
+  if (hasCommands) notice(NOT_KEPT);
 }
 
 const UNKEPT: Readonly<Record<string, string>> = {
   not_git: "the workspace is in no Git repository.",
   git_failed: "git could not list the files.",
+  index_damaged: "Git's index is damaged. Only files that Git listed earlier in the turn are kept.",
   too_large: `the workspace has more than ${SNAPSHOT_LIMITS.files} files or ${formatSize(SNAPSHOT_LIMITS.bytes)}.`,
 };
 
@@ -256,7 +285,8 @@ async function recordUndo(
 /** Leaves out folders: they come and go with their files. */
 function toUndoneFile({ path, before, now }: UndoStep): readonly UndoneFile[] {
   if (before.kind === "folder" || (before.kind === "absent" && now.kind === "folder")) return [];
-  return [{ path, change: before.kind === "absent" ? "removed" : "restored" }];
+  const shown = path.isWellFormed() ? path : formatPath(path); // The record is UTF-8.
+  return [{ path: shown, change: before.kind === "absent" ? "removed" : "restored" }];
 }
 
 function report(

@@ -7,6 +7,7 @@ import { closeSync, constants, fsync, openSync, readlinkSync } from "node:fs";
 import { mkdir, realpath } from "node:fs/promises";
 import path from "node:path";
 import { FileError } from "./file-error.ts";
+import { decodeFileName, toSystemPath } from "./file-name.ts";
 import { settled, systemErrorCode } from "../../util/index.ts";
 
 export interface Folder extends AsyncDisposable {
@@ -26,7 +27,7 @@ export interface Folder extends AsyncDisposable {
 export async function openFolder(realPath: string): Promise<Folder> {
   if (process.platform === "win32") return folderByPath(realPath); // Windows cannot open folders.
   const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-  const fd = openSync(realPath, flags);
+  const fd = openSync(toSystemPath(realPath), flags);
   try {
     const descriptor = `/proc/self/fd/${fd}`;
     const opened = findLinkTarget(descriptor);
@@ -41,7 +42,7 @@ export async function openFolder(realPath: string): Promise<Folder> {
 /** Undefined on systems without `/proc`. */
 function findLinkTarget(file: string): string | undefined {
   try {
-    return readlinkSync(file);
+    return decodeFileName(readlinkSync(file, "buffer"));
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 export { FileError, fileChangedError, notFoundError, toFileError } from "./file-error.ts";
+export { decodeFileName, toSystemPath } from "./file-name.ts";
 export { type Folder, openFolder, openOrCreateFolder } from "./folder.ts";
 export { compileGlob } from "./ignore-rules.ts";
 export { MAX_KEPT_FILE_BYTES, openFile, readFileNow } from "./open-file.ts";

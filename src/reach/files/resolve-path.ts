@@ -93,12 +93,17 @@ export function toTarget(resolved: ResolvedPath): FileTarget {
 }
 
 /**
- * A path on one line, for messages and questions. Quotes names with line breaks, so that they cannot forge a line, and
- * names that start like a quoted one: no two paths look the same.
+ * A path on one line, for messages and questions. Quotes names with line breaks, so that they cannot forge a line, names
+ * that are not UTF-8, whose bytes are escaped, and names that start like a quoted one: no two paths look the same.
  */
 export function formatPath(relative: string): string {
   const text = toPosix(relative);
-  return /^"|[\p{Cc}\u2028\u2029]/u.test(text) ? JSON.stringify(text) : text;
+  if (!/^"|[\p{Cc}\p{Cs}\u2028\u2029]/u.test(text)) return text;
+  // JSON escapes the half pair that stands for a byte.
+  return JSON.stringify(text).replaceAll(
+    /\\(?:udc([89a-f][\da-f])|.)/g,
+    (escape: string, byte?: string) => (byte === undefined ? escape : `\\x${byte}`),
+  );
 }
 
 function quotePath(formatted: string): string {

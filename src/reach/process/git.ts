@@ -80,7 +80,12 @@ export const SAFE_GIT_WORDS: readonly string[] = [
 ];
 
 /** Returns its output. Rejects if it fails. */
-export function runGit(git: Git, args: readonly string[]): Promise<string> {
+export async function runGit(git: Git, args: readonly string[]): Promise<string> {
+  return (await runGitForBytes(git, args)).toString("utf8");
+}
+
+/** Like `runGit`, for output with file names, which may not be UTF-8. */
+export function runGitForBytes(git: Git, args: readonly string[]): Promise<Buffer> {
   const { program, folder, environment, signal, maxOutputBytes = MAX_OUTPUT_BYTES } = git;
   const { execFile } = process.getBuiltinModule("node:child_process");
   return new Promise((resolve, reject) => {
@@ -90,6 +95,7 @@ export function runGit(git: Git, args: readonly string[]): Promise<string> {
       signal,
       killSignal: "SIGKILL",
       maxBuffer: maxOutputBytes,
+      encoding: "buffer",
     } as const;
     const words = [...SAFE_GIT_WORDS, ...args];
     execFile(program, words, options, (error, stdout) => {

@@ -8,6 +8,7 @@ export {
   type Git,
   readGitFile,
   runGit,
+  runGitForBytes,
   SAFE_GIT_WORDS,
 } from "./git.ts";
 export { type ProcessExit, ProcessGroup, type Program } from "./process-group.ts";

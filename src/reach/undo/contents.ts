@@ -112,7 +112,7 @@ export class Contents {
   /** Deletes contents that are not in `used`, unless they were used recently. Returns the size of the rest. */
   prune(used: ReadonlySet<string>, now: Date): number {
     let size = 0;
-    this.#removeTorn(now);
+    removeTorn(this.#folder, now);
     for (const { digest, file, size: bytes, usedAt } of this.list()) {
       if (used.has(digest) || now.getTime() - usedAt < GRACE_MS) size += bytes;
       else {
@@ -121,16 +121,6 @@ export class Contents {
       }
     }
     return size;
-  }
-
-  /** Removes leftovers of killed processes. */
-  #removeTorn(now: Date): void {
-    if (!existsSync(this.#folder)) return;
-    for (const name of readdirSync(this.#folder).filter((one) => one.endsWith(".tmp"))) {
-      const file = path.join(this.#folder, name);
-      const stats = statSync(file, { throwIfNoEntry: false });
-      if (stats !== undefined && now.getTime() - stats.mtimeMs >= GRACE_MS) rmSync(file);
-    }
   }
 
   #has(digest: string): boolean {
@@ -206,6 +196,16 @@ export async function syncFolder(folder: string): Promise<void> {
     await settled((done) => fsync(fd, done));
   } finally {
     closeSync(fd);
+  }
+}
+
+/** Removes leftovers of killed processes. */
+export function removeTorn(folder: string, now: Date): void {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder).filter((one) => one.endsWith(".tmp"))) {
+    const file = path.join(folder, name);
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (stats !== undefined && now.getTime() - stats.mtimeMs >= GRACE_MS) rmSync(file);
   }
 }
 

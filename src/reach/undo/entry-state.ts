@@ -15,12 +15,21 @@ export type EntryState =
   /** Something that cannot be restored. `identity` changes with it. */
   | { readonly kind: "unkept"; readonly reason: UnkeptReason; readonly identity: string };
 
-/** `special`: a pipe, a socket or a device. */
-export type UnkeptReason = "too_large" | "unreadable" | "special";
+/**
+ * `special`: a pipe, a socket or a device. `repository`: a submodule or another repository inside the workspace. `ignored`:
+ * Git ignores it.
+ */
+export type UnkeptReason = "too_large" | "unreadable" | "special" | "repository" | "ignored";
 
 export const ABSENT: EntryState = { kind: "absent" };
 
-const REASONS: readonly UnkeptReason[] = ["too_large", "unreadable", "special"];
+const REASONS: readonly UnkeptReason[] = [
+  "too_large",
+  "unreadable",
+  "special",
+  "repository",
+  "ignored",
+];
 
 export function isSameState(left: EntryState, right: EntryState): boolean {
   switch (left.kind) {

@@ -1,4 +1,5 @@
 export { type EntryState } from "./entry-state.ts";
+export { checkFolder, type UnkeptFolderReason } from "./git-names.ts";
 export {
   type ChangeKeeper,
   keepChanges,
@@ -17,5 +18,5 @@ export {
   type UndoPlan,
   type UndoStep,
 } from "./restore.ts";
-export { checkFolder, SNAPSHOT_LIMITS, type UnkeptFolderReason } from "./snapshot.ts";
+export { SNAPSHOT_LIMITS } from "./snapshot.ts";
 export { STORE_LIMITS, UndoStore } from "./store.ts";

@@ -35,14 +35,18 @@ export type JournalLine =
     }
   /** Written before a later change. */
   | { readonly type: "plan"; readonly path: string; readonly planned: PlannedState }
+  /** Paths that Git has known during the turn. `names` is the digest of the list. */
+  | { readonly type: "names"; readonly names: string }
   | { readonly type: "wrote"; readonly path: string; readonly after: EntryState }
   /** Written before a command. `manifest` is the digest of the states of all files. */
   | { readonly type: "tree"; readonly id: string; readonly manifest: string }
   | { readonly type: "tree_end"; readonly id: string }
-  /** A command ran, and nothing was saved. `reason` is a code. */
+  /** A command ran, and not everything was saved. `reason` is a code. */
   | { readonly type: "unkept"; readonly reason: string }
   | { readonly type: "undo_start"; readonly replaced: readonly PathState[] }
-  | { readonly type: "undo_end" };
+  | { readonly type: "undo_end" }
+  /** Follows half a line, which a process has left that was killed or whose disk was full. Such a line counts as one too. */
+  | { readonly type: "torn" };
 
 export interface TurnLine {
   readonly type: "turn";
@@ -81,15 +85,19 @@ export class Journal {
   async append(lines: readonly JournalLine[], isDurable = true): Promise<number> {
     const fd = openSync(this.file, "a+", OWNER_FILE);
     try {
-      const text = lines.map((line) => `${JSON.stringify(lineToJson(line))}\n`).join("");
-      writeAll(fd, Buffer.from(`${isTorn(fd) ? "\n" : ""}${text}`));
+      const before: readonly JournalLine[] = isTorn(fd) ? [{ type: "torn" }] : [];
+      const text = [...before, ...lines].map((line) => `${JSON.stringify(lineToJson(line))}\n`);
+      writeAll(fd, Buffer.from(`${before.length > 0 ? "\n" : ""}${text.join("")}`));
       if (isDurable) await settled((done) => fsync(fd, done));
+      const first = this.#length + before.length;
+      this.#length = first + lines.length;
+      return first;
+    } catch (error) {
+      this.#length = readJournal(this.file).length; // A part may be there.
+      throw error;
     } finally {
       closeSync(fd);
     }
-    const first = this.#length;
-    this.#length += lines.length;
-    return first;
   }
 }
 
@@ -102,16 +110,22 @@ function isTorn(fd: number): boolean {
   return last.toString() !== "\n";
 }
 
-/** Unreadable lines are undefined, so that the numbers of the others stay the same. Throws system errors. */
+/** Damaged lines are undefined, so that the numbers of the others stay the same. Throws system errors. */
 export function readJournal(file: string): readonly (JournalLine | undefined)[] {
-  const lines = readFileSync(file, "utf8").split("\n");
-  if (lines.at(-1) === "") lines.pop();
-  return lines.map((line) => {
+  const texts = readFileSync(file, "utf8").split("\n");
+  const isTornAtEnd = texts.at(-1) !== "";
+  if (!isTornAtEnd) texts.pop();
+  const lines = texts.map((text) => {
     try {
-      return parseLine(findJson(line));
+      return parseLine(findJson(text));
     } catch {
       return undefined;
     }
+  });
+  return lines.map((line, index) => {
+    const isLast = index === lines.length - 1;
+    const isTornLine = lines[index + 1]?.type === "torn" || (isLast && isTornAtEnd);
+    return line ?? (isTornLine ? { type: "torn" } : undefined);
   });
 }
 
@@ -156,6 +170,8 @@ function parseLine(value: unknown): JournalLine {
       return { type, path: parsePath(text("path")), planned: parsePlanned(shape.value["planned"]) };
     case "wrote":
       return { type, path: parsePath(text("path")), after: parseState(shape.value["after"]) };
+    case "names":
+      return { type, names: text("names") };
     case "tree":
       return { type, id: text("id"), manifest: text("manifest") };
     case "tree_end":
@@ -165,6 +181,7 @@ function parseLine(value: unknown): JournalLine {
     case "undo_start":
       return { type, replaced: arrayField(shape, "replaced").map(parsePathState) };
     case "undo_end":
+    case "torn":
       return { type };
     default:
       throw mismatch("type", "a known type", type);

@@ -133,7 +133,7 @@ describe("before a command", () => {
     const [own = ""] = readdirSync(path.join(folder, "undo"));
     const contents = path.join(folder, "undo", own, "contents");
     const files = readdirSync(contents, { recursive: true, withFileTypes: true });
-    expect(files.filter((entry) => entry.isFile()).length).toBe(2); // With the list of the files.
+    expect(files.filter((entry) => entry.isFile()).length).toBe(3); // With the names and the states of the files.
   });
 });
 

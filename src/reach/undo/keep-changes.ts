@@ -3,18 +3,17 @@
  */
 import path from "node:path";
 import { formatPath, toFileError } from "../files/index.ts";
-import { type Clock, randomName, sha256 } from "../../util/index.ts";
+import { type Clock, findJson, isJsonArray, randomName, sha256 } from "../../util/index.ts";
 import { ABSENT, type EntryState } from "./entry-state.ts";
 import type { Journal, JournalLine, PlannedState } from "./journal.ts";
+import { checkFolder, isIgnoreFile, listNames, type UnkeptFolderReason } from "./git-names.ts";
 import {
-  checkFolder,
   findChanges,
   type Snapshot,
   type SnapshotLimits,
   type SnapshotOptions,
   snapshotToBytes,
   takeSnapshot,
-  type UnkeptFolderReason,
 } from "./snapshot.ts";
 import { UndoStore, type UndoPlace } from "./store.ts";
 import { findStats, modeOf, readEntry } from "./work-tree.ts";
@@ -32,8 +31,8 @@ export interface ChangeKeeper {
    */
   checkFolder(): Promise<UnkeptFolderReason | undefined>;
   /**
-   * Call it before a command runs: saves all files of the workspace that Git tracks or would add. Throws a `FileError` if
-   * they cannot be saved, and the signal's reason.
+   * Call it before a command runs: saves all files of the workspace that Git tracks or would add, or that it has known
+   * since the turn began. Throws a `FileError` if they cannot be saved, and the signal's reason.
    */
   keepFolder(signal: AbortSignal): Promise<KeptFolder>;
 }
@@ -76,6 +75,8 @@ interface OpenTurn {
   readonly journal: Journal;
   /** The paths that have been saved. */
   readonly kept: Set<string>;
+  /** The paths that Git has known during the turn, so that a command cannot hide files from the next snapshot. */
+  readonly names: Set<string>;
 }
 
 class TurnChanges implements ChangeKeeper {
@@ -94,7 +95,9 @@ class TurnChanges implements ChangeKeeper {
     const { root, contents } = this.#store;
     const relative = path.relative(root, file).split(path.sep).join("/");
     try {
-      const { journal, kept } = await this.#openTurn();
+      const open = await this.#openTurn();
+      const { journal, kept } = open;
+      if (isIgnoreFile(relative)) await this.#noteNames(open);
       const folders = foldersOf(relative);
       const missing = folders.filter((name) => findStats(path.join(root, name)) === undefined);
       const planned: PlannedState =
@@ -137,9 +140,10 @@ class TurnChanges implements ChangeKeeper {
   async keepFolder(signal: AbortSignal): Promise<KeptFolder> {
     try {
       const open = await this.#openTurn();
-      const { journal } = open;
-      const snapshot = await takeSnapshot(this.#snapshotOptions(signal));
-      this.#unkept = typeof snapshot === "string" ? snapshot : undefined;
+      const { journal, kept, names } = open;
+      const known = new Set([...names, ...kept]);
+      const snapshot = await takeSnapshot(known, this.#snapshotOptions(signal));
+      this.#unkept = typeof snapshot === "string" ? snapshot : snapshot.problem;
       if (typeof snapshot === "string") {
         await journal.append([{ type: "unkept", reason: snapshot }]);
         return { reason: snapshot, done: async () => [] };
@@ -148,7 +152,13 @@ class TurnChanges implements ChangeKeeper {
         isDurable: true,
       });
       const id = randomName();
-      const seq = await journal.append([{ type: "tree", id, manifest }]);
+      const listed = [...snapshot.entries].flatMap(([name, { kind }]) =>
+        kind === "folder" ? [] : [name],
+      );
+      const before = await this.#nameLines(open, listed);
+      const first = await journal.append([...before, { type: "tree", id, manifest }]);
+      for (const name of listed) names.add(name);
+      const seq = first + before.length;
       return { done: () => this.#noteChanges(open, snapshot, { id, seq }) };
     } catch (error) {
       throw toFileError("keep a copy of", "the files of the workspace", error);
@@ -182,23 +192,58 @@ class TurnChanges implements ChangeKeeper {
 
   /** If this fails, an undo asks the user which changes since the snapshot are theirs. */
   async #noteChanges(
-    { journal, kept }: OpenTurn,
+    open: OpenTurn,
     snapshot: Snapshot,
     { id, seq }: { readonly id: string; readonly seq: number },
   ): Promise<readonly string[]> {
     try {
       const { signal } = new AbortController();
-      const changes = await findChanges(snapshot, this.#snapshotOptions(signal));
-      const lines = changes.flatMap(({ path: name, before, after }): JournalLine[] => [
+      const { journal, kept } = open;
+      const { entries, names, problem } = await findChanges(
+        snapshot,
+        this.#snapshotOptions(signal),
+      );
+      const lines = entries.flatMap(({ path: name, before, after }): JournalLine[] => [
         { type: "keep", path: name, before, seq },
         { type: "wrote", path: name, after },
       ]);
+      if (problem !== undefined) {
+        this.#unkept = problem;
+        lines.push({ type: "unkept", reason: problem });
+      }
       await journal.append([...lines, { type: "tree_end", id }]);
-      for (const { path: name } of changes) kept.add(name);
-      return changes.map(({ path: name }) => name);
+      for (const { path: name } of entries) kept.add(name);
+      // Last: these lines need space on the disk, and only the next command needs them.
+      await this.#noteNames(open, names);
+      return entries.map(({ path: name }) => name);
     } catch {
       return [];
     }
+  }
+
+  /** Records the paths that Git knows, as far as they are new. */
+  async #noteNames(open: OpenTurn, listed?: readonly string[]): Promise<void> {
+    const found = listed ?? (await this.#listNames());
+    const lines = await this.#nameLines(open, found);
+    if (lines.length > 0) await open.journal.append(lines);
+    for (const name of found) open.names.add(name);
+  }
+
+  async #listNames(): Promise<readonly string[]> {
+    const { variables } = this.#options;
+    const { signal } = new AbortController();
+    const listing = await listNames({ root: this.#store.root, variables }, signal);
+    return typeof listing === "string" ? [] : listing.files;
+  }
+
+  async #nameLines(
+    { names, kept }: OpenTurn,
+    listed: readonly string[],
+  ): Promise<readonly JournalLine[]> {
+    const fresh = listed.filter((name) => !names.has(name) && !kept.has(name));
+    if (fresh.length === 0) return [];
+    const list = Buffer.from(JSON.stringify(fresh));
+    return [{ type: "names", names: await this.#store.contents.put(list, { isDurable: true }) }];
   }
 
   /** The turn may have changed since: a message from the user instead of a yes starts another one. */
@@ -219,7 +264,13 @@ class TurnChanges implements ChangeKeeper {
     const kept = lines
       .slice(undone + 1)
       .flatMap((line) => (line?.type === "keep" ? [line.path] : []));
-    return { journal, kept: new Set(kept) };
+    const names = new Set<string>();
+    for (const line of lines) {
+      if (line?.type === "keep") names.add(line.path);
+      if (line?.type !== "names") continue;
+      for (const name of parseNames(this.#store.contents.get(line.names))) names.add(name);
+    }
+    return { journal, kept: new Set(kept), names };
   }
 
   #snapshotOptions(signal: AbortSignal): SnapshotOptions {
@@ -231,6 +282,12 @@ class TurnChanges implements ChangeKeeper {
     };
     return { root, contents, indexFile, variables, signal, ...forTests };
   }
+}
+
+/** Leaves out what is not a name. */
+function parseNames(list: Buffer): readonly string[] {
+  const value = findJson(list.toString("utf8"));
+  return isJsonArray(value) ? value.filter((name) => typeof name === "string") : [];
 }
 
 /** The parent folders of a file, outermost first. */

@@ -12,8 +12,12 @@ export interface KeptTurn {
   readonly paths: ReadonlyMap<string, KeptPath>;
   /** Snapshots before commands that did not finish: their changes are unknown. */
   readonly openTrees: readonly OpenTree[];
-  /** Codes for why nothing was saved before commands. */
+  /** Codes for why nothing, or not everything, was saved before commands. */
   readonly unkept: readonly string[];
+  /** Commands may have changed something that is never saved. */
+  readonly hasCommands: boolean;
+  /** Some lines of the journal cannot be read. */
+  readonly isDamaged: boolean;
   /** Everything was restored. */
   readonly isUndone: boolean;
   /** A process has started to restore it, and has not finished. */
@@ -44,7 +48,8 @@ export function toKeptTurn(
   const reader = new JournalReader();
   for (const [seq, line] of lines.entries()) if (line !== undefined) reader.read(line, seq);
   const { conversation, turn, root } = header;
-  return { file, conversation, turn, root, ...reader.result() };
+  const isDamaged = lines.includes(undefined);
+  return { file, conversation, turn, root, isDamaged, ...reader.result() };
 }
 
 /** Whether jp has left this state. */
@@ -65,12 +70,15 @@ class JournalReader {
   readonly #paths = new Map<string, KeptPath>();
   readonly #trees = new Map<string, OpenTree>();
   #unkept: string[] = [];
+  #hasCommands = false;
   #isUndone = false;
   #isBeingUndone = false;
 
   read(line: JournalLine, seq: number): void {
     switch (line.type) {
       case "turn":
+      case "names":
+      case "torn":
         return;
       case "keep":
         this.#isUndone = false;
@@ -81,6 +89,7 @@ class JournalReader {
         return this.#leave(line.path, () => [line.after]);
       case "tree":
         this.#isUndone = false;
+        this.#hasCommands = true;
         this.#trees.set(line.id, { seq, manifest: line.manifest });
         return;
       case "tree_end":
@@ -100,6 +109,7 @@ class JournalReader {
         this.#paths.clear();
         this.#trees.clear();
         this.#unkept = [];
+        this.#hasCommands = false;
         this.#isUndone = true;
         this.#isBeingUndone = false;
     }
@@ -110,6 +120,7 @@ class JournalReader {
       paths: this.#paths,
       openTrees: [...this.#trees.values()],
       unkept: this.#unkept,
+      hasCommands: this.#hasCommands,
       isUndone: this.#isUndone,
       isBeingUndone: this.#isBeingUndone,
     };

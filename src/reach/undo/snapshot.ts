@@ -1,11 +1,16 @@
 /**
- * All files of a workspace that Git tracks or would add, before and after a command: their bytes, modes and links as on
- * disk. Git only lists the names, and never runs anything that a repository names. Ignored files are left out.
+ * All files of a workspace that Git knows, before and after a command: their bytes, modes and links as on disk. Files that it
+ * ignores are left out, except for those that it has known earlier in the turn.
  */
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+  type BigIntStats,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
-import { findGit, findGitFolder, runGit } from "../process/index.ts";
-import { isProtectedName } from "../files/index.ts";
 import {
   arrayField,
   type Clock,
@@ -16,13 +21,31 @@ import {
   randomName,
   shapeOf,
   shouldYield,
+  stringField,
   systemClock,
   yieldToEventLoop,
 } from "../../util/index.ts";
 import { type Contents, OWNER_FILE } from "./contents.ts";
 import { ABSENT, type EntryState, isSameState, stateToJson } from "./entry-state.ts";
+import {
+  filesIn,
+  type GitNames,
+  type GitPlace,
+  ignoreRulesOf,
+  isIgnoreFile,
+  listNames,
+  type UnkeptFolderReason,
+  withoutSlash,
+} from "./git-names.ts";
 import { parsePathState, type PathState } from "./journal.ts";
-import { findStats, identityOf, isInRealFolder, modeOf, readFound } from "./work-tree.ts";
+import {
+  findStats,
+  identityOf,
+  isInRealFolder,
+  modeOf,
+  readFound,
+  readRepository,
+} from "./work-tree.ts";
 
 /** Beyond these, nothing is saved or can be undone. */
 export interface SnapshotLimits {
@@ -32,65 +55,58 @@ export interface SnapshotLimits {
 
 export const SNAPSHOT_LIMITS: SnapshotLimits = { files: 50_000, bytes: 200 * 1024 * 1024 };
 
-/** Why nothing is saved before a command. */
-export type UnkeptFolderReason =
-  /** The folder is not in a Git work tree. */
-  | "not_git"
-  /** Git is missing, or fails. */
-  | "git_failed"
-  /** There are too many files or bytes. */
-  | "too_large";
-
-/** The states of all files and their parent folders. */
 export interface Snapshot {
+  /** The states of all files, of their parent folders, and of repositories inside the workspace. */
   readonly entries: ReadonlyMap<string, EntryState>;
   /** Names of ignored files and folders; folders end with a slash. Their state is unknown. */
   readonly ignored: ReadonlySet<string>;
+  /** Changes with the rules for what Git ignores. */
+  readonly rules: string;
+  /** Set if Git could not list the files: only those that it listed earlier in the turn are here. */
+  readonly problem?: UnkeptFolderReason;
 }
 
-export interface SnapshotOptions {
-  /** The real path of the workspace. */
-  readonly root: string;
+export interface SnapshotOptions extends GitPlace {
   readonly contents: Contents;
   /** Caches the digests of unchanged files. */
   readonly indexFile: string;
-  readonly variables: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
   /** Replaces the machine's clock in tests. */
   readonly clock?: Clock;
   readonly limits?: SnapshotLimits;
 }
 
-interface Listing {
-  readonly files: readonly string[];
-  readonly ignored: ReadonlySet<string>;
-}
-
-const MAX_LIST_BYTES = 256 * 1024 * 1024;
-
-/** Whether files could be saved, as far as known without reading them. */
-export function checkFolder({
-  root,
-  variables,
-}: Pick<SnapshotOptions, "root" | "variables">): UnkeptFolderReason | undefined {
-  try {
-    if (findGitFolder(root) === undefined) return "not_git";
-    return findGit(variables) === undefined ? "git_failed" : undefined;
-  } catch {
-    return "git_failed";
-  }
-}
-
-/** Throws system errors, and the signal's reason. */
+/** `known`: names that count although Git may no longer list them. Throws system errors, and the signal's reason. */
 export async function takeSnapshot(
+  known: ReadonlySet<string>,
   options: SnapshotOptions,
 ): Promise<Snapshot | UnkeptFolderReason> {
-  const listing = await listFiles(options);
-  if (typeof listing === "string") return listing;
-  if (isTooLarge(options.root, listing.files, options.limits)) return "too_large";
-  const entries = await readEntries(listing.files, options);
-  return { entries, ignored: listing.ignored };
+  const { root, limits = SNAPSHOT_LIMITS } = options;
+  const listing = await listNames(options, options.signal);
+  if (typeof listing === "string" && known.size === 0) return listing;
+  const { files, repositories, ignored } = typeof listing === "string" ? NO_NAMES : listing;
+  const names = new Set([...files, ...known]);
+  const found = await findAll(names, options);
+  if (names.size > limits.files || sizeOf(found) > limits.bytes) return "too_large";
+  const nested = new Set([
+    ...repositories,
+    ...files.filter((name) => isRepository(root, name, found)),
+  ]);
+  const entries = await readEntries(withoutAll(names, nested), found, {
+    ...options,
+    isSaved: true,
+  });
+  for (const name of names) if (!found.stats.has(name)) entries.set(name, ABSENT);
+  for (const name of nested) entries.set(name, readRepository(root, name));
+  return {
+    entries,
+    ignored,
+    rules: ignoreRulesOf(root, ignored),
+    ...(typeof listing === "string" && { problem: listing }),
+  };
 }
+
+const NO_NAMES: GitNames = { files: [], repositories: [], ignored: new Set() };
 
 /** A path that differs from an earlier snapshot. */
 export interface ChangedEntry {
@@ -99,104 +115,201 @@ export interface ChangedEntry {
   readonly after: EntryState;
 }
 
-/** Includes files that Git started to ignore, or to list, since. Throws like `takeSnapshot`. */
-export async function findChanges(
-  before: Snapshot,
-  options: SnapshotOptions,
-): Promise<readonly ChangedEntry[]> {
-  const listing = await listFiles(options);
-  const listed = typeof listing === "string" ? [] : listing.files;
-  const names = new Set([...before.entries.keys(), ...listed]);
-  const after = await readEntries([...names], options);
-  for (const name of after.keys()) names.add(name);
-  return [...names].flatMap((name): ChangedEntry[] => {
-    const [old, now] = [before.entries.get(name) ?? ABSENT, after.get(name) ?? ABSENT];
-    if (isSameState(old, now)) return [];
-    // It may have existed before.
-    if (old.kind === "absent" && isIgnoredIn(before, name)) return [];
-    return [{ path: name, before: old, after: now }];
-  });
+export interface Changes {
+  readonly entries: readonly ChangedEntry[];
+  /** The files that Git knows now. */
+  readonly names: readonly string[];
+  /** Why files that have been created since may be missing. */
+  readonly problem?: UnkeptFolderReason;
 }
 
-function isIgnoredIn({ ignored }: Snapshot, name: string): boolean {
-  const parts = name.split("/");
+/**
+ * Includes files that Git started to ignore, or to list, since. Saves no contents, so that it works on a full disk. Throws
+ * system errors, and the signal's reason.
+ */
+export async function findChanges(before: Snapshot, options: SnapshotOptions): Promise<Changes> {
+  const listing = await listNames(options, options.signal);
+  const { files, ignored } = typeof listing === "string" ? NO_NAMES : listing;
+  const listed = before.problem === undefined ? files : [];
+  const names = withoutAll(
+    new Set([...before.entries.keys(), ...listed]),
+    new Set([...before.entries].flatMap(([name, state]) => (isNested(state) ? [name] : []))),
+  );
+  const after = await readEntries(names, await findAll(names, options), options);
+  const hidden = before.problem === undefined ? findHidden(before, after, ignored, options) : [];
+  if (typeof hidden !== "string") {
+    const more = new Set(hidden);
+    for (const [name, state] of await readEntries(more, await findAll(more, options), options)) {
+      after.set(name, state);
+    }
+  }
+  const problem = typeof hidden === "string" ? hidden : (problemOf(listing) ?? before.problem);
+  return {
+    entries: [...compare(before, after, options), ...findLost(before, ignored, options)],
+    names: files,
+    ...(problem !== undefined && { problem }),
+  };
+}
+
+/** A folder that Git lists like a file is a submodule, unless a file was there. */
+function isRepository(root: string, name: string, { stats }: FoundNames): boolean {
   return (
-    ignored.has(name) ||
-    ignored.has(`${name}/`) ||
-    parts.some((_part, index) => ignored.has(`${parts.slice(0, index).join("/")}/`))
+    stats.get(name)?.isDirectory() === true &&
+    findStats(path.join(root, name, ".git")) !== undefined
   );
 }
 
-/** The files that `git add` would include, and those it would ignore. */
-async function listFiles({
-  root,
-  variables,
-  signal,
-}: Pick<SnapshotOptions, "root" | "variables" | "signal">): Promise<Listing | UnkeptFolderReason> {
-  try {
-    const problem = checkFolder({ root, variables });
-    const found = findGit(variables);
-    if (problem !== undefined || found === undefined) return problem ?? "git_failed";
-    const git = { ...found, folder: root, signal, maxOutputBytes: MAX_LIST_BYTES };
-    const list = ["ls-files", "-z", "--others", "--exclude-standard"];
-    const [files, ignored] = await Promise.all([
-      runGit(git, [...list, "--cached"]),
-      runGit(git, [...list, "--ignored", "--directory"]),
-    ]);
-    return { files: toNames(files).filter(isKeptName), ignored: new Set(toNames(ignored)) };
-  } catch {
-    signal.throwIfAborted();
-    return "git_failed";
-  }
+function problemOf(listing: GitNames | UnkeptFolderReason): UnkeptFolderReason | undefined {
+  return typeof listing === "string" ? listing : undefined;
 }
 
-function toNames(text: string): readonly string[] {
-  return [...new Set(text.split("\0"))].filter((name) => name !== "");
+function compare(
+  before: Snapshot,
+  after: ReadonlyMap<string, EntryState>,
+  { root }: SnapshotOptions,
+): readonly ChangedEntry[] {
+  const names = new Set([...before.entries.keys(), ...after.keys()]);
+  return [...names].flatMap((name): ChangedEntry[] => {
+    const old = before.entries.get(name);
+    // It may have existed before.
+    if (old === undefined && isUnseen(before, name)) return [];
+    const now = isNested(old) ? readRepository(root, name) : (after.get(name) ?? ABSENT);
+    if (isSameState(old ?? ABSENT, now)) return [];
+    return [{ path: name, before: old ?? ABSENT, after: now }];
+  });
 }
 
-/** Leaves out jp's files, which change all the time, and nested repositories. */
-function isKeptName(name: string): boolean {
-  return !name.endsWith("/") && !name.split("/").some(isProtectedName);
+/** Whether the snapshot says nothing about a name: it was ignored, or in a repository inside the workspace. */
+function isUnseen({ entries, ignored }: Snapshot, name: string): boolean {
+  const parts = name.split("/");
+  const folders = parts.map((_part, index) => parts.slice(0, index).join("/"));
+  return (
+    ignored.has(name) ||
+    ignored.has(`${name}/`) ||
+    folders.some((folder) => ignored.has(`${folder}/`) || isNested(entries.get(folder)))
+  );
 }
 
-function isTooLarge(
-  root: string,
-  files: readonly string[],
-  limits: SnapshotLimits = SNAPSHOT_LIMITS,
-): boolean {
-  if (files.length > limits.files) return true;
+/**
+ * New files that Git ignores because its rules have changed as well. Others, such as those that a build makes, do not count.
+ * A code if there are too many.
+ */
+function findHidden(
+  before: Snapshot,
+  after: ReadonlyMap<string, EntryState>,
+  ignored: ReadonlySet<string>,
+  { root, limits = SNAPSHOT_LIMITS }: SnapshotOptions,
+): readonly string[] | UnkeptFolderReason {
+  const fresh = [...ignored].filter((name) => !before.ignored.has(name));
+  const isChanged =
+    fresh.some(isIgnoreFile) ||
+    before.rules !== ignoreRulesOf(root, before.ignored) ||
+    [...new Set([...before.entries.keys(), ...after.keys()])].some(
+      (name) =>
+        isIgnoreFile(name) &&
+        !isSameState(before.entries.get(name) ?? ABSENT, after.get(name) ?? ABSENT),
+    );
+  const hidden: string[] = [];
   let bytes = 0;
-  for (const name of files) {
-    const stats = findStats(path.join(root, name));
-    if (stats?.isFile() === true) bytes += Number(stats.size);
-    if (bytes > limits.bytes) return true;
+  for (const name of fresh) {
+    const folder = name.endsWith("/") ? withoutSlash(name) : undefined;
+    const isSelfIgnored =
+      folder !== undefined && findStats(path.join(root, folder, ".gitignore")) !== undefined;
+    if (!isChanged && !isSelfIgnored) continue;
+    for (const file of folder === undefined ? [name] : filesIn(root, folder)) {
+      if (before.entries.has(file) || isUnseen(before, file)) continue;
+      bytes += Number(findStats(path.join(root, file))?.size ?? 0);
+      hidden.push(file);
+      if (hidden.length > limits.files || bytes > limits.bytes) return "too_large";
+    }
   }
-  return false;
+  return hidden;
+}
+
+/** Ignored files and folders that are gone. */
+function findLost(
+  before: Snapshot,
+  ignored: ReadonlySet<string>,
+  { root }: SnapshotOptions,
+): readonly ChangedEntry[] {
+  return [...before.ignored]
+    .filter((name) => !ignored.has(name))
+    .map(withoutSlash)
+    .filter((name) => !before.entries.has(name))
+    .filter((name) => findStats(path.join(root, name)) === undefined)
+    .map((name) => ({
+      path: name,
+      before: { kind: "unkept", reason: "ignored", identity: "" },
+      after: ABSENT,
+    }));
+}
+
+function isNested(state: EntryState | undefined): boolean {
+  return state?.kind === "unkept" && state.reason === "repository";
+}
+
+/** Names that are not behind a link, and where there is something. */
+interface FoundNames {
+  readonly stats: ReadonlyMap<string, BigIntStats>;
+  /** Whether each parent folder is a folder, rather than a link. */
+  readonly folders: ReadonlyMap<string, boolean>;
+}
+
+async function findAll(
+  names: ReadonlySet<string>,
+  { root, signal }: SnapshotOptions,
+): Promise<FoundNames> {
+  const found = new Map<string, BigIntStats>();
+  const folders = new Map<string, boolean>();
+  for (const name of names) {
+    if (shouldYield()) await yieldToEventLoop();
+    signal.throwIfAborted();
+    if (!isInRealFolder(root, name, folders)) continue;
+    const stats = findStats(path.join(root, name));
+    if (stats !== undefined) found.set(name, stats);
+  }
+  return { stats: found, folders };
+}
+
+function sizeOf({ stats }: FoundNames): number {
+  let bytes = 0;
+  for (const one of stats.values()) if (one.isFile()) bytes += Number(one.size);
+  return bytes;
+}
+
+function withoutAll(names: ReadonlySet<string>, left: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set([...names].filter((name) => !left.has(name)));
+}
+
+interface ReadOptions extends SnapshotOptions {
+  /** Whether to save contents, and to note in the index which files were read. */
+  readonly isSaved?: boolean;
 }
 
 /** Includes the parent folders of the files. */
 async function readEntries(
-  files: readonly string[],
-  { root, contents, indexFile, signal, clock = systemClock }: SnapshotOptions,
-): Promise<ReadonlyMap<string, EntryState>> {
-  const index = readIndex(indexFile);
+  names: ReadonlySet<string>,
+  { stats: found, folders }: FoundNames,
+  { root, contents, indexFile, signal, clock = systemClock, isSaved = false }: ReadOptions,
+): Promise<Map<string, EntryState>> {
+  const index = names.size === 0 ? NO_INDEX : readIndex(indexFile);
   const next = new Map<string, IndexedFile>();
   const entries = new Map<string, EntryState>();
-  const folders = new Map<string, boolean>();
-  for (const name of files) {
+  for (const name of names) {
+    const stats = found.get(name);
+    if (stats === undefined) continue;
     if (shouldYield()) await yieldToEventLoop();
     signal.throwIfAborted();
-    if (!isInRealFolder(root, name, folders)) continue;
-    const file = path.join(root, name);
-    const stats = findStats(file);
-    if (stats === undefined) continue;
     const identity = `${identityOf(stats)}:${modeOf(stats)}`;
     const known = index.get(name);
-    const isKnown = known?.identity === identity && contents.has(known.digest);
+    const isKnown = known?.identity === identity && (!isSaved || contents.has(known.digest));
     const readAt = clock.now().getTime();
     const state: EntryState = isKnown
       ? { kind: "file", mode: modeOf(stats), size: Number(stats.size), digest: known.digest }
-      : await readFound(file, stats, { contents, isDurable: false });
+      : await readFound(path.join(root, name), stats, {
+          isDurable: false,
+          ...(isSaved && { contents }),
+        });
     entries.set(name, state);
     // A file that was just written could be written again within one tick of its clock.
     const isSettled =
@@ -207,7 +320,7 @@ async function readEntries(
     const stats = isReal ? findStats(path.join(root, folder)) : undefined;
     if (stats?.isDirectory() === true) entries.set(folder, { kind: "folder", mode: modeOf(stats) });
   }
-  writeIndex(indexFile, next);
+  if (isSaved) writeIndex(indexFile, next);
   return entries;
 }
 
@@ -219,7 +332,9 @@ interface IndexedFile {
   readonly digest: string;
 }
 
-/** Empty if it is missing or unreadable: then all files are read. */
+const NO_INDEX: ReadonlyMap<string, IndexedFile> = new Map();
+
+/** Empty if it is missing or damaged: then all files are read, and it is written anew. */
 export function readIndex(file: string): ReadonlyMap<string, IndexedFile> {
   const index = new Map<string, IndexedFile>();
   const value = existsSync(file) ? findJson(readFileSync(file, "utf8")) : undefined;
@@ -236,15 +351,21 @@ export function readIndex(file: string): ReadonlyMap<string, IndexedFile> {
 function writeIndex(file: string, index: ReadonlyMap<string, IndexedFile>): void {
   const entries = [...index].map(([name, { identity, digest }]) => [name, [identity, digest]]);
   const temporary = `${file}.${randomName()}.tmp`;
-  writeFileSync(temporary, JSON.stringify(Object.fromEntries(entries)), { mode: OWNER_FILE });
-  renameSync(temporary, file);
+  try {
+    writeFileSync(temporary, JSON.stringify(Object.fromEntries(entries)), { mode: OWNER_FILE });
+    renameSync(temporary, file);
+  } catch (error) {
+    rmSync(temporary, { force: true }); // The disk may be full.
+    throw error;
+  }
 }
 
 /** The format in which it is stored while the command runs. */
-export function snapshotToBytes({ entries, ignored }: Snapshot): Buffer {
+export function snapshotToBytes({ entries, ignored, ...rest }: Snapshot): Buffer {
   const json: Json = {
     entries: [...entries].map(([name, state]) => ({ path: name, state: stateToJson(state) })),
     ignored: [...ignored],
+    ...rest,
   };
   return Buffer.from(JSON.stringify(json));
 }
@@ -257,5 +378,7 @@ export function snapshotFromBytes(bytes: Buffer): Snapshot {
   return {
     entries: new Map(entries.map(({ path: name, state }: PathState) => [name, state])),
     ignored: new Set(ignored),
+    rules: stringField(shape, "rules"),
+    ...(shape.value["problem"] !== undefined && { problem: "git_failed" }),
   };
 }

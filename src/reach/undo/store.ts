@@ -5,10 +5,17 @@
  *   turns/00000042-<id>.jsonl  the journal of one turn of one conversation
  *   index.json               which files have not changed since they were last read
  */
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { sha256, systemErrorCode } from "../../util/index.ts";
-import { Contents, listNames, OWNER_FILE, OWNER_FOLDER, syncFolder } from "./contents.ts";
+import { randomName, sha256 } from "../../util/index.ts";
+import {
+  Contents,
+  listNames,
+  OWNER_FILE,
+  OWNER_FOLDER,
+  removeTorn,
+  syncFolder,
+} from "./contents.ts";
 import { Journal, type JournalLine, readJournal, type TurnLine } from "./journal.ts";
 import { type KeptTurn, toKeptTurn } from "./kept-turn.ts";
 import { readIndex, snapshotFromBytes } from "./snapshot.ts";
@@ -70,18 +77,23 @@ export class UndoStore {
         return { journal: new Journal(last, lines.length), lines };
     }
     const header: TurnLine = { type: "turn", conversation, turn, root: this.root };
-    const journal = new Journal(this.#createFile(conversation), 0);
-    await journal.append([header]);
-    await syncFolder(this.#turns);
-    return { journal, lines: [header] };
+    const file = await this.#createFile(conversation, header);
+    return { journal: new Journal(file, 1), lines: [header] };
   }
 
-  /** Oldest first, without unreadable ones. */
+  /** Oldest first, without those that `findDamaged` lists. */
   listTurns(conversation: string): readonly KeptTurn[] {
     return this.#journals(conversation).flatMap((file) => {
       const turn = toKeptTurn(file, readJournal(file));
       return turn === undefined || turn.root !== this.root ? [] : [turn];
     });
+  }
+
+  /** Journals that do not say which turn they belong to. */
+  findDamaged(conversation: string): readonly string[] {
+    return this.#journals(conversation).filter(
+      (file) => findHeader(readJournal(file)) === undefined,
+    );
   }
 
   /** Whether older turns of the conversation were dropped. */
@@ -95,6 +107,7 @@ export class UndoStore {
 
   /** Drops the oldest turns beyond the limits, and contents that only they need. Throws system errors. */
   prune(now: Date): void {
+    removeTorn(this.#turns, now);
     const files = this.#journals();
     for (const file of files.slice(0, Math.max(0, files.length - this.#limits.turns))) {
       this.#drop(file);
@@ -139,6 +152,7 @@ export class UndoStore {
       const ended = new Set(lines.flatMap((line) => (line?.type === "tree_end" ? [line.id] : [])));
       for (const line of lines) {
         if (line?.type === "keep") addState(line.before);
+        if (line?.type === "names") used.add(line.names);
         if (line?.type === "undo_start") for (const { state } of line.replaced) addState(state);
         if (line?.type !== "tree" || ended.has(line.id)) continue;
         used.add(line.manifest);
@@ -153,20 +167,23 @@ export class UndoStore {
     return used;
   }
 
-  #createFile(conversation: string): string {
-    for (;;) {
-      const last = this.#journals().at(-1);
-      const number = Number(JOURNAL.exec(path.basename(last ?? ""))?.[1] ?? 0) + 1;
-      if (number % TURNS_BETWEEN_PRUNES === 0) this.prune(new Date());
-      const name = `${String(number).padStart(8, "0")}-${nameOf(conversation)}.jsonl`;
-      const file = path.join(this.#turns, name);
-      try {
-        writeFileSync(file, "", { flag: "wx", mode: OWNER_FILE });
-        return file;
-      } catch (error) {
-        if (systemErrorCode(error) !== "EEXIST") throw error;
-      }
+  /** A journal exists only with its first line: one that is empty was emptied. */
+  async #createFile(conversation: string, header: TurnLine): Promise<string> {
+    const last = this.#journals().at(-1);
+    const number = Number(JOURNAL.exec(path.basename(last ?? ""))?.[1] ?? 0) + 1;
+    if (number % TURNS_BETWEEN_PRUNES === 0) this.prune(new Date());
+    const name = `${String(number).padStart(8, "0")}-${nameOf(conversation)}.jsonl`;
+    const file = path.join(this.#turns, name);
+    const temporary = path.join(this.#turns, `${randomName()}.tmp`);
+    try {
+      await new Journal(temporary, 0).append([header]);
+      renameSync(temporary, file);
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      throw error;
     }
+    await syncFolder(this.#turns);
+    return file;
   }
 
   /** The journals of one conversation, or of all, oldest first. */

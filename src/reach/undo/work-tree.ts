@@ -10,7 +10,7 @@ import {
   readlinkSync,
 } from "node:fs";
 import path from "node:path";
-import { MAX_KEPT_FILE_BYTES } from "../files/index.ts";
+import { decodeFileName, MAX_KEPT_FILE_BYTES, toSystemPath } from "../files/index.ts";
 import { sha256, systemErrorCode } from "../../util/index.ts";
 import type { Contents, PutOptions } from "./contents.ts";
 import { ABSENT, type EntryState, type UnkeptReason } from "./entry-state.ts";
@@ -44,7 +44,10 @@ export async function readFound(
   stats: BigIntStats,
   options: KeepOptions,
 ): Promise<EntryState> {
-  if (stats.isSymbolicLink()) return { kind: "link", target: readlinkSync(file) };
+  if (stats.isSymbolicLink()) {
+    const target = decodeFileName(readlinkSync(toSystemPath(file), "buffer"));
+    return { kind: "link", target };
+  }
   if (stats.isDirectory()) return { kind: "folder", mode: modeOf(stats) };
   if (!stats.isFile()) return unkept(stats, "special");
   if (stats.size > MAX_KEPT_FILE_BYTES) return unkept(stats, "too_large");
@@ -61,6 +64,12 @@ export async function readFound(
   }
 }
 
+/** A repository inside the workspace, whose files are not kept. Changes with the names directly in it. */
+export function readRepository(root: string, relative: string): EntryState {
+  const stats = isInRealFolder(root, relative) ? findStats(path.join(root, relative)) : undefined;
+  return stats === undefined ? ABSENT : unkept(stats, "repository");
+}
+
 function digestFile(fd: number): { readonly digest: string; readonly size: number } {
   const bytes = readFileSync(fd);
   return { digest: sha256(bytes), size: bytes.length };
@@ -69,7 +78,7 @@ function digestFile(fd: number): { readonly digest: string; readonly size: numbe
 /** Undefined if nothing is there. */
 export function findStats(file: string): BigIntStats | undefined {
   try {
-    return lstatSync(file, { bigint: true });
+    return lstatSync(toSystemPath(file), { bigint: true });
   } catch (error) {
     const code = systemErrorCode(error);
     if (code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG") return undefined;
@@ -111,7 +120,7 @@ function unkept(stats: BigIntStats, reason: UnkeptReason): EntryState {
 function openFile(file: string): number | undefined {
   try {
     const { O_NOFOLLOW: noFollow = 0, O_NONBLOCK: noBlock = 0 } = FLAGS;
-    return openSync(file, constants.O_RDONLY | noFollow | noBlock);
+    return openSync(toSystemPath(file), constants.O_RDONLY | noFollow | noBlock);
   } catch (error) {
     if (["EMFILE", "ENFILE", "ENOMEM"].includes(systemErrorCode(error) ?? "")) throw error;
     return undefined;

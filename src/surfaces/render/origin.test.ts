@@ -35,7 +35,7 @@ test("a prompt says how a command is confined, and not that jp's other tools are
 test.each<[ToolOrigin, string]>([
   [
     { type: "builtin", confinement: "sandbox", undo: "git" },
-    "Can be undone, except for files that Git ignores",
+    "Can be undone, except for files that Git ignores and nested repositories",
   ],
   [
     { type: "builtin", confinement: "none", undo: "not_git" },

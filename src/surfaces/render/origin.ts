@@ -54,7 +54,7 @@ export function originLines(
 }
 
 const UNDO: Readonly<Record<UndoForecast, string>> = {
-  git: "Can be undone, except for files that Git ignores",
+  git: "Can be undone, except for files that Git ignores and nested repositories",
   not_git: "Cannot be undone: not in a Git work tree",
   git_failed: "Cannot be undone: git is missing or does not work",
   too_large: "Cannot be undone: too many files, or too large ones",

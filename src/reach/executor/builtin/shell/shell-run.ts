@@ -75,6 +75,7 @@ interface RunPlace {
 const UNKEPT: Readonly<Record<UnkeptFolderReason, string>> = {
   not_git: "the workspace is not in a Git work tree",
   git_failed: "git could not list the files of the workspace",
+  index_damaged: "Git's index is damaged",
   too_large: "the workspace has too many files, or too large ones",
 };
 
@@ -203,7 +204,8 @@ export async function describeShellCall(
 
 async function foreseeUndo({ changes }: ShellPlace): Promise<UndoForecast> {
   if (changes === undefined) return "off";
-  return (await changes.checkFolder().catch(() => "git_failed" as const)) ?? "git";
+  const reason = await changes.checkFolder().catch(() => "git_failed" as const);
+  return reason === "index_damaged" ? "git_failed" : (reason ?? "git");
 }
 
 interface FoundConfinement {
