@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { counters } from "../security/threats.ts";
@@ -205,6 +214,105 @@ describe("jp undo", () => {
       return `${entry.isDirectory() ? "folder" : "file"} ${(mode & 0o777).toString(8)}`;
     });
     expect(new Set(modes)).toEqual(new Set(["folder 700", "file 600"]));
+  });
+});
+
+describe("jp undo of commands", () => {
+  const run = (command: string): Call => ["shell_run", { command }];
+  const shell = '[conversation.tools.shell_run]\nenable = true\nrun = "unattended"\n';
+
+  async function startInGit(...commands: readonly string[]) {
+    const parts = await start(
+      commands.map((command) => [run(command)]),
+      shell,
+    );
+    const { root } = parts.project;
+    const prepare = (line: string) => execFileSync("sh", ["-c", line], { cwd: root });
+    prepare("git init -q; echo .jp/ > .git/info/exclude; git add -A");
+    return { ...parts, prepare, [Symbol.asyncDispose]: () => parts[Symbol.asyncDispose]() };
+  }
+
+  test("names a nested repository that is gone, instead of having nothing to undo", async () => {
+    counters("T-UNDO-10");
+    await using parts = await startInGit("rm -rf sub");
+    parts.prepare("git init -q sub; echo x > sub/file");
+    await query(parts.project, ["Go."], {
+      variables: { JP_TRUSTED_WORKSPACES: parts.project.root },
+    });
+    const { stderr } = await parts.project.jp("undo", "--yes");
+    expect(stderr).toContain("Not kept, so it cannot be restored: sub\n");
+    expect(stderr).not.toContain("Nothing to undo");
+  });
+
+  test("says what is not kept if no file has changed that is", async () => {
+    counters("T-UNDO-10");
+    await using parts = await startInGit("echo more >> sub/file");
+    parts.prepare("git init -q sub; echo x > sub/file");
+    await query(parts.project, ["Go."], {
+      variables: { JP_TRUSTED_WORKSPACES: parts.project.root },
+    });
+    expect(await parts.project.jp("undo", "--yes")).toMatchObject({
+      status: 1,
+      stderr: lines(
+        "jp: No file that jp keeps has changed, so there is nothing to restore.",
+        "Files that Git ignores, submodules and nested repositories are not kept. Changes that commands made there stay.",
+      ),
+    });
+  });
+
+  test("says that a folder has become a link, even if it is forced", async () => {
+    counters("T-UNDO-2");
+    await using parts = await startInGit("echo changed > src/a");
+    parts.prepare("mkdir src; echo one > src/a");
+    await query(parts.project, ["Go."], {
+      variables: { JP_TRUSTED_WORKSPACES: parts.project.root },
+    });
+    parts.prepare("mv src elsewhere; ln -s elsewhere src");
+    const { status, stderr } = await parts.project.jp("undo", "--yes", "--force");
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringContaining("jp: src was a folder and is a link now"),
+    ]);
+  });
+
+  test("shows names that are not UTF-8 escaped, and records them so", async () => {
+    counters("T-UNDO-9");
+    await using parts = await startInGit("printf 'two\\n' > \"$(printf 'f\\351')\"");
+    parts.prepare("printf 'one\\n' > \"$(printf 'f\\351')\"");
+    await query(parts.project, ["Go."], {
+      variables: { JP_TRUSTED_WORKSPACES: parts.project.root },
+    });
+    const { stdout } = await parts.project.jp("undo", "--yes");
+    expect(stdout).toContain(String.raw`"f\xe9"`);
+    expect(entriesOf(recordOf(parts.project), "turn_undo")).toMatchObject([
+      { files: [{ path: String.raw`"f\xe9"`, change: "restored" }] },
+    ]);
+  });
+
+  test("names a damaged journal, instead of having nothing to undo", async () => {
+    counters("T-UNDO-11");
+    await using parts = await startInGit("rm a.txt");
+    await query(parts.project, ["Go."], {
+      variables: { JP_TRUSTED_WORKSPACES: parts.project.root },
+    });
+    const kept = path.join(parts.project.userFolder, "undo");
+    const [journal = ""] = readdirSync(kept, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.endsWith(".jsonl"),
+    );
+    truncateSync(path.join(kept, journal));
+    const { stderr } = await parts.project.jp("undo", "--yes");
+    expect(stderr).toContain("jp: The journal of a turn is damaged:");
+  });
+
+  test("names a damaged index of Git, and restores what it listed before", async () => {
+    counters("T-UNDO-11");
+    await using parts = await startInGit(": > .git/index; rm a.txt");
+    await query(parts.project, ["Go."], {
+      variables: { JP_TRUSTED_WORKSPACES: parts.project.root },
+    });
+    const { stderr } = await parts.project.jp("undo", "--yes");
+    expect(stderr).toContain("Commands of this turn cannot be undone: Git's index is damaged.");
+    expect(contentsOf(parts.project)["a.txt"]).toBe("one\ntwo\n");
   });
 });
 

@@ -45,7 +45,8 @@ changed in the last turn. Run it again to go back turn by turn. If someone has
 changed a file since, jp lists it and restores nothing, unless you use --force.
 The model is told with your next message.
 
-Commands are undone in a Git work tree, except for files that Git ignores.
+Commands are undone in a Git work tree, except for files that Git ignores and
+nested repositories.
 ${targetHelp("active")}`,
     run: async () => (await import("./undo.ts")).undo,
   }).argument("[target]", "Conversation whose changes to undo");

@@ -11,7 +11,7 @@ export type Confinement = {
   /** In the sandbox: whether it reaches other machines. */
   readonly network?: boolean;
   /**
-   * Whether its changes can be undone. `git`: yes, except for files that Git ignores. Otherwise no: the workspace is
+   * Whether its changes can be undone. `git`: yes, except for files that Git ignores and nested repositories. Otherwise no: the workspace is
    * not in a Git work tree (`not_git`), git is missing or fails (`git_failed`), there is too much to keep
    * (`too_large`), or nothing is kept (`off`).
    */

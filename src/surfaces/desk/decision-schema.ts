@@ -61,7 +61,7 @@ const origin = v.variant("type", [
     network: optional(v.boolean(), "Whether the sandbox has network access."),
     undo: optional(
       v.picklist(UNDO_FORECASTS),
-      "Whether the changes of a command can be undone. `git`: yes, except for files that Git ignores. All others: no.",
+      "Whether the changes of a command can be undone. `git`: yes, except for files that Git ignores and nested repositories. All others: no.",
     ),
   }),
   v.looseObject({ type: v.literal("program") }),
