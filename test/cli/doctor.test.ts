@@ -538,6 +538,35 @@ test("warns if no editor is set", async () => {
   expect(of("editor")[0]?.state).toBe("warning");
 });
 
+test("doctor names the rules about paths whose argument has no type", async () => {
+  const project = await projectWith();
+  const file = path.join(project.home, ".config", "jp", "config.toml");
+  mkdirSync(path.dirname(file), { recursive: true });
+  const rules = ['prefix = "src/"', 'glob = "src/**"', 'pattern = "^src/"', 'prefix = "src"'].map(
+    (condition) => `{ arg = "/target", ${condition}, mode = "unattended" }`,
+  );
+  writeFileSync(
+    file,
+    `[conversation.tools.deploy]
+source = "local"
+command = "true"
+enable = true
+parameters.target = { type = "string" }
+policy.run = [${rules.join(", ")}]
+`,
+  );
+  const { of } = await examine(project);
+  const key = "conversation.tools.deploy.policy.run";
+  expect(of("rules")).toEqual(
+    [0, 1, 2].map((index) => ({
+      check: "rules",
+      state: "warning",
+      message: `${file}: ${key}[${index}]: /target of deploy has no type = "path", so it is compared as text.`,
+      hint: "If it is a path, set the type in the parameters of the tool.",
+    })),
+  );
+});
+
 test("doctor says whether shell_run has a sandbox", async () => {
   const project = await projectWith();
   const { of } = await examine(project);

@@ -426,3 +426,94 @@ test("jp tool check warns about a question that the tool does not ask", async ()
   const { stderr } = await project.jp(...words, "--cfg", setting);
   expect(stderr).toContain("unknown question; did you mean create_file?");
 });
+
+/** A project whose own config has a rule for commands and rules for a tool of the user's. */
+function projectWithRules(): Project {
+  const project = new Project();
+  const place = path.join(project.home, ".config", "jp");
+  mkdirSync(place, { recursive: true });
+  writeFileSync(
+    path.join(place, "config.toml"),
+    `[conversation.tools.shell_run]
+enable = true
+policy.run = [{ arg = "/command", prefix = "npm test", mode = "unattended" }]
+
+[conversation.tools.deploy]
+source = "local"
+command = "true"
+enable = true
+parameters.target = { type = "string" }
+parameters.file = { type = "path" }
+policy.run = [
+  { arg = "/target", prefix = "src/", mode = "unattended" },
+  { arg = "/target", glob = "lib/**", mode = "unattended" },
+  { arg = "/target", pattern = "^doc/", mode = "unattended" },
+  { arg = "/target", prefix = "https://a.example/", mode = "unattended" },
+  { arg = "/file", prefix = "src/", mode = "unattended" },
+]
+`,
+  );
+  return project;
+}
+
+test.each([
+  ["FOO=1 npm test", ["assignment"], "an assignment"],
+  ["npm test > out", ["redirection"], "a redirection"],
+  ["cd sub && npm test", ["shell_state"], "cd sub changes what other commands do"],
+  [
+    "npm test $(cat x)",
+    ["substitution", "unknown_syntax"],
+    "a substitution, syntax that shells may read differently",
+  ],
+  ["npm test && make", ["other_command"], "no rule lets make run"],
+  [
+    "A=1 npm test | make $B",
+    ["assignment", "expansion", "other_command"],
+    "an assignment, a variable or another expansion, no rule lets make $B run",
+  ],
+])("jp tool check names what keeps a rule from counting: %s", async (command, because, text) => {
+  const project = projectWithRules();
+  const words = ["check", "shell_run", "--arg", `command=${command}`];
+  const { stdout } = await project.jp("tool", ...words);
+  expect(stdout).toContain(`Does not count: ${text}\n`);
+  const json = jsonLines(await project.jp("permissions", ...words, "--format", "json"));
+  expect(json).toMatchObject([{ mode: "ask", not_counted: [{ from: "user", because }] }]);
+});
+
+test.each(["make", "npm test"])(
+  "jp tool check names no obstacle of a rule that counts or is about another command: %s",
+  async (command) => {
+    const words = ["tool", "check", "shell_run", "--arg", `command=${command}`];
+    const { stdout } = await projectWithRules().jp(...words, "--format", "json");
+    expect(stdout).toContain('"not_counted":[]');
+  },
+);
+
+test("jp tool check says that a rule for a command answers no question of the file tools", async () => {
+  const { stdout } = await projectWithRules().jp(
+    "tool",
+    "check",
+    "shell_run",
+    "-a",
+    "command=npm test",
+  );
+  expect(stdout).toMatch(/^This call runs without asking\./);
+  expect(stdout).not.toMatch(/answers|create_file/);
+});
+
+test("jp tool check says why a text in a folder does not count, and where type = path is missing", async () => {
+  const project = projectWithRules();
+  const words = ["tool", "check", "deploy", "--arg", "target=src/%2e%2e//.env"];
+  const { stdout } = await project.jp(...words);
+  expect(stdout).toContain("Does not count: a . or .. between slashes, two slashes in a row\n");
+  const note = '/target of deploy has no type = "path", so it is compared as text\n';
+  expect(stdout.split(note)).toHaveLength(4);
+  const json = jsonLines(await project.jp(...words, "--format", "json"));
+  const key = (index: number) => `conversation.tools.deploy.policy.run[${index}]`;
+  expect(json).toMatchObject([
+    {
+      not_counted: [{ key: key(0), because: ["dot_segment", "empty_segment"] }],
+      untyped: [{ key: key(0) }, { key: key(1) }, { key: key(2) }],
+    },
+  ]);
+});

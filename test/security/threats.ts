@@ -157,6 +157,15 @@ const rules: Area = {
       defence:
         "The questions about deleting and overwriting are answered only by a rule that names them.",
     },
+    {
+      id: "T-RULE-8",
+      threat:
+        "An argument without a type begins as a rule says, and leads elsewhere: `src/../.env`, `src/%2e%2e/.env` or `src//etc`.",
+      defence:
+        "A prefix or glob with a slash lets through no text with `.` or `..` between slashes, an empty segment, a backslash or a control character, " +
+        "also percent-encoded. Rules that stop a call still find it. Regular expressions are left as they are, and what `..` after a link or " +
+        'another spelling leads to is only known with `type = "path"`: `jp doctor` and `jp tool check` say where it is missing.',
+    },
   ],
 };
 

@@ -1,6 +1,7 @@
 /** Finds the argument values that a rule applies to, and every way to read them. */
 import path from "node:path";
-import type { ArgumentKinds } from "../../reach/executor/index.ts";
+import type { RuleConfig } from "../../settings/config/index.ts";
+import type { ArgumentKind, ArgumentKinds } from "../../reach/executor/index.ts";
 import {
   escapePointer,
   isJsonArray,
@@ -13,7 +14,8 @@ import { findPathForms } from "./path-forms.ts";
 
 /** The value at a rule's `arg` in a call. */
 export interface ArgumentValue {
-  readonly kind: "json" | "path" | "url" | "host" | "command";
+  /** `text`: a string of unknown meaning. */
+  readonly kind: "json" | "text" | "path" | "url" | "host" | "command";
   /** Every way to read it. Undefined if there may be others: then nothing allows it. */
   readonly exact: readonly Json[] | undefined;
   /** Includes everything in `exact`, and near matches. */
@@ -112,9 +114,10 @@ async function understand(
     part,
   }: { readonly kind: ArgumentKinds[string] | undefined; readonly part: string | undefined },
 ): Promise<ArgumentValue> {
-  if (typeof value !== "string" || kind === undefined || kind === "input") {
+  if (typeof value !== "string" || kind === "input") {
     return { kind: "json", exact: [value], possible: [value] };
   }
+  if (kind === undefined) return { kind: "text", exact: [value], possible: [value] };
   if (kind === "path") return { kind, ...(await findPathForms(root, value)) };
   if (kind === "command") return { kind, exact: [value], possible: [value] };
   return part === undefined ? wholeUrl(value) : partOfUrl(value, part);
@@ -139,6 +142,16 @@ function partOfUrl(text: string, part: string): ArgumentValue {
     exact: value === undefined ? undefined : [value],
     possible: value === undefined ? [] : [value],
   };
+}
+
+/** The kind of a rule's argument. A part of a URL counts as the URL. */
+export function kindOf(
+  { arg = "" }: Pick<RuleConfig, "arg">,
+  kinds: ArgumentKinds,
+): ArgumentKind | undefined {
+  const own = kinds[arg];
+  if (own !== undefined) return own;
+  return kinds[arg.replace(/\/[^/]*$/, "")] === "url" ? "url" : undefined;
 }
 
 /** The parts of a URL that a rule can name. */

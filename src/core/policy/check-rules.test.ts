@@ -87,6 +87,15 @@ describe("a rule on an argument that the tool lacks", () => {
   });
 });
 
+test("a rule on what an earlier one with a slash does not let through can be reached", async () => {
+  const rules = [
+    { arg: "/util", prefix: "src/", mode: "unattended" },
+    { arg: "/util", const: "src/../.env", mode: "skip" },
+    { arg: "/util", const: "src/a", mode: "skip" },
+  ] as const;
+  expect(Object.keys(await problemsIn(...rules))).toEqual(["2"]);
+});
+
 describe("a condition", () => {
   test.each<Omit<RuleConfig, "mode">>([
     { arg: "/line", prefix: "1" },

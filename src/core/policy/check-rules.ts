@@ -14,8 +14,8 @@ import {
   messageOf,
   parsePointer,
 } from "../../util/index.ts";
-import { URL_PARTS } from "./argument-values.ts";
-import { compileMatcher, compilePattern } from "./matcher.ts";
+import { kindOf, URL_PARTS } from "./argument-values.ts";
+import { compileMatcher, compilePattern, hazardsFor } from "./matcher.ts";
 import { normalizePath } from "./path-forms.ts";
 
 export interface RuleProblem {
@@ -47,6 +47,30 @@ export async function findRuleProblems(
   }
   return problems;
 }
+
+/**
+ * Rules that let calls run by a path, in an argument that is compared as text because it has no type. URLs are left out:
+ * no type in the config is for them.
+ */
+export function findUntypedRules(
+  rules: readonly Rule[],
+  tool: ToolParameters,
+): readonly RuleProblem[] {
+  return rules.flatMap((rule) => {
+    const { mode, arg, prefix, glob, pattern } = rule;
+    const text = prefix ?? glob ?? pattern ?? "";
+    const isPath = text.includes("/") && !ADDRESS.test(text);
+    if (mode !== "unattended" || arg === undefined || !isPath) return [];
+    const found = findParameter(arg, tool);
+    if (typeof found !== "object" || kindOf(rule, tool.kinds) !== undefined) return [];
+    if (found.types.length > 0 && !found.types.includes("string")) return [];
+    const message = `${arg} of ${tool.name} has no type = "path", so it is compared as text`;
+    return [{ rule, message }];
+  });
+}
+
+/** A scheme's slashes, also in a regular expression. */
+const ADDRESS = /:(?:\\?\/){2}/;
 
 function explainArgument(rule: Rule, tool: ToolParameters): string | undefined {
   const { arg, place } = rule;
@@ -212,7 +236,9 @@ function covers(
     if (kind === "path")
       return isPathWithin(normalizePath(root, prefix), normalizePath(root, text));
     if (kind === "command") return `${text} `.startsWith(`${prefix} `);
-    return kind === "url" ? text === prefix : text.startsWith(prefix);
+    if (kind === "url") return text === prefix;
+    const isLeftOut = earlier.mode === "unattended" && hazardsFor(earlier, text).length > 0;
+    return text.startsWith(prefix) && !isLeftOut;
   };
   if (later.prefix !== undefined) return isBelow(later.prefix);
   return wanted?.every(isBelow) ?? false;

@@ -3,7 +3,9 @@
  * the commands that its parts would start.
  */
 import type { Rule } from "../../settings/config/index.ts";
+import type { TextTest } from "./glob.ts";
 import {
+  type CommandHazard,
   type CommandPart,
   isFoundIn,
   isPrefixOf,
@@ -15,19 +17,27 @@ import {
 /** Reads a command line. */
 export type ReadCommand = (line: string) => readonly CommandUnit[];
 
-export interface CommandUnit {
+/**
+ * Why a rule that lets calls run does not cover a command that begins as it says. `option`: the command has one that the
+ * person who granted the rule has not seen.
+ */
+export type CommandObstacle = CommandHazard | "option";
+
+export interface CommandUnit extends Pick<CommandPart, "hazards"> {
   /** It runs by itself. Otherwise a part may start it, and rules can only stop it. */
   readonly isPart: boolean;
-  /** `test`: whether a text meets the rule's condition. */
-  readonly matches: (rule: Rule, isAllowing: boolean, test: (text: string) => boolean) => boolean;
+  /** Its words. Empty if it has none, or cannot be read. */
+  readonly text: string;
+  /** For a rule that stops calls. `test`: whether a text meets the rule's condition. */
+  readonly isCaughtBy: (rule: Rule, test: TextTest) => boolean;
+  /** For a rule that lets calls run. It covers the command if there are none. Undefined if it is about other commands. */
+  readonly obstaclesTo: (rule: Rule, test: TextTest) => readonly CommandObstacle[] | undefined;
 }
 
-/** Stands for a line that cannot be split into parts: only a rule about the whole line lets it run. */
-const UNREADABLE: CommandPart = { words: [], hazards: ["unknown_syntax"] };
-
 export const readCommandLine: ReadCommand = (line) => {
-  const { parts } = parseCommandLine(line);
-  const own = parts.length === 0 ? [UNREADABLE] : parts;
+  const { parts, hazards } = parseCommandLine(line);
+  // A line that cannot be split into parts: only a rule about the whole line lets it run.
+  const own = parts.length === 0 ? [{ words: [], hazards }] : parts;
   return [
     ...own.map((part) => unitOf(line, part, true)),
     ...partsForRefusal(line).map((part) => unitOf(line, part, false)),
@@ -35,23 +45,31 @@ export const readCommandLine: ReadCommand = (line) => {
 };
 
 function unitOf(line: string, part: CommandPart, isPart: boolean): CommandUnit {
+  const { hazards } = part;
+  const text = part.words.join(" ");
   return {
     isPart,
-    matches: (rule, isAllowing, test) => {
-      const { prefix, pattern, glob } = rule;
-      if (prefix !== undefined) {
-        const words = wordsOf(prefix);
-        if (!isAllowing) return isFoundIn(words, part);
-        const { options } = rule;
-        const isShown = (option: string) => options?.includes(option) ?? true;
-        return isPrefixOf(words, part) && optionsFrom(words.length, part).every(isShown);
-      }
-      if (pattern === undefined && glob === undefined) return test(line); // The whole line, unchanged.
-      const text = part.words.join(" ");
-      if (isAllowing) return part.hazards.length === 0 && test(text);
-      return test(line) || test(text);
+    text,
+    hazards,
+    isCaughtBy: (rule, test) => {
+      if (rule.prefix !== undefined) return isFoundIn(wordsOf(rule.prefix), part);
+      return test(line) || (!isAboutLine(rule) && test(text));
+    },
+    obstaclesTo: (rule, test) => {
+      if (isAboutLine(rule)) return test(line) ? [] : undefined;
+      const { prefix, options } = rule;
+      if (prefix === undefined) return test(text) ? hazards : undefined;
+      const words = wordsOf(prefix);
+      if (!isPrefixOf(words, { ...part, hazards: [] })) return undefined;
+      const isShown = (option: string) => options?.includes(option) ?? true;
+      return optionsFrom(words.length, part).every(isShown) ? hazards : [...hazards, "option"];
     },
   };
+}
+
+/** Whether the rule compares the whole line, unchanged. */
+function isAboutLine({ prefix, pattern, glob }: Rule): boolean {
+  return prefix === undefined && pattern === undefined && glob === undefined;
 }
 
 /** The options after these leading words, in each command of the line that begins with them. */

@@ -11,8 +11,9 @@ import {
   type Json,
   parsePointer,
 } from "../../util/index.ts";
+import { kindOf } from "./argument-values.ts";
 import { wordsOf } from "./command-units.ts";
-import { kindOf, narrowRules } from "./grants.ts";
+import { narrowRules } from "./grants.ts";
 import { type CallOfTool, runsCommands } from "./verdict.ts";
 
 /** A call that a person has decided about. */

@@ -4,6 +4,7 @@ import type { ArgumentKinds } from "../../reach/executor/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import { type ArgumentValue, findValues, type FoundValues } from "./argument-values.ts";
 import type { CommandUnit, ReadCommand } from "./command-units.ts";
+import type { TextTest } from "./glob.ts";
 import { type CompiledMatcher, compileMatcher } from "./matcher.ts";
 
 /** A call, as rules see it. */
@@ -45,7 +46,11 @@ export function compileRules(
   );
 }
 
-const UNUSABLE: CompiledMatcher = { allows: () => false, catches: () => true };
+const UNUSABLE: CompiledMatcher = {
+  allows: () => false,
+  catches: () => true,
+  hazardsOf: () => [],
+};
 
 /** Undefined if no rule matches. `readCommand` is needed for a tool that runs command lines. */
 export async function evaluateRules(
@@ -53,17 +58,10 @@ export async function evaluateRules(
   call: CallToRule,
   readCommand?: ReadCommand,
 ): Promise<RuleVerdict | undefined> {
-  const applying = rules.filter(({ rule }) => isForTool(rule, call.tool));
-  const values = new Map<string, FoundValues>();
-  for (const { rule } of applying) {
-    if (rule.arg !== undefined && !values.has(rule.arg))
-      values.set(rule.arg, await findValues(rule.arg, call));
-  }
-  const units = readCommand === undefined ? [undefined] : readCommand(commandOf(call));
-  const verdicts = units.map((unit) => {
-    const found = applying.find((rule) => matches(rule, values, unit))?.rule;
-    return { rule: found, isPart: unit?.isPart ?? true };
-  });
+  const verdicts = (await decideUnits(rules, call, readCommand)).map(({ rule, unit }) => ({
+    rule,
+    isPart: unit?.isPart ?? true,
+  }));
   const decided = verdicts.flatMap(({ rule }) => (rule === undefined ? [] : [rule]));
   const mode = STRICTEST_FIRST.find((each) => decided.some((rule) => rule.mode === each));
   if (mode === undefined) return undefined;
@@ -78,6 +76,25 @@ export async function evaluateRules(
   };
 }
 
+/** The rule that decides about each command of a line, or about a call that has none. */
+export async function decideUnits(
+  rules: readonly CompiledRule[],
+  call: CallToRule,
+  readCommand?: ReadCommand,
+) {
+  const applying = rules.filter(({ rule }) => isForTool(rule, call.tool));
+  const values = new Map<string, FoundValues>();
+  for (const { rule } of applying) {
+    if (rule.arg !== undefined && !values.has(rule.arg))
+      values.set(rule.arg, await findValues(rule.arg, call));
+  }
+  const units = readCommand === undefined ? [undefined] : readCommand(commandOf(call));
+  return units.map((unit) => ({
+    unit,
+    rule: applying.find((rule) => matches(rule, values, unit))?.rule,
+  }));
+}
+
 const STRICTEST_FIRST: readonly RunMode[] = ["skip", "edit", "ask", "unattended"];
 
 function commandOf({ kinds, arguments: args }: CallToRule): string {
@@ -87,7 +104,10 @@ function commandOf({ kinds, arguments: args }: CallToRule): string {
 }
 
 /** Any server can offer a tool with any name, so only a rule that names the server lets its calls run. */
-function isForTool({ tool, server, mode }: Rule, { name, source }: CallToRule["tool"]): boolean {
+export function isForTool(
+  { tool, server, mode }: Rule,
+  { name, source }: CallToRule["tool"],
+): boolean {
   const isByOwnName = source.type === "mcp" && (mode !== "unattended" || server !== undefined);
   const names = isByOwnName ? [name, source.tool ?? name] : [name];
   const isTool = tool === undefined || names.some((each) => isNamed(tool, each));
@@ -109,6 +129,14 @@ function isNamed(wanted: string, name: string): boolean {
   return true;
 }
 
+/** Whether a command line, or a part of one, meets the condition. */
+export function textTest(matcher: CompiledMatcher, isAllowing: boolean): TextTest {
+  return (text) => {
+    const form = { kind: "json", exact: [text], possible: [text] } as const;
+    return isAllowing ? matcher.allows(form) : matcher.catches(form);
+  };
+}
+
 /** A rule that lets a call run must match every element of a list; other rules need only one. */
 function matches(
   { rule, matcher }: CompiledRule,
@@ -120,10 +148,10 @@ function matches(
   const isAllowing = rule.mode === "unattended";
   const test = (value: ArgumentValue) => {
     if (value.kind === "command" && unit !== undefined) {
-      return unit.matches(rule, isAllowing, (text) => {
-        const form = { kind: "json" as const, exact: [text], possible: [text] };
-        return isAllowing ? matcher.allows(form) : matcher.catches(form);
-      });
+      const meets = textTest(matcher, isAllowing);
+      return isAllowing
+        ? unit.obstaclesTo(rule, meets)?.length === 0
+        : unit.isCaughtBy(rule, meets);
     }
     return isAllowing ? matcher.allows(value) : matcher.catches(value);
   };

@@ -9,7 +9,6 @@ import {
   peopleToJson,
   type Rule,
   rungsOf,
-  type ToolSettings,
 } from "../../settings/config/index.ts";
 import type { DecidingRule } from "../../record/conversation/index.ts";
 import type { Addressee, Confinement } from "../../record/tool/index.ts";
@@ -80,20 +79,20 @@ async function askedVerdict(call: CallOfTool, options: PolicyOptions): Promise<V
   const { mode: findMode = () => "ask" } = options;
   const mode = findMode();
   const byConfig = await evaluate(settings.policy.run, call, options);
-  if (byConfig?.mode === "skip") return fromRules(byConfig, settings);
+  if (byConfig?.mode === "skip") return fromRules(byConfig, call);
   if (settings.run === "skip" && !isByUser(byConfig)) return plainVerdict(settings);
   if (mode === "plan" && effect !== "reads") {
     return MODE_VERDICTS.plan;
   }
   // Neither another person's grant nor the mode decides what is assigned to certain people.
-  const asked = byConfig === undefined ? plainVerdict(settings) : fromRules(byConfig, settings);
+  const asked = byConfig === undefined ? plainVerdict(settings) : fromRules(byConfig, call);
   if (isForSome(asked) || asked.mode === "skip") return asked;
   const saved = effect === "destroys" ? [] : await findGranted(call, options);
   const byRules =
     saved.length === 0
       ? byConfig
       : await evaluate([...saved, ...settings.policy.run], call, options);
-  if (byRules !== undefined) return fromRules(byRules, settings);
+  if (byRules !== undefined) return fromRules(byRules, call);
   return (await byMode(mode, call, effect)) ?? plainVerdict(settings);
 }
 
@@ -127,7 +126,7 @@ export async function findResultVerdict(
   const isSkipped = settings.result === "skip" && !isByUser(byConfig);
   return byConfig === undefined || isSkipped
     ? plainResultVerdict(settings)
-    : fromRules(byConfig, settings);
+    : fromRules(byConfig, call);
 }
 
 /** A workspace's rule cannot undo the user's skip: a rule that asks needs no trust. */
@@ -145,7 +144,8 @@ async function byMode(
   effect: CallOfTool["tool"]["effect"],
 ): Promise<Verdict | undefined> {
   if (mode === "edits" && effect === "edits") {
-    return MODE_VERDICTS.edits;
+    const { answers: _all, ...verdict } = MODE_VERDICTS.edits;
+    return { ...verdict, ...answering(ownQuestionsOf(call)) };
   }
   if (mode !== "sandbox" || !runsCommands(call.tool)) return undefined;
   const { confinement, network = false } = await findConfinement(call);
@@ -155,14 +155,22 @@ async function byMode(
 
 export async function evaluate(
   rules: readonly Rule[],
-  { tool, arguments: args }: CallOfTool,
+  call: CallOfTool,
   { root }: PolicyOptions,
 ): Promise<RuleVerdict | undefined> {
-  if (rules.length === 0) return undefined;
+  return rules.length === 0 ? undefined : evaluateRules(...(await prepare(rules, call, root)));
+}
+
+/** The arguments of functions that apply rules to a call. */
+export async function prepare(
+  rules: readonly Rule[],
+  { tool, arguments: args }: CallOfTool,
+  root: string,
+): Promise<Parameters<typeof evaluateRules>> {
   const kinds = tool.argumentKinds ?? {};
   const call: CallToRule = { tool: tool.settings, arguments: args, kinds, root };
   const units = runsCommands(tool) ? await loadCommandUnits() : undefined;
-  return evaluateRules(await compileRules(rules, call), call, units?.readCommandLine);
+  return [await compileRules(rules, call), call, units?.readCommandLine];
 }
 
 function loadCommandUnits() {
@@ -171,10 +179,10 @@ function loadCommandUnits() {
 
 function fromRules(
   { mode, rules, asking }: RuleVerdict,
-  { target: own }: Pick<ToolSettings, "target">,
-) {
+  { tool }: Pick<CallOfTool, "tool">,
+): Verdict {
+  const { target: own } = tool.settings;
   const [first] = rules;
-  const answers = OWN_QUESTIONS.concat(namedByAll(rules));
   const key = first?.place.key ?? "";
   const target = commonTarget(asking.map((rule) => rule.target ?? own));
   const verdict: Verdict = {
@@ -183,11 +191,24 @@ function fromRules(
     key,
     rules: rules.map(onRecord),
     // A workspace can let a tool run, but it cannot answer for the user.
-    ...(mode === "unattended" && rules.every(isOwn) && { answers }),
+    ...(mode === "unattended" &&
+      rules.every(isOwn) &&
+      answering([...ownQuestionsOf({ tool }), ...namedByAll(rules)])),
     ...(mode === "ask" && rules.some(({ arg }) => arg !== undefined) && { isAskedEachTime: true }),
     ...(typeof target === "object" && { target }),
   };
   return verdict;
+}
+
+/** The questions that the tool asks and a rule answers without naming them. */
+function ownQuestionsOf({ tool }: Pick<CallOfTool, "tool">): readonly string[] {
+  const { questionIds = OWN_QUESTIONS, settings } = tool;
+  const asked = settings.source.type === "builtin" ? questionIds : [];
+  return OWN_QUESTIONS.filter((id) => asked.includes(id));
+}
+
+function answering(answers: readonly string[]): Pick<Verdict, "answers"> {
+  return answers.length === 0 ? {} : { answers };
 }
 
 /** Whether only certain people may decide if it is asked: at first, or at a later rung. */

@@ -5,10 +5,9 @@
 import { stat } from "node:fs/promises";
 import path from "node:path";
 import { explainRule, findRule, type Rule, type RuleConfig } from "../../settings/config/index.ts";
-import type { ArgumentKind, ArgumentKinds } from "../../reach/executor/index.ts";
 import { capabilitiesOf } from "../../record/tool/index.ts";
 import { isJsonObject, type JsonObject } from "../../util/index.ts";
-import { findValues } from "./argument-values.ts";
+import { findValues, kindOf } from "./argument-values.ts";
 import { findRuleProblems } from "./check-rules.ts";
 import { limitsFor } from "./grant-limits.ts";
 import { evaluate, findConfinement, hasInput } from "./find-verdict.ts";
@@ -103,13 +102,6 @@ async function toProposal(rule: RuleConfig, call: CallOfTool): Promise<ProposedG
   const shown = capabilitiesOf(await call.tool.describeSource(call.arguments));
   const scope = scopeOf(rule, kind, await limitsFor(rule, call, shown));
   return { rule: rule as unknown as JsonObject, ...scope }; // As it was written, or filled in here: JSON.
-}
-
-/** The kind of a rule's argument. A part of a URL counts as the URL. */
-export function kindOf({ arg = "" }: RuleConfig, kinds: ArgumentKinds): ArgumentKind | undefined {
-  const own = kinds[arg];
-  if (own !== undefined) return own;
-  return kinds[arg.replace(/\/[^/]*$/, "")] === "url" ? "url" : undefined;
 }
 
 /** Rules by the kind of argument. Only if no other argument could change what a later call does. */

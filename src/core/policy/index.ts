@@ -2,7 +2,9 @@
 export {
   assertRules,
   createPolicy,
+  explainUncounted,
   findOutsideFiles,
+  findUntyped,
   identityOfCall,
   limitRules,
   listAllSavedRules,
@@ -14,10 +16,12 @@ export {
   proposeFrom,
   subjectOfCall,
 } from "./policy.ts";
+export type { RuleProblem } from "./check-rules.ts";
 export type { PastDecision } from "./decided-calls.ts";
 export type { LimitedRule } from "./grant-limits.ts";
 export type { ProposedRule } from "./propose.ts";
 export type { ListedRule } from "./saved-rules.ts";
+export type { Obstacle, UncountedRule } from "./uncounted-rules.ts";
 export {
   type CallOfTool,
   type CheckedGrant,

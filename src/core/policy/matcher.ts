@@ -1,10 +1,11 @@
 /** Compiles the condition of a rule. */
 import path from "node:path";
-import type { RuleConfig } from "../../settings/config/index.ts";
+import type { Matcher, RuleConfig } from "../../settings/config/index.ts";
 import { isDeepEqual, isPathWithin, type Json, loadModule } from "../../util/index.ts";
 import type { ArgumentValue } from "./argument-values.ts";
 import { globToPattern, type TextTest } from "./glob.ts";
 import { findPathForms, rootsOf } from "./path-forms.ts";
+import { findTextHazards, type TextHazard } from "./text-hazards.ts";
 
 /** Whether a value meets a condition, for certain or possibly. */
 export interface CompiledMatcher {
@@ -12,6 +13,8 @@ export interface CompiledMatcher {
   readonly allows: (value: ArgumentValue) => boolean;
   /** For every other rule. */
   readonly catches: (value: ArgumentValue) => boolean;
+  /** Why a value that meets the condition is not allowed. */
+  readonly hazardsOf: (value: ArgumentValue) => readonly TextHazard[];
 }
 
 /** Tests one way to read a value. `isCatching`: near matches count. */
@@ -30,10 +33,25 @@ export async function compileMatcher(
   argument: RuleArgument,
 ): Promise<CompiledMatcher> {
   const test = await compileTest(rule, argument);
-  return {
-    allows: ({ exact, kind }) => exact?.every((form) => test(form, kind, false)) ?? false,
-    catches: ({ possible, kind }) => possible.some((form) => test(form, kind, true)),
+  const isMet = ({ exact, kind }: ArgumentValue) =>
+    exact?.every((form) => test(form, kind, false)) ?? false;
+  const hazardsIn = ({ exact = [], kind }: ArgumentValue) => {
+    const [text] = exact;
+    return kind === "text" && typeof text === "string" ? hazardsFor(rule, text) : [];
   };
+  return {
+    allows: (value) => isMet(value) && hazardsIn(value).length === 0,
+    catches: ({ possible, kind }) => possible.some((form) => test(form, kind, true)),
+    hazardsOf: (value) => (isMet(value) ? hazardsIn(value) : []),
+  };
+}
+
+/**
+ * Why a rule that lets calls run does not cover a text of unknown meaning. Only if it names the start of a path or a URL.
+ * A regular expression can exclude such texts itself.
+ */
+export function hazardsFor({ prefix, glob }: Matcher, text: string): readonly TextHazard[] {
+  return (prefix ?? glob ?? "").includes("/") ? findTextHazards(text) : [];
 }
 
 async function compileTest(rule: RuleConfig, { root, isPath }: RuleArgument): Promise<FormTest> {

@@ -5,10 +5,12 @@ import { invalidConfigError, type Rule } from "../../settings/config/index.ts";
 import type { DescribeOptions } from "../../reach/executor/index.ts";
 import { capabilitiesOf, type GrantLimits } from "../../record/tool/index.ts";
 import { type Clock, type Json, loadModule } from "../../util/index.ts";
+import type { RuleProblem } from "./check-rules.ts";
 import type { PastDecision } from "./decided-calls.ts";
 import type { LimitedRule } from "./grant-limits.ts";
 import type { ProposedRule } from "./propose.ts";
 import type { SavedRules } from "./saved-rules.ts";
+import type { UncountedRule } from "./uncounted-rules.ts";
 import {
   type CallOfTool,
   type Grants,
@@ -121,9 +123,8 @@ function loadVerdicts() {
 export async function assertRules(tool: CallOfTool["tool"], root: string): Promise<void> {
   const { run, result } = tool.settings.policy;
   if (run.length === 0 && result.length === 0) return;
-  const { findRuleProblems } = await loadModule(() => import("./check-rules.ts"));
-  const { name, parameters } = tool.description;
-  const known = { name, parameters, kinds: tool.argumentKinds ?? {} };
+  const { findRuleProblems } = await loadChecks();
+  const known = parametersOf(tool);
   const problems = [
     ...(await findRuleProblems(run, known, root)),
     ...(await findRuleProblems(result, known, root)),
@@ -135,6 +136,11 @@ export async function assertRules(tool: CallOfTool["tool"], root: string): Promi
   );
 }
 
+function parametersOf({ description, argumentKinds: kinds = {} }: CallOfTool["tool"]) {
+  const { name, parameters } = description;
+  return { name, parameters, kinds };
+}
+
 /** The rules about a call that match it, each taken by itself. In order. */
 export async function matchRules(
   rules: readonly Rule[],
@@ -144,6 +150,26 @@ export async function matchRules(
   const { evaluate } = await loadVerdicts();
   const verdicts = await Promise.all(rules.map((rule) => evaluate([rule], call, { root })));
   return verdicts.map((verdict) => verdict !== undefined);
+}
+
+/** The rules that seem to let a call run and do not count, with the reasons. In order. */
+export async function explainUncounted(
+  rules: readonly Rule[],
+  call: CallOfTool,
+  root: string,
+): Promise<readonly UncountedRule[]> {
+  const { findUncountedRules } = await loadModule(() => import("./uncounted-rules.ts"));
+  const { prepare } = await loadVerdicts();
+  return findUncountedRules(...(await prepare(rules, call, root)));
+}
+
+/** The rules that let calls run by a path, in an argument without a type. In order. */
+export async function findUntyped(
+  rules: readonly Rule[],
+  tool: CallOfTool["tool"],
+): Promise<readonly RuleProblem[]> {
+  const { findUntypedRules } = await loadChecks();
+  return tool.settings.source.type === "builtin" ? [] : findUntypedRules(rules, parametersOf(tool));
 }
 
 /** The rules that would have answered these decisions, which are in chronological order. Throws `module_not_loaded`. */
@@ -181,6 +207,10 @@ interface CallOfArguments extends Pick<CallOfTool, "arguments"> {
 /** Undefined if any field of the limits is unknown. */
 export async function parseLimits(raw: Json): Promise<GrantLimits | undefined> {
   return (await loadLimits()).parseLimits(raw);
+}
+
+function loadChecks() {
+  return loadModule(() => import("./check-rules.ts"));
 }
 
 function loadLimits() {

@@ -7,6 +7,7 @@ import type { Rule, RuleConfig } from "../../settings/config/index.ts";
 import type { GrantScope } from "../../record/conversation/index.ts";
 import type { Capabilities } from "../../record/tool/index.ts";
 import { canonicalJson, type Json, type JsonObject, parsePointer } from "../../util/index.ts";
+import { kindOf } from "./argument-values.ts";
 import { readCommandLine } from "./command-units.ts";
 import {
   DecidedCalls,
@@ -17,7 +18,7 @@ import {
 } from "./decided-calls.ts";
 import { type CompiledRule, compileRules, evaluateRules, type RuleVerdict } from "./evaluate.ts";
 import { findOptions, withOptions } from "./grant-limits.ts";
-import { commonFolder, kindOf } from "./grants.ts";
+import { commonFolder } from "./grants.ts";
 import { findRefusedFiles } from "./refused-files.ts";
 import { scopeOf } from "./rule-scope.ts";
 import { type CallOfTool, runsCommands } from "./verdict.ts";

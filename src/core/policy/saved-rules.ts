@@ -33,8 +33,8 @@ import {
   shapeOf,
   stringField,
 } from "../../util/index.ts";
+import { kindOf } from "./argument-values.ts";
 import { limitRule, limitsFor, parseLimits } from "./grant-limits.ts";
-import { kindOf } from "./grants.ts";
 import { scopeOf } from "./rule-scope.ts";
 import type { CallOfTool, GrantToSave } from "./verdict.ts";
 

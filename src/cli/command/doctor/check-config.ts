@@ -27,6 +27,7 @@ import {
   peopleFor,
 } from "../../../record/conversation/index.ts";
 import { whomOfTarget } from "../../../core/agent/index.ts";
+import { findUntyped, type RuleProblem } from "../../../core/policy/index.ts";
 import { isJpError, oneLine, pathToText, shellWord } from "../../../util/index.ts";
 import type { McpServers } from "../../../reach/mcp/index.ts";
 import {
@@ -345,7 +346,7 @@ export async function checkTools(
     ...offeringServers(config).map((name) => listOffered(name, servers, signal)),
   ]);
   const byServer = Map.groupBy(opened.flat(), ({ server }) => server);
-  return [...byServer].flatMap(([server, results]) =>
+  const findings = [...byServer].flatMap(([server, results]) =>
     server === undefined
       ? checkOwnTools(results)
       : checkMcpServer(server, results, {
@@ -353,6 +354,16 @@ export async function checkTools(
           isOptional: config.providers?.mcp?.[server]?.optional === true,
         }),
   );
+  return [...findings, ...opened.flat().flatMap(({ untyped = [] }) => untyped.map(untypedFinding))];
+}
+
+function untypedFinding({ rule: { place }, message }: RuleProblem): Finding {
+  return {
+    check: "rules",
+    state: "warning",
+    message: `${place.layer}: ${place.key}: ${message}.`,
+    hint: "If it is a path, set the type in the parameters of the tool.",
+  };
 }
 
 interface OpenedTool {
@@ -360,17 +371,21 @@ interface OpenedTool {
   /** Set only for MCP tools. */
   readonly server: string | undefined;
   readonly error?: unknown;
+  /** Its rules about paths that are compared as text. */
+  readonly untyped?: readonly RuleProblem[];
 }
 
 async function open(
-  { name, source }: ToolSettings,
+  settings: ToolSettings,
   tools: Tools,
   signal: AbortSignal,
 ): Promise<OpenedTool> {
+  const { name, source, policy } = settings;
   const server = source.type === "mcp" ? source.server : undefined;
   try {
-    await tools.open(name, signal);
-    return { name, server };
+    const tool = { ...(await tools.open(name, signal)), settings };
+    const untyped = await findUntyped([...policy.run, ...policy.result], tool);
+    return { name, server, untyped };
   } catch (error) {
     return { name, server, error };
   }

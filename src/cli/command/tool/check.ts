@@ -6,7 +6,12 @@ import { checkArguments } from "../../../reach/executor/index.ts";
 import {
   assertRules,
   type CallOfTool,
+  explainUncounted,
+  findUntyped,
   matchRules,
+  type Obstacle,
+  type RuleProblem,
+  type UncountedRule,
   type Verdict,
 } from "../../../core/policy/index.ts";
 import {
@@ -43,15 +48,21 @@ export async function checkTool({
   const checked = await checkArguments(tool.description, given);
   const call = { tool, arguments: checked.ok ? checked.arguments : given };
   const verdict = await tools.policy.verdictOf(call);
+  const rules = [...(await savedFor(call, tools)), ...tool.settings.policy.run];
+  const uncounted = await explainUncounted(rules, call, machine.root);
+  const untyped = await findUntyped(rules, tool);
   if (options.format === "json") {
-    context.output.print(jsonLine({ tool: name, arguments: call.arguments, ...verdict }));
+    const notes = {
+      not_counted: uncounted.map(uncountedToJson),
+      untyped: untyped.map(({ rule }) => placeOf(rule)),
+    };
+    context.output.print(jsonLine({ tool: name, arguments: call.arguments, ...verdict, ...notes }));
     return;
   }
-  const saved = await savedFor(call, tools);
-  const rules = [...saved, ...tool.settings.policy.run];
   const { effect } = tool;
   const isAskedLater = verdict.mode === "unattended" && verdict.answers === undefined;
-  show(verdict, { rules, matched: await matchRules(rules, call, machine.root) }, context);
+  const matched = await matchRules(rules, call, machine.root);
+  show(verdict, { rules, matched, uncounted, untyped }, context);
   if (isAskedLater && (effect === "edits" || effect === "destroys"))
     context.output.print("The tool itself asks before it changes a file.");
 }
@@ -79,9 +90,26 @@ function describeVerdict({ mode, target }: Verdict): string {
   return `jp asks ${oneLine(whom)} before this call runs.`;
 }
 
+function placeOf({ place: { from, key } }: Rule) {
+  return { from, key };
+}
+
+function uncountedToJson({ rule, obstacles }: UncountedRule) {
+  return { ...placeOf(rule), because: [...new Set(obstacles.map(({ code }) => code))] };
+}
+
+/** The rules about a tool, and notes on some of them. */
+interface CheckedRules {
+  readonly rules: readonly Rule[];
+  /** In the same order. */
+  readonly matched: readonly boolean[];
+  readonly uncounted: readonly UncountedRule[];
+  readonly untyped: readonly RuleProblem[];
+}
+
 function show(
   verdict: Verdict,
-  { rules, matched }: { readonly rules: readonly Rule[]; readonly matched: readonly boolean[] },
+  { rules, matched, uncounted, untyped }: CheckedRules,
   { output }: CommandContext,
 ): void {
   const { paint } = output;
@@ -101,9 +129,44 @@ function show(
       verdict.rules?.some(({ from, key }) => from === place.from && key === place.key) === true;
     const mark = isDeciding ? "decides" : matched[index] === true ? "matches" : "-";
     output.print(`  ${mark.padEnd(7)}  ${jsonLine(written)}`);
-    output.print(paint("dim", `           ${oneLine(place.layer)}: ${oneLine(place.key)}`));
+    output.print(paint("dim", `${INDENT}${oneLine(place.layer)}: ${oneLine(place.key)}`));
+    const { obstacles = [] } = uncounted.find((each) => each.rule === rule) ?? {};
+    const reasons = [...new Set(obstacles.map(describeObstacle))];
+    if (reasons.length > 0)
+      output.print(`${INDENT}${paint("yellow", "Does not count:")} ${reasons.join(", ")}`);
+    for (const { message } of untyped.filter((each) => each.rule === rule))
+      output.print(`${INDENT}${oneLine(message)}`);
   }
 }
+
+const INDENT = " ".repeat("  decides  ".length);
+
+function describeObstacle({ code, command = "" }: Obstacle): string {
+  if (code === "other_command") return `no rule lets ${oneLine(command)} run`;
+  if (code === "shell_state") return `${oneLine(command)} changes what other commands do`;
+  return OBSTACLES[code];
+}
+
+const OBSTACLES = {
+  assignment: "an assignment",
+  background: "a command in the background",
+  backslash: "a backslash",
+  control_character: "a control or invisible character",
+  control_flow: "control flow, such as if or for",
+  dot_segment: "a . or .. between slashes",
+  empty: "no command",
+  empty_segment: "two slashes in a row",
+  expansion: "a variable or another expansion",
+  function: "a function",
+  glob: "a pattern for file names",
+  here_document: "a here-document",
+  line_continuation: "a word across two lines",
+  option: "an option that you have not seen",
+  redirection: "a redirection",
+  substitution: "a substitution",
+  too_long: "a line that is too long",
+  unknown_syntax: "syntax that shells may read differently",
+} as const satisfies Record<Exclude<Obstacle["code"], "other_command" | "shell_state">, string>;
 
 function decider({ key, rules = [] }: Verdict): string {
   if (rules.length === 0) return oneLine(key);
