@@ -29,7 +29,8 @@ export type StorageErrorCode =
   | "no_workspace"
   | "foreign_workspace"
   | "workspace_moved"
-  | "workspace_exists";
+  | "workspace_exists"
+  | "workspace_id_damaged";
 
 /** A conversation, session, store or workspace cannot be read or written. */
 export class StorageError extends JpError<StorageErrorCode> {}

@@ -816,6 +816,15 @@ const workspace: Area = {
         "Which links those are is in the user's data folder, with the digest of the last one, so that neither a forged record nor a forged " +
         "chain adds to them. Each counts once, and only for the call that was decided about. A rule is saved only if the user says so.",
     },
+    {
+      id: "T-WORK-27",
+      threat:
+        "The file with a workspace's id is damaged, for example by a merge, and the user's pending decisions, sessions and " +
+        "local conversations seem to be gone.",
+      defence:
+        "Every command in the workspace fails, names the file and lists the ids that this machine has for its path. jp never writes over the " +
+        "file, and makes an id only if there is no file.",
+    },
   ],
 };
 

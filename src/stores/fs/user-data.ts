@@ -133,6 +133,18 @@ export function findWorkspaceData(
   return name === undefined ? undefined : path.join(parent, name);
 }
 
+/** The ids under which data is kept for the workspace at this path. The one that was used last comes first. */
+export function findKnownIds(dataFolder: string, root: string): readonly string[] {
+  const parent = workspacesIn(dataFolder);
+  const known = listFolders(parent).flatMap((name) => {
+    const folder = path.join(parent, name);
+    const [id] = /(?<=^|-)[0-9a-z]{5}$/.exec(name) ?? [];
+    const isOurs = belongsToWorkspace(folder, root) || existsSync(partOfClone(folder, root));
+    return id !== undefined && isOurs ? [{ id, changed: statSync(folder).mtimeMs }] : [];
+  });
+  return known.toSorted((left, right) => right.changed - left.changed).map(({ id }) => id);
+}
+
 /**
  * Whether the folder was created for the workspace at this path. The id alone proves nothing: a
  * clone may come with the id of another workspace, and so find the user's folder for that one.

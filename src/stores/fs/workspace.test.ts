@@ -1,9 +1,16 @@
-import { chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
 import { codeOf } from "../record-elements.fixture.ts";
-import { START, temporaryFolder } from "../temporary-workspace.fixture.ts";
+import { START, temporaryFolder, temporaryWorkspace } from "../temporary-workspace.fixture.ts";
 import { FakeClock } from "../../testing/index.ts";
 import {
   createWorkspaceFolder,
@@ -15,6 +22,8 @@ import {
 } from "./workspace.ts";
 
 const clock = new FakeClock(START);
+/** A user who has no data yet. */
+const data = "/nowhere/data";
 
 test("a workspace is found from anywhere inside it, the nearest first", () => {
   const outer = temporaryFolder();
@@ -97,31 +106,81 @@ test.each([
   { text: "# Do not edit.\notvo8\n", id: "otvo8" },
   { text: "# Do not edit.\r\notvo8\r\n", id: "otvo8" },
   { text: "otvo8", id: "otvo8" },
-  { text: "otvo8\n# a note behind it", id: undefined },
-  { text: "OTVO8", id: undefined },
-  { text: "otvo", id: undefined },
-  { text: "otvo89", id: undefined },
-  { text: "", id: undefined },
+  { text: undefined, id: undefined },
 ])("the id in a file of $text is $id", ({ text, id }) => {
   const root = rootWith(text);
-  expect(findWorkspaceId(root)).toBe(id);
+  expect(findWorkspaceId(root, data)).toBe(id);
 });
 
 test("an existing id is kept, and its file not rewritten", async () => {
   const root = rootWith("# Somebody's own words.\notvo8");
   expect({
-    id: await ensureWorkspaceId(root, clock),
+    id: await ensureWorkspaceId(root, { data, clock }),
     text: readFileSync(path.join(root, ".jp", ".id"), "utf8"),
   }).toEqual({ id: "otvo8", text: "# Somebody's own words.\notvo8" });
 });
 
-test.each([undefined, "no id at all"])("a workspace with %j for an id gets one", async (text) => {
+const CONFLICT = "# Do not edit.\n<<<<<<< HEAD\notvo8\n=======\nabc12\n>>>>>>> other\n";
+
+test.each([
+  "otvo8\n# a note behind it",
+  "OTVO8",
+  "otvo",
+  "otvo89",
+  "",
+  "\0\0\0\0\0",
+  CONFLICT,
+  "<<<<<<< HEAD\notvo8\n=======\nabc12",
+])("a damaged id is an error, and never replaced: %j", async (text) => {
   const root = rootWith(text);
-  const id = await ensureWorkspaceId(root, clock);
+  const file = path.join(root, ".jp", ".id");
+  const message = `${file} is damaged: its last line has to be the id of the workspace.`;
+  const environment = {
+    variables: { JP_USER_DATA_DIR: data },
+    home: data,
+    platform: "linux",
+  } as const;
+  expect(() => openWorkspace({ from: root, environment, clock, pid: 1 })).toThrow(message);
+  await expect(ensureWorkspaceId(root, { data, clock })).rejects.toThrow(message);
+  expect(readFileSync(file, "utf8")).toBe(text);
+});
+
+test("the error about a damaged id lists those that this machine has for the path, the latest first", async () => {
+  counters("T-WORK-27");
+  const { root, data: own, reopen } = temporaryWorkspace();
+  const place = path.join(own, "workspace");
+  const folders = ["shop-abc12", "shop-xyz98", "other-zzzzz"].map((name) => path.join(place, name));
+  for (const [index, folder] of folders.entries()) {
+    mkdirSync(folder, { recursive: true });
+    symlinkSync(
+      path.join(index === 2 ? temporaryFolder() : root, ".jp"),
+      path.join(folder, "storage"),
+    );
+    utimesSync(folder, index, index);
+  }
+  const file = path.join(root, ".jp", ".id");
+  writeFileSync(file, CONFLICT);
+  expect(() => reopen()).toThrow(
+    expect.objectContaining({
+      code: "workspace_id_damaged",
+      hint: "Your data folder has these ids for this path: xyz98, abc12.",
+      commandHint: `Your data folder has these ids for this path: xyz98, abc12. To put one back: echo xyz98 > ${file} or echo abc12 > ${file}`,
+    }),
+  );
+});
+
+test("a workspace without an id gets one", async () => {
+  const root = rootWith();
+  const id = await ensureWorkspaceId(root, { data, clock });
   const lines = readFileSync(path.join(root, ".jp", ".id"), "utf8").split("\n");
   // The low five digits of the clock's milliseconds, in base 36.
   const expected = (1_767_323_045_000).toString(36).slice(-5);
-  expect({ id, last: lines.at(-1), count: lines.length, found: findWorkspaceId(root) }).toEqual({
+  expect({
+    id,
+    last: lines.at(-1),
+    count: lines.length,
+    found: findWorkspaceId(root, data),
+  }).toEqual({
     id: expected,
     last: expected,
     count: 2,
@@ -133,7 +192,7 @@ test("a workspace can be created only once", async () => {
   const root = temporaryFolder();
   const id = await createWorkspaceFolder(root, clock);
   expect({
-    id: findWorkspaceId(root),
+    id: findWorkspaceId(root, data),
     root: findWorkspaceRoot(root),
     again: await codeOf(createWorkspaceFolder(root, clock)),
   }).toEqual({ id, root, again: "workspace_exists" });

@@ -1,7 +1,7 @@
 /** Finds, creates and opens a workspace: a folder with a `.jp` folder in it. */
 import { existsSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
-import type { Clock } from "../../util/index.ts";
+import { type Clock, shellWord } from "../../util/index.ts";
 import { DatabaseWorkspaceStore } from "../postgres/workspace-store.ts";
 import type { PostgresStoreOptions } from "../postgres/store-options.ts";
 import type { PortableStore } from "../portable.ts";
@@ -23,6 +23,7 @@ import {
   ensureOwnPart,
   findFolderData,
   findFormerRoot,
+  findKnownIds,
   findOwnPart,
   headsFileIn,
   plainFoldersIn,
@@ -93,7 +94,10 @@ export interface DatabaseOptions extends Pick<PostgresStoreOptions, "url" | "ten
   readonly workspace?: string;
 }
 
-/** Does not write anything by itself. Throws `no_workspace`, and `foreign_workspace` if it belongs to another user. */
+/**
+ * Does not write anything by itself. Throws `no_workspace`, `foreign_workspace` if it belongs to another user, and
+ * `workspace_id_damaged`.
+ */
 export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
   const { environment, clock, pid, hasLocal = true, openFile } = options;
   const isPlainFolder = options.allowsPlainFolder === true && isOutside(options.from);
@@ -102,6 +106,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
   const data = userDataFolder(environment);
   const session = findSessionId(environment.variables);
   const user = isPlainFolder ? openFolderData(root, data) : openUserFolder(root, data, options);
+  user.findId(); // Otherwise a command that needs no id would seem to find an empty workspace.
   const conversations =
     options.database === undefined
       ? new FsWorkspaceStore({
@@ -160,7 +165,7 @@ function openDatabase(
   };
   const name = isPlainFolder
     ? { find: outside, ensure: outside }
-    : { find: user.findId, ensure: () => ensureWorkspaceId(root, clock) };
+    : { find: user.findId, ensure: () => ensureWorkspaceId(root, { data: user.data, clock }) };
   return new DatabaseWorkspaceStore({
     ...database,
     workspace: database.workspace ?? name,
@@ -178,7 +183,9 @@ function openUserFolder(
   { environment, clock }: Pick<OpenWorkspaceOptions, "environment" | "clock">,
 ) {
   const secured = new Set<string>();
-  const findId = whileSame([path.join(root, WORKSPACE_FOLDER, ".id")], () => findWorkspaceId(root));
+  const findId = whileSame([path.join(root, WORKSPACE_FOLDER, ".id")], () =>
+    findWorkspaceId(root, data),
+  );
   const findFolder = whileSame(
     [path.join(root, WORKSPACE_FOLDER, ".id"), workspacesIn(data)],
     () => {
@@ -196,7 +203,7 @@ function openUserFolder(
     return folder;
   };
   const ensure = async () =>
-    ensureWorkspaceData(data, { id: await ensureWorkspaceId(root, clock), root });
+    ensureWorkspaceData(data, { id: await ensureWorkspaceId(root, { data, clock }), root });
   const findFormer = () => {
     const folder = find();
     return folder === undefined ? undefined : findFormerRoot(folder, root);
@@ -344,17 +351,50 @@ export function isListedFolder(folder: string, list: string | undefined): boolea
   });
 }
 
-/** The last line of `.jp/.id`. Undefined if it is missing; only a writer creates it. */
-export function findWorkspaceId(root: string): string | undefined {
-  const text = findFile(path.join(root, WORKSPACE_FOLDER, ".id"))?.toString("utf8");
-  const id = text?.trim().split("\n").at(-1)?.trim() ?? "";
-  return /^[0-9a-z]{5}$/.test(id) ? id : undefined;
+/**
+ * The last line of `.jp/.id`. Undefined if it is missing; only a writer creates it. `data`: the user's data folder, for
+ * the hint. Throws `workspace_id_damaged`.
+ */
+export function findWorkspaceId(root: string, data: string): string | undefined {
+  const file = path.join(root, WORKSPACE_FOLDER, ".id");
+  const text = findFile(file)?.toString("utf8");
+  if (text === undefined) return undefined;
+  const id = text.trim().split("\n").at(-1)?.trim() ?? "";
+  if (!/^[0-9a-z]{5}$/.test(id) || CONFLICT.test(text)) {
+    throw damagedIdError(file, findKnownIds(data, root));
+  }
+  return id;
 }
 
-/** Creates a missing id: five base-36 digits of the time, like the Rust original. Throws `write_failed`. */
-export async function ensureWorkspaceId(root: string, clock: Clock): Promise<string> {
-  const found = findWorkspaceId(root);
-  if (found !== undefined) return found;
+/** A line that a version control system leaves where it could not merge two versions. */
+const CONFLICT = /^(?:<{7}|={7}|>{7}|\|{7})/m;
+
+/** A new id would hide the user's own data for this workspace, so jp makes none. */
+function damagedIdError(file: string, known: readonly string[]): StorageError {
+  const message = `${file} is damaged: its last line has to be the id of the workspace.`;
+  if (known.length === 0) {
+    const hint =
+      "Your data folder has no id for this path. Restore the file, for example with Git, or delete it to get a new id.";
+    return new StorageError("workspace_id_damaged", message, { hint });
+  }
+  const hint = `Your data folder has ${known.length === 1 ? "this id" : "these ids"} for this path: ${known.join(", ")}.`;
+  const commands = known.map((id) => `echo ${id} > ${shellWord(file)}`);
+  return new StorageError("workspace_id_damaged", message, {
+    hint,
+    commandHint: `${hint} To put ${known.length === 1 ? "it" : "one"} back: ${commands.join(" or ")}`,
+  });
+}
+
+/** Creates a missing id. Throws `workspace_id_damaged`, `write_failed`. */
+export async function ensureWorkspaceId(
+  root: string,
+  { data, clock }: { readonly data: string; readonly clock: Clock },
+): Promise<string> {
+  return findWorkspaceId(root, data) ?? (await createWorkspaceId(root, clock));
+}
+
+/** Five base-36 digits of the time, like the Rust original. */
+async function createWorkspaceId(root: string, clock: Clock): Promise<string> {
   const id = clock.now().getTime().toString(36).slice(-5).padStart(5, "0");
   await writeDurably(path.join(root, WORKSPACE_FOLDER, ".id"), Buffer.from(`${ID_NOTE}\n${id}`));
   return id;
@@ -369,7 +409,7 @@ export async function createWorkspaceFolder(root: string, clock: Clock): Promise
     });
   }
   await makeFolder(folder);
-  return ensureWorkspaceId(root, clock);
+  return createWorkspaceId(root, clock);
 }
 
 /** Throws `read_failed` for a link: data would end up at its target. */

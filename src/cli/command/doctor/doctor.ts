@@ -38,8 +38,23 @@ export async function doctor({ options, context }: Call<typeof DOCTOR>): Promise
   if (hasProblem) throw new ExitStatus(1);
 }
 
+/** Why no command can use the workspace. Undefined if there is none. */
+function explainUnusable(context: CommandContext): Finding | undefined {
+  try {
+    findWorkspace(context);
+    return undefined;
+  } catch (error) {
+    return findingFromError("workspace", error);
+  }
+}
+
 /** Slow checks last. */
 async function* runChecks(context: CommandContext, seconds: number): AsyncGenerator<Finding> {
+  const unusable = explainUnusable(context);
+  if (unusable !== undefined) {
+    yield* [checkNode(), checkUserData(context), unusable];
+    return; // All other checks read the workspace, or its config.
+  }
   const { findings, layers } = await checkConfig(context);
   const trusted = layers && (await checkTrust(context, layers));
   yield checkNode();
