@@ -509,11 +509,11 @@ test("jp tool check says why a text in a folder does not count, and where type =
   const note = '/target of deploy has no type = "path", so it is compared as text\n';
   expect(stdout.split(note)).toHaveLength(4);
   const json = jsonLines(await project.jp(...words, "--format", "json"));
-  const key = (index: number) => `conversation.tools.deploy.policy.run[${index}]`;
+  const key = "conversation.tools.deploy.policy.run";
   expect(json).toMatchObject([
     {
-      not_counted: [{ key: key(0), because: ["dot_segment", "empty_segment"] }],
-      untyped: [{ key: key(0) }, { key: key(1) }, { key: key(2) }],
+      not_counted: [{ key: `${key}[0]`, because: ["dot_segment", "empty_segment"] }],
+      untyped: [{ key: `${key}[0]` }, { key: `${key}[1]` }, { key: `${key}[2]` }],
     },
   ]);
 });

@@ -201,7 +201,7 @@ function openKnown(
   const { pid } = context.host;
   const found = new Map<string, Workspace>();
   const roots = new Set<string>();
-  for (const from of [cwd, ...knownWorkspaces(environment)]) {
+  for (const from of new Set([cwd, ...knownWorkspaces(environment)])) {
     try {
       const options = { from, environment, clock, pid, allowsPlainFolder: true };
       const workspace = openWorkspace(options);
