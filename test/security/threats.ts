@@ -160,7 +160,7 @@ const rules: Area = {
     {
       id: "T-RULE-8",
       threat:
-        "An argument without a type begins as a rule says, and leads elsewhere: `src/../.env`, `src/%2e%2e/.env` or `src//etc`.",
+        "An argument without a type begins as a rule says, and leads elsewhere: `app/../.env`, `app/%2e%2e/.env` or `app//etc`.",
       defence:
         "A prefix or glob with a slash lets through no text with `.` or `..` between slashes, an empty segment, a backslash or a control character, " +
         "also percent-encoded. Rules that stop a call still find it. Regular expressions are left as they are, and what `..` after a link or " +
