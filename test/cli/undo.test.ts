@@ -62,6 +62,8 @@ function seen({ requests }: ModelServer): readonly unknown[] {
   return messages.filter(({ role }) => role === "user").map(({ content }) => content);
 }
 
+const run = (command: string): Call => ["shell_run", { command }];
+
 const BEFORE = { "a.txt": "one\ntwo\n", "gone.txt": "gone\n" };
 
 describe("jp undo", () => {
@@ -218,7 +220,6 @@ describe("jp undo", () => {
 });
 
 describe("jp undo of commands", () => {
-  const run = (command: string): Call => ["shell_run", { command }];
   const shell = '[conversation.tools.shell_run]\nenable = true\nrun = "unattended"\n';
 
   async function startInGit(...commands: readonly string[]) {
@@ -296,10 +297,8 @@ describe("jp undo of commands", () => {
       variables: { JP_TRUSTED_WORKSPACES: parts.project.root },
     });
     const kept = path.join(parts.project.userFolder, "undo");
-    const [journal = ""] = readdirSync(kept, { recursive: true, encoding: "utf8" }).filter((name) =>
-      name.endsWith(".jsonl"),
-    );
-    truncateSync(path.join(kept, journal));
+    const names = readdirSync(kept, { recursive: true, encoding: "utf8" });
+    truncateSync(path.join(kept, names.find((name) => name.endsWith(".jsonl")) ?? ""));
     const { stderr } = await parts.project.jp("undo", "--yes");
     expect(stderr).toContain("jp: The journal of a turn is damaged:");
   });

@@ -39,20 +39,20 @@ function journalsOf(world: World): readonly string[] {
   return readdirSync(turns).map((name) => path.join(turns, name));
 }
 
-describe("files that a command hides from Git are restored", () => {
+describe("hidden files", () => {
   const HIDE = "git rm -r -q --cached src; echo src/ >> .git/info/exclude";
 
   test.each([
-    ["in one command", [`${HIDE}; rm -rf src`]],
-    ["and deletes later", [HIDE, "rm -rf src"]],
-    ["and changes first", ["echo changed > src/a", HIDE, "rm -rf src"]],
+    ["all in one command", [`${HIDE}; rm -rf src`]],
+    ["and deletes by the next command", [HIDE, "rm -rf src"]],
+    ["after it has changed them", ["echo changed > src/a", HIDE, "rm -rf src"]],
     [
       "after it has made them",
       ["echo new > src/c", HIDE, "rm -rf src", "mkdir src; echo x > src/c"],
     ],
     ["by an empty index", ["git read-tree --empty; echo '*' > .git/info/exclude", "rm -rf src"]],
     ["by removing the repository", ["mv .git ../hidden-$$", "rm -rf src"]],
-  ])("%s", async (_how, commands) => {
+  ])("files that a command hides from Git are restored: %s", async (_how, commands) => {
     counters("T-UNDO-7");
     const world = await start();
     const before = world.state();
@@ -61,7 +61,7 @@ describe("files that a command hides from Git are restored", () => {
     expect(world.state()).toEqual(before);
   });
 
-  test("if a file tool has changed what Git ignores before the first command", async () => {
+  test("files that Git knew are restored if a file tool changed what Git ignores before the first command", async () => {
     counters("T-UNDO-7");
     const world = await start();
     const before = world.state();
@@ -73,7 +73,7 @@ describe("files that a command hides from Git are restored", () => {
     expect(world.state()).toEqual(before);
   });
 
-  test("after copies that no turn needs any more were dropped", async () => {
+  test("the names that Git knew are still there after the store was pruned", async () => {
     counters("T-UNDO-7");
     const world = await start();
     const before = world.state();
@@ -85,7 +85,7 @@ describe("files that a command hides from Git are restored", () => {
   });
 });
 
-describe("files that a command makes, and makes Git ignore, are removed", () => {
+describe("new ignored files", () => {
   test.each([
     ["by .gitignore", "echo x > made; echo made >> .gitignore"],
     [
@@ -98,7 +98,7 @@ describe("files that a command makes, and makes Git ignore, are removed", () => 
       "in a folder whose files are hidden too",
       "echo x > src/made; git rm -r -q --cached src; echo src >> .git/info/exclude",
     ],
-  ])("%s", async (_how, command) => {
+  ])("files that a command makes, and has Git ignore, are removed: %s", async (_how, command) => {
     counters("T-UNDO-8");
     const world = await start();
     const before = world.state();
@@ -110,7 +110,7 @@ describe("files that a command makes, and makes Git ignore, are removed", () => 
     expect(world.state()).toEqual(before);
   });
 
-  test("but not those that were ignored before, or that a build makes", async () => {
+  test("files that were ignored before, or that a build makes, are not removed", async () => {
     counters("T-UNDO-8");
     const world = await start();
     await world.command("mkdir ignored; echo mine > ignored/old; echo mine > old.log");
@@ -156,8 +156,8 @@ test("names that are not UTF-8 are kept, and files and links restored under them
   ]);
 });
 
-describe("an undo writes through no link", () => {
-  test("and says so where a folder has become one, even if it is forced", async () => {
+describe("missing folders", () => {
+  test("an undo says so where a folder has become a link, even if it is forced", async () => {
     counters("T-UNDO-2");
     const world = await start();
     await world.command("mkdir -p src/deep; echo 1 > src/deep/c; echo changed > src/a");
@@ -171,7 +171,7 @@ describe("an undo writes through no link", () => {
     expect(readFileSync(path.join(world.folder, "elsewhere/a"), "utf8")).toBe("changed\n");
   });
 
-  test("but makes a folder again that is gone", async () => {
+  test("a forced undo makes a deleted folder again for the files in it", async () => {
     const world = await start();
     const before = world.state();
     await world.command("echo changed > src/a; rm src/b");
@@ -181,32 +181,40 @@ describe("an undo writes through no link", () => {
   });
 });
 
-describe("what is not kept is named", () => {
+describe("files that are not kept", () => {
   test.each([
-    ["a nested repository", "git init -q sub; echo x > sub/file", "rm -rf sub", ["sub"]],
-    ["what is in it", "git init -q sub; echo x > sub/file", "rm -rf sub/*", ["sub"]],
+    ["deletes a nested repository", "git init -q sub; echo x > sub/file", "rm -rf sub", ["sub"]],
     [
-      "a submodule",
+      "deletes everything in a nested repository",
+      "git init -q sub; echo x > sub/file",
+      "rm -rf sub/*",
+      ["sub"],
+    ],
+    [
+      "deletes a submodule",
       `git init -q sub; cd sub; echo x > file; ${COMMIT}; cd ..; ${COMMIT}`,
       "rm -rf sub",
       ["sub"],
     ],
     [
-      "an ignored folder",
+      "deletes an ignored folder",
       "mkdir -p ignored/deep; echo x > ignored/deep/file",
       "rm -rf ignored",
       ["ignored"],
     ],
-    ["an ignored file", "echo x > x.log", "rm x.log", ["x.log"]],
-  ])("when a command deletes %s", async (_what, made, command, lost) => {
-    counters("T-UNDO-10");
-    const world = await start();
-    execFileSync("sh", ["-c", made], { cwd: world.root, stdio: "ignore" });
-    await world.command(command);
-    expect((await world.plan()).lost).toEqual(lost);
-  });
+    ["deletes an ignored file", "echo x > x.log", "rm x.log", ["x.log"]],
+  ])(
+    "an undo names what it cannot restore after a command: %s",
+    async (_what, made, command, lost) => {
+      counters("T-UNDO-10");
+      const world = await start();
+      execFileSync("sh", ["-c", made], { cwd: world.root, stdio: "ignore" });
+      await world.command(command);
+      expect((await world.plan()).lost).toEqual(lost);
+    },
+  );
 
-  test("and files of a nested repository are not taken for new ones when it is no longer one", async () => {
+  test("files of a nested repository are not taken for new ones once its own Git folder is gone", async () => {
     counters("T-UNDO-10");
     const world = await start();
     execFileSync("sh", ["-c", "git init -q sub; echo mine > sub/file"], { cwd: world.root });
@@ -216,14 +224,14 @@ describe("what is not kept is named", () => {
   });
 });
 
-describe("a damaged index", () => {
+describe("damage", () => {
   const DAMAGE = {
     damaged: "printf garbage > .git/index",
     emptied: ": > .git/index",
   };
 
   test.each(Object.entries(DAMAGE))(
-    "of Git is named, and what it listed earlier in the turn is restored: %s",
+    "damage to the index of Git is named, and the files it listed earlier in the turn are restored: %s",
     async (_how, damage) => {
       counters("T-UNDO-11");
       const world = await start();
@@ -238,7 +246,7 @@ describe("a damaged index", () => {
   );
 
   test.each(Object.entries(DAMAGE))(
-    "of Git is named if it lists nothing of a turn: %s",
+    "damage to the index of Git is named if nothing of the turn was listed before: %s",
     async (_how, damage) => {
       counters("T-UNDO-11");
       const world = await start();
@@ -248,15 +256,18 @@ describe("a damaged index", () => {
     },
   );
 
-  test.each(["", "garbage", "{}", "null"])("of jp's copies is made again: %j", async (text) => {
-    counters("T-UNDO-11");
-    const world = await start();
-    const before = world.state();
-    writeFileSync(path.join(storeFolder(world), "index.json"), text);
-    await world.command("rm -rf src");
-    await world.undo();
-    expect(world.state()).toEqual(before);
-  });
+  test.each(["", "garbage", "{}", "null"])(
+    "the index of jp's copies is made again if it is damaged: %j",
+    async (text) => {
+      counters("T-UNDO-11");
+      const world = await start();
+      const before = world.state();
+      writeFileSync(path.join(storeFolder(world), "index.json"), text);
+      await world.command("rm -rf src");
+      await world.undo();
+      expect(world.state()).toEqual(before);
+    },
+  );
 
   test("an emptied journal is reported as damaged", async () => {
     counters("T-UNDO-11");
@@ -310,8 +321,8 @@ function smallDisk(folder: string): void {
   onTestFinished(() => unmountDisk(folder));
 }
 
-describe.runIf(canMount)("a full disk", () => {
-  test("of the workspace is named, and the next undo completes it", async () => {
+describe.runIf(canMount)("full disks", () => {
+  test("a full disk under the workspace is named by an undo, and the next one completes it", async () => {
     counters("T-UNDO-12");
     const world = new World();
     const folder = path.join(world.root, "small");
@@ -332,7 +343,7 @@ describe.runIf(canMount)("a full disk", () => {
     expect(world.state()).toEqual(before);
   });
 
-  test("of the user's folder is named before a command, which does not run", async () => {
+  test("a full disk under the user's folder is named before a command, which does not run", async () => {
     counters("T-UNDO-12");
     const world = new World();
     smallDisk(world.folder);
@@ -344,7 +355,7 @@ describe.runIf(canMount)("a full disk", () => {
     expect(existsSync(path.join(world.root, "tracked.txt"))).toBe(true);
   });
 
-  test("of the user's folder is named by an undo, and the next one completes it", async () => {
+  test("a full disk under the user's folder is named by an undo, and the next one completes it", async () => {
     counters("T-UNDO-12");
     const world = new World();
     smallDisk(world.folder);
@@ -360,7 +371,7 @@ describe.runIf(canMount)("a full disk", () => {
     expect(world.state()).toEqual(before);
   });
 
-  test("that a command has filled hides none of its changes", async () => {
+  test("a command that fills the disk hides none of its changes", async () => {
     counters("T-UNDO-12");
     const world = new World();
     smallDisk(world.folder);

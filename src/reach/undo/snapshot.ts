@@ -136,7 +136,8 @@ export async function findChanges(before: Snapshot, options: SnapshotOptions): P
     new Set([...before.entries].flatMap(([name, state]) => (isNested(state) ? [name] : []))),
   );
   const after = await readEntries(names, await findAll(names, options), options);
-  const hidden = before.problem === undefined ? findHidden(before, after, ignored, options) : [];
+  const hidden =
+    before.problem === undefined ? findHidden(before, { entries: after, ignored }, options) : [];
   if (typeof hidden !== "string") {
     const more = new Set(hidden);
     for (const [name, state] of await readEntries(more, await findAll(more, options), options)) {
@@ -190,28 +191,23 @@ function isUnseen({ entries, ignored }: Snapshot, name: string): boolean {
   );
 }
 
+/** The states after a command, and what Git ignores by then. */
+type Later = Pick<Snapshot, "entries" | "ignored">;
+
 /**
  * New files that Git ignores because its rules have changed as well. Others, such as those that a build makes, do not count.
  * A code if there are too many.
  */
 function findHidden(
   before: Snapshot,
-  after: ReadonlyMap<string, EntryState>,
-  ignored: ReadonlySet<string>,
+  later: Later,
   { root, limits = SNAPSHOT_LIMITS }: SnapshotOptions,
 ): readonly string[] | UnkeptFolderReason {
-  const fresh = [...ignored].filter((name) => !before.ignored.has(name));
-  const isChanged =
-    fresh.some(isIgnoreFile) ||
-    before.rules !== ignoreRulesOf(root, before.ignored) ||
-    [...new Set([...before.entries.keys(), ...after.keys()])].some(
-      (name) =>
-        isIgnoreFile(name) &&
-        !isSameState(before.entries.get(name) ?? ABSENT, after.get(name) ?? ABSENT),
-    );
+  const isChanged = haveRulesChanged(before, later, root);
   const hidden: string[] = [];
   let bytes = 0;
-  for (const name of fresh) {
+  for (const name of later.ignored) {
+    if (before.ignored.has(name)) continue;
     const folder = name.endsWith("/") ? withoutSlash(name) : undefined;
     const isSelfIgnored =
       folder !== undefined && findStats(path.join(root, folder, ".gitignore")) !== undefined;
@@ -224,6 +220,16 @@ function findHidden(
     }
   }
   return hidden;
+}
+
+function haveRulesChanged(before: Snapshot, later: Later, root: string): boolean {
+  const stateIn = ({ entries }: Later, name: string) => entries.get(name) ?? ABSENT;
+  const names = [...before.entries.keys(), ...later.entries.keys()].filter(isIgnoreFile);
+  return (
+    [...later.ignored].some((name) => isIgnoreFile(name) && !before.ignored.has(name)) ||
+    before.rules !== ignoreRulesOf(root, before.ignored) ||
+    names.some((name) => !isSameState(stateIn(before, name), stateIn(later, name)))
+  );
 }
 
 /** Ignored files and folders that are gone. */
