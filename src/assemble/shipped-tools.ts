@@ -21,8 +21,6 @@ export interface ShippedToolsOptions {
   readonly describe: FindDescription;
   /** Hosts with private addresses that `web_fetch` may reach. */
   readonly privateHosts?: readonly string[] | undefined;
-  /** The user's data folder, which keeps the digests of long files. */
-  readonly dataFolder?: string | undefined;
   /** Absent if no tool will be called. */
   readonly shell?: ShellPlace;
   /** Keeps the tools' changes, for undo. */
@@ -34,7 +32,6 @@ export function createShippedTools({
   searchPath,
   describe,
   privateHosts = [],
-  dataFolder,
   shell,
   changes,
 }: ShippedToolsOptions): readonly ShippedTool[] {
@@ -42,7 +39,7 @@ export function createShippedTools({
     createAskUser(),
     createTellUser(),
     createDescribeTools(describe),
-    ...createFileTools({ root, searchPath, changes, dataFolder }),
+    ...createFileTools({ root, searchPath, changes }),
     createWebFetchTool({ privateHosts }),
     createShellRunTool(shell && { ...shell, changes }),
   ];

@@ -5,7 +5,7 @@ export {
   explainUncounted,
   findOutsideFiles,
   findUntyped,
-  identitiesOfCall,
+  identityOfCall,
   limitRules,
   listAllSavedRules,
   matchRules,

@@ -9,12 +9,13 @@ import { findRule, type Rule, type RuleConfig } from "../../settings/config/inde
 import {
   type ConversationId,
   type DecidingRule,
+  digestCall,
   findTimestamp,
   type GrantScope,
   type Timestamp,
   timestampFromDate,
   timestampToMilliseconds,
-  toolIdentities,
+  toolIdentity,
 } from "../../record/conversation/index.ts";
 import type { ArgumentKind, DescribeOptions } from "../../reach/executor/index.ts";
 import { PrivateFile, securePrivateFolder, StorageError } from "../../stores/index.ts";
@@ -115,11 +116,11 @@ export class SavedRules {
     const known = rules.filter((rule) => rule.tool === name && !isExpired(rule, now));
     if (known.length === 0) return [];
     const source = await call.tool.describeSource(call.arguments);
-    const [identities, asked] = [identitiesIn(call, source), capabilitiesOf(source)];
+    const [identity, asked] = [identityIn(call, source), capabilitiesOf(source)];
     const { file: layer } = this.#open();
     const place = { from: "saved", layer, ...(digest !== undefined && { file: digest }) } as const;
     return known
-      .filter((each) => identities.includes(each.source))
+      .filter((each) => each.source === identity)
       .toReversed()
       .flatMap(({ id, rule, limits }) => {
         const placed: Rule = { ...rule, place: { ...place, key: id } };
@@ -319,26 +320,15 @@ function realRoot(root: string): string {
   }
 }
 
-async function identityOf(call: CallOfTool): Promise<string> {
-  const [identity = ""] = await identitiesOf(call);
-  return identity;
+/** The identity of a call's tool: see `toolIdentity`. Saved rules are for this machine. */
+export async function identityOf(call: CallOfTool, options?: DescribeOptions): Promise<string> {
+  return identityIn(call, await call.tool.describeSource(call.arguments, options));
 }
 
-/** The identities of a call's tool, the current one first: see `toolIdentities`. Saved rules are for this machine. */
-export async function identitiesOf(
-  call: CallOfTool,
-  options?: DescribeOptions,
-): Promise<readonly string[]> {
-  return identitiesIn(call, await call.tool.describeSource(call.arguments, options));
-}
-
-function identitiesIn(
-  { tool, arguments: args }: CallOfTool,
-  source: ToolSource,
-): readonly string[] {
+function identityIn({ tool, arguments: args }: CallOfTool, source: ToolSource): string {
   const conversation = "" as ConversationId; // Which call it is does not matter here.
   const call = { conversation, toolCallId: "", tool: tool.settings.name, source, arguments: args };
-  return toolIdentities(call);
+  return toolIdentity(digestCall(call), source.origin);
 }
 
 interface OpenFile {

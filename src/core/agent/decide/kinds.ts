@@ -51,12 +51,6 @@ export interface Earlier {
   readonly isVoid: boolean;
 }
 
-interface DigestedRequest {
-  readonly draft: Draft;
-  /** A digest on record to compare with. */
-  readonly recorded?: SubjectDigest | undefined;
-}
-
 /** How one kind differs from the others. */
 interface Kind<Of extends Asked> {
   /** Mints the id of a new request. */
@@ -64,7 +58,7 @@ interface Kind<Of extends Asked> {
   /** The part of the request that says what is decided. */
   readonly request: (asked: Of) => Draft;
   /** `call` is the call as it would run now. */
-  readonly digest: (call: CallSubject, asked: Of, of: DigestedRequest) => SubjectDigest;
+  readonly digest: (call: CallSubject, asked: Of, draft: Draft) => SubjectDigest;
   /** The request of an earlier process, or the one whose decision no longer counts. */
   readonly void: (asked: Of) => Earlier | undefined;
   readonly ladder: (asked: Of) => Omit<Ladder, "isEscalated">;
@@ -97,9 +91,9 @@ const question: Kind<AskedQuestion> = {
     ...(state !== undefined && { state }),
     ...(isBound === true && { isBound }),
   }),
-  digest: (call, _asked, { draft, recorded }) => {
+  digest: (call, _asked, draft) => {
     if (draft.type !== "inquiry_request") throw new Error("a question has another request");
-    return digestQuestion(call, draft, recorded);
+    return digestQuestion(call, draft);
   },
   void: ({ recorded, replaces }) => {
     if (replaces !== undefined) {
@@ -163,10 +157,10 @@ function aboutCall(kind: CallDecisionKind, end: Omit<Extract<End, { type: "denie
       ...(asked.kind === "delivery" ? { result: asked.result } : { arguments: asked.arguments }),
       ...checkOf(asked),
     }),
-    digest: (call, asked, { draft, recorded }) =>
+    digest: (call, asked, draft) =>
       asked.kind === "delivery"
-        ? digestDelivery(call, asked.result, { whom: draft, recorded })
-        : digestCall(call, draft, recorded),
+        ? digestDelivery(call, asked.result, draft)
+        : digestCall(call, draft),
     void: ({ progress }) => {
       const { request, decision, madeVoid } = progress.permissions[action] ?? {};
       if (request !== undefined && decision === undefined) {
