@@ -59,7 +59,7 @@ import {
 export interface OpenTurnOptions {
   /** The conversation to continue; undefined for a new one. */
   readonly found?: Conversation | undefined;
-  /** The same conversation, if the caller already has it open. */
+  /** This conversation, if the caller already has it open. */
   readonly opened?: ConversationWriter | undefined;
   /** The caller will release `opened`. */
   readonly keepsOpen?: boolean | undefined;
@@ -151,7 +151,7 @@ export interface WrittenMessage {
   readonly mentions?: readonly string[];
 }
 
-/** What a turn runs with, apart from its message. The conversation is locked, and has the config on record. */
+/** Everything a turn needs apart from its message. The conversation is locked, and has the config on record. */
 export interface TurnParts {
   readonly storage: ConversationStorage;
   /** Includes the message's attachments. */

@@ -1,4 +1,4 @@
-/** What programs call: turns, and what belongs to them. The code of each part is loaded with its first call. */
+/** The functions that programs call for turns. The code of each part is loaded with its first call. */
 import type { TurnUpdate } from "../core/agent/index.ts";
 import type { Compaction } from "../record/conversation/index.ts";
 import type { ConversationWriter } from "../stores/index.ts";

@@ -152,7 +152,7 @@ function tellOn(output: Output): Pick<CommandContext, "notice" | "warn"> {
   };
 }
 
-/** The same context, with another output. */
+/** A copy of the context with another output. */
 export function withOutput(context: CommandContext, output: Output): CommandContext {
   return { ...context, output, ...tellOn(output) };
 }

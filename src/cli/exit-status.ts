@@ -58,7 +58,7 @@ export function reportError(error: unknown, host: Host): number {
   return error.code === "usage" ? 2 : 1;
 }
 
-/** What failed, and what to do about it. */
+/** A failure and its remedy. */
 export function describeError(error: JpError): string {
   const advice = adviceOf(error);
   return advice === undefined ? `jp: ${error.message}` : `jp: ${error.message}\n${advice}`;

@@ -1,4 +1,4 @@
-/** What a fork takes over from its original, in any store. */
+/** The parts of the original that a fork takes over, in any store. */
 import {
   type ConversationMetadata,
   lastTurnOf,

@@ -29,6 +29,7 @@ test.each([
   ["undo"],
   ["usage"],
   ["permissions", "ls"],
+  ["init"],
 ])(
   "a command names the file with a damaged id, and leaves it alone: jp %s %s %s",
   async (...words) => {

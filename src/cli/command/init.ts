@@ -15,7 +15,7 @@ import {
 import type { InquiryId } from "../../record/conversation/index.ts";
 import { PROVIDER_NAMES, type ProviderName } from "../../reach/provider/index.ts";
 import { wrapProse } from "../../surfaces/render/index.ts";
-import { createWorkspaceFolder, findWorkspaceRoot } from "../../stores/index.ts";
+import { createWorkspaceFolder, findWorkspaceRoot, openWorkspace } from "../../stores/index.ts";
 import { booleanQuestion, type InquiryQuestion, selectQuestion } from "../../record/tool/index.ts";
 import { adviceOf, isJpError, JpError, type Json, neutralize } from "../../util/index.ts";
 import type { CommandContext } from "../context.ts";
@@ -40,6 +40,7 @@ import type { FlagsOf } from "../options.ts";
 export async function init({ args, options, context }: Call<typeof INIT>): Promise<void> {
   const { output, clock } = context;
   const root = path.resolve(context.host.cwd, args[0] ?? options.workspace ?? ".");
+  assertUsable(root, context);
   const existing = findConfigFile(path.join(root, ".jp"), "config") ?? findConfigFile(root, ".jp");
   if (existing !== undefined) {
     output.notice(neutralize(`Keeping the existing config: ${existing}`));
@@ -109,6 +110,12 @@ async function choose(
   if (choices !== undefined) return choices;
   context.output.notice("Cancelled. Nothing was created.");
   throw new ExitStatus(INTERRUPTED);
+}
+
+/** Throws `workspace_id_damaged`. */
+function assertUsable(root: string, { environment, clock, host }: CommandContext): void {
+  if (existsSync(path.join(root, ".jp")))
+    openWorkspace({ from: root, environment, clock, pid: host.pid });
 }
 
 /** False if the folder is already a workspace. */

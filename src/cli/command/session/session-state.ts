@@ -1,4 +1,4 @@
-/** What the next message of a session is sent with. The session's commands change it. */
+/** The settings for a session's next message. The session's commands change it. */
 import {
   type PartialConfig,
   resolveTools,
