@@ -125,6 +125,8 @@ export async function playRound(
       isChanged ||= each.type !== "directory";
       continue;
     }
+    // Without a directory a name is all that is recorded, and it need not be someone's whom the directory knows later.
+    if (each.type === "say") isChanged ||= !world.hasDirectory;
     const report = await (each.type === "say" ? next().say(world, each) : next().resume(world));
     if (each.type === "say" && report.type === "recorded") {
       isAnswered = each.answer;
