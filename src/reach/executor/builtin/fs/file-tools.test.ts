@@ -51,10 +51,9 @@ function argumentsFor(name: string, file: string): JsonObject {
 }
 
 /** Without what is behind links. */
+/** Follows no link: one of them leads back to the root. */
 function namesIn(root: string): readonly string[] {
-  return readdirSync(root, { recursive: true, withFileTypes: true })
-    .map(({ parentPath, name }) => path.join(parentPath, name))
-    .toSorted();
+  return snapshotOf(root).map(({ name }) => name);
 }
 
 interface Scene {
