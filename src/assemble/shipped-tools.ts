@@ -21,6 +21,8 @@ export interface ShippedToolsOptions {
   readonly describe: FindDescription;
   /** Hosts with private addresses that `web_fetch` may reach. */
   readonly privateHosts?: readonly string[] | undefined;
+  /** The user's data folder, which keeps the digests of long files. */
+  readonly dataFolder?: string | undefined;
   /** Absent if no tool will be called. */
   readonly shell?: ShellPlace;
   /** Keeps the tools' changes, for undo. */
@@ -32,6 +34,7 @@ export function createShippedTools({
   searchPath,
   describe,
   privateHosts = [],
+  dataFolder,
   shell,
   changes,
 }: ShippedToolsOptions): readonly ShippedTool[] {
@@ -39,7 +42,7 @@ export function createShippedTools({
     createAskUser(),
     createTellUser(),
     createDescribeTools(describe),
-    ...createFileTools({ root, searchPath, changes }),
+    ...createFileTools({ root, searchPath, changes, dataFolder }),
     createWebFetchTool({ privateHosts }),
     createShellRunTool(shell && { ...shell, changes }),
   ];

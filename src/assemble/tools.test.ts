@@ -1,6 +1,6 @@
-import { symlinkSync } from "node:fs";
+import { existsSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { Toolbox } from "../core/agent/index.ts";
 import { mergeConfig, parseConfigOrThrow } from "../settings/config/index.ts";
 import { temporaryFolder } from "../stores/temporary-workspace.fixture.ts";
@@ -102,6 +102,24 @@ test.each([
 async function sourceOf(toolbox: Toolbox, name: string) {
   return (await toolbox.find(name, signal))?.describeSource({});
 }
+
+test.each([
+  ["deploy", { source: "local", command: "cat big.bin" }],
+  ["shell_run", {}],
+])("a tool keeps the digests of long files in the user's data folder: %s", async (name, config) => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 60_000 }); // The file was not written just now.
+  onTestFinished(() => void vi.useRealTimers());
+  const [root, dataFolder] = [temporaryFolder(), temporaryFolder()];
+  writeFileSync(path.join(root, "big.bin"), Buffer.alloc(1024 ** 2 + 1));
+  const own = parseConfigOrThrow("test", {
+    conversation: { tools: { [name]: { ...config, enable: true } } },
+  });
+  const place = { ...machine, root, dataFolder, variables: { JP_USER_DATA_DIR: dataFolder } };
+  await using tools = openTools(place, mergeConfig(shippedConfig().builtins, own));
+  const found = await tools.toolbox.find(name, signal);
+  await found?.describeSource({ command: "cat big.bin" });
+  expect(existsSync(path.join(dataFolder, "file-digests.json"))).toBe(true);
+});
 
 test("a tool says where it comes from: jp, the program, or a command", async () => {
   const tool = defineTool({ name: "moon", description: "", parameters: {}, run: () => "full" });

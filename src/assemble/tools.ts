@@ -114,7 +114,7 @@ export function openTools(
   { conversation, changes, servers: given, mode }: OpenToolsOptions = {},
 ): Tools {
   const servers = given ?? openConfiguredServers(machine, config);
-  const { root, workspaceId, variables, onWarning } = machine;
+  const { root, workspaceId, variables, dataFolder, onWarning } = machine;
   const saved = savedRulesOn(machine);
   const settings = resolveTools(config);
   const { signal: untilDone } = new AbortController();
@@ -124,7 +124,7 @@ export function openTools(
   };
   const shipped = createShippedTools({ describe, changes, ...shippedOptions(machine, config) });
   const conversationId = conversation ?? "";
-  const local = { workspaceRoot: root, workspaceId, conversationId, variables };
+  const local = { workspaceRoot: root, workspaceId, conversationId, variables, dataFolder };
   const sources = { shipped, local, servers };
   const names = offeringServers(config);
   const warn = warningOnce(onWarning);
@@ -189,10 +189,11 @@ export function policyIn(
 }
 
 function shippedOptions(machine: Machine, config: PartialConfig) {
-  const { root, variables } = machine;
+  const { root, variables, dataFolder } = machine;
   return {
     root,
     searchPath: variables["PATH"],
+    dataFolder,
     privateHosts: config.web?.private_hosts,
     shell: shellPlace(machine, config),
   };

@@ -61,7 +61,7 @@ export {
   stringField,
   unknownFields,
 } from "./shape.ts";
-export { openHandle, settled } from "./open-handle.ts";
+export { safeReadFlags, openHandle, settled } from "./open-handle.ts";
 export {
   type CacheEnvironment,
   findUserCache,

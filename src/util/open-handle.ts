@@ -1,5 +1,5 @@
-/** Opens files for `await using`. */
-import { fdatasync, fsync } from "node:fs";
+/** Opens files for `await using`, and without following links. */
+import { constants, fdatasync, fsync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
 /**
@@ -22,3 +22,12 @@ export function settled(action: (done: (error: Error | null) => void) => void): 
     action((error) => (error === null ? resolve() : reject(error)));
   });
 }
+
+/** To read a file that may have been replaced by a link, or by a pipe without a writer, which would block. */
+export function safeReadFlags(): number {
+  const { O_NOFOLLOW: noFollow = 0, O_NONBLOCK: nonBlocking = 0 } = POSIX_FLAGS;
+  return constants.O_RDONLY | noFollow | nonBlocking;
+}
+
+/** Undefined on Windows, contrary to the types. */
+const POSIX_FLAGS: Partial<Pick<typeof constants, "O_NOFOLLOW" | "O_NONBLOCK">> = constants;

@@ -1,9 +1,10 @@
 /** A workspace for `jp query`: its model server and tools, the command, and the record it leaves. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
+import { inject } from "vitest";
 import { decodeText } from "../../src/record/conversation/encoded-strings.ts";
 import { parseEvent } from "../../src/record/conversation/index.ts";
 import { problemsOf } from "../../src/record/conversation/record-rules.fixture.ts";
@@ -41,6 +42,8 @@ export function queryProject(options: QueryProjectOptions): Project {
   );
   const all = [server?.config ?? "", config, ...toolConfigs].join("\n");
   writeFileSync(path.join(project.root, ".jp", "config.toml"), all);
+  // As if they had run before: it takes half a second to hash the hundred megabytes of Node.
+  if (tools.length > 0) copyDigests(project.data);
   for (const tool of tools) {
     writeFileSync(path.join(project.root, `${tool.name}.cjs`), scriptOf(tool));
   }
@@ -49,6 +52,11 @@ export function queryProject(options: QueryProjectOptions): Project {
     writeFileSync(path.join(project.root, name), content);
   }
   return project;
+}
+
+function copyDigests(data: string): void {
+  const name = "file-digests.json";
+  cpSync(path.join(inject("programs"), name), path.join(data, name));
 }
 
 function scriptOf({ questions = [], program = "JSON.stringify(tool.answers)" }: ScriptedTool) {

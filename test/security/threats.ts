@@ -955,6 +955,39 @@ const others: Area = {
         "another machine that continues the turn.",
     },
     {
+      id: "T-PROG-4",
+      threat:
+        "After the yes, a file above 1 MB gets other content of the same size, and its old modification time.",
+      defence:
+        "Up to 1 GB, the content counts. Above, the size and the change time do, which a program cannot set.",
+    },
+    {
+      id: "T-PROG-5",
+      threat:
+        "After the yes, the program of a script's `#!` line is changed, also one that `env` starts.",
+      defence:
+        "The programs that `#!` lines name are part of the call, and so are the files that those lines name. If such a program " +
+        "is a script, its own line counts too.",
+    },
+    {
+      id: "T-PROG-6",
+      threat:
+        "After the yes, a file is changed that a command reaches without naming its path as a word: in a folder that it enters, as its " +
+        "input, or as the value of an option or an assignment.",
+      defence:
+        "All values are looked up, in each folder that a word of the command names, up to 16 of them. Names that a shell makes at run " +
+        "time, such as patterns and variables other than `HOME`, are not.",
+    },
+    {
+      id: "T-PROG-7",
+      threat:
+        "A kept digest of a long file stands for other content: the file was written twice within the clock's resolution, or " +
+        "someone else wrote the cache.",
+      defence:
+        "A digest is kept only if the file has not changed for two seconds, and is used only for the same device, inode, size, modification " +
+        "and change time. A cache that is damaged, or that others could read or write, counts as empty.",
+    },
+    {
       id: "T-COMPAT-1",
       threat:
         "The Rust original opens one of our conversations, does not understand its config, and " +

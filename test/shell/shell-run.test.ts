@@ -308,6 +308,64 @@ describe("the description of a call", () => {
     expect(changedParts(before, await sourceOf(place, { command }))).toContain(part);
   });
 
+  test.each([
+    ["in a folder that it enters", "cd d && ./s.sh"],
+    ["in the folder of a shell in it", "sh -c 'cd d; . ./s.sh'"],
+    ["as its input", "sh < d/s.sh"],
+    ["as the input of a group", "{ sh; } < d/s.sh"],
+    ["in a here-string", "sh <<< 'sh d/s.sh'"],
+    ["as the value of an option", "make --file=d/s.sh"],
+    ["as the value of an option, in a folder", "make -C d -fs.sh"],
+    ["in an assignment", "BASH_ENV=d/s.sh bash -c true"],
+  ])(
+    "is another one when a file has changed that the command reaches: %s",
+    async (_case, command) => {
+      counters("T-PROG-6");
+      const place = shellScene(UNCONFINED);
+      mkdirSync(path.join(place.root, "d"));
+      const file = path.join(place.root, "d", "s.sh");
+      writeFileSync(file, "one", { mode: 0o755 });
+      const before = await sourceOf(place, { command });
+      writeFileSync(file, "two");
+      expect(changedParts(before, await sourceOf(place, { command }))).toEqual(["file"]);
+    },
+  );
+
+  test("is another one when a file has changed that its standard input names", async () => {
+    counters("T-PROG-6");
+    const place = shellScene(UNCONFINED);
+    const args = { command: "sh", stdin: "cd d && ./s.sh\n" };
+    mkdirSync(path.join(place.root, "d"));
+    writeFileSync(path.join(place.root, "d", "s.sh"), "one", { mode: 0o755 });
+    const before = await sourceOf(place, args);
+    writeFileSync(path.join(place.root, "d", "s.sh"), "two");
+    expect(changedParts(before, await sourceOf(place, args))).toEqual(["file"]);
+  });
+
+  test("does not depend on where it writes its output", async () => {
+    const place = shellScene(UNCONFINED);
+    const args = { command: "ls > out.txt" };
+    writeFileSync(path.join(place.root, "out.txt"), "one");
+    const before = await sourceOf(place, args);
+    writeFileSync(path.join(place.root, "out.txt"), "two");
+    expect(changedParts(before, await sourceOf(place, args))).toEqual([]);
+  });
+
+  test.each(["./a.sh", "env ./a.sh", "chmod +x a.sh; ./a.sh", "cd d && ../a.sh"])(
+    "is another one when the program of a `#!` line has changed: %s",
+    async (command) => {
+      counters("T-PROG-5");
+      const place = shellScene(UNCONFINED);
+      mkdirSync(path.join(place.root, "d"));
+      const program = path.join(place.root, "lang");
+      writeFileSync(program, "one", { mode: 0o755 });
+      writeFileSync(path.join(place.root, "a.sh"), `#!/usr/bin/env -S ${program} -x\n`);
+      const before = await sourceOf(place, { command });
+      writeFileSync(program, "two");
+      expect(changedParts(before, await sourceOf(place, { command }))).toContain("program");
+    },
+  );
+
   test("has the folder relative to the workspace, also if the workspace is a link", async () => {
     const place = shellScene();
     mkdirSync(path.join(place.root, "sub"));

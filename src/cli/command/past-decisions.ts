@@ -12,7 +12,7 @@ import {
   toolIdentity,
 } from "../../record/conversation/index.ts";
 import { checkArguments } from "../../reach/executor/index.ts";
-import { type CallOfTool, identityOfCall, type Verdict } from "../../core/policy/index.ts";
+import { type CallOfTool, identitiesOfCall, type Verdict } from "../../core/policy/index.ts";
 import { findTool, type Tools } from "../../assemble/index.ts";
 import { readOwnRuns } from "../../stores/index.ts";
 import { messageOf } from "../../util/index.ts";
@@ -184,9 +184,10 @@ async function toDecided(
   const isSame = [args, checked.arguments].some((each) => isMadeWith(subject, each));
   if (!isSame) return "foreign";
   const call = { tool, arguments: checked.arguments };
-  const identity = await identityOfCall(call);
+  const own = await identitiesOfCall(call);
+  const [identity = ""] = own;
   const before = toolIdentity(subject, origin);
   const isShared = isPortable(subject);
-  const now = isShared ? await identityOfCall(call, { isShared }) : identity;
-  return { row, call, isApproved, identity, isSameTool: before === now };
+  const now = isShared ? await identitiesOfCall(call, { isShared }) : own;
+  return { row, call, isApproved, identity, isSameTool: now.includes(before) };
 }

@@ -21,6 +21,7 @@ import {
   type InquiryPair,
   type InquiryRequest,
   isActing,
+  isDigestOf,
   isForSome,
   isNo,
   judgeUse,
@@ -349,7 +350,7 @@ function staleAnswer(
   const target = questionTarget(tool.settings, questionId);
   const inForce = whomInForce(context, { target, rung, named: addresseesOf(question) });
   const used = useOf(context, { ...request, kind: "question" }, { event: response, inForce });
-  const subject = digestQuestion(now, request);
+  const subject = digestQuestion(now, request, request.subject);
   const isBound = !isNo(response) && !isConfigured(deciderOf(response));
   if (used === "counts" && (!isBound || response.digest === subject.digest)) return [];
   const changed = used === "counts" ? changesSince(request.subject, subject) : [used];
@@ -405,9 +406,10 @@ export async function stalePermission(
   const id = permission.id ?? request?.id;
   const used = useOf(context, { ...on, kind, id }, { event: permission, inForce });
   const whom = whomOf(on);
-  const subject = digestCall({ ...now, arguments: args }, whom);
+  const call = { ...now, arguments: args };
+  const subject = digestCall(call, whom, request?.subject);
   if (used === "counts") {
-    if (permission.digest === subject.digest) return [];
+    if (isDigestOf(permission.digest, call, whom)) return [];
     // A yes to one of the call's questions does not replace a yes from those who must permit the call.
     if (!isForSome(whom) && answers.some((answered) => isPermitting(answered, now))) return [];
   }
@@ -435,7 +437,7 @@ export function useOf(
 /** Whether a person has let the call act as it is now. A no, or an answer that only informs the call, does not. */
 function isPermitting({ request, response }: AnsweredInquiry, now: CallSubject): boolean {
   if (isNo(response) || deciderOf(response)?.kind !== "user" || !isActing(request)) return false;
-  return response.digest === digestQuestion(now, request).digest;
+  return response.digest === digestQuestion(now, request, request.subject).digest;
 }
 
 function findRequest(journal: Journal, id: InquiryId): PermissionRequestEvent | undefined {

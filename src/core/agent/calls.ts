@@ -557,7 +557,7 @@ function staleDelivery(
   if (used !== "counts") return [used];
   const { conversation } = context.journal;
   const call = { conversation, toolCallId, tool: progress.request.name };
-  const subject = digestDelivery(call, result, request);
+  const subject = digestDelivery(call, result, { whom: request, recorded: request?.subject });
   // Recorded by an earlier version, or changed since.
   return decision.digest === subject.digest ? undefined : changesSince(request?.subject, subject);
 }

@@ -1,5 +1,5 @@
 /** The policy's verdict on a call. */
-import { digestCall, toolIdentity } from "../../record/conversation/index.ts";
+import { toolIdentities } from "../../record/conversation/index.ts";
 import type { CallOfTool, GrantedRule, Verdict } from "../policy/index.ts";
 import { plainResultVerdict, plainVerdict } from "../policy/index.ts";
 import { capabilitiesOf, coversCapabilities } from "../../record/tool/index.ts";
@@ -26,10 +26,10 @@ async function grantedFor(
   const grants = state.grantsFor(tool.settings.name);
   if (grants.length === 0) return [];
   const subject = await describeCall({ journal }, { toolCallId: "", tool, arguments: args });
-  const identity = toolIdentity(digestCall(subject), subject.source.origin);
+  const identities = toolIdentities(subject);
   const asked = capabilitiesOf(subject.source);
   return grants.filter(
-    (grant) => grant.identity === identity && coversCapabilities(grant.shown, asked),
+    (grant) => identities.includes(grant.identity) && coversCapabilities(grant.shown, asked),
   );
 }
 

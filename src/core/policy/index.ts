@@ -5,7 +5,7 @@ export {
   explainUncounted,
   findOutsideFiles,
   findUntyped,
-  identityOfCall,
+  identitiesOfCall,
   limitRules,
   listAllSavedRules,
   matchRules,

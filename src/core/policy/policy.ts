@@ -217,9 +217,12 @@ function loadLimits() {
   return loadModule(() => import("./grant-limits.ts"));
 }
 
-/** The identity of a call's tool: see `toolIdentity`. Without options, as saved rules know it. */
-export async function identityOfCall(call: CallOfTool, options?: DescribeOptions): Promise<string> {
-  return (await loadSavedRules()).identityOf(call, options);
+/** The identities of a call's tool, the current one first: see `toolIdentities`. Without options, as saved rules know it. */
+export async function identitiesOfCall(
+  call: CallOfTool,
+  options?: DescribeOptions,
+): Promise<readonly string[]> {
+  return (await loadSavedRules()).identitiesOf(call, options);
 }
 
 /** The subject of a call, in one line: files, a command line, a URL, or all arguments. */

@@ -213,6 +213,23 @@ describe("a saved rule", () => {
   });
 });
 
+const withSource = (source: Partial<ToolSource>) =>
+  callOf({ to: "test" }, { name: "deploy", source: { ...localSource(), ...source } });
+
+test("a rule that was saved before `#!` lines and long files counted applies unless such a file is named", async () => {
+  const place = new Place();
+  const [program, shell] = [{ path: "/deploy" }, { path: "/bin/sh" }];
+  const before = withSource({ program });
+  await place.open().save(place.grant({ rule: { mode: "unattended" }, call: before }));
+  const now = { program: [program, shell] };
+  const other = { program: [{ path: "/other" }, shell], earlier: { program: { path: "/other" } } };
+  expect([
+    await decides(place.policy(), withSource({ ...now, earlier: { program } })),
+    await decides(place.policy(), withSource({ ...now, earlier: "incomparable" })),
+    await decides(place.policy(), withSource(other)),
+  ]).toEqual(["unattended saved", "ask", "ask"]);
+});
+
 const DIFFS = { mode: "unattended", arg: "/command", prefix: "git diff" } as const;
 const SANDBOXED: ToolSource = { origin: { type: "builtin", confinement: "sandbox" } };
 const ONLINE: ToolSource = { origin: { type: "builtin", confinement: "sandbox", network: true } };

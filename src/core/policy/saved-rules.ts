@@ -9,13 +9,12 @@ import { findRule, type Rule, type RuleConfig } from "../../settings/config/inde
 import {
   type ConversationId,
   type DecidingRule,
-  digestCall,
   findTimestamp,
   type GrantScope,
   type Timestamp,
   timestampFromDate,
   timestampToMilliseconds,
-  toolIdentity,
+  toolIdentities,
 } from "../../record/conversation/index.ts";
 import type { ArgumentKind, DescribeOptions } from "../../reach/executor/index.ts";
 import { PrivateFile, securePrivateFolder, StorageError } from "../../stores/index.ts";
@@ -116,11 +115,11 @@ export class SavedRules {
     const known = rules.filter((rule) => rule.tool === name && !isExpired(rule, now));
     if (known.length === 0) return [];
     const source = await call.tool.describeSource(call.arguments);
-    const [identity, asked] = [identityIn(call, source), capabilitiesOf(source)];
+    const [identities, asked] = [identitiesIn(call, source), capabilitiesOf(source)];
     const { file: layer } = this.#open();
     const place = { from: "saved", layer, ...(digest !== undefined && { file: digest }) } as const;
     return known
-      .filter((each) => each.source === identity)
+      .filter((each) => identities.includes(each.source))
       .toReversed()
       .flatMap(({ id, rule, limits }) => {
         const placed: Rule = { ...rule, place: { ...place, key: id } };
@@ -320,15 +319,26 @@ function realRoot(root: string): string {
   }
 }
 
-/** The identity of a call's tool: see `toolIdentity`. Saved rules are for this machine. */
-export async function identityOf(call: CallOfTool, options?: DescribeOptions): Promise<string> {
-  return identityIn(call, await call.tool.describeSource(call.arguments, options));
+async function identityOf(call: CallOfTool): Promise<string> {
+  const [identity = ""] = await identitiesOf(call);
+  return identity;
 }
 
-function identityIn({ tool, arguments: args }: CallOfTool, source: ToolSource): string {
+/** The identities of a call's tool, the current one first: see `toolIdentities`. Saved rules are for this machine. */
+export async function identitiesOf(
+  call: CallOfTool,
+  options?: DescribeOptions,
+): Promise<readonly string[]> {
+  return identitiesIn(call, await call.tool.describeSource(call.arguments, options));
+}
+
+function identitiesIn(
+  { tool, arguments: args }: CallOfTool,
+  source: ToolSource,
+): readonly string[] {
   const conversation = "" as ConversationId; // Which call it is does not matter here.
   const call = { conversation, toolCallId: "", tool: tool.settings.name, source, arguments: args };
-  return toolIdentity(digestCall(call), source.origin);
+  return toolIdentities(call);
 }
 
 interface OpenFile {

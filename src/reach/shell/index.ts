@@ -6,7 +6,7 @@ export {
   optionsFrom,
   parseCommandLine,
 } from "./command-line.ts";
-export { isFoundIn, partsForRefusal } from "./refusal-parts.ts";
+export { commandsOn, isFoundIn, partsForRefusal } from "./refusal-parts.ts";
 export { CommandOutput } from "./command-output.ts";
 export { shellVariables } from "./environment.ts";
 export { type CommandEnd, findCommandShell, runCommand } from "./run-command.ts";

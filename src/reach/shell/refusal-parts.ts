@@ -2,14 +2,27 @@
  * Finds every command on a line that a deny rule may match, including those behind other programs and in text passed to a
  * shell. Generous: it may find commands that would not run, but it cannot find those whose names the shell assembles.
  */
-import { type Command, forEachChild, type SyntaxNode } from "unbash";
+import { type Command, forEachChild, type Redirection, type SyntaxNode } from "unbash";
 import { type CommandPart, readCommand, readScript } from "./command-line.ts";
 
 /** All parts, including those in substitutions and behind wrappers such as `env` and `sh -c`. Never throws. */
 export function partsForRefusal(line: string): readonly CommandPart[] {
+  return commandsOn(line).parts;
+}
+
+/** The commands of a line, and what they get besides their words. */
+export interface FoundCommands {
+  /** As in `partsForRefusal`. */
+  readonly parts: readonly CommandPart[];
+  /** The files that they read their input from, the words of here-strings, and assignments. */
+  readonly inputs: readonly string[];
+}
+
+/** Never throws. */
+export function commandsOn(line: string): FoundCommands {
   const search = new RefusalSearch();
   search.addLine(line, 0);
-  return search.parts;
+  return search;
 }
 
 /**
@@ -50,6 +63,7 @@ const MAX_LINES = 200;
 
 class RefusalSearch {
   readonly parts: CommandPart[] = [];
+  readonly inputs: string[] = [];
   #lines = 0;
 
   addLine(line: string, depth: number): void {
@@ -64,10 +78,25 @@ class RefusalSearch {
     const inner = node.type === "Script" ? (node.source ?? source) : source;
     if (node.type === "Command") this.#addCommand(node, inner, depth);
     if (node.type === "HereDocBody") this.addLine(node.text, depth + 1);
+    if (node.type === "Command" || node.type === "Redirected") this.#addInputs(node.redirects);
     forEachChild(node, (child) => this.#visit(child, inner, depth));
   }
 
+  #addInputs(redirects: readonly Redirection[]): void {
+    for (const redirect of redirects) {
+      if (redirect.type === "HereDoc" || redirect.target === undefined) continue;
+      const { value } = redirect.target;
+      if (redirect.type === "HereString") this.inputs.push(...value.split(/\s+/));
+      else if (redirect.operator.startsWith("<")) this.inputs.push(value);
+    }
+  }
+
   #addCommand(command: Command, source: string, depth: number): void {
+    for (const entry of command.prefix) {
+      if (entry.type === "Assignment" && entry.value.type === "Word") {
+        this.inputs.push(`${entry.name}=${entry.value.value}`);
+      }
+    }
     const { part } = readCommand(command, source);
     this.#addWords(part, depth);
     const [first = "", ...others] = part.words;

@@ -126,9 +126,11 @@ export {
   digestCall,
   digestDelivery,
   digestQuestion,
+  isDigestOf,
   isMadeIn,
   isMadeWith,
   isPortable,
+  toolIdentities,
   toolIdentity,
 } from "./subject.ts";
 export { eventToJson, eventToPlainJson, parseEvent } from "./event-codec.ts";

@@ -12,6 +12,7 @@ import {
   digestCall,
   digestDelivery,
   digestQuestion,
+  isDigestOf,
   isMadeIn,
   isPortable,
 } from "./subject.ts";
@@ -30,6 +31,9 @@ const CALL: CallSubject = {
   },
   arguments: { path: "a", mode: { append: true, create: false } },
 };
+
+/** A digest on record, from before files counted by their content whatever their size. */
+const EARLIER = { digest: "", version: 1, parts: {} };
 
 const QUESTION = inquiry("call_1.ok.1", { context: "diff", binding: "b1" });
 
@@ -52,9 +56,9 @@ describe("the digest of what is decided", () => {
     expect(digestCall(call)).toEqual({
       digest: sha256(
         `{"arguments":${parts.arguments},"call":${parts.call},"kind":"call",` +
-          `"source":${parts.source},"version":1}`,
+          `"source":${parts.source},"version":3}`,
       ),
-      version: 1,
+      version: 3,
       parts: Object.fromEntries(
         Object.entries(parts).map(([name, json]) => [name, sha256(json).slice(0, 16)]),
       ),
@@ -62,10 +66,59 @@ describe("the digest of what is decided", () => {
   });
 
   test("stays what it was in earlier versions of jp, which have recorded it", () => {
-    expect([digestCall(CALL), digestQuestion(CALL, QUESTION)].map(({ digest }) => digest)).toEqual([
+    const [recorded, portable] = [1, 2].map((version) => ({ digest: "", version, parts: {} }));
+    expect([
+      digestCall(CALL, {}, recorded).digest,
+      digestQuestion(CALL, QUESTION, recorded).digest,
+      digestCall(withSource({ isPortable: true }), {}, portable).digest,
+    ]).toEqual([
       "ed02c16d4729a51569b156aafb662358031d0b708eff2b10f9cabb68f7edf49e",
       "60323013663d596ade2f4c6050878ef1cdcba434079ac1824ca0860eaf7999ac",
+      "de5f99b12a0bf66b14bd643f14e3591c1341288ea5d1e8ac402c8da4a312b187",
     ]);
+  });
+
+  test("has the files that its version knew, to be compared with one on record", () => {
+    const { program, file } = CALL.source;
+    const more = withSource({
+      program: [program ?? null, { path: "/bin/sh", sha256: "22" }],
+      file: [{ path: "/b", sha256: "33" }],
+      earlier: { program: program ?? null, file: file ?? null },
+    });
+    const bare = withSource({ file: [], earlier: { program: program ?? null } });
+    const { file: _file, ...without } = CALL.source;
+    for (const version of [0, 1]) {
+      const before = { ...digestCall(CALL, {}, EARLIER), version };
+      expect(digestCall(more, {}, before).digest).toBe(before.digest);
+      expect(digestCall(more)).toMatchObject({ version: 3 });
+    }
+    expect(digestCall(bare, {}, EARLIER)).toEqual(
+      digestCall({ ...CALL, source: without }, {}, EARLIER),
+    );
+  });
+
+  test("is not compared with one that had a file by its time", () => {
+    const now = withSource({ earlier: "incomparable" });
+    const before = digestCall(CALL, {}, EARLIER);
+    expect(changedParts(before, digestCall(now, {}, before))).toEqual(["version"]);
+  });
+
+  test("is found to be that of the call as it is now, whatever version has recorded it", () => {
+    const other = withSource({ folder: "docs" });
+    const digests = [digestCall(CALL), digestCall(CALL, {}, EARLIER)].map(({ digest }) => digest);
+    expect(digests.map((digest) => isDigestOf(digest, CALL))).toEqual([true, true]);
+    expect([...digests, undefined].map((digest) => isDigestOf(digest, other))).toEqual([
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  test("of a delivery can be compared with that of an earlier version", () => {
+    const result = toolResult("call_1");
+    const before = digestDelivery(CALL, result, { recorded: EARLIER });
+    expect([before.version, digestDelivery(CALL, result).version]).toEqual([1, 3]);
+    expect(digestDelivery(CALL, result, { recorded: before })).toEqual(before);
   });
 
   test("is of another version if files are named as on any other machine, and is never taken for the usual one", () => {
@@ -75,7 +128,7 @@ describe("the digest of what is decided", () => {
       [digestQuestion(CALL, QUESTION), digestQuestion(portable, QUESTION)],
     ] as const;
     for (const [usual, shared] of pairs) {
-      expect([usual.version, shared.version]).toEqual([1, 2]);
+      expect([usual.version, shared.version]).toEqual([3, 4]);
       expect([isPortable(usual), isPortable(shared)]).toEqual([false, true]);
       expect(shared.digest).not.toBe(usual.digest);
       expect([changedParts(usual, shared), changedParts(shared, usual)]).toEqual([

@@ -17,15 +17,22 @@ import { blocksToJson } from "./call-codec.ts";
 import { type ForWhom, isForSome, whomToJson } from "./whom.ts";
 
 /**
- * The format of subjects. Digests of different versions cannot be compared. In the portable version, programs and files
- * have the same names on every machine: see `ToolSource.isPortable`. In the other, they have their real paths.
+ * The formats of subjects. Digests of different versions cannot be compared. In portable versions, programs and files have
+ * the same names on every machine: see `ToolSource.isPortable`. In the others, they have their real paths. Earlier versions
+ * had other files: see `ToolSource.earlier`.
  */
-const SUBJECT_VERSION = 1;
-const PORTABLE_VERSION = 2;
+const VERSIONS = {
+  usual: { current: 3, earlier: 1 },
+  portable: { current: 4, earlier: 2 },
+} as const;
+
+/** After a save by the Rust original. */
+const UNKNOWN_VERSION = 0;
 
 /** Whether programs and files have the same names in it on every machine. */
 export function isPortable({ version }: SubjectDigest): boolean {
-  return version === PORTABLE_VERSION;
+  const { current, earlier } = VERSIONS.portable;
+  return version === current || version === earlier;
 }
 
 /** A call as it would run right now. */
@@ -38,34 +45,65 @@ export interface CallSubject {
   readonly arguments: JsonObject;
 }
 
-/** For a permission to run the call, and for a call in doubt: both let the same thing run. */
-export function digestCall(call: CallSubject, whom: ForWhom = {}): SubjectDigest {
-  return digest("call", { ...callParts(call), ...whomPart(whom) }, versionOf(call));
+/**
+ * For a permission to run the call, and for a call in doubt: both let the same thing run. `recorded`: to compare with this
+ * one, so in its version, if that can still be made.
+ */
+export function digestCall(
+  call: CallSubject,
+  whom: ForWhom = {},
+  recorded?: SubjectDigest,
+): SubjectDigest {
+  return digestLike(recorded, call.source, (version) =>
+    digest("call", { ...callParts(call, version), ...whomPart(whom) }, version),
+  );
+}
+
+/** Whether it is the digest of a decision about the call as it is now, in whatever version. */
+export function isDigestOf(
+  decided: string | undefined,
+  call: CallSubject,
+  whom: ForWhom = {},
+): boolean {
+  if (decided === undefined) return false;
+  const recorded = { digest: decided, version: UNKNOWN_VERSION, parts: {} };
+  return digestCall(call, whom, recorded).digest === decided;
 }
 
 type Asked = Pick<InquiryRequest, "question" | "for" | "forAny" | "terms" | "state">;
 
-/** For a question of the call. Uses its recorded fields. */
+/** For a question of the call. Uses its recorded fields. `recorded`: as for `digestCall`. */
 export function digestQuestion(
   call: CallSubject,
   { question, state, ...whom }: Asked,
+  recorded?: SubjectDigest,
 ): SubjectDigest {
   const { text, context, answer_type, default: suggested } = inquiryQuestionToJson(question);
   const asked = { text, context, answer_type, default: suggested, ...whomToJson(whom) };
   // A server's state identifies what its question is about.
   const { binding = state } = question;
-  return digest("question", { ...callParts(call), question: asked, binding }, versionOf(call));
+  return digestLike(recorded, call.source, (version) =>
+    digest("question", { ...callParts(call, version), question: asked, binding }, version),
+  );
+}
+
+/** Who decides about a delivery, and the digest on record to compare with: see `digestCall`. */
+interface DeliveryDecision {
+  readonly whom?: ForWhom | undefined;
+  readonly recorded?: SubjectDigest | undefined;
 }
 
 /** For the delivery of a result. The call has run, so it can no longer change. */
 export function digestDelivery(
   { conversation, toolCallId, tool }: Omit<CallSubject, "source" | "arguments">,
   { content, isError, blocks }: ToolResult,
-  whom: ForWhom = {},
+  { whom = {}, recorded }: DeliveryDecision = {},
 ): SubjectDigest {
   const result = { content, is_error: isError, ...blocksToJson({ ...(blocks && { blocks }) }) };
   const call = { conversation, id: toolCallId, tool };
-  return digest("delivery", { call, result, ...whomPart(whom) });
+  return digestLike(recorded, {}, (version) =>
+    digest("delivery", { call, result, ...whomPart(whom) }, version),
+  );
 }
 
 /** Empty if anyone may decide, as in older records. */
@@ -92,7 +130,7 @@ export function isMadeWith({ parts }: SubjectDigest, args: JsonObject): boolean 
  */
 export function changedParts(before: SubjectDigest, now: SubjectDigest): readonly string[] {
   if (before.digest === now.digest) return [];
-  if (before.version !== now.version && before.version !== 0) return ["version"];
+  if (before.version !== now.version && before.version !== UNKNOWN_VERSION) return ["version"];
   if (Object.keys(before.parts).length === 0) return ["digest"];
   const names = new Set([...Object.keys(before.parts), ...Object.keys(now.parts)]);
   return [...names].filter((name) => before.parts[name] !== now.parts[name]).toSorted();
@@ -110,10 +148,25 @@ export function toolIdentity({ parts }: SubjectDigest, origin: ToolOrigin | unde
   return JSON.stringify(own.map((part) => parts[part] ?? ""));
 }
 
+/** The identities of the call's tool: as new subjects have it, and as earlier ones do, if they can still be compared. */
+export function toolIdentities(call: CallSubject): readonly string[] {
+  const { origin } = call.source;
+  const earlier = Object.values(VERSIONS).map(({ earlier: version }) => ({ ...NONE, version }));
+  const digests = [undefined, ...earlier].map((recorded) => digestCall(call, {}, recorded));
+  return [...new Set(digests.map((each) => toolIdentity(each, origin)))];
+}
+
+const NONE = { digest: "", parts: {} };
+
 type Parts = Readonly<Record<string, unknown>>;
 
-function callParts({ conversation, toolCallId, tool, source, ...call }: CallSubject): Parts {
-  const { origin, identity, program, file, definition, folder } = source;
+function callParts(
+  { conversation, toolCallId, tool, source, ...call }: CallSubject,
+  version: number,
+): Parts {
+  const { origin, identity, definition, folder, earlier } = source;
+  const isEarlier = version === VERSIONS.usual.earlier || version === VERSIONS.portable.earlier;
+  const { program, file } = isEarlier && typeof earlier === "object" ? earlier : source;
   return {
     call: { conversation, id: toolCallId, tool },
     source: { origin: withoutConfinement(origin), identity },
@@ -137,13 +190,24 @@ function confinementOf({ origin, confined }: ToolSource): Json | undefined {
   return { ...shown, ...(confined !== undefined && { confined }) };
 }
 
-function versionOf({ source }: CallSubject): number {
-  return source.isPortable === true ? PORTABLE_VERSION : SUBJECT_VERSION;
+/** In the version of the recorded digest, unless a file above 1 MB was not identified by its content then. */
+function digestLike(
+  recorded: SubjectDigest | undefined,
+  { isPortable: isShared, earlier: named }: Pick<ToolSource, "isPortable" | "earlier">,
+  make: (version: number) => SubjectDigest,
+): SubjectDigest {
+  const { current, earlier } = isShared === true ? VERSIONS.portable : VERSIONS.usual;
+  if (recorded === undefined || recorded.version === current || named === "incomparable") {
+    return make(current);
+  }
+  const before = make(earlier);
+  const isBefore = recorded.version === UNKNOWN_VERSION && recorded.digest === before.digest;
+  return recorded.version === earlier || isBefore ? before : make(current);
 }
 
 const PART_DIGITS = 16;
 
-function digest(kind: string, parts: Parts, version = SUBJECT_VERSION): SubjectDigest {
+function digest(kind: string, parts: Parts, version: number): SubjectDigest {
   const present = Object.entries(parts)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => [name, canonicalJson(value as Json)] as const); // Data all the way down.

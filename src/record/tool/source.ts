@@ -43,10 +43,18 @@ export interface ToolSource {
   readonly origin: ToolOrigin;
   /** Config that identifies the source but is not shown, such as the words of a command. */
   readonly identity?: Json;
-  /** The program that a local tool runs: its real path, and its content or, if that is long, its size and time. */
+  /**
+   * The program that a call runs: its real path, and its content or, if that is too long, its size and change time. A
+   * list, if there are more: those of a command line, and of `#!` lines.
+   */
   readonly program?: Json;
-  /** The files that its command names, in the same form. */
+  /** The files that its command reaches, in the same form. */
   readonly file?: Json;
+  /**
+   * `program` and `file` in the earlier form of subjects, if that differs: with the files that words of the command name,
+   * and no others. `incomparable` if one of them is above 1 MB, and was not identified by its content.
+   */
+  readonly earlier?: Pick<ToolSource, "program" | "file"> | "incomparable";
   /** The MCP server's definition of the tool: its description, input schema and annotations. */
   readonly definition?: Json;
   /** Details of its confinement beyond the origin, which a prompt does not show. */

@@ -51,6 +51,12 @@ export interface Earlier {
   readonly isVoid: boolean;
 }
 
+interface DigestedRequest {
+  readonly draft: Draft;
+  /** A digest on record to compare with. */
+  readonly recorded?: SubjectDigest | undefined;
+}
+
 /** How one kind differs from the others. */
 interface Kind<Of extends Asked> {
   /** Mints the id of a new request. */
@@ -58,7 +64,7 @@ interface Kind<Of extends Asked> {
   /** The part of the request that says what is decided. */
   readonly request: (asked: Of) => Draft;
   /** `call` is the call as it would run now. */
-  readonly digest: (call: CallSubject, asked: Of, draft: Draft) => SubjectDigest;
+  readonly digest: (call: CallSubject, asked: Of, of: DigestedRequest) => SubjectDigest;
   /** The request of an earlier process, or the one whose decision no longer counts. */
   readonly void: (asked: Of) => Earlier | undefined;
   readonly ladder: (asked: Of) => Omit<Ladder, "isEscalated">;
@@ -91,9 +97,9 @@ const question: Kind<AskedQuestion> = {
     ...(state !== undefined && { state }),
     ...(isBound === true && { isBound }),
   }),
-  digest: (call, _asked, draft) => {
+  digest: (call, _asked, { draft, recorded }) => {
     if (draft.type !== "inquiry_request") throw new Error("a question has another request");
-    return digestQuestion(call, draft);
+    return digestQuestion(call, draft, recorded);
   },
   void: ({ recorded, replaces }) => {
     if (replaces !== undefined) {
@@ -157,10 +163,10 @@ function aboutCall(kind: CallDecisionKind, end: Omit<Extract<End, { type: "denie
       ...(asked.kind === "delivery" ? { result: asked.result } : { arguments: asked.arguments }),
       ...checkOf(asked),
     }),
-    digest: (call, asked, draft) =>
+    digest: (call, asked, { draft, recorded }) =>
       asked.kind === "delivery"
-        ? digestDelivery(call, asked.result, draft)
-        : digestCall(call, draft),
+        ? digestDelivery(call, asked.result, { whom: draft, recorded })
+        : digestCall(call, draft, recorded),
     void: ({ progress }) => {
       const { request, decision, madeVoid } = progress.permissions[action] ?? {};
       if (request !== undefined && decision === undefined) {

@@ -58,6 +58,8 @@ export class OpenDecision implements Disposable {
   readonly round: Round | undefined;
   #asked: Asked;
   #draft: Draft;
+  /** The subject of now, in the version of the request that waits. */
+  readonly #compared: SubjectDigest | undefined;
   #request: Request | undefined;
   #item: AnswerClaim | undefined;
   #changed: readonly string[] | undefined;
@@ -67,15 +69,19 @@ export class OpenDecision implements Disposable {
   constructor(
     context: TurnContext,
     asked: Asked,
-    { draft, round }: { readonly draft: Draft; readonly round?: Round },
+    { described, round }: { readonly described: DescribedCall; readonly round?: Round },
   ) {
     this.context = context;
     this.round = round;
     this.#asked = asked;
-    this.#draft = draft;
+    this.#draft = draftOf(context, asked, described);
     const { waiting } = this.#earlier ?? {};
+    const compared = { draft: this.#draft, recorded: waiting?.subject };
+    this.#compared = waiting && kindOf(asked).digest(described.call, asked, compared);
     // It may be overdue by now.
-    if (waiting?.deadline !== undefined && isSameSubject(waiting, draft)) this.#open(waiting);
+    if (waiting?.deadline !== undefined && isSameSubject(waiting, this.#compared)) {
+      this.#open(waiting);
+    }
   }
 
   /** It no longer waits here. */
@@ -185,14 +191,14 @@ export class OpenDecision implements Disposable {
   /** It may be answered elsewhere as soon as it is on record, so it starts waiting before. Throws as `assertAsker`. */
   #openNow(): readonly ConversationEvent[] {
     const [asked, earlier] = [this.#asked, this.#earlier];
-    if (earlier?.waiting !== undefined && isSameSubject(earlier.waiting, this.#draft)) {
+    if (earlier?.waiting !== undefined && isSameSubject(earlier.waiting, this.#compared)) {
       this.#escalation = earlier.escalation;
       this.#open(earlier.waiting);
       return [];
     }
     assertAsker(this.context, this.#draft);
     const timestamp = this.now;
-    const changed = earlier && changedIn(earlier, this.#draft);
+    const changed = earlier && changedIn(earlier, this.#compared);
     const request = {
       ...this.#draft,
       timestamp,
@@ -302,7 +308,7 @@ export class OpenDecision implements Disposable {
   async #described(draft: Draft): Promise<Draft> {
     const asked = this.#asked;
     const { call, source } = await describe(this.context, asked);
-    return withSubject(draft, kindOf(asked).digest(call, asked, draft), source);
+    return withSubject(draft, kindOf(asked).digest(call, asked, { draft }), source);
   }
 
   /** A request for the call as a person has edited it, which needs a new decision. */
@@ -353,8 +359,8 @@ export class OpenDecision implements Disposable {
 
 /** A decision about a call. It is recorded only if someone is asked. */
 export async function openCall(context: TurnContext, asked: AskedCall): Promise<OpenDecision> {
-  const { call, source } = await describe(context, asked);
-  return new OpenDecision(context, asked, { draft: draftOf(context, asked, { call, source }) });
+  const described = await describe(context, asked);
+  return new OpenDecision(context, asked, { described });
 }
 
 /** Records questions before they are decided, unless an earlier process did. Dispose of them afterwards. */
@@ -369,10 +375,9 @@ export async function openQuestions(
   // Rules never answer questions of other tools, which are about more than whether the call may run.
   const isOurs = described.source?.origin.type === "builtin";
   const verdict = isOurs ? { verdict: await verdictOf(context, first) } : {};
-  const decisions = questions.map((question) => {
-    const asked = { ...question, ...verdict };
-    return new OpenDecision(context, asked, { draft: draftOf(context, asked, described), round });
-  });
+  const decisions = questions.map(
+    (question) => new OpenDecision(context, { ...question, ...verdict }, { described, round }),
+  );
   await OpenDecision.openAll(context, decisions);
   return decisions;
 }
@@ -405,7 +410,7 @@ export async function digestNow(
 ): Promise<SubjectDigest> {
   const { call } = await describe(context, asked);
   return asked.kind === "delivery"
-    ? digestDelivery(call, asked.result, whom)
+    ? digestDelivery(call, asked.result, { whom })
     : digestCall(call, whom);
 }
 
@@ -424,7 +429,7 @@ function draftOf(context: TurnContext, asked: Asked, { call, source }: Described
     ...(Object.keys(takes).length > 0 && { takes }),
     ...(rung > 0 && { rung }),
   };
-  return withSubject(draft, kind.digest(call, asked, draft), source);
+  return withSubject(draft, kind.digest(call, asked, { draft }), source);
 }
 
 function withSubject(draft: Draft, subject: SubjectDigest, source: ToolSource | undefined): Draft {
@@ -445,17 +450,17 @@ function without(request: Request): Draft & { readonly id: InquiryId } {
   return same;
 }
 
-function isSameSubject({ subject }: Request, draft: Draft): boolean {
-  return subject !== undefined && subject.digest === draft.subject?.digest;
+function isSameSubject({ subject }: Request, now: SubjectDigest | undefined): boolean {
+  return subject !== undefined && subject.digest === now?.digest;
 }
 
 /** Why the earlier request no longer counts, or how its subject has changed. */
 function changedIn(
   { waiting, changed }: Earlier,
-  { subject }: Draft,
+  now: SubjectDigest | undefined,
 ): readonly string[] | undefined {
-  if (changed !== undefined || subject === undefined) return changed;
-  return changesSince(waiting?.subject, subject);
+  if (changed !== undefined || now === undefined) return changed;
+  return changesSince(waiting?.subject, now);
 }
 
 /** Every decision can be put as a question. */

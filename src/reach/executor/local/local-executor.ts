@@ -43,6 +43,8 @@ export type LocalToolSettings = Pick<
 export interface LocalEnvironment extends ToolPlace {
   /** The process inherits them unchanged, plus a marker for its process group. */
   readonly variables: Readonly<Record<string, string | undefined>>;
+  /** The user's data folder, which keeps the digests of long files. Without it, they are kept for the process. */
+  readonly dataFolder?: string | undefined;
   /** Overrides the defaults. */
   readonly limits?: Partial<ProcessLimits>;
 }

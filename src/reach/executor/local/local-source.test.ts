@@ -4,6 +4,7 @@ import {
   mkdirSync,
   realpathSync,
   rmSync,
+  statSync,
   symlinkSync,
   truncateSync,
   utimesSync,
@@ -35,7 +36,7 @@ type Command = readonly string[] | CommandConfig;
 function scene(): Scene {
   const root = realpathSync(temporaryFolder());
   const bin = realpathSync(temporaryFolder());
-  const variables = { PATH: [bin, process.env["PATH"]].join(path.delimiter) };
+  const variables = { PATH: [bin, process.env["PATH"]].join(path.delimiter), HOME: root };
   const place = { workspaceRoot: root, variables };
   return {
     root,
@@ -69,7 +70,7 @@ const shell = (program: string, ...args: string[]): CommandConfig => ({
 
 test("a local tool is described by its command, its program, and the files that its words name", async () => {
   const { root, write, source } = scene();
-  const program = write("run.sh", "#!/bin/sh\n");
+  const program = write("run.sh", "exit\n");
   write("rules.json", "{}");
   expect(await source(["./run.sh", "rules.json", "two words", "{{tool.arguments.a}}"])).toEqual({
     origin: {
@@ -81,7 +82,7 @@ test("a local tool is described by its command, its program, and the files that 
       args: ["rules.json", "two words", "{{tool.arguments.a}}"],
       shell: false,
     },
-    program: { path: program, sha256: sha256("#!/bin/sh\n") },
+    program: { path: program, sha256: sha256("exit\n") },
     file: [{ path: path.join(root, "rules.json"), sha256: sha256("{}") }],
     folder: ".",
   });
@@ -133,11 +134,11 @@ describe("the source of a local tool", () => {
     counters("T-PROG-3");
     const { bin, write, source } = scene();
     const before = await source(["cat", "x"]);
-    const other = write(path.join(bin, "cat"), "#!/bin/sh\n");
+    const other = write(path.join(bin, "cat"), "exit\n");
     const after = await source(["cat", "x"]);
     expect([changedParts(before, after), after.program]).toEqual([
       ["program"],
-      { path: other, sha256: sha256("#!/bin/sh\n") },
+      { path: other, sha256: sha256("exit\n") },
     ]);
   });
 
@@ -177,19 +178,37 @@ describe("the source of a local tool", () => {
     ]);
   });
 
-  test("has the size and the time of files above 1 MB, which are not read", async () => {
+  test("is another one if a file above 1 MB has other content, even of the same length and time", async () => {
+    counters("T-PROG-4");
     const { write, source } = scene();
-    const file = write("big.bin", "");
-    truncateSync(file, 1024 ** 2);
-    const short = await source(["cat", "big.bin"]);
-    truncateSync(file, 1024 ** 2 + 1);
+    const text = "x".repeat(1024 ** 2 + 1);
+    const file = write("big.bin", text);
     utimesSync(file, 1, 1);
     const before = await source(["cat", "big.bin"]);
     utimesSync(file, 2, 2);
+    const touched = await source(["cat", "big.bin"]);
+    write("big.bin", `${text.slice(1)}y`);
+    utimesSync(file, 1, 1);
     const after = await source(["cat", "big.bin"]);
-    expect([short.file, before.file, changedParts(before, after)]).toEqual([
-      [{ path: file, sha256: sha256(new Uint8Array(1024 ** 2)) }],
-      [{ path: file, size: 1024 ** 2 + 1, modified: "1000000000" }],
+    expect([before.file, changedParts(before, touched), changedParts(before, after)]).toEqual([
+      [{ path: file, sha256: sha256(text) }],
+      [],
+      ["file"],
+    ]);
+  });
+
+  test("has the size and the change time of files above 1 GB, which are not read", async () => {
+    counters("T-PROG-4");
+    const { write, source } = scene();
+    const file = write("huge.bin", "");
+    truncateSync(file, 1024 ** 3 + 1);
+    utimesSync(file, 1, 1);
+    const before = await source(["cat", "huge.bin"]);
+    chmodSync(file, 0o700);
+    utimesSync(file, 1, 1);
+    const after = await source(["cat", "huge.bin"]);
+    expect([before.file, changedParts(before, after)]).toEqual([
+      [{ path: file, size: 1024 ** 3 + 1, changed: expect.stringMatching(/^\d{19}$/) }],
       ["file"],
     ]);
   });
@@ -218,10 +237,10 @@ describe("the source of a local tool", () => {
 
   test("has each file once, however often it is named", async () => {
     const { root, write, source } = scene();
-    const file = write("run.sh", "#!/bin/sh\n");
+    const file = write("run.sh", "exit\n");
     symlinkSync("run.sh", path.join(root, "link.sh"));
     const { program, file: files } = await source(["./run.sh", "run.sh", "link.sh", file]);
-    const expected = { path: file, sha256: sha256("#!/bin/sh\n") };
+    const expected = { path: file, sha256: sha256("exit\n") };
     expect([program, files]).toEqual([expected, [expected]]);
   });
 
@@ -235,6 +254,135 @@ describe("the source of a local tool", () => {
       { missing: "./no/program" },
       { missing: "./folder" },
       { template: "{{tool.options.p}}" },
+    ]);
+  });
+});
+
+describe("the program of a `#!` line", () => {
+  test.each([
+    ["itself", "#!%\n", ["./run.sh"]],
+    ["behind env", "#!/usr/bin/env lang\n", ["./run.sh"]],
+    ["behind env with options", "#!/usr/bin/env -S -u X A=b lang --flag\n", ["./run.sh"]],
+    ["behind env, without a blank", "#!/usr/bin/env -Slang\n", ["./run.sh"]],
+    ["with blanks and an argument", "#! % -e\r\n", ["./run.sh"]],
+    ["of a script that the command names", "#!/usr/bin/env lang\n", ["env", "./run.sh"]],
+    ["of a script in a shell line", "#!/usr/bin/env lang\n", shell("./run.sh | cat")],
+    ["of a script above 1 MB", `#!/usr/bin/env lang\n${" ".repeat(1024 ** 2)}`, ["./run.sh"]],
+  ])(
+    "is part of the source, and a changed one makes it another: %s",
+    async (_case, script, command) => {
+      counters("T-PROG-5");
+      const { bin, write, source } = scene();
+      const program = write(path.join(bin, "lang"), "one");
+      write("run.sh", script.replace("%", program));
+      const before = await source(command);
+      expect(before.program).toContainEqual({ path: program, sha256: sha256("one") });
+      write(program, "two");
+      expect(changedParts(before, await source(command))).toEqual(["program"]);
+    },
+  );
+
+  test("may be a script, whose own counts too", async () => {
+    counters("T-PROG-5");
+    const { bin, write, source } = scene();
+    const lang = write(path.join(bin, "lang"), "one");
+    write(path.join(bin, "wrapper"), "#!/usr/bin/env lang\n");
+    write("run.sh", `#!${bin}/wrapper\n`);
+    const before = await source(["./run.sh"]);
+    write(lang, "two");
+    expect(changedParts(before, await source(["./run.sh"]))).toEqual(["program"]);
+  });
+
+  test("counts with the files that its line names", async () => {
+    counters("T-PROG-5");
+    const { root, write, source } = scene();
+    write("setup.txt", "one");
+    write("run.sh", `#!/usr/bin/env -S cat --file=${root}/setup.txt\n`);
+    const before = await source(["./run.sh"]);
+    write("setup.txt", "two");
+    expect(changedParts(before, await source(["./run.sh"]))).toEqual(["program"]);
+  });
+
+  test("may be missing, or the script itself", async () => {
+    const { root, write, source } = scene();
+    write("run.sh", `#!${root}/run.sh /none\n#!/bin/sh\n`);
+    const program = await source(["./run.sh"]);
+    expect(program.program).toMatchObject({ path: path.join(root, "run.sh") });
+  });
+});
+
+describe("a file that the command reaches", () => {
+  test.each([
+    ["in a folder that it enters", shell("cd d && ./s.sh")],
+    ["in a folder within that", shell("cd d; cd e; cat < ../s.sh")],
+    ["in the folder of an option", ["env", "-C", "d", "./s.sh"]],
+    ["in the folder of an option's value", ["env", "--chdir=d", "./s.sh"]],
+    ["as the value of an option", ["make", "--file=d/s.sh"]],
+    ["as the value of an option without a blank", ["make", "-fd/s.sh"]],
+    ["as the value of an assignment", ["env", "BASH_ENV=./d/s.sh", "sh"]],
+    ["in a list of arguments", ["cc", "@d/s.sh"]],
+    ["in the home", shell("~/d/s.sh")],
+    ["in the home, by its variable", shell("cd $HOME/d && sh s.sh")],
+  ])("is part of the source, and a changed one makes it another: %s", async (_case, command) => {
+    counters("T-PROG-6");
+    const { root, write, source } = scene();
+    mkdirSync(path.join(root, "d", "e"), { recursive: true });
+    const file = write("d/s.sh", "one");
+    const before = await source(command);
+    expect(before.file).toContainEqual({ path: file, sha256: sha256("one") });
+    write("d/s.sh", "two");
+    expect(changedParts(before, await source(command))).toEqual(["file"]);
+  });
+
+  test("may change if subject_ignore names it", async () => {
+    const { root, write, source } = scene();
+    mkdirSync(path.join(root, "d"));
+    write("d/state.json", "one");
+    const [command, ignored] = [shell("cd d && cat state.json"), ["d/state.json"]];
+    const before = await source(command, ignored);
+    write("d/state.json", "two");
+    expect([before.file, changedParts(before, await source(command, ignored))]).toEqual([
+      undefined,
+      [],
+    ]);
+  });
+});
+
+describe("the earlier form of a source", () => {
+  test("has the files that words name, and no others", async () => {
+    const { root, write, source } = scene();
+    mkdirSync(path.join(root, "d"));
+    const [script, named] = [write("run.sh", "#!/bin/sh\n"), write("named.txt", "")];
+    write("d/inner.txt", "");
+    const program = { path: script, sha256: sha256("#!/bin/sh\n") };
+    const file = [{ path: named, sha256: sha256("") }];
+    const { earlier } = await source(["./run.sh", "named.txt", "d", "inner.txt"]);
+    const { earlier: bare } = await source(["./run.sh", "d", "inner.txt"]);
+    expect([earlier, bare]).toEqual([{ program, file }, { program }]);
+  });
+
+  test("is absent if it is the same", async () => {
+    const { write, source } = scene();
+    write("run.sh", "exit\n");
+    expect(await source(["./run.sh", "none"])).not.toHaveProperty("earlier");
+  });
+
+  test("cannot be compared if a file in it is above the limit of its version", async () => {
+    const { bin, write, source, shared } = scene();
+    write("big.bin", "x".repeat(1024 ** 2 + 1));
+    truncateSync(write("huge.bin", ""), 1024 ** 3 + 1);
+    write(path.join(bin, "lang"), "x".repeat(1024 ** 2 + 1));
+    write("run.sh", "#!/usr/bin/env lang\n");
+    const commands = [["cat", "big.bin"], ["cat", "huge.bin"], ["./run.sh"]];
+    const sources = await Promise.all(commands.flatMap((each) => [source(each), shared(each)]));
+    expect(sources.map(({ earlier }) => earlier)).toEqual([
+      "incomparable",
+      undefined,
+      "incomparable",
+      "incomparable",
+      // Only the interpreter is long, and was not in it.
+      { program: expect.anything() },
+      { program: expect.anything() },
     ]);
   });
 });
@@ -321,7 +469,7 @@ function checkout(files: Readonly<Record<string, string>> = {}): Scene {
   const made = scene();
   mkdirSync(path.join(made.root, "tools"));
   made.write("tools/deploy.sh", files["deploy.sh"] ?? "echo one\n");
-  made.write(path.join(made.bin, "ship"), files["ship"] ?? "#!/bin/sh\n");
+  made.write(path.join(made.bin, "ship"), files["ship"] ?? "exit\n");
   made.write("notes.txt", "");
   return made;
 }
@@ -330,7 +478,7 @@ describe("the source of a local tool, for all machines that share a conversation
   test("names files in the workspace by their path in it, and others by the end of theirs", async () => {
     const { program, file, folder, isPortable } = await checkout().shared(COMMAND);
     expect({ program, file, folder, isPortable }).toEqual({
-      program: { name: "ship", sha256: sha256("#!/bin/sh\n") },
+      program: { name: "ship", sha256: sha256("exit\n") },
       file: [
         { path: "tools/deploy.sh", sha256: sha256("echo one\n") },
         { path: "notes.txt", sha256: sha256("") },
@@ -411,9 +559,9 @@ describe("the source of a local tool, for all machines that share a conversation
     const { write, shared } = scene();
     const file = write("huge.bin", "");
     truncateSync(file, 1024 ** 3 + 1);
-    utimesSync(file, 1, 1);
     const { file: files } = await shared(["cat", "huge.bin"]);
-    expect(files).toEqual([{ path: file, size: 1024 ** 3 + 1, modified: "1000000000" }]);
+    const changed = String(statSync(file, { bigint: true }).ctimeNs);
+    expect(files).toEqual([{ path: file, size: 1024 ** 3 + 1, changed }]);
   });
 
   test("has a program in subject_ignore by its name alone", async () => {

@@ -1,6 +1,7 @@
 /**
- * Describes what a local tool would run right now: its command, the program, and the files that words of the command
- * name. Files that those load in turn are out of reach, and so is code in an argument, such as for `sh -c`.
+ * Describes what a local tool would run right now: its command, the program, the files that words of the command reach,
+ * and the programs of their `#!` lines. Files that those load in turn are out of reach, and so is code in an argument, such
+ * as for `sh -c`.
  */
 import {
   type CommandConfig,
@@ -16,23 +17,29 @@ import type { LocalEnvironment } from "./local-executor.ts";
 import { findShell } from "./render-command.ts";
 import { hasTemplate, splitTemplate } from "./template.ts";
 
-type Place = Pick<LocalEnvironment, "workspaceRoot" | "variables">;
+type Place = Pick<LocalEnvironment, "workspaceRoot" | "variables" | "dataFolder">;
 
 /** Reads each file once. Never throws: unreadable files are described as such. */
 export async function describeLocalSource(
   { command, subjectIgnore = [] }: Pick<ToolSettings, "command" | "subjectIgnore">,
-  { workspaceRoot, variables }: Place,
+  { workspaceRoot, variables, dataFolder }: Place,
   { isShared = false }: DescribeOptions = {},
 ): Promise<ToolSource> {
   if (command === undefined) return { origin: { type: "local", command: "" }, folder: "." };
-  const files = new SourceFiles({ root: workspaceRoot, ignored: subjectIgnore, isShared });
+  const files = new SourceFiles({
+    root: workspaceRoot,
+    ignored: subjectIgnore,
+    variables,
+    dataFolder,
+    isShared,
+  });
   const program = await describeProgram(command, files, { workspaceRoot, variables });
-  const named = await files.describeAll(wordsOf(command));
+  const words = wordsOf(command);
+  const file = await files.describeAll(words);
   return {
     origin: { type: "local", command: commandText(command) },
     identity: { program: command.program, args: [...command.args], shell: command.shell },
-    program,
-    ...(named.length > 0 && { file: named }),
+    ...(await files.withReached({ program, file }, { words })),
     folder: ".",
     ...(isShared && { isPortable: true }),
   };

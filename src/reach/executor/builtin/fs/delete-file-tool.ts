@@ -18,12 +18,7 @@ import {
 } from "../../../files/index.ts";
 import { type Json, systemErrorCode } from "../../../../util/index.ts";
 import { keepBefore } from "./save-file.ts";
-import {
-  digestContent,
-  identifyByTime,
-  readContent,
-  type ReadContent,
-} from "../../file-identity.ts";
+import { type FileIdentity, identifyByTime, identifyFile } from "../../file-identity.ts";
 
 interface DeleteFileArguments {
   readonly path: string;
@@ -43,7 +38,12 @@ const QUESTIONS = {
   }),
 };
 
-export function createDeleteFileTool(options: WritingToolOptions): ShippedTool {
+export interface DeletingToolOptions extends WritingToolOptions {
+  /** The user's data folder, which keeps the digests of long files. Without it, they are kept for the process. */
+  readonly dataFolder?: string | undefined;
+}
+
+export function createDeleteFileTool(options: DeletingToolOptions): ShippedTool {
   const tool = defineTool({
     name: NAME,
     description: DESCRIPTION,
@@ -68,13 +68,13 @@ export function createDeleteFileTool(options: WritingToolOptions): ShippedTool {
 }
 
 async function deleteFile(
-  { root, changes }: WritingToolOptions,
+  { root, changes, dataFolder }: DeletingToolOptions,
   { path }: DeleteFileArguments,
   context: ToolContext<typeof QUESTIONS>,
 ): Promise<string> {
   const target = await resolveTarget(root, path);
   const { displayPath, questionPath } = target;
-  const { stats: before, identity, bytes } = await examineFile(target, context);
+  const { stats: before, identity, bytes } = await examineFile(target, dataFolder);
   const isAgreed = await askConsent(context.ask.delete_file, context, {
     changes: [{ target, before: identity, after: undefined }],
     text: `Delete ${questionPath}?`,
@@ -102,14 +102,14 @@ function countLines(bytes: Buffer | undefined): readonly string[] {
   return [`${count} ${count === 1 ? "line" : "lines"}`];
 }
 
-interface ExaminedFile extends Pick<ReadContent, "bytes"> {
+interface ExaminedFile extends Pick<FileIdentity, "bytes"> {
   readonly stats: BigIntStats;
   readonly identity: Json;
 }
 
 async function examineFile(
   target: FileTarget,
-  { isShared = false }: Pick<ToolContext, "isShared">,
+  dataFolder: string | undefined,
 ): Promise<ExaminedFile> {
   const { displayPath } = target;
   if (target.newFolders.length > 0) throw notFoundError(displayPath);
@@ -124,10 +124,7 @@ async function examineFile(
     if (stats.nlink > 1n) {
       return { stats, identity: { ...identifyByTime(stats), inode: String(stats.ino) } };
     }
-    const read = readContent(file, stats);
-    const isKnownHereOnly = isShared && read.bytes === undefined;
-    const sha256 = isKnownHereOnly ? await digestContent(file, stats) : undefined;
-    return { stats, ...read, ...(sha256 !== undefined && { identity: { sha256 } }) };
+    return { stats, ...(await identifyFile(file, stats, dataFolder)) };
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") throw notFoundError(displayPath);
     throw toFileError("delete", displayPath, error);

@@ -17,6 +17,8 @@ export interface FileToolsOptions {
   readonly searchPath?: string | undefined;
   /** Saves the old content for undo. Without it, nothing is saved. */
   readonly changes?: ChangeKeeper | undefined;
+  /** The user's data folder, which keeps the digests of long files. Without it, they are kept for the process. */
+  readonly dataFolder?: string | undefined;
 }
 
 /** The tools that read and change files in a workspace. */
@@ -24,6 +26,7 @@ export function createFileTools({
   root,
   searchPath,
   changes,
+  dataFolder,
 }: FileToolsOptions): readonly ShippedTool[] {
   const tools = [
     createReadFileTool({ root }),
@@ -32,7 +35,7 @@ export function createFileTools({
     createCreateFileTool({ root, changes }),
     createModifyFileTool({ root, changes }),
     createEditTool({ root, changes }),
-    createDeleteFileTool({ root, changes }),
+    createDeleteFileTool({ root, changes, dataFolder }),
   ];
   return tools.map((shipped) => ({
     ...shipped,

@@ -4,9 +4,10 @@ import { resolvePath } from "../../../files/index.ts";
 import { resolveProgram } from "../../../process/index.ts";
 import {
   type CommandEnd,
+  type CommandPart,
+  commandsOn,
   findCommandShell,
   findProblemIn,
-  partsForRefusal,
   realPath as toRealPath,
   runCommand,
   type SandboxPlace,
@@ -24,14 +25,12 @@ import {
 } from "../../../../util/index.ts";
 import type { DescribeOptions } from "../../port.ts";
 import type { CallSource } from "../builtin-executor.ts";
-import { SourceFiles } from "../../source-files.ts";
+import { MAX_DESCRIBED_WORDS, SourceFiles } from "../../source-files.ts";
 import { DEFAULT_TIMEOUT_SECS, type ShellPlace, type ShellRunArguments } from "./shell-place.ts";
 
 /** Shown to the model from each end of the output. */
 const SHOWN_BYTES = 8 * 1024;
 const OUTPUT_FOLDER = "shell-output";
-/** No person would read a longer list. */
-const MAX_DESCRIBED_WORDS = 500;
 
 /** Throws a `FileError` for a folder that is not in the workspace. */
 export async function runShellCall(
@@ -158,15 +157,20 @@ function failure(text: string): ToolContent {
 }
 
 /**
- * Describes the shell, the programs of all commands on the line, the files that their words name, and the confinement. If
- * one of these changes, it is a different call. Files that programs load in turn are out of reach. Never throws.
+ * Describes the shell, the programs of all commands on the line and of `#!` lines, the files that their words reach, and
+ * the confinement. If one of these changes, it is a different call. Files that programs load in turn are out of reach. Never
+ * throws.
  */
 export async function describeShellCall(
   args: JsonObject,
   place: ShellPlace,
   { isShared = false }: DescribeOptions = {},
 ): Promise<CallSource> {
-  const { command = "", folder = "." } = args as Partial<Record<keyof ShellRunArguments, string>>;
+  const {
+    command = "",
+    folder = ".",
+    stdin = "",
+  } = args as Partial<Record<keyof ShellRunArguments, string>>;
   const shell = findCommandShell();
   // If the workspace is a link, its path differs between machines.
   const realRoot = toRealPath(place.root);
@@ -179,27 +183,44 @@ export async function describeShellCall(
       () => realRoot,
     ),
   ]);
-  const files = new SourceFiles({ root, folder: cwd, isShared });
-  const searchPath = variablesOf(place)["PATH"];
-  const parts = partsForRefusal(command);
-  const names = new Set(parts.flatMap(({ words: [program] }) => program ?? []));
+  const { dataFolder } = place;
+  const variables = variablesOf(place);
+  const files = new SourceFiles({ root, folder: cwd, variables, dataFolder, isShared });
+  const searchPath = variables["PATH"];
+  const { parts, inputs } = commandsOn(command);
+  const names = programsOf(parts);
   const programs: Json[] = [];
-  for (const name of [...names].slice(0, MAX_DESCRIBED_WORDS)) {
+  for (const name of names) {
     const found = resolveProgram(name, { cwd, searchPath });
     const described = found === undefined ? undefined : await files.describe(found);
     if (described !== undefined) programs.push(described);
   }
   const words = [...new Set(parts.flatMap((part) => part.words))].slice(0, MAX_DESCRIBED_WORDS);
-  const named = await files.describeAll(words);
+  const file = await files.describeAll(words);
+  const program = [(await files.describe(shell)) ?? { missing: shell }, ...programs];
+  // A shell on the line would run its input.
+  const input = commandsOn(stdin);
+  const reaching = [...parts, ...input.parts].flatMap((part) => part.words);
+  const reached = await files.withReached(
+    { program, file },
+    {
+      words: [...inputs, ...input.inputs, ...reaching].slice(0, MAX_DESCRIBED_WORDS),
+      programs: programsOf(input.parts),
+    },
+  );
   return {
     ...confinement.shown,
     undo,
     ...(confinement.confined !== undefined && { confined: confinement.confined }),
-    program: [(await files.describe(shell)) ?? { missing: shell }, ...programs],
-    ...(named.length > 0 && { file: named }),
+    ...reached,
     folder: path.relative(realRoot, cwd) || ".",
     ...(isShared && { isPortable: true }),
   };
+}
+
+function programsOf(parts: readonly CommandPart[]): readonly string[] {
+  const names = new Set(parts.flatMap(({ words: [program] }) => program ?? []));
+  return [...names].slice(0, MAX_DESCRIBED_WORDS);
 }
 
 async function foreseeUndo({ changes }: ShellPlace): Promise<UndoForecast> {
