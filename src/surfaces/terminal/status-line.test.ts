@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { withMode } from "./status-line.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createStatusLine, withMode } from "./status-line.ts";
 
 const edits = { name: "edits" };
 
@@ -17,4 +17,21 @@ test("without a mode, the line is only cut", () => {
     "⠋ model",
     "⠋ mo…",
   ]);
+});
+
+test("a text that is shown already gets its new time", () => {
+  vi.useFakeTimers();
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const written: string[] = [];
+  const write = (text: string) => written.push(text);
+  const stream = { isTTY: true, columns: 80, write, on: () => {} };
+  const status = createStatusLine({ stream, isPlain: false, now: Date.now });
+  status.set("greet", Date.now() - 60_000);
+  vi.advanceTimersByTime(100);
+  status.set("greet", Date.now() - 1000);
+  vi.advanceTimersByTime(100);
+  status.clear();
+  expect(written.join("").match(/[\d.]+s/g)).toEqual(["60.1s", "1.1s"]);
 });

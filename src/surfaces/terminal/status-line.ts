@@ -105,7 +105,10 @@ export function createStatusLine(options: StatusLineOptions): StatusLine {
     },
     set: (wanted, from, { details: wantedDetails, ...wantedPace } = {}) => {
       details = wantedDetails;
-      if (wanted === text && timer !== undefined) return;
+      if (wanted === text && timer !== undefined) {
+        since = from ?? since;
+        return;
+      }
       stop();
       if (from !== undefined || wanted !== text) since = from ?? now();
       text = wanted;

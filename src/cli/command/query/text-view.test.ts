@@ -169,6 +169,14 @@ test("the usage of a turn includes the questions that a model answered", async (
   expect(shown).toContain("Tokens: 1,230 in (150 cached), 7 out");
 });
 
+test("the status line counts the time of a call since it was permitted", () => {
+  const { view, clock, statusTimes } = createView();
+  view.observe({ type: "event", event: toolCall("call_1", "asker") });
+  clock.advance(60_000);
+  view.observe({ type: "event", event: permission("call_1") });
+  expect(statusTimes.at(-1)).toBe(clock.now().getTime());
+});
+
 test("the time of a call is without the time that it waited for people", async () => {
   const { view, shown, clock } = createView();
   const steps: readonly (readonly [number, ConversationEvent])[] = [

@@ -272,7 +272,8 @@ export class TextView implements TurnView {
       case "decision_void":
         return this.#calls.makeVoid(event, at);
       case "permission_decision":
-        return this.#printLines(this.#calls.decide(event, at));
+        this.#printLines(this.#calls.decide(event, at));
+        return this.#showRunning();
       case "turn_start":
       case "inquiry_escalation":
       case "decision_vote":
