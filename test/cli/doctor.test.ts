@@ -74,7 +74,7 @@ describe("a healthy workspace", () => {
     const lines = stdout
       .trimEnd()
       .split("\n")
-      .filter((line) => !/^\w+ +sandbox /.test(line));
+      .filter((line) => !/^\w+ +(?:sandbox|environment) /.test(line));
     expect({ status, stderr, lines }).toEqual({
       status: 0,
       stderr: "",
@@ -565,6 +565,35 @@ policy.run = [${rules.join(", ")}]
       hint: "If it is a path, set the type in the parameters of the tool.",
     })),
   );
+});
+
+test("doctor lists the variables that commands get, and those that are left out", async () => {
+  const project = await projectWith();
+  const folder = path.join(project.home, "config");
+  mkdirSync(folder);
+  writeFileSync(
+    path.join(folder, "config.toml"),
+    '[shell]\nenv = ["MYAPP_*"]\nhide_env = ["MYAPP_TOKEN"]\n',
+  );
+  const { findings, of } = await examine(project, {
+    JP_GLOBAL_CONFIG_DIR: folder,
+    MYAPP_A: "x",
+    MYAPP_TOKEN: "geheim",
+    PGPASSWORD: "geheim",
+    HTTPS_PROXY: "http://ana:geheim@proxy.example",
+  });
+  const [{ message = "" } = {}] = of("environment");
+  const [passed = "", leftOut = ""] = message.split("Left out: ");
+  const names = ["PATH", "MYAPP_A", "MYAPP_TOKEN", "PGPASSWORD", "HTTPS_PROXY"];
+  const among = (text: string) => names.filter((name) => text.includes(name));
+  expect([among(passed), among(leftOut)]).toEqual([
+    ["PATH", "MYAPP_A"],
+    ["PGPASSWORD", "HTTPS_PROXY"],
+  ]);
+  expect([of("environment"), JSON.stringify(findings).includes("geheim")]).toMatchObject([
+    [{ state: "ok", hint: expect.stringContaining("shell.env") }],
+    false,
+  ]);
 });
 
 test("doctor says whether shell_run has a sandbox", async () => {

@@ -31,16 +31,10 @@ interface ShellScene extends ShellPlace {
 }
 
 /** `isConfined: false`: the home is the workspace, so that there is no sandbox. */
-function shellScene({ isConfined = true, settings = {} } = {}): ShellScene {
+function shellScene({ isConfined = true, settings = {}, more = {} } = {}): ShellScene {
   const { root, home, hidden, outside } = scene();
   const [dataFolder = ""] = hidden;
-  const variables = {
-    ...process.env,
-    HOME: home,
-    PATH: process.env["PATH"],
-    MY_TOKEN: "geheim",
-    MINE: "geheim",
-  };
+  const variables = { HOME: home, PATH: process.env["PATH"], ...more };
   const place = {
     root,
     home: isConfined ? home : root,
@@ -123,10 +117,22 @@ describe("a command", () => {
     });
   });
 
-  test("does not get keys, or what the user hides", async () => {
+  test("does not get secrets, or what the user hides, and its result says what it lacks if it fails", async () => {
     counters("T-SHELL-6");
-    const { call } = shellScene({ ...UNCONFINED, settings: { hideEnv: ["MI*"] } });
-    expect((await call("env | grep -c geheim")).text).toBe("0\n[Exit status 1.]");
+    const secrets = ["PGPASSWORD", "DB_PASS", "BW_SESSION", "ACCESSTOKEN", "MY_TOKEN"];
+    const { call } = shellScene({
+      ...UNCONFINED,
+      settings: { env: ["MY*"], hideEnv: ["MY_T*", "GOFLAGS"] },
+      more: {
+        ...Object.fromEntries([...secrets, "GOFLAGS"].map((name) => [name, "geheim"])),
+        https_proxy: "http://ana:geheim@proxy.example",
+        MYAPP: "added",
+      },
+    });
+    expect((await call("env | grep geheim; echo $MYAPP; exit 1")).text).toBe(
+      "added\n[Exit status 1.]\n[left out: 5 variables, see shell.env]",
+    );
+    expect((await call("true")).text).toBe("[No output.]\n[Exit status 0.]");
   });
 
   test("with long output shows its beginning and its end, and keeps all of it for the user", async () => {
@@ -196,6 +202,18 @@ describe("a command in the sandbox", () => {
     const { type, text } = await call(`touch ${outside}/x`);
     expect([type, existsSync(path.join(outside, "x"))]).toEqual(["error", false]);
     expect(text).toContain("[It ran in a sandbox");
+  });
+
+  test("gets a proxy only with a network, and no temporary folder of the user's", async () => {
+    counters("T-SHELL-6");
+    const { call } = shellScene({
+      more: { https_proxy: "http://proxy.example", TMPDIR: "/var/x" },
+    });
+    const line = "echo $https_proxy$TMPDIR.";
+    expect([await call(line), await call(line, { network: true })]).toEqual([
+      { type: "success", text: ".\n[Exit status 0.]" },
+      { type: "success", text: "http://proxy.example.\n[Exit status 0.]" },
+    ]);
   });
 
   test("that writes a file of jp's loses it, and the result says so", async () => {

@@ -56,6 +56,7 @@ export const NOTIFY_DEFAULTS = {
 
 export const SHELL_DEFAULTS = {
   unsandboxed: "ask",
+  env: [],
   hide_env: [],
   readable: [],
   keep_output_bytes: 10_000_000,
@@ -107,7 +108,7 @@ export const DEFAULTS: PartialConfig = {
   },
   notify: NOTIFY_DEFAULTS,
   usage: { currency: DEFAULT_CURRENCY },
-  shell: { ...SHELL_DEFAULTS, hide_env: [], readable: [] },
+  shell: { ...SHELL_DEFAULTS, env: [], hide_env: [], readable: [] },
   people: { owner_alone: false },
   undo: { keep: true },
 };

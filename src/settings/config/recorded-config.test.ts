@@ -167,7 +167,7 @@ describe("settings that belong to a machine", () => {
     ofTool({ policy: { run: "unattended", result: "ask" } }),
     ofTool({ policy: { run: [{ arg: "/path", prefix: "src", mode: "unattended" }] } }),
     ofTool({ policy: { run: "skip", result: [{ mode: "ask" }] } }, "*"),
-    { shell: { unsandboxed: "unattended", hide_env: ["X"], readable: ["~/x"] } },
+    { shell: { unsandboxed: "unattended", env: ["Y"], hide_env: ["X"], readable: ["~/x"] } },
   ];
 
   test.each(settings)("are not recorded, neither with a new conversation nor later: %j", (own) => {

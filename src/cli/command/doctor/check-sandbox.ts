@@ -1,10 +1,12 @@
-/** Whether commands written by models run in a sandbox, and how to set one up. */
+/** How commands written by models run: whether in a sandbox, and with which environment. */
 import {
   findProblemIn,
   findSandboxProblem,
   realPath,
   type SandboxProblem,
+  shellEnvironment,
 } from "../../../reach/shell/index.ts";
+import { foldLayers, type Layer, resolveShell } from "../../../settings/config/index.ts";
 import type { Workspace } from "../../../stores/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Finding } from "./finding.ts";
@@ -29,6 +31,28 @@ export async function checkSandbox(
     return { check, state: "ok", message: `shell_run confines commands (${program})` };
   }
   return { check, state: "warning", ...describeProblem(problem) };
+}
+
+/** Lists the variables that commands with a network get. */
+export function checkEnvironment(
+  { environment }: CommandContext,
+  layers: readonly Layer[],
+  { isSandboxed }: { readonly isSandboxed: boolean },
+): Finding {
+  const own = layers.filter(({ isFromWorkspace }) => isFromWorkspace !== true);
+  const { env: added, hideEnv: hidden } = resolveShell(foldLayers(own));
+  const rules = { added, hidden, isSandboxed, hasNetwork: true };
+  const { variables, leftOut } = shellEnvironment(environment.variables, rules);
+  const passed = Object.keys(environment.variables).filter(
+    (name) => variables[name] !== undefined && variables[name] === environment.variables[name],
+  );
+  const message = `shell_run passes on ${listed(passed)}. Left out: ${listed(leftOut)}.`;
+  const hint = "To pass on more, name them in shell.env in your own config.";
+  return { check: "environment", state: "ok", message, ...(leftOut.length > 0 && { hint }) };
+}
+
+function listed(names: readonly string[]): string {
+  return names.length === 0 ? "nothing" : names.toSorted().join(", ");
 }
 
 function describeProblem({

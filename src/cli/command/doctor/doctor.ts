@@ -22,7 +22,7 @@ import {
   checkStore,
   checkWorkspace,
 } from "./check-machine.ts";
-import { checkSandbox } from "./check-sandbox.ts";
+import { checkEnvironment, checkSandbox } from "./check-sandbox.ts";
 import { type Finding, findingFromError, printFinding } from "./finding.ts";
 import type { DOCTOR } from "../options.ts";
 
@@ -70,7 +70,11 @@ async function* runChecks(context: CommandContext, seconds: number): AsyncGenera
     yield* checkLocks(workspace);
     if (store?.state !== "problem") yield* await checkRecords(workspace);
   }
-  yield await checkSandbox(context, workspace);
+  const sandbox = await checkSandbox(context, workspace);
+  yield sandbox;
+  if (layers !== undefined) {
+    yield checkEnvironment(context, layers, { isSandboxed: sandbox.state === "ok" });
+  }
   yield* findings;
   if (workspace !== undefined) yield* await checkSchema(workspace);
   if (layers !== undefined) yield* checkAnchors(context, layers);

@@ -276,8 +276,12 @@ const shell = v.pipe(
       "commands where there is no sandbox: ask (every time), or unattended (where a rule allows it)",
       v.picklist(["ask", "unattended"]),
     ),
+    env: described(
+      "environment variables that commands get, besides PATH, HOME, LANG and the like; * stands for anything",
+      v.array(v.pipe(v.string(), v.nonEmpty())),
+    ),
     hide_env: described(
-      "environment variables to hide from commands, besides those that look like keys; * stands for anything",
+      "environment variables to hide from commands, even if env names them; * stands for anything",
       v.array(v.pipe(v.string(), v.nonEmpty())),
     ),
     readable: described(

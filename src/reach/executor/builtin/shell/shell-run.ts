@@ -12,7 +12,8 @@ import {
   runCommand,
   type SandboxPlace,
   type SandboxProblem,
-  shellVariables,
+  type ShellEnvironment,
+  shellEnvironment,
 } from "../../../shell/index.ts";
 import type { ToolContent, ToolContext, UndoForecast } from "../../../../record/tool/index.ts";
 import type { UnkeptFolderReason } from "../../../undo/index.ts";
@@ -43,11 +44,14 @@ export async function runShellCall(
   if (missing.length > 0) return failure(`[Folder ${displayPath} does not exist.]`);
   const sandbox = sandboxPlace(place);
   const problem = await findProblemIn(sandbox).catch(toProblem);
+  const isSandboxed = problem === undefined;
+  const hasNetwork = !isSandboxed || args.network === true;
+  const { variables, leftOut } = environmentOf(place, { isSandboxed, hasNetwork });
   const kept = await place.changes?.keepFolder(context.signal);
   const end = await runCommand({
     line: command,
     cwd: realPath,
-    variables: variablesOf(place),
+    variables,
     input: stdin,
     timeoutMs: seconds * 1000,
     signal: context.signal,
@@ -60,13 +64,15 @@ export async function runShellCall(
     ...(problem === undefined && { sandbox: { place: sandbox, network: args.network === true } }),
   });
   await kept?.done();
-  return toResult(end, { seconds, isSandboxed: problem === undefined, unkept: kept?.reason });
+  return toResult(end, { seconds, isSandboxed, leftOut: leftOut.length, unkept: kept?.reason });
 }
 
 /** How it ran, to describe how it ended. */
 interface RunPlace {
   readonly seconds: number;
   readonly isSandboxed: boolean;
+  /** The number of variables that it did not get. */
+  readonly leftOut: number;
   /** Why its changes cannot be undone. */
   readonly unkept: UnkeptFolderReason | undefined;
 }
@@ -83,8 +89,11 @@ function showLine(line: string, { progress }: ToolContext): void {
 }
 
 /** In the sandbox, PATH may contain hidden folders. */
-function variablesOf({ variables, settings }: ShellPlace): ShellPlace["variables"] {
-  return shellVariables(variables, settings.hideEnv);
+function environmentOf(
+  { variables, settings: { env: added, hideEnv: hidden } }: ShellPlace,
+  run: { readonly isSandboxed: boolean; readonly hasNetwork: boolean },
+): ShellEnvironment {
+  return shellEnvironment(variables, { added, hidden, ...run });
 }
 
 function sandboxPlace({ root, home, dataFolder, variables, settings }: ShellPlace): SandboxPlace {
@@ -124,7 +133,7 @@ function toResult(end: CommandEnd, run: RunPlace): string | ToolContent {
 
 function toEndText(
   { exit, output, removed }: Extract<CommandEnd, { readonly type: "ended" }>,
-  { seconds, isSandboxed, unkept }: RunPlace,
+  { seconds, isSandboxed, leftOut, unkept }: RunPlace,
 ): string | ToolContent {
   const isSuccess = "status" in exit && exit.status === 0;
   const notices = [
@@ -133,6 +142,9 @@ function toEndText(
     "status" in exit ? `[Exit status ${exit.status}.]` : "",
     !isSuccess && isSandboxed
       ? "[It ran in a sandbox, which hides the user's home, keeps everything but the workspace from being changed, and has no network by default.]"
+      : "",
+    !isSuccess && leftOut > 0
+      ? `[left out: ${leftOut === 1 ? "1 variable" : `${leftOut} variables`}, see shell.env]`
       : "",
     removed.length > 0
       ? `[Removed what it created under names of jp and Git: ${removed.join(", ")}]`
@@ -184,7 +196,8 @@ export async function describeShellCall(
     ),
   ]);
   const { dataFolder } = place;
-  const variables = variablesOf(place);
+  // PATH is the same in all of them.
+  const { variables } = environmentOf(place, { isSandboxed: true, hasNetwork: false });
   const files = new SourceFiles({ root, folder: cwd, variables, dataFolder, isShared });
   const searchPath = variables["PATH"];
   const { parts, inputs } = commandsOn(command);
