@@ -27,7 +27,7 @@ export const searchFiles: Bench = {
   rows: Object.values(SEARCH),
   run: async (folder) => {
     const { PATH: searchPath = "" } = process.env;
-    const ripgrep = findProgram("rg", searchPath);
+    const ripgrep = findProgram("rg", { root: folder, searchPath });
     if (ripgrep === undefined) return [];
     writeTree(folder);
     const [plain, quick] = [toolsIn(folder), toolsIn(folder, searchPath)];

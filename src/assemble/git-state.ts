@@ -8,6 +8,8 @@ import { findGit, findGitFolder, type Git, readGitFile, runGit } from "../reach/
 /** Where and with which environment to run git. */
 export interface GitQuery {
   readonly folder: string;
+  /** The workspace. Default: the folder. */
+  readonly root?: string;
   readonly variables: Readonly<Record<string, string | undefined>>;
   /** Stops git. */
   readonly signal?: AbortSignal;
@@ -49,11 +51,12 @@ export function findCheckout(folder: string): Checkout | undefined {
 
 /** Undefined outside a repository, without git, or if git fails or takes too long. */
 export async function findGitState(query: GitQuery): Promise<GitState | undefined> {
-  const found = findGit(query.variables);
+  const { folder, root = folder, variables } = query;
+  const found = findGit({ root, variables });
   if (found === undefined) return undefined;
   const late = AbortSignal.timeout(TIMEOUT_MS);
   const signal = query.signal === undefined ? late : AbortSignal.any([late, query.signal]);
-  const git = { ...found, folder: query.folder, signal };
+  const git = { ...found, folder, signal };
   try {
     const filters = await findFilters(git);
     const args = ["status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=all"];

@@ -79,7 +79,7 @@ export function searchSurroundings(options: SurroundingsOptions): SurroundingsSe
   const findMore = async () => {
     // Outside a repository, git is not run.
     if (git === undefined) return describe();
-    const state = await findGitState({ folder, variables, signal: stop.signal });
+    const state = await findGitState({ folder, root, variables, signal: stop.signal });
     if (state !== undefined) git = state;
     return describe();
   };

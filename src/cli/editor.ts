@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { PartialConfig } from "../settings/config/index.ts";
 import {
-  findProgram,
+  findSystemProgram,
   quoteCommand,
   quoteWord,
   withoutRelativeFolders,
@@ -97,7 +97,7 @@ async function runEditor(editor: string, file: string, host: Host): Promise<numb
 function start(editor: string, file: string, host: Host): ChildProcess {
   const { variables } = host.environment;
   const env = { ...variables, PATH: withoutRelativeFolders(variables["PATH"]) };
-  const shell = findProgram("sh") ?? "/bin/sh";
+  const shell = findSystemProgram("sh") ?? "/bin/sh";
   return loadSpawn()(shell, ["-c", `${editor} "$@"`, "sh", file], {
     stdio: "inherit",
     cwd: host.cwd,

@@ -36,6 +36,8 @@ import {
 import { ensureMachineKey } from "./machine-key.ts";
 
 export interface AnchorOptions {
+  /** The workspace, or else the current folder: git never comes from there. */
+  readonly root: string;
   readonly environment: UserEnvironment;
   readonly settings: AnchorSettings;
   readonly clock: Clock;
@@ -68,6 +70,7 @@ export async function anchorHeads(options: AnchorOptions): Promise<AnchorResult>
 }
 
 async function anchorNew({
+  root,
   environment,
   settings,
   clock,
@@ -84,7 +87,7 @@ async function anchorNew({
   const document = { prev: last === undefined ? "" : digestOfDocument(last.document), heads };
   const at = clock.now().toISOString();
   const proof = await withDeadline({ clock, signal }, (until) =>
-    prove(document, { environment, settings, at, signal: until }),
+    prove(document, { root, environment, settings, at, signal: until }),
   );
   const made = { at, document, proof };
   await file.change((before) => [...before, made]);
@@ -102,7 +105,7 @@ interface ProofRequest extends Omit<AnchorOptions, "clock"> {
 
 async function prove(
   document: AnchorDocument,
-  { environment, settings, at, signal }: ProofRequest,
+  { root, environment, settings, at, signal }: ProofRequest,
 ): Promise<AnchorProof> {
   if (settings.kind === "timestamp") {
     const { requestTimestamp } = await loadModule(() => import("./timestamp.ts"));
@@ -117,6 +120,7 @@ async function prove(
     file: `${key.id}.json`,
     content: { at, heads: document.heads.length, sha256: digestOfDocument(document) },
     folder,
+    root,
     variables: environment.variables,
     signal,
   });

@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -26,12 +27,17 @@ const running = new AbortController().signal;
 /** The data folder of a machine, with a log of heads. */
 class Machine {
   readonly folder = temporaryFolder();
+  readonly workspace = temporaryFolder();
   readonly clock = new FakeClock();
   readonly environment = {
     variables: { JP_USER_DATA_DIR: this.folder, PATH: process.env["PATH"], HOME: this.folder },
     home: this.folder,
     platform: process.platform,
   };
+
+  get gitPlaces() {
+    return { root: this.workspace, variables: this.environment.variables };
+  }
 
   constructor() {
     this.note(1);
@@ -44,7 +50,7 @@ class Machine {
 
   anchor(settings: AnchorSettings, signal = running) {
     const { environment, clock } = this;
-    return anchorHeads({ environment, settings, clock, signal });
+    return anchorHeads({ root: this.workspace, environment, settings, clock, signal });
   }
 
   async failure(settings: AnchorSettings): Promise<unknown> {
@@ -225,6 +231,23 @@ exit 1
     expect(readdirSync(machine.folder)).not.toContain("ran");
   });
 
+  test("runs neither git nor ssh of the workspace", async () => {
+    counters("T-PROG-4");
+    const machine = new Machine();
+    const [bin, linked] = [path.join(machine.workspace, "bin"), temporaryFolder()];
+    mkdirSync(bin);
+    for (const name of ["git", "ssh", "sh"]) {
+      const script = `#!/bin/sh\ntouch ${machine.folder}/ran-${name}\n`;
+      writeFileSync(path.join(bin, name), script, { mode: 0o755 });
+    }
+    symlinkSync(path.join(bin, "ssh"), path.join(linked, "ssh"));
+    machine.environment.variables.PATH = `${bin}:${linked}:${process.env["PATH"]}`;
+    const remote = "ssh://127.0.0.1:1/nowhere.git";
+    const settings = { kind: "git", remote, branch: "jp-anchors", isDaily: false } as const;
+    expect(await machine.failure(settings)).toBe("anchor_failed");
+    expect(readdirSync(machine.folder).filter((name) => name.startsWith("ran"))).toEqual([]);
+  });
+
   test.each([
     ["a path into the repository", "040000 tree", ".git"],
     ["a path outside", "040000 tree", ".."],
@@ -262,7 +285,7 @@ exit 1
     const [machine, remote] = [new Machine(), new Remote()];
     const { made } = await machine.anchor(remote.settings);
     if (made?.proof.kind !== "git") throw new Error("not in git");
-    const clone = await openClone(remote.folder, machine.environment.variables);
+    const clone = await openClone(remote.folder, machine.gitPlaces);
     const digest = digestOfDocument(made.document);
     const other = { ...made.proof, commit: "0".repeat(40) };
     expect([
@@ -272,11 +295,9 @@ exit 1
     ]).toEqual([true, false, false]);
     remote.git("update-ref", "-d", "refs/heads/jp-anchors");
     expect(await clone.has(made.proof, digest)).toBe(false);
-    await expect(openClone(temporaryFolder(), machine.environment.variables)).rejects.toMatchObject(
-      {
-        code: "not_a_repository",
-      },
-    );
+    await expect(openClone(temporaryFolder(), machine.gitPlaces)).rejects.toMatchObject({
+      code: "not_a_repository",
+    });
   });
 });
 

@@ -8,6 +8,7 @@ import {
   findGit,
   findRemoteGit,
   type FoundGit,
+  type GitPlaces,
   runGit,
   runProcess,
   SAFE_GIT_WORDS,
@@ -24,7 +25,7 @@ import {
 } from "../util/index.ts";
 import { AnchorError, type GitProof } from "./anchor.ts";
 
-export interface PushRequest {
+export interface PushRequest extends GitPlaces {
   readonly remote: string;
   readonly branch: string;
   /** The file's name: each machine has its own, so that several can push to one branch. */
@@ -32,7 +33,6 @@ export interface PushRequest {
   readonly content: JsonObject;
   /** Where to create the repository. */
   readonly folder: string;
-  readonly variables: FoundGit["environment"];
   readonly signal: AbortSignal;
 }
 
@@ -41,8 +41,8 @@ const MAX_ATTEMPTS = 5;
 
 /** Throws `AnchorError`, and the signal's reason. */
 export async function pushAnchor(request: PushRequest): Promise<GitProof> {
-  const { remote, branch, file, folder, variables, signal } = request;
-  const git = findRemoteGit(variables);
+  const { remote, branch, file, folder, signal } = request;
+  const git = findRemoteGit(request);
   if (git === undefined) throw new AnchorError("anchor_failed", "git is not installed");
   const repository = mkdtempSync(path.join(folder, "git-"));
   try {
@@ -186,11 +186,8 @@ export interface Clone {
 }
 
 /** Throws `git_not_found`, `not_a_repository`. */
-export async function openClone(
-  folder: string,
-  variables: FoundGit["environment"],
-): Promise<Clone> {
-  const found = findGit(variables);
+export async function openClone(folder: string, places: GitPlaces): Promise<Clone> {
+  const found = findGit(places);
   if (found === undefined) throw new JpError("git_not_found", "git is not installed.");
   const git = { ...found, folder, signal: new AbortController().signal };
   try {

@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
   chownSync,
@@ -158,6 +158,41 @@ test("an empty or relative entry in PATH never runs a program of a clone", async
     chmodSync(file, 0o755);
   }
   const variables = { PATH: `:.:${process.env["PATH"] ?? ""}`, EDITOR: "my-editor" };
+  await query(project, ["Go."], { variables });
+  await project.jpWith(variables, "conversation", "edit", "--metadata");
+  expect([existsSync(ran), server.requests.length]).toEqual([false, 2]);
+});
+
+test("a folder of the workspace in PATH provides no program that jp starts for itself", async () => {
+  counters("T-PROG-4");
+  await using server = await calling(["shell"]);
+  const project = queryProject({
+    server,
+    config:
+      '[conversation.tools.shell]\nsource = "local"\nrun = "unattended"\n' +
+      'command = { program = "echo done", shell = true }\n',
+  });
+  execFileSync("git", ["init", "-q"], { cwd: project.root });
+  const ran = path.join(project.home, "ran");
+  const bin = path.join(project.root, ".venv", "bin");
+  mkdirSync(bin, { recursive: true });
+  for (const name of [
+    "git",
+    "ssh",
+    "sh",
+    "bash",
+    "ps",
+    "stty",
+    "rg",
+    "bwrap",
+    "grep",
+    "tr",
+    "rmdir",
+  ]) {
+    writeFileSync(path.join(bin, name), `#!/bin/sh\necho ${name} >> ${ran}\n`);
+    chmodSync(path.join(bin, name), 0o755);
+  }
+  const variables = { PATH: `${bin}:${process.env["PATH"] ?? ""}`, EDITOR: "true" };
   await query(project, ["Go."], { variables });
   await project.jpWith(variables, "conversation", "edit", "--metadata");
   expect([existsSync(ran), server.requests.length]).toEqual([false, 2]);

@@ -934,8 +934,17 @@ const others: Area = {
         "`PATH` has an empty or relative entry, and a workspace brings its own `sh`, `stty` " +
         "or editor.",
       defence:
-        "jp looks for the programs it runs itself in absolute folders only, and for ripgrep in none that is " +
-        "inside the workspace. Commands of configured tools and servers are looked up as usual.",
+        "jp looks for the programs it runs itself in absolute folders only. Commands of configured tools are looked up as usual.",
+    },
+    {
+      id: "T-PROG-4",
+      threat:
+        "A sandboxed command writes a `git` to a folder of the workspace that is in the user's `PATH`, such as `.venv/bin`, and " +
+        "jp runs it outside of the sandbox.",
+      defence:
+        "`git`, its `ssh` and `rg` are found in absolute folders of `PATH` that, like the program itself, really lie outside of the " +
+        "workspace. The folders are looked up once per process, and git gets a `PATH` of these only. `sh`, `bash`, `stty`, `ps` and " +
+        "`bwrap` come from the system's own folders, and the sandbox itself obeys no `LD_LIBRARY_PATH`.",
     },
     {
       id: "T-PROG-2",
@@ -1081,8 +1090,9 @@ const commands: Area = {
       id: "T-SHELL-6",
       threat: "A command reads keys of the person from its environment.",
       defence:
-        "Variables that look like keys, tokens, secrets and passwords, those of jp, and those that `shell.hide_env` names are not " +
-        "passed on, and neither are variables that make shells, loaders and Git run programs.",
+        "Only variables that are known to hold no secret are passed on, and those that `shell.env` names in the user's own config. " +
+        "Proxies are passed on only with a network, and without a user and a password. Those of jp, and those that " +
+        "`shell.hide_env` names, never are.",
     },
     {
       id: "T-SHELL-7",

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
-import { findProgram } from "../../src/reach/process/index.ts";
+import { findSystemProgram } from "../../src/reach/process/index.ts";
 import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 
 /** Programs that pass a command on; the others only record. */
@@ -24,7 +24,7 @@ const REAL =
 export const SHELLS: readonly string[] = [
   ...new Set(
     ["bash", "dash", "sh"].flatMap((name) => {
-      const found = findProgram(name);
+      const found = findSystemProgram(name);
       return found === undefined ? [] : [realpathSync(found)];
     }),
   ),
@@ -48,7 +48,7 @@ export function recordedShell(programs: readonly string[]): RecordedShell {
     chmodSync(path.join(bin, name), 0o755);
   }
   for (const name of REAL) {
-    const found = findProgram(name);
+    const found = findSystemProgram(name);
     if (found !== undefined && !programs.includes(name)) symlinkSync(found, path.join(bin, name));
   }
   return {

@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test, vi } from "vitest";
+import { counters } from "../../../test/security/threats.ts";
 import { temporaryFolder } from "../../stores/temporary-workspace.fixture.ts";
 import { isAlive } from "../../util/is-alive.fixture.ts";
 
@@ -82,3 +83,25 @@ test.each(["process.exit(1);", "process.kill(process.pid, 'SIGKILL');"])(
     expect([existsSync(full), existsSync(released)]).toEqual([true, true]);
   },
 );
+
+test("a process that is killed runs no program of a workspace in the user's PATH", async () => {
+  counters("T-PROG-4");
+  const folder = temporaryFolder();
+  const [bin, ran, guarded] = ["bin", "ran", "guarded"].map((name) => path.join(folder, name));
+  if (bin === undefined || ran === undefined || guarded === undefined) throw new Error("no names");
+  for (const name of [bin, guarded]) mkdirSync(name);
+  for (const name of ["grep", "tr", "rmdir", "sh"]) {
+    writeFileSync(path.join(bin, name), `#!/bin/sh\necho ${name} >> ${ran}\n`);
+    chmodSync(path.join(bin, name), 0o755);
+  }
+  const program = `
+    import { spawn } from "node:child_process";
+    import { guardFolder, guardGroup } from ${JSON.stringify(guardModule)};
+    guardFolder(${JSON.stringify(guarded)});
+    guardGroup();
+    process.kill(process.pid, "SIGKILL");`;
+  const env = { ...process.env, PATH: `${bin}:${process.env["PATH"]}` };
+  await once(spawn(process.execPath, ["--input-type=module", "--eval", program], { env }), "close");
+  await vi.waitFor(() => expect(existsSync(guarded)).toBe(false), { timeout: 20_000 });
+  expect(existsSync(ran)).toBe(false);
+});

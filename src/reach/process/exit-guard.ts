@@ -4,7 +4,7 @@
  */
 import type { Socket } from "node:net";
 import { randomName } from "../../util/index.ts";
-import { findProgram } from "./find-program.ts";
+import { findSystemProgram, SYSTEM_PATH } from "./find-program.ts";
 
 export interface GroupGuard extends Disposable {
   /** Add these to the program's environment. */
@@ -123,13 +123,15 @@ for folder do rmdir -- "$folder"; done`;
 
 /** Returns a function that sends it a line. POSIX only: elsewhere, only `cleanUp` ends the groups. */
 function startWatchdog(): (line: string) => void {
-  const shell = process.platform === "win32" ? undefined : findProgram("sh");
+  const shell = process.platform === "win32" ? undefined : findSystemProgram("sh");
   if (shell === undefined) return () => undefined;
   // Loaded on demand: it takes a tenth of Node's own start.
   const { spawn } = process.getBuiltinModule("node:child_process");
   const watchdog = spawn(shell, ["-c", WATCHDOG], {
     stdio: ["pipe", "ignore", "ignore"],
-    cwd: "/", // So that a relative folder in PATH never means the workspace.
+    cwd: "/",
+    // It starts grep, tr and rmdir, which a folder of the workspace in the user's PATH could provide.
+    env: { PATH: SYSTEM_PATH },
     detached: true, // So that Ctrl-C in the terminal does not end it.
   });
   watchdog.on("error", () => undefined); // Then only `cleanUp` ends the groups.

@@ -1,21 +1,101 @@
 /**
- * Finds programs by name. For those that jp runs for itself, relative entries of `PATH` are ignored: they refer to the
- * current folder, which may be a clone with a program of the same name.
+ * Finds programs by name. Those that jp starts for itself never come from the workspace, where a command that a model wrote
+ * could have put them.
  */
 
-/** The systems' program folders; the last two belong to NixOS and Guix. */
-const STANDARD_FOLDERS = [
+/** The systems' program folders; the last two belong to NixOS and Guix. They count as outside of every workspace. */
+const SYSTEM_FOLDERS = [
   "/usr/bin",
   "/bin",
   "/run/current-system/sw/bin",
   "/run/current-system/profile/bin",
 ];
 
-/** Searches the absolute folders of `searchPath`; without one, the system's own folders. */
-export function findProgram(name: string, searchPath?: string): string | undefined {
-  const folders = searchPath === undefined ? STANDARD_FOLDERS : absoluteFolders(searchPath);
+/** The `PATH` of programs that need only what every system has. */
+export const SYSTEM_PATH = SYSTEM_FOLDERS.join(":");
+
+/** A program that every system has, whatever the `PATH`. */
+export function findSystemProgram(name: string): string | undefined {
+  return programsIn(SYSTEM_FOLDERS, name).find(isProgram);
+}
+
+/** Where to look for a program of the user's that jp starts for itself. */
+export interface OwnPlaces {
+  /** The workspace, which never provides it. */
+  readonly root: string;
+  /** The user's `PATH`. */
+  readonly searchPath: string | undefined;
+}
+
+/** A sandboxed command must not influence a later search, so each place is looked at once per process. */
+const foundFolders = new Map<string, readonly string[]>();
+const foundPrograms = new Map<string, string>();
+
+/** Looks in the folders of `PATH` that `searchPathOutside` keeps. */
+export function findProgram(name: string, places: OwnPlaces): string | undefined {
+  const key = JSON.stringify([name, places.root, places.searchPath]);
+  const known = foundPrograms.get(key);
+  if (known !== undefined) return known;
+  const isOutside = outsideOf(places.root);
+  const found = programsIn(foldersOutside(places), name).find(
+    (file) => isProgram(file) && isOutside(file),
+  );
+  if (found !== undefined) foundPrograms.set(key, found);
+  return found;
+}
+
+/**
+ * The `PATH` without relative folders, which refer to the current one, and without those that are or lead into the
+ * workspace. Links are resolved, because one in the workspace could be redirected. Never empty, because that would mean the
+ * current folder: without any such folder, the system's own.
+ */
+export function searchPathOutside(places: OwnPlaces): string {
+  const { delimiter } = process.getBuiltinModule("node:path");
+  return foldersOutside(places).join(delimiter);
+}
+
+function foldersOutside({ root, searchPath }: OwnPlaces): readonly string[] {
+  const key = JSON.stringify([root, searchPath]);
+  const known = foundFolders.get(key);
+  if (known !== undefined) return known;
+  const isOutside = outsideOf(root);
+  const folders = absoluteFolders(searchPath ?? "").flatMap((folder) => {
+    const real = findRealPath(folder);
+    return real !== undefined && isOutside(real) ? [real] : [];
+  });
+  const found = folders.length === 0 ? SYSTEM_FOLDERS : [...new Set(folders)];
+  foundFolders.set(key, found);
+  return found;
+}
+
+function outsideOf(root: string): (file: string) => boolean {
   const path = process.getBuiltinModule("node:path");
-  return folders.map((folder) => path.join(folder, name)).find(isProgram);
+  const real = findRealPath(root) ?? path.resolve(root);
+  const system = SYSTEM_FOLDERS.map((folder) => findRealPath(folder) ?? folder);
+  const isIn = (folder: string, file: string) => {
+    const relative = path.relative(folder, file);
+    const leadsOut = relative === ".." || relative.startsWith(`..${path.sep}`);
+    return !leadsOut && !path.isAbsolute(relative);
+  };
+  return (file) => {
+    const found = findRealPath(file);
+    if (found === undefined) return false;
+    return !isIn(real, found) || system.some((folder) => isIn(folder, found));
+  };
+}
+
+function findRealPath(file: string): string | undefined {
+  try {
+    // The native one also has the case in which the system keeps a name.
+    return process.getBuiltinModule("node:fs").realpathSync.native(file);
+  } catch {
+    return undefined;
+  }
+}
+
+function programsIn(folders: readonly string[], name: string): readonly string[] {
+  const path = process.getBuiltinModule("node:path");
+  return folders.map((folder) => path.join(folder, name));
 }
 
 export interface SearchPlaces {
@@ -43,7 +123,7 @@ export function resolveProgram(
 export function withoutRelativeFolders(searchPath: string | undefined): string {
   const folders = absoluteFolders(searchPath ?? "");
   const { delimiter } = process.getBuiltinModule("node:path");
-  return (folders.length === 0 ? STANDARD_FOLDERS : folders).join(delimiter);
+  return (folders.length === 0 ? SYSTEM_FOLDERS : folders).join(delimiter);
 }
 
 function absoluteFolders(searchPath: string): readonly string[] {

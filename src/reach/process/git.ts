@@ -4,7 +4,8 @@
  */
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import path from "node:path";
-import { findProgram, withoutRelativeFolders } from "./find-program.ts";
+import { findProgram, searchPathOutside } from "./find-program.ts";
+import { quoteWord } from "./shell-quote.ts";
 
 /** The program and its environment. */
 export interface FoundGit {
@@ -23,28 +24,42 @@ const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 /** A branch name is a path, and no path is longer. */
 const MAX_SHORT_BYTES = 4096;
 
+export interface GitPlaces {
+  /** The workspace, which provides neither Git nor a program that it starts. */
+  readonly root: string;
+  /** The user's environment. */
+  readonly variables: FoundGit["environment"];
+}
+
 /** Undefined if git is not installed. */
-export function findGit(variables: FoundGit["environment"]): FoundGit | undefined {
-  const searchPath = withoutRelativeFolders(variables["PATH"]);
-  const program = findProgram("git", searchPath);
+export function findGit({ root, variables }: GitPlaces): FoundGit | undefined {
+  const places = { root, searchPath: variables["PATH"] };
+  const program = findProgram("git", places);
   if (program === undefined) return undefined;
-  return { program, environment: environmentOf(variables, searchPath) };
+  return { program, environment: environmentOf(variables, searchPathOutside(places)) };
 }
 
 /** Like `findGit`, for remote repositories, which only the user may name. Never prompts for a password, a key or a host. */
-export function findRemoteGit(variables: FoundGit["environment"]): FoundGit | undefined {
-  const found = findGit(variables);
+export function findRemoteGit(places: GitPlaces): FoundGit | undefined {
+  const found = findGit(places);
   if (found === undefined) return undefined;
+  const { root, variables } = places;
+  const ssh = findProgram("ssh", { root, searchPath: variables["PATH"] });
   const passed = REMOTE_VARIABLES.map((name) => [name, variables[name]] as const);
   const environment = {
     ...found.environment,
     ...Object.fromEntries(passed),
     GIT_ALLOW_PROTOCOL: "file:https:ssh",
-    GIT_SSH_COMMAND: variables["GIT_SSH_COMMAND"] ?? "ssh -o BatchMode=yes",
+    GIT_SSH_COMMAND: variables["GIT_SSH_COMMAND"] ?? sshCommand(ssh),
     GIT_ASKPASS: "false",
     SSH_ASKPASS_REQUIRE: "never",
   };
   return { ...found, environment };
+}
+
+/** Git would also find an `ssh` that is a link into the workspace. */
+function sshCommand(program: string | undefined): string {
+  return program === undefined ? "false" : `${quoteWord(program)} -o BatchMode=yes`;
 }
 
 /** These locate the user's keys and proxies. */

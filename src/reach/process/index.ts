@@ -1,11 +1,19 @@
 export { guardFolder } from "./exit-guard.ts";
-export { findProgram, resolveProgram, withoutRelativeFolders } from "./find-program.ts";
+export {
+  findProgram,
+  findSystemProgram,
+  resolveProgram,
+  searchPathOutside,
+  SYSTEM_PATH,
+  withoutRelativeFolders,
+} from "./find-program.ts";
 export {
   findGit,
   findGitFolder,
   findRemoteGit,
   type FoundGit,
   type Git,
+  type GitPlaces,
   readGitFile,
   runGit,
   runGitForBytes,

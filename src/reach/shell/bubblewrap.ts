@@ -1,6 +1,6 @@
 /** The sandbox on Linux: checks whether bubblewrap works here, and builds its arguments. */
 import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
-import { findProgram, runProcess } from "../process/index.ts";
+import { findSystemProgram, runProcess } from "../process/index.ts";
 import type { ProtectedPaths } from "./protected-paths.ts";
 import { isInside, type SandboxPlace, type SandboxProblem } from "./sandbox-place.ts";
 
@@ -30,7 +30,7 @@ const PROBE_TIMEOUT_MS = 5000;
 
 /** Tries up to three variants. */
 export async function findBubblewrap(): Promise<Bubblewrap | SandboxProblem> {
-  const program = findProgram("bwrap");
+  const program = findSystemProgram("bwrap");
   if (program === undefined) return { reason: "not_installed" };
   let detail = "";
   for (const options of VARIANTS) {

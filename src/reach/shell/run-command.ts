@@ -1,6 +1,11 @@
 /** Runs a command line in a shell, with or without the sandbox, until it and everything it started has ended. */
 import { LineReader } from "../../util/index.ts";
-import { findProgram, type ProcessExit, type ProcessLimits, runProcess } from "../process/index.ts";
+import {
+  findSystemProgram,
+  type ProcessExit,
+  type ProcessLimits,
+  runProcess,
+} from "../process/index.ts";
 import { CommandOutput, type OutputLimits } from "./command-output.ts";
 import type { SandboxPlace, SandboxProblem } from "./sandbox-place.ts";
 import { confine } from "./sandbox.ts";
@@ -46,34 +51,34 @@ const MAX_LINE_BYTES = 2000;
  * there.
  */
 export function findCommandShell(): string {
-  return findProgram("bash") ?? findProgram("sh") ?? "/bin/sh";
+  return findSystemProgram("bash") ?? findSystemProgram("sh") ?? "/bin/sh";
 }
 
 /** Throws if the workspace cannot be written. */
 export async function runCommand(request: CommandRequest): Promise<CommandEnd> {
-  const { line, cwd, sandbox } = request;
-  const program = { program: findCommandShell(), args: ["-c", line], cwd };
+  const { line, cwd, variables, sandbox } = request;
+  const program = { program: findCommandShell(), args: ["-c", line], cwd, variables };
   if (sandbox === undefined) return runToEnd(request, program, () => []);
   const confined = await confine(program, sandbox.place, sandbox);
   if ("reason" in confined) return { type: "no_sandbox", problem: confined };
   return runToEnd(request, confined.program, confined.release);
 }
 
-type Started = Pick<Parameters<typeof runProcess>[0], "program" | "args" | "cwd">;
+type Started = Pick<Parameters<typeof runProcess>[0], "program" | "args" | "cwd" | "variables">;
 
 async function runToEnd(
   request: CommandRequest,
   program: Started,
   release: () => readonly string[],
 ): Promise<CommandEnd> {
-  const { variables, input, timeoutMs, signal, onLine } = request;
+  const { input, timeoutMs, signal, onLine } = request;
   using output = new CommandOutput(request.output);
   const lines = new LineReader({ maxBytes: MAX_LINE_BYTES, onLine, splitAtReturn: true });
   const onOutput = (chunk: Buffer) => {
     output.add(chunk);
     lines.add(chunk);
   };
-  const process = { ...program, variables, input, timeoutMs, signal, limits: LIMITS, onOutput };
+  const process = { ...program, input, timeoutMs, signal, limits: LIMITS, onOutput };
   let removed: readonly string[] = [];
   const end = await runProcess({ ...process, endsGroup: true }).finally(
     () => (removed = release()),

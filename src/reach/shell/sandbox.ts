@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import type { Program } from "../process/index.ts";
 import { type Bubblewrap, bubblewrapArguments, findBubblewrap } from "./bubblewrap.ts";
+import { withoutSearchPaths } from "./environment.ts";
 import { hasProtectedLink, type ProtectedPaths, protectPaths } from "./protected-paths.ts";
 import { isInside, type SandboxPlace, type SandboxProblem } from "./sandbox-place.ts";
 import { SANDBOX_EXEC, seatbeltProfile } from "./seatbelt.ts";
@@ -29,7 +30,7 @@ function findMachine(): Promise<Machine | SandboxProblem> {
 }
 
 export interface ConfinedProgram {
-  readonly program: Pick<Program, "program" | "args" | "cwd">;
+  readonly program: Program;
   /** Call it once, when the program has ended. Removes anything created under a protected name, and returns the names. */
   readonly release: () => readonly string[];
 }
@@ -43,7 +44,7 @@ export async function findProblemIn(place: SandboxPlace): Promise<SandboxProblem
 
 /** Prepares a program to be started once in the sandbox, right away. Throws if the workspace cannot be written. */
 export async function confine(
-  program: Pick<Program, "program" | "args" | "cwd">,
+  program: Program,
   place: SandboxPlace,
   { network }: { readonly network: boolean },
 ): Promise<ConfinedProgram | SandboxProblem> {
@@ -51,16 +52,24 @@ export async function confine(
   const problem = "reason" in found ? found : await findProblemIn(place);
   if (problem !== undefined || "reason" in found) return problem ?? { reason: "failed" };
   const paths = protectPaths(place.root);
-  const wrapper = wrapperArguments(found, place, { paths, network });
-  const args = [...wrapper(program.cwd), program.program, ...program.args];
-  return { program: { program: found.program, args, cwd: program.cwd }, release: paths.release };
+  return { program: wrap(program, found, place, { paths, network }), release: paths.release };
 }
 
-function wrapperArguments(
+function wrap(
+  { program, args, cwd, variables }: Program,
   found: Machine,
   place: SandboxPlace,
   options: { readonly paths: ProtectedPaths; readonly network: boolean },
-): (cwd: string) => readonly string[] {
-  if (!("options" in found)) return () => ["-p", seatbeltProfile(place, options)];
-  return (cwd) => [...bubblewrapArguments(found, place, options), "--chdir", cwd, "--"];
+): Program {
+  if (!("options" in found)) {
+    const words = ["-p", seatbeltProfile(place, options), program, ...args];
+    return { program: found.program, args: words, cwd, variables };
+  }
+  const { rest, searchPaths } = withoutSearchPaths(variables);
+  const words = [
+    ...bubblewrapArguments(found, place, options),
+    ...searchPaths.flatMap(([name, value]) => ["--setenv", name, value]),
+    ...["--chdir", cwd, "--", program, ...args],
+  ];
+  return { program: found.program, args: words, cwd, variables: rest };
 }

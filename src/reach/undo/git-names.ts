@@ -2,7 +2,13 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { decodeFileName, isProtectedName, toSystemPath } from "../files/index.ts";
-import { findGit, findGitFolder, readGitFile, runGitForBytes } from "../process/index.ts";
+import {
+  findGit,
+  findGitFolder,
+  type GitPlaces,
+  readGitFile,
+  runGitForBytes,
+} from "../process/index.ts";
 import { messageOf } from "../../util/index.ts";
 import { findStats, identityOf } from "./work-tree.ts";
 
@@ -27,11 +33,8 @@ export interface GitNames {
   readonly ignored: ReadonlySet<string>;
 }
 
-export interface GitPlace {
-  /** The real path of the workspace. */
-  readonly root: string;
-  readonly variables: Readonly<Record<string, string | undefined>>;
-}
+/** `root` is the real path of the workspace. */
+export type GitPlace = GitPlaces;
 
 const MAX_LIST_BYTES = 256 * 1024 * 1024;
 
@@ -39,7 +42,7 @@ const MAX_LIST_BYTES = 256 * 1024 * 1024;
 export function checkFolder({ root, variables }: GitPlace): UnkeptFolderReason | undefined {
   try {
     if (findGitFolder(root) === undefined) return "not_git";
-    return findGit(variables) === undefined ? "git_failed" : undefined;
+    return findGit({ root, variables }) === undefined ? "git_failed" : undefined;
   } catch {
     return "git_failed";
   }
@@ -52,7 +55,7 @@ export async function listNames(
 ): Promise<GitNames | UnkeptFolderReason> {
   try {
     const problem = checkFolder(place);
-    const found = findGit(place.variables);
+    const found = findGit(place);
     if (problem !== undefined || found === undefined) return problem ?? "git_failed";
     const git = { ...found, folder: place.root, signal, maxOutputBytes: MAX_LIST_BYTES };
     const list = ["ls-files", "-z", "--others", "--exclude-standard"];

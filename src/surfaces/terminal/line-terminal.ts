@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { closeSync, constants, openSync, readSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
-import { findProgram } from "../../reach/process/index.ts";
+import { findSystemProgram, SYSTEM_PATH } from "../../reach/process/index.ts";
 import { cancelledBy, type NoAnswer } from "./dialogue.ts";
 import type { TerminalDevice, TerminalInput } from "./controlling-terminal.ts";
 import { isCancelKey, isEscape, isKey } from "./key.ts";
@@ -96,13 +96,14 @@ export function openLineTerminal(device: TerminalDevice): LineTerminal {
 
 /** Node cannot change these settings. Without stty, the terminal stays unchanged. */
 function runStty({ path }: TerminalDevice, ...settings: readonly string[]): string {
-  const program = findProgram("stty");
+  const program = findSystemProgram("stty");
   if (program === undefined || path === undefined) return "";
   let terminal: number | undefined;
   try {
     terminal = openSync(path, "r");
     const { stdout } = spawnSync(program, settings.filter(Boolean), {
       stdio: [terminal, "pipe", "ignore"],
+      env: { PATH: SYSTEM_PATH },
       encoding: "utf8",
     });
     return (stdout ?? "").trim();

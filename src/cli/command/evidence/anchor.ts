@@ -1,6 +1,7 @@
 /** `jp evidence anchor`: anchors the log of heads at the places in the user's own config. */
 import { type AnchorSettings, foldLayers, resolveAnchor } from "../../../settings/config/index.ts";
 import { type Anchor, anchorHeads, digestOfDocument } from "../../../proof/index.ts";
+import { findWorkspace } from "../../../assemble/index.ts";
 import { wrapProse } from "../../../surfaces/render/index.ts";
 import { JpError, jsonLine } from "../../../util/index.ts";
 import { type CommandContext, untilSignal, warn } from "../../context.ts";
@@ -11,10 +12,11 @@ import type { FORMAT_OPTIONS } from "../../options.ts";
 
 export async function anchor({ options, context }: Call<typeof FORMAT_OPTIONS>): Promise<void> {
   const { environment, clock, output } = context;
+  const root = findWorkspace(context)?.root ?? context.cwd;
   const settings = await configuredAnchor(context);
   using stop = untilSignal(context);
   const { signal } = stop;
-  const { made, last, lost } = await anchorHeads({ environment, settings, clock, signal });
+  const { made, last, lost } = await anchorHeads({ root, environment, settings, clock, signal });
   if (options.format === "json") {
     output.print(
       jsonLine({ anchored: made?.document.heads.length ?? 0, lost, ...describeJson(made) }),

@@ -13,6 +13,7 @@ import {
   verifyEvidence,
   type VerifyOptions,
 } from "../../../proof/index.ts";
+import { findWorkspace } from "../../../assemble/index.ts";
 import { wrapProse } from "../../../surfaces/render/index.ts";
 import { JpError, jsonLine, oneLine, systemErrorCode } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
@@ -50,12 +51,14 @@ export async function verifyFile({ args, options, context }: Call<typeof VERIFY>
 /** Throws `usage`, `file_not_read`, `git_not_found`, `not_a_repository`. */
 async function anchorExpectations(
   { tsaCert, git }: FlagsOf<typeof VERIFY>,
-  { cwd, environment }: CommandContext,
+  context: CommandContext,
 ): Promise<Pick<VerifyOptions, "authorities" | "clone">> {
+  const { cwd, environment } = context;
+  const root = findWorkspace(context)?.root ?? cwd;
   return {
     ...(tsaCert !== undefined && { authorities: readAuthorities(path.resolve(cwd, tsaCert)) }),
     ...(git !== undefined && {
-      clone: await openClone(path.resolve(cwd, git), environment.variables),
+      clone: await openClone(path.resolve(cwd, git), { root, variables: environment.variables }),
     }),
   };
 }

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { findProgram, type Program } from "../../process/index.ts";
+import { findSystemProgram, type Program } from "../../process/index.ts";
 import { type Json } from "../../../util/index.ts";
 import { renderCommand } from "./render-command.ts";
 import { TemplateError } from "./template.ts";
@@ -64,7 +64,7 @@ test("a program without templates runs as written, and its values are not even m
 test("the text of a shell program without values is passed on unchanged", async () => {
   const program = "echo \"a\" 'b' | tr a-z A-Z && echo $((1 + 1)) # done\n";
   expect(await renderShell(program, {})).toEqual({
-    program: findProgram("sh"),
+    program: findSystemProgram("sh"),
     args: ["-c", program],
   });
 });

@@ -1,6 +1,6 @@
 /** Renders a command in the config and its templates to a program and its arguments. */
 import type { CommandConfig } from "../../../settings/config/index.ts";
-import { findProgram, type Program, quoteWord } from "../../process/index.ts";
+import { findSystemProgram, type Program, quoteWord } from "../../process/index.ts";
 import { type Place, replaceReferences } from "./shell-places.ts";
 import { renderTemplate, type TemplateContext, TemplateError } from "./template.ts";
 
@@ -28,7 +28,7 @@ export async function renderCommand(
 
 /** Never a shell from the workspace, even if PATH leads there. */
 export function findShell(): string {
-  return findProgram("sh") ?? "sh";
+  return findSystemProgram("sh") ?? "sh";
 }
 
 /**

@@ -73,7 +73,8 @@ describe("ripgrep is", () => {
     symlinkSync(path.join(root, "bin"), path.join(outside, "to-bin"));
     mkdirSync(path.join(outside, "linked"));
     symlinkSync(path.join(root, "bin", "rg"), path.join(outside, "linked", "rg"));
-    expect(findRipgrep({ root, searchPath: toPath(root, outside) })).toBeUndefined();
+    const found = findRipgrep({ root, searchPath: toPath(root, outside) });
+    expect([root, outside].some((folder) => found?.startsWith(folder))).toBe(false);
   });
 
   test("skipped in the workspace and found behind it", () => {

@@ -2,7 +2,7 @@
  * Uses ripgrep, if installed, to rule out files that cannot match, so that they need not be read here. Its matches are
  * never shown: every other file is searched as usual, so the results are the same.
  */
-import { lstatSync, realpathSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import path from "node:path";
 import { type FoundFile, openFolder } from "../../../files/index.ts";
 import { findProgram, runProcess } from "../../../process/index.ts";
@@ -15,30 +15,11 @@ export interface RipgrepPlaces {
   readonly searchPath: string | undefined;
 }
 
-/**
- * The user's own ripgrep. A workspace cannot provide it: folders of the `PATH` that are relative, or inside the
- * workspace, are ignored.
- */
+/** The user's own ripgrep. A workspace cannot provide it. */
 export function findRipgrep({ root, searchPath }: RipgrepPlaces): string | undefined {
   // Command lines on Windows are too short to make it worthwhile.
   if (searchPath === undefined || process.platform === "win32") return undefined;
-  const isOutside = (file: string) => {
-    const relative = path.relative(root, realPathOf(file));
-    return relative === ".." || relative.startsWith(`..${path.sep}`);
-  };
-  const folders = searchPath
-    .split(path.delimiter)
-    .filter((folder) => path.isAbsolute(folder) && isOutside(folder));
-  const found = findProgram("rg", folders.join(path.delimiter));
-  return found !== undefined && isOutside(found) ? found : undefined;
-}
-
-function realPathOf(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file;
-  }
+  return findProgram("rg", { root, searchPath });
 }
 
 export interface RipgrepSearch {
