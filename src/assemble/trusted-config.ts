@@ -1,14 +1,24 @@
 /** Reads the config of a place, without the parts that the user has not trusted. */
+import path from "node:path";
 import {
+  EDITOR_VARIABLES,
   findUnusable,
   foldLayers,
   type Layer,
   loadLayers,
   type PartialConfig,
   type ToolDirective,
+  transportType,
 } from "../settings/config/index.ts";
 import {
+  isInWorkspace,
+  resolveProgram,
+  resolveProgramOnce,
+  withoutRelativeFolders,
+} from "../reach/process/index.ts";
+import {
   describeWithheld,
+  type FoundProgram,
   resolveTrustedConfig,
   TRUST_HINT,
   type TrustedConfig,
@@ -115,8 +125,63 @@ export function workspaceTrust(
   { environment }: Pick<Place, "environment">,
   { root }: Pick<Workspace, "root">,
 ): WorkspaceTrust {
-  const { variables } = environment;
-  return new WorkspaceTrust({ root, dataFolder: userDataFolder(environment), variables });
+  return new WorkspaceTrust({
+    root,
+    dataFolder: userDataFolder(environment),
+    variables: environment.variables,
+    findPrograms: (config) => findPrograms(config, { root, environment }),
+  });
+}
+
+/**
+ * Finds programs that the config, or a variable for the editor, names without a path, and that `PATH` leads to in the
+ * workspace. Where that has the home, there is no sandbox that such a program could help to leave.
+ */
+function findPrograms(
+  config: PartialConfig,
+  { root, environment }: Pick<Place, "environment"> & Pick<Workspace, "root">,
+): readonly FoundProgram[] {
+  const { variables, home } = environment;
+  const { PATH: searchPath } = variables;
+  const places = { cwd: root, searchPath };
+  const { providers, notify, editor } = config;
+  const servers = Object.entries(providers?.mcp ?? {}).map(([name, server]) => ({
+    path: ["providers", "mcp", name],
+    name: transportType(server) === "stdio" ? server.command : undefined,
+    find: resolveProgramOnce,
+  }));
+  const notifier = {
+    path: ["notify", "command"],
+    name: notify?.command?.program,
+    find: resolveProgramOnce,
+  };
+  // A shell finds it, each time, and without relative folders.
+  const inShell = { ...places, searchPath: withoutRelativeFolders(searchPath) };
+  const editors = editorWords(editor, variables).map((name) => ({
+    path: editor?.cmd === undefined ? [] : ["editor", "cmd"],
+    name,
+    find: () => resolveProgram(name, inShell),
+  }));
+  return [...servers, notifier, ...editors].flatMap(({ path: keys, name, find }) => {
+    if (name === undefined || name.includes(path.sep)) return [];
+    const file = find(name, places);
+    if (file === undefined || !isInWorkspace(file, root) || isInWorkspace(home, root)) return [];
+    const relative = path.relative(root, file);
+    return [{ path: keys, name, file: relative.startsWith("..") ? file : relative }];
+  });
+}
+
+/** The words of its command line, which may name the program after others: `env LANG=C vim`. */
+function editorWords(
+  { cmd, envs = EDITOR_VARIABLES }: NonNullable<PartialConfig["editor"]> = {},
+  variables: Place["environment"]["variables"],
+): readonly string[] {
+  const command = typeof cmd === "object" ? cmd.program : cmd;
+  const line = [command, ...envs.map((name) => variables[name])].find(Boolean) ?? "";
+  return line
+    .replaceAll(/["'\\]/g, "")
+    .split(/\s+/)
+    .filter((word) => word !== "" && !word.startsWith("-"));
 }
 
 export function warnWithheld({ withheld }: TrustedConfig, place: Place): void {

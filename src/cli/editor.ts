@@ -3,7 +3,9 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { PartialConfig } from "../settings/config/index.ts";
+import { findWorkspace, workspaceTrust } from "../assemble/index.ts";
+import { EDITOR_VARIABLES, type PartialConfig } from "../settings/config/index.ts";
+import { TRUST_HINT } from "../settings/trust/index.ts";
 import {
   findSystemProgram,
   quoteCommand,
@@ -11,7 +13,8 @@ import {
   withoutRelativeFolders,
 } from "../reach/process/index.ts";
 import { leaveTerminal } from "../surfaces/terminal/index.ts";
-import { JpError } from "../util/index.ts";
+import { JpError, oneLine } from "../util/index.ts";
+import type { CommandContext } from "./context.ts";
 import type { Host } from "./host.ts";
 
 export interface EditedText {
@@ -21,16 +24,21 @@ export interface EditedText {
   discard(): Promise<void>;
 }
 
-/** Throws `no_editor`, `editor_failed`. */
+/** Where the editor runs, and the workspace that must not provide it unless the user trusts it. */
+export type EditorPlace = Pick<CommandContext, "host" | "environment" | "workspace">;
+
+/** Throws `no_editor`, `editor_not_trusted`, `editor_failed`. */
 export async function editText(
   { name, text }: { readonly name: string; readonly text: string },
-  host: Host,
+  place: EditorPlace,
   settings: EditorSettings = {},
 ): Promise<EditedText> {
+  const { host } = place;
   const editor = findEditor(host.environment.variables, settings);
   if (editor === undefined) {
     throw new JpError("no_editor", "No editor is set.", { hint: NO_EDITOR_HINT });
   }
+  await assertTrusted(editor, place, settings);
   const folder = await mkdtemp(path.join(host.tmpdir, "jp-edit-"));
   const file = path.join(folder, name);
   await writeFile(file, text);
@@ -58,12 +66,10 @@ export interface Editor {
 /** `editor` in the config. */
 export type EditorSettings = NonNullable<PartialConfig["editor"]>;
 
-const VARIABLES = ["JP_EDITOR", "VISUAL", "EDITOR"];
-
 /** The configured command, or else the first variable that is set. */
 export function findEditor(
   variables: Host["environment"]["variables"],
-  { cmd, envs = VARIABLES }: EditorSettings = {},
+  { cmd, envs = EDITOR_VARIABLES }: EditorSettings = {},
 ): Editor | undefined {
   if (cmd !== undefined && cmd !== "") return { command: commandText(cmd), variable: "editor.cmd" };
   return envs
@@ -75,6 +81,23 @@ function commandText(cmd: NonNullable<EditorSettings["cmd"]>): string {
   if (typeof cmd === "string") return cmd;
   const { program, args = [], shell = false } = cmd;
   return shell ? [program, ...args.map(quoteWord)].join(" ") : quoteCommand([program, ...args]);
+}
+
+/** Throws `editor_not_trusted` if `PATH` leads to a program of the workspace. */
+async function assertTrusted(
+  { command }: Editor,
+  place: EditorPlace,
+  settings: EditorSettings,
+): Promise<void> {
+  const workspace = findWorkspace(place);
+  if (workspace === undefined) return;
+  const trust = workspaceTrust(place, workspace);
+  const [claim] = await trust.findUntrustedPrograms({ editor: settings });
+  if (claim === undefined) return;
+  const [file = ""] = claim.files;
+  const message = `Your PATH leads from ${oneLine(command)} to ${oneLine(file)}, a program of this workspace, which you have not trusted yet.`;
+  const hint = `${TRUST_HINT} Or name your editor by its whole path.`;
+  throw new JpError("editor_not_trusted", message, { hint });
 }
 
 /**

@@ -4,8 +4,8 @@ import { noPrompter, type Prompter } from "../core/agent/index.ts";
 import { mergeConfig, type PartialConfig } from "../settings/config/index.ts";
 import { type EditText, NO_TERMINAL, TerminalPrompter } from "../surfaces/terminal/index.ts";
 import type { CommandContext } from "./context.ts";
-import { type EditorSettings, editText, findEditor } from "./editor.ts";
-import { type Host, wantsPlainText } from "./host.ts";
+import { type EditorPlace, type EditorSettings, editText, findEditor } from "./editor.ts";
+import { wantsPlainText } from "./host.ts";
 
 export interface InteractionFlags {
   readonly nonInteractive?: boolean | undefined;
@@ -29,7 +29,7 @@ export function findPrompter(
     device: context.host.terminal,
     notification: { bell, desktop },
     ...(findEditor(context.environment.variables, config.editor) !== undefined && {
-      editText: editWith(context.host, config.editor),
+      editText: editWith(context, config.editor),
     }),
     isPlain: wantsPlainText(context, config),
     sendsWords,
@@ -52,10 +52,10 @@ export function findQuietPrompter(
 }
 
 /** Opens the user's editor. */
-export function editWith(host: Host, settings?: EditorSettings): EditText {
+export function editWith(place: EditorPlace, settings?: EditorSettings): EditText {
   return async (text, { extension }) => {
     const name = path.format({ name: "edit", ext: extension });
-    const edited = await editText({ name, text }, host, settings);
+    const edited = await editText({ name, text }, place, settings);
     await edited.discard();
     return edited.text === text ? undefined : edited.text;
   };

@@ -947,6 +947,16 @@ const others: Area = {
         "`bwrap` come from the system's own folders, and the sandbox itself obeys no `LD_LIBRARY_PATH`.",
     },
     {
+      id: "T-PROG-5",
+      threat:
+        "A command that a model wrote writes a program to such a folder under a name that the user's config or `EDITOR` has without a " +
+        "path, for an MCP server, for notifications or as the editor.",
+      defence:
+        "Where `PATH` leads to a file of the workspace, that file is a claim, and the trust question names it. Until it is " +
+        "trusted, the server and the notifications are left out, and the editor is not opened. Servers and notifications keep the program " +
+        "that was found first in a process. Programs that these start in turn are out of reach.",
+    },
+    {
       id: "T-PROG-2",
       threat: "Another user puts code where Node caches the compiled code of jp.",
       defence:

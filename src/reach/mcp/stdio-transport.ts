@@ -5,7 +5,12 @@
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { type ProcessExit, ProcessGroup, type Program, resolveProgram } from "../process/index.ts";
+import {
+  type ProcessExit,
+  ProcessGroup,
+  type Program,
+  resolveProgramOnce,
+} from "../process/index.ts";
 import { LineReader, LineTail, settlesWithin, toError } from "../../util/index.ts";
 import { McpError, programNotFound } from "./mcp-error.ts";
 import type { ServerLink, Variables } from "./port.ts";
@@ -38,7 +43,8 @@ export async function createStdioLink({
   const { variables, cwd } = context;
   const file =
     settings.checksum === undefined
-      ? settings.command
+      ? (resolveProgramOnce(settings.command, { cwd, searchPath: variables["PATH"] }) ??
+        settings.command)
       : await findVerifiedProgram(settings, { cwd, variables, signal });
   const entries = Object.entries(variables).filter(
     ([name]) =>
@@ -181,7 +187,7 @@ async function findVerifiedProgram(
   { name, command, checksum }: SettingsOf<"stdio">,
   { cwd, variables, signal }: ProgramPlaces,
 ): Promise<string> {
-  const file = resolveProgram(command, { cwd, searchPath: variables["PATH"] });
+  const file = resolveProgramOnce(command, { cwd, searchPath: variables["PATH"] });
   if (file === undefined) throw programNotFound({ name, command }, variables);
   if (checksum === undefined) return file;
   const hash = process.getBuiltinModule("node:crypto").createHash(checksum.algorithm); // Slow to load.

@@ -6,7 +6,9 @@ import { temporaryFolder } from "../../stores/temporary-workspace.fixture.ts";
 import {
   findProgram,
   findSystemProgram,
+  isInWorkspace,
   resolveProgram,
+  resolveProgramOnce,
   searchPathOutside,
   withoutRelativeFolders,
 } from "./find-program.ts";
@@ -139,3 +141,34 @@ test("a command of the user's is resolved as the system would, from the given fo
     undefined,
   ]);
 });
+
+test("a command of the user's stays the program that was found first", () => {
+  counters("T-PROG-5");
+  const [cwd, first, other] = [temporaryFolder(), temporaryFolder(), folderWith("tool")];
+  const searchPath = toPath(first, other);
+  const before = resolveProgramOnce("tool", { cwd, searchPath });
+  placeProgram(path.join(first, "tool"));
+  const places = { cwd, searchPath };
+  expect([before, resolveProgramOnce("tool", places), resolveProgram("tool", places)]).toEqual([
+    path.join(other, "tool"),
+    path.join(other, "tool"),
+    path.join(first, "tool"),
+  ]);
+});
+
+test.skipIf(process.platform === "win32")(
+  "a program is in the workspace if it, or the folder in which it was found, is",
+  () => {
+    const [root, outside] = [temporaryFolder(), folderWith("tool")];
+    placeProgram(path.join(root, "bin", "own"));
+    symlinkSync(path.join(outside, "tool"), path.join(root, "bin", "linked"));
+    symlinkSync(path.join(root, "bin", "own"), path.join(outside, "own"));
+    const files = [
+      path.join(root, "bin", "own"),
+      path.join(root, "bin", "linked"),
+      path.join(outside, "own"),
+      path.join(outside, "tool"),
+    ];
+    expect(files.map((file) => isInWorkspace(file, root))).toEqual([true, true, true, false]);
+  },
+);

@@ -68,6 +68,12 @@ function foldersOutside({ root, searchPath }: OwnPlaces): readonly string[] {
   return found;
 }
 
+/** Whether a program, or the folder in which it was found, really lies in the workspace. */
+export function isInWorkspace(file: string, root: string): boolean {
+  const isOutside = outsideOf(root);
+  return !isOutside(file) || !isOutside(process.getBuiltinModule("node:path").dirname(file));
+}
+
 function outsideOf(root: string): (file: string) => boolean {
   const path = process.getBuiltinModule("node:path");
   const real = findRealPath(root) ?? path.resolve(root);
@@ -78,8 +84,7 @@ function outsideOf(root: string): (file: string) => boolean {
     return !leadsOut && !path.isAbsolute(relative);
   };
   return (file) => {
-    const found = findRealPath(file);
-    if (found === undefined) return false;
+    const found = findRealPath(file) ?? path.resolve(file);
     return !isIn(real, found) || system.some((folder) => isIn(folder, found));
   };
 }
@@ -117,6 +122,23 @@ export function resolveProgram(
   const path = process.getBuiltinModule("node:path");
   const folders = command.includes(path.sep) ? [""] : searchPath.split(path.delimiter);
   return folders.map((folder) => path.resolve(cwd, folder, command)).find(isProgram);
+}
+
+const resolvedPrograms = new Map<string, string>();
+
+/**
+ * Like `resolveProgram`, but once per process: where a name led when the user was asked about it, it still leads, even if a
+ * command has placed a program of that name in the workspace since.
+ */
+export function resolveProgramOnce(command: string, places: SearchPlaces): string | undefined {
+  const path = process.getBuiltinModule("node:path");
+  if (command.includes(path.sep)) return resolveProgram(command, places);
+  const folders = places.searchPath?.split(path.delimiter) ?? [];
+  const isAbsolute = folders.every((folder) => path.isAbsolute(folder));
+  const key = JSON.stringify([command, places.searchPath, isAbsolute ? "" : places.cwd]);
+  const found = resolvedPrograms.get(key) ?? resolveProgram(command, places);
+  if (found !== undefined) resolvedPrograms.set(key, found);
+  return found;
 }
 
 /** Removes relative entries from a `PATH`. Never empty, because that would mean the current folder. */

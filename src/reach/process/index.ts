@@ -2,7 +2,9 @@ export { guardFolder } from "./exit-guard.ts";
 export {
   findProgram,
   findSystemProgram,
+  isInWorkspace,
   resolveProgram,
+  resolveProgramOnce,
   searchPathOutside,
   SYSTEM_PATH,
   withoutRelativeFolders,

@@ -48,6 +48,9 @@ export const COMPACTION_DEFAULTS = {
   },
 } as const satisfies NonNullable<PartialConfig["conversation"]>["compaction"];
 
+/** Without `editor` in the config, the first one that is set names the editor. */
+export const EDITOR_VARIABLES = ["JP_EDITOR", "VISUAL", "EDITOR"];
+
 export const NOTIFY_DEFAULTS = {
   content: "title",
   debounce_secs: 10,

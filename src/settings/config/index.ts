@@ -73,6 +73,7 @@ export { findModelIds, findUnusable, parseConfig, parseConfigOrThrow } from "./p
 export { type AnchorSettings, resolveAnchor } from "./anchor-settings.ts";
 export { recordConfig, type RecordedConfig } from "./recorded-config.ts";
 export type { CommandConfig } from "./schema/command.ts";
+export { EDITOR_VARIABLES } from "./defaults.ts";
 export { splitWords } from "./split-words.ts";
 export { type PartialConfig } from "./schema/config-schema.ts";
 export { configJsonSchema } from "./config-json-schema.ts";

@@ -37,7 +37,8 @@ export interface Claim {
    * `inherit`: dropping the user's config. `surroundings`: facts about this machine for models. `display`: whether the
    * user sees tool calls. `instructions`: a file that instructs models. `command`: a file that is sent as the user's
    * message. `assistant`: the model and prompt that may answer questions of the user's tools. `alias`: the meaning of a
-   * model's short name. `setting`: a limit or the like that is stricter in the user's config.
+   * model's short name. `setting`: a limit or the like that is stricter in the user's config. `program`: a file that `PATH`
+   * leads to, for a program of the config or the user's editor.
    */
   readonly kind:
     | "tool"
@@ -56,10 +57,11 @@ export interface Claim {
     | "command"
     | "assistant"
     | "alias"
-    | "setting";
+    | "setting"
+    | "program";
   /**
    * The name of the tool, server, provider or file; `*` for the defaults of all tools; for a model, its owner's keys; for
-   * an assistant or a setting, its own keys; the address of an attachment; otherwise empty.
+   * an assistant, a setting or a program, its own keys; the address of an attachment; otherwise empty.
    */
   readonly name: string;
   /** The config key that is not used until trusted; empty if it is not in the config. */
@@ -86,8 +88,9 @@ export function withoutClaims(layers: readonly Layer[], claims: readonly Claim[]
   const config = foldLayers(mayDropOwn ? layers : ignoreInherit(layers));
   const own = ownConfig(layers);
   const attached = claims.filter(({ kind }) => kind === "attachment");
+  const programs = claims.filter(({ kind }) => kind === "program");
   const paths = claims
-    .filter((claim) => !attached.includes(claim))
+    .filter((claim) => !attached.includes(claim) && !programs.includes(claim))
     .map(({ path }) => path)
     .filter((path) => path.length > 0);
   const restored = paths.flatMap((keys) => {
@@ -100,15 +103,31 @@ export function withoutClaims(layers: readonly Layer[], claims: readonly Claim[]
     omitPaths(config, paths),
   );
   return withoutAttachments(
-    rest,
+    withoutPrograms(rest, programs),
     attached.map(({ name }) => name),
   );
 }
 
+/** The user's own config names them too. The tools of a server cannot be offered without it. */
+function withoutPrograms(config: PartialConfig, programs: readonly Claim[]): PartialConfig {
+  const paths = programs.map(({ path }) => path).filter((path) => path.length > 0);
+  const sources = paths
+    .filter(([table]) => table === "providers")
+    .map(([, , name]) => `mcp.${name}`);
+  const tools = Object.entries(tableAt(config, TOOLS)).flatMap(([name, tool]) => {
+    const source = isJsonObject(tool) ? tool["source"] : undefined;
+    const isOffered = sources.some((each) => source === each || `${source}`.startsWith(`${each}.`));
+    return isOffered ? [[...TOOLS, name]] : [];
+  });
+  return omitPaths(config, [...paths, ...tools]);
+}
+
+const NOT_IN_CONFIG = new Set<Claim["kind"]>(["inherit", "instructions", "command", "program"]);
+
 /** Whether the config already includes the claim. */
 export function isClaimWithin(config: PartialConfig, { kind, name, path, value }: Claim): boolean {
   // A user's config never drops itself, and files are not part of a config.
-  if (kind === "inherit" || kind === "instructions" || kind === "command") return false;
+  if (NOT_IN_CONFIG.has(kind)) return false;
   if (kind === "attachment") return resolveAttachments(config).includes(name);
   if (kind === "alias" || kind === "setting") {
     const own = valueAt(config, path) as Json | undefined; // JSON.
@@ -292,6 +311,20 @@ export function instructionClaim(
 ): Claim {
   const inForce = { content, isCut, ...(changes !== undefined && { changes: [...changes] }) };
   return { kind, name, path: [], value: { digest }, inForce, files: [name] };
+}
+
+/** A file of the workspace that `PATH` leads to. A command that a model wrote could have put it there. */
+export interface FoundProgram {
+  /** The config key that names it, without a path; empty for the user's editor, which a variable names. */
+  readonly path: readonly string[];
+  readonly name: string;
+  /** Relative to the workspace, if it is below. */
+  readonly file: string;
+}
+
+export function programClaim({ path, name: command, file }: FoundProgram): Claim {
+  const value = { command, file };
+  return { kind: "program", name: path.join("."), path, value, inForce: value, files: [file] };
 }
 
 /** Drops `inherit` from the layers of the workspace. */

@@ -8,7 +8,7 @@ import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../uti
 import type { Claim } from "./claims.ts";
 
 /** Such as `tool deploy`. */
-export function describeClaim({ kind, name }: Claim): string {
+export function describeClaim({ kind, name, path }: Claim): string {
   switch (kind) {
     case "tool":
       return name === "*" ? "settings for all tools" : `tool ${wordText(name)}`;
@@ -46,7 +46,15 @@ export function describeClaim({ kind, name }: Claim): string {
       return `your short name ${wordText(name)} for a model`;
     case "setting":
       return wordText(name);
+    case "program":
+      return `program ${programText(path)}`;
   }
+}
+
+/** `path` has the keys of the setting that names it; empty for a variable that names the editor. */
+function programText([table, , name]: readonly string[]): string {
+  if (table === "providers") return `of the MCP server ${wordText(name ?? "")}`;
+  return table === "notify" ? "for notifications" : "that is your editor";
 }
 
 /** `name` has the keys of the model's owner. */
@@ -114,6 +122,8 @@ function effectsOf({ kind, name, value, inForce }: Claim): readonly string[] {
       return [`means ${modelIdText(value["value"] ?? null)}`];
     case "setting":
       return [`is ${settingText(value["value"])}`];
+    case "program":
+      return [`your PATH leads from ${wordText(value["command"])} to this file of the workspace`];
   }
 }
 

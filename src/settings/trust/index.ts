@@ -1,4 +1,10 @@
-export { findClaims, type InstructingFile, isClaimWithin, withoutClaims } from "./claims.ts";
+export {
+  findClaims,
+  type FoundProgram,
+  type InstructingFile,
+  isClaimWithin,
+  withoutClaims,
+} from "./claims.ts";
 export { listClaims } from "./describe-claim.ts";
 export {
   assertTrusted,

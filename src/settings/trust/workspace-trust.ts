@@ -23,9 +23,11 @@ import {
 import {
   type Claim,
   findClaims,
+  type FoundProgram,
   type InstructingFile,
   instructionClaim,
   isClaimWithin,
+  programClaim,
   withoutClaims,
 } from "./claims.ts";
 import { describeClaim, listClaims } from "./describe-claim.ts";
@@ -39,17 +41,21 @@ export interface WorkspaceTrustOptions {
   /** The user's data folder, outside the workspace. */
   readonly dataFolder: string;
   readonly variables: Readonly<Record<string, string | undefined>>;
+  /** Finds the programs of a config, or the user's editor, that the workspace provides. By default, there are none. */
+  readonly findPrograms?: (config: PartialConfig) => readonly FoundProgram[];
 }
 
 /** A user's trust in one workspace. */
 export class WorkspaceTrust {
   readonly #root: string;
   readonly #variables: WorkspaceTrustOptions["variables"];
+  readonly #findPrograms: NonNullable<WorkspaceTrustOptions["findPrograms"]>;
   readonly #store: TrustStore;
 
-  constructor({ root, dataFolder, variables }: WorkspaceTrustOptions) {
+  constructor({ root, dataFolder, variables, findPrograms = () => [] }: WorkspaceTrustOptions) {
     this.#root = root;
     this.#variables = variables;
+    this.#findPrograms = findPrograms;
     this.#store = new TrustStore(dataFolder, root);
   }
 
@@ -65,12 +71,25 @@ export class WorkspaceTrust {
     const hasConfig = layers.some(({ isFromWorkspace }) => isFromWorkspace);
     const claims = [
       ...(hasConfig ? findClaims(layers) : []),
+      ...this.#findPrograms(foldLayers(layers)).map((found) => programClaim(found)),
       ...(await Promise.all(
         instructions.map(async (file) =>
           instructionClaim(file, await findChanges(trustedTexts.get(file.name), file.content)),
         ),
       )),
     ];
+    return this.#withoutTrusted(claims, conversationId);
+  }
+
+  /** The programs of this config alone that are not trusted. */
+  async findUntrustedPrograms(config: PartialConfig): Promise<readonly Claim[]> {
+    return this.#withoutTrusted(this.#findPrograms(config).map((found) => programClaim(found)));
+  }
+
+  async #withoutTrusted(
+    claims: readonly Claim[],
+    conversationId?: string,
+  ): Promise<readonly Claim[]> {
     if (claims.length === 0 || this.#isTrustedByVariable()) return [];
     const scopes = conversationId === undefined ? [undefined] : [undefined, conversationId];
     const keysOf = (claim: Claim) => scopes.map((scope) => claimKey(claim, scope));

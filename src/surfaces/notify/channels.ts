@@ -4,7 +4,7 @@ import type {
   CommandChannel,
   WebhookChannel,
 } from "../../settings/config/index.ts";
-import { type ProcessLimits, runProcess } from "../../reach/process/index.ts";
+import { type ProcessLimits, resolveProgramOnce, runProcess } from "../../reach/process/index.ts";
 import { assertNever, loadModule, messageOf, systemErrorCode } from "../../util/index.ts";
 import type { Notification } from "./message.ts";
 
@@ -65,12 +65,14 @@ const COMMAND_LIMITS: ProcessLimits = {
 /** The program gets the JSON on standard input and the rest in its environment, nothing in its arguments. */
 function openCommand({ program, args }: CommandChannel, machine: ChannelMachine): Channel {
   const send: Channel["send"] = async (message, signal) => {
+    const { cwd, variables } = machine;
+    const file = resolveProgramOnce(program, { cwd, searchPath: variables["PATH"] });
     const end = await runProcess({
-      program,
+      program: file ?? program,
       args,
-      cwd: machine.cwd,
+      cwd,
       variables: {
-        ...machine.variables,
+        ...variables,
         JP_NOTIFY_TITLE: message.title,
         JP_NOTIFY_TEXT: message.text,
         JP_NOTIFY_LINK: message.link ?? "",

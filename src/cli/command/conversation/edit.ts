@@ -88,13 +88,13 @@ async function editFile(
   file: RecordFile,
   context: CommandContext,
 ): Promise<void> {
-  const { host, workspace, output } = context;
+  const { workspace, output } = context;
   const target = workspace.files.nameOf(id, file);
   const before = await workspace.files.read(id, file);
   if (before === undefined) {
     throw new JpError("no_such_file", `${target} does not exist.`, { hint: PACKED_HINT });
   }
-  const edited = await editText({ name: NAMES[file], text: before }, host);
+  const edited = await editText({ name: NAMES[file], text: before }, context);
   if (edited.text === before) {
     output.notice("No changes.");
   } else {

@@ -23,6 +23,7 @@ import {
 import { findClaims, isClaimWithin, TRUST_HINT } from "../../../settings/trust/index.ts";
 import {
   firstLine,
+  isDeepEqual,
   JpError,
   jsonLine,
   type JsonObject,
@@ -172,7 +173,11 @@ async function untrustedServers(
   const workspace = findWorkspace(context);
   if (workspace === undefined) return new Set();
   const claims = await workspaceTrust(context, workspace).findUntrusted(layers);
-  return new Set(claims.filter(({ kind }) => kind === "mcp").map(({ name }) => name));
+  return new Set(
+    claims.flatMap(({ path: keys }) =>
+      isDeepEqual(keys.slice(0, -1), PATH) ? keys.slice(-1) : [],
+    ),
+  );
 }
 
 /** Starts the servers and stops them again. */

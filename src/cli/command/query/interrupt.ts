@@ -36,10 +36,10 @@ const CHOICES = {
 export function menuFor(
   menu: PersonMenu,
   { interrupt: config, editor }: PartialConfig,
-  { context: { host, clock }, unsent, conversation }: MenuParts & Replied,
+  { context, unsent, conversation }: MenuParts & Replied,
 ): PersonMenu {
   const editMessage = async () => {
-    const draft = await editText({ name: "REPLY.md", text: "" }, host, editor);
+    const draft = await editText({ name: "REPLY.md", text: "" }, context, editor);
     await draft.discard();
     return draft.text;
   };
@@ -47,7 +47,7 @@ export function menuFor(
   const keeping = {
     choose: (request: MenuRequest) => menu.choose({ ...request, keepDraft }),
   };
-  const configured = configuredMenu(keeping, { config, clock, editMessage });
+  const configured = configuredMenu(keeping, { config, clock: context.clock, editMessage });
   return {
     choose: async (request) => {
       const choice = await configured.choose(request);

@@ -185,11 +185,7 @@ async function editMessage(
     const isPlain = wantsPlainText(context, config);
     return enterMessage(given, { prompter, context, isPlain });
   }
-  const draft = await editText(
-    { name: "QUERY_MESSAGE.md", text: given.text },
-    context.host,
-    editor,
-  );
+  const draft = await editText({ name: "QUERY_MESSAGE.md", text: given.text }, context, editor);
   const edited = draft.text.trim();
   const { isTyped, before } = given;
   return { ...(isTyped ? await withMentions(edited, context, before) : { text: edited }), draft };

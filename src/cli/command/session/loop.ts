@@ -12,6 +12,7 @@ import {
 } from "../../../assemble/index.ts";
 import {
   type Completion,
+  type EditText,
   type EnteredMessage,
   type KeptTerminal,
   leaveTerminal,
@@ -24,7 +25,7 @@ import {
 } from "../../../surfaces/terminal/index.ts";
 import { isJpError, loadModule, neutralize } from "../../../util/index.ts";
 import { type CommandContext, createContext, warn, withOutput } from "../../context.ts";
-import { type EditorSettings, findEditor } from "../../editor.ts";
+import { findEditor } from "../../editor.ts";
 import {
   describeError,
   ExitStatus,
@@ -33,7 +34,7 @@ import {
   usageError,
 } from "../../exit-status.ts";
 import { type Host, wantsPlainText } from "../../host.ts";
-import { findQuietPrompter } from "../../prompter.ts";
+import { editWith, findQuietPrompter } from "../../prompter.ts";
 import { trustedConfig } from "../../trust.ts";
 import { loadMessageParts, type QueryMessage, withMentions } from "../query/message.ts";
 import { loadConversation } from "../query/conversation.ts";
@@ -63,7 +64,7 @@ export interface SessionInput {
   history: readonly string[];
   complete: (buffer: TextBuffer) => Completion | undefined;
   /** From the config. */
-  editor?: EditorSettings;
+  editText?: EditText;
   hasEditor: boolean;
   mode: () => ShownMode | undefined;
   nextMode: () => Promise<void>;
@@ -207,7 +208,7 @@ class Session implements AsyncDisposable {
     );
     const prompter = findQuietPrompter(context, config, {});
     if (prompter === undefined) throw usageError("A session needs a terminal.");
-    if (config.editor !== undefined) parts.input.editor = config.editor;
+    parts.input.editText = editWith(context, config.editor);
     parts.input.hasEditor = findEditor(context.environment.variables, config.editor) !== undefined;
     const isPlain = wantsPlainText(context, config);
     const isPlainByConfig = isPlain && !wantsPlainText(context, {});

@@ -41,10 +41,7 @@ export async function session(
   const prompter = new TerminalPrompter({
     device: host.terminal,
     isPlain,
-    editText: async (...edited) => {
-      const { editWith } = await loadModule(() => import("../../prompter.ts"));
-      return await editWith(host, input.editor)(...edited);
-    },
+    editText: async (...edited) => input.editText?.(...edited),
   });
   const entered = prompter.enterMessage({
     isFirst: true,
