@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { findGitState } from "../../src/assemble/git-state.ts";
@@ -61,3 +61,53 @@ describe("a program that a sandboxed command places in the user's PATH", () => {
     expect(output).toBe(`${libraries} ${libraries}:/usr/bin\n0`);
   });
 });
+
+describe.runIf(process.platform === "linux")("the sandbox's own process", () => {
+  useSandbox();
+
+  test("has no variable of the command in its environment, and no value in its arguments", async () => {
+    counters("T-PROG-4");
+    const { root, run } = scene();
+    const secret = "geheim\nin two lines";
+    const seen: OwnProcess[] = [];
+    const output = await run(
+      'echo started; until [ -e seen ]; do :; done; echo "$MYAPP_PASSWORD"',
+      {
+        variables: { LD_OWN: secret, GCONV_PATH: root, MYAPP_PASSWORD: secret },
+        onLine: () => {
+          seen.push(...ownProcesses(root));
+          writeFileSync(path.join(root, "seen"), "");
+        },
+      },
+    );
+    expect(output).toBe(`started\n${secret}\n0`);
+    expect(seen.length).toBeGreaterThan(0);
+    for (const { environment, words } of seen) {
+      expect(environment).toMatch(/^JP_PROCESS_GROUP=[^\0]+\0$/);
+      expect(words).not.toContain("geheim");
+    }
+  });
+});
+
+interface OwnProcess {
+  readonly environment: string;
+  readonly words: string;
+}
+
+/** Those of bubblewrap that run a command in this workspace. */
+function ownProcesses(root: string): readonly OwnProcess[] {
+  const ids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  const read = (id: string) => ({
+    words: readFileSync(path.join("/proc", id, "cmdline"), "utf8"),
+    environment: readFileSync(path.join("/proc", id, "environ"), "utf8"),
+  });
+  return ids.flatMap((id) => {
+    try {
+      const { words, environment } = read(id);
+      const [program = "", ...others] = words.split("\0");
+      return program.endsWith("bwrap") && others.includes(root) ? [{ words, environment }] : [];
+    } catch {
+      return []; // It has ended.
+    }
+  });
+}

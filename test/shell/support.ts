@@ -29,6 +29,8 @@ export interface Scene extends SandboxPlace {
 export interface RunOptions {
   readonly network?: boolean;
   readonly variables?: Readonly<Record<string, string>>;
+  /** Called for each line of its output. */
+  readonly onLine?: () => void;
 }
 
 /** The workspace is in the home. All of it is in a place that the sandbox does not hide anyway, as it does `/tmp`. */
@@ -47,7 +49,7 @@ export function scene(): Scene {
 export async function runIn(
   place: SandboxPlace,
   line: string,
-  { network = false, variables = {} }: RunOptions = {},
+  { network = false, variables = {}, onLine = () => {} }: RunOptions = {},
 ): Promise<string> {
   const end = await runCommand({
     line,
@@ -56,7 +58,7 @@ export async function runIn(
     input: "",
     timeoutMs: 20_000,
     signal: new AbortController().signal,
-    onLine: () => undefined,
+    onLine,
     output: { shownBytes: 8192, folder: path.join(place.home, "output"), keptBytes: 1_000_000 },
     sandbox: { place, network },
   });

@@ -21,7 +21,12 @@ export {
   runGitForBytes,
   SAFE_GIT_WORDS,
 } from "./git.ts";
-export { type ProcessExit, ProcessGroup, type Program } from "./process-group.ts";
+export {
+  HIDDEN_DESCRIPTOR,
+  type ProcessExit,
+  ProcessGroup,
+  type Program,
+} from "./process-group.ts";
 export {
   type ProcessEnd,
   type ProcessLimits,

@@ -3,6 +3,7 @@
  * whole and does not outlive this process. A process that deliberately leaves the group is out of reach.
  */
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import type { Writable } from "node:stream";
 import { settlesWithin } from "../../util/index.ts";
 import { guardGroup } from "./exit-guard.ts";
 
@@ -12,7 +13,11 @@ export interface Program {
   readonly cwd: string;
   /** The whole environment; only the marker of the process group is added. */
   readonly variables: Readonly<Record<string, string | undefined>>;
+  /** All that it can read from `HIDDEN_DESCRIPTOR`. Other users can see its arguments, but not this. */
+  readonly hiddenInput?: string;
 }
+
+export const HIDDEN_DESCRIPTOR = 3;
 
 export type ProcessExit = { readonly status: number } | { readonly signal: string };
 
@@ -42,7 +47,8 @@ export class ProcessGroup implements Disposable {
   }
 
   /** Rejects with the system's error if the program cannot be started. */
-  static async start({ program, args, cwd, variables }: Program): Promise<ProcessGroup> {
+  static async start(started: Program): Promise<ProcessGroup> {
+    const { program, args, cwd, variables, hiddenInput } = started;
     // Loaded on demand: it takes a tenth of Node's own start.
     const { spawn } = process.getBuiltinModule("node:child_process");
     const guard = guardGroup();
@@ -51,11 +57,13 @@ export class ProcessGroup implements Disposable {
       const child = spawn(program, args, {
         cwd,
         env: { ...variables, ...guard.variables },
+        stdio: ["pipe", "pipe", "pipe", ...(hiddenInput === undefined ? [] : ["pipe" as const])],
         detached: true, // In its own group, so Ctrl-C in the terminal does not reach it.
         windowsHide: true,
-      });
+      }) as ChildProcessWithoutNullStreams; // The type of `stdio` does not say how long it is.
       guard.track(child.pid);
       const group = new ProcessGroup(child, release);
+      if (hiddenInput !== undefined) sendHidden(child, hiddenInput);
       await new Promise<void>((resolve, reject) => {
         child.once("spawn", resolve);
         child.once("error", reject);
@@ -136,4 +144,10 @@ export class ProcessGroup implements Disposable {
   [Symbol.dispose](): void {
     this.#release();
   }
+}
+
+function sendHidden({ stdio }: ChildProcessWithoutNullStreams, text: string): void {
+  const pipe = stdio[HIDDEN_DESCRIPTOR] as Writable; // As `start` asked for.
+  pipe.on("error", () => undefined); // The program may end without reading it.
+  pipe.end(text);
 }

@@ -3,7 +3,7 @@
  * variables that are known to hold no secret are passed on, and those that the user names.
  */
 
-export type Variables = Readonly<Record<string, string | undefined>>;
+type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Which of the user's variables a command gets. */
 export interface EnvironmentRules {
@@ -75,22 +75,4 @@ export function shellEnvironment(variables: Variables, rules: EnvironmentRules):
 function toPattern(name: string, flags = ""): RegExp {
   const text = name.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`).replaceAll("*", ".*");
   return new RegExp(`^${text}$`, `s${flags}`);
-}
-
-/**
- * Takes out what decides where programs and their libraries are found, which may be in the workspace. The sandbox's own
- * program, which runs with the user's rights, must not obey it.
- */
-export function withoutSearchPaths(variables: Variables): {
-  readonly rest: Variables;
-  readonly searchPaths: readonly (readonly [name: string, value: string])[];
-} {
-  const isSearchPath = (name: string) => name === "PATH" || name.startsWith("LD_");
-  const entries = Object.entries(variables);
-  return {
-    rest: Object.fromEntries(entries.filter(([name]) => !isSearchPath(name))),
-    searchPaths: entries.flatMap(([name, value]) =>
-      value !== undefined && isSearchPath(name) ? [[name, value] as const] : [],
-    ),
-  };
 }

@@ -3,9 +3,8 @@
  * workspace itself.
  */
 import { existsSync } from "node:fs";
-import type { Program } from "../process/index.ts";
+import { HIDDEN_DESCRIPTOR, type Program } from "../process/index.ts";
 import { type Bubblewrap, bubblewrapArguments, findBubblewrap } from "./bubblewrap.ts";
-import { withoutSearchPaths } from "./environment.ts";
 import { hasProtectedLink, type ProtectedPaths, protectPaths } from "./protected-paths.ts";
 import { isInside, type SandboxPlace, type SandboxProblem } from "./sandbox-place.ts";
 import { SANDBOX_EXEC, seatbeltProfile } from "./seatbelt.ts";
@@ -65,11 +64,20 @@ function wrap(
     const words = ["-p", seatbeltProfile(place, options), program, ...args];
     return { program: found.program, args: words, cwd, variables };
   }
-  const { rest, searchPaths } = withoutSearchPaths(variables);
   const words = [
     ...bubblewrapArguments(found, place, options),
-    ...searchPaths.flatMap(([name, value]) => ["--setenv", name, value]),
-    ...["--chdir", cwd, "--", program, ...args],
+    ...["--args", String(HIDDEN_DESCRIPTOR), "--chdir", cwd, "--", program, ...args],
   ];
-  return { program: found.program, args: words, cwd, variables: rest };
+  const hiddenInput = settingArguments(variables);
+  return { program: found.program, args: words, cwd, variables: {}, hiddenInput };
+}
+
+/**
+ * Bubblewrap itself, which runs with the user's rights, gets none of these: some make the loader run code of the workspace.
+ */
+function settingArguments(variables: Program["variables"]): string {
+  return Object.entries(variables)
+    .flatMap(([name, value]) => (value === undefined ? [] : ["--setenv", name, value]))
+    .map((word) => `${word}\0`)
+    .join("");
 }
