@@ -232,7 +232,7 @@ exit 1
   });
 
   test("runs neither git nor ssh of the workspace", async () => {
-    counters("T-PROG-4");
+    counters("T-PROG-8");
     const machine = new Machine();
     const [bin, linked] = [path.join(machine.workspace, "bin"), temporaryFolder()];
     mkdirSync(bin);

@@ -50,7 +50,7 @@ describe("a program that PATH leads to in the workspace", () => {
     ["an MCP server", SERVER, "my-server", ["mcp", "tools"], "of the MCP server things"],
     ["notifications", NOTIFY, "my-notifier", ["notify", "test"], "for notifications"],
   ])("runs only once the user has trusted it: %s", async (_what, config, name, words, told) => {
-    counters("T-PROG-5");
+    counters("T-PROG-9");
     const found = new Found(config).place(name);
     const before = await found.jp(...words);
     expect([found.hasRun, before.stderr]).toEqual([
@@ -67,7 +67,7 @@ describe("a program that PATH leads to in the workspace", () => {
   });
 
   test("runs only once the user has trusted it: an editor", async () => {
-    counters("T-PROG-5");
+    counters("T-PROG-9");
     const found = new Found("").place("my-editor");
     const { id } = found.project.place({ second: 0, config: {} });
     const edit = () => found.jp("conversation", "edit", "--metadata", id);
@@ -87,7 +87,7 @@ describe("a program that PATH leads to in the workspace", () => {
   });
 
   test("needs new trust for another program, and for another name of it", async () => {
-    counters("T-PROG-5");
+    counters("T-PROG-9");
     const found = new Found(SERVER).place("my-server");
     await found.jp("trust", "--yes");
     found.place("my-editor");
@@ -96,7 +96,7 @@ describe("a program that PATH leads to in the workspace", () => {
   });
 
   test("is not offered as a server, and neither are the tools of that server", async () => {
-    counters("T-PROG-5");
+    counters("T-PROG-9");
     const config = `${SERVER}[conversation.tools.weather]\nsource = "mcp.things"\nenable = true\n`;
     const found = new Found(config).place("my-server");
     await using server = await calling([]);

@@ -164,7 +164,7 @@ test("an empty or relative entry in PATH never runs a program of a clone", async
 });
 
 test("a folder of the workspace in PATH provides no program that jp starts for itself", async () => {
-  counters("T-PROG-4");
+  counters("T-PROG-8");
   await using server = await calling(["shell"]);
   const project = queryProject({
     server,

@@ -937,17 +937,27 @@ const others: Area = {
         "jp looks for the programs it runs itself in absolute folders only. Commands of configured tools are looked up as usual.",
     },
     {
-      id: "T-PROG-4",
+      id: "T-PROG-8",
       threat:
         "A sandboxed command writes a `git` to a folder of the workspace that is in the user's `PATH`, such as `.venv/bin`, and " +
         "jp runs it outside of the sandbox.",
       defence:
         "`git`, its `ssh` and `rg` are found in absolute folders of `PATH` that, like the program itself, really lie outside of the " +
         "workspace. The folders are looked up once per process, and git gets a `PATH` of these only. `sh`, `bash`, `stty`, `ps` and " +
-        "`bwrap` come from the system's own folders, and the sandbox itself obeys no `LD_LIBRARY_PATH`.",
+        "`bwrap` come from the system's own folders.",
     },
     {
-      id: "T-PROG-5",
+      id: "T-PROG-10",
+      threat:
+        "A variable such as `LD_LIBRARY_PATH`, `LD_PRELOAD`, `BASH_ENV` or `GIT_CONFIG_COUNT` leads into the workspace, also one that " +
+        "`shell.env` passes on, and a program that jp starts for itself loads code from there, outside of the sandbox.",
+      defence:
+        "`git`, `rg`, `sh`, `stty`, `ps` and `bwrap` get only variables that jp has chosen by name. Bubblewrap sets those of the command " +
+        "inside. They are not among its arguments, which other users can see. jp itself, local tools, notifications and the editor get " +
+        "the user's variables.",
+    },
+    {
+      id: "T-PROG-9",
       threat:
         "A command that a model wrote writes a program to such a folder under a name that the user's config or `EDITOR` has without a " +
         "path, for an MCP server, for notifications or as the editor.",
@@ -1098,7 +1108,8 @@ const commands: Area = {
     },
     {
       id: "T-SHELL-6",
-      threat: "A command reads keys of the person from its environment.",
+      threat:
+        "A command reads passwords or keys from the user's environment and prints them, so that they reach the model's provider.",
       defence:
         "Only variables that are known to hold no secret are passed on, and those that `shell.env` names in the user's own config. " +
         "Proxies are passed on only with a network, and without a user and a password. Those of jp, and those that " +

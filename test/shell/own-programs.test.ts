@@ -15,7 +15,7 @@ describe("a program that a sandboxed command places in the user's PATH", () => {
   useSandbox();
 
   test("is run neither for an undo, nor for the surroundings, nor for a search", async () => {
-    counters("T-PROG-4");
+    counters("T-PROG-8");
     const { root, home, outside, hidden, run } = scene();
     const [dataFolder = ""] = hidden;
     execFileSync("git", ["init", "-q", root]);
@@ -49,7 +49,7 @@ describe("a program that a sandboxed command places in the user's PATH", () => {
   });
 
   test("does not make the sandbox itself load a library of the workspace", async () => {
-    counters("T-PROG-4");
+    counters("T-PROG-10");
     const { root, run } = scene();
     const libraries = path.join(root, "lib");
     mkdirSync(libraries);
@@ -62,11 +62,33 @@ describe("a program that a sandboxed command places in the user's PATH", () => {
   });
 });
 
+test("git obeys no variable of the user that makes it load code, run programs or look elsewhere", async () => {
+  counters("T-PROG-10");
+  const { root, home, outside } = scene();
+  execFileSync("git", ["init", "-q", root]);
+  const ran = path.join(outside, "ran");
+  const script = path.join(root, "script.sh");
+  writeFileSync(script, `#!/bin/sh\necho "$0" >>${ran}\n`, { mode: 0o755 });
+  // A program that finds this one does not start.
+  writeFileSync(path.join(root, "libc.so.6"), "");
+  const state = await findGitState({
+    folder: root,
+    variables: {
+      PATH: process.env["PATH"],
+      HOME: home,
+      ...{ LD_LIBRARY_PATH: root, BASH_ENV: script, ENV: script },
+      ...{ GIT_DIR: outside, GIT_EXEC_PATH: root, GIT_TRACE: ran },
+      ...{ GIT_CONFIG_COUNT: "1", GIT_CONFIG_KEY_0: "core.fsmonitor", GIT_CONFIG_VALUE_0: script },
+    },
+  });
+  expect([state?.untracked, existsSync(ran)]).toEqual([2, false]);
+});
+
 describe.runIf(process.platform === "linux")("the sandbox's own process", () => {
   useSandbox();
 
   test("has no variable of the command in its environment, and no value in its arguments", async () => {
-    counters("T-PROG-4");
+    counters("T-PROG-10");
     const { root, run } = scene();
     const secret = "geheim\nin two lines";
     const seen: OwnProcess[] = [];

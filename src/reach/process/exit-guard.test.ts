@@ -84,8 +84,8 @@ test.each(["process.exit(1);", "process.kill(process.pid, 'SIGKILL');"])(
   },
 );
 
-test("a process that is killed runs no program of a workspace in the user's PATH", async () => {
-  counters("T-PROG-4");
+test("a process that is killed runs no program or library of a workspace to which the user's variables lead", async () => {
+  counters("T-PROG-8", "T-PROG-10");
   const folder = temporaryFolder();
   const [bin, ran, guarded] = ["bin", "ran", "guarded"].map((name) => path.join(folder, name));
   if (bin === undefined || ran === undefined || guarded === undefined) throw new Error("no names");
@@ -94,9 +94,12 @@ test("a process that is killed runs no program of a workspace in the user's PATH
     writeFileSync(path.join(bin, name), `#!/bin/sh\necho ${name} >> ${ran}\n`);
     chmodSync(path.join(bin, name), 0o755);
   }
+  // A program that finds this one does not start.
+  writeFileSync(path.join(bin, "libc.so.6"), "");
   const program = `
     import { spawn } from "node:child_process";
     import { guardFolder, guardGroup } from ${JSON.stringify(guardModule)};
+    process.env.LD_LIBRARY_PATH = ${JSON.stringify(bin)};
     guardFolder(${JSON.stringify(guarded)});
     guardGroup();
     process.kill(process.pid, "SIGKILL");`;

@@ -63,7 +63,7 @@ test.skipIf(process.platform === "win32").each([undefined, "", ":", ".", ":.:bin
 test.skipIf(process.platform === "win32")(
   "a program of the workspace is passed over, and so is every folder that leads into it",
   () => {
-    counters("T-PROG-4");
+    counters("T-PROG-8");
     const [root, other, outside] = [temporaryFolder(), folderWith("tool"), temporaryFolder()];
     const bin = path.join(root, ".venv", "bin");
     placeProgram(path.join(bin, "tool"));
@@ -84,7 +84,7 @@ test.skipIf(process.platform === "win32")(
 test.skipIf(process.platform === "win32")(
   "a link in the workspace that is redirected later changes neither the program nor the PATH",
   () => {
-    counters("T-PROG-4");
+    counters("T-PROG-8");
     const [root, other, evil] = [temporaryFolder(), folderWith("tool"), temporaryFolder()];
     const link = path.join(root, "profile");
     symlinkSync(other, link);
@@ -143,7 +143,7 @@ test("a command of the user's is resolved as the system would, from the given fo
 });
 
 test("a command of the user's stays the program that was found first", () => {
-  counters("T-PROG-5");
+  counters("T-PROG-9");
   const [cwd, first, other] = [temporaryFolder(), temporaryFolder(), folderWith("tool")];
   const searchPath = toPath(first, other);
   const before = resolveProgramOnce("tool", { cwd, searchPath });
