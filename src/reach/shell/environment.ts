@@ -30,7 +30,7 @@ const ALWAYS_PASSED =
   "GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE";
 const PASSED = ALWAYS_PASSED.split(" ").map((name) => toPattern(name));
 /** Access tokens are also kept in variables of Nix. */
-const SECRETS_OF_NIX = /^NIX_(?:CONFIG|.*(?:TOKEN|PASSWORD|USERNAME|SECRET|KEY).*)$/;
+const SECRETS_OF_NIX = /^NIX_(?:CONFIG|.*(?:TOKEN|PASS|USERNAME|SECRET|KEY|AUTH|CREDENTIAL).*)$/;
 const PROXIES = /^(?:HTTPS?|FTP|ALL|NO)_PROXY$/i;
 /** Never passed on, whoever names them. */
 const OF_JP = /^JP_/;

@@ -2,7 +2,6 @@
 import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import type * as tty from "node:tty";
-import { SYSTEM_PATH } from "../../reach/process/index.ts";
 
 /** The terminal that shows questions: the controlling terminal, or a test's replacement. */
 export interface TerminalDevice {
@@ -70,8 +69,7 @@ function isForeground(): boolean {
     const { execFileSync } = process.getBuiltinModule("node:child_process");
     try {
       const words = ["-o", "stat=", "-p", String(process.pid)];
-      const env = { PATH: SYSTEM_PATH };
-      return execFileSync("/bin/ps", words, { env, encoding: "utf8" }).includes("+");
+      return execFileSync("/bin/ps", words, { env: {}, encoding: "utf8" }).includes("+");
     } catch {
       return false;
     }
