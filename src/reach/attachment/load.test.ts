@@ -1,4 +1,12 @@
-import { linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
@@ -249,6 +257,23 @@ describe("the output of a command", () => {
     await expect(load(folderWith({}), ["cmd:no-such-program"])).rejects.toThrow(
       /Cannot attach the output of no-such-program: no such program/,
     );
+  });
+
+  test("is not read from a program of the workspace, unless the user names that by its path", async () => {
+    counters("T-PROG-9");
+    const root = folderWith({ ".venv/bin/git": "#!/bin/sh\necho ran >>ran\n" });
+    const bin = path.join(root, ".venv", "bin");
+    chmodSync(path.join(bin, "git"), 0o755);
+    const PATH = `${bin}:${process.env["PATH"]}`;
+    const attach = (uri: string, home = path.dirname(root)) =>
+      load(root, [uri], { variables: { PATH, HOME: home } });
+    await expect(attach("cmd:git diff")).rejects.toThrow(
+      /^Cannot attach the output of git diff: your PATH leads to \.venv\/bin\/git, a file of the workspace\. To run it, name it by its path\.$/,
+    );
+    expect(existsSync(path.join(root, "ran"))).toBe(false);
+    await attach("cmd:.venv/bin/git diff");
+    await attach("cmd:git diff", root);
+    expect(readFileSync(path.join(root, "ran"), "utf8")).toBe("ran\nran\n");
   });
 });
 

@@ -1,6 +1,7 @@
 /** Runs a command for its output. No shell is involved. */
+import path from "node:path";
 import type { AttachmentSource } from "../../settings/config/index.ts";
-import { quoteCommand, runProcess } from "../process/index.ts";
+import { isInWorkspace, quoteCommand, resolveProgram, runProcess } from "../process/index.ts";
 import { messageOf, systemErrorCode } from "../../util/index.ts";
 import { AttachmentError } from "./attachment-error.ts";
 
@@ -27,6 +28,7 @@ export function commandLine({ program, args }: CommandRequest["command"]): strin
 /** A failing command's output includes its status and standard error. Throws `AttachmentError` if it does not finish. */
 export async function runCommand(request: CommandRequest): Promise<string> {
   const { command, root: cwd, variables, signal } = request;
+  assertOutside(request);
   const { program, args } = command;
   const end = await runProcess({
     program,
@@ -52,6 +54,21 @@ export async function runCommand(request: CommandRequest): Promise<string> {
     case "cancelled":
       throw failed(command, "it was stopped");
   }
+}
+
+/**
+ * The user's PATH may lead to a folder of the workspace, in which a command that a model wrote could place a program. Where
+ * the workspace contains the home, there is no sandbox that such a program could help to leave. Throws `AttachmentError`.
+ */
+function assertOutside({ command, root, variables }: CommandRequest): void {
+  const { program } = command;
+  const { HOME: home, PATH: searchPath } = variables;
+  if (program.includes(path.sep) || (home !== undefined && isInWorkspace(home, root))) return;
+  const found = resolveProgram(program, { cwd: root, searchPath });
+  if (found === undefined || !isInWorkspace(found, root)) return;
+  const name = path.relative(root, found);
+  const reason = `your PATH leads to ${name}, a file of the workspace. To run it, name it by its path`;
+  throw failed(command, reason);
 }
 
 function isMissing(error: unknown): boolean {
