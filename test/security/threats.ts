@@ -952,7 +952,7 @@ const others: Area = {
         "A variable such as `LD_LIBRARY_PATH`, `LD_PRELOAD`, `BASH_ENV` or `GIT_CONFIG_COUNT` leads into the workspace, also one that " +
         "`shell.env` passes on, and a program that jp starts for itself loads code from there, outside of the sandbox.",
       defence:
-        "`git`, `rg`, `sh`, `stty`, `ps` and `bwrap` get only variables that jp has chosen by name. Bubblewrap sets those of the command " +
+        "`git`, `rg`, `stty`, `ps`, `bwrap` and the watchdog get only variables that jp has chosen by name. Bubblewrap sets those of the command " +
         "inside. They are not among its arguments, which other users can see. jp itself, local tools, notifications and the editor get " +
         "the user's variables.",
     },
@@ -960,11 +960,12 @@ const others: Area = {
       id: "T-PROG-9",
       threat:
         "A command that a model wrote writes a program to such a folder under a name that the user's config or `EDITOR` has without a " +
-        "path, for an MCP server, for notifications or as the editor.",
+        "path, for an MCP server, for notifications or as the editor, or under that of an attached command.",
       defence:
         "Where `PATH` leads to a file of the workspace, that file is a claim, and the trust question names it. Until it is " +
         "trusted, the server and the notifications are left out, and the editor is not opened. Servers and notifications keep the program " +
-        "that was found first in a process. Programs that these start in turn are out of reach.",
+        "that was found first in a process. An attached command does not run such a program. Local tools, and programs that any of these start, " +
+        "are out of reach.",
     },
     {
       id: "T-PROG-2",
@@ -1112,7 +1113,7 @@ const commands: Area = {
         "A command reads passwords or keys from the user's environment and prints them, so that they reach the model's provider.",
       defence:
         "Only variables that are known to hold no secret are passed on, and those that `shell.env` names in the user's own config. " +
-        "Proxies are passed on only with a network, and without a user and a password. Those of jp, and those that " +
+        "Proxies are passed on only with a network, and without a user and a password. Variables of jp, and those that " +
         "`shell.hide_env` names, never are.",
     },
     {

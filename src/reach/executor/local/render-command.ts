@@ -28,7 +28,7 @@ export async function renderCommand(
 
 /** Never a shell from the workspace, even if PATH leads there. */
 export function findShell(): string {
-  return findSystemProgram("sh") ?? "sh";
+  return findSystemProgram("sh") ?? "/bin/sh";
 }
 
 /**
