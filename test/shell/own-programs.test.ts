@@ -76,9 +76,14 @@ test("git obeys no variable of the user that makes it load code, run programs or
     variables: {
       PATH: process.env["PATH"],
       HOME: home,
-      ...{ LD_LIBRARY_PATH: root, BASH_ENV: script, ENV: script },
-      ...{ GIT_DIR: outside, GIT_EXEC_PATH: root, GIT_TRACE: ran },
-      ...{ GIT_CONFIG_COUNT: "1", GIT_CONFIG_KEY_0: "core.fsmonitor", GIT_CONFIG_VALUE_0: script },
+      LD_LIBRARY_PATH: root,
+      BASH_ENV: script,
+      GIT_DIR: outside,
+      GIT_EXEC_PATH: root,
+      GIT_TRACE: ran,
+      GIT_CONFIG_COUNT: "1",
+      GIT_CONFIG_KEY_0: "core.fsmonitor",
+      GIT_CONFIG_VALUE_0: script,
     },
   });
   expect([state?.untracked, existsSync(ran)]).toEqual([2, false]);
@@ -119,13 +124,11 @@ interface OwnProcess {
 /** Those of bubblewrap that run a command in this workspace. */
 function ownProcesses(root: string): readonly OwnProcess[] {
   const ids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  const read = (id: string) => ({
-    words: readFileSync(path.join("/proc", id, "cmdline"), "utf8"),
-    environment: readFileSync(path.join("/proc", id, "environ"), "utf8"),
-  });
   return ids.flatMap((id) => {
     try {
-      const { words, environment } = read(id);
+      const [words = "", environment = ""] = ["cmdline", "environ"].map((name) =>
+        readFileSync(`/proc/${id}/${name}`, "utf8"),
+      );
       const [program = "", ...others] = words.split("\0");
       return program.endsWith("bwrap") && others.includes(root) ? [{ words, environment }] : [];
     } catch {

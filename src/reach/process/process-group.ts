@@ -60,7 +60,7 @@ export class ProcessGroup implements Disposable {
         stdio: ["pipe", "pipe", "pipe", ...(hiddenInput === undefined ? [] : ["pipe" as const])],
         detached: true, // In its own group, so Ctrl-C in the terminal does not reach it.
         windowsHide: true,
-      }) as ChildProcessWithoutNullStreams; // The type of `stdio` does not say how long it is.
+      });
       guard.track(child.pid);
       const group = new ProcessGroup(child, release);
       if (hiddenInput !== undefined) sendHidden(child, hiddenInput);

@@ -50,8 +50,6 @@ export function shellEnvironment(variables: Variables, rules: EnvironmentRules):
   const { isSandboxed, hasNetwork } = rules;
   const added = rules.added.map((name) => toPattern(name));
   const hidden = rules.hidden.map((name) => toPattern(name, "i"));
-  const isOneOf = (patterns: readonly RegExp[], name: string) =>
-    patterns.some((pattern) => pattern.test(name));
   const isPassed = (name: string, value: string) => {
     if (OF_JP.test(name) || isOneOf(hidden, name)) return false;
     if (isOneOf(added, name)) return true;
@@ -70,6 +68,10 @@ export function shellEnvironment(variables: Variables, rules: EnvironmentRules):
     variables: { ...passed, ...WITHOUT_TERMINAL },
     leftOut: leftOut.filter((name) => !Object.hasOwn(WITHOUT_TERMINAL, name)),
   };
+}
+
+function isOneOf(patterns: readonly RegExp[], name: string): boolean {
+  return patterns.some((pattern) => pattern.test(name));
 }
 
 function toPattern(name: string, flags = ""): RegExp {

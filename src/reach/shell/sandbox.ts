@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { HIDDEN_DESCRIPTOR, type Program } from "../process/index.ts";
 import { type Bubblewrap, bubblewrapArguments, findBubblewrap } from "./bubblewrap.ts";
-import { hasProtectedLink, type ProtectedPaths, protectPaths } from "./protected-paths.ts";
+import { hasProtectedLink, protectPaths } from "./protected-paths.ts";
 import { isInside, type SandboxPlace, type SandboxProblem } from "./sandbox-place.ts";
 import { SANDBOX_EXEC, seatbeltProfile } from "./seatbelt.ts";
 
@@ -51,25 +51,31 @@ export async function confine(
   const problem = "reason" in found ? found : await findProblemIn(place);
   if (problem !== undefined || "reason" in found) return problem ?? { reason: "failed" };
   const paths = protectPaths(place.root);
-  return { program: wrap(program, found, place, { paths, network }), release: paths.release };
+  const options = { paths, network };
+  const wrapped =
+    "options" in found
+      ? inBubblewrap(program, found, bubblewrapArguments(found, place, options))
+      : inSandboxExec(program, seatbeltProfile(place, options));
+  return { program: wrapped, release: paths.release };
 }
 
-function wrap(
+function inSandboxExec(inner: Program, profile: string): Program {
+  return { ...inner, program: SANDBOX_EXEC, args: ["-p", profile, inner.program, ...inner.args] };
+}
+
+function inBubblewrap(
   { program, args, cwd, variables }: Program,
-  found: Machine,
-  place: SandboxPlace,
-  options: { readonly paths: ProtectedPaths; readonly network: boolean },
+  found: Bubblewrap,
+  options: readonly string[],
 ): Program {
-  if (!("options" in found)) {
-    const words = ["-p", seatbeltProfile(place, options), program, ...args];
-    return { program: found.program, args: words, cwd, variables };
-  }
-  const words = [
-    ...bubblewrapArguments(found, place, options),
-    ...["--args", String(HIDDEN_DESCRIPTOR), "--chdir", cwd, "--", program, ...args],
-  ];
-  const hiddenInput = settingArguments(variables);
-  return { program: found.program, args: words, cwd, variables: {}, hiddenInput };
+  const setting = ["--args", String(HIDDEN_DESCRIPTOR), "--chdir", cwd];
+  return {
+    program: found.program,
+    args: [...options, ...setting, "--", program, ...args],
+    cwd,
+    variables: {},
+    hiddenInput: settingArguments(variables),
+  };
 }
 
 /**

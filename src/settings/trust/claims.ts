@@ -116,7 +116,8 @@ function withoutPrograms(config: PartialConfig, programs: readonly Claim[]): Par
     .map(([, , name]) => `mcp.${name}`);
   const tools = Object.entries(tableAt(config, TOOLS)).flatMap(([name, tool]) => {
     const source = isJsonObject(tool) ? tool["source"] : undefined;
-    const isOffered = sources.some((each) => source === each || `${source}`.startsWith(`${each}.`));
+    if (typeof source !== "string") return [];
+    const isOffered = sources.some((each) => source === each || source.startsWith(`${each}.`));
     return isOffered ? [[...TOOLS, name]] : [];
   });
   return omitPaths(config, [...paths, ...tools]);
