@@ -5,7 +5,6 @@ export {
   isInWorkspace,
   resolveProgram,
   resolveProgramOnce,
-  searchPathOutside,
   SYSTEM_PATH,
   withoutRelativeFolders,
 } from "./find-program.ts";
