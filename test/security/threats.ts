@@ -1094,9 +1094,22 @@ const commands: Area = {
       id: "T-SHELL-4",
       threat: "It writes config or hooks that git or jp run later, outside of the sandbox.",
       defence:
-        "In the workspace, `.jp`, `.jp.*` and Git's config, hooks, submodules and worktrees are read-only. Empty folders stand in for " +
-        "`.git`, its hooks and `.jp` where they are missing; other protected names are removed when the command ends. A repository " +
-        "in a subfolder, and scripts that you run later, are not covered.",
+        "In the workspace, `.jp`, `.jp.*` and `.git` are read-only. With `git`, to which the user agrees each time, Git's config, hooks, " +
+        "attributes, submodules and worktrees still are. Empty folders stand in for `.git`, its hooks and `.jp` where they are " +
+        "missing; other protected names are removed when the command ends. Scripts that you run later are not covered.",
+    },
+    {
+      id: "T-SHELL-9",
+      threat:
+        "It makes the user's next Git command, or a snapshot of jp's, run a program: by a repository in the place of the workspace or of a " +
+        "submodule, by hooks or included config elsewhere in the workspace, by a linked worktree, a renamed parent of any of them, or " +
+        "by the steps of a rebase.",
+      defence:
+        "Git itself says which files and hooks its config names, at all levels and whatever their conditions: those in the workspace are " +
+        "read-only, and so is `.git` of the workspace, of each submodule in the index and of each linked worktree. Their parents " +
+        "cannot be renamed, and empty files or folders stand in for what is missing, also for one of the names by which Git would take " +
+        "the workspace itself for a repository. Where a link is in the way, there is no sandbox. A repository that a command makes " +
+        "elsewhere in the workspace is named in its result.",
     },
     {
       id: "T-SHELL-5",

@@ -175,7 +175,7 @@ describe("a command in the sandbox", () => {
       await runCommand({
         line: "echo started; setsid sleep ${mark} & sleep ${mark}", cwd: place.root, variables: process.env, input: "", timeoutMs: 60000,
         signal: new AbortController().signal, onLine: (line) => console.log(line),
-        output: { shownBytes: 100, folder: place.home, keptBytes: 100 }, sandbox: { place, network: false },
+        output: { shownBytes: 100, folder: place.home, keptBytes: 100 }, sandbox: { place, network: false, git: false },
       });`;
     const jp = spawn(process.execPath, ["--input-type=module", "--eval", program], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -184,7 +184,7 @@ describe("a command in the sandbox", () => {
     await vi.waitFor(() => expect(processesWith(mark).length).toBeGreaterThan(1), {
       timeout: 10_000,
     });
-    expect(readdirSync(place.root)).toEqual([".git", ".jp"]);
+    expect(readdirSync(place.root)).toEqual([".git", ".jp", "refs"]);
     jp.kill("SIGKILL");
     await vi.waitFor(
       () => expect([processesWith(mark), readdirSync(place.root)]).toEqual([[], []]),
@@ -198,10 +198,22 @@ describe("a command in the sandbox", () => {
     const output = await run(
       "for d in .git .jp; do mkdir -p $d/hooks; rmdir $d; mv $d x; ln -s /tmp $d; done 2>/dev/null; ls -A; ls -A .git .jp | grep -v ':$' | grep .",
     );
-    expect([output, readdirSync(root)]).toEqual([".git\n.jp\n1", []]);
+    expect([output, readdirSync(root)]).toEqual([".git\n.jp\nrefs\n1", []]);
   });
 
-  test("cannot change the config or the hooks of Git, or move them away, and can commit", async () => {
+  test("cannot change a repository", async () => {
+    counters("T-SHELL-4");
+    const current = scene();
+    makeRepository(current);
+    const { root, run } = current;
+    const output = await run(
+      "{ touch .git/x; rm -rf .git/HEAD; mv .git x; git add .; git commit --allow-empty -m two; } 2>/dev/null; " +
+        "git status --short; git log --format=%s; git diff HEAD",
+    );
+    expect([output, readdirSync(root).toSorted()]).toEqual(["one\n0", [".git", "a.txt"]]);
+  });
+
+  test("with git cannot change the config or the hooks of Git, or move them away, and can commit", async () => {
     counters("T-SHELL-4");
     const current = scene();
     makeRepository(current);
@@ -212,6 +224,7 @@ describe("a command in the sandbox", () => {
     const output = await run(
       "{ git config core.fsmonitor evil; echo x >.git/hooks/pre-commit; echo x >>.git/config; mv .git x; mv .git/config x; mv .git/hooks x; rm -rf .git/hooks .git/config; " +
         "echo ../x >.git/commondir; } 2>/dev/null; rm -rf .git/commondir x; echo b >b.txt; git add . && git commit -qm two && git log --format=%s",
+      { git: true },
     );
     expect(output).toBe("two\none\n0");
     expect(readFileSync(path.join(root, ".git/config"), "utf8")).toBe(config);
@@ -230,8 +243,10 @@ describe("a command in the sandbox", () => {
     mkdirSync(path.join(current.root, ".husky/_"), { recursive: true });
     execFileSync("git", ["config", "core.hooksPath", ".husky/_"], { cwd: current.root });
     expect(
-      await current.run("touch .husky/_/pre-commit 2>/dev/null || echo no; touch .husky/x"),
-    ).toBe("no\n0");
+      await current.run(
+        "for file in .husky/_/pre-commit .husky/x; do touch $file 2>/dev/null || echo no; done",
+      ),
+    ).toBe("no\nno\n0");
   });
 
   test("loses what it writes under other names of jp and Git", async () => {
@@ -239,7 +254,8 @@ describe("a command in the sandbox", () => {
     const current = scene();
     makeRepository(current);
     const { root, run } = current;
-    expect(await run("echo x >.jp.toml; echo /tmp >.git/commondir; mkdir .JP")).toBe(
+    const line = "echo x >.jp.toml; echo /tmp >.git/commondir; mkdir .JP";
+    expect(await run(line, { git: true })).toBe(
       "removed .JP\nremoved .jp.toml\nremoved .git/commondir\n0",
     );
     expect([
@@ -301,5 +317,5 @@ test("there is no sandbox where it could not hold: the home as workspace, or lin
     reason: "workspace_has_home",
   });
   symlinkSync(outside, path.join(place.root, ".git"));
-  expect(await findProblemIn(place)).toEqual({ reason: "protected_link" });
+  expect(await findProblemIn(place)).toEqual({ reason: "protected_link", detail: ".git" });
 });

@@ -28,6 +28,7 @@ export interface Scene extends SandboxPlace {
 
 export interface RunOptions {
   readonly network?: boolean;
+  readonly git?: boolean;
   readonly variables?: Readonly<Record<string, string>>;
   /** Called for each line of its output. */
   readonly onLine?: () => void;
@@ -42,25 +43,30 @@ export function scene(): Scene {
   writeFileSync(path.join(home, "secret"), "geheim");
   writeFileSync(path.join(data, "secret"), "geheim");
   writeFileSync(path.join(outside, "visible"), "visible");
-  const place = { root, home, hidden: [data], readable: [] };
+  const variables = { PATH: process.env["PATH"], HOME: home };
+  const place = { root, home, hidden: [data], readable: [], variables };
   return { ...place, outside, run: (line, options) => runIn(place, line, options) };
 }
 
 export async function runIn(
   place: SandboxPlace,
   line: string,
+<<<<<<< HEAD
   { network = false, variables = {}, onLine = () => {} }: RunOptions = {},
+=======
+  { network = false, git = false, variables = {} }: RunOptions = {},
+>>>>>>> 6757962a (Make .git, and what Git runs, read-only in the sandbox)
 ): Promise<string> {
   const end = await runCommand({
     line,
     cwd: place.root,
-    variables: { PATH: process.env["PATH"], HOME: place.home, ...variables },
+    variables: { ...place.variables, ...variables },
     input: "",
     timeoutMs: 20_000,
     signal: new AbortController().signal,
     onLine,
     output: { shownBytes: 8192, folder: path.join(place.home, "output"), keptBytes: 1_000_000 },
-    sandbox: { place, network },
+    sandbox: { place, network, git },
   });
   expect(end).toMatchObject({ type: "ended" });
   if (end.type !== "ended") return "";

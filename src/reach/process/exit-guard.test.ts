@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test, vi } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
@@ -63,24 +63,27 @@ test.each(["", "process.kill(process.pid, 'SIGKILL');"])(
 );
 
 test.each(["process.exit(1);", "process.kill(process.pid, 'SIGKILL');"])(
-  "an empty folder does not outlive a process that runs `%s`, and others do",
+  "an empty file or folder does not outlive a process that runs `%s`, and others do",
   async (end) => {
     const folder = temporaryFolder();
-    const [empty = "", full = "", released = ""] = ["an empty one", "full", "released"].map(
-      (name) => path.join(folder, name),
-    );
+    const names = ["an empty one", "full", "released", "an empty file", "written", "link"];
+    const paths = names.map((name) => path.join(folder, name));
+    const [empty = "", full = "", released = "", file = "", written = "", link = ""] = paths;
     for (const name of [empty, full, released]) mkdirSync(name);
     writeFileSync(path.join(full, "x"), "");
+    writeFileSync(file, "");
+    writeFileSync(written, "x");
+    symlinkSync(file, link);
     const program = `
       import { mkdirSync } from "node:fs";
-      import { guardFolder } from ${JSON.stringify(guardModule)};
-      for (const name of ${JSON.stringify([full, empty])}) guardFolder(name);
-      guardFolder(${JSON.stringify(released)})[Symbol.dispose]();
+      import { guardStandIn } from ${JSON.stringify(guardModule)};
+      for (const name of ${JSON.stringify([full, written, link, file, empty])}) guardStandIn(name);
+      guardStandIn(${JSON.stringify(released)})[Symbol.dispose]();
       mkdirSync(${JSON.stringify(released)});
       ${end}`;
     await once(spawn(process.execPath, ["--input-type=module", "--eval", program]), "close");
     await vi.waitFor(() => expect(existsSync(empty)).toBe(false), { timeout: 20_000 });
-    expect([existsSync(full), existsSync(released)]).toEqual([true, true]);
+    expect(readdirSync(folder).toSorted()).toEqual(["full", "link", "released", "written"]);
   },
 );
 
@@ -98,9 +101,9 @@ test("a process that is killed runs no program or library of a workspace to whic
   writeFileSync(path.join(bin, "libc.so.6"), "");
   const program = `
     import { spawn } from "node:child_process";
-    import { guardFolder, guardGroup } from ${JSON.stringify(guardModule)};
+    import { guardStandIn, guardGroup } from ${JSON.stringify(guardModule)};
     process.env.LD_LIBRARY_PATH = ${JSON.stringify(bin)};
-    guardFolder(${JSON.stringify(guarded)});
+    guardStandIn(${JSON.stringify(guarded)});
     guardGroup();
     process.kill(process.pid, "SIGKILL");`;
   const env = { ...process.env, PATH: `${bin}:${process.env["PATH"]}` };

@@ -1,6 +1,6 @@
 /**
- * Process groups, and empty folders, that must not outlive this process, however it ends. On exit, this process removes
- * them itself. If it is killed, a watchdog does: a small shell that notices the end of its input.
+ * Process groups, and empty files and folders, that must not outlive this process, however it ends. On exit, this process
+ * removes them itself. If it is killed, a watchdog does: a small shell that notices the end of its input.
  */
 import type { Socket } from "node:net";
 import { randomName } from "../../util/index.ts";
@@ -19,12 +19,12 @@ const MARK_VARIABLE = "JP_PROCESS_GROUP";
 const RELEASED = "released";
 
 /** Sent to the watchdog in place of a mark. */
-const FOLDER = "folder";
-const FOLDER_GONE = "folder_gone";
+const STAND_IN = "stand_in";
+const STAND_IN_GONE = "stand_in_gone";
 
 /** The process ids of the group leaders. */
 const groups = new Set<number>();
-const folders = new Set<string>();
+const standIns = new Set<string>();
 let sendToWatchdog: ((line: string) => void) | undefined;
 
 /**
@@ -51,19 +51,19 @@ export function guardGroup(): GroupGuard {
 }
 
 /**
- * Guards an empty folder that is needed only while a group runs. It is removed when the guard is disposed of, or when
- * this process ends, if it is still empty.
+ * Guards an empty file or folder that is needed only while a group runs. It is removed when the guard is disposed of, or
+ * when this process ends, if it is still empty.
  */
-export function guardFolder(folder: string): Disposable {
+export function guardStandIn(file: string): Disposable {
   const send = ensureWatchdog();
-  folders.add(folder);
-  const isOneLine = !/[\n\0]|\s$/.test(folder);
-  if (isOneLine) send(`${FOLDER} ${folder}`);
+  standIns.add(file);
+  const isOneLine = !/[\n\0]|\s$/.test(file);
+  if (isOneLine) send(`${STAND_IN} ${file}`);
   return {
     [Symbol.dispose]: () => {
-      if (!folders.delete(folder)) return;
-      removeIfEmpty(folder);
-      if (isOneLine) send(`${FOLDER_GONE} ${folder}`);
+      if (!standIns.delete(file)) return;
+      removeIfEmpty(file);
+      if (isOneLine) send(`${STAND_IN_GONE} ${file}`);
     },
   };
 }
@@ -82,20 +82,22 @@ function cleanUp(): void {
       // The group is empty.
     }
   }
-  folders.forEach(removeIfEmpty);
+  standIns.forEach(removeIfEmpty);
 }
 
-function removeIfEmpty(folder: string): void {
-  const { rmdirSync } = process.getBuiltinModule("node:fs");
+function removeIfEmpty(file: string): void {
+  const { lstatSync, rmdirSync, unlinkSync } = process.getBuiltinModule("node:fs");
   try {
-    rmdirSync(folder);
+    const stats = lstatSync(file);
+    if (stats.isDirectory()) rmdirSync(file);
+    else if (stats.isFile() && stats.size === 0) unlinkSync(file);
   } catch {
     // Something else has filled or removed it.
   }
 }
 
 /**
- * Reads lines until this process is gone: a mark, then the process id of its group or `released`; or a folder. A
+ * Reads lines until this process is gone: a mark, then the process id of its group or `released`; or a stand-in. A
  * mark without either belongs to a program that was being started. On Linux, the mark in its
  * environment identifies it: the program holds a copy of the pipe until its environment is in place, so
  * the input does not end before that.
@@ -107,8 +109,8 @@ forget() {
 }
 while read -r mark pid; do
   case $mark in
-    ${FOLDER}) set -- "$@" "$pid"; continue ;;
-    ${FOLDER_GONE}) for folder do shift; [ "$folder" = "$pid" ] || set -- "$@" "$folder"; done; continue ;;
+    ${STAND_IN}) set -- "$@" "$pid"; continue ;;
+    ${STAND_IN_GONE}) for file do shift; [ "$file" = "$pid" ] || set -- "$@" "$file"; done; continue ;;
   esac
   forget "$mark"
   [ "$pid" = ${RELEASED} ] || groups="$groups$mark:$pid "
@@ -119,7 +121,9 @@ for group in $groups; do
     leaders=$(grep -lszxF "${MARK_VARIABLE}=\${group%:*}" /proc/[0-9]*/environ | tr -dc '0-9\\n')
   for leader in $leaders; do kill -s KILL -- "-$leader"; done
 done
-for folder do rmdir -- "$folder"; done`;
+for file do
+  if [ -L "$file" ]; then :; elif [ -d "$file" ]; then rmdir -- "$file"; elif [ -f "$file" ] && [ ! -s "$file" ]; then rm -f -- "$file"; fi
+done`;
 
 /** Returns a function that sends it a line. POSIX only: elsewhere, only `cleanUp` ends the groups. */
 function startWatchdog(): (line: string) => void {
@@ -130,7 +134,7 @@ function startWatchdog(): (line: string) => void {
   const watchdog = spawn(shell, ["-c", WATCHDOG], {
     stdio: ["pipe", "ignore", "ignore"],
     cwd: "/",
-    // It starts grep, tr and rmdir, which a folder of the workspace in the user's PATH could provide.
+    // It starts grep, tr, rmdir and rm, which a folder of the workspace in the user's PATH could provide.
     env: { PATH: SYSTEM_PATH },
     detached: true, // So that Ctrl-C in the terminal does not end it.
   });

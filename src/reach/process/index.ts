@@ -1,4 +1,4 @@
-export { guardFolder } from "./exit-guard.ts";
+export { guardStandIn } from "./exit-guard.ts";
 export {
   findProgram,
   findSystemProgram,

@@ -1,6 +1,7 @@
 /** The sandbox on Linux: checks whether bubblewrap works here, and builds its arguments. */
 import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { findSystemProgram, runProcess } from "../process/index.ts";
+import type { Mount } from "./cover.ts";
 import type { ProtectedPaths } from "./protected-paths.ts";
 import { isInside, type SandboxPlace, type SandboxProblem } from "./sandbox-place.ts";
 
@@ -119,10 +120,13 @@ export function bubblewrapArguments(
     ...visible.flatMap((file) => ["--ro-bind", file, file]),
     ...workspace,
     ...inner.flatMap((folder) => ["--tmpfs", folder]),
-    ...paths.pinned.flatMap((file) => ["--bind", file, file]),
-    ...paths.readOnly.flatMap((file) => ["--ro-bind", file, file]),
+    ...paths.mounts.flatMap(mountWords),
     ...mark,
   ];
+}
+
+function mountWords({ file, access }: Mount): readonly string[] {
+  return [access === "read_only" ? "--ro-bind" : "--bind", file, file];
 }
 
 /** Real paths without duplicates, outer ones first; includes the home even if a parent folder is hidden. */

@@ -8,7 +8,7 @@ import {
 } from "../process/index.ts";
 import { CommandOutput, type OutputLimits } from "./command-output.ts";
 import type { SandboxPlace, SandboxProblem } from "./sandbox-place.ts";
-import { confine } from "./sandbox.ts";
+import { confine, type SandboxOptions } from "./sandbox.ts";
 
 export interface CommandRequest {
   readonly line: string;
@@ -22,7 +22,7 @@ export interface CommandRequest {
   readonly onLine: (line: string) => void;
   readonly output: OutputLimits;
   /** If absent, it runs without a sandbox. */
-  readonly sandbox?: { readonly place: SandboxPlace; readonly network: boolean };
+  readonly sandbox?: { readonly place: SandboxPlace } & SandboxOptions;
 }
 
 export type CommandEnd =

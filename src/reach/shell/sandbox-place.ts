@@ -11,6 +11,8 @@ export interface SandboxPlace {
   readonly hidden: readonly string[];
   /** Otherwise hidden paths that the user lets commands read. */
   readonly readable: readonly string[];
+  /** The user's environment, which says where Git and its config are. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
 }
 
 /**
@@ -19,7 +21,8 @@ export interface SandboxPlace {
  * - `namespaces_disabled`: the system does not let users make namespaces.
  * - `failed`: it does not start, for another reason.
  * - `workspace_has_home`: the home is the workspace, or in it, and cannot be hidden.
- * - `protected_link`: `.git` or `.jp` is a symbolic link, which a command could replace.
+ * - `protected_link`: `.git`, `.jp` or a path that Git's config names is a symbolic link, which a command could replace.
+ * - `git_config`: Git's config or index cannot be read, or the workspace itself is its folder of hooks.
  */
 export interface SandboxProblem {
   readonly reason:
@@ -28,8 +31,9 @@ export interface SandboxProblem {
     | "namespaces_disabled"
     | "failed"
     | "workspace_has_home"
-    | "protected_link";
-  /** The message of the program that failed. */
+    | "protected_link"
+    | "git_config";
+  /** The message of the program that failed. For `protected_link`, the link. */
   readonly detail?: string;
 }
 

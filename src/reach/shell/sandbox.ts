@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { HIDDEN_DESCRIPTOR, type Program } from "../process/index.ts";
 import { type Bubblewrap, bubblewrapArguments, findBubblewrap } from "./bubblewrap.ts";
-import { hasProtectedLink, protectPaths } from "./protected-paths.ts";
+import { planProtection, type ProtectOptions, protectPaths } from "./protected-paths.ts";
 import { isInside, type SandboxPlace, type SandboxProblem } from "./sandbox-place.ts";
 import { SANDBOX_EXEC, seatbeltProfile } from "./seatbelt.ts";
 
@@ -34,23 +34,31 @@ export interface ConfinedProgram {
   readonly release: () => readonly string[];
 }
 
-/** Like `findSandboxProblem`, for one workspace. Throws if that cannot be read. */
+/** Like `findSandboxProblem`, for one workspace. */
 export async function findProblemIn(place: SandboxPlace): Promise<SandboxProblem | undefined> {
   if (isInside(place.root, place.home)) return { reason: "workspace_has_home" };
-  if (hasProtectedLink(place.root)) return { reason: "protected_link" };
-  return findSandboxProblem();
+  const problem = await findSandboxProblem();
+  if (problem !== undefined) return problem;
+  const plan = await planProtection(place, { git: false });
+  return "reason" in plan ? plan : undefined;
+}
+
+export interface SandboxOptions extends ProtectOptions {
+  readonly network: boolean;
 }
 
 /** Prepares a program to be started once in the sandbox, right away. Throws if the workspace cannot be written. */
 export async function confine(
   program: Program,
   place: SandboxPlace,
-  { network }: { readonly network: boolean },
+  { network, git }: SandboxOptions,
 ): Promise<ConfinedProgram | SandboxProblem> {
+  if (isInside(place.root, place.home)) return { reason: "workspace_has_home" };
   const found = await findMachine();
-  const problem = "reason" in found ? found : await findProblemIn(place);
-  if (problem !== undefined || "reason" in found) return problem ?? { reason: "failed" };
-  const paths = protectPaths(place.root);
+  if ("reason" in found) return found;
+  const plan = await planProtection(place, { git });
+  if ("reason" in plan) return plan;
+  const paths = protectPaths(place.root, plan);
   const options = { paths, network };
   const wrapped =
     "options" in found

@@ -1,5 +1,5 @@
 /** The sandbox on macOS: a profile for `sandbox-exec`, with the same rules as on Linux. Untested, for lack of a machine. */
-import path from "node:path";
+import type { Mount } from "./cover.ts";
 import type { ProtectedPaths } from "./protected-paths.ts";
 import type { SandboxPlace } from "./sandbox-place.ts";
 
@@ -11,12 +11,6 @@ export function seatbeltProfile(
   { paths, network }: { readonly paths: ProtectedPaths; readonly network: boolean },
 ): string {
   const closed = ["/Users", "/Volumes", "/private/tmp", "/private/var/run", home, ...hidden];
-  const protectedFiles = [
-    ...paths.readOnly,
-    ...[".jp", ".git/config", ".git/config.worktree", ".git/commondir", ".git/hooks"].map((name) =>
-      path.join(root, name),
-    ),
-  ];
   return [
     "(version 1)",
     "(allow default)",
@@ -30,12 +24,21 @@ export function seatbeltProfile(
       : [`(allow file-read* ${subpaths([...readable, ...paths.readable])})`]),
     `(allow file-read* file-write* ${subpaths([root])})`,
     '(allow file-write* (literal "/dev/null") (literal "/dev/zero") (subpath "/dev/fd"))',
-    `(deny file-write* ${subpaths(protectedFiles)} (regex #"^${escapeRegex(root)}/\\.jp\\."))`,
+    ...paths.mounts.map(mountRule),
+    `(deny file-write* (regex #"^${escapeRegex(root)}/\\.jp\\."))`,
     "(deny signal)",
     "(allow signal (target same-sandbox))",
     "(deny process-info*)",
     "(allow process-info* (target same-sandbox))",
   ].join("\n");
+}
+
+/** Removing or renaming a file needs `file-write-unlink`. */
+function mountRule({ file, access }: Mount): string {
+  const name = JSON.stringify(file);
+  if (access === "read_only") return `(deny file-write* (subpath ${name}))`;
+  const pin = `(deny file-write-unlink (literal ${name}))`;
+  return access === "pinned" ? pin : `(allow file-write* (subpath ${name})) ${pin}`;
 }
 
 function subpaths(files: readonly string[]): string {

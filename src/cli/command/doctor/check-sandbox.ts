@@ -14,7 +14,7 @@ import type { Finding } from "./finding.ts";
 const check = "sandbox";
 
 export async function checkSandbox(
-  { environment: { home, platform } }: CommandContext,
+  { environment: { home, platform, variables } }: CommandContext,
   workspace: Pick<Workspace, "root"> | undefined,
 ): Promise<Finding> {
   const problem =
@@ -25,6 +25,7 @@ export async function checkSandbox(
           home: realPath(home),
           hidden: [],
           readable: [],
+          variables,
         });
   if (problem === undefined) {
     const program = platform === "darwin" ? "sandbox-exec, which is untested" : "bubblewrap";
@@ -90,8 +91,13 @@ function describeProblem({
       };
     case "protected_link":
       return {
-        message: "A link is in the place of .git or .jp, so shell_run has no sandbox here.",
-        hint: "Replace it with the folder that it leads to.",
+        message: `${detail} is a link, which a command could replace, so shell_run has no sandbox here.`,
+        hint: "Replace it with what it leads to.",
+      };
+    case "git_config":
+      return {
+        message: `What Git would run here cannot be protected, so shell_run has no sandbox. ${detail}`,
+        hint: "Run git status and git config --list here, and look for an error or a strange core.hooksPath.",
       };
     default:
       return reason satisfies never;

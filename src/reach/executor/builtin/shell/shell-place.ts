@@ -8,6 +8,7 @@ export interface ShellRunArguments {
   readonly timeout_secs?: number;
   readonly stdin?: string;
   readonly network?: boolean;
+  readonly git?: boolean;
 }
 
 /** Where commands run, and which folders are hidden from them. */

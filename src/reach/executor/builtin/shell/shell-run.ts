@@ -61,7 +61,9 @@ export async function runShellCall(
       folder: path.join(place.dataFolder, OUTPUT_FOLDER),
       keptBytes: place.settings.keepOutputBytes,
     },
-    ...(problem === undefined && { sandbox: { place: sandbox, network: args.network === true } }),
+    ...(problem === undefined && {
+      sandbox: { place: sandbox, network: args.network === true, git: args.git === true },
+    }),
   });
   await kept?.done();
   return toResult(end, { seconds, isSandboxed, leftOut: leftOut.length, unkept: kept?.reason });
@@ -113,6 +115,7 @@ function sandboxPlace({ root, home, dataFolder, variables, settings }: ShellPlac
     readable: settings.readable
       .map((folder) => folder.replace(/^~(?=$|\/)/, home))
       .filter((folder) => path.isAbsolute(folder)),
+    variables,
   };
 }
 

@@ -1,0 +1,106 @@
+/** Works out how paths of a workspace have to be mounted so that a command cannot change them, or move them away. */
+import { lstatSync, type Stats } from "node:fs";
+import path from "node:path";
+import { isInside } from "./sandbox-place.ts";
+import type { MissingPath } from "./stand-ins.ts";
+
+export interface Mount {
+  readonly file: string;
+  /**
+   * - `pinned`: mounted on itself, so that it cannot be renamed or removed. Its contents can change.
+   * - `writable`: the same, in a folder that is read-only.
+   */
+  readonly access: "read_only" | "pinned" | "writable";
+}
+
+export interface CoverPlan {
+  /** Outer ones first. */
+  readonly mounts: readonly Mount[];
+  readonly standIns: readonly MissingPath[];
+}
+
+/** A link on the way to a protected path: it cannot be mounted, so a command could replace it. */
+export class LinkError extends Error {
+  readonly link: string;
+
+  constructor(link: string) {
+    super(`${link} is a link`);
+    this.name = "LinkError";
+    this.link = link;
+  }
+}
+
+/** Collects paths in any order. */
+export class Cover {
+  readonly #root: string;
+  readonly #access = new Map<string, Mount["access"]>();
+  readonly #wanted = new Map<string, MissingPath["kind"]>();
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** What is not there is replaced by an empty file or folder. Paths outside of the workspace are read-only anyway. */
+  readOnly(file: string, kind: MissingPath["kind"]): void {
+    if (isInside(this.#root, file) && file !== this.#root) this.#wanted.set(file, kind);
+  }
+
+  /** Even if it should be read-only for another reason. */
+  writable(folder: string): void {
+    if (findStats(folder) === undefined) return;
+    this.#access.set(folder, isInside(this.#root, folder) ? "pinned" : "writable");
+  }
+
+  /** Throws a `LinkError`. */
+  plan(): CoverPlan {
+    const access = new Map(this.#access);
+    const standIns: MissingPath[] = [];
+    for (const [file, kind] of [...this.#wanted].toSorted(byPath)) {
+      if (this.#access.has(file) || isReadOnlyIn(access, path.dirname(file))) continue;
+      const { end, pinned } = this.#follow(file);
+      for (const folder of pinned) if (!access.has(folder)) access.set(folder, "pinned");
+      access.set(end, "read_only");
+      if (findStats(end) === undefined) {
+        standIns.push({ file: end, kind: end === file ? kind : "folder" });
+      }
+    }
+    const mounts = [...access].toSorted(byPath).map(([file, each]) => ({ file, access: each }));
+    return { mounts, standIns };
+  }
+
+  /** To the first name on the way that is missing or not a folder, and the folders before it, which are not the workspace. */
+  #follow(file: string): { readonly end: string; readonly pinned: readonly string[] } {
+    const pinned: string[] = [];
+    let end = this.#root;
+    for (const name of path.relative(this.#root, file).split(path.sep)) {
+      if (end !== this.#root) pinned.push(end);
+      end = path.join(end, name);
+      const stats = findStats(end);
+      if (stats?.isSymbolicLink() === true) throw new LinkError(end);
+      if (stats?.isDirectory() !== true) break;
+    }
+    return { end, pinned };
+  }
+}
+
+/** Folders before what is in them. */
+function byPath([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {
+  return left < right ? -1 : 1;
+}
+
+/** By the innermost mount. */
+function isReadOnlyIn(access: ReadonlyMap<string, Mount["access"]>, folder: string): boolean {
+  const own = access.get(folder);
+  if (own !== undefined) return own === "read_only";
+  const parent = path.dirname(folder);
+  return parent !== folder && isReadOnlyIn(access, parent);
+}
+
+/** Also undefined if a parent is not a folder, or cannot be read. */
+export function findStats(file: string): Stats | undefined {
+  try {
+    return lstatSync(file);
+  } catch {
+    return undefined;
+  }
+}
