@@ -37,7 +37,7 @@ const CALL = [turnStart(), chatRequest("Go."), toolCall("a", "deploy", { where: 
 const ADA = { kind: "user", channel: "desk", name: "Ada", personId: "p_1" } as const;
 const SUBJECT = {
   subject: { digest: "5".repeat(64), version: 2, parts: {} },
-  origin: { type: "builtin", confinement: "sandbox", network: true, undo: "git" },
+  origin: { type: "builtin", confinement: "sandbox", network: true, git: true, undo: "git" },
   folder: "sub",
   outside: ["/etc/hosts"],
   deadline: at(9_999_999_999),

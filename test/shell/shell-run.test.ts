@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -224,15 +224,35 @@ describe("a command in the sandbox", () => {
     expect(readdirSync(root)).toEqual([]);
   });
 
-  test("is described as such, with its network", async () => {
+  test("that fails at .git is told what could change it, and one that makes repositories, where they are", async () => {
+    const { call, root } = shellScene();
+    execFileSync("git", ["init", "-q"], { cwd: root });
+    const told = "[.git is read-only in the sandbox. If the user agrees, a call with git: true can";
+    expect((await call("touch x; git add x")).text).toContain(told);
+    expect((await call("git add x", { git: true })).text).toBe("[No output.]\n[Exit status 0.]");
+    expect((await call("git init -q a/b && git init -q --bare c")).text).toContain(
+      "[New Git repositories: a/b, c. Git runs what their config says: look at it before you use Git there.]",
+    );
+    expect((await call("git -C a/b status")).text).not.toContain("New Git repositories");
+    const commit = "git -C a/b -c user.name=me -c user.email=me commit -q --allow-empty -m one";
+    expect((await call(`${commit} && git add a 2>/dev/null`, { git: true })).text).toContain(
+      "[New Git repositories: a/b. ",
+    );
+  });
+
+  test("is described as such, with its network and its access to .git, which are nothing without a sandbox", async () => {
     counters("T-SHELL-7");
     const place = shellScene();
     expect([
       (await sourceOf(place, { command: "ls" })).origin,
       (await sourceOf(place, { command: "ls", network: true })).origin,
+      (await sourceOf(place, { command: "ls", git: true })).origin,
+      (await sourceOf(shellScene(UNCONFINED), { command: "ls", network: true, git: true })).origin,
     ]).toEqual([
       { type: "builtin", confinement: "sandbox", undo: "off" },
       { type: "builtin", confinement: "sandbox", network: true, undo: "off" },
+      { type: "builtin", confinement: "sandbox", git: true, undo: "off" },
+      { type: "builtin", confinement: "none", undo: "off" },
     ]);
   });
 

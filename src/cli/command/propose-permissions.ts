@@ -4,6 +4,7 @@ import { type PastDecision, type ProposedRule, proposeFrom } from "../../core/po
 import { truncate, verbatim, wrapCode, wrapProse } from "../../surfaces/render/index.ts";
 import { machineOf, openTools, type Tools, warnWithheld } from "../../assemble/index.ts";
 import type { Output } from "../../surfaces/terminal/index.ts";
+import { type Confinement, opensOf } from "../../record/tool/index.ts";
 import { jsonLine, type JsonObject } from "../../util/index.ts";
 import { type CommandContext, warn } from "../context.ts";
 import type { Call } from "../define.ts";
@@ -71,13 +72,13 @@ async function* toPast(
   for await (const each of decided) {
     const { call, isApproved, identity, isSameTool } = each;
     const { origin } = await call.tool.describeSource(call.arguments);
-    const { confinement, network = false } = origin.type === "builtin" ? origin : {};
+    const confined: Confinement = origin.type === "builtin" ? origin : {};
     if (isApproved) {
-      const isAsked = asksUnsandboxed && confinement === "none";
+      const isAsked = asksUnsandboxed && confined.confinement === "none";
       const isDecided = outcomeOf(each, await tools.policy.verdictOf(call)) !== undefined;
       if (!isSameTool || isAsked || isDecided) continue;
     }
-    yield { call, isApproved, identity, isOnlyExact: network };
+    yield { call, isApproved, identity, isOnlyExact: opensOf(confined).length > 0 };
   }
 }
 

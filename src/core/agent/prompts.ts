@@ -25,7 +25,7 @@ import {
   lastTurn,
 } from "../../record/conversation/index.ts";
 import { checkArguments } from "../../reach/executor/index.ts";
-import type { InquirySource } from "../../record/tool/index.ts";
+import { type InquirySource, opensOf } from "../../record/tool/index.ts";
 import {
   assertNever,
   type Clock,
@@ -161,7 +161,7 @@ function isDecidedAlone(
 ): boolean {
   const effect = tool.settings.effect ?? tool.effect;
   const isLoose =
-    origin?.type === "builtin" && (origin.confinement === "none" || origin.network === true);
+    origin?.type === "builtin" && (origin.confinement === "none" || opensOf(origin).length > 0);
   const isOwn = verdict.isAskedEachTime === true || verdict.mode === "edit";
   return isOwn || isLoose || effect === "destroys" || changed !== undefined;
 }

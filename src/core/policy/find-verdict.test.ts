@@ -10,6 +10,7 @@ import type { PolicyOptions, Verdict } from "./verdict.ts";
 const PYTHON = { arg: "/command", prefix: "python", mode: "unattended" };
 const CONFINED: ToolSource = { origin: { type: "builtin", confinement: "sandbox" } };
 const ONLINE: ToolSource = { origin: { type: "builtin", confinement: "sandbox", network: true } };
+const WITH_GIT: ToolSource = { origin: { type: "builtin", confinement: "sandbox", git: true } };
 const UNCONFINED: ToolSource = { origin: { type: "builtin", confinement: "none" } };
 
 interface Setting extends Omit<PolicyOptions, "root"> {
@@ -28,6 +29,36 @@ async function verdictOn(args: JsonObject, setting: Setting = {}): Promise<Verdi
   return findRunVerdict(call, { root: temporaryFolder(), ...options });
 }
 
+describe("write access to .git is given without asking by a rule of the user's own that", () => {
+  const args = { command: "git commit", git: true };
+  const about = { arg: "/git", const: true, mode: "unattended" };
+  const exact = { arg: "", const: args, mode: "unattended" };
+  const both = {
+    origin: { type: "builtin", confinement: "sandbox", network: true, git: true },
+  } as const;
+
+  test.each<[string, JsonObject, ToolSource, string]>([
+    ["is about this argument", about, WITH_GIT, "unattended"],
+    ["is about this exact call", exact, WITH_GIT, "unattended"],
+    ["is about this argument, and not with a network", about, both, "ask"],
+    ["is about the command", { ...PYTHON, prefix: "git" }, WITH_GIT, "ask"],
+  ])("%s", async (_, rule, source, mode) => {
+    expect(await verdictOn(args, { rules: [rule], source })).toMatchObject({ mode });
+  });
+
+  test("is not of a workspace", async () => {
+    const call = callOf(args, {
+      name: "shell_run",
+      source: WITH_GIT,
+      argumentKinds: { "/command": "command" },
+      config: { policy: { run: [about] } },
+      isFromWorkspace: true,
+    });
+    const verdict = await findRunVerdict(call, { root: temporaryFolder() });
+    expect(verdict).toMatchObject({ mode: "ask", key: "shell.git" });
+  });
+});
+
 describe("a rule about a command", () => {
   test("lets it run in the sandbox, with no input", async () => {
     expect(await verdictOn({ command: "python a.py" })).toMatchObject({ mode: "unattended" });
@@ -39,9 +70,10 @@ describe("a rule about a command", () => {
   test.each<[string, string, JsonObject, ToolSource]>([
     ["an input, which may be a program", "input", { stdin: "import os" }, CONFINED],
     ["a network", "network", {}, ONLINE],
+    ["write access to .git", "git", {}, WITH_GIT],
     ["no sandbox", "unsandboxed", {}, UNCONFINED],
   ])(
-    "does not let it run with an input, a network or no sandbox: %s",
+    "does not let it run with more than the sandbox gives, or without one: %s",
     async (_, key, args, source) => {
       counters("T-SHELL-5");
       const verdict = await verdictOn({ command: "python -", ...args }, { source });
@@ -59,9 +91,9 @@ describe("a rule about a command", () => {
   });
 });
 
-test("what has a network or no sandbox is asked about, also in the mode for the sandbox", async () => {
+test("what has more than the sandbox gives, or none, is asked about, also in the mode for the sandbox", async () => {
   counters("T-MODE-3");
-  for (const source of [ONLINE, UNCONFINED]) {
+  for (const source of [ONLINE, WITH_GIT, UNCONFINED]) {
     const verdict = await verdictOn(
       { command: "make" },
       { rules: [], mode: () => "sandbox", source },
@@ -70,10 +102,11 @@ test("what has a network or no sandbox is asked about, also in the mode for the 
   }
 });
 
-test("a command with a network is asked about each time, and one without may be allowed for the turn", async () => {
+test("a command with a network or write access to .git is asked about each time, and one without may be allowed for the turn", async () => {
   counters("T-SAVED-6");
   const rules = [asking("make")];
   const verdicts = [
+    await verdictOn({ command: "make" }, { rules: [], source: WITH_GIT }),
     await verdictOn({ command: "make" }, { rules: [], source: ONLINE }),
     await verdictOn({ command: "make" }, { rules: [], source: CONFINED }),
     await verdictOn({ command: "make" }, { rules, source: ONLINE }),

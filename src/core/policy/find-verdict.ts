@@ -11,7 +11,7 @@ import {
   rungsOf,
 } from "../../settings/config/index.ts";
 import type { DecidingRule } from "../../record/conversation/index.ts";
-import type { Addressee, Confinement } from "../../record/tool/index.ts";
+import { type Addressee, type Confinement, opensOf } from "../../record/tool/index.ts";
 import { isDeepEqual, loadModule } from "../../util/index.ts";
 import { findOptions } from "./grant-limits.ts";
 import { type CallToRule, compileRules, evaluateRules, type RuleVerdict } from "./evaluate.ts";
@@ -44,16 +44,26 @@ async function confinedVerdict(
   call: CallOfTool,
   options: PolicyOptions,
 ): Promise<Verdict> {
-  const { confinement, network = false } = await findConfinement(call);
-  if (verdict.mode === "ask") return network ? { ...verdict, isAskedEachTime: true } : verdict;
+  const confined = await findConfinement(call);
+  const { confinement } = confined;
+  const opens = opensOf(confined);
+  if (verdict.mode === "ask") {
+    return opens.length > 0 ? { ...verdict, isAskedEachTime: true } : verdict;
+  }
   if (confinement === "none" && options.allowsUnsandboxed !== true) {
     return { mode: "ask", key: "shell.unsandboxed", needsPerson: true };
   }
   // A rule about the command does not cover where it may send data, or what it reads: `python` executes its input.
   const isExact = verdict.rules?.every(({ rule }) => rule["arg"] === "") ?? false;
   if (isExact) return verdict;
-  if (network) return askEachTime("shell.network");
+  const opened = opens.find((each) => each !== "git" || !namesGit(verdict));
+  if (opened !== undefined) return askEachTime(`shell.${opened}`);
   return verdict.rules !== undefined && hasInput(call) ? askEachTime("shell.input") : verdict;
+}
+
+/** A rule of the user's own that is about this argument covers it. */
+function namesGit({ rules = [] }: Verdict): boolean {
+  return rules.some(({ from, rule }) => from !== "workspace" && rule["arg"] === "/git");
 }
 
 function askEachTime(key: string): Verdict {
@@ -148,8 +158,8 @@ async function byMode(
     return { ...verdict, ...answering(ownQuestionsOf(call)) };
   }
   if (mode !== "sandbox" || !runsCommands(call.tool)) return undefined;
-  const { confinement, network = false } = await findConfinement(call);
-  const isHarmless = confinement === "sandbox" && !network;
+  const confined = await findConfinement(call);
+  const isHarmless = confined.confinement === "sandbox" && opensOf(confined).length === 0;
   return isHarmless ? MODE_VERDICTS.sandbox : undefined;
 }
 

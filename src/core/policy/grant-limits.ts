@@ -60,16 +60,17 @@ export async function findOptions(
 /** Undefined if any field is unknown: a newer version may have narrowed the limits. */
 export function parseLimits(raw: Json | undefined): GrantLimits | undefined {
   if (!isJsonObject(raw)) return undefined;
-  const { folder, confinement, network, outside, options, ...others } = raw;
+  const { folder, confinement, network, git, outside, options, ...others } = raw;
   const isKnown =
     Object.keys(others).length === 0 &&
     (confinement === undefined || confinement === "sandbox" || confinement === "none") &&
-    (network === undefined || network === true) &&
+    [network, git].every((opened) => opened === undefined || opened === true) &&
     [outside, options].every((list) => list === undefined || isTexts(list));
   if (!isKnown || typeof folder !== "string") return undefined;
   return {
     ...(confinement !== undefined && { confinement }),
-    ...(network !== undefined && { network }),
+    ...(network === true && { network }),
+    ...(git === true && { git }),
     folder,
     ...(isTexts(outside) && { outside }),
     ...(isTexts(options) && { options }),

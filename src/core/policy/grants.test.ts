@@ -173,12 +173,14 @@ async function codesFor(args: JsonObject, source?: ToolSource) {
   return (await proposed(args, { ...RUNS, ...(source && { source }) })).map(({ code }) => code);
 }
 
-test("a rule proposed for a command with an input or a network is for this exact call alone", async () => {
+test("a rule proposed for a command with an input, a network or write access to .git is for this exact call alone", async () => {
   counters("T-SAVED-1");
   expect(await codesFor({ command: "npm test", stdin: "x" })).toEqual(["exact_call"]);
   expect(await codesFor({ command: "npm test", stdin: "" })).toEqual(["command", "command_prefix"]);
   const online = { origin: { type: "builtin", confinement: "sandbox", network: true } } as const;
   expect(await codesFor({ command: "npm test", network: true }, online)).toEqual(["exact_call"]);
+  const git = { origin: { type: "builtin", confinement: "sandbox", git: true } } as const;
+  expect(await codesFor({ command: "npm test", git: true }, git)).toEqual(["exact_call"]);
 });
 
 test.each<[string, readonly string[]]>([

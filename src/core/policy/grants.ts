@@ -5,7 +5,7 @@
 import { stat } from "node:fs/promises";
 import path from "node:path";
 import { explainRule, findRule, type Rule, type RuleConfig } from "../../settings/config/index.ts";
-import { capabilitiesOf } from "../../record/tool/index.ts";
+import { capabilitiesOf, opensOf } from "../../record/tool/index.ts";
 import { isJsonObject, type JsonObject } from "../../util/index.ts";
 import { findValues, kindOf } from "./argument-values.ts";
 import { findRuleProblems } from "./check-rules.ts";
@@ -81,7 +81,7 @@ async function isAskedAnyway(
 /** Whether a rule about the command alone would not let it run. */
 async function needsExact(call: CallOfTool): Promise<boolean> {
   if (!runsCommands(call.tool)) return false;
-  return hasInput(call) || (await findConfinement(call)).network === true;
+  return hasInput(call) || opensOf(await findConfinement(call)).length > 0;
 }
 
 async function doesAllow(

@@ -405,6 +405,7 @@ function commonCapabilities(units: readonly Unit[]): Capabilities {
   return {
     ...(confinement !== undefined && { confinement }),
     ...(all.some(({ network }) => network === true) && { network: true }),
+    ...(all.some(({ git }) => git === true) && { git: true }),
     folder: commonFolder(all.map(({ folder }) => folder)),
     ...(outside.length > 0 && { outside }),
   };

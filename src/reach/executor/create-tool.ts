@@ -57,8 +57,8 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
         executor: createBuiltinExecutor(tool, settings.name, settings),
         describeSource: async (args, options = {}) => {
           const described = (await describeCall?.(args, options)) ?? {};
-          const { confinement, network, undo, ...call } = described;
-          const shown = confinementOf({ confinement, network, undo });
+          const { confinement, network, git, undo, ...call } = described;
+          const shown = confinementOf({ confinement, network, git, undo });
           return {
             ...call,
             origin: isOwn ? { type: "program" } : { type: "builtin", ...shown },
@@ -85,9 +85,10 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
 }
 
 /** Leaves out unknown fields: the record and the digest have no empty ones. */
-function confinementOf({ confinement, network, undo }: Described): Confinement {
+function confinementOf({ confinement, network, git, undo }: Described): Confinement {
   if (confinement === undefined) return {};
-  return { confinement, ...(network && { network }), ...(undo !== undefined && { undo }) };
+  const opened = { ...(network && { network }), ...(git && { git }) };
+  return { confinement, ...opened, ...(undo !== undefined && { undo }) };
 }
 
 type Described = { readonly [Key in keyof Confinement]: Confinement[Key] | undefined };

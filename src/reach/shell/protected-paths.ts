@@ -29,6 +29,8 @@ export interface Protection extends CoverPlan {
   readonly watched: readonly string[];
   /** The folder of the workspace's own repository. */
   readonly own: string | undefined;
+  /** The tops of all repositories. */
+  readonly folders: readonly string[];
 }
 
 export interface ProtectOptions {
@@ -60,6 +62,7 @@ export async function planProtection(
       readable: repositories.flatMap((repository) => findSharedFolder(repository, root) ?? []),
       watched: options.git ? repositories.flatMap(unreservedNames) : [],
       own,
+      folders: repositories.map(({ folder }) => folder),
     };
   } catch (error) {
     return error instanceof LinkError

@@ -36,6 +36,8 @@ export type CommandEnd =
       readonly output: CommandOutput;
       /** Names of removed files that it had created under a protected name. */
       readonly removed: readonly string[];
+      /** Folders in which Git runs what a config names that it could write. */
+      readonly repositories: readonly string[];
     };
 
 const LIMITS: ProcessLimits = {
@@ -61,7 +63,9 @@ export async function runCommand(request: CommandRequest): Promise<CommandEnd> {
   if (sandbox === undefined) return runToEnd(request, program, () => []);
   const confined = await confine(program, sandbox.place, sandbox);
   if ("reason" in confined) return { type: "no_sandbox", problem: confined };
-  return runToEnd(request, confined.program, confined.release);
+  const end = await runToEnd(request, confined.program, confined.release);
+  if (end.type !== "ended") return end;
+  return { ...end, repositories: await confined.findNewRepositories() };
 }
 
 type Started = Pick<Parameters<typeof runProcess>[0], "program" | "args" | "cwd" | "variables">;
@@ -86,5 +90,5 @@ async function runToEnd(
   if (end.type === "cancelled" || end.type === "not_started") return end;
   if (lines.unfinished !== "") lines.end();
   const exit = end.type === "exited" ? end.exit : ({ timedOut: true } as const);
-  return { type: "ended", exit, output, removed };
+  return { type: "ended", exit, output, removed, repositories: [] };
 }

@@ -3,9 +3,12 @@
  * workspace itself.
  */
 import { existsSync } from "node:fs";
+import path from "node:path";
 import { HIDDEN_DESCRIPTOR, type Program } from "../process/index.ts";
 import { type Bubblewrap, bubblewrapArguments, findBubblewrap } from "./bubblewrap.ts";
 import { planProtection, type ProtectOptions, protectPaths } from "./protected-paths.ts";
+import { findNewRepositories } from "./new-repositories.ts";
+import { findSubmodules } from "./repositories.ts";
 import { isInside, type SandboxPlace, type SandboxProblem } from "./sandbox-place.ts";
 import { SANDBOX_EXEC, seatbeltProfile } from "./seatbelt.ts";
 
@@ -32,6 +35,8 @@ export interface ConfinedProgram {
   readonly program: Program;
   /** Call it once, when the program has ended. Removes anything created under a protected name, and returns the names. */
   readonly release: () => readonly string[];
+  /** Call it afterwards: the folders in which Git runs what a config names that the command could write. */
+  readonly findNewRepositories: () => Promise<readonly string[]>;
 }
 
 /** Like `findSandboxProblem`, for one workspace. */
@@ -58,13 +63,25 @@ export async function confine(
   if ("reason" in found) return found;
   const plan = await planProtection(place, { git });
   if ("reason" in plan) return plan;
+  const startedMs = Date.now();
   const paths = protectPaths(place.root, plan);
   const options = { paths, network };
   const wrapped =
     "options" in found
       ? inBubblewrap(program, found, bubblewrapArguments(found, place, options))
       : inSandboxExec(program, seatbeltProfile(place, options));
-  return { program: wrapped, release: paths.release };
+  return {
+    program: wrapped,
+    release: paths.release,
+    findNewRepositories: async () => {
+      const made = await findNewRepositories(place.root, startedMs);
+      // With `git`, a folder can become a submodule, into which Git goes by itself.
+      const submodules = git ? await findSubmodules(place).catch(() => []) : [];
+      const added = submodules.filter((folder) => !plan.folders.includes(folder));
+      const folders = [...new Set([...made, ...added])];
+      return folders.map((folder) => path.relative(place.root, folder)).toSorted();
+    },
+  };
 }
 
 function inSandboxExec(inner: Program, profile: string): Program {

@@ -232,12 +232,13 @@ export const UNDO_FORECASTS = [
 ] as const satisfies readonly UndoForecast[];
 
 /** An unknown kind counts as none. */
-function parseConfinement({ confinement, network, undo: kept }: JsonObject): Confinement {
+function parseConfinement({ confinement, network, git, undo: kept }: JsonObject): Confinement {
   if (typeof confinement !== "string") return {};
   const undo = UNDO_FORECASTS.find((forecast) => forecast === kept);
   const more = undo !== undefined && { undo };
   if (confinement !== "sandbox") return { confinement: "none", ...more };
-  return { confinement, ...(network === true && { network }), ...more };
+  const opened = { ...(network === true && { network }), ...(git === true && { git }) };
+  return { confinement, ...opened, ...more };
 }
 
 export function subjectToJson(event: DecisionSubject): JsonObject {

@@ -30,6 +30,14 @@ export function capabilitiesOf({ origin, folder = ".", outside = [] }: Described
 
 const NONE: { readonly type: "builtin" } & Confinement = { type: "builtin" };
 
+/** What a sandbox opens only for a call that a person was asked about, each time. Empty without a sandbox. */
+export function opensOf({ network = false, git = false }: Confinement): readonly Opening[] {
+  return [...(network ? (["network"] as const) : []), ...(git ? (["git"] as const) : [])];
+}
+
+/** The name of the argument that asks for it. */
+export type Opening = "network" | "git";
+
 /** Whether `asked` can do no more than `shown`. */
 export function coversCapabilities(shown: Capabilities, asked: Capabilities): boolean {
   return Object.values(COVERS).every((covers) => covers(shown, asked));
@@ -40,6 +48,7 @@ const COVERS = {
   confinement: ({ confinement: shown }, { confinement: asked }) =>
     asked === shown || (shown === "none" && asked === "sandbox"),
   network: ({ network: shown = false }, { network: asked = false }) => shown || !asked,
+  git: ({ git: shown = false }, { git: asked = false }) => shown || !asked,
   folder: (shown, asked) => isPathWithin(shown.folder, asked.folder),
   outside: ({ outside: shown = [] }, { outside: asked = [] }) =>
     asked.every((file) => shown.includes(file)),

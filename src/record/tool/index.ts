@@ -76,6 +76,8 @@ export {
   capabilitiesOf,
   coversCapabilities,
   type GrantLimits,
+  type Opening,
+  opensOf,
 } from "./capabilities.ts";
 export { type Confinement, type ToolOrigin, type ToolSource, type UndoForecast } from "./source.ts";
 export {

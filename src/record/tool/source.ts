@@ -10,6 +10,8 @@ export type Confinement = {
   readonly confinement?: "sandbox" | "none";
   /** In the sandbox: whether it reaches other machines. */
   readonly network?: boolean;
+  /** In the sandbox: whether it may write to `.git`, except for what makes Git run programs. */
+  readonly git?: boolean;
   /**
    * Whether its changes can be undone. `git`: yes, except for files that Git ignores and nested repositories. Otherwise no: the workspace is
    * not in a Git work tree (`not_git`), git is missing or fails (`git_failed`), there is too much to keep

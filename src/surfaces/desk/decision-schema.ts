@@ -59,6 +59,10 @@ const origin = v.variant("type", [
     type: v.literal("builtin"),
     confinement: optional(v.picklist(["sandbox", "none"]), "How a command is confined."),
     network: optional(v.boolean(), "Whether the sandbox has network access."),
+    git: optional(
+      v.boolean(),
+      "Whether the command may write to `.git`, except for what makes Git run programs.",
+    ),
     undo: optional(
       v.picklist(UNDO_FORECASTS),
       "Whether the changes of a command can be undone. `git`: yes, except for files that Git ignores and nested repositories. All others: no.",

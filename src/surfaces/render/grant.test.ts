@@ -46,6 +46,10 @@ describe("what was granted, in words", () => {
       },
       "this exact call, with a network",
     ],
+    [
+      { code: "exact_call", parts: ["{}"], limits: { confinement: "sandbox", git: true, folder: "." } },
+      "this exact call, with write access to .git",
+    ],
     [{ code: "folder", parts: ["src"], limits: { folder: "." } }, "files in src/"],
     [{ code: "host", parts: ["example.com"] }, "pages of example.com"],
     [{ code: "rule", parts: ['{"mode":"unattended"}'] }, 'calls that match {"mode":"unattended"}'],

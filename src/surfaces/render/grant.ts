@@ -45,6 +45,7 @@ function limitWords({ code, limits }: GrantScope): readonly string[] {
     ...folderWords(limits),
     ...(limits.confinement === "none" ? ["not sandboxed"] : []),
     ...(limits.network === true ? ["with a network"] : []),
+    ...(limits.git === true ? ["with write access to .git"] : []),
     ...optionWords(limits),
   ];
 }
@@ -63,12 +64,13 @@ function optionWords({ options }: GrantLimits): readonly string[] {
  * Empty for most tools.
  */
 export function describeCapabilities(shown: Capabilities): string {
-  const { confinement, network = false, outside = [] } = shown;
+  const { confinement, network = false, git = false, outside = [] } = shown;
   const words = [
     ...(confinement === "none" ? ["not sandboxed"] : []),
     ...(confinement === "sandbox"
       ? [`in the sandbox ${network ? "with" : "without"} a network`]
       : []),
+    ...(git ? ["with write access to .git"] : []),
     ...folderWords(shown),
     ...(outside.length > 0 ? [`with no files outside the workspace but ${listOf(outside)}`] : []),
   ];

@@ -10,6 +10,10 @@ const ORIGINS: readonly (readonly [ToolOrigin, string])[] = [
     { type: "builtin", confinement: "sandbox", network: true },
     "built into jp, in the sandbox with a network",
   ],
+  [
+    { type: "builtin", confinement: "sandbox", git: true },
+    "built into jp, in the sandbox with write access to .git",
+  ],
   [{ type: "program" }, "defined by the program that runs jp"],
   [{ type: "local", command: "sh\u00a0x.sh" }, 'local command "sh<U+00A0>x.sh"'],
   [

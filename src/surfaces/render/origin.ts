@@ -1,5 +1,12 @@
 /** A tool's origin in words, for the person who decides on its call. */
-import type { Confinement, ToolOrigin, ToolSource, UndoForecast } from "../../record/tool/index.ts";
+import {
+  type Confinement,
+  type Opening,
+  opensOf,
+  type ToolOrigin,
+  type ToolSource,
+  type UndoForecast,
+} from "../../record/tool/index.ts";
 import { assertNever } from "../../util/index.ts";
 import { verbatim } from "./verbatim.ts";
 
@@ -21,17 +28,29 @@ export function describeOrigin(origin: ToolOrigin): string {
   }
 }
 
-function describeConfinement({ confinement, network }: Confinement): string {
+function describeConfinement(confined: Confinement): string {
+  const { confinement } = confined;
   switch (confinement) {
     case undefined:
       return "";
     case "none":
       return ", not sandboxed";
     case "sandbox":
-      return network === true ? ", in the sandbox with a network" : ", in the sandbox";
+      return `, in the sandbox${openingWords(confined)}`;
     default:
       return assertNever(confinement);
   }
+}
+
+const OPENINGS: Readonly<Record<Opening, string>> = {
+  network: "a network",
+  git: "write access to .git",
+};
+
+/** ` with a network and write access to .git`; empty if it has neither. */
+function openingWords(confined: Confinement): string {
+  const words = opensOf(confined).map((each) => OPENINGS[each]);
+  return words.length === 0 ? "" : ` with ${words.join(" and ")}`;
 }
 
 /**
@@ -61,16 +80,19 @@ const UNDO: Readonly<Record<UndoForecast, string>> = {
   off: "Cannot be undone: jp keeps no copies here",
 };
 
+const UNDO_WITH_GIT =
+  "Can be undone, except for changes in .git (commits, branches), files that Git ignores and nested repositories";
+
 /** `Source: …` and `Folder: …`, if known, and whether it could be undone. */
 export function sourceLines(
   origin: ToolOrigin | undefined,
   folder: string | undefined,
 ): readonly string[] {
-  const undo = origin?.type === "builtin" ? origin.undo : undefined;
+  const { undo, git = false }: Confinement = origin?.type === "builtin" ? origin : {};
   return [
     ...(origin === undefined ? [] : [`Source: ${describeOrigin(origin)}`]),
     ...(folder === undefined ? [] : [`Folder: ${quote(folder)}`]),
-    ...(undo === undefined ? [] : [UNDO[undo]]),
+    ...(undo === undefined ? [] : [undo === "git" && git ? UNDO_WITH_GIT : UNDO[undo]]),
   ];
 }
 

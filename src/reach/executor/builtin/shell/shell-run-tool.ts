@@ -8,7 +8,7 @@ const DESCRIPTION =
   "Runs a command line with bash (or sh), without a terminal, and returns what it prints to standard output and standard error, " +
   "with its exit status. Of long output the beginning and the end are returned. Usually it runs in a sandbox: it can write to the " +
   "workspace only, sees neither the user's home nor other processes, has its own /tmp, and no network unless network is true. It " +
-  "cannot change .git/config, .git/hooks and .jp. Everything it started ends with it, so do not start servers in the background. Use " +
+  "cannot change .jp, nor .git unless git is true, and never Git's config and hooks. Everything it started ends with it, so do not start servers in the background. Use " +
   "folder instead of cd, and one command per call where possible: the user may allow simple commands once and for all, which " +
   "does not work for lines with substitutions, variables, redirections or cd.";
 
@@ -37,6 +37,11 @@ export function createShellRunTool(place?: ShellPlace): ShippedTool {
         network: {
           type: "boolean",
           description: "let it use the network; the user has to agree to each such call",
+        },
+        git: {
+          type: "boolean",
+          description:
+            "let it write to .git, as git add, commit and fetch do; the user has to agree to each such call",
         },
       },
       required: ["command"],

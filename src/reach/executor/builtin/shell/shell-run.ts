@@ -66,18 +66,28 @@ export async function runShellCall(
     }),
   });
   await kept?.done();
-  return toResult(end, { seconds, isSandboxed, leftOut: leftOut.length, unkept: kept?.reason });
+  return toResult(end, {
+    seconds,
+    isSandboxed,
+    hasGit: args.git === true,
+    leftOut: leftOut.length,
+    unkept: kept?.reason,
+  });
 }
 
 /** How it ran, to describe how it ended. */
 interface RunPlace {
   readonly seconds: number;
   readonly isSandboxed: boolean;
+  readonly hasGit: boolean;
   /** The number of variables that it did not get. */
   readonly leftOut: number;
   /** Why its changes cannot be undone. */
   readonly unkept: UnkeptFolderReason | undefined;
 }
+
+/** As systems word it, on Linux and macOS. */
+const GIT_IS_READ_ONLY = /\.git\b.*(?:Read-only file system|Operation not permitted)/;
 
 const UNKEPT: Readonly<Record<UnkeptFolderReason, string>> = {
   not_git: "the workspace is not in a Git work tree",
@@ -135,10 +145,11 @@ function toResult(end: CommandEnd, run: RunPlace): string | ToolContent {
 }
 
 function toEndText(
-  { exit, output, removed }: Extract<CommandEnd, { readonly type: "ended" }>,
-  { seconds, isSandboxed, leftOut, unkept }: RunPlace,
+  { exit, output, removed, repositories }: Extract<CommandEnd, { readonly type: "ended" }>,
+  { seconds, isSandboxed, hasGit, leftOut, unkept }: RunPlace,
 ): string | ToolContent {
   const isSuccess = "status" in exit && exit.status === 0;
+  const text = output.toText(leftOutNotice(output));
   const notices = [
     "timedOut" in exit ? `[Stopped after ${seconds} s.]` : "",
     "signal" in exit ? `[Ended by ${exit.signal}.]` : "",
@@ -146,15 +157,20 @@ function toEndText(
     !isSuccess && isSandboxed
       ? "[It ran in a sandbox, which hides the user's home, keeps everything but the workspace from being changed, and has no network by default.]"
       : "",
+    !isSuccess && isSandboxed && !hasGit && GIT_IS_READ_ONLY.test(text)
+      ? "[.git is read-only in the sandbox. If the user agrees, a call with git: true can change it, except for its config and hooks.]"
+      : "",
     !isSuccess && leftOut > 0
       ? `[left out: ${leftOut === 1 ? "1 variable" : `${leftOut} variables`}, see shell.env]`
       : "",
     removed.length > 0
       ? `[Removed what it created under names of jp and Git: ${removed.join(", ")}]`
       : "",
+    repositories.length > 0
+      ? `[New Git repositories: ${repositories.join(", ")}. Git runs what their config says: look at it before you use Git there.]`
+      : "",
     unkept === undefined ? "" : `[What it changed cannot be undone: ${UNKEPT[unkept]}.]`,
   ].filter((notice) => notice !== "");
-  const text = output.toText(leftOutNotice(output));
   const shown = output.totalBytes === 0 ? "[No output.]" : text.replace(/\n$/, "");
   const content = [shown, ...notices].join("\n");
   return isSuccess ? content : failure(content);
@@ -246,7 +262,7 @@ async function foreseeUndo({ changes }: ShellPlace): Promise<UndoForecast> {
 }
 
 interface FoundConfinement {
-  readonly shown: Pick<CallSource, "confinement" | "network">;
+  readonly shown: Pick<CallSource, "confinement" | "network" | "git">;
   readonly confined?: JsonObject;
 }
 
@@ -255,10 +271,10 @@ async function findConfinement(args: JsonObject, place: ShellPlace): Promise<Fou
   if (problem !== undefined) {
     return { shown: { confinement: "none" }, confined: { unconfined: problem.reason } };
   }
-  const network = args["network"] === true;
+  const [network, git] = [args["network"] === true, args["git"] === true];
   const { readable } = place.settings;
   return {
-    shown: { confinement: "sandbox", ...(network && { network }) },
+    shown: { confinement: "sandbox", ...(network && { network }), ...(git && { git }) },
     ...(readable.length > 0 && { confined: { readable: [...readable] } }),
   };
 }
