@@ -213,7 +213,7 @@ describe("a command in the sandbox", () => {
     expect([output, readdirSync(root).toSorted()]).toEqual(["one\n0", [".git", "a.txt"]]);
   });
 
-  test("with git cannot change the config or the hooks of Git, or move them away, and can commit", async () => {
+  test("cannot change the config or the hooks of Git with git: true, or move them away, and can commit", async () => {
     counters("T-SHELL-4");
     const current = scene();
     makeRepository(current);

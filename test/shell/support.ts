@@ -51,11 +51,7 @@ export function scene(): Scene {
 export async function runIn(
   place: SandboxPlace,
   line: string,
-<<<<<<< HEAD
-  { network = false, variables = {}, onLine = () => {} }: RunOptions = {},
-=======
-  { network = false, git = false, variables = {} }: RunOptions = {},
->>>>>>> 6757962a (Make .git, and what Git runs, read-only in the sandbox)
+  { network = false, git = false, variables = {}, onLine = () => {} }: RunOptions = {},
 ): Promise<string> {
   const end = await runCommand({
     line,

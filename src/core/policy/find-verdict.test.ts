@@ -52,9 +52,14 @@ describe("write access to .git is given without asking by a rule of the user's o
       source: WITH_GIT,
       argumentKinds: { "/command": "command" },
       config: { policy: { run: [about] } },
-      isFromWorkspace: true,
     });
-    const verdict = await findRunVerdict(call, { root: temporaryFolder() });
+    const { settings } = call.tool;
+    const run = settings.policy.run.map((rule) => ({
+      ...rule,
+      place: { ...rule.place, from: "workspace" as const },
+    }));
+    const tool = { ...call.tool, settings: { ...settings, policy: { ...settings.policy, run } } };
+    const verdict = await findRunVerdict({ ...call, tool }, { root: temporaryFolder() });
     expect(verdict).toMatchObject({ mode: "ask", key: "shell.git" });
   });
 });
@@ -112,6 +117,7 @@ test("a command with a network or write access to .git is asked about each time,
     await verdictOn({ command: "make" }, { rules, source: ONLINE }),
   ];
   expect(verdicts.map(({ mode, isAskedEachTime = false }) => [mode, isAskedEachTime])).toEqual([
+    ["ask", true],
     ["ask", true],
     ["ask", false],
     ["ask", true],

@@ -2,7 +2,7 @@
 import { lstatSync, type Stats } from "node:fs";
 import path from "node:path";
 import { isInside } from "./sandbox-place.ts";
-import type { MissingPath } from "./stand-ins.ts";
+import { isStandIn, type MissingPath } from "./stand-ins.ts";
 
 export interface Mount {
   readonly file: string;
@@ -40,9 +40,9 @@ export class Cover {
     this.#root = root;
   }
 
-  /** What is not there is replaced by an empty file or folder. Paths outside of the workspace are read-only anyway. */
+  /** What is not there is replaced by an empty file or folder. Outside of the workspace, it stays missing. */
   readOnly(file: string, kind: MissingPath["kind"]): void {
-    if (isInside(this.#root, file) && file !== this.#root) this.#wanted.set(file, kind);
+    if (file !== this.#root) this.#wanted.set(file, kind);
   }
 
   /** Even if it should be read-only for another reason. */
@@ -56,16 +56,29 @@ export class Cover {
     const access = new Map(this.#access);
     const standIns: MissingPath[] = [];
     for (const [file, kind] of [...this.#wanted].toSorted(byPath)) {
-      if (this.#access.has(file) || isReadOnlyIn(access, path.dirname(file))) continue;
+      if (this.#access.has(file) || this.#isReadOnlyIn(access, path.dirname(file))) continue;
+      if (!isInside(this.#root, file)) {
+        if (findStats(file) !== undefined) access.set(file, "read_only");
+        continue;
+      }
       const { end, pinned } = this.#follow(file);
       for (const folder of pinned) if (!access.has(folder)) access.set(folder, "pinned");
       access.set(end, "read_only");
-      if (findStats(end) === undefined) {
+      if (isStandIn(end) || findStats(end) === undefined) {
         standIns.push({ file: end, kind: end === file ? kind : "folder" });
       }
     }
     const mounts = [...access].toSorted(byPath).map(([file, each]) => ({ file, access: each }));
     return { mounts, standIns };
+  }
+
+  /** By the innermost mount. What is outside of the workspace is read-only anyway. */
+  #isReadOnlyIn(access: ReadonlyMap<string, Mount["access"]>, folder: string): boolean {
+    const own = access.get(folder);
+    if (own !== undefined) return own === "read_only";
+    if (folder === this.#root) return false;
+    const parent = path.dirname(folder);
+    return parent === folder || this.#isReadOnlyIn(access, parent);
   }
 
   /** To the first name on the way that is missing or not a folder, and the folders before it, which are not the workspace. */
@@ -86,14 +99,6 @@ export class Cover {
 /** Folders before what is in them. */
 function byPath([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {
   return left < right ? -1 : 1;
-}
-
-/** By the innermost mount. */
-function isReadOnlyIn(access: ReadonlyMap<string, Mount["access"]>, folder: string): boolean {
-  const own = access.get(folder);
-  if (own !== undefined) return own === "read_only";
-  const parent = path.dirname(folder);
-  return parent !== folder && isReadOnlyIn(access, parent);
 }
 
 /** Also undefined if a parent is not a folder, or cannot be read. */

@@ -7,7 +7,7 @@ const MAX_FOLDERS = 10_000;
 /** Packages are many, and are installed without their repositories. */
 const SKIPPED = new Set([".git", "node_modules"]);
 /** The clock of a file system may be behind by this. */
-const CLOCK_STEP_MS = 50;
+const CLOCK_STEP_MS = 10;
 
 /** Their folders below the workspace, made since then. */
 export async function findNewRepositories(

@@ -6,7 +6,8 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { HIDDEN_DESCRIPTOR, type Program } from "../process/index.ts";
 import { type Bubblewrap, bubblewrapArguments, findBubblewrap } from "./bubblewrap.ts";
-import { planProtection, type ProtectOptions, protectPaths } from "./protected-paths.ts";
+import type { CoverOptions } from "./cover-git.ts";
+import { findProtectionProblem, protectPaths } from "./protected-paths.ts";
 import { findNewRepositories } from "./new-repositories.ts";
 import { findSubmodules } from "./repositories.ts";
 import { isInside, type SandboxPlace, type SandboxProblem } from "./sandbox-place.ts";
@@ -42,13 +43,10 @@ export interface ConfinedProgram {
 /** Like `findSandboxProblem`, for one workspace. */
 export async function findProblemIn(place: SandboxPlace): Promise<SandboxProblem | undefined> {
   if (isInside(place.root, place.home)) return { reason: "workspace_has_home" };
-  const problem = await findSandboxProblem();
-  if (problem !== undefined) return problem;
-  const plan = await planProtection(place, { git: false });
-  return "reason" in plan ? plan : undefined;
+  return (await findSandboxProblem()) ?? findProtectionProblem(place);
 }
 
-export interface SandboxOptions extends ProtectOptions {
+export interface SandboxOptions extends CoverOptions {
   readonly network: boolean;
 }
 
@@ -61,10 +59,9 @@ export async function confine(
   if (isInside(place.root, place.home)) return { reason: "workspace_has_home" };
   const found = await findMachine();
   if ("reason" in found) return found;
-  const plan = await planProtection(place, { git });
-  if ("reason" in plan) return plan;
   const startedMs = Date.now();
-  const paths = protectPaths(place.root, plan);
+  const paths = await protectPaths(place, { git });
+  if ("reason" in paths) return paths;
   const options = { paths, network };
   const wrapped =
     "options" in found
@@ -77,7 +74,7 @@ export async function confine(
       const made = await findNewRepositories(place.root, startedMs);
       // With `git`, a folder can become a submodule, into which Git goes by itself.
       const submodules = git ? await findSubmodules(place).catch(() => []) : [];
-      const added = submodules.filter((folder) => !plan.folders.includes(folder));
+      const added = submodules.filter((folder) => !paths.folders.includes(folder));
       const folders = [...new Set([...made, ...added])];
       return folders.map((folder) => path.relative(place.root, folder)).toSorted();
     },

@@ -17,6 +17,11 @@ interface StandIn {
 
 const standIns = new Map<string, StandIn>();
 
+/** Whether what is there only stands in for a running command. */
+export function isStandIn(file: string): boolean {
+  return standIns.has(file);
+}
+
 /** It is removed when the last user disposes of it, if it is still empty. Undefined if the path exists. */
 export function standIn(missing: MissingPath): Disposable | undefined {
   const { file } = missing;

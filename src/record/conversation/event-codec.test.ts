@@ -472,7 +472,10 @@ describe("reading is lenient where records differ", () => {
   test.each<[ToolOrigin, Json]>([
     [{ type: "builtin", confinement: "sandbox", network: true }, { network: true }],
     [{ type: "builtin", confinement: "sandbox", git: true }, { git: true }],
-    [{ type: "builtin", confinement: "sandbox" }, { network: "yes", git: 1 }],
+    [
+      { type: "builtin", confinement: "sandbox" },
+      { network: "yes", git: 1 },
+    ],
     [{ type: "builtin", confinement: "none" }, { confinement: "later" }],
     [{ type: "builtin", confinement: "none", undo: "not_git" }, { undo: "not_git" }],
     [{ type: "builtin", confinement: "sandbox" }, { undo: "perhaps" }],

@@ -47,7 +47,11 @@ describe("what was granted, in words", () => {
       "this exact call, with a network",
     ],
     [
-      { code: "exact_call", parts: ["{}"], limits: { confinement: "sandbox", git: true, folder: "." } },
+      {
+        code: "exact_call",
+        parts: ["{}"],
+        limits: { confinement: "sandbox", git: true, folder: "." },
+      },
       "this exact call, with write access to .git",
     ],
     [{ code: "folder", parts: ["src"], limits: { folder: "." } }, "files in src/"],
