@@ -1,5 +1,5 @@
 /** Covers a workspace's repositories: what Git reads as config, what it runs, and what leads it to other folders with config. */
-import { readdirSync, realpathSync } from "node:fs";
+import { readdirSync, readlinkSync } from "node:fs";
 import path from "node:path";
 import { type Cover, findStats } from "./cover.ts";
 import { gitFileOf, type Repository } from "./repositories.ts";
@@ -16,12 +16,8 @@ const ATTRIBUTES = path.join("info", "attributes");
 /** What a commit changes in the folder that linked worktrees share. */
 const SHARED_NAMES = ["objects", "refs", "logs"];
 
-export function coverRepository(
-  cover: Cover,
-  repository: Repository,
-  root: string,
-  { git }: CoverOptions,
-): void {
+export function coverRepository(cover: Cover, repository: Repository, { git }: CoverOptions): void {
+  const { root } = cover;
   const { folder, own, common, configured } = repository;
   cover.readOnly(path.join(folder, ".git"), "folder");
   const folders = own === undefined || common === undefined ? [] : [...new Set([own, common])];
@@ -73,8 +69,8 @@ export function unreservedNames({ own, common = own }: Repository): readonly str
  * Without a repository in `.git`, Git takes the workspace itself for one if it has these three: so one of them is
  * reserved. `HEAD` is the last choice, because `git diff HEAD` fails beside a file of that name.
  */
-export function coverBareNames(cover: Cover, root: string): void {
-  const names = ["refs", "objects", "HEAD"].map((name) => path.join(root, name));
+export function coverBareNames(cover: Cover): void {
+  const names = ["refs", "objects", "HEAD"].map((name) => path.join(cover.root, name));
   const free =
     names.find((file) => isStandIn(file) || findStats(file) === undefined) ??
     names.find((file) => findStats(file)?.isDirectory() !== true);
@@ -95,23 +91,25 @@ export function findSharedFolder(
   return isOurs && path.dirname(path.dirname(own)) === common ? realPath(common) : undefined;
 }
 
-/** With where it leads to through links, if that differs. */
+/** With where it leads to through links, even if nothing is there, if that differs. */
 function withTarget(file: string): readonly string[] {
-  const missing: string[] = [];
-  for (let at = file; at !== path.dirname(at); at = path.dirname(at)) {
-    const real = findRealPath(at);
-    if (real !== undefined) return [...new Set([file, path.join(real, ...missing)])];
-    missing.unshift(path.basename(at));
-  }
-  return [file];
+  return [...new Set([file, targetOf(file)])];
 }
 
-function findRealPath(file: string): string | undefined {
-  try {
-    return realpathSync(file);
-  } catch {
-    return undefined;
+const MAX_LINKS = 16;
+
+function targetOf(file: string, links = 0): string {
+  const missing: string[] = [];
+  for (let at = file; at !== path.dirname(at); at = path.dirname(at)) {
+    const stats = findStats(at);
+    if (stats?.isSymbolicLink() === true && links < MAX_LINKS) {
+      const target = path.resolve(path.dirname(at), readlinkSync(at));
+      return targetOf(path.join(target, ...missing), links + 1);
+    }
+    if (stats !== undefined) return path.join(realPath(at), ...missing);
+    missing.unshift(path.basename(at));
   }
+  return file;
 }
 
 function namesIn(folder: string): readonly string[] {

@@ -32,23 +32,24 @@ export class LinkError extends Error {
 
 /** Collects paths in any order. */
 export class Cover {
-  readonly #root: string;
+  /** The workspace. */
+  readonly root: string;
   readonly #access = new Map<string, Mount["access"]>();
   readonly #wanted = new Map<string, MissingPath["kind"]>();
 
   constructor(root: string) {
-    this.#root = root;
+    this.root = root;
   }
 
   /** What is not there is replaced by an empty file or folder. Outside of the workspace, it stays missing. */
   readOnly(file: string, kind: MissingPath["kind"]): void {
-    if (file !== this.#root) this.#wanted.set(file, kind);
+    if (file !== this.root) this.#wanted.set(file, kind);
   }
 
   /** Even if it should be read-only for another reason. */
   writable(folder: string): void {
     if (findStats(folder) === undefined) return;
-    this.#access.set(folder, isInside(this.#root, folder) ? "pinned" : "writable");
+    this.#access.set(folder, isInside(this.root, folder) ? "pinned" : "writable");
   }
 
   /** Throws a `LinkError`. */
@@ -57,7 +58,7 @@ export class Cover {
     const standIns: MissingPath[] = [];
     for (const [file, kind] of [...this.#wanted].toSorted(byPath)) {
       if (this.#access.has(file) || this.#isReadOnlyIn(access, path.dirname(file))) continue;
-      if (!isInside(this.#root, file)) {
+      if (!isInside(this.root, file)) {
         if (findStats(file) !== undefined) access.set(file, "read_only");
         continue;
       }
@@ -76,7 +77,7 @@ export class Cover {
   #isReadOnlyIn(access: ReadonlyMap<string, Mount["access"]>, folder: string): boolean {
     const own = access.get(folder);
     if (own !== undefined) return own === "read_only";
-    if (folder === this.#root) return false;
+    if (folder === this.root) return false;
     const parent = path.dirname(folder);
     return parent === folder || this.#isReadOnlyIn(access, parent);
   }
@@ -84,9 +85,9 @@ export class Cover {
   /** To the first name on the way that is missing or not a folder, and the folders before it, which are not the workspace. */
   #follow(file: string): { readonly end: string; readonly pinned: readonly string[] } {
     const pinned: string[] = [];
-    let end = this.#root;
-    for (const name of path.relative(this.#root, file).split(path.sep)) {
-      if (end !== this.#root) pinned.push(end);
+    let end = this.root;
+    for (const name of path.relative(this.root, file).split(path.sep)) {
+      if (end !== this.root) pinned.push(end);
       end = path.join(end, name);
       const stats = findStats(end);
       if (stats?.isSymbolicLink() === true) throw new LinkError(end);

@@ -88,10 +88,10 @@ async function findPlan(
     for (const name of protectedNames(root)) {
       if (name !== ".git") cover.readOnly(path.join(root, name), "folder");
     }
-    for (const repository of repositories) coverRepository(cover, repository, root, options);
+    for (const repository of repositories) coverRepository(cover, repository, options);
     if (ownOf(root, repositories) === undefined) {
       cover.readOnly(path.join(root, ".git"), "folder");
-      coverBareNames(cover, root);
+      coverBareNames(cover);
     }
     return { repositories, plan: cover.plan() };
   } catch (error) {
