@@ -1145,6 +1145,21 @@ const commands: Area = {
         "`shell`, and any mode but `plan`, count only in the user's own config. jp warns about them in files of a workspace, even " +
         "trusted ones, and never records them with a conversation.",
     },
+    {
+      id: "T-SHELL-9",
+      threat:
+        "A command reads or adds keys of the person in the keyrings of the kernel, or types into a terminal.",
+      defence:
+        "A filter of system calls in the sandbox fails `keyctl`, `add_key` and `request_key` as on a kernel without keys, also for 32-bit " +
+        "programs, and the requests that type into a terminal. The lists of keys in `/proc` are hidden. Not on macOS.",
+    },
+    {
+      id: "T-SHELL-10",
+      threat:
+        "The sandbox itself fails, and the model takes that for the failure of a command that has run.",
+      defence:
+        "Bubblewrap reports through a pipe of its own whether the command was started. If not, the result says that nothing was run. Not on macOS.",
+    },
   ],
 };
 

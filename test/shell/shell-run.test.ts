@@ -204,6 +204,25 @@ describe("a command in the sandbox", () => {
     expect(text).toContain("[It ran in a sandbox");
   });
 
+  test("was not run if the sandbox could not be set up, and the result says so", async () => {
+    counters("T-SHELL-10");
+    const { root, call, variables } = shellScene();
+    mkdirSync(path.join(root, "cache/sub"), { recursive: true });
+    // Hidden from commands, so that none can start there.
+    Object.assign(variables, { XDG_CACHE_HOME: path.join(root, "cache") });
+    const { type, text } = await call(`touch ${root}/ran`, { folder: "cache/sub" });
+    expect([type, existsSync(path.join(root, "ran"))]).toEqual(["error", false]);
+    expect(text).toMatch(/^\[The sandbox could not be set up, so nothing was run: bwrap: .*\]$/);
+  });
+
+  test("was run if it fails as the sandbox would, or ends with a signal", async () => {
+    counters("T-SHELL-10");
+    const { call } = shellScene();
+    for (const line of ["echo bwrap: no >&2; exit 1", "kill -KILL $$", "/nowhere/x"]) {
+      expect((await call(line)).text).toContain("[It ran in a sandbox");
+    }
+  });
+
   test("gets a proxy only with a network, and no temporary folder of the user's", async () => {
     counters("T-SHELL-6");
     const { call } = shellScene({

@@ -21,7 +21,8 @@ export {
   SAFE_GIT_WORDS,
 } from "./git.ts";
 export {
-  HIDDEN_DESCRIPTOR,
+  type ExtraPipe,
+  FIRST_PIPE,
   type ProcessExit,
   ProcessGroup,
   type Program,

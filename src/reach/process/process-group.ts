@@ -3,7 +3,7 @@
  * whole and does not outlive this process. A process that deliberately leaves the group is out of reach.
  */
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
-import type { Writable } from "node:stream";
+import type { Duplex } from "node:stream";
 import { settlesWithin } from "../../util/index.ts";
 import { guardGroup } from "./exit-guard.ts";
 
@@ -13,11 +13,17 @@ export interface Program {
   readonly cwd: string;
   /** The whole environment; only the marker of the process group is added. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** All that it can read from `HIDDEN_DESCRIPTOR`. Other users can see its arguments, but not this. */
-  readonly hiddenInput?: string;
+  /** Beside the standard streams, from `FIRST_PIPE` on. */
+  readonly pipes?: readonly ExtraPipe[];
 }
 
-export const HIDDEN_DESCRIPTOR = 3;
+export const FIRST_PIPE = 3;
+
+export interface ExtraPipe {
+  /** All that the program can read from it. Other users can see its arguments, but not this. */
+  readonly input?: Uint8Array | string;
+  readonly onOutput?: (chunk: Buffer) => void;
+}
 
 export type ProcessExit = { readonly status: number } | { readonly signal: string };
 
@@ -47,8 +53,8 @@ export class ProcessGroup implements Disposable {
   }
 
   /** Rejects with the system's error if the program cannot be started. */
-  static async start(started: Program): Promise<ProcessGroup> {
-    const { program, args, cwd, variables, hiddenInput } = started;
+  static async start(request: Program): Promise<ProcessGroup> {
+    const { program, args, cwd, variables, pipes = [] } = request;
     // Loaded on demand: it takes a tenth of Node's own start.
     const { spawn } = process.getBuiltinModule("node:child_process");
     const guard = guardGroup();
@@ -57,13 +63,15 @@ export class ProcessGroup implements Disposable {
       const child = spawn(program, args, {
         cwd,
         env: { ...variables, ...guard.variables },
-        stdio: ["pipe", "pipe", "pipe", ...(hiddenInput === undefined ? [] : ["pipe" as const])],
+        stdio: ["pipe", "pipe", "pipe", ...pipes.map(() => "pipe" as const)],
         detached: true, // In its own group, so Ctrl-C in the terminal does not reach it.
         windowsHide: true,
       });
       guard.track(child.pid);
+      pipes.forEach((pipe, index) =>
+        usePipe(child.stdio[FIRST_PIPE + index] as Duplex | undefined, pipe),
+      );
       const group = new ProcessGroup(child, release);
-      if (hiddenInput !== undefined) sendHidden(child, hiddenInput);
       await new Promise<void>((resolve, reject) => {
         child.once("spawn", resolve);
         child.once("error", reject);
@@ -146,8 +154,9 @@ export class ProcessGroup implements Disposable {
   }
 }
 
-function sendHidden({ stdio }: ChildProcessWithoutNullStreams, text: string): void {
-  const pipe = stdio[HIDDEN_DESCRIPTOR] as Writable; // As `start` asked for.
-  pipe.on("error", () => undefined); // The program may end without reading it.
-  pipe.end(text);
+/** `stream` is absent if the program could not be started. */
+function usePipe(stream: Duplex | null | undefined, { input, onOutput }: ExtraPipe): void {
+  stream?.on("error", () => undefined); // The program need not use it.
+  stream?.on("data", onOutput ?? (() => undefined));
+  if (input !== undefined) stream?.end(input);
 }

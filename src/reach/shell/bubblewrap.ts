@@ -2,13 +2,17 @@
 import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { findSystemProgram, runProcess } from "../process/index.ts";
 import type { Mount } from "./cover.ts";
+import { openBubblewrapPipes } from "./bubblewrap-pipes.ts";
 import type { ProtectedPaths } from "./protected-paths.ts";
 import { isInside, type SandboxPlace, type SandboxProblem } from "./sandbox-place.ts";
+import { seccompFilter } from "./seccomp.ts";
 
 export interface Bubblewrap {
   readonly program: string;
   /** Options that not every version and kernel supports. */
   readonly options: readonly string[];
+  /** Of system calls. */
+  readonly filter: Uint8Array;
 }
 
 const NAMESPACES = ["ipc", "pid", "uts"].map((name) => `--unshare-${name}`);
@@ -33,11 +37,25 @@ const PROBE_TIMEOUT_MS = 5000;
 export async function findBubblewrap(): Promise<Bubblewrap | SandboxProblem> {
   const program = findSystemProgram("bwrap");
   if (program === undefined) return { reason: "not_installed" };
+  const filter = seccompFilter(process.arch);
+  if (filter === undefined) return { reason: "unsupported_platform" };
   let detail = "";
   for (const options of VARIANTS) {
+    const { words, pipes } = openBubblewrapPipes({}, filter);
     const end = await runProcess({
       program,
-      args: [...options, ...ALWAYS, "--unshare-net", ...SYSTEM, "--", "/bin/sh", "-c", ":"],
+      args: [
+        ...options,
+        ...ALWAYS,
+        "--unshare-net",
+        ...SYSTEM,
+        ...words,
+        "--",
+        "/bin/sh",
+        "-c",
+        ":",
+      ],
+      pipes,
       cwd: "/",
       variables: {},
       input: "",
@@ -46,7 +64,7 @@ export async function findBubblewrap(): Promise<Bubblewrap | SandboxProblem> {
       limits: { stdoutBytes: 0, stderrBytes: 4096, killGraceMs: 0, pipeGraceMs: 100 },
     });
     if (end.type !== "exited") continue;
-    if ("status" in end.exit && end.exit.status === 0) return { program, options };
+    if ("status" in end.exit && end.exit.status === 0) return { program, options, filter };
     detail = end.stderr.text.trim().split("\n")[0] ?? "";
   }
   return { reason: areNamespacesOff() ? "namespaces_disabled" : "failed", detail };
@@ -70,6 +88,8 @@ function areNamespacesOff(): boolean {
 }
 
 const SYSTEM = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"];
+/** Names of the caller's keys. */
+const KEY_LISTS = ["/proc/keys", "/proc/key-users"];
 /** Homes, sockets of services, other disks, and files that other programs share. */
 const HIDDEN = [
   "/home",
@@ -115,8 +135,9 @@ export function bubblewrapArguments(
     "--new-session",
     ...(network ? [] : ["--unshare-net"]),
     ...SYSTEM,
+    ...KEY_LISTS.filter((file) => existsSync(file)).flatMap(cover),
     ...outer.flatMap((folder) => ["--tmpfs", folder]),
-    ...socketsOutside([root, ...hidden]).flatMap((socket) => ["--ro-bind", "/dev/null", socket]),
+    ...socketsOutside([root, ...hidden]).flatMap(cover),
     ...visible.flatMap((file) => ["--ro-bind", file, file]),
     ...workspace,
     ...inner.flatMap((folder) => ["--tmpfs", folder]),
@@ -127,6 +148,10 @@ export function bubblewrapArguments(
 
 function mountWords({ file, access }: Mount): readonly string[] {
   return [access === "read_only" ? "--ro-bind" : "--bind", file, file];
+}
+
+function cover(file: string): readonly string[] {
+  return ["--ro-bind", "/dev/null", file];
 }
 
 /** Real paths without duplicates, outer ones first; includes the home even if a parent folder is hidden. */

@@ -8,7 +8,7 @@ import {
 } from "../process/index.ts";
 import { CommandOutput, type OutputLimits } from "./command-output.ts";
 import type { SandboxPlace, SandboxProblem } from "./sandbox-place.ts";
-import { confine, type SandboxOptions } from "./sandbox.ts";
+import { confine, type ConfinedProgram, type SandboxOptions } from "./sandbox.ts";
 
 export interface CommandRequest {
   readonly line: string;
@@ -30,6 +30,8 @@ export type CommandEnd =
   | { readonly type: "not_started"; readonly error: unknown }
   /** The sandbox is unavailable, so nothing was run. */
   | { readonly type: "no_sandbox"; readonly problem: SandboxProblem }
+  /** The sandbox could not be set up, so nothing was run. */
+  | { readonly type: "sandbox_failed"; readonly message: string }
   | {
       readonly type: "ended";
       readonly exit: ProcessExit | { readonly timedOut: true };
@@ -60,20 +62,15 @@ export function findCommandShell(): string {
 export async function runCommand(request: CommandRequest): Promise<CommandEnd> {
   const { line, cwd, variables, sandbox } = request;
   const program = { program: findCommandShell(), args: ["-c", line], cwd, variables };
-  if (sandbox === undefined) return runToEnd(request, program, () => []);
+  if (sandbox === undefined) return runToEnd(request, { program, release: () => [] });
   const confined = await confine(program, sandbox.place, sandbox);
   if ("reason" in confined) return { type: "no_sandbox", problem: confined };
-  const end = await runToEnd(request, confined.program, confined.release);
-  if (end.type !== "ended") return end;
-  return { ...end, repositories: await confined.findNewRepositories() };
+  return runToEnd(request, confined);
 }
-
-type Started = Pick<Parameters<typeof runProcess>[0], "program" | "args" | "cwd" | "variables">;
 
 async function runToEnd(
   request: CommandRequest,
-  program: Started,
-  release: () => readonly string[],
+  { program, release, hasStarted = () => true, findNewRepositories }: ConfinedProgram,
 ): Promise<CommandEnd> {
   const { input, timeoutMs, signal, onLine } = request;
   using output = new CommandOutput(request.output);
@@ -88,7 +85,11 @@ async function runToEnd(
     () => (removed = release()),
   );
   if (end.type === "cancelled" || end.type === "not_started") return end;
+  if (end.type === "exited" && "status" in end.exit && !hasStarted()) {
+    return { type: "sandbox_failed", message: output.toText("…").trim() };
+  }
   if (lines.unfinished !== "") lines.end();
   const exit = end.type === "exited" ? end.exit : ({ timedOut: true } as const);
-  return { type: "ended", exit, output, removed, repositories: [] };
+  const repositories = (await findNewRepositories?.()) ?? [];
+  return { type: "ended", exit, output, removed, repositories };
 }

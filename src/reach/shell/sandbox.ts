@@ -4,7 +4,8 @@
  */
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { HIDDEN_DESCRIPTOR, type Program } from "../process/index.ts";
+import type { Program } from "../process/index.ts";
+import { openBubblewrapPipes } from "./bubblewrap-pipes.ts";
 import { type Bubblewrap, bubblewrapArguments, findBubblewrap } from "./bubblewrap.ts";
 import type { CoverOptions } from "./cover-git.ts";
 import { findProtectionProblem, protectPaths } from "./protected-paths.ts";
@@ -37,7 +38,9 @@ export interface ConfinedProgram {
   /** Call it once, when the program has ended. Removes anything created under a protected name, and returns the names. */
   readonly release: () => readonly string[];
   /** Call it afterwards: the folders in which Git runs what a config names that the command could write. */
-  readonly findNewRepositories: () => Promise<readonly string[]>;
+  readonly findNewRepositories?: () => Promise<readonly string[]>;
+  /** Whether the program was started. Absent where that is unknown: on macOS. */
+  readonly hasStarted?: () => boolean;
 }
 
 /** Like `findSandboxProblem`, for one workspace. */
@@ -66,9 +69,9 @@ export async function confine(
   const wrapped =
     "options" in found
       ? inBubblewrap(program, found, bubblewrapArguments(found, place, options))
-      : inSandboxExec(program, seatbeltProfile(place, options));
+      : { program: inSandboxExec(program, seatbeltProfile(place, options)) };
   return {
-    program: wrapped,
+    ...wrapped,
     release: paths.release,
     findNewRepositories: async () => {
       const made = await findNewRepositories(place.root, startedMs);
@@ -89,23 +92,8 @@ function inBubblewrap(
   { program, args, cwd, variables }: Program,
   found: Bubblewrap,
   options: readonly string[],
-): Program {
-  const setting = ["--args", String(HIDDEN_DESCRIPTOR), "--chdir", cwd];
-  return {
-    program: found.program,
-    args: [...options, ...setting, "--", program, ...args],
-    cwd,
-    variables: {},
-    hiddenInput: settingArguments(variables),
-  };
-}
-
-/**
- * Bubblewrap itself, which runs with the user's rights, gets none of these: some make the loader run code of the workspace.
- */
-function settingArguments(variables: Program["variables"]): string {
-  return Object.entries(variables)
-    .flatMap(([name, value]) => (value === undefined ? [] : ["--setenv", name, value]))
-    .map((word) => `${word}\0`)
-    .join("");
+): Omit<ConfinedProgram, "release"> {
+  const { words, pipes, hasStarted } = openBubblewrapPipes(variables, found.filter);
+  const all = [...options, ...words, "--chdir", cwd, "--", program, ...args];
+  return { program: { program: found.program, args: all, cwd, variables: {}, pipes }, hasStarted };
 }

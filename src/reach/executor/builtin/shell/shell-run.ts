@@ -137,6 +137,8 @@ function toResult(end: CommandEnd, run: RunPlace): string | ToolContent {
       return failure(`[The shell could not be started: ${messageOf(end.error)}.]`);
     case "no_sandbox":
       return failure(`[There is no sandbox any more (${end.problem.reason}). Nothing was run.]`);
+    case "sandbox_failed":
+      return failure(`[The sandbox could not be set up, so nothing was run: ${end.message}]`);
     case "ended":
       return toEndText(end, run);
     default:
