@@ -1,8 +1,9 @@
 /** The sandbox on Linux: checks whether bubblewrap works here, and builds its arguments. */
-import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { findSystemProgram, runProcess } from "../process/index.ts";
 import type { Mount } from "./cover.ts";
 import { openBubblewrapPipes } from "./bubblewrap-pipes.ts";
+import { findOpenSockets } from "./open-sockets.ts";
 import type { ProtectedPaths } from "./protected-paths.ts";
 import { isInside, type SandboxPlace, type SandboxProblem } from "./sandbox-place.ts";
 import { seccompFilter } from "./seccomp.ts";
@@ -113,8 +114,8 @@ const NEEDED = ["/run/current-system", "/run/current-system/profile"];
 const NAME_SERVERS = ["/run/systemd/resolve", "/run/NetworkManager/resolv.conf", "/run/resolvconf"];
 
 /**
- * Later mounts cover earlier ones: the system, its hidden parts, the workspace, then the hidden and protected parts of
- * that.
+ * Later mounts cover earlier ones: the system, its hidden parts, the workspace, the hidden and protected parts of that,
+ * then sockets.
  */
 export function bubblewrapArguments(
   { options }: Bubblewrap,
@@ -128,6 +129,11 @@ export function bubblewrapArguments(
   const shown = [...NEEDED, ...(network ? NAME_SERVERS : []), ...place.readable, ...paths.readable];
   const visible = shown.filter((file) => existsSync(file));
   const workspace = ["--bind", root, root];
+  const within = (folders: readonly string[], file: string) =>
+    folders.some((folder) => isInside(folder, file));
+  const isShown = (file: string) =>
+    !within(inner, file) &&
+    (within([root, ...place.readable, ...paths.readable], file) || !within(outer, file));
   const mark = ["--unsetenv", "JP_PROCESS_GROUP"];
   return [
     ...options,
@@ -137,11 +143,12 @@ export function bubblewrapArguments(
     ...SYSTEM,
     ...KEY_LISTS.filter((file) => existsSync(file)).flatMap(cover),
     ...outer.flatMap((folder) => ["--tmpfs", folder]),
-    ...socketsOutside([root, ...hidden]).flatMap(cover),
     ...visible.flatMap((file) => ["--ro-bind", file, file]),
     ...workspace,
     ...inner.flatMap((folder) => ["--tmpfs", folder]),
     ...paths.mounts.flatMap(mountWords),
+    // Last, so that nothing uncovers them.
+    ...findOpenSockets(root).filter(isShown).flatMap(cover),
     ...mark,
   ];
 }
@@ -175,25 +182,4 @@ function findFolder(folder: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/**
- * Sockets with a path are not part of the network: a command could reach a service that listens on one. Sockets opened
- * later are not found.
- */
-function socketsOutside(folders: readonly string[]): readonly string[] {
-  let table = "";
-  try {
-    table = readFileSync("/proc/net/unix", "utf8");
-  } catch {
-    return [];
-  }
-  const paths = table.split("\n").flatMap((row) => /^(?:\S+\s+){7}(\/.*)$/.exec(row)?.[1] ?? []);
-  return [...new Set(paths)].filter(
-    (file) => !folders.some((folder) => isInside(folder, file)) && isSocket(file),
-  );
-}
-
-function isSocket(file: string): boolean {
-  return lstatSync(file, { throwIfNoEntry: false })?.isSocket() === true;
 }
