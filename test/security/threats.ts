@@ -1018,6 +1018,15 @@ const others: Area = {
         "and change time. A cache that is damaged, or that others could read or write, counts as empty.",
     },
     {
+      id: "T-PROG-11",
+      threat:
+        "A sandboxed command changes the code of a jp that is installed in the workspace, and jp loads it while it runs.",
+      defence:
+        "In the sandbox, jp's package in a `node_modules` of the workspace and the packages that it needs are read-only, and the folders " +
+        "on the way there cannot be moved. A checkout of jp that is the workspace itself is not covered, and neither are the links to jp " +
+        "in `node_modules`, which the next start follows.",
+    },
+    {
       id: "T-COMPAT-1",
       threat:
         "The Rust original opens one of our conversations, does not understand its config, and " +
@@ -1080,8 +1089,9 @@ const commands: Area = {
       threat:
         "It sends what it has read elsewhere, or uses a service of this machine, such as the desk.",
       defence:
-        "The sandbox has no network, not even loopback, unless the call says so and is approved. Sockets with a path are " +
-        "hidden, except those in the workspace and those that a program opens while the command runs.",
+        "The sandbox has no network, not even loopback, unless the call says so and is approved: that reaches programs on this machine " +
+        "too, also through abstract sockets, and the prompt says so. Sockets with a path are covered, also in the workspace, except " +
+        "those of containers, those that were renamed, and those that a program opens while the command runs.",
     },
     {
       id: "T-SHELL-3",

@@ -1,4 +1,4 @@
-/** Protects files of a workspace from commands: jp's, and those of Git that make it run programs. Some may not exist yet. */
+/** Protects files of a workspace from commands: those of jp, and those of Git that make it run programs. Some may not exist yet. */
 import { readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { isProtectedName } from "../files/index.ts";
@@ -11,6 +11,7 @@ import {
   findSharedFolder,
   unreservedNames,
 } from "./cover-git.ts";
+import { findOwnPackage } from "./own-package.ts";
 import { findRepositories, isRepository, type Repository } from "./repositories.ts";
 import type { SandboxPlace, SandboxProblem } from "./sandbox-place.ts";
 import { standIn } from "./stand-ins.ts";
@@ -88,6 +89,7 @@ async function findPlan(
     for (const name of protectedNames(root)) {
       if (name !== ".git") cover.readOnly(path.join(root, name), "folder");
     }
+    for (const folder of findOwnPackage(root)) cover.readOnly(folder, "folder");
     for (const repository of repositories) coverRepository(cover, repository, options);
     if (ownOf(root, repositories) === undefined) {
       cover.readOnly(path.join(root, ".git"), "folder");

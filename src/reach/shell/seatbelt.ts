@@ -5,6 +5,12 @@ import type { SandboxPlace } from "./sandbox-place.ts";
 
 export const SANDBOX_EXEC = "/usr/bin/sandbox-exec";
 
+/** Without the files of programs that listen, except the one that looks up names. */
+const NO_SOCKET_FILES = [
+  "(deny network-outbound (remote unix-socket))",
+  '(allow network-outbound (literal "/private/var/run/mDNSResponder"))',
+];
+
 /** Later rules take precedence. */
 export function seatbeltProfile(
   { root, home, hidden, readable }: SandboxPlace,
@@ -14,7 +20,7 @@ export function seatbeltProfile(
   return [
     "(version 1)",
     "(allow default)",
-    ...(network ? [] : ["(deny network*)"]),
+    ...(network ? NO_SOCKET_FILES : ["(deny network*)"]),
     "(deny file-write*)",
     `(deny file-read* ${subpaths(closed)})`,
     // Programs look up each parent folder of their own.

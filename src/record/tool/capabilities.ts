@@ -32,7 +32,7 @@ const NONE: { readonly type: "builtin" } & Confinement = { type: "builtin" };
 
 /** What a sandbox opens only for a call that a person was asked about, each time. Empty without a sandbox. */
 export function opensOf({ network = false, git = false }: Confinement): readonly Opening[] {
-  return [...(network ? (["network"] as const) : []), ...(git ? (["git"] as const) : [])];
+  return [...(git ? (["git"] as const) : []), ...(network ? (["network"] as const) : [])];
 }
 
 /** The name of the argument that asks for it. */

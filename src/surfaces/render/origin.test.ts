@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { counters } from "../../../test/security/threats.ts";
 import type { ToolOrigin } from "../../record/tool/index.ts";
 import { describeOrigin, originLines } from "./origin.ts";
 
@@ -8,11 +9,15 @@ const ORIGINS: readonly (readonly [ToolOrigin, string])[] = [
   [{ type: "builtin", confinement: "sandbox" }, "built into jp, in the sandbox"],
   [
     { type: "builtin", confinement: "sandbox", network: true },
-    "built into jp, in the sandbox with a network",
+    "built into jp, in the sandbox with a network, which reaches programs on this machine too",
   ],
   [
     { type: "builtin", confinement: "sandbox", git: true },
     "built into jp, in the sandbox with write access to .git",
+  ],
+  [
+    { type: "builtin", confinement: "sandbox", network: true, git: true },
+    "built into jp, in the sandbox with write access to .git and a network, which reaches programs on this machine too",
   ],
   [{ type: "program" }, "defined by the program that runs jp"],
   [{ type: "local", command: "sh\u00a0x.sh" }, 'local command "sh<U+00A0>x.sh"'],
@@ -28,6 +33,13 @@ test.each(ORIGINS)(
     expect(describeOrigin(origin)).toBe(said);
   },
 );
+
+test("a prompt for a command with a network says that it reaches programs on this machine", () => {
+  counters("T-SHELL-2");
+  expect(
+    originLines({ type: "builtin", confinement: "sandbox", network: true }, { folder: "." })[0],
+  ).toContain("reaches programs on this machine");
+});
 
 test("a prompt says how a command is confined, and not that jp's other tools are built in", () => {
   expect([

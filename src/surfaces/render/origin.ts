@@ -43,11 +43,11 @@ function describeConfinement(confined: Confinement): string {
 }
 
 const OPENINGS: Readonly<Record<Opening, string>> = {
-  network: "a network",
+  network: "a network, which reaches programs on this machine too",
   git: "write access to .git",
 };
 
-/** ` with a network and write access to .git`; empty if it has neither. */
+/** ` with write access to .git and a network, …`; empty if it has neither. */
 function openingWords(confined: Confinement): string {
   const words = opensOf(confined).map((each) => OPENINGS[each]);
   return words.length === 0 ? "" : ` with ${words.join(" and ")}`;

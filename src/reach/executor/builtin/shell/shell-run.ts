@@ -7,6 +7,7 @@ import {
   type CommandPart,
   commandsOn,
   findCommandShell,
+  findOwnPackage,
   findProblemIn,
   realPath as toRealPath,
   runCommand,
@@ -66,11 +67,13 @@ export async function runShellCall(
     }),
   });
   await kept?.done();
+  const [ownPackage] = isSandboxed ? findOwnPackage(sandbox.root) : [];
   return toResult(end, {
     seconds,
     isSandboxed,
     hasGit: args.git === true,
     leftOut: leftOut.length,
+    ownPackage: ownPackage === undefined ? undefined : path.relative(sandbox.root, ownPackage),
     unkept: kept?.reason,
   });
 }
@@ -82,6 +85,8 @@ interface RunPlace {
   readonly hasGit: boolean;
   /** The number of variables that it did not get. */
   readonly leftOut: number;
+  /** The folder of jp in the workspace, which it could not change. */
+  readonly ownPackage: string | undefined;
   /** Why its changes cannot be undone. */
   readonly unkept: UnkeptFolderReason | undefined;
 }
@@ -148,7 +153,7 @@ function toResult(end: CommandEnd, run: RunPlace): string | ToolContent {
 
 function toEndText(
   { exit, output, removed, repositories }: Extract<CommandEnd, { readonly type: "ended" }>,
-  { seconds, isSandboxed, hasGit, leftOut, unkept }: RunPlace,
+  { seconds, isSandboxed, hasGit, leftOut, ownPackage, unkept }: RunPlace,
 ): string | ToolContent {
   const isSuccess = "status" in exit && exit.status === 0;
   const text = output.toText(leftOutNotice(output));
@@ -161,6 +166,9 @@ function toEndText(
       : "",
     !isSuccess && isSandboxed && !hasGit && GIT_IS_READ_ONLY.test(text)
       ? "[.git is read-only in the sandbox. If the user agrees, a call with git: true can change it, except for its config and hooks.]"
+      : "",
+    !isSuccess && ownPackage !== undefined
+      ? `[jp runs from ${ownPackage}, which a command cannot change: npm ci and npm install fail on it.]`
       : "",
     !isSuccess && leftOut > 0
       ? `[left out: ${leftOut === 1 ? "1 variable" : `${leftOut} variables`}, see shell.env]`
