@@ -1170,6 +1170,15 @@ const commands: Area = {
       defence:
         "Bubblewrap reports through a pipe of its own whether the command was started. If not, the result says that nothing was run. Not on macOS.",
     },
+    {
+      id: "T-SHELL-11",
+      threat:
+        "A command takes so many processes, files, or so much memory or time that the machine stops responding.",
+      defence:
+        "`shell.limits` limits all of them, in the user's own config only. Memory has no limit by default; the kernel ends a command " +
+        "first when it runs out. Processes are limited in the sandbox only, from Linux 5.14, and not for root. Memory and files " +
+        "count for each process.",
+    },
   ],
 };
 

@@ -171,6 +171,16 @@ describe("a command", () => {
     expect(isAlive(pidOf())).toBe(false);
   });
 
+  test("ends after the user's limit of time, whatever the call asks for", async () => {
+    counters("T-SHELL-11");
+    const limits = { ...resolveShell({}).limits, timeSecs: 1 };
+    const { call } = shellScene({ ...UNCONFINED, settings: { limits } });
+    expect(await call("sleep 100", { timeout_secs: 90 })).toEqual({
+      type: "error",
+      text: "[No output.]\n[Stopped after 1 s.]",
+    });
+  });
+
   test("ends when jp is killed, also without a sandbox", async () => {
     counters("T-SHELL-3");
     const { call: _call, lines: _lines, ...place } = shellScene(UNCONFINED);

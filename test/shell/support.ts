@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { beforeEach, expect } from "vitest";
 import { findSandboxProblem, runCommand, type SandboxPlace } from "../../src/reach/shell/index.ts";
+import type { CommandLimits } from "../../src/reach/shell/limits.ts";
 import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 
 const problem = await findSandboxProblem();
@@ -32,6 +33,7 @@ export interface RunOptions {
   readonly variables?: Readonly<Record<string, string>>;
   /** Called for each line of its output. */
   readonly onLine?: () => void;
+  readonly limits?: CommandLimits;
 }
 
 /** The workspace is in the home. All of it is in a place that the sandbox does not hide anyway, as it does `/tmp`. */
@@ -51,7 +53,7 @@ export function scene(): Scene {
 export async function runIn(
   place: SandboxPlace,
   line: string,
-  { network = false, git = false, variables = {}, onLine = () => {} }: RunOptions = {},
+  { network = false, git = false, variables = {}, onLine = () => {}, limits }: RunOptions = {},
 ): Promise<string> {
   const end = await runCommand({
     line,
@@ -63,6 +65,7 @@ export async function runIn(
     onLine,
     output: { shownBytes: 8192, folder: path.join(place.home, "output"), keptBytes: 1_000_000 },
     sandbox: { place, network, git },
+    ...(limits !== undefined && { limits }),
   });
   expect(end).toMatchObject({ type: "ended" });
   if (end.type !== "ended") return "";

@@ -7,6 +7,7 @@ import {
   runProcess,
 } from "../process/index.ts";
 import { CommandOutput, type OutputLimits } from "./command-output.ts";
+import { type CommandLimits, withLimits } from "./limits.ts";
 import type { SandboxPlace, SandboxProblem } from "./sandbox-place.ts";
 import { confine, type ConfinedProgram, type SandboxOptions } from "./sandbox.ts";
 
@@ -21,6 +22,8 @@ export interface CommandRequest {
   /** Called for each line of its output, while it runs. */
   readonly onLine: (line: string) => void;
   readonly output: OutputLimits;
+  /** If absent, it has none but those of the user. */
+  readonly limits?: CommandLimits;
   /** If absent, it runs without a sandbox. */
   readonly sandbox?: { readonly place: SandboxPlace } & SandboxOptions;
 }
@@ -60,8 +63,10 @@ export function findCommandShell(): string {
 
 /** Throws if the workspace cannot be written. */
 export async function runCommand(request: CommandRequest): Promise<CommandEnd> {
-  const { line, cwd, variables, sandbox } = request;
-  const program = { program: findCommandShell(), args: ["-c", line], cwd, variables };
+  const { line, cwd, variables, limits, sandbox } = request;
+  const words = [findCommandShell(), "-c", line] as const;
+  const [shell, ...args] = limits === undefined ? words : withLimits(words, limits);
+  const program = { program: shell, args, cwd, variables };
   if (sandbox === undefined) return runToEnd(request, { program, release: () => [] });
   const confined = await confine(program, sandbox.place, sandbox);
   if ("reason" in confined) return { type: "no_sandbox", problem: confined };

@@ -63,6 +63,7 @@ export const SHELL_DEFAULTS = {
   hide_env: [],
   readable: [],
   keep_output_bytes: 10_000_000,
+  limits: { processes: 4096, memory_bytes: 0, open_files: 65_536, time_secs: 3600 },
 } as const;
 
 export const DEFAULT_CURRENCY = "USD";

@@ -13,14 +13,35 @@ export interface ShellSettings {
   readonly readable: readonly string[];
   /** The limit for the saved output of one command. */
   readonly keepOutputBytes: number;
+  readonly limits: ShellLimits;
+}
+
+/** What a command may take from the machine. Zero for no limit. */
+export interface ShellLimits {
+  /** Of all its processes and threads together. */
+  readonly processes: number;
+  /** Of each process. */
+  readonly memoryBytes: number;
+  /** Of each process. */
+  readonly openFiles: number;
+  /** How long it may run, whatever the call asks for. */
+  readonly timeSecs: number;
 }
 
 export function resolveShell({ shell = {} }: PartialConfig): ShellSettings {
+  const { limits = {} } = shell;
+  const usual = SHELL_DEFAULTS.limits;
   return {
     unsandboxed: shell.unsandboxed ?? SHELL_DEFAULTS.unsandboxed,
     env: shell.env ?? SHELL_DEFAULTS.env,
     hideEnv: shell.hide_env ?? SHELL_DEFAULTS.hide_env,
     readable: shell.readable ?? SHELL_DEFAULTS.readable,
     keepOutputBytes: shell.keep_output_bytes ?? SHELL_DEFAULTS.keep_output_bytes,
+    limits: {
+      processes: limits.processes ?? usual.processes,
+      memoryBytes: limits.memory_bytes ?? usual.memory_bytes,
+      openFiles: limits.open_files ?? usual.open_files,
+      timeSecs: limits.time_secs ?? usual.time_secs,
+    },
   };
 }

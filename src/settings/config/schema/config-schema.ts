@@ -292,6 +292,24 @@ const shell = v.pipe(
       "how much to keep of the output of a command, if it is too long for the model",
       wholeNumber({ min: 0, max: 1_000_000_000 }),
     ),
+    limits: group({
+      processes: described(
+        "how many processes and threads a command in the sandbox may have; 0 for no limit",
+        wholeNumber({ min: 0, max: 1_000_000 }),
+      ),
+      memory_bytes: described(
+        "how much memory each process of a command may use; 0 for no limit",
+        wholeNumber({ min: 0, max: 1_000_000_000_000_000 }),
+      ),
+      open_files: described(
+        "how many files each process of a command may have open; 0 for no limit",
+        wholeNumber({ min: 0, max: 1_000_000_000 }),
+      ),
+      time_secs: described(
+        "how long a command may run, in seconds, whatever the call asks for; 0 for no limit",
+        wholeNumber({ min: 0, max: 3600 }),
+      ),
+    }),
   }),
   behaviour({ isMachineSpecific: true }),
   trust("own"),

@@ -40,7 +40,9 @@ export async function runShellCall(
   context: ToolContext,
   place: ShellPlace,
 ): Promise<string | ToolContent> {
-  const { command, folder = ".", timeout_secs: seconds = DEFAULT_TIMEOUT_SECS, stdin = "" } = args;
+  const { command, folder = ".", timeout_secs: asked = DEFAULT_TIMEOUT_SECS, stdin = "" } = args;
+  const { limits } = place.settings;
+  const seconds = limits.timeSecs === 0 ? asked : Math.min(asked, limits.timeSecs);
   const { displayPath, realPath, missing } = await resolvePath(place.root, folder);
   if (missing.length > 0) return failure(`[Folder ${displayPath} does not exist.]`);
   const sandbox = sandboxPlace(place);
@@ -62,6 +64,7 @@ export async function runShellCall(
       folder: path.join(place.dataFolder, OUTPUT_FOLDER),
       keptBytes: place.settings.keepOutputBytes,
     },
+    limits,
     ...(problem === undefined && {
       sandbox: { place: sandbox, network: args.network === true, git: args.git === true },
     }),
