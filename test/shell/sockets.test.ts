@@ -92,6 +92,16 @@ describe("a socket in the workspace on which a program of the user's listens", (
 describe("a command in the sandbox", () => {
   useSandbox();
 
+  test("reaches an abstract socket of this machine only with a network", async () => {
+    counters("T-SHELL-2");
+    const { run } = socketScene();
+    const name = `\\0jp-test-${process.pid}`;
+    const { connections } = await serve(`\0jp-test-${process.pid}`, { folder: "/" });
+    const line = `./node -e 'require("net").connect("${name}").on("connect", () => console.log("reached")).on("error", () => console.log("no"))'`;
+    expect([await run(line), connections()]).toEqual(["no\n0", 0]);
+    expect([await run(line, { network: true }), connections()]).toEqual(["reached\n0", 1]);
+  });
+
   test("uses sockets of its own, also in the place of one that nothing listens on any more", async () => {
     const { root, run } = socketScene();
     const own = `require("net").createServer((c) => c.end()).listen("sub/s", function () { require("net").connect("sub/s").on("connect", () => { console.log("reached"); process.exit(); }); })`;

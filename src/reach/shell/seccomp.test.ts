@@ -36,35 +36,72 @@ const TYPE_TEXT = 0x5412n;
 
 // The numbers of linux/audit.h and asm/unistd.h, for 64-bit and 32-bit programs.
 const ABIS = [
-  { arch: "x64", architecture: 0xc000003e, keys: [248, 249, 250], ioctl: 16, write: 1 },
-  { arch: "x64", architecture: 0x40000003, keys: [286, 287, 288], ioctl: 54, write: 4 },
-  { arch: "arm64", architecture: 0xc00000b7, keys: [217, 218, 219], ioctl: 29, write: 64 },
-  { arch: "arm64", architecture: 0x40000028, keys: [309, 310, 311], ioctl: 54, write: 4 },
+  {
+    abi: "x86_64",
+    arch: "x64",
+    architecture: 0xc000003e,
+    keys: [248, 249, 250],
+    ioctl: 16,
+    write: 1,
+  },
+  {
+    abi: "i386",
+    arch: "x64",
+    architecture: 0x40000003,
+    keys: [286, 287, 288],
+    ioctl: 54,
+    write: 4,
+  },
+  {
+    abi: "aarch64",
+    arch: "arm64",
+    architecture: 0xc00000b7,
+    keys: [217, 218, 219],
+    ioctl: 29,
+    write: 64,
+  },
+  {
+    abi: "arm",
+    arch: "arm64",
+    architecture: 0x40000028,
+    keys: [309, 310, 311],
+    ioctl: 54,
+    write: 4,
+  },
 ];
 
-describe.each(ABIS)("the filter on $arch, for $architecture", ({ arch, architecture, ...abi }) => {
-  const filter = seccompFilter(arch) ?? new Uint8Array();
+const filterOf = (arch: string) => seccompFilter(arch) ?? new Uint8Array();
 
-  test("lets a command use no keyring of the kernel, as if there were none", () => {
-    counters("T-SHELL-9");
-    expect(abi.keys.map((number) => decide(filter, { architecture, number }))).toEqual([
-      NOT_IMPLEMENTED,
-      NOT_IMPLEMENTED,
-      NOT_IMPLEMENTED,
-    ]);
-  });
+describe("the filter of system calls", () => {
+  test.each(ABIS)(
+    "lets a command use no keyring of the kernel, as if there were none ($abi)",
+    ({ arch, architecture, ...abi }) => {
+      const filter = filterOf(arch);
+      counters("T-SHELL-9");
+      expect(abi.keys.map((number) => decide(filter, { architecture, number }))).toEqual([
+        NOT_IMPLEMENTED,
+        NOT_IMPLEMENTED,
+        NOT_IMPLEMENTED,
+      ]);
+    },
+  );
 
-  test("lets a command type into no terminal, whatever the upper half of the request is", () => {
-    counters("T-SHELL-9");
-    const requests = [TYPE_TEXT, TYPE_TEXT + (1n << 32n), 0x541cn, 0x5401n];
-    expect(
-      requests.map((secondArgument) =>
-        decide(filter, { architecture, number: abi.ioctl, secondArgument }),
-      ),
-    ).toEqual([NOT_PERMITTED, NOT_PERMITTED, NOT_PERMITTED, ALLOWED]);
-  });
+  test.each(ABIS)(
+    "lets a command type into no terminal, whatever the upper half of the request is ($abi)",
+    ({ arch, architecture, ...abi }) => {
+      const filter = filterOf(arch);
+      counters("T-SHELL-9");
+      const requests = [TYPE_TEXT, TYPE_TEXT + (1n << 32n), 0x541cn, 0x5401n];
+      expect(
+        requests.map((secondArgument) =>
+          decide(filter, { architecture, number: abi.ioctl, secondArgument }),
+        ),
+      ).toEqual([NOT_PERMITTED, NOT_PERMITTED, NOT_PERMITTED, ALLOWED]);
+    },
+  );
 
-  test("allows other calls", () => {
+  test.each(ABIS)("allows other calls ($abi)", ({ arch, architecture, ...abi }) => {
+    const filter = filterOf(arch);
     const numbers = [abi.write, ...abi.keys.map((number) => number + 10)];
     const secondArgument = TYPE_TEXT;
     expect(
@@ -75,7 +112,7 @@ describe.each(ABIS)("the filter on $arch, for $architecture", ({ arch, architect
 
 test("the filter refuses the calls of x32, and of an architecture that the kernel does not run", () => {
   counters("T-SHELL-9");
-  const filter = seccompFilter("x64") ?? new Uint8Array();
+  const filter = filterOf("x64");
   const architecture = 0xc000003e;
   expect([
     decide(filter, { architecture, number: 0x40000000 + 250 }),
