@@ -129,11 +129,9 @@ export function bubblewrapArguments(
   const shown = [...NEEDED, ...(network ? NAME_SERVERS : []), ...place.readable, ...paths.readable];
   const visible = shown.filter((file) => existsSync(file));
   const workspace = ["--bind", root, root];
-  const within = (folders: readonly string[], file: string) =>
-    folders.some((folder) => isInside(folder, file));
+  const exposed = [root, ...place.readable, ...paths.readable];
   const isShown = (file: string) =>
-    !within(inner, file) &&
-    (within([root, ...place.readable, ...paths.readable], file) || !within(outer, file));
+    !isInsideAny(inner, file) && (isInsideAny(exposed, file) || !isInsideAny(outer, file));
   const mark = ["--unsetenv", "JP_PROCESS_GROUP"];
   return [
     ...options,
@@ -155,6 +153,10 @@ export function bubblewrapArguments(
 
 function mountWords({ file, access }: Mount): readonly string[] {
   return [access === "read_only" ? "--ro-bind" : "--bind", file, file];
+}
+
+function isInsideAny(folders: readonly string[], file: string): boolean {
+  return folders.some((folder) => isInside(folder, file));
 }
 
 function cover(file: string): readonly string[] {
