@@ -1109,7 +1109,7 @@ const commands: Area = {
         "missing; other protected names are removed when the command ends. Scripts that you run later are not covered.",
     },
     {
-      id: "T-SHELL-13",
+      id: "T-SHELL-12",
       threat:
         "It makes the user's next Git command, or a snapshot of jp's, run a program: by a repository in the place of the workspace or of a " +
         "submodule, by hooks or included config elsewhere in the workspace, by a linked worktree, a renamed parent of any of them, or " +

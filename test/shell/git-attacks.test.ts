@@ -105,7 +105,7 @@ describe("a command in the sandbox", () => {
   useSandbox();
 
   test("cannot make the user's Git run a program by a repository in the place of the workspace", async () => {
-    counters("T-SHELL-13");
+    counters("T-SHELL-12");
     for (const present of [[], ["refs"], ["objects"], ["refs", "objects"]]) {
       const current = gitScene();
       for (const name of present) mkdirSync(path.join(current.root, name));
@@ -115,7 +115,7 @@ describe("a command in the sandbox", () => {
   });
 
   test("cannot make the user's Git run a program by a repository in the place of the workspace, whose own has lost its HEAD", async () => {
-    counters("T-SHELL-13");
+    counters("T-SHELL-12");
     for (const options of [{}, { git: true }]) {
       const current = repository();
       await attack(current, `rm .git/HEAD; ${BARE}`, options);
@@ -124,7 +124,7 @@ describe("a command in the sandbox", () => {
   });
 
   test("cannot make the user's Git run a program by hooks in a folder of the workspace, also if it is renamed or missing", async () => {
-    counters("T-SHELL-13");
+    counters("T-SHELL-12");
     for (const level of ["--local", "--global"]) {
       for (const isMade of [true, false]) {
         const current = repository();
@@ -138,7 +138,7 @@ describe("a command in the sandbox", () => {
   });
 
   test("cannot make the user's Git run a program by a script to which a hook is a link, even if that is missing", async () => {
-    counters("T-SHELL-13");
+    counters("T-SHELL-12");
     for (const isMade of [true, false]) {
       const current = repository();
       if (isMade) current.write("scripts/pre-commit", "#!/bin/sh\n");
@@ -149,7 +149,7 @@ describe("a command in the sandbox", () => {
   });
 
   test("cannot make the user's Git run a program by a file that the config includes, also if it is missing or its condition is not met yet", async () => {
-    counters("T-SHELL-13");
+    counters("T-SHELL-12");
     for (const key of ["include.path", "includeIf.onbranch:other.path"]) {
       for (const isMade of [true, false]) {
         const current = repository();
@@ -165,7 +165,7 @@ describe("a command in the sandbox", () => {
   });
 
   test("cannot make the user's Git run a program by a config of the user's own that is in the workspace", async () => {
-    counters("T-SHELL-13");
+    counters("T-SHELL-12");
     const current = repository();
     const { root, home, write } = current;
     write("dotfiles/gitconfig", readFileSync(path.join(home, ".gitconfig"), "utf8"));
@@ -180,7 +180,7 @@ describe("a command in the sandbox", () => {
   });
 
   test("cannot make the user's Git run a program by the steps of a rebase", async () => {
-    counters("T-SHELL-13");
+    counters("T-SHELL-12");
     const current = repository();
     const { git, write, outside } = current;
     git("checkout", "-q", "-b", "other");
@@ -209,7 +209,7 @@ describe("a command in the sandbox", () => {
     ["a renamed folder", "mv libs/sub old; git init -q libs/sub"],
     ["a removed folder", "rm -rf libs; git init -q libs/sub"],
   ])("cannot make the user's Git run a program by a submodule: %s (%s)", async (_what, line) => {
-    counters("T-SHELL-13");
+    counters("T-SHELL-12");
     for (const isMade of [true, false]) {
       const current = superproject();
       if (!isMade) current.git("submodule", "deinit", "-q", "-f", "libs/sub");
@@ -222,7 +222,7 @@ describe("a command in the sandbox", () => {
   });
 
   test("cannot make the user's Git run a program by a linked worktree in the workspace", async () => {
-    counters("T-SHELL-13");
+    counters("T-SHELL-12");
     const current = repository();
     const { git, root, outside } = current;
     git("worktree", "add", "-q", "trees/one");
@@ -236,7 +236,7 @@ describe("a command in the sandbox", () => {
   });
 
   test("cannot make the user's Git run a program, even with git: true, by config, hooks, attributes or a common folder", async () => {
-    counters("T-SHELL-13");
+    counters("T-SHELL-12");
     const current = repository();
     const { git, root } = current;
     git("config", "filter.x.clean", "./clean");
