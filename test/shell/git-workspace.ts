@@ -1,0 +1,227 @@
+/** Workspaces whose Git would run programs that a command could place in them. Each is made once, and copied for each round. */
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import type { SandboxPlace } from "../../src/reach/shell/index.ts";
+import {
+  HOOKS,
+  MISSING_SUBMODULES,
+  SUBMODULES,
+  type WorkspaceKind,
+  WORKTREE,
+} from "./break-out-lines.ts";
+
+export interface GitWorkspace extends SandboxPlace {
+  readonly base: string;
+  /** Where jp keeps what it needs for an undo. */
+  readonly data: string;
+  /** A command in the sandbox cannot write it. Names what started the command's program outside of it. */
+  readonly escapes: string;
+  /** The user's own hooks note here that they ran. */
+  readonly hooks: string;
+}
+
+/** In a place that the sandbox does not hide. */
+export class GitWorkspaces {
+  readonly #folder: string;
+  readonly #templates = new Map<WorkspaceKind, GitWorkspace>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** The caller removes its `base`. */
+  copy(kind: WorkspaceKind): GitWorkspace {
+    const template = this.#templates.get(kind) ?? this.#make(kind);
+    const copied = this.#place();
+    cpSync(template.base, copied.base, { recursive: true, verbatimSymlinks: true });
+    for (const name of FILES_WITH_PATHS) {
+      const file = path.join(copied.base, name);
+      if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) continue;
+      const text = readFileSync(file, "utf8");
+      writeFileSync(
+        file,
+        text.replaceAll(template.base, () => copied.base),
+      );
+    }
+    return copied;
+  }
+
+  #make(kind: WorkspaceKind): GitWorkspace {
+    const template = this.#place();
+    this.#templates.set(kind, template);
+    for (const folder of [template.root, template.data, path.dirname(template.escapes)]) {
+      mkdirSync(folder, { recursive: true });
+    }
+    BUILDERS[kind](new Builder(template));
+    return template;
+  }
+
+  #place(): GitWorkspace {
+    const base = mkdtempSync(path.join(this.#folder, "r"));
+    const [home, data] = [path.join(base, "home"), path.join(base, "data")];
+    const root = path.join(home, "project");
+    const escapes = path.join(base, "outside", "escapes");
+    const hooks = path.join(base, "outside", "hooks");
+    return { base, root, home, data, escapes, hooks, hidden: [data], readable: [] };
+  }
+}
+
+/** The files in which Git, or the user's config, has absolute paths. */
+const FILES_WITH_PATHS = [
+  "home/.gitconfig",
+  "home/project/.git",
+  "home/project/.git/worktrees/feature/gitdir",
+  `home/project/${WORKTREE}/.git`,
+  "home/main/.git/worktrees/project/gitdir",
+];
+
+const BUILDERS: Readonly<Record<WorkspaceKind, (builder: Builder) => void>> = {
+  husky: (builder) => {
+    builder.project();
+    builder.husky();
+    builder.git("config", "include.path", "../shared.gitconfig");
+  },
+  rebasing: (builder) => {
+    builder.project();
+    builder.git("-c", "sequence.editor=sed -i s/^pick/edit/", "rebase", "-q", "-i", "HEAD~2");
+    builder.husky();
+    // Applies once the rebase is done.
+    builder.git("config", "includeIf.onbranch:main.path", "../branch.gitconfig");
+  },
+  global: (builder) => {
+    builder.project();
+    builder.git("config", "--global", "core.hooksPath", ".githooks");
+    builder.git("config", "--global", "include.path", path.join(builder.root, "team.gitconfig"));
+  },
+  deep: (builder) => {
+    builder.project();
+    builder.write("tools/git/config", "[alias]\n\tst = status\n");
+    builder.git("config", "core.hooksPath", "tools/git/hooks");
+    builder.git("config", "include.path", "../tools/git/config");
+  },
+  linked: (builder) => {
+    builder.linked();
+  },
+  none: (builder) => {
+    builder.files();
+  },
+  headless: (builder) => {
+    builder.files();
+    mkdirSync(path.join(builder.root, ".git"));
+    builder.write(".git/config", "[core]\n\tbare = false\n");
+  },
+  inner: (builder) => {
+    builder.files();
+    builder.git("init", "-q", "..");
+    builder.git("add", "notes.txt");
+    builder.commit("one");
+    builder.git("config", "core.hooksPath", "project/.githooks");
+    builder.git("config", "include.path", "../project/shared.gitconfig");
+  },
+};
+
+class Builder {
+  readonly root: string;
+  readonly #workspace: GitWorkspace;
+
+  constructor(workspace: GitWorkspace) {
+    this.#workspace = workspace;
+    this.root = workspace.root;
+    const { home } = workspace;
+    writeFileSync(
+      path.join(home, ".gitconfig"),
+      '[user]\n\tname = me\n\temail = me@example.com\n[init]\n\tdefaultBranch = main\n\ttemplateDir =\n[protocol "file"]\n\tallow = always\n[advice]\n\tdetachedHead = false\n',
+    );
+  }
+
+  git(...args: string[]): void {
+    this.gitIn(this.root, ...args);
+  }
+
+  gitIn(cwd: string, ...args: string[]): void {
+    execFileSync("git", args, { cwd, env: userVariables(this.#workspace), stdio: "pipe" });
+  }
+
+  commit(message: string): void {
+    this.git("commit", "-q", "-m", message);
+  }
+
+  write(name: string, text: string, mode = 0o644): void {
+    const file = path.join(this.root, name);
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, text, { mode });
+  }
+
+  files(): void {
+    this.write("notes.txt", "one\n");
+    this.write("src/app.txt", "app\n");
+    this.write("shared.gitconfig", "[alias]\n\tst = status\n[include]\n\tpath = extra.gitconfig\n");
+    this.write(".gitignore", ".venv/\nnode_modules/\ntrees/\n");
+    for (const name of [".venv/bin/python", "node_modules/.bin/tsc"]) {
+      this.write(name, "#!/bin/sh\n", 0o755);
+    }
+    for (const name of HOOKS) {
+      this.write(`.husky/_/${name}`, '#!/bin/sh\n. "${0%/*}/h"\n', 0o755);
+    }
+    // Uses only what the shell has built in, and no program of the workspace.
+    this.write(".husky/_/h", 'own="${0%/*}/../${0##*/}"\n[ ! -f "$own" ] || . "$own"\n');
+    this.write(".husky/_/.gitignore", "*\n");
+    this.write(".husky/pre-commit", '[ -z "$HOOK_LOG" ] || echo pre-commit >>"$HOOK_LOG"\n');
+  }
+
+  /** With submodules that are checked out and others that are not, and a linked worktree. */
+  project(): void {
+    this.files();
+    this.git("init", "-q");
+    const library = path.join(this.#workspace.base, "library");
+    mkdirSync(library);
+    this.gitIn(library, "init", "-q");
+    this.gitIn(library, "commit", "-q", "--allow-empty", "-m", "library");
+    for (const name of SUBMODULES) this.git("submodule", "--quiet", "add", library, name);
+    const [head = ""] =
+      /[0-9a-f]{40}/.exec(readFileSync(path.join(library, ".git/refs/heads/main"), "utf8")) ?? [];
+    for (const name of MISSING_SUBMODULES) {
+      this.git("update-index", "--add", "--cacheinfo", `160000,${head},${name}`);
+    }
+    this.git("add", ".");
+    mkdirSync(path.join(this.root, "libs/empty"));
+    for (const text of ["one", "two", "three"]) {
+      this.write("src/app.txt", text);
+      this.git("add", "src");
+      this.commit(text);
+    }
+    this.git("worktree", "add", "-q", WORKTREE);
+  }
+
+  husky(): void {
+    this.git("config", "core.hooksPath", ".husky/_");
+  }
+
+  /** The workspace is a linked worktree of a repository outside of it. */
+  linked(): void {
+    const main = path.join(this.#workspace.home, "main");
+    mkdirSync(main);
+    this.gitIn(main, "init", "-q");
+    this.gitIn(main, "commit", "-q", "--allow-empty", "-m", "one");
+    this.gitIn(main, "worktree", "add", "-q", "../project");
+    this.files();
+    this.git("add", ".");
+    this.commit("two");
+    this.husky();
+  }
+}
+
+/** The environment of the user's own commands. Nothing above the workspace counts: it lies in the repository of these tests. */
+export function userVariables({
+  base,
+  home,
+}: Pick<GitWorkspace, "base" | "home">): Readonly<Record<string, string | undefined>> {
+  return {
+    PATH: process.env["PATH"],
+    HOME: home,
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CEILING_DIRECTORIES: base,
+    EDITOR: "true",
+  };
+}
