@@ -53,6 +53,7 @@ const PROJECTS = ["husky", "rebasing", "global", "deep"] as const;
 const KINDS: readonly WorkspaceKind[] = [...PROJECTS, "linked", "none", "headless", "inner"];
 
 const among = <Value>(...values: readonly Value[]) => fc.constantFrom(...values);
+const topOf = (file: string) => file.split("/")[0] ?? "";
 const parentOf = (file: string) =>
   file.includes("/") ? file.slice(0, file.lastIndexOf("/")) : ".";
 
@@ -77,10 +78,13 @@ interface Setting {
   readonly key: string;
   readonly value: string;
 }
+const MONITOR: Setting = {
+  before: "",
+  key: "core.fsmonitor",
+  value: `'${RUN_LATER}; false'`,
+};
 const SETTINGS: readonly Setting[] = [
-  { before: "", key: "core.fsmonitor", value: `'${RUN_LATER}; false'` },
-  { before: "", key: "core.fsmonitor", value: `'${RUN_LATER}; false'` },
-  { before: "", key: "core.fsmonitor", value: `'${RUN_LATER}; false'` },
+  ...Array.from({ length: 5 }, () => MONITOR),
   { before: "", key: "diff.external", value: `'${RUN_LATER}; true'` },
   { before: `${MAKE_SCRIPT}; `, key: "core.fsmonitor", value: '"$PWD/evil.sh"' },
   {
@@ -157,40 +161,59 @@ const SPOILED = [
   "mv .git/objects .",
 ];
 const HEADS = ["printf 'ref: refs/heads/main\\n' >HEAD", "ln -s refs/heads/main HEAD"];
+const COPIED = "cp -r .git/. .";
 const BARE: readonly (readonly string[])[] = [
   ["git init -q --bare bare", "mv bare/* ."],
   ["git init -q --bare bare", "cp -r bare/. ."],
   ["mkdir -p objects refs", ...HEADS.slice(0, 1)],
   ["mkdir -p objects refs", ...HEADS.slice(1)],
   ["mkdir -p o; ln -s o objects; ln -s o refs", ...HEADS.slice(0, 1)],
-  ["cp -r .git/. .", "mkdir -p objects refs", ...HEADS.slice(0, 1)],
-  ["echo bare >commondir; mkdir -p bare/objects bare/refs", ...HEADS.slice(0, 1)],
+  [COPIED, "mkdir -p objects refs", ...HEADS.slice(0, 1)],
   ["mv refs objects old; mkdir -p refs objects", ...HEADS.slice(0, 1)],
 ];
 const workTree = (file: string) =>
-  `printf '[core]\\n\\trepositoryFormatVersion = 0\\n\\tbare = false\\n' >${file}; git config -f ${file} core.worktree "$PWD"`;
+  ["repositoryFormatVersion 0", "bare false", 'worktree "$PWD"']
+    .map((setting) => `git config -f ${file} core.${setting}`)
+    .join("; ");
+/** Only `HEAD` is in the workspace itself. Git takes the settings of the work tree from `config.worktree`. */
+const SHARED = [
+  "echo bare >commondir; mkdir -p bare/objects bare/refs",
+  "git config -f bare/config extensions.worktreeConfig true",
+];
+const bareLine = (steps: readonly string[], before: string) => {
+  const first = steps.includes(COPIED) ? [...steps, before] : [before, ...steps];
+  return fc.oneof(
+    { weight: 5, arbitrary: joined(...first, configure("config"), workTree("config")) },
+    {
+      weight: 2,
+      arbitrary: joined(
+        before,
+        ...SHARED,
+        among(...HEADS),
+        configure("bare/config"),
+        workTree("config.worktree"),
+        workTree("bare/config"),
+      ),
+    },
+    { weight: 1, arbitrary: joined(before, "git init -q", configure(".git/config")) },
+    {
+      weight: 1,
+      arbitrary: joined(
+        "git init -q other",
+        configure("other/.git/config"),
+        before,
+        "echo gitdir: other/.git >.git",
+      ),
+    },
+  );
+};
 const bare = among<WorkspaceKind>("none", "none", "headless", "inner", "husky", "linked").chain(
   (kind) =>
     fc
       .tuple(fc.constantFrom(...BARE), among(...SPOILED))
-      .chain(([steps, spoiled]) => {
-        const file = steps[0]?.includes("commondir") === true ? "bare/config" : "config";
-        const before = kind === "none" || kind === "inner" ? "" : spoiled;
-        const first = steps.includes("cp -r .git/. .") ? [...steps, before] : [before, ...steps];
-        return fc.oneof(
-          { weight: 5, arbitrary: joined(...first, workTree(file), configure(file)) },
-          { weight: 1, arbitrary: joined(before, "git init -q", configure(".git/config")) },
-          {
-            weight: 1,
-            arbitrary: joined(
-              "git init -q other",
-              configure("other/.git/config"),
-              before,
-              "echo gitdir: other/.git >.git",
-            ),
-          },
-        );
-      })
+      .chain(([steps, spoiled]) =>
+        bareLine(steps, kind === "none" || kind === "inner" ? "" : spoiled),
+      )
       .map((line) => ({ kind, line })),
 );
 
@@ -220,7 +243,7 @@ const otherHookLine = (folder: string) =>
         `ln -s "$PWD/other" ${folder}`,
       ),
       joined(
-        `mkdir -p ${parentOf(folder)}; mv ${folder.split("/")[0] ?? ""} old`,
+        `mkdir -p ${parentOf(folder)}; mv ${topOf(folder)} old; cp -r old ${topOf(folder)}`,
         plant(`${folder}/${hook}`),
       ),
     ),
@@ -232,7 +255,9 @@ const hooks = fc
     fc.tuple(fc.constant<WorkspaceKind>("global"), otherHookLine(".githooks")),
     fc.tuple(
       fc.constant<WorkspaceKind>("global"),
-      among(...SUBMODULES, WORKTREE).chain((name) => otherHookLine(`${name}/.githooks`)),
+      among(...SUBMODULES, WORKTREE).chain((name) =>
+        joined(otherHookLine(`${name}/.githooks`), `touch ${name}/*`),
+      ),
     ),
     fc.tuple(fc.constant<WorkspaceKind>("deep"), otherHookLine("tools/git/hooks")),
     fc.tuple(fc.constant<WorkspaceKind>("inner"), otherHookLine(".githooks")),
@@ -259,9 +284,9 @@ const includes = among(...INCLUDED).chain(([kind, file]) =>
     .oneof(
       joined(`mkdir -p ${parentOf(file)}`, configure(file)),
       joined(`mv ${file} old`, configure(file)),
-      joined(`rm -rf ${file.split("/")[0] ?? ""}; mkdir -p ${parentOf(file)}`, configure(file)),
+      joined(`rm -rf ${topOf(file)}; mkdir -p ${parentOf(file)}`, configure(file)),
       joined(
-        `mkdir -p ${parentOf(file)}; mv ${file.split("/")[0] ?? ""} old; mkdir -p ${parentOf(file)}`,
+        `mkdir -p ${parentOf(file)}; mv ${topOf(file)} old; mkdir -p ${parentOf(file)}`,
         configure(file),
       ),
       joined(
@@ -292,14 +317,14 @@ const todo = fc
         `echo 'exec ${RUN_LATER}' >t; ln -sf "$PWD/t" ${TODO}`,
         `mv .git/rebase-merge old; cp -r old .git/rebase-merge; echo 'exec ${RUN_LATER}' >>${TODO}`,
         `mv .git/rebase-merge old; echo 'exec ${RUN_LATER}' >>old/git-rebase-todo; ln -s ../old .git/rebase-merge`,
-        `GIT_SEQUENCE_EDITOR='echo exec ${RUN_LATER} >>' git rebase --edit-todo`,
+        `GIT_SEQUENCE_EDITOR='sed -i "1iexec ${RUN_LATER}"' git rebase --edit-todo`,
       ),
     ),
     fc.tuple(
       among<WorkspaceKind>("husky", "global", "linked"),
       among(
         `git rebase -q -x false -x '${RUN_LATER}' HEAD~1`,
-        `GIT_SEQUENCE_EDITOR='printf "break\\nexec ${RUN_LATER}\\n" >' git rebase -q -i HEAD~1`,
+        `GIT_SEQUENCE_EDITOR='sed -i "1ibreak\\nexec ${RUN_LATER}"' git rebase -q -i HEAD~1`,
         [...MAKE_REBASE, `echo 'exec ${RUN_LATER}' >${TODO}`].join("\n"),
       ),
     ),
@@ -312,7 +337,7 @@ const nestedLine = (name: string) => {
   const own = `.git/modules/${name}`;
   const set = configure(`${git}/config`);
   const free = `git config -f ${git}/config --unset core.worktree`;
-  const parent = name.split("/")[0] ?? "";
+  const parent = topOf(name);
   return fc.oneof(
     joined(`rm -f ${git}; cp -r ${own} ${git}`, free, set),
     joined(`mv ${name} old; cp -r old ${name}; rm -f ${git}; cp -r ${own} ${git}`, free, set),
@@ -325,7 +350,7 @@ const nestedLine = (name: string) => {
       `echo "gitdir: $PWD/evil.git" >${git}`,
     ),
     configure(`${own}/config`),
-    joined(plant(`${own}/hooks/post-index-change`)),
+    joined(plant(`${own}/hooks/post-index-change`), `touch ${name}/*`),
   );
 };
 const missingLine = (name: string) => {

@@ -44,7 +44,8 @@ describe("what a sandboxed command leaves in the workspace", () => {
       process.stderr.write(`Running ${LINES} lines with seed ${SEED}.\n`);
       const lines = [...PLAIN_ATTACKS, ...breakOutLines(LINES, SEED)];
       const ends = await playAll(lines, { isSandboxed: true });
-      expect(ends.filter(({ escapes, lostHook }) => escapes.length > 0 || lostHook)).toEqual([]);
+      const found = ends.filter(({ escapes, lostHook }) => escapes.length > 0 || lostHook);
+      expect(found, `seed ${SEED}: ${countWays(found)}`).toEqual([]);
     },
   );
 });
@@ -56,6 +57,14 @@ interface RoundEnd extends BreakOut {
   readonly lostHook: boolean;
 }
 
+/** How many there are of each way. */
+function countWays(found: readonly RoundEnd[]): string {
+  const counts = Object.groupBy(found, ({ way }) => way);
+  return Object.entries(counts)
+    .map(([way, { length }]) => `${way} ${length}`)
+    .join(", ");
+}
+
 interface RoundOptions {
   readonly isSandboxed: boolean;
 }
@@ -64,14 +73,19 @@ async function playAll(
   lines: readonly BreakOut[],
   options: RoundOptions,
 ): Promise<readonly RoundEnd[]> {
-  const workspaces = new GitWorkspaces(temporaryFolder(path.resolve("node_modules")));
+  const workspaces = new GitWorkspaces(
+    temporaryFolder(path.resolve("node_modules")),
+    temporaryFolder(),
+  );
   const ends: RoundEnd[] = [];
   const rest = lines.entries();
   const work = async () => {
     for (const [index, attack] of rest) {
       const workspace = workspaces.copy(attack.kind);
       ends[index] = await new Round(workspace, attack).play(options);
-      rmSync(workspace.base, { recursive: true, force: true });
+      for (const folder of [workspace.base, workspace.data]) {
+        rmSync(folder, { recursive: true, force: true });
+      }
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
@@ -85,6 +99,7 @@ const USER_COMMANDS: readonly (readonly string[])[] = [
   ["commit", "-q", "-a", "-m", "mine"],
   ["rebase", "--continue"],
   ["-C", WORKTREE, "status"],
+  ["-C", WORKTREE, "commit", "-q", "-a", "-m", "mine"],
   ["status"],
 ];
 
@@ -106,8 +121,7 @@ class Round {
     if (!isSandboxed) rmSync(escapes, { force: true }); // What the command did itself does not count.
     await kept.done();
     await findGitState({ folder: root, root, variables: this.#variables() });
-    const next = await this.#keeper().keepFolder(signal);
-    await next.done();
+    await this.#keeper().keepFolder(signal);
     const committed = await this.#useGit(hadWorktree);
     // Git as `PATH` leads to it. Only the control may start a program of the workspace.
     if (!isSandboxed) await git(["status"], { cwd: root, env: this.#variables() });
@@ -155,11 +169,7 @@ class Round {
   /** Returns whether it could commit. */
   async #useGit(hasWorktree: boolean): Promise<boolean> {
     const { root, hooks } = this.#workspace;
-    try {
-      appendFileSync(path.join(root, "notes.txt"), "mine\n");
-    } catch {
-      // The command has put something else there.
-    }
+    for (const name of ["notes.txt", `${WORKTREE}/notes.txt`]) edit(path.join(root, name));
     let committed = false;
     for (const words of USER_COMMANDS) {
       if (words[0] === "-C" && !hasWorktree) continue;
@@ -176,6 +186,14 @@ class Round {
 
   #hasHook(): boolean {
     return ["husky", "rebasing", "linked"].includes(this.#attack.kind);
+  }
+}
+
+function edit(file: string): void {
+  try {
+    appendFileSync(file, "mine\n");
+  } catch {
+    // It is missing, or the command has put something else there.
   }
 }
 

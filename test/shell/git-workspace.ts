@@ -24,16 +24,20 @@ export interface GitWorkspace extends SandboxPlace {
 /** In a place that the sandbox does not hide. */
 export class GitWorkspaces {
   readonly #folder: string;
+  readonly #data: string;
   readonly #templates = new Map<WorkspaceKind, GitWorkspace>();
 
-  constructor(folder: string) {
+  /** Two folders: for the workspaces, and for jp's data. */
+  constructor(folder: string, data: string) {
     this.#folder = folder;
+    this.#data = data;
   }
 
   /** The caller removes its `base`. */
   copy(kind: WorkspaceKind): GitWorkspace {
     const template = this.#templates.get(kind) ?? this.#make(kind);
     const copied = this.#place();
+    mkdirSync(copied.data);
     cpSync(template.base, copied.base, { recursive: true, verbatimSymlinks: true });
     for (const name of FILES_WITH_PATHS) {
       const file = path.join(copied.base, name);
@@ -50,7 +54,7 @@ export class GitWorkspaces {
   #make(kind: WorkspaceKind): GitWorkspace {
     const template = this.#place();
     this.#templates.set(kind, template);
-    for (const folder of [template.root, template.data, path.dirname(template.escapes)]) {
+    for (const folder of [template.root, path.dirname(template.escapes)]) {
       mkdirSync(folder, { recursive: true });
     }
     BUILDERS[kind](new Builder(template));
@@ -59,7 +63,8 @@ export class GitWorkspaces {
 
   #place(): GitWorkspace {
     const base = mkdtempSync(path.join(this.#folder, "r"));
-    const [home, data] = [path.join(base, "home"), path.join(base, "data")];
+    const home = path.join(base, "home");
+    const data = path.join(this.#data, path.basename(base));
     const root = path.join(home, "project");
     const escapes = path.join(base, "outside", "escapes");
     const hooks = path.join(base, "outside", "hooks");
@@ -84,7 +89,7 @@ const BUILDERS: Readonly<Record<WorkspaceKind, (builder: Builder) => void>> = {
   },
   rebasing: (builder) => {
     builder.project();
-    builder.git("-c", "sequence.editor=sed -i s/^pick/edit/", "rebase", "-q", "-i", "HEAD~2");
+    builder.git("-c", "sequence.editor=sed -i 1s/^pick/edit/", "rebase", "-q", "-i", "HEAD~2");
     builder.husky();
     // Applies once the rebase is done.
     builder.git("config", "includeIf.onbranch:main.path", "../branch.gitconfig");
@@ -131,7 +136,7 @@ class Builder {
     const { home } = workspace;
     writeFileSync(
       path.join(home, ".gitconfig"),
-      '[user]\n\tname = me\n\temail = me@example.com\n[init]\n\tdefaultBranch = main\n\ttemplateDir =\n[protocol "file"]\n\tallow = always\n[advice]\n\tdetachedHead = false\n',
+      '[user]\n\tname = me\n\temail = me@example.com\n[init]\n\tdefaultBranch = main\n\ttemplateDir =\n[protocol "file"]\n\tallow = always\n[core]\n\tfsync = none\n[advice]\n\tdetachedHead = false\n',
     );
   }
 
@@ -177,14 +182,16 @@ class Builder {
     const library = path.join(this.#workspace.base, "library");
     mkdirSync(library);
     this.gitIn(library, "init", "-q");
-    this.gitIn(library, "commit", "-q", "--allow-empty", "-m", "library");
+    writeFileSync(path.join(library, "library.txt"), "library\n");
+    this.gitIn(library, "add", ".");
+    this.gitIn(library, "commit", "-q", "-m", "library");
     for (const name of SUBMODULES) this.git("submodule", "--quiet", "add", library, name);
     const [head = ""] =
       /[0-9a-f]{40}/.exec(readFileSync(path.join(library, ".git/refs/heads/main"), "utf8")) ?? [];
+    this.git("add", ".");
     for (const name of MISSING_SUBMODULES) {
       this.git("update-index", "--add", "--cacheinfo", `160000,${head},${name}`);
     }
-    this.git("add", ".");
     mkdirSync(path.join(this.root, "libs/empty"));
     for (const text of ["one", "two", "three"]) {
       this.write("src/app.txt", text);
