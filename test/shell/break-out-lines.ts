@@ -10,6 +10,7 @@ export const RUN_LATER = "RUN_LATER";
  * - `husky`: hooks in `.husky/_`, and a file of the workspace that the config includes.
  * - `rebasing`: stopped in a rebase. Another file is included once that is done.
  * - `global`: the user's own config names a folder of hooks and a file in the workspace, which are missing.
+ * - `named`: the same, in a file that `GIT_CONFIG_GLOBAL` names.
  * - `deep`: both are in a subfolder; the one of the hooks is missing.
  * - `linked`: a linked worktree of a repository outside.
  * - `none`: outside of any repository.
@@ -20,6 +21,7 @@ export type WorkspaceKind =
   | "husky"
   | "rebasing"
   | "global"
+  | "named"
   | "deep"
   | "linked"
   | "none"
@@ -49,7 +51,7 @@ export const HOOKS = [
   "post-rewrite",
 ] as const;
 
-const PROJECTS = ["husky", "rebasing", "global", "deep"] as const;
+const PROJECTS = ["husky", "rebasing", "global", "named", "deep"] as const;
 const KINDS: readonly WorkspaceKind[] = [...PROJECTS, "linked", "none", "headless", "inner"];
 
 const among = <Value>(...values: readonly Value[]) => fc.constantFrom(...values);
@@ -252,9 +254,9 @@ const hooks = fc
   .oneof(
     fc.tuple(among<WorkspaceKind>("husky", "rebasing", "linked"), huskyLine),
     fc.tuple(among<WorkspaceKind>("husky", "rebasing"), otherHookLine(`${WORKTREE}/.husky/_`)),
-    fc.tuple(fc.constant<WorkspaceKind>("global"), otherHookLine(".githooks")),
+    fc.tuple(among<WorkspaceKind>("global", "named"), otherHookLine(".githooks")),
     fc.tuple(
-      fc.constant<WorkspaceKind>("global"),
+      among<WorkspaceKind>("global", "named"),
       among(...SUBMODULES, WORKTREE).chain((name) =>
         joined(otherHookLine(`${name}/.githooks`), `touch ${name}/*`),
       ),
@@ -276,6 +278,7 @@ const INCLUDED: readonly (readonly [kind: WorkspaceKind, file: string])[] = [
   ["husky", "extra.gitconfig"],
   ["rebasing", "branch.gitconfig"],
   ["global", "team.gitconfig"],
+  ["named", "team.gitconfig"],
   ["deep", "tools/git/config"],
   ["inner", "shared.gitconfig"],
 ];

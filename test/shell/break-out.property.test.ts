@@ -113,18 +113,18 @@ class Round {
   }
 
   async play({ isSandboxed }: RoundOptions): Promise<RoundEnd> {
-    const { root, escapes } = this.#workspace;
+    const { root, escapes, variables } = this.#workspace;
     const hadWorktree = existsSync(path.join(root, WORKTREE));
     const { signal } = new AbortController();
     const kept = await this.#keeper().keepFolder(signal);
     await this.#run(isSandboxed);
     if (!isSandboxed) rmSync(escapes, { force: true }); // What the command did itself does not count.
     await kept.done();
-    await findGitState({ folder: root, root, variables: this.#variables() });
+    await findGitState({ folder: root, root, variables });
     await this.#keeper().keepFolder(signal);
     const committed = await this.#useGit(hadWorktree);
     // Git as `PATH` leads to it. Only the control may start a program of the workspace.
-    if (!isSandboxed) await git(["status"], { cwd: root, env: this.#variables() });
+    if (!isSandboxed) await git(["status"], { cwd: root, env: variables });
     return {
       ...this.#attack,
       escapes: linesOf(escapes),
@@ -133,37 +133,27 @@ class Round {
   }
 
   async #run(isSandboxed: boolean): Promise<void> {
-    const { root, home, base, escapes, hidden, readable } = this.#workspace;
+    const { root, base, escapes, variables } = this.#workspace;
     const command = `echo by $USER_COMMAND >>${escapes}`;
+    const sandbox = { place: this.#workspace, network: false, git: false };
     const end = await runCommand({
       line: this.#attack.line.replaceAll(RUN_LATER, () => command),
       cwd: root,
-      variables: this.#variables(),
+      variables,
       input: "",
       timeoutMs: 20_000,
       signal: new AbortController().signal,
       onLine: () => undefined,
       output: { shownBytes: 4096, folder: path.join(base, "output"), keptBytes: 4096 },
-      ...(isSandboxed && {
-        sandbox: { place: { root, home, hidden, readable }, network: false },
-      }),
+      ...(isSandboxed && { sandbox }),
     });
     expect(end).toMatchObject({ type: "ended" });
   }
 
-  /** Folders of the workspace are in front of `PATH`, as an activated environment puts them. */
-  #variables() {
-    const { root } = this.#workspace;
-    const folders = [".venv/bin", "node_modules/.bin"].map((folder) => path.join(root, folder));
-    const variables = userVariables(this.#workspace);
-    const searchPath = [...folders, variables["PATH"]].join(path.delimiter);
-    return { ...variables, PATH: searchPath, GIT_EDITOR: "true" };
-  }
-
   #keeper() {
-    const { root, data } = this.#workspace;
+    const { root, data, variables } = this.#workspace;
     const place = { folder: data, root, conversation: "jp-c17000000000" };
-    return keepChanges({ ...place, variables: this.#variables(), turn: () => "1" });
+    return keepChanges({ ...place, variables, turn: () => "1" });
   }
 
   /** Returns whether it could commit. */

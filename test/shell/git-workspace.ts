@@ -1,6 +1,14 @@
 /** Workspaces whose Git would run programs that a command could place in them. Each is made once, and copied for each round. */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import type { SandboxPlace } from "../../src/reach/shell/index.ts";
 import {
@@ -13,6 +21,7 @@ import {
 
 export interface GitWorkspace extends SandboxPlace {
   readonly base: string;
+  readonly variables: Readonly<Record<string, string | undefined>>;
   /** Where jp keeps what it needs for an undo. */
   readonly data: string;
   /** A command in the sandbox cannot write it. Names what started the command's program outside of it. */
@@ -68,7 +77,8 @@ export class GitWorkspaces {
     const root = path.join(home, "project");
     const escapes = path.join(base, "outside", "escapes");
     const hooks = path.join(base, "outside", "hooks");
-    return { base, root, home, data, escapes, hooks, hidden: [data], readable: [] };
+    const variables = activatedVariables({ base, root, home });
+    return { base, root, home, variables, data, escapes, hooks, hidden: [data], readable: [] };
   }
 }
 
@@ -98,6 +108,13 @@ const BUILDERS: Readonly<Record<WorkspaceKind, (builder: Builder) => void>> = {
     builder.project();
     builder.git("config", "--global", "core.hooksPath", ".githooks");
     builder.git("config", "--global", "include.path", path.join(builder.root, "team.gitconfig"));
+  },
+  named: (builder) => {
+    builder.project();
+    builder.write(
+      `../${USER_CONFIG}`,
+      "[include]\n\tpath = .gitconfig\n\tpath = ~/project/team.gitconfig\n[core]\n\thooksPath = .githooks\n",
+    );
   },
   deep: (builder) => {
     builder.project();
@@ -219,12 +236,27 @@ class Builder {
   }
 }
 
+/** With folders of the workspace in front of `PATH`, as an activated environment puts them. */
+function activatedVariables(
+  place: Pick<GitWorkspace, "base" | "root" | "home">,
+): GitWorkspace["variables"] {
+  const user = userVariables(place);
+  const folders = [".venv/bin", "node_modules/.bin"].map((name) => path.join(place.root, name));
+  const searchPath = [...folders, user["PATH"]].join(path.delimiter);
+  return { ...user, PATH: searchPath, GIT_EDITOR: "true" };
+}
+
+/** In the home, if the user's environment names it. */
+const USER_CONFIG = "named.gitconfig";
+
 /** The environment of the user's own commands. Nothing above the workspace counts: it lies in the repository of these tests. */
 export function userVariables({
   base,
   home,
 }: Pick<GitWorkspace, "base" | "home">): Readonly<Record<string, string | undefined>> {
+  const config = path.join(home, USER_CONFIG);
   return {
+    ...(existsSync(config) && { GIT_CONFIG_GLOBAL: config }),
     PATH: process.env["PATH"],
     HOME: home,
     GIT_CONFIG_NOSYSTEM: "1",
