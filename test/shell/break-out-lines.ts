@@ -12,6 +12,7 @@ export const RUN_LATER = "RUN_LATER";
  * - `global`: the user's own config names a folder of hooks and a file in the workspace, which are missing.
  * - `named`: the same, in a file that `GIT_CONFIG_GLOBAL` names.
  * - `deep`: both are in a subfolder; the one of the hooks is missing.
+ * - `links`: a hook is a link to a script of the workspace.
  * - `linked`: a linked worktree of a repository outside.
  * - `none`: outside of any repository.
  * - `headless`: has a `.git` that is not a repository.
@@ -23,6 +24,7 @@ export type WorkspaceKind =
   | "global"
   | "named"
   | "deep"
+  | "links"
   | "linked"
   | "none"
   | "headless"
@@ -51,7 +53,7 @@ export const HOOKS = [
   "post-rewrite",
 ] as const;
 
-const PROJECTS = ["husky", "rebasing", "global", "named", "deep"] as const;
+const PROJECTS = ["husky", "rebasing", "global", "named", "deep", "links"] as const;
 const KINDS: readonly WorkspaceKind[] = [...PROJECTS, "linked", "none", "headless", "inner"];
 
 const among = <Value>(...values: readonly Value[]) => fc.constantFrom(...values);
@@ -250,6 +252,12 @@ const otherHookLine = (folder: string) =>
       ),
     ),
   );
+const scriptLine = fc.oneof(
+  plant("scripts/check.sh"),
+  joined("mv scripts/check.sh old", plant("scripts/check.sh")),
+  joined("mv scripts old; cp -r old scripts", plant("scripts/check.sh")),
+  joined("mv scripts old", plant("other/check.sh"), "ln -s other scripts"),
+);
 const hooks = fc
   .oneof(
     fc.tuple(among<WorkspaceKind>("husky", "rebasing", "linked"), huskyLine),
@@ -263,6 +271,7 @@ const hooks = fc
     ),
     fc.tuple(fc.constant<WorkspaceKind>("deep"), otherHookLine("tools/git/hooks")),
     fc.tuple(fc.constant<WorkspaceKind>("inner"), otherHookLine(".githooks")),
+    fc.tuple(fc.constant<WorkspaceKind>("links"), scriptLine),
     fc.tuple(
       among<WorkspaceKind>("husky", "linked", "none"),
       anyHook.chain((hook) =>
@@ -454,7 +463,7 @@ const NAMES = [
   ".gitattributes .gitignore .gitmodules HEAD config commondir objects refs hooks hooks/pre-commit packed-refs",
   "shared.gitconfig extra.gitconfig branch.gitconfig team.gitconfig tools tools/git tools/git/config tools/git/hooks",
   "tools/git/hooks/pre-commit sub sub/.git sub/.git/config libs libs/inner libs/inner/.git libs/empty libs/empty/.git gone",
-  "gone/.git trees trees/feature trees/feature/.git trees/feature/.husky/_/pre-commit new new/.git src notes.txt a b . ..",
+  "gone/.git trees trees/feature trees/feature/.git trees/feature/.husky/_/pre-commit new new/.git scripts scripts/check.sh src notes.txt a b . ..",
 ]
   .join(" ")
   .split(" ");

@@ -175,7 +175,7 @@ class Round {
   }
 
   #hasHook(): boolean {
-    return ["husky", "rebasing", "linked"].includes(this.#attack.kind);
+    return ["husky", "rebasing", "links", "linked"].includes(this.#attack.kind);
   }
 }
 

@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   readFileSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
@@ -57,7 +58,7 @@ export class GitWorkspaces {
         text.replaceAll(template.base, () => copied.base),
       );
     }
-    return copied;
+    return { ...copied, variables: activatedVariables(copied) };
   }
 
   #make(kind: WorkspaceKind): GitWorkspace {
@@ -91,6 +92,9 @@ const FILES_WITH_PATHS = [
   "home/main/.git/worktrees/project/gitdir",
 ];
 
+/** Does nothing while a workspace is made. */
+const NOTE_HOOK = '#!/bin/sh\n[ -z "$HOOK_LOG" ] || echo pre-commit >>"$HOOK_LOG"\n';
+
 const BUILDERS: Readonly<Record<WorkspaceKind, (builder: Builder) => void>> = {
   husky: (builder) => {
     builder.project();
@@ -121,6 +125,12 @@ const BUILDERS: Readonly<Record<WorkspaceKind, (builder: Builder) => void>> = {
     builder.write("tools/git/config", "[alias]\n\tst = status\n");
     builder.git("config", "core.hooksPath", "tools/git/hooks");
     builder.git("config", "include.path", "../tools/git/config");
+  },
+  links: (builder) => {
+    builder.project();
+    builder.write("scripts/check.sh", NOTE_HOOK, 0o755);
+    mkdirSync(path.join(builder.root, ".git/hooks"));
+    symlinkSync("../../scripts/check.sh", path.join(builder.root, ".git/hooks/pre-commit"));
   },
   linked: (builder) => {
     builder.linked();
@@ -189,7 +199,7 @@ class Builder {
     // Uses only what the shell has built in, and no program of the workspace.
     this.write(".husky/_/h", 'own="${0%/*}/../${0##*/}"\n[ ! -f "$own" ] || . "$own"\n');
     this.write(".husky/_/.gitignore", "*\n");
-    this.write(".husky/pre-commit", '[ -z "$HOOK_LOG" ] || echo pre-commit >>"$HOOK_LOG"\n');
+    this.write(".husky/pre-commit", NOTE_HOOK);
   }
 
   /** With submodules that are checked out and others that are not, and a linked worktree. */
