@@ -82,11 +82,7 @@ interface Setting {
   readonly key: string;
   readonly value: string;
 }
-const MONITOR: Setting = {
-  before: "",
-  key: "core.fsmonitor",
-  value: `'${RUN_LATER}; false'`,
-};
+const MONITOR = { before: "", key: "core.fsmonitor", value: `'${RUN_LATER}; false'` };
 const SETTINGS: readonly Setting[] = [
   ...Array.from({ length: 5 }, () => MONITOR),
   { before: "", key: "diff.external", value: `'${RUN_LATER}; true'` },
@@ -124,21 +120,7 @@ const joined = (...steps: readonly (fc.Arbitrary<string> | string)[]) =>
     .map((parts) => parts.filter((part) => part !== "").join("\n"));
 
 // 1. A program in a folder of PATH.
-const PROGRAMS = [
-  "git",
-  "git",
-  "git",
-  "sh",
-  "bash",
-  "env",
-  "ps",
-  "bwrap",
-  "rg",
-  "ssh",
-  "grep",
-  "tr",
-  "rmdir",
-];
+const PROGRAMS = "git git git sh bash env ps bwrap rg ssh grep tr rmdir".split(" ");
 const path = among(...KINDS).chain((kind) =>
   fc
     .tuple(among(".venv/bin", "node_modules/.bin"), among(...PROGRAMS))

@@ -92,7 +92,7 @@ async function playAll(
   return ends;
 }
 
-/** The user's own commands, by the name that an escape has. Git itself is not one of the workspace. */
+/** What the user does next, with a Git that is not one of the workspace. */
 const USER_COMMANDS: readonly (readonly string[])[] = [
   ["status"],
   ["diff", "HEAD"],
@@ -147,7 +147,7 @@ class Round {
       output: { shownBytes: 4096, folder: path.join(base, "output"), keptBytes: 4096 },
       ...(isSandboxed && { sandbox }),
     });
-    expect(end).toMatchObject({ type: "ended" });
+    if (end.type !== "ended") throw new Error(`The command was not run: ${JSON.stringify(end)}`);
   }
 
   #keeper() {
