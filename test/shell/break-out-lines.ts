@@ -426,7 +426,7 @@ const asWay = (way: Way, lines: fc.Arbitrary<Omit<BreakOut, "way">>) =>
     .map(([{ kind, line }, wrap]): BreakOut => ({ way, kind, line: wrap(line) }));
 
 /** One of the six ways or a neighbour of it. */
-export const anyAttack: fc.Arbitrary<BreakOut> = fc.oneof(
+const anyAttack: fc.Arbitrary<BreakOut> = fc.oneof(
   asWay("path", path),
   asWay("bare", bare),
   asWay("hooks", hooks),
