@@ -98,6 +98,11 @@ const IDENTITY = Object.fromEntries(
 const BARE =
   'git init -q --bare /tmp/b && cp -r /tmp/b/* . ; mkdir objects refs; echo "ref: refs/heads/main" >HEAD; ' +
   'printf "[core]\\nrepositoryformatversion = 0\\nbare = false\\nworktree = .\\nfsmonitor = %s\\n" "$payload" >config';
+/** Git finds the config, the objects and the refs there. */
+const ELSEWHERE =
+  'mkdir -p bare/objects bare/refs; echo bare >commondir; echo "ref: refs/heads/main" >HEAD; ' +
+  "for file in bare/config config.worktree; do git config -f $file core.repositoryFormatVersion 0; git config -f $file core.bare false; git config -f $file core.worktree $PWD; done; " +
+  "git config -f bare/config extensions.worktreeConfig true; git config -f bare/config core.fsmonitor $payload";
 const HOOK = (folder: string) =>
   `mkdir -p ${folder}; cp $payload ${folder}/pre-commit; chmod +x ${folder}/pre-commit`;
 
@@ -106,11 +111,13 @@ describe("a command in the sandbox", () => {
 
   test("cannot make the user's Git run a program by a repository in the place of the workspace", async () => {
     counters("T-SHELL-12");
-    for (const present of [[], ["refs"], ["objects"], ["refs", "objects"]]) {
-      const current = gitScene();
-      for (const name of present) mkdirSync(path.join(current.root, name));
-      await attack(current, BARE);
-      expect([present, current.hasRun()]).toEqual([present, false]);
+    for (const line of [BARE, ELSEWHERE]) {
+      for (const present of [[], ["refs"], ["objects"], ["refs", "objects"], ["commondir"]]) {
+        const current = gitScene();
+        for (const name of present) mkdirSync(path.join(current.root, name));
+        await attack(current, line);
+        expect([line, present, current.hasRun()]).toEqual([line, present, false]);
+      }
     }
   });
 
@@ -118,7 +125,7 @@ describe("a command in the sandbox", () => {
     counters("T-SHELL-12");
     for (const options of [{}, { git: true }]) {
       const current = repository();
-      await attack(current, `rm .git/HEAD; ${BARE}`, options);
+      await attack(current, `rm .git/HEAD; ${BARE}; ${ELSEWHERE}`, options);
       expect([options, current.hasRun()]).toEqual([options, false]);
     }
   });

@@ -184,7 +184,7 @@ describe("a command in the sandbox", () => {
     await vi.waitFor(() => expect(processesWith(mark).length).toBeGreaterThan(1), {
       timeout: 10_000,
     });
-    expect(readdirSync(place.root)).toEqual([".git", ".jp", "refs"]);
+    expect(readdirSync(place.root)).toEqual([".git", ".jp", "commondir", "refs"]);
     jp.kill("SIGKILL");
     await vi.waitFor(
       () => expect([processesWith(mark), readdirSync(place.root)]).toEqual([[], []]),
@@ -198,7 +198,7 @@ describe("a command in the sandbox", () => {
     const output = await run(
       "for d in .git .jp; do mkdir -p $d/hooks; rmdir $d; mv $d x; ln -s /tmp $d; done 2>/dev/null; ls -A; ls -A .git .jp | grep -v ':$' | grep .",
     );
-    expect([output, readdirSync(root)]).toEqual([".git\n.jp\nrefs\n1", []]);
+    expect([output, readdirSync(root)]).toEqual([".git\n.jp\ncommondir\nrefs\n1", []]);
   });
 
   test("cannot change a repository", async () => {

@@ -66,15 +66,24 @@ export function unreservedNames({ own, common = own }: Repository): readonly str
 }
 
 /**
- * Without a repository in `.git`, Git takes the workspace itself for one if it has these three: so one of them is
- * reserved. `HEAD` is the last choice, because `git diff HEAD` fails beside a file of that name.
+ * Without a repository in `.git`, Git takes the workspace itself for one if it has `HEAD`, and `objects` and `refs` there or
+ * in the folder that `commondir` names. So `commondir` is reserved, and one of these two. `HEAD` is the last choice, because
+ * `git diff HEAD` fails beside a file of that name.
  */
 export function coverBareNames(cover: Cover): void {
-  const names = ["refs", "objects", "HEAD"].map((name) => path.join(cover.root, name));
-  const free =
-    names.find((file) => isStandIn(file) || findStats(file) === undefined) ??
-    names.find((file) => findStats(file)?.isDirectory() !== true);
-  if (free !== undefined) cover.readOnly(free, "file");
+  const at = (name: string) => path.join(cover.root, name);
+  const isFree = (file: string) => isStandIn(file) || findStats(file) === undefined;
+  const folders = [at("refs"), at("objects")];
+  const reserved =
+    folders.find(isFree) ?? folders.find((file) => findStats(file)?.isDirectory() !== true);
+  if (reserved !== undefined && isFree(at("commondir"))) {
+    cover.readOnly(reserved, "file");
+    cover.readOnly(at("commondir"), "file");
+  } else if (isFree(at("HEAD"))) {
+    cover.readOnly(at("HEAD"), "file");
+  } else {
+    throw new Error("The workspace has files of a repository, and is none.");
+  }
 }
 
 /**
