@@ -65,7 +65,7 @@ describe("a command of a jp that is installed in the workspace", () => {
   test("that fails on it is told why", () => {
     const { shell } = installed();
     expect(shell("rm -rf node_modules")).toContain(
-      "[jp runs from node_modules/jp-ts, which a command cannot change: npm ci and npm install fail on it.]",
+      "[jp runs from node_modules/jp-ts, which a command cannot change: npm ci fails on it, and so does npm install if it would replace it.]",
     );
   });
 });

@@ -171,7 +171,7 @@ function toEndText(
       ? "[.git is read-only in the sandbox. If the user agrees, a call with git: true can change it, except for its config and hooks.]"
       : "",
     !isSuccess && ownPackage !== undefined
-      ? `[jp runs from ${ownPackage}, which a command cannot change: npm ci and npm install fail on it.]`
+      ? `[jp runs from ${ownPackage}, which a command cannot change: npm ci fails on it, and so does npm install if it would replace it.]`
       : "",
     !isSuccess && leftOut > 0
       ? `[left out: ${leftOut === 1 ? "1 variable" : `${leftOut} variables`}, see shell.env]`
