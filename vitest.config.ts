@@ -33,6 +33,7 @@ export const LONG = [
   "test/provider/light-streams.test.ts",
   "test/security/terminal.test.ts",
   "test/shell/break-out.property.test.ts",
+  "test/shell/git-attacks.test.ts",
   "test/shell/hostile-lines.test.ts",
   "test/storage/answer-races.test.ts",
   "test/storage/torn-append.test.ts",

@@ -40,7 +40,7 @@ describe("what a sandboxed command leaves in the workspace", () => {
     "never runs outside of the sandbox, whatever the user's Git or jp itself does next",
     { timeout: LINES * TIMEOUT_PER_LINE_MS },
     async () => {
-      counters("T-SHELL-4");
+      counters("T-SHELL-4", "T-SHELL-12", "T-PROG-8");
       process.stderr.write(`Running ${LINES} lines with seed ${SEED}.\n`);
       const lines = [...PLAIN_ATTACKS, ...breakOutLines(LINES, SEED)];
       const ends = await playAll(lines, { isSandboxed: true });

@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, symlinkSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { runCommand } from "../../src/reach/shell/index.ts";
 import { counters } from "../security/threats.ts";
 import { runIn, scene, type Scene, useSandbox } from "./support.ts";
 
@@ -35,6 +36,37 @@ function socketScene(): Scene {
   mkdirSync(path.join(current.root, "sub/deep"), { recursive: true });
   return current;
 }
+
+describe("a command in the sandbox", () => {
+  useSandbox();
+
+  test("runs even if a socket that was to be covered goes away while the sandbox is set up", async () => {
+    const { root, home, outside, run: _run, ...place } = scene();
+    const socket = path.join(outside, "s");
+    await serve(socket, { folder: "/" });
+    const variables = {
+      PATH: process.env["PATH"],
+      /** Read once the sockets are listed. */
+      get GONE() {
+        rmSync(socket, { force: true });
+        return "";
+      },
+    };
+    const end = await runCommand({
+      line: "echo ran >>ran",
+      cwd: root,
+      variables,
+      input: "",
+      timeoutMs: 20_000,
+      signal: new AbortController().signal,
+      onLine: () => undefined,
+      output: { shownBytes: 8192, folder: path.join(home, "output"), keptBytes: 8192 },
+      sandbox: { place: { ...place, root, home }, network: false, git: false },
+    });
+    expect(end).toMatchObject({ type: "ended", exit: { status: 0 } });
+    expect(readFileSync(path.join(root, "ran"), "utf8")).toBe("ran\n");
+  });
+});
 
 describe("a socket in the workspace on which a program of the user's listens", () => {
   useSandbox();

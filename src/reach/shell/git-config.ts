@@ -1,5 +1,6 @@
 /** The files of a workspace that Git reads as config or runs as hooks, because the user's config of any level says so. */
 import { existsSync } from "node:fs";
+import { userInfo } from "node:os";
 import path from "node:path";
 import { decodeFileName } from "../files/index.ts";
 import { type FoundGit, type Git, runGitForBytes } from "../process/index.ts";
@@ -74,6 +75,11 @@ function parseEntries(list: string): readonly ConfigEntry[] {
   });
 }
 
+/** `~/x`, and `~me/x` for the user that runs jp. */
 function withHome(value: string, { environment: { HOME = "" } }: Git): string {
-  return value.startsWith("~/") ? path.join(HOME, value.slice(2)) : value;
+  const [, name, rest] = /^~([^/]*)(\/.*)$/s.exec(value) ?? [];
+  if (rest === undefined) return value;
+  if (name === "") return path.join(HOME, rest);
+  const { username, homedir } = userInfo();
+  return name === username ? path.join(homedir, rest) : value;
 }

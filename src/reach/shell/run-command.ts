@@ -52,6 +52,8 @@ const LIMITS: ProcessLimits = {
   pipeGraceMs: 250,
 };
 const MAX_LINE_BYTES = 2000;
+/** Sockets, and the stand-ins of other processes, can go away while a sandbox is set up. */
+const MAX_SET_UPS = 3;
 
 /**
  * Bash, which people and models write for, or else the system's shell. Never one in the workspace, even if PATH leads
@@ -68,9 +70,12 @@ export async function runCommand(request: CommandRequest): Promise<CommandEnd> {
   const [shell, ...args] = limits === undefined ? words : withLimits(words, limits);
   const program = { program: shell, args, cwd, variables };
   if (sandbox === undefined) return runToEnd(request, { program, release: () => [] });
-  const confined = await confine(program, sandbox.place, sandbox);
-  if ("reason" in confined) return { type: "no_sandbox", problem: confined };
-  return runToEnd(request, confined);
+  for (let tries = 1; ; tries += 1) {
+    const confined = await confine(program, sandbox.place, sandbox);
+    if ("reason" in confined) return { type: "no_sandbox", problem: confined };
+    const end = await runToEnd(request, confined);
+    if (end.type !== "sandbox_failed" || tries === MAX_SET_UPS) return end;
+  }
 }
 
 async function runToEnd(
