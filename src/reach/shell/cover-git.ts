@@ -1,10 +1,9 @@
 /** Covers a workspace's repositories: what Git reads as config, what it runs, and what leads it to other folders with config. */
 import { readdirSync, readlinkSync } from "node:fs";
 import path from "node:path";
-import { type Cover, findStats } from "./cover.ts";
+import { type Cover, findStats, isFree } from "./cover.ts";
 import { gitFileOf, type Repository } from "./repositories.ts";
 import { isInside, realPath } from "./sandbox-place.ts";
-import { isStandIn } from "./stand-ins.ts";
 
 export interface CoverOptions {
   /** Whether a command may write to repositories, except for what makes Git run programs. */
@@ -72,7 +71,6 @@ export function unreservedNames({ own, common = own }: Repository): readonly str
  */
 export function coverBareNames(cover: Cover): void {
   const at = (name: string) => path.join(cover.root, name);
-  const isFree = (file: string) => isStandIn(file) || findStats(file) === undefined;
   const folders = [at("refs"), at("objects")];
   const reserved =
     folders.find(isFree) ?? folders.find((file) => findStats(file)?.isDirectory() !== true);

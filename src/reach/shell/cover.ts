@@ -65,7 +65,7 @@ export class Cover {
       const { end, pinned } = this.#follow(file);
       for (const folder of pinned) if (!access.has(folder)) access.set(folder, "pinned");
       access.set(end, "read_only");
-      if (isStandIn(end) || findStats(end) === undefined) {
+      if (isFree(end)) {
         standIns.push({ file: end, kind: end === file ? kind : "folder" });
       }
     }
@@ -100,6 +100,11 @@ export class Cover {
 /** Folders before what is in them. */
 function byPath([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {
   return left < right ? -1 : 1;
+}
+
+/** Whether nothing is there, or only what stands in for it. */
+export function isFree(file: string): boolean {
+  return isStandIn(file) || findStats(file) === undefined;
 }
 
 /** Also undefined if a parent is not a folder, or cannot be read. */

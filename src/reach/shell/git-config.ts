@@ -80,6 +80,10 @@ function withHome(value: string, { environment: { HOME = "" } }: Git): string {
   const [, name, rest] = /^~([^/]*)(\/.*)$/s.exec(value) ?? [];
   if (rest === undefined) return value;
   if (name === "") return path.join(HOME, rest);
-  const { username, homedir } = userInfo();
-  return name === username ? path.join(homedir, rest) : value;
+  try {
+    const { username, homedir } = userInfo();
+    return name === username ? path.join(homedir, rest) : value;
+  } catch {
+    return value; // The system does not know its name.
+  }
 }

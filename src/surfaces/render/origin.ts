@@ -1,11 +1,10 @@
 /** A tool's origin in words, for the person who decides on its call. */
-import {
-  type Confinement,
-  type Opening,
-  opensOf,
-  type ToolOrigin,
-  type ToolSource,
-  type UndoForecast,
+import type {
+  Confinement,
+  Opening,
+  ToolOrigin,
+  ToolSource,
+  UndoForecast,
 } from "../../record/tool/index.ts";
 import { assertNever } from "../../util/index.ts";
 import { verbatim } from "./verbatim.ts";
@@ -42,14 +41,14 @@ function describeConfinement(confined: Confinement): string {
   }
 }
 
-const OPENINGS: Readonly<Record<Opening, string>> = {
-  network: "a network, which reaches programs on this machine too",
-  git: "write access to .git",
-};
+const OPENINGS: readonly (readonly [Opening, string])[] = [
+  ["git", "write access to .git"],
+  ["network", "a network, which reaches programs on this machine too"],
+];
 
 /** ` with write access to .git and a network, …`; empty if it has neither. */
 function openingWords(confined: Confinement): string {
-  const words = opensOf(confined).map((each) => OPENINGS[each]);
+  const words = OPENINGS.flatMap(([each, text]) => (confined[each] === true ? [text] : []));
   return words.length === 0 ? "" : ` with ${words.join(" and ")}`;
 }
 
