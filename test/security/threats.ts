@@ -1081,7 +1081,7 @@ const commands: Area = {
         "A command that a model wrote reads keys in the home, or changes files outside of the workspace.",
       defence:
         "In the sandbox the system is read-only, the home, other homes, other disks and jp's folders are hidden, and `/tmp` is " +
-        "its own. It has no capabilities, also if jp runs as root. The rest of the system can be read. Without a sandbox, " +
+        "its own. It has no capabilities, also if jp runs as root, and none of the descriptors that jp inherited. The rest of the system can be read. Without a sandbox, " +
         "nothing of this holds: the prompt says so.",
     },
     {

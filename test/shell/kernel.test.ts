@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
+import type { SandboxPlace } from "../../src/reach/shell/index.ts";
 import { counters } from "../security/threats.ts";
 import { scene, type Scene, useSandbox } from "./support.ts";
 
@@ -29,19 +30,28 @@ function runWithKey(
   line: string,
   { isConfined }: { readonly isConfined: boolean },
 ): string {
-  const program = `
+  const program = programFor(line, place, { isConfined });
+  const start = `syscall(${KEYCTL}, ${JOIN_SESSION}, 0); ${ADD} $ENV{KEY} = $key; exec @ARGV`;
+  const node = [process.execPath, "--input-type=module", "--eval", program];
+  return execFileSync("perl", ["-e", start, ...node], { encoding: "utf8" });
+}
+
+/** Runs a line, and prints its output. */
+function programFor(
+  line: string,
+  place: SandboxPlace,
+  { isConfined }: { readonly isConfined: boolean },
+): string {
+  return `
     import { runCommand } from ${JSON.stringify(new URL("../../src/reach/shell/index.ts", import.meta.url))};
     const place = ${JSON.stringify(place)};
     const end = await runCommand({
       line: ${JSON.stringify(line)}, cwd: place.root, variables: process.env, input: "", timeoutMs: 60000,
       signal: new AbortController().signal, onLine: () => undefined,
       output: { shownBytes: 8192, folder: place.home, keptBytes: 8192 },
-      ${isConfined ? "sandbox: { place, network: false }," : ""}
+      ${isConfined ? "sandbox: { place, network: false, git: false }," : ""}
     });
     process.stdout.write(end.output.toText(""));`;
-  const start = `syscall(${KEYCTL}, ${JOIN_SESSION}, 0); ${ADD} $ENV{KEY} = $key; exec @ARGV`;
-  const node = [process.execPath, "--input-type=module", "--eval", program];
-  return execFileSync("perl", ["-e", start, ...node], { encoding: "utf8" });
 }
 
 describe("a command in the sandbox", () => {
@@ -62,6 +72,17 @@ describe("a command in the sandbox", () => {
     const { run } = scene();
     const line = "grep ^Seccomp: /proc/self/status; sh -c 'grep ^Seccomp: /proc/self/status'";
     expect(await run(line, { network: true })).toBe("Seccomp:\t2\nSeccomp:\t2\n0");
+  });
+
+  test("cannot leave through a folder that jp's own parent has opened", () => {
+    counters("T-SHELL-1");
+    const { run: _run, outside, ...place } = scene();
+    const line =
+      "cat /proc/self/fd/[0-9]*/visible /proc/$$/fd/251/visible 2>/dev/null; ls -l /proc/self/fd | grep -c outside";
+    const program = programFor(line, place, { isConfined: true });
+    const words = ["-c", `exec 9<${outside} 251<${outside}; exec "$@"`, "bash", process.execPath];
+    const output = execFileSync("bash", [...words, "--input-type=module", "--eval", program]);
+    expect(output.toString()).toBe("0\n");
   });
 
   test("gets nothing of what jp and the sandbox tell each other", async () => {

@@ -15,6 +15,8 @@ export interface Program {
   readonly variables: Readonly<Record<string, string | undefined>>;
   /** Beside the standard streams, from `FIRST_PIPE` on. */
   readonly pipes?: readonly ExtraPipe[];
+  /** Descriptors of this process that it would inherit, and gets empty instead. */
+  readonly withheld?: readonly number[];
 }
 
 export const FIRST_PIPE = 3;
@@ -54,16 +56,21 @@ export class ProcessGroup implements Disposable {
 
   /** Rejects with the system's error if the program cannot be started. */
   static async start(request: Program): Promise<ProcessGroup> {
-    const { program, args, cwd, variables, pipes = [] } = request;
+    const { program, args, cwd, variables, pipes = [], withheld = [] } = request;
     // Loaded on demand: it takes a tenth of Node's own start.
     const { spawn } = process.getBuiltinModule("node:child_process");
     const guard = guardGroup();
     const release = () => guard[Symbol.dispose]();
+    using empty = withheld.length === 0 ? undefined : openEmpty();
+    const more = [
+      ...pipes.map(() => "pipe" as const),
+      ...fill(FIRST_PIPE + pipes.length, withheld, empty?.descriptor),
+    ];
     try {
       const child = spawn(program, args, {
         cwd,
         env: { ...variables, ...guard.variables },
-        stdio: ["pipe", "pipe", "pipe", ...pipes.map(() => "pipe" as const)],
+        stdio: ["pipe", "pipe", "pipe", ...more],
         detached: true, // In its own group, so Ctrl-C in the terminal does not reach it.
         windowsHide: true,
       });
@@ -71,7 +78,8 @@ export class ProcessGroup implements Disposable {
       pipes.forEach((pipe, index) =>
         usePipe(child.stdio[FIRST_PIPE + index] as Duplex | undefined, pipe),
       );
-      const group = new ProcessGroup(child, release);
+      // The first three are pipes.
+      const group = new ProcessGroup(child as ChildProcessWithoutNullStreams, release);
       await new Promise<void>((resolve, reject) => {
         child.once("spawn", resolve);
         child.once("error", reject);
@@ -152,6 +160,22 @@ export class ProcessGroup implements Disposable {
   [Symbol.dispose](): void {
     this.#release();
   }
+}
+
+function openEmpty() {
+  const { closeSync, openSync } = process.getBuiltinModule("node:fs");
+  const descriptor = openSync("/dev/null", "r+");
+  return { descriptor, [Symbol.dispose]: () => closeSync(descriptor) };
+}
+
+/** What the program gets from this descriptor on. */
+function fill(
+  from: number,
+  withheld: readonly number[],
+  empty = -1,
+): readonly ("ignore" | number)[] {
+  const length = Math.max(0, ...withheld.map((each) => each + 1 - from));
+  return Array.from({ length }, (_, index) => (withheld.includes(from + index) ? empty : "ignore"));
 }
 
 /** `stream` is absent if the program could not be started. */

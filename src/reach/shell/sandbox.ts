@@ -8,6 +8,7 @@ import type { Program } from "../process/index.ts";
 import { openBubblewrapPipes } from "./bubblewrap-pipes.ts";
 import { type Bubblewrap, bubblewrapArguments, findBubblewrap } from "./bubblewrap.ts";
 import type { CoverOptions } from "./cover-git.ts";
+import { inheritedDescriptors } from "./inherited-descriptors.ts";
 import { findProtectionProblem, protectPaths } from "./protected-paths.ts";
 import { findNewRepositories } from "./new-repositories.ts";
 import { findSubmodules } from "./repositories.ts";
@@ -95,5 +96,9 @@ function inBubblewrap(
 ): Omit<ConfinedProgram, "release"> {
   const { words, pipes, hasStarted } = openBubblewrapPipes(variables, found.filter);
   const all = [...options, ...words, "--chdir", cwd, "--", program, ...args];
-  return { program: { program: found.program, args: all, cwd, variables: {}, pipes }, hasStarted };
+  const withheld = inheritedDescriptors();
+  return {
+    program: { program: found.program, args: all, cwd, variables: {}, pipes, withheld },
+    hasStarted,
+  };
 }
