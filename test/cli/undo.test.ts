@@ -305,8 +305,16 @@ describe("jp undo of commands", () => {
 
   test("names a damaged index of Git, and restores what it listed before", async () => {
     counters("T-UNDO-11");
-    await using parts = await startInGit(": > .git/index; rm a.txt");
-    await query(parts.project, ["Go."], {
+    await using parts = await start(
+      [[["shell_run", { command: ": > .git/index; rm a.txt", git: true }]]],
+      shell,
+    );
+    execFileSync("sh", ["-c", "git init -q; echo .jp/ > .git/info/exclude; git add -A"], {
+      cwd: parts.project.root,
+    });
+    const rules = [{ arg: "/git", const: true, mode: "unattended" }];
+    const allowing = `conversation.tools.shell_run.policy.run:=${JSON.stringify(rules)}`;
+    await query(parts.project, ["Go.", "-c", allowing], {
       variables: { JP_TRUSTED_WORKSPACES: parts.project.root },
     });
     const { stderr } = await parts.project.jp("undo", "--yes");
