@@ -60,6 +60,9 @@ export const rfd028: readonly Requirement[] = [
       "Several tools can have an inquiry in progress at the same time, and none waits for or " +
       "blocks another.",
     state: "met",
+    deviation:
+      "Calls of one reply that could disturb each other run in order: to one MCP server, on the " +
+      "same files, and around commands. All others run at the same time.",
   },
   {
     id: "028/inquiry/started-by-assistant-target",

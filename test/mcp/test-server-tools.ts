@@ -1,5 +1,6 @@
 /** The tools of the test server. Each does one thing that a client has to handle. */
 import { spawn } from "node:child_process";
+import { setTimeout as delay } from "node:timers/promises";
 import {
   type CallToolResult,
   ProtocolError,
@@ -19,6 +20,10 @@ export interface TestServerOptions {
 }
 
 const PIXEL = Buffer.from("not really a picture").toString("base64");
+/** How long `remember` takes. */
+const REMEMBER_MS = 50;
+/** What `remember` has stored, by server. */
+const memories = new WeakMap<Server, string[]>();
 /** The servers whose tool `grow` was called. */
 const grown = new WeakSet<Server>();
 
@@ -97,9 +102,19 @@ const TOOLS: Readonly<Record<string, Run>> = {
     await server.sendToolListChanged();
     return text("grown");
   },
+  remember: async ({ server, given }) => {
+    const memory = memories.get(server) ?? [];
+    memories.set(server, memory);
+    await delay(REMEMBER_MS);
+    memory.push(String(given["text"]));
+    return text(`remembered ${memory.length}`);
+  },
+  recall: ({ server }) => text((memories.get(server) ?? []).join(", ")),
   grandchild: () => text(String(startWaiting(false))),
   escaped: () => text(String(startWaiting(true))),
 };
+
+const READ_ONLY: ReadonlySet<string> = new Set(["recall"]);
 
 /** Starts a process that inherits our standard streams, in our process group or in a new one. */
 function startWaiting(detached: boolean): number | undefined {
@@ -144,6 +159,7 @@ function toTool(name: string): Tool {
       properties: { text: { type: "string", description: "What to say." } },
       ...(name === "echo" && { required: ["text"] }),
     },
+    ...(READ_ONLY.has(name) && { annotations: { readOnlyHint: true } }),
     ...(name === "mismatched" && {
       outputSchema: { type: "object", properties: { moon: { type: "string" } } },
     }),

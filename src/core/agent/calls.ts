@@ -1,10 +1,10 @@
 /**
- * The calls of one reply, run concurrently. Each is found, checked, permitted, run, delivered and recorded, starting
- * from the last step on record. The model has finished its reply by then: jp never asks about a call of a reply that
- * may still break off.
+ * The calls of one reply, run concurrently, except those that have to wait in line. Each is found, checked, permitted,
+ * run, delivered and recorded, starting from the last step on record. The model has finished its reply by then: jp never
+ * asks about a call of a reply that may still break off.
  *
- *   find ─► check ─► permit ─┬─► attempt ◄─► answer questions ─► deliver ─► record
- *                            └─► skipped, refused ────────────────────────► record
+ *   find ─► check ─► permit ─┬─► wait in line ─► attempt ◄─► answer questions ─► deliver ─► record
+ *                            └─► skipped, refused ────────────────────────────────────────► record
  *
  * A call whose process ends, or that waits for a person, has no response and stays open on the record. One that has a
  * result goes straight to its delivery, and one that may have run already needs a new permission.
@@ -37,6 +37,7 @@ import {
   type PermittedCall,
   useOf,
 } from "./attempts.ts";
+import type { CallLine, LinePlace, Reached } from "./call-line.ts";
 import { closeQuestions } from "./closing.ts";
 import type { TurnContext } from "./context.ts";
 import type { CallInDoubt, CheckedCall } from "./doubt.ts";
@@ -71,20 +72,31 @@ interface FinishedCall {
   readonly place: PromptPlace;
 }
 
-/** The calls of one reply, run concurrently. */
+/** The calls of one reply, run concurrently, except those that have to wait in line. */
 export class ToolCycle {
   readonly #context: TurnContext;
   readonly #calls: readonly CallProgress[];
+  /** Absent if there is only one call. */
+  #line: CallLine | undefined;
   readonly #stop = new AbortController();
   #stopMessage: string | Promise<string> = "";
   #isMessageDelivered = false;
   /** Aborted and replaced to restart the calls that have not finished. */
   #round = new AbortController();
 
-  /** The calls as recorded, including those that an earlier process left. */
-  constructor(context: TurnContext, calls: readonly CallProgress[]) {
+  /**
+   * The calls as recorded, including those that an earlier process left. `previous` has run calls of the same reply, and
+   * left some of them open.
+   */
+  constructor(context: TurnContext, calls: readonly CallProgress[], previous?: ToolCycle) {
     this.#context = context;
     this.#calls = calls;
+    if (previous !== undefined) this.#line = previous.#line;
+  }
+
+  /** Whether the call has stayed open only because one before it did. */
+  isHeldUp(call: CallProgress): boolean {
+    return this.#line !== undefined && this.#line.isHeldUp(call);
   }
 
   /** Whether the message that came with a stop is the result of at least one call. */
@@ -98,13 +110,19 @@ export class ToolCycle {
    */
   async run(): Promise<readonly ToolCallResponse[]> {
     const nextPlace = this.#context.prompts.startReply();
+    const line = await this.#openLine();
     const calls = this.#calls.map(async (progress) => {
       using place = nextPlace();
+      const inLine = line?.enter(progress);
       try {
-        return await this.#process(progress, place);
+        const response = await this.#process(progress, place, inLine);
+        if (response === undefined) inLine?.leave();
+        return response;
       } catch (error) {
         this.stop("interrupted"); // The record cannot be written or jp cannot be loaded, so nothing may continue.
         throw error;
+      } finally {
+        inLine?.end();
       }
     });
     const ends = await Promise.allSettled(calls);
@@ -130,11 +148,20 @@ export class ToolCycle {
     abortBy("user", previous);
   }
 
+  /** Most replies have one call. */
+  async #openLine(): Promise<CallLine | undefined> {
+    if (this.#line !== undefined || this.#calls.length < 2) return this.#line;
+    const { CallLine } = await loadLine();
+    this.#line = new CallLine(this.#context.policy);
+    return this.#line;
+  }
+
   async #process(
     progress: CallProgress,
     place: PromptPlace,
+    inLine: LinePlace | undefined,
   ): Promise<ToolCallResponse | undefined> {
-    const result = await this.#result(progress, place);
+    const result = await this.#result(progress, place, inLine);
     if (result === undefined) return undefined;
     const { content, isError, blocks, added, events = [] } = result;
     const open = this.#closeLeftovers(progress);
@@ -158,7 +185,11 @@ export class ToolCycle {
     return closeQuestions(this.#readAgain(progress), this.#context.clock, cause);
   }
 
-  async #result(progress: CallProgress, place: PromptPlace): Promise<CallEnd> {
+  async #result(
+    progress: CallProgress,
+    place: PromptPlace,
+    inLine: LinePlace | undefined,
+  ): Promise<CallEnd> {
     const { request, permissions, isInDoubt } = progress;
     const tool = await this.#find(request.name);
     if (tool === undefined || this.#stop.signal.aborted) {
@@ -166,7 +197,10 @@ export class ToolCycle {
     }
     const { request: delivery = permissions.deliver?.voided } = permissions.deliver ?? {};
     const finished = delivery?.result;
-    if (finished !== undefined) return this.#deliverFinished(progress, { finished, tool, place });
+    if (finished !== undefined) {
+      inLine?.end();
+      return this.#deliverFinished(progress, { finished, tool, place });
+    }
     if ("content" in tool) return isInDoubt ? { ...tool, content: OUTCOME_UNKNOWN } : tool;
     if (request.arguments[INVALID_ARGUMENTS] !== undefined) {
       return { content: unreadableArguments(request.name), isError: true };
@@ -178,6 +212,7 @@ export class ToolCycle {
     let call: OpenCall = { toolCallId, progress, tool, arguments: args, signal, asking, place };
     const checked = await checkArguments(tool.description, args);
     if (checked.ok) call = { ...call, arguments: editedBefore(progress) ?? checked.arguments };
+    inLine?.declare(call);
     if (isInDoubt) await this.#closeBoundQuestions(progress);
     else if (!checked.ok) return { content: checked.message, isError: true };
     for (;;) {
@@ -189,7 +224,11 @@ export class ToolCycle {
       if (!checked.ok) return { content: checked.message, isError: true };
       if (asking.aborted && call.progress.attempts === 0) return this.#skippedOrStopped(call);
       const { arguments: permitted, isEdited } = permission;
-      const end = await this.#run({ ...call, ...permission });
+      const permittedCall = { ...call, ...permission };
+      const reached = await waitInLine(permittedCall, inLine);
+      if (reached === "held_up") return undefined;
+      if (reached === "stopped") return this.#skippedOrStopped(call, isInDoubt);
+      const end = await this.#run(permittedCall, inLine);
       if (end !== "void") return isEdited ? withEdit(end, permitted) : end;
       const now = this.#readAgain(call.progress);
       call = { ...call, progress: now, arguments: editedBefore(now) ?? call.arguments };
@@ -258,9 +297,10 @@ export class ToolCycle {
     return decision?.decision === "edited" ? withEdit(result, args) : result;
   }
 
-  async #run(call: PermittedCall): Promise<CallEnd | "void"> {
+  async #run(call: PermittedCall, inLine: LinePlace | undefined): Promise<CallEnd | "void"> {
     const { tool } = call;
     const end = await this.#attempt(call);
+    if (end?.type === "result") inLine?.end(); // Its delivery holds no one up.
     if (end === undefined) return this.#stoppedResult(tool);
     switch (end.type) {
       case "result": {
@@ -344,6 +384,20 @@ export class ToolCycle {
     const content = message === "" ? fallback : stoppedWithMessage(message);
     return { content, isError: false };
   }
+}
+
+/** Only a reply with several calls needs it. Throws `module_not_loaded`. */
+const loadLine = loaderOf(() => import("./call-line.ts"));
+
+/** Waits for the calls that have to end first. */
+async function waitInLine(
+  call: PermittedCall,
+  inLine: LinePlace | undefined,
+): Promise<Reached | undefined> {
+  const { progress, asking, signal, place } = call;
+  inLine?.declare(call); // A person may have edited its arguments.
+  // Later calls need not wait for its prompts meanwhile.
+  return inLine?.reach(progress.attempts === 0 ? asking : signal, () => place.pass());
 }
 
 /** Added last, so that the model learns of the edit in every case. */

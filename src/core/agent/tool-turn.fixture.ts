@@ -49,11 +49,13 @@ export interface ToolTurnOptions {
   readonly conversation?: ConversationWriter;
   /** Replacements for the usual parts. */
   readonly parts?: Partial<
-    Pick<TurnContext, "tools" | "prompter" | "inquiries" | "limits" | "observer">
+    Pick<TurnContext, "tools" | "prompter" | "inquiries" | "limits" | "observer" | "policy">
   >;
 }
 
-export interface NamedExecutor {
+export interface NamedExecutor extends Partial<
+  Pick<CallableTool, "isReadOnly" | "effect" | "argumentKinds">
+> {
   readonly name: string;
   readonly executor: Executor;
 }
@@ -157,12 +159,16 @@ export function toolboxOf({
 function callableTool(tool: Tool | NamedExecutor, config: JsonObject): CallableTool {
   const { name } = tool;
   const isBuiltin = "execute" in tool;
+  const { isReadOnly, effect, argumentKinds } = isBuiltin ? {} : tool;
   const settings = settingsOf(name, { source: isBuiltin ? "builtin" : "local", ...config });
   const { isIdempotent } = settings;
   return {
     settings,
     ...(isBuiltin && tool.questions && { questionIds: Object.keys(tool.questions) }),
     ...(isIdempotent !== undefined && { isIdempotent }),
+    ...(isReadOnly !== undefined && { isReadOnly }),
+    ...(effect !== undefined && { effect }),
+    ...(argumentKinds !== undefined && { argumentKinds }),
     executor: isBuiltin ? createBuiltinExecutor(tool, name) : tool.executor,
     describeSource: async () => ({
       origin: isBuiltin ? { type: "builtin" } : { type: "local", command: name },

@@ -336,6 +336,7 @@ export class Turn {
       return toTurnEnd(tools);
     }
     let toolChoice: ToolChoice = progress.hasCalls ? "auto" : this.#setup.assistant.toolChoice;
+    let previous: ToolCycle | undefined;
     for (let cycle = 1; cycle <= this.#setup.maxCycles;) {
       if (progress.next === "done") return { type: "done", reason: "stop" };
       const { redirection } = context.state;
@@ -349,7 +350,8 @@ export class Turn {
         reply = await this.#streamReply(tools, toolChoice);
         progress = this.#readProgress(context);
       }
-      const calls = await openCycle(context, progress);
+      const calls = await openCycle(context, progress, previous);
+      previous = undefined;
       if (reply.type === "done" && calls === undefined) {
         const end = await this.#checkData(reply);
         if (end !== undefined) return end;
@@ -370,9 +372,10 @@ export class Turn {
       if (calls !== undefined) toolChoice = "auto"; // A demanded call is demanded only once.
       progress = this.#readProgress(context);
       if (progress.next !== "calls") continue;
-      // Calls that others answered meanwhile can continue. The rest has been asked, and waits.
+      // Calls that others answered meanwhile can continue, and those behind them. The rest has been asked, and waits.
       const answered = progress.calls.filter(canGoOn);
-      if (answered.length === 0) return { type: "waiting" };
+      if (answered.every((call) => calls?.isHeldUp(call) === true)) return { type: "waiting" };
+      previous = calls;
       progress = { ...progress, calls: answered };
     }
     return { type: "cycle_limit", cycles: this.#setup.maxCycles };
@@ -499,10 +502,11 @@ export const loadCalls = loaderOf(() => import("./calls.ts"));
 async function openCycle(
   context: TurnContext,
   { calls }: TurnProgress,
+  previous?: ToolCycle,
 ): Promise<ToolCycle | undefined> {
   if (calls.length === 0) return undefined;
   const { ToolCycle } = await loadCalls();
-  return new ToolCycle(context, calls);
+  return new ToolCycle(context, calls, previous);
 }
 
 function stopCalls(

@@ -49,16 +49,28 @@ export async function findValues(pointer: string, call: ArgumentsToMatch): Promi
 
 /** Files outside the workspace, by real path. A path that may be anywhere counts as outside, as written. */
 export async function findOutsideFiles(call: ArgumentsToMatch): Promise<readonly string[]> {
-  const pointers = Object.keys(call.kinds).filter((at) => call.kinds[at] === "path");
-  const found = await Promise.all(pointers.map((at) => findValues(at, call)));
-  const files = found
-    .flatMap(({ values }) => values.filter(({ kind }) => kind === "path"))
-    .flatMap(({ exact, possible }) => exact?.filter(isAbsolute) ?? possible.slice(0, 1));
+  const paths = await findPaths(call);
+  const files = paths.flatMap(
+    ({ exact, possible }) => exact?.filter(isAbsolute) ?? possible.slice(0, 1),
+  );
   return [...new Set(files.filter((file) => typeof file === "string"))];
 }
 
+/** Every absolute path that the arguments may stand for. Undefined if they have none. */
+export async function findFiles(call: ArgumentsToMatch): Promise<readonly string[] | undefined> {
+  const paths = await findPaths(call);
+  if (paths.length === 0) return undefined;
+  return [...new Set(paths.flatMap(({ possible }) => possible.filter(isAbsolute)))];
+}
+
+async function findPaths(call: ArgumentsToMatch): Promise<readonly ArgumentValue[]> {
+  const pointers = Object.keys(call.kinds).filter((at) => call.kinds[at] === "path");
+  const found = await Promise.all(pointers.map((at) => findValues(at, call)));
+  return found.flatMap(({ values }) => values.filter(({ kind }) => kind === "path"));
+}
+
 /** Paths in the workspace are relative to it. */
-function isAbsolute(form: Json): boolean {
+function isAbsolute(form: Json): form is string {
   return typeof form === "string" && path.isAbsolute(form);
 }
 

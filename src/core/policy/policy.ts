@@ -39,6 +39,10 @@ export function createPolicy(options: PolicyOptions): Policy {
       return findResultVerdict(call, options);
     },
     ...(store !== undefined && { grants: createGrants(store, options) }),
+    filesOf: async ({ tool: { argumentKinds: kinds = {} }, arguments: args }) => {
+      const { findFiles } = await loadModule(() => import("./argument-values.ts"));
+      return findFiles({ arguments: args, kinds, root: options.root });
+    },
   };
 }
 

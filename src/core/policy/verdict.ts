@@ -19,6 +19,11 @@ export interface Policy {
   resultVerdictOf(call: CallOfTool): Promise<Verdict>;
   /** Grants that a person may add to a yes. Absent if nothing can be saved. */
   readonly grants?: Grants;
+  /**
+   * The absolute paths of the files that the call's arguments may name, following links as they are now. Undefined if it
+   * names none. Throws only `module_not_loaded`.
+   */
+  filesOf?(call: CallOfTool): Promise<readonly string[] | undefined>;
 }
 
 /** Widens a yes with a rule. */

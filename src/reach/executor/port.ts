@@ -167,6 +167,8 @@ export interface RunnableTool {
   readonly questionIds?: readonly string[];
   /** The tool's effect, as far as jp or the user knows. From an MCP server, only `destroys` is trusted. */
   readonly effect?: ToolEffect;
+  /** Its MCP server says that it only reads. Decides only about the order of calls. */
+  readonly isReadOnly?: boolean;
   /** Arguments that rules can treat as more than text, keyed by JSON Pointer without list indexes. */
   readonly argumentKinds?: ArgumentKinds;
 }

@@ -13,6 +13,8 @@ export interface RemoteTool {
   readonly annotations?: JsonObject;
   /** The server says that it only reads, or that repeating a call has no further effect. */
   readonly isIdempotent?: boolean;
+  /** The server says that it only reads. */
+  readonly isReadOnly?: boolean;
   /** The server says that it may be destructive. */
   readonly isDestructive?: boolean;
 }

@@ -58,6 +58,7 @@ function toRemoteTool({
     inputSchema: inputSchema as JsonObject, // JSON.
     ...(annotations !== undefined && { annotations: annotations as JsonObject }),
     ...((readOnlyHint || idempotentHint) && { isIdempotent: true }),
+    ...(readOnlyHint && { isReadOnly: true }),
     ...(destructiveHint === true && !readOnlyHint && { isDestructive: true }),
   };
 }

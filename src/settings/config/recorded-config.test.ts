@@ -164,6 +164,7 @@ describe("settings that belong to a machine", () => {
     { web: { private_hosts: ["localhost:3000"] } },
     { conversation: { mode: "edits" } },
     ofTool({ effect: "reads" }),
+    ofTool({ parallel: true }),
     ofTool({ policy: { run: "unattended", result: "ask" } }),
     ofTool({ policy: { run: [{ arg: "/path", prefix: "src", mode: "unattended" }] } }),
     ofTool({ policy: { run: "skip", result: [{ mode: "ask" }] } }, "*"),

@@ -115,6 +115,8 @@ export interface ToolConfig extends Omit<SharedToolConfig, "enable"> {
   readonly effect?: "reads" | "edits" | "destroys";
   /** safe to run twice: if jp stops during a call, it runs the call again without asking */
   readonly idempotent?: boolean;
+  /** whether its calls run while other calls of the same reply do: true: they wait for none, and none waits for them; false: they run in order with those of all tools that say false, and with no others */
+  readonly parallel?: boolean;
   /** a local tool can say what became of a call that jp stopped during: its command runs with the action check, and must change nothing then; false: a person decides, whatever the tool can find out */
   readonly check?: boolean;
   /** files of a local tool, relative to the workspace, that it writes itself: if one changes after you allowed a call, the call still runs */

@@ -55,6 +55,8 @@ export interface ToolSettings {
   readonly cancellationResponse: string;
   /** Absent if not configured. */
   readonly isIdempotent?: boolean;
+  /** Whether its calls wait for others of the same reply: see `parallel` in the config. Absent if not configured. */
+  readonly isParallel?: boolean;
   /** The tool can report how a call in doubt ended. Absent if not configured. */
   readonly hasCheck?: boolean;
   /** Files of a local tool, relative to the workspace, that may change between a decision and the call. */
@@ -150,6 +152,7 @@ function resolveTool(name: string, own: PartialToolConfig, defaults: Defaults): 
       defaults.cancellation_response ??
       TOOL_DEFAULTS.cancellation_response,
     ...(tool.idempotent !== undefined && { isIdempotent: tool.idempotent }),
+    ...(tool.parallel !== undefined && { isParallel: tool.parallel }),
     ...(tool.check !== undefined && { hasCheck: tool.check }),
     ...(tool.subject_ignore !== undefined && { subjectIgnore: tool.subject_ignore }),
     ...(timeout > 0 && { timeoutMs: timeout * 1000 }),

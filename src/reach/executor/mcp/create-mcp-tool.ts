@@ -45,6 +45,7 @@ export async function createMcpTool(options: McpToolOptions): Promise<RunnableTo
     }),
     describeSource: () => describeMcpSource(server, remote.name),
     isIdempotent,
+    ...(remote.isReadOnly === true && { isReadOnly: true }),
     // A server's claim to be destructive is trusted: it only adds questions.
     ...(remote.isDestructive === true && { effect: "destroys" }),
     argumentKinds: findPaths(settings.parameters),

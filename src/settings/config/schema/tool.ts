@@ -443,6 +443,12 @@ const toolSchema = group({
     "safe to run twice: if jp stops during a call, it runs the call again without asking",
     v.boolean(),
   ),
+  parallel: key(
+    "harmless",
+    "whether its calls run while other calls of the same reply do: true: they wait for none, and none waits for them; " +
+      "false: they run in order with those of all tools that say false, and with no others",
+    v.pipe(v.boolean(), behaviour({ isMachineSpecific: true })),
+  ),
   check: key(
     "turned_on",
     "a local tool can say what became of a call that jp stopped during: its command runs with the action check, and must " +
