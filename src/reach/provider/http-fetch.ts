@@ -140,17 +140,17 @@ export function createResponse(head: ResponseHead, body: ReadableStream<Uint8Arr
   return new HttpResponse(head, body) as unknown as Response;
 }
 
-/** A `fetch` that reports each arrival: a response, or a part of its body. */
-export function withActivity(fetch: Fetch, onActivity: () => void): Fetch {
+/** A `fetch` that reports each arrival, a response or a part of its body, and how many bytes it has. */
+export function withActivity(fetch: Fetch, onActivity: (bytes: number) => void): Fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
-    onActivity();
+    onActivity(0);
     const reader = response.body?.getReader();
     if (reader === undefined) return response;
     const body = new ReadableStream<Uint8Array>({
       async pull(controller) {
         const { done, value } = await reader.read();
-        onActivity();
+        onActivity(value?.byteLength ?? 0);
         if (done) controller.close();
         else controller.enqueue(value);
       },

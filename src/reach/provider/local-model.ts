@@ -108,7 +108,7 @@ async function* streamDocument(
       case "message_delta":
         text += event.text;
         heldBack.push(event);
-        request.observe?.({ type: "alive", isReply: true });
+        request.observe?.({ type: "alive", isReply: true, bytes: Buffer.byteLength(event.text) });
         break;
       case "message_end":
         heldBack.push(event);

@@ -58,6 +58,8 @@ export type RequestUpdate =
       readonly type: "alive";
       /** It is part of the reply, which is held back for now. */
       readonly isReply?: boolean;
+      /** The size of what arrived: of that part of the reply, otherwise as it came over the network. */
+      readonly bytes?: number;
     }
   /** The provider's id for the reply that starts, and the model that writes it. */
   | { readonly type: "response_start"; readonly id?: string; readonly model?: string }

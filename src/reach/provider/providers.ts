@@ -95,7 +95,7 @@ interface Connection {
   readonly endpoint: Endpoint;
   readonly dialect: Dialect;
   /** A `fetch` that reports when something arrives. */
-  readonly watched: (onActivity?: () => void) => Fetch;
+  readonly watched: (onActivity?: (bytes: number) => void) => Fetch;
 }
 
 function createConnector(
@@ -117,9 +117,9 @@ function createConnector(
       },
     };
     const watched: Connection["watched"] = (onActivity) =>
-      withActivity(withinOrigin(fetch), () => {
+      withActivity(withinOrigin(fetch), (bytes) => {
         reached.add(provider);
-        onActivity?.();
+        onActivity?.(bytes);
       });
     const dialect = definition.dialect(name);
     return { provider, name, definition, settings, endpoint, dialect, watched };

@@ -44,7 +44,7 @@ export interface ModelSource extends Omit<ReplySource, "model"> {
   /** Opens the model for one request. It takes `other` itself, so these are not sent to it again. */
   readonly open: (
     other: ModelParameters["other"],
-    onActivity: () => void,
+    onActivity: (bytes: number) => void,
   ) => Promise<StreamingModel>;
 }
 
@@ -65,7 +65,9 @@ export async function* openAndStream(
   request: ModelRequest,
 ): AsyncGenerator<ModelEvent> {
   const { parameters, observe } = request;
-  const model = await open(parameters.other, () => observe?.({ type: "alive" }));
+  const model = await open(parameters.other, (bytes) =>
+    observe?.({ type: "alive", bytes }),
+  );
   yield* streamReply(
     { ...source, model },
     { ...request, parameters: { ...parameters, other: {} } },

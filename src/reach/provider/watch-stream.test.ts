@@ -65,7 +65,7 @@ describe("a reply that gets too long", () => {
   test.each<[number, ScriptedReply]>([
     [6, "日本"],
     [6, [{ type: "reasoning", text: "abcdef" }]],
-    [10, [{ type: "tool_call", id: "c", name: "n", arguments: { a: "bc" } }]],
+    [268, [{ type: "tool_call", id: "c", name: "n", arguments: { a: "bc" } }]],
   ])("is measured in bytes, for every kind of content: %d", async (bytes, reply) => {
     const exact = await read(reply, { ...NO_LIMITS, maxResponseBytes: bytes });
     const short = await read(reply, { ...NO_LIMITS, maxResponseBytes: bytes - 1 });

@@ -56,7 +56,7 @@ export async function* watchStream(
       isOver = result.done === true;
       if (result.done === true) break;
       bytes += bytesOf(result.value);
-      if (limits.maxResponseBytes > 0 && bytes > limits.maxResponseBytes) {
+      if (isTooMuch(bytes, limits.maxResponseBytes)) {
         throw responseTooLongError(model, limits.maxResponseBytes);
       }
       last = result.value;
@@ -98,6 +98,10 @@ class EventWaiter implements Disposable {
   /** Like `#since`, or when anything last arrived. */
   #aliveAt = 0;
   #processed = 0;
+  /** What arrived since the last event, and the part of the reply that the model holds back. */
+  #arrivedBytes = 0;
+  #heldBytes = 0;
+  #hasOverflowed = false;
 
   constructor(watched: WatchedStream) {
     this.#watched = watched;
@@ -109,23 +113,41 @@ class EventWaiter implements Disposable {
   /** A server could repeat the same progress forever, so only an increase counts. */
   note(update: RequestUpdate): void {
     this.#aliveAt = this.#now();
+    if (update.type === "alive") this.#count(update);
     if (update.type === "alive" && update.isReply === true) this.#since = this.#aliveAt;
     if (update.type !== "prompt_progress" || update.processed <= this.#processed) return;
     this.#processed = update.processed;
     this.#since = this.#aliveAt;
   }
 
+  /** Counted before lines are split: whoever splits them keeps all of a line that has no end. */
+  #count({ isReply = false, bytes = 0 }: { readonly isReply?: boolean; readonly bytes?: number }) {
+    const { model, limits } = this.#watched;
+    const { maxResponseBytes } = limits;
+    this.#arrivedBytes = isReply ? 0 : this.#arrivedBytes + bytes;
+    if (isReply) this.#heldBytes += bytes;
+    const isOver =
+      isTooMuch(this.#heldBytes, maxResponseBytes) ||
+      (maxResponseBytes > 0 && this.#arrivedBytes > maxEventBytes(maxResponseBytes));
+    if (!isOver) return;
+    this.#hasOverflowed = true;
+    this.#current?.reject(responseTooLongError(model, maxResponseBytes));
+  }
+
   async wait(event: Promise<Next>): Promise<Next> {
     const current = Promise.withResolvers<Next>();
     event.then(current.resolve, current.reject);
     current.promise.catch(() => undefined); // It may be rejected after it is no longer awaited.
-    this.#watched.request.signal.throwIfAborted();
+    const { request, model, limits } = this.#watched;
+    request.signal.throwIfAborted();
+    if (this.#hasOverflowed) throw responseTooLongError(model, limits.maxResponseBytes);
     this.#current = current;
     this.#since = this.#now();
     this.#aliveAt = this.#since;
     try {
       const next = await current.promise;
       this.#hasOutput = true;
+      this.#arrivedBytes = 0;
       return next;
     } finally {
       this.#current = undefined;
@@ -176,6 +198,18 @@ class EventWaiter implements Disposable {
   }
 }
 
+function isTooMuch(bytes: number, maxResponseBytes: number): boolean {
+  return maxResponseBytes > 0 && bytes > maxResponseBytes;
+}
+
+/** The largest amount that may arrive for one event. APIs escape its text, wrap it, and repeat the request. */
+function maxEventBytes(maxResponseBytes: number): number {
+  return 8 * maxResponseBytes + 4 * 1024 * 1024;
+}
+
+/** The cost of a call without its arguments: a record of its own, and a response. */
+const CALL_BYTES = 128;
+
 function bytesOf(event: ModelEvent): number {
   switch (event.type) {
     case "reasoning_delta":
@@ -184,10 +218,11 @@ function bytesOf(event: ModelEvent): number {
       return Buffer.byteLength(event.text);
     case "tool_call_request":
       // Counts streamed arguments twice, which is fine for a limit.
-      return Buffer.byteLength(JSON.stringify(event.arguments));
+      return CALL_BYTES + Buffer.byteLength(event.id + event.name + JSON.stringify(event.arguments));
+    case "tool_call_start":
+      return CALL_BYTES;
     case "reasoning_end":
     case "message_end":
-    case "tool_call_start":
     case "response_end":
       return 0;
     default:
