@@ -116,6 +116,12 @@ describe("text lines", () => {
     expect(linesOf([bytes.subarray(0, 1), bytes.subarray(1)])).toEqual(["日"]);
   });
 
+  test("are reported up to a limit for each chunk, the last ones, so that short ones cost no more than long ones", () => {
+    const many = Array.from({ length: 30_000 }, (_, index) => `${index}\n`).join("");
+    const lines = linesOf(["unfinished", many, "end"]);
+    expect([lines.length, lines[0], lines.slice(-2)]).toEqual([257, "29744", ["29999", "end"]]);
+  });
+
   test("are cut if they are too long", () => {
     const chunks = ["x".repeat(300), "y".repeat(300), "z".repeat(1_000_000), "\nnext\n"];
     expect(linesOf(chunks)).toEqual([`${"x".repeat(300)}${"y".repeat(200)}…`, "next"]);

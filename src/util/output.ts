@@ -4,6 +4,8 @@ import { truncationNotice } from "./utf8.ts";
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const MAX_TAIL_LINES = 64;
+/** Many more than `MAX_TAIL_LINES`, because blank ones count. */
+const MAX_LINES_PER_CHUNK = 256;
 const MAX_TAIL_LINE_LENGTH = 1000;
 
 /** Keeps the start of an output, and counts all of its bytes. */
@@ -56,6 +58,8 @@ export interface LineReaderOptions {
   readonly onTooLong?: () => void;
   /** Whether a lone carriage return also ends a line. */
   readonly splitAtReturn?: boolean;
+  /** Whether it reports only the last lines of a chunk, for a person who cannot read more. */
+  readonly isForPerson?: boolean;
 }
 
 /** Reports lines as soon as they are complete, from bytes that arrive in chunks. */
@@ -68,7 +72,8 @@ export class LineReader {
     this.#line = new CappedOutput(options.maxBytes);
   }
 
-  add(chunk: Buffer): void {
+  add(given: Buffer): void {
+    const chunk = this.#withoutSkipped(given);
     let start = 0;
     for (const end of this.#options.splitAtReturn === true ? lineEnds(chunk) : lineFeeds(chunk)) {
       this.#extend(chunk.subarray(start, end));
@@ -76,6 +81,13 @@ export class LineReader {
       start = end + 1;
     }
     this.#extend(chunk.subarray(start));
+  }
+
+  #withoutSkipped(chunk: Buffer): Buffer {
+    const start = this.#options.isForPerson === true ? startOfLastLines(chunk) : 0;
+    if (start === 0) return chunk;
+    this.#line = new CappedOutput(this.#options.maxBytes);
+    return chunk.subarray(start);
   }
 
   /** The line so far. */
@@ -104,6 +116,7 @@ export function readTextLines(onLine: (line: string) => void, maxLength: number)
   return new LineReader({
     maxBytes: (maxLength + 1) * 4, // No character takes more than four bytes.
     splitAtReturn: true,
+    isForPerson: true,
     onLine: (line) => {
       const text = cutLine(line, maxLength);
       if (text !== "") onLine(text);
@@ -152,6 +165,23 @@ export function* lineEnds(chunk: Uint8Array): Generator<number, void, undefined>
     if (isFeed) feed = chunk.indexOf(LINE_FEED, feed + 1);
     else carriageReturn = chunk.indexOf(CARRIAGE_RETURN, carriageReturn + 1);
   }
+}
+
+/** Found from the end. */
+function startOfLastLines(chunk: Uint8Array): number {
+  let [end, feed, carriageReturn] = [-1, Number.NaN, Number.NaN];
+  for (let left = MAX_LINES_PER_CHUNK + 1; left > 0; left -= 1) {
+    const before = end === -1 ? chunk.length : end;
+    if (before === 0) return 0;
+    // Each is searched for again only once it has been passed.
+    if (!(feed < before)) feed = chunk.lastIndexOf(LINE_FEED, before - 1);
+    if (!(carriageReturn < before)) {
+      carriageReturn = chunk.lastIndexOf(CARRIAGE_RETURN, before - 1);
+    }
+    end = Math.max(feed, carriageReturn);
+    if (end === -1) return 0;
+  }
+  return end + 1;
 }
 
 function* lineFeeds(chunk: Uint8Array): Generator<number, void, undefined> {

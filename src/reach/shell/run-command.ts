@@ -84,7 +84,12 @@ async function runToEnd(
 ): Promise<CommandEnd> {
   const { input, timeoutMs, signal, onLine } = request;
   using output = new CommandOutput(request.output);
-  const lines = new LineReader({ maxBytes: MAX_LINE_BYTES, onLine, splitAtReturn: true });
+  const lines = new LineReader({
+    maxBytes: MAX_LINE_BYTES,
+    onLine,
+    splitAtReturn: true,
+    isForPerson: true,
+  });
   const onOutput = (chunk: Buffer) => {
     output.add(chunk);
     lines.add(chunk);

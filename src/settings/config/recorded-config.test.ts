@@ -153,6 +153,13 @@ describe("a new conversation", () => {
   });
 });
 
+test("20,000 tools are recorded before the test times out, because none is copied for each other one", () => {
+  const names = Array.from({ length: 20_000 }, (_, index) => `t${index}`);
+  const tools = Object.fromEntries(names.map((name) => [name, { source: "local", run: "skip" }]));
+  const { shared } = recordNew({ ...MODEL, conversation: { tools } });
+  expect(shared).toMatchObject({ conversation: { tools: { "*": { run: "ask" }, ...tools } } });
+});
+
 describe("settings that belong to a machine", () => {
   const settings: readonly JsonObject[] = [
     { providers: { llm: { aliases: { fast: "openai/gpt" } } } },

@@ -47,13 +47,16 @@ export function recordConfig({ builtins, remembered, config }: ConfigChange): Re
     const list = valueAt(remembered, keys);
     return Array.isArray(list) && list.length > 0;
   });
+  // Merged one by one, ten thousand tools would be copied ten thousand times.
+  const toolParts = Object.entries(tools).map(([key, entry]) => ({
+    key,
+    ...splitTool(entry, valueAt(after, [...TOOLS, key, "source"])),
+  }));
   return [
     split(sharedSchema, omitPaths(delta, [TOOLS, ...replaced])),
     ...replaced.map((keys) => within({ own: valueAt(delta, keys) as Json | undefined }, keys)), // JSON.
     within(split(sharedToolDefaultsSchema, defaults), [...TOOLS, "*"]),
-    ...Object.entries(tools).map(([name, entry]) =>
-      within(splitTool(entry, valueAt(after, [...TOOLS, name, "source"])), [...TOOLS, name]),
-    ),
+    within({ ...collect(toolParts, "shared"), ...collect(toolParts, "own") }, TOOLS),
     ...(remembered === undefined ? [{ shared: requiredOf(after) }] : []),
   ].reduce<RecordedConfig>(
     (recorded, { shared, own }) => ({
