@@ -28,7 +28,7 @@ import {
 } from "../reach/mcp/index.ts";
 import type { Tool } from "../record/tool/index.ts";
 import { JpError, pathToText } from "../util/index.ts";
-import { assertUniqueNames, listServers, type OfferedTool } from "./server-tools.ts";
+import { findClashes, listServers, type OfferedTool } from "./server-tools.ts";
 import {
   createToolbox,
   describeUnscoped,
@@ -155,9 +155,10 @@ function resolveOffered(
   isComplete: boolean,
 ): ReadonlyMap<string, ToolSettings> {
   // Server tools come last, so the second of two always has a server.
-  assertUniqueNames(offered, (_, { server }) => {
+  const [clash] = findClashes(offered, (_, { server }) => {
     return `Set mcpServers.${server}.prefix, for example to "${server}_".`;
-  });
+  }).values();
+  if (clash !== undefined) throw clash;
   const names = offered.map(({ name }) => name);
   const { "*": _, ...own } = given.config.conversation?.tools ?? {};
   const unknown = Object.keys(own).find((name) => !names.includes(name));

@@ -68,56 +68,64 @@ function toToolName(name: string): string {
   return name.replaceAll(/[^\w-]/g, "_").slice(0, MAX_NAME_LENGTH);
 }
 
-/** Throws `tool_name_clash`: one tool would get the other's calls. The hint is for tools of two owners. */
-export function assertUniqueNames(
+/** Why none of the tools with a name is available, by name: one would get the calls of another. */
+export type Clashes = ReadonlyMap<string, JpError>;
+
+/** The hint is for tools of two owners. */
+export function findClashes(
   offered: readonly OfferedTool[],
   hint: (first: OfferedTool, second: OfferedTool) => string,
-): void {
+): Clashes {
   const byName = new Map<string, OfferedTool>();
+  const clashes = new Map<string, JpError>();
   for (const tool of offered) {
     const { name, owner } = tool;
     const other = byName.get(name);
-    if (other?.owner === owner) {
-      throw new JpError("tool_name_clash", `Two tools of ${owner} are named ${name}.`);
-    }
-    if (other !== undefined) {
-      const message = `Two tools are named ${name}: one of ${other.owner}, and one of ${owner}.`;
-      throw new JpError("tool_name_clash", message, { hint: hint(other, tool) });
-    }
-    byName.set(name, tool);
+    byName.set(name, other ?? tool);
+    if (other === undefined || clashes.has(name)) continue;
+    const isSame = other.owner === owner;
+    const message = isSame
+      ? `Two tools of ${owner} are named ${name}.`
+      : `Two tools are named ${name}: one of ${other.owner}, and one of ${owner}.`;
+    const hints = isSame ? {} : { hint: hint(other, tool) };
+    clashes.set(name, new JpError("tool_name_clash", message, hints));
   }
+  return clashes;
 }
 
 /**
  * The configured tools, and those of servers that offer all their tools. A configured tool keeps its name, and
- * replaces the server tool that it names. Throws `tool_name_clash`.
+ * replaces the server tool that it names.
  */
 export function withServerTools(
   config: PartialConfig,
   offered: readonly OfferedTool[],
-): ReadonlyMap<string, ToolSettings> {
-  return resolveTools(addOffered(config, offered));
+): { readonly tools: ReadonlyMap<string, ToolSettings>; readonly clashes: Clashes } {
+  const { added, clashes } = addOffered(config, offered);
+  return { tools: resolveTools(added), clashes };
 }
 
-function addOffered(config: PartialConfig, offered: readonly OfferedTool[]): PartialConfig {
+function addOffered(config: PartialConfig, offered: readonly OfferedTool[]) {
   const { "*": _defaults, ...tools } = config.conversation?.tools ?? {};
   const configured = new Set(Object.values(tools).map(({ source }) => source));
-  const added = offered.filter(
+  const free = offered.filter(
     ({ name, config: { source } }) => tools[name] === undefined && !configured.has(source),
   );
-  assertUniqueNames(added, ({ name, config: first }, { server, config: second }) => {
+  const clashes = findClashes(free, ({ name, config: first }, { server, config: second }) => {
     const sources = `"${first.source}" or "${second.source}"`;
     return (
       `Set providers.mcp.${server}.all_tools to a prefix, for example "${server}_". Or choose one: ` +
       `set conversation.tools.${name}.source to ${sources}.`
     );
   });
+  const added = free.filter(({ name }) => !clashes.has(name));
   const entries = added.map(({ name, config: own }): [string, PartialToolConfig] => [
     name,
     // The model has no other way to see the rest of a server's description.
     { summary: "{{description}}", ...own },
   ]);
-  return mergeConfig({ conversation: { tools: Object.fromEntries(entries) } }, config);
+  const merged = mergeConfig({ conversation: { tools: Object.fromEntries(entries) } }, config);
+  return { added: merged, clashes };
 }
 
 /**
@@ -134,7 +142,11 @@ export async function switchServerTools(
   // No warnings here: the turn lists them again, and warns.
   const quietly = { servers, names, onWarning: () => {} };
   const { offered, absent } = await listServers(quietly, signal);
-  const before = addOffered(config, offered);
+  const { added: before, clashes } = addOffered(config, offered);
+  for (const { name } of directives) {
+    const clash = name === undefined ? undefined : clashes.get(name);
+    if (clash !== undefined) throw clash;
+  }
   const after = applyDirectives(before, directives, absent.length > 0);
   const known = resolveTools(before);
   const changed = [...resolveTools(after).values()]

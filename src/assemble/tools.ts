@@ -36,7 +36,7 @@ import type { ToolSource } from "../record/tool/index.ts";
 import type { ChangeKeeper } from "../reach/undo/index.ts";
 import { JpError, findClosest, messageOf } from "../util/index.ts";
 import type { Machine } from "./place.ts";
-import { listServers, withServerTools } from "./server-tools.ts";
+import { type Clashes, listServers, withServerTools } from "./server-tools.ts";
 import { createShippedTools } from "./shipped-tools.ts";
 
 /** The MCP servers declared in config. Each starts when it is first needed. */
@@ -130,12 +130,15 @@ export function openTools(
   const warn = warningOnce(onWarning);
   let listed: ReturnType<typeof listServers> | undefined;
   let known = settings;
-  const list = async (signal: AbortSignal) => {
+  const list = async (signal: AbortSignal): Promise<ListedTools> => {
     if (names.length === 0) return { tools: settings, absent: [] };
     listed ??= listServers({ servers, names, onWarning: warn }, signal); // Once, as in a program's turn.
     try {
       const { offered, absent } = await listed;
-      return { tools: (known = withServerTools(config, offered)), absent };
+      const { tools, clashes } = withServerTools(config, offered);
+      for (const { message, hint } of clashes.values())
+        warn(`${message} Neither is available. ${hint ?? ""}`.trim());
+      return { tools: (known = tools), absent, clashes };
     } catch (error) {
       listed = undefined;
       throw error;
@@ -145,9 +148,8 @@ export function openTools(
   const open = async (name: string, signal: AbortSignal) => {
     const create = (tool: ToolSettings) => createToolIn(root, tool, { ...sources, signal });
     if (settings.has(name)) return create(findTool(settings, name));
-    const { tools, absent } = await list(signal);
-    const [unavailable] = absent;
-    if (!tools.has(name) && unavailable !== undefined) throw unavailable;
+    const { tools, ...missing } = await list(signal);
+    if (!tools.has(name)) assertKnown(name, missing);
     return create(findTool(tools, name));
   };
   return {
@@ -172,7 +174,7 @@ function findOffered(name: string, config: PartialConfig): ToolSettings | undefi
   const [server] = offeringServers(config);
   if (server === undefined) return undefined;
   const tool = { name, owner: server, config: { source: `mcp.${server}.${name}` } };
-  return withServerTools(config, [tool]).get(name);
+  return withServerTools(config, [tool]).tools.get(name);
 }
 
 function savedRulesOn({ dataFolder, root, clock, onWarning }: Machine): OpenSavedRules | undefined {
@@ -241,6 +243,13 @@ function warningOnce(onWarning: Machine["onWarning"]): Machine["onWarning"] {
 export interface ListedTools {
   readonly tools: ReadonlyMap<string, ToolSettings>;
   readonly absent: readonly Error[];
+  readonly clashes?: Clashes;
+}
+
+/** Throws the reason why the tool is unavailable, if it may be one of an unavailable server. */
+function assertKnown(name: string, { absent, clashes }: Omit<ListedTools, "tools">): void {
+  const reason = clashes?.get(name) ?? absent[0];
+  if (reason !== undefined) throw reason;
 }
 
 interface ToolboxParts extends Pick<Machine, "onWarning"> {
@@ -290,11 +299,9 @@ export function createToolbox(toolbox: ToolboxParts): Toolbox {
       return (await Promise.all(opened)).flat();
     },
     find: async (name, signal): Promise<CallableTool | undefined> => {
-      const { tools: all, absent } = await list(signal);
+      const { tools: all, ...missing } = await list(signal);
       const settings = all.get(name);
-      const [unavailable] = absent;
-      // It may be one of that server's tools.
-      if (settings === undefined && unavailable !== undefined) throw unavailable;
+      if (settings === undefined) assertKnown(name, missing);
       if (settings?.isEnabled !== true) return undefined;
       const tool = await createToolIn(root, settings, { ...parts, signal });
       await assertRules({ ...tool, settings }, root);

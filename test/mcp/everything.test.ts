@@ -176,6 +176,16 @@ describe.each(["stdio", "http"] as const)("the reference server over %s", (way) 
     });
   });
 
+  test("runs a tool that the server has only as a task, and passes on its question", async () => {
+    const research = await begin("simulate-research-query", { topic: "python", ambiguous: true });
+    const { question } = await research.ask();
+    expect(question).toMatchObject({ id: "interpretation", answerType: { type: "select" } });
+    expect(await research.enter({ interpretation: "snake" })).toMatchObject({
+      type: "success",
+      content: expect.stringContaining("# Research Report: python (snake)"),
+    });
+  });
+
   test("rejects invalid arguments", async () => {
     const { type, content } = await call(server, "get-sum", { arguments: { a: "two" } });
     expect(type).toBe("error");

@@ -49,11 +49,15 @@ function scene(tools: Record<string, readonly string[]>) {
       },
       conversation: { tools: toolConfig },
     });
+  const warnings: string[] = [];
+  const onWarning = (message: string) => void warnings.push(message);
   return {
     servers,
     configOf,
+    warnings,
     /** Opened anew, as for each turn. */
-    open: (toolConfig?: JsonObject) => openTools(machine, configOf(toolConfig), { servers }),
+    open: (toolConfig?: JsonObject) =>
+      openTools({ ...machine, onWarning }, configOf(toolConfig), { servers }),
     /** The server has these tools from now on, and says so. */
     list: (name: string, ...listed: readonly string[]) => {
       tools[name] = listed;
@@ -71,18 +75,22 @@ const CLASH = {
     'set conversation.tools.echo.source to "mcp.a.echo" or "mcp.b.echo".',
 };
 
-test("two servers that offer tools of the same name are an error that names both", async () => {
+test("two servers that offer tools of the same name lose these two, with the reason, and no others", async () => {
   counters("T-MCP-4");
-  const tools = scene({ a: ["echo"], b: ["moon", "echo"] }).open();
-  const { toolbox } = tools;
-  await expect(toolbox.schemas(never)).rejects.toMatchObject(CLASH);
-  await expect(toolbox.find("moon", never)).rejects.toMatchObject(CLASH);
+  const { open, warnings } = scene({ a: ["echo"], b: ["moon", "echo"] });
+  const tools = open();
+  expect((await tools.toolbox.schemas(never)).map(({ name }) => name)).toEqual(["moon"]);
+  expect(warnings).toEqual([`${CLASH.message} Neither is available. ${CLASH.hint}`]);
+  expect(await tools.toolbox.find("moon", never)).toBeDefined();
+  await expect(tools.toolbox.find("echo", never)).rejects.toMatchObject(CLASH);
+  expect((await tools.open("moon", never)).description.name).toBe("moon");
   await expect(tools.open("echo", never)).rejects.toMatchObject(CLASH);
 });
 
-test("one server that offers two tools of the same name is an error", async () => {
-  const { toolbox } = scene({ a: ["the.moon", "the_moon"] }).open();
-  await expect(toolbox.schemas(never)).rejects.toMatchObject({
+test("one server that offers two tools of the same name loses both", async () => {
+  const { toolbox } = scene({ a: ["the.moon", "the_moon", "sun"] }).open();
+  expect((await toolbox.schemas(never)).map(({ name }) => name)).toEqual(["sun"]);
+  await expect(toolbox.find("the_moon", never)).rejects.toMatchObject({
     code: "tool_name_clash",
     message: 'Two tools of the MCP server "a" are named the_moon.',
   });
@@ -97,7 +105,7 @@ test("config that says whose tool has the name decides", async () => {
   ]).toMatchObject([["echo"], { origin: { server: "b" } }]);
 });
 
-test("a server that starts to offer another one's tool does not get its calls, and fails the next turn", async () => {
+test("a server that starts to offer another one's tool does not get its calls, in the next turn either", async () => {
   counters("T-MCP-4");
   const { open, list } = scene({ a: ["echo"], b: ["moon"] });
   const { toolbox } = open();
@@ -105,11 +113,16 @@ test("a server that starts to offer another one's tool does not get its calls, a
   list("b", "moon", "echo");
   const tool = await toolbox.find("echo", never);
   expect(await tool?.describeSource({})).toMatchObject({ origin: { server: "a" } });
-  await expect(open().toolbox.schemas(never)).rejects.toMatchObject(CLASH);
+  await expect(open().toolbox.find("echo", never)).rejects.toMatchObject(CLASH);
 });
 
-test("-t and -T on tools of the same name are an error too", async () => {
-  const { servers, configOf } = scene({ a: ["echo"], b: ["echo"] });
-  const directives = [{ isEnabled: true, name: "echo" }];
-  await expect(switchServerTools(configOf(), { directives, servers })).rejects.toMatchObject(CLASH);
+test("-t and -T that name a tool of several servers are an error, and others work", async () => {
+  const { servers, configOf } = scene({ a: ["echo"], b: ["moon", "echo"] });
+  const switched = (name?: string) => {
+    const directives = [{ isEnabled: false, ...(name !== undefined && { name }) }];
+    return switchServerTools(configOf(), { directives, servers });
+  };
+  await expect(switched("echo")).rejects.toMatchObject(CLASH);
+  expect((await switched("moon")).conversation?.tools).toHaveProperty("moon");
+  expect((await switched()).conversation?.tools).not.toHaveProperty("echo");
 });

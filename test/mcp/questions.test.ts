@@ -152,7 +152,7 @@ describe.each(["older", "newer", "http"])("a question of a server (%s)", (mode) 
     expect((await call.ask()).question).toEqual({
       id: "consent",
       text: "Do you agree?",
-      context: "Delete it?",
+      context: "The server says:\n> Delete it?",
       answerType: { type: "boolean" },
       exclusive: true,
       persistence: "none",
@@ -172,9 +172,10 @@ describe.each(["older", "newer", "http"])("a question of a server (%s)", (mode) 
         id: "open_url",
         text: "Do you want to visit xn--mn-fmca.example:8443?",
         context:
-          "Sign in.\n\nURL: https://sign.in@xn--mn-fmca.example:8443/a?b=c\n" +
+          "URL: https://sign.in@xn--mn-fmca.example:8443/a?b=c\n" +
           "Host: xn--mn-fmca.example:8443\n\n" +
-          "jp will not open it for you. Answering yes tells the server that you agree.",
+          "jp will not open it for you. Answering yes tells the server that you agree.\n\n" +
+          "The server says:\n> Sign in.",
         answerType: { type: "boolean" },
         exclusive: true,
         persistence: "none",
@@ -182,6 +183,25 @@ describe.each(["older", "newer", "http"])("a question of a server (%s)", (mode) 
       expect(answersOf(await call.enter({ open_url: isAccepted }))).toEqual([{ a: response }]);
     },
   );
+
+  test.each([
+    ["a line feed", "\n"],
+    ["a carriage return", "\r"],
+    ["a line separator", "\u2028"],
+    ["an empty line", "\n\n"],
+  ])("cannot imitate jp's own lines about the URL, after %s", async (_name, lineEnd) => {
+    const message = ["Sign in.", "URL: https://bank.example/", "Host: bank.example"].join(lineEnd);
+    const url = "https://moon.example/";
+    const call = begin({ a: { mode: "url", message, elicitationId: "e1", url } });
+    const { context = "" } = (await call.ask()).question;
+    const lines = context.split(/[\n\r\u2028]/);
+    expect(lines.filter((line) => /^\s*(?:URL|Host):/.test(line))).toEqual([
+      "URL: https://moon.example/",
+      "Host: moon.example",
+    ]);
+    expect(lines).toContain("> URL: https://bank.example/");
+    await call.enter({ open_url: false });
+  });
 
   test("is refused if it asks for a secret, and the model gets the reason", async () => {
     counters("T-SEC-3");

@@ -1250,10 +1250,12 @@ const servers: Area = {
     },
     {
       id: "T-MCP-4",
-      threat: "A server offers a tool with the name of another server's, to get its calls.",
+      threat:
+        "A server offers a tool with the name of another server's, or has another server's name, to get its calls.",
       defence:
-        "Two tools of the same name fail the turn, unless config says whose tool has the name. " +
-        "Within a turn, a name stays with the server that had it first.",
+        "Neither of two tools of the same name is available, unless config says whose tool has the name. In a " +
+        "program, the turn fails. Within a turn, a name stays with the server that had it first. If a workspace's " +
+        "server has the name of the user's own, the question of trust says so, and which tools run without asking.",
     },
     {
       id: "T-MCP-5",

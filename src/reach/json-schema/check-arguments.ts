@@ -138,9 +138,7 @@ export async function matchesSchema(
   const checks = [
     ...parts.map((part) => () => new Validator({ ...part }, "2020-12").validate(value).valid),
     () =>
-      typeof pattern !== "string" ||
-      typeof value !== "string" ||
-      new RegExp(pattern, "u").test(value),
+      typeof pattern !== "string" || typeof value !== "string" || toPattern(pattern).test(value),
   ];
   return checks.every((check) => {
     try {
@@ -149,6 +147,15 @@ export async function matchesSchema(
       return true;
     }
   });
+}
+
+/** Many patterns in use are valid only without the `u` flag, such as `[\\w-.]`. Throws if it is invalid anyway. */
+function toPattern(pattern: string): RegExp {
+  try {
+    return new RegExp(pattern, "u");
+  } catch {
+    return new RegExp(pattern);
+  }
 }
 
 function violationsOf(

@@ -22,6 +22,7 @@ import type { RemoteTool, ResourceContent, ServerLink } from "./port.ts";
 import { listTools, toCallResult } from "./remote-tool.ts";
 import { SAMPLING } from "./sampling.ts";
 import type { OutgoingRequest, RequestEnd } from "./server-call.ts";
+import { callAsTask } from "./task-call.ts";
 import type { Sdk } from "./transport.ts";
 
 export interface ConnectionOptions {
@@ -145,6 +146,10 @@ export class Connection {
       const { idempotencyKey: key, arguments: args, retry } = request;
       const meta = key !== undefined && { _meta: { [IDEMPOTENCY_KEY]: key } };
       const params = { name: tool.name, arguments: args, ...meta, ...retry };
+      if (tool.isTask === true && !this.#isModern) {
+        const as = { client: this.#client, sdk: this.#sdk, params };
+        return toCallResult(await callAsTask({ ...as, options: { ...options, signal } }));
+      }
       return this.#toEnd(await this.#client.callTool(params, options));
     } catch (error) {
       signal.throwIfAborted();

@@ -17,6 +17,8 @@ export interface RemoteTool {
   readonly isReadOnly?: boolean;
   /** The server says that it may be destructive. */
   readonly isDestructive?: boolean;
+  /** The server runs it only as a task, in the protocol of 2025. */
+  readonly isTask?: boolean;
 }
 
 /** The command that starts a server, or its address, as configured. Contains no values of variables or headers. */

@@ -50,6 +50,7 @@ function toRemoteTool({
   description,
   inputSchema,
   annotations,
+  execution,
 }: ListToolsResult["tools"][number]): RemoteTool {
   const { readOnlyHint = false, idempotentHint = false, destructiveHint } = annotations ?? {};
   return {
@@ -60,6 +61,7 @@ function toRemoteTool({
     ...((readOnlyHint || idempotentHint) && { isIdempotent: true }),
     ...(readOnlyHint && { isReadOnly: true }),
     ...(destructiveHint === true && !readOnlyHint && { isDestructive: true }),
+    ...(execution?.taskSupport === "required" && { isTask: true }),
   };
 }
 

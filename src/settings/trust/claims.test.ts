@@ -28,6 +28,32 @@ function config(value: JsonObject) {
   return readConfig(value);
 }
 
+test("the claim of a server names the user's own server that it replaces, and its tools that run without asking", () => {
+  counters("T-MCP-4");
+  const mine = {
+    providers: { mcp: { s: { command: "mine" } } },
+    conversation: tools({
+      land: { source: "mcp.s", run: "unattended" },
+      fly: {
+        source: "mcp.s.fly",
+        policy: { run: [{ arg: "/a", prefix: "b", mode: "unattended" }] },
+      },
+      ask: { source: "mcp.s", run: "ask" },
+      make: { source: "builtin", run: "unattended" },
+    }),
+  };
+  const listed = (server: JsonObject) =>
+    listClaims(
+      findClaims([...BASE, user(mine), workspace({ providers: { mcp: { s: server } } })]),
+    ).at(-1);
+  expect([listed({ command: "theirs" }), listed({ allow_secrets: true })]).toEqual([
+    "- MCP server s: runs theirs, replaces your own server of this name, " +
+      "gets the calls of your tools that you let run without asking (land, fly)",
+    "- MCP server s: runs mine, may ask for secrets, changes your own server of this name, " +
+      "gets the calls of your tools that you let run without asking (land, fly)",
+  ]);
+});
+
 function tools(value: JsonObject): JsonObject {
   return { tools: value };
 }

@@ -14,6 +14,7 @@ import {
   omitPaths,
   type PartialConfig,
   resolveAttachments,
+  resolveTools,
   valueAt,
   withoutAttachments,
   withValue,
@@ -72,6 +73,15 @@ export interface Claim {
   readonly inForce: JsonObject;
   /** The files that make the claim. */
   readonly files: readonly string[];
+  /** Set for a server if the user has one of the same name, whose settings for tools would apply to this one. */
+  readonly replaced?: ReplacedServer;
+}
+
+interface ReplacedServer {
+  /** Another program or address, not only other settings of the same one. */
+  readonly isAnother: boolean;
+  /** The user's tools of the server that run without asking, or by rules. */
+  readonly runningTools: readonly string[];
 }
 
 /** Finds the claims that go beyond the defaults and the user's own config. */
@@ -202,7 +212,7 @@ interface Place {
 /** Claims are listed in this order. A table with a place of its own is not part of the one around it. */
 const PLACES: readonly Place[] = [
   { kind: "tool", path: TOOLS, find: toolClaims },
-  { kind: "mcp", path: ["providers", "mcp"], find: claimPerEntry },
+  { kind: "mcp", path: ["providers", "mcp"], find: serverClaims },
   { kind: "llm", path: ["providers", "llm"], find: claimPerEntry },
   { kind: "model", path: [], find: modelClaims },
   { kind: "notify", path: ["notify"], find: claimForTable },
@@ -247,6 +257,26 @@ function claimPerEntry(place: Place, views: Views, facts: Facts): readonly Entry
     return [{ kind: place.kind, name, path, value: tableOf(valuesAt({ path }, views, facts)) }];
   });
 }
+
+/** A server with the name of the user's own gets the calls of its tools, with what the user allows them. */
+function serverClaims(place: Place, views: Views, facts: Facts): readonly EntryClaim[] {
+  return claimPerEntry(place, views, facts).map((claim) => {
+    const own = tableAt(views.own, claim.path);
+    if (Object.keys(own).length === 0) return claim;
+    const isAnother = ADDRESS.some((key) => claim.value[key] !== undefined);
+    const runningTools = [...resolveTools(views.own).values()]
+      .filter(({ source }) => source.type === "mcp" && source.server === claim.name)
+      .filter(({ run, policy }) => run === "unattended" || policy.run.some(letsRun))
+      .map(({ name }) => name);
+    return { ...claim, replaced: { isAnother, runningTools } };
+  });
+}
+
+function letsRun({ mode }: { readonly mode?: unknown }): boolean {
+  return mode === "unattended";
+}
+
+const ADDRESS = ["type", "command", "arguments", "url"];
 
 function claimForTable({ kind, path }: Place, views: Views, facts: Facts): readonly EntryClaim[] {
   const name = kind === "assistant" ? path.join(".") : "";

@@ -82,12 +82,12 @@ function fileText(name: string): string {
   return name === "conversation" ? "the record of this conversation" : wordText(name);
 }
 
-function effectsOf({ kind, name, value, inForce }: Claim): readonly string[] {
+function effectsOf({ kind, name, value, inForce, replaced }: Claim): readonly string[] {
   switch (kind) {
     case "tool":
       return [...toolText(value, inForce), ...policyText(value)];
     case "mcp":
-      return serverText(inForce);
+      return [...serverText(inForce), ...replacedText(replaced)];
     case "llm":
       return addressText(inForce);
     case "model":
@@ -333,6 +333,16 @@ function serverText(server: Entry): readonly string[] {
     !isHttp && seen.length > 0 ? `sees ${seen.join(" and ")}` : "",
     allow_secrets === true ? "may ask for secrets" : "",
     allow_sampling === true ? "may send prompts to your model" : "",
+  ];
+}
+
+function replacedText(replaced: Claim["replaced"]): readonly string[] {
+  if (replaced === undefined) return [];
+  const { isAnother, runningTools } = replaced;
+  const tools = runningTools.map(wordText).join(", ");
+  return [
+    isAnother ? "replaces your own server of this name" : "changes your own server of this name",
+    tools === "" ? "" : `gets the calls of your tools that you let run without asking (${tools})`,
   ];
 }
 

@@ -52,6 +52,8 @@ test.each<[JsonObject, Json, string]>([
   [{ ...text, minLength: 2 }, "a", "text, at least 2 characters"],
   [{ ...text, maxLength: 2 }, "aaa", "text, at most 2 characters"],
   [{ ...text, pattern: "^a+$" }, "b", "text, matching ^a+$"],
+  [{ ...text, pattern: String.raw`^[\w-.]+$` }, "a b", String.raw`text, matching ^[\w-.]+$`],
+  [{ ...text, pattern: String.raw`^\d\-\d$` }, "1 2", String.raw`text, matching ^\d\-\d$`],
   [integer, "many", "a whole number"],
   [integer, "1.5", "a whole number"],
   [integer, "9007199254740993", "a whole number"],

@@ -238,7 +238,7 @@ async function fillForm(
 const BY_PERSON = { exclusive: true, persistence: "none" } as const;
 
 function consentQuestion(id: string, message: string): Question {
-  return booleanQuestion(id, "Do you agree?", { ...BY_PERSON, context: shortText(message) });
+  return booleanQuestion(id, "Do you agree?", { ...BY_PERSON, context: quote(message) });
 }
 
 interface Visit {
@@ -256,10 +256,19 @@ function visitQuestion(id: string, { message, url, isPrerequisite }: Visit): Que
   const consequence = isPrerequisite
     ? "jp will not open it for you. Answering yes runs the tool again."
     : "jp will not open it for you. Answering yes tells the server that you agree.";
-  const context = [shortText(message), `URL: ${url.href}\nHost: ${url.host}`, consequence].join(
-    "\n\n",
-  );
+  const parts = [`URL: ${url.href}\nHost: ${url.host}`, consequence, quote(message)];
+  const context = parts.filter((part) => part !== "").join("\n\n");
   return booleanQuestion(id, shortLine(text), { ...BY_PERSON, context });
+}
+
+const LINE_ENDS = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
+
+/** Marks each line as the server's, so that none can imitate jp's own, such as `URL:`. */
+function quote(message: string): string {
+  const text = shortText(message);
+  if (text === "") return "";
+  const lines = text.split(LINE_ENDS).map((line) => `> ${line}`.trimEnd());
+  return ["The server says:", ...lines].join("\n");
 }
 
 const SPEAKERS = { user: "User", assistant: "Assistant" } as const;
