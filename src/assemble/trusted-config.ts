@@ -6,9 +6,12 @@ import {
   foldLayers,
   type Layer,
   loadLayers,
+  omitPaths,
+  parseToolSource,
   type PartialConfig,
   type ToolDirective,
   transportType,
+  valueAt,
 } from "../settings/config/index.ts";
 import {
   isInWorkspace,
@@ -95,7 +98,7 @@ export async function readTrustedConfig(
   const { conversation, directives, usesInstructions = false } = request;
   const layers = await readConfig(place, request);
   const workspace = findWorkspace(place);
-  return resolveTrustedConfig(workspace && workspaceTrust(place, workspace), {
+  const trusted = await resolveTrustedConfig(workspace && workspaceTrust(place, workspace), {
     layers,
     conversationId: conversation?.id,
     instructions: usesInstructions ? workspaceInstructions(place, layers) : [],
@@ -108,6 +111,32 @@ export async function readTrustedConfig(
       return ask(question);
     },
   });
+  return { ...trusted, config: withoutForeignTools(trusted, place) };
+}
+
+/**
+ * Leaves out tools that only the conversation's record has, of MCP servers that are not configured here: the
+ * conversation may come from another machine.
+ */
+function withoutForeignTools({ config, layers }: TrustedConfig, place: Place): PartialConfig {
+  const own = foldLayers(layers.filter(({ name }) => name !== "conversation"));
+  const foreign = Object.keys(config.conversation?.tools ?? {}).flatMap((name) => {
+    const keys = ["conversation", "tools", name];
+    const source = valueAt(config, [...keys, "source"]);
+    if (typeof source !== "string" || valueAt(own, [...keys, "source"]) === source) return [];
+    const { type, server = "" } = { server: undefined, ...parseToolSource(source) };
+    const isKnown = type !== "mcp" || config.providers?.mcp?.[server] !== undefined;
+    return isKnown ? [] : [{ name, server, keys }];
+  });
+  for (const [server, tools] of Map.groupBy(foreign, (tool) => tool.server)) {
+    const names = tools.map(({ name }) => name).join(", ");
+    const missing = `the conversation's tools of the MCP server ${server} are missing: ${names}.`;
+    warnOnce(`${missing} The server is not configured here.`, place);
+  }
+  return omitPaths(
+    config,
+    foreign.map(({ keys }) => keys),
+  );
 }
 
 /** The `AGENTS.md` files for the current folder, trusted or not; none if the config disables them. */

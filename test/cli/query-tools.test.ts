@@ -228,6 +228,33 @@ pid = { source = "mcp.test", run = "unattended" }
   ]);
 });
 
+test("a conversation continues without the tools of a server that is no longer configured, and says so", async () => {
+  await using server = await ModelServer.start(() => "Done.");
+  const tool = '[conversation.tools.echo]\nsource = "mcp.test"\n';
+  const known = `[providers.mcp.test]\ncommand = "${process.execPath}"\narguments = ["${TEST_PROGRAM}"]\n`;
+  const project = queryProject({ server, config: `${known}${tool}` });
+  const variables = { NODE_COMPILE_CACHE };
+  await query(project, ["one"], { variables });
+  queryProject({ server, project });
+  const { status, stderr } = await query(project, ["two"], { variables });
+  expect(status).toBe(0);
+  expect(stderr).toContain(
+    "the conversation's tools of the MCP server test are missing: echo. The server is not configured here.",
+  );
+  expect(server.requests.map((body) => JSON.stringify(body).includes('"name":"echo"'))).toEqual([
+    true,
+    false,
+  ]);
+  queryProject({ server, project, config: tool });
+  expect(await query(project, ["three"], { variables })).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('Unknown MCP server "test".'),
+  });
+  queryProject({ server, project, config: known });
+  expect(await query(project, ["four"], { variables })).toMatchObject({ status: 0 });
+  expect(JSON.stringify(server.requests.at(-1))).toContain('"name":"echo"');
+});
+
 describe("a question without a terminal", () => {
   const NO_TERMINAL =
     "asker cannot run because no interactive terminal is available. Do not retry this tool call " +
