@@ -115,6 +115,27 @@ test("a conversation that the Rust version saved keeps its questions and config"
   ]);
 });
 
+test("an answer in a conversation that the Rust version has saved meanwhile says how the turn continues", async () => {
+  counters("T-COMPAT-2");
+  await using server = await ModelServer.start([{ calls: [{ name: "asker" }] }, "Done."]);
+  const settings = 'run = "unattended"';
+  const project = queryProject({
+    server,
+    tools: [{ name: "asker", questions: [question], settings }],
+  });
+  await query(project, ["one", "--defer"]);
+  const { folder, id } = recordOf(project);
+  const saved = laidOut(savedByOriginal(elementsIn(folder)));
+  writeFileSync(path.join(folder, "events.json"), saved);
+  const answered = await project.jp("inquiry", "answer", "call_1_1.q.1", "yes");
+  expect(answered).toMatchObject({
+    status: 0,
+    stderr: expect.stringContaining(
+      `It continues only once you agree on a terminal: jp query --continue-turn --id ${id}`,
+    ),
+  });
+});
+
 test("a conversation that the Rust version started records only the differences when it continues", async () => {
   counters("T-COMPAT-1");
   await using server = await ModelServer.start(() => "Hello.");
