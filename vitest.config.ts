@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import manifest from "./package.json" with { type: "json" };
 
 /**
  * Suites that take long: kills, floods and torture, fuzzing, properties with real tools, the package on other versions of Node, the
@@ -49,6 +50,7 @@ export const LONG = [
 
 // `npm test` runs the project `quick`, `npm run test:all` both.
 export default defineConfig({
+  define: { JP_VERSION: JSON.stringify(manifest.version) }, // As in the build.
   test: {
     globalSetup: ["test/support/test-programs.ts"],
     // Not threads: a child process inherits the pseudo-terminals of all tests in this process, and one

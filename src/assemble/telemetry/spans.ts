@@ -75,9 +75,13 @@ export class OpenSpan {
   }
 }
 
+/** The build puts the package's version here. It is missing where the sources run as they are. */
+declare const JP_VERSION: string | undefined;
+const VERSION = typeof JP_VERSION === "string" ? JP_VERSION : undefined;
+
 /** The spans of one turn. */
 export class Spans {
-  readonly #tracer = guarded(() => trace.getTracer("jp-ts"));
+  readonly #tracer = guarded(() => trace.getTracer("jp-ts", VERSION));
   readonly #open = new Set<OpenSpan>();
 
   start({ name, kind, attributes, parent, links = [], at }: SpanStart): OpenSpan {

@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import type { SpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import manifest from "../../../package.json" with { type: "json" };
 import { at } from "../../record/conversation/events.fixture.ts";
 import { type ConversationEvent, eventsOf, StreamEntry } from "../../record/conversation/index.ts";
 import { ProviderError } from "../../reach/provider/index.ts";
@@ -240,6 +241,36 @@ describe("the spans of a turn", () => {
     });
   });
 
+  test("are of a scope with the version of the package", async () => {
+    await run({ replies: ["Hello."] });
+    expect(spans.get("invoke_agent").instrumentationScope).toMatchObject({
+      name: "jp-ts",
+      version: manifest.version,
+    });
+  });
+
+  test("leave out nothing that a tool does besides its attempts", async () => {
+    const checked = defineTool({
+      name: "pay",
+      description: "Pays.",
+      parameters: { type: "object" },
+      run: () => "paid twice",
+      check: () => ({ type: "done", result: "paid" }),
+    });
+    const whole = await run({ tools: [checked] });
+    const entries = whole.conversation.stream.entries;
+    const started = entries.findIndex(({ eventType }) => eventType === "attempt_start");
+    const conversation = await whole.store.create({
+      entries: entries.slice(0, started + 1),
+      isOwnTurn: true,
+    });
+    const model = new ScriptedModel({ replies: ["Done."] });
+    await resumeTurn(conversation, { model, tools: [checked] });
+    expect(eventsIn(conversation.stream, "tool_call_response")).toMatchObject([
+      { content: "paid" },
+    ]);
+  });
+
   test("are of one turn each, if the user says what to do instead of a yes", async () => {
     const prompter = new ScriptedPrompter({
       permissions: [{ type: "skip", reason: "Do this.", redirects: true }],
@@ -314,6 +345,14 @@ describe("names and content", () => {
 });
 
 describe("a turn that is left and continued", () => {
+  test("counts the attempts of its calls on", async () => {
+    const { store, id } = await leaveQuestion();
+    await answerInquiry(store, "call_1", { answer: true, channel: "desk", userName: "Bo" });
+    await resume(store, id);
+    const attempts = spans.named("execute_tool pay");
+    expect(attempts.map(({ attributes }) => attributes["jp.tool.attempt"])).toEqual([1, 2]);
+  });
+
   test("is one trace, with the question from when it was asked to when it was answered", async () => {
     const { store, id } = await leaveQuestion();
     const left = spans.get("invoke_agent");

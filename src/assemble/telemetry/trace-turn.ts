@@ -57,7 +57,9 @@ class TurnTrace {
   /** The program's active context when it runs the turn. */
   readonly #around = context.active();
   /** The last attempt of each call, which is the parent of requests about the call. */
-  readonly #attempts = new Map<string, { readonly context: Context; readonly number: number }>();
+  readonly #attempts = new Map<string, Context>();
+  /** The number of attempts of each call, those of earlier processes included. */
+  readonly #counts = new Map<string, number>();
   #turn: OpenSpan;
   #hasStarted: boolean;
   #usage: Usage = {};
@@ -76,13 +78,13 @@ class TurnTrace {
     });
     this.#hasStarted = isResumed;
     const parents = {
-      of: (call: string | undefined) =>
-        this.#attempts.get(call ?? "")?.context ?? this.#turn.context,
+      of: (call: string | undefined) => this.#attempts.get(call ?? "") ?? this.#turn.context,
       turn: () => this.#turn.context,
     };
     const about = { attributes: this.#attributes, hasContent: tracesContent };
     this.#decisions = new DecisionSpans(this.#spans, parents, about);
     this.#decisions.resume(events);
+    for (const event of events) if (event.type === "attempt_start") this.#count(event.toolCallId);
   }
 
   get context(): Context {
@@ -176,6 +178,7 @@ class TurnTrace {
       this.#finish("redirected");
       this.#usage = {};
       this.#attempts.clear();
+      this.#counts.clear();
       this.#turn = this.#start(this.#around, { isResumed: false, links });
     }
     this.#hasStarted = true;
@@ -265,15 +268,24 @@ class TurnTrace {
       find: async (name, signal) => {
         const tool = await tools.find(name, signal);
         if (tool === undefined) return undefined;
-        return { ...tool, executor: { attempt: (request) => this.#traceAttempt(tool, request) } };
+        const attempt = (request: AttemptRequest) => this.#traceAttempt(tool, request);
+        const { executor } = tool;
+        const check = executor.check?.bind(executor);
+        return { ...tool, executor: { attempt, ...(check !== undefined && { check }) } };
       },
     };
+  }
+
+  #count(toolCallId: string): number {
+    const count = (this.#counts.get(toolCallId) ?? 0) + 1;
+    this.#counts.set(toolCallId, count);
+    return count;
   }
 
   async #traceAttempt(tool: CallableTool, request: AttemptRequest): Promise<AttemptResult> {
     const { name } = tool.settings;
     const { toolCallId = "" } = request;
-    const number = (this.#attempts.get(toolCallId)?.number ?? 0) + 1;
+    const number = this.#count(toolCallId);
     const span = this.#spans.start({
       name: `execute_tool ${name}`,
       kind: SpanKind.INTERNAL,
@@ -290,7 +302,7 @@ class TurnTrace {
       },
       parent: this.#turn.context,
     });
-    this.#attempts.set(toolCallId, { context: span.context, number });
+    this.#attempts.set(toolCallId, span.context);
     const result = await context.with(span.context, () => tool.executor.attempt(request));
     const content = "content" in result && this.#hasContent ? result.content : undefined;
     if (result.type === "error") span.fail("tool_error", content);
