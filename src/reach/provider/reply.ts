@@ -65,9 +65,7 @@ export async function* openAndStream(
   request: ModelRequest,
 ): AsyncGenerator<ModelEvent> {
   const { parameters, observe } = request;
-  const model = await open(parameters.other, (bytes) =>
-    observe?.({ type: "alive", bytes }),
-  );
+  const model = await open(parameters.other, (bytes) => observe?.({ type: "alive", bytes }));
   yield* streamReply(
     { ...source, model },
     { ...request, parameters: { ...parameters, other: {} } },

@@ -218,7 +218,9 @@ function bytesOf(event: ModelEvent): number {
       return Buffer.byteLength(event.text);
     case "tool_call_request":
       // Counts streamed arguments twice, which is fine for a limit.
-      return CALL_BYTES + Buffer.byteLength(event.id + event.name + JSON.stringify(event.arguments));
+      return (
+        CALL_BYTES + Buffer.byteLength(event.id + event.name + JSON.stringify(event.arguments))
+      );
     case "tool_call_start":
       return CALL_BYTES;
     case "reasoning_end":
