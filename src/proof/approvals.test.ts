@@ -181,6 +181,31 @@ describe("signed approvals", () => {
   });
 
   test.each(ALL)(
+    "are rejected if the answer that was signed is not the one that is shown: %s",
+    async (kind) => {
+      counters("T-SIGN-2");
+      const signer = KINDS[kind]();
+      const keys = [{ person: "ada", key: signer.key }];
+      const signed = { ...ANSWERED, answer: "red" };
+      const denied = { ...APPROVED, decision: "denied" } as const;
+      const approved = { ...APPROVED, signature: signer.sign(APPROVED) };
+      const answered = { ...ANSWERED, signature: signer.sign(ANSWERED) };
+      const forgeries = [
+        kept(approved, { ...ANSWERED, signature: signer.sign(signed) }),
+        kept({ ...APPROVED, signature: signer.sign(denied) }, answered),
+      ];
+      for (const [index, forged] of forgeries.entries()) {
+        const { lines } = await evidenceOf([forged], { keys, hasContent: index === 0 });
+        const [from, to] = index === 0 ? ["blue", "red"] : [true, false];
+        const shown = changeApproval(lines, (approval) =>
+          approval["answer"] === from ? { ...approval, answer: to } : approval,
+        );
+        expect((await check(shown)).codes).toEqual(BAD);
+      }
+    },
+  );
+
+  test.each(ALL)(
     "are rejected if anything in them is changed, by whoever has the key of the export: %s",
     async (kind) => {
       counters("T-SIGN-2");

@@ -85,6 +85,14 @@ describe("a command in the sandbox", () => {
     expect(output.toString()).toBe("0\n");
   });
 
+  test("has a session of its own, so that it has no terminal of jp's", async () => {
+    counters("T-SHELL-3");
+    const { run } = scene();
+    // The session of a process outside would be 0 here.
+    const session = await run("cut -d ' ' -f 6 /proc/self/stat");
+    expect(session).toMatch(/^[1-9]\d*\n0$/);
+  });
+
   test("gets nothing of what jp and the sandbox tell each other", async () => {
     counters("T-SHELL-10");
     const { run } = scene();

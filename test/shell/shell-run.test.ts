@@ -284,6 +284,16 @@ describe("a command in the sandbox", () => {
     ]);
   });
 
+  test("is another call if it can read more folders", async () => {
+    counters("T-SHELL-7");
+    const place = shellScene();
+    const settings = { ...place.settings, readable: ["/opt/tools"] };
+    const before = await sourceOf(place, { command: "ls" });
+    expect(changedParts(before, await sourceOf({ ...place, settings }, { command: "ls" }))).toEqual(
+      ["confined"],
+    );
+  });
+
   test("is another call when there is no sandbox any more", async () => {
     counters("T-SHELL-7");
     const place = shellScene();

@@ -17,7 +17,7 @@ async function decide(
     ...rule,
     place: { from: "user", key: String(index), layer: "config.toml" },
   }));
-  const kinds = { "/path": "path", "/patterns/paths": "path" } as const;
+  const kinds = { "/path": "path", "/patterns/paths": "path", "/url": "url" } as const;
   const call = { tool: { name, source }, arguments: args, kinds, root: ROOT };
   const verdict = await evaluateRules(await compileRules(placed, call), call);
   return verdict && Number(verdict.rules[0]?.place.key);
@@ -153,6 +153,29 @@ describe("a pattern", () => {
 
 const on = (arg: string, glob: string, value: string) =>
   decide([{ arg, glob, mode: "unattended" }], { [arg.slice(1)]: value });
+
+test.each<[url: string, isAllowed: boolean]>([
+  ["https://docs.example/guide", true],
+  ["https://docs.example/guide/a?b#c", true],
+  ["https://docs.example:443/guide/a", true],
+  ["https://docs.example/guides", false],
+  ["https://docs.example/guide/../admin", false],
+  ["http://docs.example/guide/a", false],
+  ["https://docs.example:8443/guide/a", false],
+  ["https://docs.example.evil.example/guide/a", false],
+  ["https://me@docs.example/guide/a", false],
+  ["https://:pw@docs.example/guide/a", false],
+])(
+  "a prefix of an address allows the same server and what is below: %s",
+  async (url, isAllowed) => {
+    const rule = {
+      arg: "/url",
+      prefix: "https://docs.example/guide/",
+      mode: "unattended",
+    } as const;
+    expect(await decide([rule], { url })).toBe(isAllowed ? 0 : undefined);
+  },
+);
 
 test("a glob stops at separators of paths alone, unless it has two stars", async () => {
   expect(await on("/path", "src/*.ts", "src/a.ts")).toBe(0);
