@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../../src/util/index.ts";
@@ -382,6 +382,56 @@ describe("an incomplete turn", () => {
         `  jp query --continue-turn --id ${id}`,
       ),
     );
+  });
+
+  test("is found by the next command even if jp is killed before the model has the request", async () => {
+    const seen: string[] = [];
+    const folders: string[] = [];
+    await using server = await ModelServer.start(() => {
+      for (const folder of folders) if (existsSync(folder)) seen.push(...readdirSync(folder));
+      return "Yes.";
+    });
+    const project = queryProject({ server });
+    folders.push(path.join(project.userFolder, "sessions"));
+    await query(project, ["Is it?"]);
+    expect(seen[0]).toMatch(/^env-JP_SESSION-/);
+  });
+
+  test("is continued without its ID if no conversation is active and no other turn is incomplete", async () => {
+    await using server = await ModelServer.start([calling([ASKER]), "Yes.", "Done."]);
+    const project = await waiting(server, [ASKER]);
+    await query(project, ["-n", "Is it?"]);
+    rmSync(path.join(project.userFolder, "sessions"), { recursive: true });
+    await project.jp("inquiry", "answer", "call_1_1", "no");
+    expect(await query(project, ["--continue-turn"])).toMatchObject({
+      status: 0,
+      stdout: "Done.\n",
+    });
+  });
+
+  test("is not chosen among several if no conversation is active, and they are listed", async () => {
+    await using server = await ModelServer.start([calling([ASKER]), calling([ASKER])]);
+    const project = await waiting(server, [ASKER]);
+    const first = recordOf(project).id;
+    await query(project, ["-n", "y", "--defer"]);
+    rmSync(path.join(project.userFolder, "sessions"), { recursive: true });
+    const { status, stderr } = await query(project, ["--continue-turn"]);
+    expect([status, stderr.split("\n")]).toEqual([
+      1,
+      [
+        "jp: No conversation is active in this terminal, and 2 have incomplete turns.",
+        "To continue one:",
+        expect.stringMatching(/^ {2}jp query --continue-turn --id jp-c\d+$/),
+        `  jp query --continue-turn --id ${first}`,
+        "",
+      ],
+    ]);
+  });
+
+  test("is not said to be complete if there is no turn", async () => {
+    await using server = await ModelServer.start([]);
+    const { status, stderr } = await query(queryProject({ server }), ["--continue-turn"]);
+    expect([status, stderr]).toEqual([0, "No turn yet: nothing to continue.\n"]);
   });
 
   test("is closed by --discard-turn, and a new one starts", async () => {

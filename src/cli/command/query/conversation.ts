@@ -14,7 +14,7 @@ import {
   type LoadOptions,
 } from "../../../stores/index.ts";
 import { resolveTrustedConfig } from "../../../settings/trust/index.ts";
-import { adviceOf, isJpError } from "../../../util/index.ts";
+import { adviceOf, isJpError, JpError } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { resolveTarget } from "../../conversations.ts";
 import { usageError } from "../../exit-status.ts";
@@ -23,6 +23,7 @@ import { usageError } from "../../exit-status.ts";
 export interface ConversationFlags extends Pick<ConversationStorage, "fork"> {
   readonly new?: boolean | undefined;
   readonly id?: string | undefined;
+  readonly continueTurn?: boolean | undefined;
 }
 
 const POLL_MS = 200;
@@ -30,10 +31,11 @@ const POLL_MS = 200;
 /** Undefined for a new one. Throws what `findConversation` and the store throw. */
 export async function loadConversation(
   context: CommandContext,
-  { new: isNew = false, id: target, fork: isForked }: ConversationFlags,
+  { new: isNew = false, id: target, fork: isForked, continueTurn = false }: ConversationFlags,
   options?: LoadOptions,
 ): Promise<Conversation | undefined> {
-  const id = isNew ? undefined : await findConversation(context, target);
+  const active = isNew ? undefined : await findConversation(context, target);
+  const id = active ?? (continueTurn ? await findOnlyIncomplete(context) : undefined);
   if (id === undefined && isForked !== undefined) {
     throw usageError("There is no conversation to fork.", "Name one with --id.");
   }
@@ -56,6 +58,33 @@ export async function findConversation(
   // It may have been removed or archived since.
   const summary = active && (await context.workspace.conversations.find(active));
   return summary === undefined || summary.isArchived ? findDefault(context) : active;
+}
+
+/** Throws `ambiguous_target` if several conversations have an incomplete turn. */
+async function findOnlyIncomplete(context: CommandContext): Promise<ConversationId | undefined> {
+  const [id, ...others] = await listIncomplete(context);
+  if (id === undefined || others.length === 0) return id;
+  const message = `No conversation is active in this terminal, and ${others.length + 1} have incomplete turns.`;
+  const hint = ["To continue one:", ...continueCommands([id, ...others])].join("\n");
+  throw new JpError("ambiguous_target", message, { hint });
+}
+
+/** The conversations whose turn no process is running, newest first. */
+export async function listIncomplete({
+  workspace,
+}: Pick<CommandContext, "workspace">): Promise<readonly ConversationId[]> {
+  const all = await workspace.conversations.list();
+  return all
+    .filter(({ openTurn }) => openTurn !== undefined && openTurn.type !== "running")
+    .map(({ id }) => id)
+    .toSorted()
+    .toReversed();
+}
+
+const MAX_SUGGESTED = 5;
+
+export function continueCommands(ids: readonly ConversationId[]): readonly string[] {
+  return ids.slice(0, MAX_SUGGESTED).map((id) => `  jp query --continue-turn --id ${id}`);
 }
 
 /** The keywords of `conversation.default_id`, and their names on the command line. */

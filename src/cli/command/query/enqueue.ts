@@ -22,6 +22,7 @@ export async function enqueue(
   { queue, format }: Pick<ViewFlags, "format"> & { readonly queue?: string },
 ): Promise<void> {
   const { output } = context;
+  await activate(context, conversation.id);
   await enqueueTurn(
     conversation,
     { content: "", ...message },
@@ -32,7 +33,6 @@ export async function enqueue(
       clock: conversation.clock ?? context.clock,
     },
   );
-  await activate(context, conversation.id);
   if (format === "json") output.print(jsonLine({ conversation: conversation.id }));
   else output.print(conversation.id);
   output.flush();

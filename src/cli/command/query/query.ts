@@ -47,13 +47,16 @@ export async function query({ args: words, options, context }: Call<typeof QUERY
     nonInteractive,
     ...(options.enqueue === true && { createModel: unreachedModel }),
     // Reports problems before the user writes a message in the editor.
-    readMessage: async (begun, { left, config }) => {
+    readMessage: async (begun, { left, config, found: last }) => {
       const isOptional = isContinued || discardTurn;
       const source = { words, edit: isContinued ? false : edit, isOptional, nonInteractive };
       const message = await readMessage({ ...source, start: begun }, context, config);
       const wasIncomplete = left !== undefined;
       if (message === undefined)
-        await reportNoMessage({ isContinued, discardTurn, wasIncomplete, id }, context);
+        await reportNoMessage(
+          { isContinued, discardTurn, wasIncomplete, id, found: last },
+          context,
+        );
       else draft.keep(message);
       return message;
     },
@@ -94,8 +97,8 @@ export async function continueTurn(
     start: { continueTurn: true },
     nonInteractive: defer,
     // Another process may have ended it.
-    readMessage: async () => {
-      await reportNoMessage({ isContinued: true, id }, context);
+    readMessage: async (_begun, { found }) => {
+      await reportNoMessage({ isContinued: true, id, found }, context);
       return undefined;
     },
   });

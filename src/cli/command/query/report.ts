@@ -1,8 +1,11 @@
 /** Reports how a `jp query` turn ended, and picks the exit status. */
 import type { DetachedDenial, TurnEnd } from "../../../core/agent/index.ts";
+import { endOf, lastTurnOf } from "../../../record/conversation/index.ts";
+import type { Conversation } from "../../../stores/index.ts";
 import { assertNever } from "../../../util/index.ts";
 import { type CommandContext, warn } from "../../context.ts";
 import { DENIED, ExitStatus, INTERRUPTED, WAITING } from "../../exit-status.ts";
+import { continueCommands, listIncomplete } from "./conversation.ts";
 
 interface NoMessage {
   readonly isContinued?: boolean;
@@ -11,16 +14,19 @@ interface NoMessage {
   readonly wasIncomplete?: boolean;
   /** The conversation, if it was named. */
   readonly id?: string | undefined;
+  /** Undefined if none was found. */
+  readonly found?: Conversation | undefined;
 }
 
 export async function reportNoMessage(
-  { isContinued = false, discardTurn = false, wasIncomplete = false, id }: NoMessage,
+  { isContinued = false, discardTurn = false, wasIncomplete = false, id, found }: NoMessage,
   context: CommandContext,
 ): Promise<void> {
   const { output } = context;
   if (discardTurn && wasIncomplete) return output.notice("The incomplete turn is closed.");
   if (isContinued) {
-    output.notice("The last turn is complete: nothing to continue.");
+    const hasTurn = found !== undefined && lastTurnOf(endOf(found.stream)).length > 0;
+    output.notice(`${hasTurn ? "The last turn is complete" : "No turn yet"}: nothing to continue.`);
     if (id === undefined) await suggestOthers(context);
     return;
   }
@@ -29,24 +35,17 @@ export async function reportNoMessage(
 }
 
 /** Looks beyond this terminal's active conversation: a job leaves its turn in another one. */
-async function suggestOthers({ output, workspace }: CommandContext): Promise<void> {
-  const all = await workspace.conversations.list();
-  const ids = all
-    .filter(({ openTurn }) => openTurn !== undefined && openTurn.type !== "running")
-    .map((summary) => summary.id)
-    .toSorted()
-    .toReversed();
+async function suggestOthers(context: CommandContext): Promise<void> {
+  const { output } = context;
+  const ids = await listIncomplete(context);
   if (ids.length === 0) return;
   output.notice(
     ids.length === 1
       ? "Another conversation has an incomplete turn. To continue it:"
       : "Other conversations have incomplete turns. To continue one:",
   );
-  for (const id of ids.slice(0, MAX_SUGGESTED))
-    output.notice(`  jp query --continue-turn --id ${id}`);
+  for (const command of continueCommands(ids)) output.notice(command);
 }
-
-const MAX_SUGGESTED = 5;
 
 /** Throws `ExitStatus` unless the turn succeeded. */
 export function reportTurnEnd(

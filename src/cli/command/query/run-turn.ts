@@ -60,6 +60,8 @@ export async function send(
   options: SendOptions,
 ): Promise<TurnEnd["type"]> {
   const { conversation, trusted, providers, requestSent, storage } = turn;
+  // Before the turn begins: if jp is killed, the next command has to find it.
+  if (storage.persist !== false) await activate(context, conversation.id);
   const running = run(context, turn, options).then(
     async (end) => {
       await forgetWrongModel(context, turn);
@@ -96,9 +98,7 @@ async function saveForNextCommand(
   modelIsThinking: Promise<unknown>,
 ): Promise<void> {
   await modelIsThinking;
-  if (storage.persist === false) return;
-  await activate(context, conversation.id);
-  await trustRecord(context, trusted, conversation);
+  if (storage.persist !== false) await trustRecord(context, trusted, conversation);
 }
 
 interface EndedTurn {
