@@ -94,6 +94,16 @@ function last(project: Project, type: string): JsonObject {
   return without(entriesOf(recordOf(project), type).at(-1) ?? {}, "type", "id");
 }
 
+/** The only record, as it is written; empty before. */
+function findEvents(project: Project): string {
+  const folder = path.join(project.root, ".jp", "conversations");
+  const [name] = existsSync(folder)
+    ? readdirSync(folder).filter((each) => !each.startsWith("."))
+    : [];
+  const file = path.join(folder, name ?? "", "events.json");
+  return name !== undefined && existsSync(file) ? readFileSync(file, "utf8") : "";
+}
+
 /** In the order of their ids. */
 async function pendingRows(project: Project): Promise<readonly { readonly id: string }[]> {
   const finished = await project.jp("inquiry", "ls", "--pending", "--format", "json");
@@ -384,17 +394,19 @@ describe("an incomplete turn", () => {
     );
   });
 
-  test("is found by the next command even if jp is killed before the model has the request", async () => {
-    const seen: string[] = [];
-    const folders: string[] = [];
-    await using server = await ModelServer.start(() => {
-      for (const folder of folders) if (existsSync(folder)) seen.push(...readdirSync(folder));
-      return "Yes.";
-    });
+  test("is found by the next command, however early jp is killed", async () => {
+    await using server = await ModelServer.start(["Yes."]);
     const project = queryProject({ server });
-    folders.push(path.join(project.userFolder, "sessions"));
+    const isFound = existsSync.bind(undefined, path.join(project.userFolder, "sessions"));
+    const firstSeen = Promise.withResolvers<boolean>();
+    const look = () => {
+      const record = findEvents(project);
+      if (record.includes('"turn_start"')) firstSeen.resolve(isFound());
+      else setImmediate(look);
+    };
+    look();
     await query(project, ["Is it?"]);
-    expect(seen[0]).toMatch(/^env-JP_SESSION-/);
+    expect(await firstSeen.promise).toBe(true);
   });
 
   test("is continued without its ID if no conversation is active and no other turn is incomplete", async () => {
