@@ -46,17 +46,23 @@ async function start(
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     output += text;
   });
-  await untilListening(child, port);
   const stop = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill("SIGKILL");
     await once(child, "exit");
   };
+  try {
+    await untilListening(child, port);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   return { url: `http://127.0.0.1:${port}/mcp`, port, output: () => output, stop };
 }
 
 async function untilListening(child: ChildProcess, port: number): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  // A busy machine may take half a minute to load the program.
+  const deadline = Date.now() + 45_000;
   while (!(await isListening(port))) {
     if (child.exitCode !== null) throw new Error(`the server exited with ${child.exitCode}`);
     if (Date.now() > deadline) throw new Error("the server never listened");
