@@ -89,12 +89,18 @@ export async function takeTurns<End extends TurnEnd | undefined>(
   if (store.work === undefined) throw noWorkersError();
   if (signal?.aborted === true) return;
   const turnsEnd = new AbortController();
-  const work = await store.work({
-    queue,
-    concurrency,
-    run: (conversation) => runLeft(conversation, options, turnsEnd.signal),
-    ...(onProblem !== undefined && { onProblem }),
-  });
+  const work = await store
+    .work({
+      queue,
+      concurrency,
+      run: (conversation) => runLeft(conversation, options, turnsEnd.signal),
+      ...(signal !== undefined && { signal }),
+      ...(onProblem !== undefined && { onProblem }),
+    })
+    .catch((error: unknown) => {
+      if (signal?.aborted !== true || error !== signal.reason) throw error;
+    });
+  if (work === undefined) return;
   options.onStart?.(work);
   await untilAborted(signal);
   const stopped = work.stop();

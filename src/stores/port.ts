@@ -138,6 +138,8 @@ export interface WorkOptions {
   readonly concurrency: number;
   /** Continues the turn, and releases the conversation. Must not throw. */
   readonly run: (conversation: ConversationWriter) => Promise<void>;
+  /** Ends the start: `work` throws its reason. A worker that has started is stopped with `stop`. */
+  readonly signal?: AbortSignal;
   /** Reports problems between turns. The work continues. */
   readonly onProblem?: (problem: Error) => void;
 }

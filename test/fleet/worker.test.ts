@@ -20,6 +20,7 @@ import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
 import { FakeClock, ScriptedModel } from "../../src/testing/index.ts";
 import { booleanQuestion } from "../../src/record/tool/index.ts";
 import { migratedDatabase } from "../support/postgres.ts";
+import { Relay } from "../support/postgres-relay.ts";
 import { CALL, payTool } from "./pay-tool.ts";
 
 /** A workspace of its own, and workers on it that stop with the test. */
@@ -299,6 +300,38 @@ test("a worker that is stopped lets its turns end", async () => {
   done.resolve("Paid.");
   await ended;
   expect(textOf(await nextTurn())).toBe("done: It is paid.");
+});
+
+test("a worker that is stopped at any step of its start takes no turn, and ends", async () => {
+  const { store, url, workspace } = await openFleet();
+  const conversation = await store.create({});
+  await enqueueTurn(conversation, "Say it.");
+  await conversation.release();
+  const model = new ScriptedModel({ replies: ["Said."] });
+  const started: number[] = [];
+  let steps = 0;
+  let isWhole = false;
+  for (let step = 1; !isWhole; step += 1) {
+    const stopping = new AbortController();
+    await using relay = await Relay.start(url, (message) => {
+      if (message === step) stopping.abort();
+    });
+    const own = new PostgresStore({ url: relay.url, workspace, pid: process.pid });
+    await runWorker({
+      store: own,
+      turn: { model },
+      signal: stopping.signal,
+      onStart: () => {
+        if (stopping.signal.aborted) started.push(step);
+        else isWhole = true;
+        steps = step;
+        stopping.abort();
+      },
+      graceMs: 0,
+    });
+    await own.close();
+  }
+  expect([steps > 5, started]).toEqual([true, []]);
 });
 
 test("a worker that may not wait any longer leaves its turns to others", async () => {

@@ -271,6 +271,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
   async work(options: WorkOptions): Promise<RunningWork> {
     const workspace = await this.#rows.ensureKey();
     const { TurnWork } = await loadModule(() => import("./turn-work.ts"));
+    options.signal?.throwIfAborted();
     const { url } = this.#options;
     const take = (id: ConversationId) => this.#openIf(id, TAKE);
     return TurnWork.start({ url, workspace, rows: this.#rows, take }, options);

@@ -53,11 +53,16 @@ export class TurnWork implements RunningWork {
     this.#options = options;
   }
 
-  /** Throws `store_package_missing`, `store_not_migrated`. */
+  /** Throws `store_package_missing`, `store_not_migrated`, and the signal's reason. */
   static async start(place: WorkPlace, options: WorkOptions): Promise<TurnWork> {
     const work = new TurnWork(place, options);
-    await work.#open();
-    return work;
+    try {
+      await work.#open();
+      return work;
+    } catch (error) {
+      await work.stop();
+      throw error;
+    }
   }
 
   get running(): number {
@@ -79,9 +84,10 @@ export class TurnWork implements RunningWork {
   }
 
   async #open(): Promise<void> {
+    const { queue, concurrency, onProblem, signal } = this.#options;
     const { PgBoss } = await loadBoss();
+    signal?.throwIfAborted();
     const boss = new PgBoss(workerOptions(this.#place.url));
-    const { queue, concurrency, onProblem } = this.#options;
     // The queue recovers by itself, and the rows are polled anyway.
     boss.on("error", (error) => onProblem?.(toError(error)));
     await boss.start().catch((cause: unknown) => {
@@ -92,8 +98,10 @@ export class TurnWork implements RunningWork {
       });
     });
     this.#boss = boss;
+    signal?.throwIfAborted();
     const name = queueName({ workspace: this.#place.workspace, queue });
     await boss.createQueue(name, QUEUE_OPTIONS);
+    signal?.throwIfAborted();
     const options = {
       // No more: other workers could run jobs that wait for a slot here.
       batchSize: Math.max(2, Math.ceil(concurrency / 2)),
@@ -101,6 +109,7 @@ export class TurnWork implements RunningWork {
       pollingIntervalSeconds: 2,
     };
     await boss.work<WakeUpData>(name, options, (jobs) => this.#startAll(jobs));
+    signal?.throwIfAborted();
     this.#look();
   }
 

@@ -38,6 +38,7 @@ export async function work({ options, context }: Call<typeof WORKER>): Promise<v
       "Name one with --store postgres://… or JP_STORE, or set storage.url in your own config.",
     );
   }
+  using stop = untilSignal(context);
   const trusted = await trustedConfig(context, {});
   warnWithheld(trusted, context);
   const tools = [...resolveTools(trusted.config).values()]
@@ -45,7 +46,7 @@ export async function work({ options, context }: Call<typeof WORKER>): Promise<v
     .map(({ name }) => name);
   const log = new WorkerLog(output, format ?? "text", context.clock);
   const metrics = new WorkerMetrics(queue);
-  using stop = untilSignal(context);
+  if (stop.signal.aborted) return;
   await using _ = await serveHealth(options, metrics, log);
   await takeTurns<TurnEnd | undefined>({
     store: workspace.conversations,

@@ -1,0 +1,59 @@
+/** Passes on connections to a PostgreSQL server, so that a test can do something between two messages. */
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import path from "node:path";
+
+export class Relay implements AsyncDisposable {
+  readonly url: string;
+  readonly #server: Server;
+  readonly #sockets: ReadonlySet<Socket>;
+
+  private constructor(url: string, server: Server, sockets: ReadonlySet<Socket>) {
+    this.url = url;
+    this.#server = server;
+    this.#sockets = sockets;
+  }
+
+  /** `onMessage` gets the number of each message of the client, from 1, before it is passed on. */
+  static async start(url: string, onMessage: (message: number) => void): Promise<Relay> {
+    const sockets = new Set<Socket>();
+    let messages = 0;
+    const server = createServer((client) => {
+      const upstream = connect(targetOf(url));
+      for (const socket of [client, upstream]) sockets.add(socket);
+      client.on("data", (data) => {
+        messages += 1;
+        onMessage(messages);
+        upstream.write(data);
+      });
+      upstream.on("data", (data) => client.write(data));
+      const end = () => {
+        client.destroy();
+        upstream.destroy();
+      };
+      for (const socket of [client, upstream]) socket.on("close", end).on("error", end);
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = new URL(url);
+    address.hostname = "127.0.0.1";
+    address.port = String((server.address() as AddressInfo).port); // It listens on a port.
+    address.searchParams.delete("host");
+    return new Relay(address.href, server, sockets);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+}
+
+function targetOf(url: string) {
+  const { hostname, port, searchParams } = new URL(url);
+  const folder = searchParams.get("host");
+  const number = port === "" ? 5432 : Number(port);
+  return folder === null
+    ? { host: hostname, port: number }
+    : { path: path.join(folder, `.s.PGSQL.${number}`) };
+}
