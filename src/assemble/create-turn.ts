@@ -46,6 +46,8 @@ export interface CreateTurnOptions extends Omit<TurnOptions, keyof ToolOptions> 
   readonly protectsPending?: boolean;
   /** See `TurnSetup`. */
   readonly startsNext?: boolean;
+  /** See `TurnSetup`. */
+  readonly waitForReader?: () => Promise<void>;
   /** False disables spans, even if an OpenTelemetry SDK is registered. */
   readonly isTraced?: boolean;
   /** Rules, saved permissions and the mode. Without it, only the rules in the tools' own config apply. */
@@ -64,7 +66,7 @@ const MAX_CYCLES = 50;
 export function createTurn(options: CreateTurnOptions): Turn {
   const { attachments = [], prompter = noPrompter, conversation } = options;
   const { clock = conversation.clock ?? systemClock } = options;
-  const { answers, menu, observer, validateData } = options;
+  const { answers, menu, observer, validateData, waitForReader } = options;
   const model = toModel(options.model);
   const assistant = withSurroundings(createAssistant(options), options.surroundings);
   const { toolbox } = options;
@@ -105,6 +107,7 @@ export function createTurn(options: CreateTurnOptions): Turn {
     compaction: toCompactionSetup(options.compaction),
     ...(validateData !== undefined && { validateData }),
     ...(trace !== undefined && { trace }),
+    ...(waitForReader !== undefined && { waitForReader }),
     ...(observer !== undefined && { observer: guardObserver(observer, options.conversation.id) }),
   });
 }

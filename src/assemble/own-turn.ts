@@ -28,9 +28,9 @@ import {
 import { createOwnToolbox, openServers } from "./own-tools.ts";
 import type { EnqueueOptions, ResumeOptions, TurnOptions, TurnResult } from "./turn-options.ts";
 
-/** See `runTurn`. */
+/** See `runTurn`, and `streamTurn` for a reader. */
 export async function runOwnTurn<Schema extends DataSchema | undefined>(
-  options: TurnOptions,
+  options: TurnOptions & Pick<CreateTurnOptions, "waitForReader">,
   message: string | Message<Schema>,
 ): Promise<TurnResult<DataOf<Schema>>> {
   const { message: request, check } = await toCheckedMessage(message);
@@ -61,7 +61,8 @@ export async function enqueueOwnTurn(
 }
 
 async function untilEnd<Data>(
-  given: TurnOptions & Pick<CreateTurnOptions, "validateData" | "protectsPending">,
+  given: TurnOptions &
+    Pick<CreateTurnOptions, "validateData" | "protectsPending" | "waitForReader">,
   start: (turn: Turn) => Promise<TurnEnd>,
 ): Promise<TurnResult<Data>> {
   const { conversation, signal, mcpServers } = given;

@@ -1,10 +1,11 @@
+import { setImmediate } from "node:timers/promises";
 import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { transcript } from "../record/conversation/transcript.fixture.ts";
 import type { TurnUpdate } from "../core/agent/index.ts";
 import { eventsOf } from "../record/conversation/index.ts";
-import type { LanguageModel } from "../reach/provider/index.ts";
+import type { LanguageModel, Model } from "../reach/provider/index.ts";
 import {
   FakeClock,
   MemoryConversationStore,
@@ -501,6 +502,52 @@ describe("a streamed turn", () => {
       "chat_request",
       "chat_response",
     ]);
+  });
+
+  test("slows the model's reply down to the pace of its reader, and loses nothing", async () => {
+    const conversation = await openConversation();
+    const words = 5000;
+    let written = 0;
+    const model: Model = {
+      id: "test/wordy",
+      stream: async function* () {
+        for (; written < words; written += 1) yield { type: "message_delta", text: "x" } as const;
+        yield { type: "response_end", reason: "stop", usage: {} };
+      },
+    };
+    const stream = streamTurn({ conversation, model, clock }, "Hi.");
+    const read = async () => {
+      const next = await stream.next();
+      return next.done === true ? next.value : next.value.type;
+    };
+    while ((await read()) !== "message_delta");
+    for (let turns = 0; turns < words; turns += 1) await setImmediate();
+    expect(written).toBeLessThan(1000);
+    const types: unknown[] = ["message_delta"];
+    let last = await read();
+    for (; typeof last === "string"; last = await read()) types.push(last);
+    expect([types.filter((type) => type === "message_delta").length, last.text.length]).toEqual([
+      words,
+      words,
+    ]);
+  });
+
+  test("lets a reader stop while the model's reply waits for it", async () => {
+    const conversation = await openConversation();
+    const model: Model = {
+      id: "test/endless",
+      stream: async function* () {
+        for (;;) yield { type: "message_delta", text: "x" } as const;
+      },
+    };
+    for await (const { type } of streamTurn({ conversation, model, clock }, "Hi.")) {
+      if (type !== "message_delta") continue;
+      for (let turns = 0; turns < 1000; turns += 1) await setImmediate();
+      break;
+    }
+    expect([...eventsOf(conversation.stream.entries)].at(-1)).toMatchObject({
+      type: "chat_response",
+    });
   });
 
   test("throws the error of the turn", async () => {

@@ -67,8 +67,8 @@ export async function enqueueTurn(
 const loadOwnTurn = loaderOf(() => import("./own-turn.ts"));
 
 /**
- * Runs one turn like `runTurn`, and yields its updates as they happen. If the reader stops early, the turn ends
- * cleanly.
+ * Runs one turn like `runTurn`, and yields its updates as they happen. While the reader is behind, the model's reply
+ * waits. If the reader stops early, the turn ends cleanly.
  */
 export async function* streamTurn<
   Schema extends DataSchema | undefined = undefined,
@@ -81,9 +81,10 @@ export async function* streamTurn<
   const updates = new UpdateQueue();
   const stopped = new AbortController();
   const { signal = stopped.signal, observer } = options;
-  const ended = runTurn(
+  const ended = startStream<Schema>(
     {
-      ...options,
+      ...(options as TurnOptions), // At runtime, names are plain strings.
+      waitForReader: () => updates.waitForReader(),
       signal: AbortSignal.any([signal, stopped.signal]),
       observer: {
         observe: (update) => {
@@ -102,6 +103,14 @@ export async function* streamTurn<
     stopped.abort();
     await ended.catch(() => undefined);
   }
+}
+
+async function startStream<Schema extends DataSchema | undefined>(
+  options: TurnOptions & { readonly waitForReader: () => Promise<void> },
+  message: string | Message<Schema>,
+): Promise<TurnResult<DataOf<Schema>>> {
+  const { runOwnTurn } = await loadOwnTurn();
+  return runOwnTurn(options, message);
 }
 
 /**
@@ -144,14 +153,20 @@ export async function readUsage(
 
 const loadTotals = loaderOf(() => import("./usage.ts"));
 
+/** The model's reply waits while the reader has more than these to read. */
+const MAX_UNREAD = 256;
+
 /** Updates that have not been read yet. */
 class UpdateQueue implements AsyncIterable<TurnUpdate> {
   #updates: TurnUpdate[] = [];
+  #unread = 0;
   #isEnded = false;
   #wake = Promise.withResolvers<void>();
+  #room: PromiseWithResolvers<void> | undefined;
 
   add(update: TurnUpdate): void {
     this.#updates.push(update);
+    this.#unread += 1;
     this.#wake.resolve();
   }
 
@@ -160,15 +175,31 @@ class UpdateQueue implements AsyncIterable<TurnUpdate> {
     this.#wake.resolve();
   }
 
+  async waitForReader(): Promise<void> {
+    if (this.#unread <= MAX_UNREAD) return;
+    this.#room ??= Promise.withResolvers();
+    await this.#room.promise;
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<TurnUpdate, void, undefined> {
     for (;;) {
       const updates = this.#updates;
       this.#updates = [];
-      yield* updates;
+      for (const update of updates) {
+        this.#take();
+        yield update;
+      }
       if (this.#updates.length > 0) continue;
       if (this.#isEnded) return;
       await this.#wake.promise;
       this.#wake = Promise.withResolvers();
     }
+  }
+
+  #take(): void {
+    this.#unread -= 1;
+    if (this.#unread > MAX_UNREAD) return;
+    this.#room?.resolve();
+    this.#room = undefined;
   }
 }

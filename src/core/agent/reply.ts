@@ -32,7 +32,7 @@ import {
   type ToolSchema,
   watchStream,
 } from "../../reach/provider/index.ts";
-import { assertNever, type Clock, findJson, type JsonObject } from "../../util/index.ts";
+import { abortable, assertNever, type Clock, findJson, type JsonObject } from "../../util/index.ts";
 import { CONTINUE_REPLY } from "./model-texts.ts";
 import type { Journal, Observer } from "./ports.ts";
 
@@ -59,6 +59,8 @@ export interface ReplyRequest extends Omit<RecorderOptions, "isStructured"> {
   readonly signal: AbortSignal;
   /** The part of the conversation that the model sees, apart from compactions; everything if absent. */
   readonly view?: (stream: ConversationStream) => ConversationStream;
+  /** See `TurnSetup`. */
+  readonly waitForReader?: () => Promise<void>;
   /** After an abort: whether to drop the unfinished text instead of recording it. */
   readonly isDiscarded: () => boolean;
 }
@@ -106,7 +108,7 @@ function cutCall({ model }: ReplyRequest, { reason, hasCutCalls }: ReplyRecorder
 
 /** Returns what went wrong, or undefined if the reply ended or was aborted. */
 async function streamOnce(
-  { model, assistant, tools, toolChoice, signal, clock, observer }: ReplyRequest,
+  { model, assistant, tools, toolChoice, signal, clock, observer, waitForReader }: ReplyRequest,
   parts: ThreadParts,
   recorder: ReplyRecorder,
 ): Promise<unknown> {
@@ -118,6 +120,9 @@ async function streamOnce(
   try {
     for await (const event of watchStream({ model, request, limits, clock })) {
       await recorder.add(event);
+      // What follows the end of the reply does not wait.
+      if (event.type === "response_end") continue;
+      await (waitForReader && abortable(waitForReader(), signal));
     }
     return undefined;
   } catch (error) {

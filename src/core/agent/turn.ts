@@ -86,6 +86,8 @@ export interface TurnSetup {
   /** Limits of each call. The default limits apply if absent. */
   readonly limits?: CallLimits;
   readonly observer?: Observer;
+  /** Resolves when the reader of the updates has room for more. The model's stream waits for it; the record does not. */
+  readonly waitForReader?: () => Promise<void>;
   /** The name of the user, recorded with their decisions. */
   readonly userName?: string;
   /** Who holds which role. Without it, decisions that need known people cannot be asked. */

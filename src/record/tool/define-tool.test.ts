@@ -31,6 +31,18 @@ const move = defineTool<{ readonly what: string }>({
 });
 
 describe("a tool that asks", () => {
+  test.each([
+    ["run", "The tool x has to have a function `run`."],
+    ["parameters", "The tool x has to have a schema `parameters`."],
+    ["name", "The tool has to have a `name`."],
+  ])("a tool that untyped code defines without a part is refused at once: %s", (key, message) => {
+    const whole = { name: "x", description: "", parameters: {}, run: () => "" };
+    const { [key as keyof typeof whole]: _left, ...definition } = whole;
+    expect(() => defineTool(definition as typeof whole)).toThrow(
+      expect.objectContaining({ code: "invalid_tool", message }),
+    );
+  });
+
   test("ends at the first question without an answer, and gets further with more answers", async () => {
     expect([
       await move.execute(call({ what: "it" })),

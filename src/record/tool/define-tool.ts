@@ -202,8 +202,9 @@ export interface QuestionBlock {
 }
 
 /**
- * Creates a tool. With a schema of zod, valibot or a similar library, `run` gets typed arguments. Throws `invalid_question`
- * for a declared question that could not be asked.
+ * Creates a tool. With a schema of zod, valibot or a similar library, `run` gets typed arguments. Throws `invalid_tool`
+ * if a part is missing, as untyped code may leave it out, and `invalid_question` for a declared question that could not
+ * be asked.
  */
 export function defineTool<
   Arguments = JsonObject,
@@ -212,6 +213,7 @@ export function defineTool<
 >(definition: ToolDefinition<Arguments, Name, Questions>): Tool<Name> {
   const { name, description, parameters, isIdempotent, inquirySource } = definition;
   const { questions, hasSteps } = definition;
+  assertWhole(definition);
   if (questions !== undefined) assertDeclared(name, questions);
   return {
     name,
@@ -225,6 +227,21 @@ export function defineTool<
     ...(definition.check !== undefined && { checkCall: (call) => checkCall(definition, call) }),
   };
 }
+
+/** Otherwise only the first call would fail, or the first request that offers the tool. */
+function assertWhole({ name, run: body, parameters }: Record<keyof Whole, unknown>): void {
+  const named = typeof name === "string" && name !== "";
+  const missing = [
+    ...(named ? [] : ["a `name`"]),
+    ...(typeof body === "function" ? [] : ["a function `run`"]),
+    ...(isJsonObject(parameters) || isStandardSchema(parameters) ? [] : ["a schema `parameters`"]),
+  ];
+  if (missing.length === 0) return;
+  const tool = named ? `The tool ${name}` : "The tool";
+  throw new JpError("invalid_tool", `${tool} has to have ${missing.join(", ")}.`);
+}
+
+type Whole = Pick<ToolDefinition<unknown>, "name" | "run" | "parameters">;
 
 async function execute<Arguments, Questions extends DeclaredQuestions>(
   definition: ToolDefinition<Arguments, string, Questions>,
