@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { counters } from "../../test/security/threats.ts";
 import { transcript } from "../record/conversation/transcript.fixture.ts";
 import type { TurnUpdate } from "../core/agent/index.ts";
-import { eventsOf } from "../record/conversation/index.ts";
+import { eventsOf, StreamEntry } from "../record/conversation/index.ts";
 import type { LanguageModel, Model } from "../reach/provider/index.ts";
 import {
   FakeClock,
@@ -559,6 +559,26 @@ describe("a streamed turn", () => {
     };
     await expect(listen()).rejects.toThrow("oh");
   });
+});
+
+test("a result that is an object is text on record, and marked as JSON", async () => {
+  const count = defineTool({
+    name: "count",
+    description: "Counts.",
+    parameters: {},
+    run: () => ({ moons: 2 }),
+  });
+  const conversation = await openConversation();
+  const model = new ScriptedModel({
+    replies: [[{ type: "tool_call", id: "call_1", name: "count" }], "Two."],
+  });
+  await runTurn({ conversation, model, tools: [count], clock }, "How many?");
+  const response = conversation.stream.entries.find(
+    ({ eventType }) => eventType === "tool_call_response",
+  );
+  const raw = response?.raw ?? {};
+  expect(raw).toMatchObject({ content: expect.any(String), is_json: true });
+  expect(StreamEntry.fromJson(raw).event).toMatchObject({ content: '{"moons":2}', isJson: true });
 });
 
 /** As small as a model of the AI SDK can be. */

@@ -25,6 +25,7 @@ const result = v.looseObject({
   is_error: v.boolean(),
   blocks: v.exactOptional(v.array(object)),
   added: v.exactOptional(v.looseObject({ before: v.number(), after: v.number() })),
+  is_json: optionalFlag,
 });
 
 const files = v.array(v.looseObject({ path: text, change: v.picklist(["restored", "removed"]) }));

@@ -228,11 +228,12 @@ function resultOf(
   const response = next?.type === "permission_decision" && next.action === "deliver" ? after : next;
   const result = shown ?? (response?.type === "tool_call_response" ? response : undefined);
   if (result === undefined) return undefined;
-  const { isError, blocks } = result;
+  const { isError, blocks, isJson } = result;
   return {
     type: isError ? "error" : "success",
     content: toContent(result),
     ...(blocks !== undefined && { blocks }),
+    ...(isJson === true && { isJson }),
   };
 }
 

@@ -72,11 +72,15 @@ export class CallBudget {
   }
 
   /** Truncates a result to the remaining bytes. */
-  fitResult({ content, blocks }: ResultContent): ResultContent {
+  fitResult({ content, blocks, isJson }: ResultContent): ResultContent {
     const left = Math.max(this.#limits.recordBytesPerCall - this.#bytes, MIN_RESULT_BYTES);
     const text = truncateBytes(content, left);
     const bytes = Buffer.byteLength(text) + Buffer.byteLength(JSON.stringify(blocks ?? []));
     // A result without its blocks still has its text.
-    return { content: text, ...(blocks !== undefined && bytes <= left && { blocks }) };
+    return {
+      content: text,
+      ...(blocks !== undefined && bytes <= left && { blocks }),
+      ...(isJson === true && text === content && { isJson }),
+    };
   }
 }

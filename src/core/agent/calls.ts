@@ -163,7 +163,7 @@ export class ToolCycle {
   ): Promise<ToolCallResponse | undefined> {
     const result = await this.#result(progress, place, inLine);
     if (result === undefined) return undefined;
-    const { content, isError, blocks, added, events = [] } = result;
+    const { content, isError, blocks, added, isJson, events = [] } = result;
     const open = this.#closeLeftovers(progress);
     const response: ToolCallResponse = {
       type: "tool_call_response",
@@ -173,6 +173,7 @@ export class ToolCycle {
       isError,
       ...(blocks !== undefined && { blocks }),
       ...(added !== undefined && { added }),
+      ...(isJson === true && { isJson }),
     };
     await this.#context.journal.record(...open, ...events, response);
     return response;

@@ -143,11 +143,11 @@ async function runCheck(
 function toResult(
   context: TurnContext,
   { progress }: CallInDoubt,
-  { isError, content, blocks }: Extract<CheckResult, { readonly type: "done" }>,
+  { isError, type: _type, ...content }: Extract<CheckResult, { readonly type: "done" }>,
 ): ToolResult {
   using steps = new CallSteps(context, progress);
   const budget = new CallBudget(context, 0);
   budget.restore(steps.bytes, false);
-  const result = budget.fitResult({ content, ...(blocks !== undefined && { blocks }) });
+  const result = budget.fitResult(content);
   return { ...result, isError };
 }

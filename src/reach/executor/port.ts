@@ -81,6 +81,8 @@ export interface ResultContent {
   readonly content: string;
   /** Set if there is more than text. */
   readonly blocks?: readonly ContentBlock[];
+  /** The tool returned an object or a list, and `content` is its JSON. */
+  readonly isJson?: boolean;
 }
 
 /** Details of an answer that a model gave. */

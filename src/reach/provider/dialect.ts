@@ -28,6 +28,8 @@ export interface Dialect {
   readonly alwaysSendsFinishReason: boolean;
   /** Whether the result of a call may have images and PDFs, not only text. */
   readonly takesResultFiles: boolean;
+  /** Whether the result of a call may be JSON. For others, the package would write the same text. */
+  readonly takesJsonResults: boolean;
   /** Hints for this provider's own errors. */
   readonly hints?: readonly ErrorHint[];
 
@@ -99,6 +101,7 @@ export function defaultDialect(key: string): Dialect {
     schemaChanges: "prompt",
     alwaysSendsFinishReason: false,
     takesResultFiles: false,
+    takesJsonResults: false,
     toEventMetadata: () => ({}),
     toPartOptions: () => ({}),
     ownReasoning: () => [],

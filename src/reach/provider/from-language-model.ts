@@ -217,6 +217,6 @@ function findDialect(model: ModelName): Dialect {
     case "openai":
       return provider.endsWith(".responses") ? openaiDialect() : defaultDialect(vendor);
     default:
-      return defaultDialect(vendor);
+      return { ...defaultDialect(vendor), takesJsonResults: true };
   }
 }

@@ -55,6 +55,7 @@ export function googleDialect(modelName: string): Dialect {
   return {
     ...defaultDialect("google"),
     takesResultFiles: true,
+    takesJsonResults: true,
     schemaChanges: takesSchemaBesideTools(modelName) ? "prompt" : "tools",
     toEventMetadata: (_, metadata) => pickRenamed(metadata, { thoughtSignature: SIGNATURE }),
     toPartOptions,

@@ -10,6 +10,7 @@ import {
 import type { ProviderEvent } from "../../record/conversation/index.ts";
 import type { Json, JsonObject } from "../../util/index.ts";
 import { anthropicDialect } from "./anthropic.ts";
+import { googleDialect } from "./google.ts";
 import { ollamaDialect } from "./ollama.ts";
 import { openaiDialect } from "./openai.ts";
 import { toPieces } from "./pieces.ts";
@@ -58,6 +59,30 @@ describe("calls and their results", () => {
       'tool answers a: "text"',
       'tool answers b: "error-text"',
       "assistant text: Done.",
+    ]);
+  });
+
+  test("are JSON for APIs that take it, unless jp has added words to the result", () => {
+    const result = { ...toolResult("a", '{"moons":[1,2]}'), isJson: true };
+    const outputs = [
+      { event: result, dialect: googleDialect("gemini-3-pro") },
+      {
+        event: { ...result, added: { before: 0, after: 3 } },
+        dialect: googleDialect("gemini-3-pro"),
+      },
+      { event: { ...result, content: '{"moons":[1,' }, dialect: googleDialect("gemini-3-pro") },
+      { event: toolResult("a", '{"moons":[1,2]}'), dialect: googleDialect("gemini-3-pro") },
+      { event: result, dialect: anthropicDialect("claude-sonnet-4-5") },
+    ].map(({ event, dialect }) => {
+      const part = toPieces([chatRequest("Go."), toolCall("a"), event], dialect).at(-1)?.part;
+      return part?.type === "tool-result" ? part.output : undefined;
+    });
+    expect(outputs).toEqual([
+      { type: "json", value: { moons: [1, 2] } },
+      { type: "text", value: '{"moons":[1,2]}' },
+      { type: "text", value: '{"moons":[1,' },
+      { type: "text", value: '{"moons":[1,2]}' },
+      { type: "text", value: '{"moons":[1,2]}' },
     ]);
   });
 

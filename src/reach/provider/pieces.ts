@@ -3,6 +3,7 @@
  * tool calls, then the results of exactly those calls, in the order of the calls.
  */
 import type {
+  JSONValue,
   LanguageModelV4FilePart,
   LanguageModelV4ReasoningPart,
   LanguageModelV4TextPart,
@@ -22,7 +23,7 @@ import {
   isReasoning,
 } from "../../record/conversation/index.ts";
 import { filesForModel, type ResultFile } from "../../record/tool/index.ts";
-import { assertNever, base64Size } from "../../util/index.ts";
+import { assertNever, base64Size, findJson, isJsonArray, isJsonObject } from "../../util/index.ts";
 import type { CallHistory, Dialect } from "./dialect.ts";
 
 export type Piece = (
@@ -75,7 +76,7 @@ export function toPieces(
         reply.push({ role: "assistant", event, part });
         const response = responses.get(event);
         if (response !== undefined) {
-          const output = toOutput(response, dialect.takesResultFiles);
+          const output = toOutput(response, dialect);
           const result = { type: "tool-result" as const, toolCallId, toolName, output };
           results.push({ role: "tool", event: response, part: result });
         }
@@ -249,9 +250,12 @@ function isSendableFile({ mediaType, data }: ResultFile): boolean {
 
 /** An error is text only: APIs do not support errors with files. */
 function toOutput(
-  { content, isError, blocks = [] }: ToolCallResponse,
-  takesFiles: boolean,
+  response: ToolCallResponse,
+  { takesResultFiles: takesFiles, takesJsonResults }: Dialect,
 ): LanguageModelV4ToolResultPart["output"] {
+  const { content, isError, blocks = [] } = response;
+  const value = takesJsonResults ? findJsonResult(response) : undefined;
+  if (value !== undefined) return { type: "json", value };
   const files = filesForModel(blocks);
   const sent = takesFiles && !isError ? files.filter(isSendableFile) : [];
   const omitted = files.length - sent.length;
@@ -269,4 +273,11 @@ function toOutput(
       })),
     ],
   };
+}
+
+/** Undefined if it is text, or if jp has added text to it. */
+function findJsonResult({ content, isError, isJson, added }: ToolCallResponse) {
+  const isWhole = isJson === true && !isError && added === undefined;
+  const value = isWhole ? findJson(content) : undefined;
+  return isJsonObject(value) || isJsonArray(value) ? (value as JSONValue) : undefined;
 }

@@ -177,6 +177,7 @@ export function parseResult(shape: Shape): ToolResult {
     isError,
     ...(found !== undefined && { blocks: found }),
     ...parseAdded(shape.value["added"]),
+    ...(shape.value["is_json"] === true && { isJson: true }),
   };
 }
 
@@ -205,8 +206,15 @@ function parseAdded(value: Json | undefined): Pick<ToolResult, "added"> {
     : {};
 }
 
-export function addedToJson({ added }: Pick<ToolResult, "added">): JsonObject {
-  return added === undefined ? {} : { added: { ...added } };
+/** What the record says about the content. */
+export function aboutContentToJson({
+  added,
+  isJson,
+}: Pick<ToolResult, "added" | "isJson">): JsonObject {
+  return {
+    ...(added !== undefined && { added: { ...added } }),
+    ...(isJson === true && { is_json: true }),
+  };
 }
 
 export function resultToJson(
@@ -216,5 +224,5 @@ export function resultToJson(
   if (result === undefined) return {};
   const { content, isError } = result;
   const shown = { content: notation.text(content), is_error: isError };
-  return { result: { ...shown, ...blocksToJson(result), ...addedToJson(result) } };
+  return { result: { ...shown, ...blocksToJson(result), ...aboutContentToJson(result) } };
 }

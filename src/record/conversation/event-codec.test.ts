@@ -184,6 +184,12 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
         String.raw`"metadata":{"jp_ts":"{\"added\":{\"before\":9,\"after\":0}}"}}`,
     ],
     [
+      "a result that is an object",
+      { ...toolResult("call_1", "{}"), isJson: true },
+      `{${head("tool_call_response")},"id":"call_1","content":"{}","is_error":false,"is_json":true,` +
+        String.raw`"metadata":{"jp_ts":"{\"is_json\":true}"}}`,
+    ],
+    [
       "a question that no one could be asked, and why",
       closed("call_1.ok.1", { outcome: "cancelled", reason: "backend_error", problem: "503" }),
       `{${head("inquiry_response")},"outcome":"cancelled","id":"call_1.ok.1","answer":null,` +

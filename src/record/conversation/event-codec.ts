@@ -21,7 +21,7 @@ import {
   unknownFields,
 } from "../../util/index.ts";
 import {
-  addedToJson,
+  aboutContentToJson,
   blocksToJson,
   blocksToPlainJson,
   type Notation,
@@ -250,7 +250,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
     }),
   },
   tool_call_response: {
-    keys: knownKeys("id", "content", "is_error", "blocks", "added"),
+    keys: knownKeys("id", "content", "is_error", "blocks", "added", "is_json"),
     parse: (shape) => ({
       type: "tool_call_response",
       id: stringField(shape, "id"),
@@ -261,9 +261,9 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       content: notation.text(event.content),
       is_error: event.isError,
       ...notation.blocks(event),
-      ...addedToJson(event),
+      ...aboutContentToJson(event),
     }),
-    mirror: (event) => ({ ...blocksToJson(event), ...addedToJson(event) }),
+    mirror: (event) => ({ ...blocksToJson(event), ...aboutContentToJson(event) }),
   },
   inquiry_request: {
     keys: knownKeys(

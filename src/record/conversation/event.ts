@@ -303,6 +303,8 @@ export interface ToolResult {
   readonly blocks?: readonly ContentBlock[];
   /** How many characters of `content` jp has added before and after the tool's own. */
   readonly added?: AddedText;
+  /** The tool returned an object or a list, and the content that is not added is its JSON. */
+  readonly isJson?: boolean;
 }
 
 /** A person is asked about a call. Written before the prompt opens. */

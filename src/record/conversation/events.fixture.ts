@@ -428,7 +428,7 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
     "tool_call_response",
     objects(
       { id: name, content: anyText, isError: fc.boolean() },
-      { added: objects({ before: fc.nat(), after: fc.nat() }) },
+      { added: objects({ before: fc.nat(), after: fc.nat() }), isJson: fc.constant(true) },
     ),
   ),
   eventOf(

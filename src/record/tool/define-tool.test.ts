@@ -112,7 +112,7 @@ describe("a tool that asks", () => {
     ]).toEqual([
       { type: "needs_input", question: place },
       { type: "needs_input", question: sure },
-      { type: "success", content: '["Rome","true"]' },
+      { type: "success", content: '["Rome","true"]', isJson: true },
     ]);
   });
 
@@ -271,7 +271,7 @@ describe("a tool that asks several questions at once", () => {
       parameters: {},
       run: (_args, { notes }) => notes,
     });
-    expect(await noted.execute(call({}))).toEqual({ type: "success", content: "{}" });
+    expect(await noted.execute(call({}))).toEqual({ type: "success", content: "{}", isJson: true });
   });
 
   test("needs no answers if it asks nothing", async () => {
@@ -281,7 +281,11 @@ describe("a tool that asks several questions at once", () => {
       parameters: {},
       run: (_args, { askAll }) => askAll({}),
     });
-    expect(await silent.execute(call({}))).toEqual({ type: "success", content: "{}" });
+    expect(await silent.execute(call({}))).toEqual({
+      type: "success",
+      content: "{}",
+      isJson: true,
+    });
   });
 
   test("fails if two of them have the same id", async () => {
@@ -544,7 +548,11 @@ test("a result that is not text is serialized as JSON", async () => {
     parameters: {},
     run: () => ({ count: 3 }),
   });
-  expect(await counting.execute(call({}))).toEqual({ type: "success", content: '{"count":3}' });
+  expect(await counting.execute(call({}))).toEqual({
+    type: "success",
+    content: '{"count":3}',
+    isJson: true,
+  });
 });
 
 test("progress is reported to the caller", async () => {
@@ -685,7 +693,11 @@ describe("a tool that returns content", () => {
       ),
     );
     expect(await Promise.all(outcomes)).toEqual(
-      results.map((result) => ({ type: "success", content: JSON.stringify(result) })),
+      results.map((result) => ({
+        type: "success",
+        content: JSON.stringify(result),
+        isJson: true,
+      })),
     );
   });
 });

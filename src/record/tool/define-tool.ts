@@ -319,7 +319,8 @@ function toOutcome(result: unknown): Outcome {
   const outcome = isJsonObject(result) ? parseContent(withWireQuestions(result)) : undefined;
   if (outcome !== undefined) return outcome;
   const content = typeof result === "string" ? result : (JSON.stringify(result) ?? "");
-  return { type: "success", content };
+  const isJson = isJsonObject(result) || Array.isArray(result);
+  return { type: "success", content, ...(isJson && { isJson }) };
 }
 
 /** Converts the questions in a result, which have the form that `ask` takes. */

@@ -34,6 +34,8 @@ export type Outcome =
       readonly content: string;
       /** Set if the result has more than text. `content` is then derived from them. */
       readonly blocks?: readonly ContentBlock[];
+      /** The tool returned an object or a list, and `content` is its JSON. */
+      readonly isJson?: boolean;
     }
   | {
       readonly type: "error";
@@ -145,7 +147,8 @@ export function outcomeToWire(outcome: Outcome): JsonObject {
 }
 
 function resultToWire(outcome: Exclude<Outcome, { readonly type: "needs_input" }>): JsonObject {
-  const { blocks, ...plain } = outcome;
+  const { blocks, ...rest } = outcome;
+  const { isJson: _isJson, ...plain } = { isJson: undefined, ...rest };
   if (blocks === undefined) return { ...plain };
   const content = blocks.map(blockToJson);
   if (outcome.type === "success") return { content };
