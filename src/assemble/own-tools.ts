@@ -80,7 +80,7 @@ export async function createOwnToolbox(options: OwnTools): Promise<Toolbox> {
     const listed = { tools: resolveOffered(own, given, true), absent: [] };
     return createToolbox({ sources: { shipped }, list: async () => listed, onWarning });
   }
-  const { toRefusedQuestions } = await loadMcpTools();
+  const { toRefusedQuestions, toServerQuestions } = await loadMcpTools();
   // A program's servers are required by default.
   const isRequired = (name: string) => !servers.isOptional(name);
   let listed: Promise<ListedTools> | undefined;
@@ -102,7 +102,8 @@ export async function createOwnToolbox(options: OwnTools): Promise<Toolbox> {
     }
   };
   const sources = { shipped, servers };
-  return createToolbox({ sources, isRequired, list, onWarning, toRefusedQuestions });
+  const fromServers = { toRefusedQuestions, toServerQuestions };
+  return createToolbox({ sources, isRequired, list, onWarning, ...fromServers });
 }
 
 /** The program's config, and a function that applies it over defaults. */

@@ -18,9 +18,16 @@ import {
   type RunnableTool,
   type ShellPlace,
   type ToolParts,
+  type ServerQuestions,
   toRefusedQuestions,
+  toServerQuestions,
 } from "../reach/executor/index.ts";
-import { McpError, McpServers, type UnscopedQuestion } from "../reach/mcp/index.ts";
+import {
+  McpError,
+  McpServers,
+  type SharedQuestion,
+  type UnscopedQuestion,
+} from "../reach/mcp/index.ts";
 import {
   assertRules,
   createPolicy,
@@ -159,7 +166,7 @@ export function openTools(
     findOffline,
     describeOffline: (tool) => describeOffline(servers, tool),
     open,
-    toolbox: createToolbox({ root, sources, list, onWarning: warn, toRefusedQuestions: refuse }),
+    toolbox: createToolbox({ root, sources, list, onWarning: warn, ...FROM_SERVERS }),
     policy: createPolicy({ root, ...policyIn(config, mode), ...saved?.options }),
     ...(saved !== undefined && { saved }),
     [Symbol.asyncDispose]: async () => {
@@ -201,10 +208,17 @@ function shippedOptions(machine: Machine, config: PartialConfig) {
   };
 }
 
-/** The command loads this code only when such a question arises. */
-function refuse(stray: UnscopedQuestion): RefusedQuestions {
-  return toRefusedQuestions(stray);
+/** How questions of servers that belong to no single call become those of a turn. */
+interface FromServers {
+  readonly toRefusedQuestions: (stray: UnscopedQuestion) => RefusedQuestions;
+  readonly toServerQuestions: (shared: SharedQuestion) => ServerQuestions;
 }
+
+/** The command loads this code only when such a question arises. */
+const FROM_SERVERS: FromServers = {
+  toRefusedQuestions: (stray) => toRefusedQuestions(stray),
+  toServerQuestions: (shared) => toServerQuestions(shared),
+};
 
 function describeOffline(servers: McpServers, { name, source }: ToolSettings): ToolSource {
   const server = source.type === "mcp" ? source.server : "";
@@ -252,7 +266,7 @@ function assertKnown(name: string, { absent, clashes }: Omit<ListedTools, "tools
   if (reason !== undefined) throw reason;
 }
 
-interface ToolboxParts extends Pick<Machine, "onWarning"> {
+interface ToolboxParts extends Pick<Machine, "onWarning">, Partial<FromServers> {
   /** The workspace that path rules refer to. */
   readonly root?: string;
   /** Where the tools come from. */
@@ -261,8 +275,6 @@ interface ToolboxParts extends Pick<Machine, "onWarning"> {
   readonly list: (signal: AbortSignal) => Promise<ListedTools>;
   /** Whether a turn fails without this server; by default, none is required. */
   readonly isRequired?: (server: string) => boolean;
-  /** Absent if there are no servers. */
-  readonly toRefusedQuestions?: (stray: UnscopedQuestion) => RefusedQuestions;
 }
 
 /**
@@ -271,7 +283,7 @@ interface ToolboxParts extends Pick<Machine, "onWarning"> {
 export function createToolbox(toolbox: ToolboxParts): Toolbox {
   const { sources, root = ".", list, isRequired = () => false, onWarning } = toolbox;
   const { servers } = sources;
-  const { toRefusedQuestions: toRefused } = toolbox;
+  const { toRefusedQuestions: toRefused, toServerQuestions: toAsked } = toolbox;
   const caller = {};
   const parts = { ...sources, caller };
   const isMissing = ({ source }: ToolSettings, error: unknown) =>
@@ -314,6 +326,11 @@ export function createToolbox(toolbox: ToolboxParts): Toolbox {
       toRefused !== undefined && {
         onUnscopedQuestions: (listener) =>
           servers.onUnscopedQuestion(caller, (stray) => listener(toRefused(stray))),
+      }),
+    ...(servers !== undefined &&
+      toAsked !== undefined && {
+        onServerQuestions: (responder) =>
+          servers.onSharedQuestion(caller, (shared) => responder(toAsked(shared))),
       }),
   };
 }

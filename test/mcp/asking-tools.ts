@@ -104,6 +104,14 @@ export const ASKING_TOOLS: Readonly<Record<string, Run>> = {
     const elicitation = { mode: "url" as const, message: "Sign in.", elicitationId: "e1" };
     throw new UrlElicitationRequiredError([{ ...elicitation, url: String(url) }]);
   },
+  /** Marked as read-only, so that several calls run at once. */
+  ask_reading: async (call) => askOlder(call, [{ moon: WHICH_MOON }]),
+  ask_model_reading: async (call) => askOlder(call, [{ moon: MODEL_PROMPT }]),
+  ask_and_return_reading: async ({ context, log }) => {
+    void send(context, WHICH_MOON).then((answer) => log(`answered ${JSON.stringify(answer)}`));
+    await delay(DELAY_MS);
+    return text("returned");
+  },
   ask_model: async ({ context, log }) => {
     await send(context, MODEL_PROMPT).catch((error: unknown) => log(String(error)));
     return text("no model");

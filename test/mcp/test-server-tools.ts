@@ -114,7 +114,12 @@ const TOOLS: Readonly<Record<string, Run>> = {
   escaped: () => text(String(startWaiting(true))),
 };
 
-const READ_ONLY: ReadonlySet<string> = new Set(["recall"]);
+const READ_ONLY: ReadonlySet<string> = new Set([
+  "recall",
+  "ask_reading",
+  "ask_model_reading",
+  "ask_and_return_reading",
+]);
 
 /** Starts a process that inherits our standard streams, in our process group or in a new one. */
 function startWaiting(detached: boolean): number | undefined {

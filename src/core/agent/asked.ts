@@ -58,6 +58,7 @@ export interface DeliveringTool extends Partial<Pick<CallableTool, "describeSour
 /** A question that a call asks. */
 export interface AskedQuestion {
   readonly kind: "question";
+  /** Empty if any of several calls may have asked. */
   readonly toolCallId: string;
   /** The call's place. */
   readonly place: PromptPlace;

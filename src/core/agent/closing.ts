@@ -12,6 +12,7 @@ import {
   type InquiryRequest,
   type InquiryResponse,
   lastTurnOf,
+  pairInquiries,
   pendingOf,
   type PermissionProgress,
   readTurnProgress,
@@ -46,6 +47,7 @@ export function closeTurn(
   if (next === "done") return [];
   const timestamp = timestampFromDate(clock.now());
   return [
+    ...closeServerQuestions(events, clock),
     ...calls.flatMap((call) => closeCall(call, clock, by)),
     { type: "turn_end", timestamp, reason: "discarded" },
   ];
@@ -122,6 +124,23 @@ export function closeQuestions(
     if (response !== undefined) return [];
     return [{ type: "inquiry_response", timestamp, id, outcome: "cancelled", reason }];
   });
+}
+
+/**
+ * The events that close questions which an MCP server has asked, and no call. Its connection is gone, or no one will
+ * answer. `asker`: only those of this server.
+ */
+export function closeServerQuestions(
+  turn: readonly ConversationEvent[],
+  clock: Clock,
+  asker?: string,
+): readonly InquiryResponse[] {
+  const questions = pairInquiries(turn).pairs.filter(({ request, madeVoid }) => {
+    const { source, toolCallId, isBound } = request;
+    const isAsker = asker === undefined || (source.source === "tool" && source.name === asker);
+    return toolCallId === undefined && isBound === true && madeVoid === undefined && isAsker;
+  });
+  return closeQuestions({ questions }, clock, "interrupted");
 }
 
 /** The events of questions that were refused when they were asked: each is recorded together with its end. */

@@ -12,7 +12,11 @@ import type {
   Terms,
   ToolResult,
 } from "../../record/conversation/index.ts";
-import type { RefusedQuestions, RunnableTool } from "../../reach/executor/index.ts";
+import type {
+  RefusedQuestions,
+  RunnableTool,
+  ServerQuestions,
+} from "../../reach/executor/index.ts";
 import type { InquiryUpdate } from "../answer-model/index.ts";
 import type { EndReason, RequestNews, ToolSchema, Usage } from "../../reach/provider/index.ts";
 import type {
@@ -85,7 +89,10 @@ export interface RequestBase {
    */
   readonly inquiryId: InquiryId;
   readonly conversation: ConversationId;
-  /** The call that the request is about. Not unique: some providers reuse ids within a turn. */
+  /**
+   * The call that the request is about. Not unique: some providers reuse ids within a turn. Empty for a question of an MCP
+   * server that any of several calls may have asked: their ids are in `arguments`.
+   */
   readonly toolCallId: string;
   readonly tool: string;
   /** The tool's origin. Show it with everything that `acts`. Absent for a result whose tool is gone. */
@@ -398,6 +405,11 @@ export interface Toolbox {
    * function that unsubscribes. Absent if the tools cannot ask such questions.
    */
   onUnscopedQuestions?(listener: (refused: RefusedQuestions) => void): () => void;
+  /**
+   * Lets the responder answer questions of servers that any of several calls may have asked; otherwise they are refused.
+   * Returns a function that ends this. Absent if the tools cannot ask such questions.
+   */
+  onServerQuestions?(responder: (asked: ServerQuestions) => void): () => void;
 }
 
 /** A runnable tool with its settings. */

@@ -33,6 +33,7 @@ import { type Clock, isNotLoaded, type JsonObject, loaderOf } from "../../util/i
 import type { ToolCycle } from "./calls.ts";
 import {
   assertNothingWaits,
+  closeServerQuestions,
   closeTurnBefore,
   foreignTurnError,
   refusedQuestions,
@@ -63,6 +64,7 @@ import { type DetachedDenial, type Redirection, TurnState } from "./memory.ts";
 import { createJournal, type TurnJournal } from "./journal.ts";
 import type { TurnContext } from "./context.ts";
 import type { Policy } from "../policy/index.ts";
+import type { ServerAsker } from "./server-questions.ts";
 import type { CompactionSetup, ContextWindow } from "./window.ts";
 
 /** Everything a turn needs. */
@@ -262,17 +264,25 @@ export class Turn {
 
   async #continue(): Promise<TurnEnd> {
     const { conversation, clock, allowsForeignTurn = false } = this.#setup;
-    if (this.#progress().next === "done") {
+    const { next, hasServerQuestions } = this.#progress();
+    if (next === "done") {
       return readEnd(lastTurn(this.#journal), this.#setup.validateData);
     }
     if (!conversation.isOwnTurn && !allowsForeignTurn) throw foreignTurnError(conversation.id);
     this.#isOwn = conversation.isOwnTurn;
     const timestamp = timestampFromDate(clock.now());
-    return this.#traced(true, () => {
+    return this.#traced(true, async () => {
       this.#journal.recordWithNext({ type: "turn_resume", timestamp });
+      if (hasServerQuestions) await this.#closeServerQuestions();
       const events = lastTurn(this.#journal);
       return this.#advance(TurnState.fromEvents(events, this.#journal.conversation));
     });
+  }
+
+  /** Another process has asked them, on connections that are gone. */
+  async #closeServerQuestions(): Promise<void> {
+    const left = closeServerQuestions(lastTurn(this.#journal), this.#setup.clock);
+    if (left.length > 0) await this.#journal.record(...left);
   }
 
   /** Does the next missing step according to the record. A user's message in place of a yes starts another turn. */
@@ -294,7 +304,7 @@ export class Turn {
     const context = this.#createContext(state);
     const { waiting } = context.state;
     const offers = waiting.listen(conversation, context);
-    const stopRecording = recordUnscopedQuestions(context);
+    const stopAsking = handleUnscopedQuestions(context);
     try {
       const end = await this.#runCycles(context);
       if (end.type !== "redirected") await this.#recordEnd(end);
@@ -302,7 +312,7 @@ export class Turn {
     } finally {
       offers[Symbol.dispose]();
       waiting.close();
-      await stopRecording();
+      await stopAsking();
     }
   }
 
@@ -480,22 +490,33 @@ export class Turn {
 const loadWindow = loaderOf(() => import("./window.ts"));
 
 /**
- * Records questions that belong to no running call. Their executor has already refused them. The returned function stops
- * that and waits for the last write; it throws `write_failed`.
+ * Asks questions that any of several calls may have asked, and records those that belong to no running call, which their
+ * executor has already refused. The returned function stops that and waits for the last write; it throws `write_failed`.
  */
-export function recordUnscopedQuestions(context: TurnContext): () => Promise<void> {
+export function handleUnscopedQuestions(context: TurnContext): () => Promise<void> {
   const { tools, journal, state, clock } = context;
   const writes: Promise<void>[] = [];
-  const unsubscribe = tools.onUnscopedQuestions?.((refused) => {
-    const write = journal.record(...refusedQuestions(refused, state, clock));
+  const add = (write: Promise<void>) => {
     write.catch(() => undefined); // Thrown when recording stops.
     writes.push(write);
+  };
+  const unsubscribe = tools.onUnscopedQuestions?.((refused) => {
+    add(journal.record(...refusedQuestions(refused, state, clock)));
+  });
+  let asker: Promise<ServerAsker> | undefined;
+  const stopAsking = tools.onServerQuestions?.((asked) => {
+    asker ??= loadServerAsker().then(({ ServerAsker }) => new ServerAsker(context));
+    add(asker.then((each) => each.ask(asked)).finally(() => asked.cancel()));
   });
   return async () => {
     unsubscribe?.();
+    stopAsking?.();
     await Promise.all(writes);
   };
 }
+
+/** Throws `module_not_loaded`. */
+const loadServerAsker = loaderOf(() => import("./server-questions.ts"));
 
 /** Throws `module_not_loaded`. */
 export const loadCalls = loaderOf(() => import("./calls.ts"));

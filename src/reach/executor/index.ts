@@ -24,6 +24,7 @@ export { createTool, loadMcpTools, type ToolParts } from "./create-tool.ts";
 export { createLocalExecutor, type LocalEnvironment } from "./local/local-executor.ts";
 export { hasTemplate, preloadTemplates } from "./local/template.ts";
 export { toRefusedQuestions } from "./mcp/mcp-executor.ts";
+export { toServerQuestions } from "./mcp/server-questions.ts";
 export { describeAddress } from "./mcp/mcp-source.ts";
 export type {
   ArgumentKind,
@@ -37,6 +38,7 @@ export type {
   NeedsInput,
   QuestionRefusal,
   RefusedQuestions,
+  ServerQuestions,
   ResultContent,
   RunnableTool,
   ToolDescription,

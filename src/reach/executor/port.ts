@@ -129,6 +129,29 @@ export interface RefusedQuestions {
   readonly reason: "interrupted" | "no_prompt_backend";
 }
 
+/**
+ * Questions of a server that any of several calls may have asked. They are asked as the server's: answers reach the
+ * server, and no call.
+ */
+export interface ServerQuestions {
+  /** The server's name in the config. */
+  readonly server: string;
+  readonly source: Extract<InquirySource, { readonly name: string }>;
+  /** The calls in progress. */
+  readonly calls: readonly { readonly name: string; readonly toolCallId?: string }[];
+  readonly describeSource: () => Promise<ToolSource>;
+  /** What to ask first. */
+  readonly needs: NeedsInput;
+  /** Aborted when the server withdraws them, and when all the calls have ended. */
+  readonly closed: AbortSignal;
+  /** Sends the answers to the server. Returns what has to be asked again instead, if some do not fit. */
+  answer(
+    given: Pick<AttemptRequest, "answers" | "personAnswers" | "replies">,
+  ): Promise<NeedsInput | undefined>;
+  /** Tells the server that there is no answer. */
+  cancel(): void;
+}
+
 /** Describes a tool to a model. Arguments are checked against its parameters. */
 export interface ToolDescription {
   readonly name: string;

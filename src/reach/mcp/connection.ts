@@ -16,9 +16,10 @@ import {
   PendingCalls,
   type InputResponse,
   type ServerQuestion,
+  type SharedServerQuestion,
   toInputRequests,
 } from "./pending-calls.ts";
-import type { RemoteTool, ResourceContent, ServerLink } from "./port.ts";
+import type { CallIds, RemoteTool, ResourceContent, ServerLink } from "./port.ts";
 import { listTools, toCallResult } from "./remote-tool.ts";
 import { SAMPLING } from "./sampling.ts";
 import type { OutgoingRequest, RequestEnd } from "./server-call.ts";
@@ -36,6 +37,8 @@ export interface ConnectionOptions {
   readonly onClosed: (connection: Connection) => void;
   /** Called for a question outside any call. It was cancelled. */
   readonly onUnscoped: (question: ServerQuestion) => void;
+  /** Called for a question that any of several calls may have asked. Has to respond. */
+  readonly onShared: (question: SharedServerQuestion<ToolRequest>) => void;
 }
 
 /** One `tools/call` request. */
@@ -43,6 +46,7 @@ export interface ToolRequest extends OutgoingRequest {
   readonly tool: RemoteTool;
   readonly arguments: JsonObject;
   readonly idempotencyKey?: string;
+  readonly call: CallIds;
 }
 
 /** The `_meta` key for the idempotency key of a call. */
@@ -80,7 +84,7 @@ export class Connection {
   readonly #onEnd: (failure: Failure) => void;
   readonly #onClosed: (connection: Connection) => void;
   readonly #subscribed: Promise<void>;
-  readonly #calls: PendingCalls;
+  readonly #calls: PendingCalls<ToolRequest>;
   #tools: Promise<readonly RemoteTool[]> | undefined;
   #failure: Failure | undefined;
   #closed: Promise<void> | undefined;
@@ -93,9 +97,12 @@ export class Connection {
     this.#link = link;
     this.#onEnd = options.onEnd;
     this.#onClosed = options.onClosed;
-    this.#calls = new PendingCalls((question) => {
-      question.respond({ action: "cancel" });
-      options.onUnscoped(question);
+    this.#calls = new PendingCalls({
+      onUnscoped: (question) => {
+        question.respond({ action: "cancel" });
+        options.onUnscoped(question);
+      },
+      onShared: options.onShared,
     });
     // The SDK's own handlers drop keywords they do not know, such as patterns and password formats.
     client.fallbackRequestHandler = (request, { mcpReq }) =>

@@ -1,6 +1,6 @@
 export { type Elicitation, ELICITATION, type FormField, parseElicitation } from "./elicitation.ts";
 export { McpError, type McpErrorCode } from "./mcp-error.ts";
-export type { McpContext, McpServer, UnscopedQuestion } from "./mcp-server.ts";
+export type { McpContext, McpServer, SharedQuestion, UnscopedQuestion } from "./mcp-server.ts";
 export { McpServers } from "./mcp-servers.ts";
 export { LaterServers, openMcpServers } from "./open-servers.ts";
 export type {

@@ -32,8 +32,15 @@ import {
   withLastLines,
 } from "./mcp-error.ts";
 import { openConnection } from "./open-connection.ts";
-import type { InputRequest } from "./pending-calls.ts";
-import type { ConnectionContext, RemoteTool, ResourceContent, ServerAddress } from "./port.ts";
+import type { InputRequest, InputResponse, SharedServerQuestion } from "./pending-calls.ts";
+import type {
+  AskingServer,
+  CallIds,
+  ConnectionContext,
+  RemoteTool,
+  ResourceContent,
+  ServerAddress,
+} from "./port.ts";
 import { truncateResult } from "./remote-tool.ts";
 import { type RequestEnd, ServerCall } from "./server-call.ts";
 
@@ -43,6 +50,27 @@ export interface McpContext extends ConnectionContext {
   readonly clock?: Clock;
   /** Called for a question that was refused because it is outside any call in progress. Must not throw. */
   readonly onUnscopedQuestion?: (question: UnscopedQuestion) => void;
+}
+
+/** How a server is connected to the turns that use it. */
+export interface ServerContext extends McpContext {
+  /**
+   * Called for a question that any of several calls may have asked. Returns whether someone will respond to it. Must not
+   * throw.
+   */
+  readonly onSharedQuestion?: (question: SharedQuestion) => boolean;
+}
+
+/** A server's question that any of several calls may have asked: the protocol of 2025 does not say which. */
+export interface SharedQuestion {
+  readonly server: AskingServer;
+  readonly request: InputRequest;
+  /** The calls in progress. */
+  readonly calls: readonly CallIds[];
+  /** Aborted when the server withdraws the question, and when all the calls have ended. */
+  readonly closed: AbortSignal;
+  /** Only the first response counts. */
+  readonly respond: (response: InputResponse) => void;
 }
 
 /** A server's question outside any call in progress. It was refused without asking anyone. */
@@ -58,13 +86,9 @@ export interface UnscopedQuestion {
   readonly caller?: object;
 }
 
-export interface CallRequest {
+export interface CallRequest extends CallIds {
   readonly tool: RemoteTool;
-  /** The name of the tool in the config. */
-  readonly name: string;
   readonly arguments: JsonObject;
-  /** Identifies the caller, if several share the server: the same object for all calls of a turn. */
-  readonly caller?: object;
   /** No limit if absent or zero. Time spent on questions does not count. */
   readonly timeoutMs?: number;
   /** Does not change when the call is repeated. */
@@ -76,11 +100,12 @@ const LINES_FOR_MODEL = 8;
 const MAX_QUESTION_LENGTH = 500;
 /** Each is shown and recorded. A server that asks more between two calls is stopped. */
 const MAX_UNSCOPED_QUESTIONS = 50;
+const CANCEL: InputResponse = { action: "cancel" };
 
 /** One configured server. */
 export class McpServer {
   readonly #settings: McpServerSettings;
-  readonly #context: McpContext;
+  readonly #context: ServerContext;
   readonly #closing = new AbortController();
   readonly #connections = new Set<Connection>();
   #opened: Promise<Connection> | undefined;
@@ -92,7 +117,7 @@ export class McpServer {
   /** Counted since the last call started. */
   #unscopedQuestions = 0;
 
-  constructor(settings: McpServerSettings, context: McpContext) {
+  constructor(settings: McpServerSettings, context: ServerContext) {
     this.#settings = settings;
     this.#context = context;
     this.#restartsLeft = maxRestarts(settings);
@@ -166,7 +191,8 @@ export class McpServer {
       limitKey: `conversation.tools.${name}.timeout_secs`,
       clock: this.#context.clock ?? systemClock,
       ...(timeoutMs !== undefined && { timeoutMs }),
-      send: (outgoing) => this.#send({ tool, arguments: given, ...keyed, ...outgoing }),
+      send: (outgoing) =>
+        this.#send({ tool, arguments: given, call: request, ...keyed, ...outgoing }),
       onUnscoped: (question) => this.#reportUnscoped(question, request),
     });
   }
@@ -210,6 +236,7 @@ export class McpServer {
       },
       onClosed: (connection) => this.#connections.delete(connection),
       onUnscoped: (request) => this.#reportUnscoped(request),
+      onShared: (question) => this.#shareQuestion(question),
     });
     this.#opened = opened;
     opened.then(
@@ -223,13 +250,35 @@ export class McpServer {
     return opened;
   }
 
-  #reportUnscoped({ key, method, params }: InputRequest, call?: CallRequest): void {
-    this.#unscopedQuestions += 1;
-    if (this.#unscopedQuestions > MAX_UNSCOPED_QUESTIONS) {
-      for (const connection of this.#connections)
-        connection.fail("it keeps asking outside of calls");
+  /** The time of the calls does not run meanwhile. Refused if no one listens. */
+  #shareQuestion({
+    calls,
+    ended,
+    withdrawn,
+    respond,
+    ...request
+  }: SharedServerQuestion<ToolRequest>): void {
+    const closed = AbortSignal.any([withdrawn, ended]);
+    const resume = calls.map(({ pause }) => pause());
+    const settle = (response: InputResponse) => {
+      closed.removeEventListener("abort", cancel);
+      for (const each of resume) each();
+      respond(response);
+    };
+    const cancel = () => settle(CANCEL);
+    closed.addEventListener("abort", cancel, { once: true });
+    if (closed.aborted) cancel();
+    const shared = { server: this, request, calls: calls.map(({ call }) => call), closed };
+    if (this.#context.onSharedQuestion?.({ ...shared, respond: settle }) === true) {
+      this.#countUnscoped();
       return;
     }
+    cancel();
+    this.#reportUnscoped(request);
+  }
+
+  #reportUnscoped({ key, method, params }: InputRequest, call?: CallRequest): void {
+    if (!this.#countUnscoped()) return;
     const { message } = isJsonObject(params) ? params : {};
     this.#context.onUnscopedQuestion?.({
       server: this.name,
@@ -238,6 +287,14 @@ export class McpServer {
       ...(call !== undefined && { tool: call.name }),
       ...(call?.caller !== undefined && { caller: call.caller }),
     });
+  }
+
+  /** Returns false if there are too many: then the server is stopped. */
+  #countUnscoped(): boolean {
+    this.#unscopedQuestions += 1;
+    if (this.#unscopedQuestions <= MAX_UNSCOPED_QUESTIONS) return true;
+    for (const connection of this.#connections) connection.fail("it keeps asking outside of calls");
+    return false;
   }
 
   #explain(tool: RemoteTool, error: unknown): string {

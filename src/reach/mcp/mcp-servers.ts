@@ -3,7 +3,13 @@ import type { McpServerSettings } from "../../settings/config/index.ts";
 import { isDeepEqual, isNotLoaded, settlesWithin } from "../../util/index.ts";
 import type { RemoteTool, ResourceContent, ServerAddress } from "./port.ts";
 import { McpError, unknownServer } from "./mcp-error.ts";
-import { type McpContext, McpServer, type UnscopedQuestion } from "./mcp-server.ts";
+import {
+  type McpContext,
+  McpServer,
+  type ServerContext,
+  type SharedQuestion,
+  type UnscopedQuestion,
+} from "./mcp-server.ts";
 import { addOwnServers } from "./own-servers.ts";
 
 /** `absent`: the server is not required and did not start; jp continues without its tools. */
@@ -21,11 +27,13 @@ type QuestionListener = (question: UnscopedQuestion) => void;
 
 /** A set of servers, by name. Any number of turns can share it. Create one with `openMcpServers`. */
 export class McpServers implements AsyncDisposable {
-  readonly #context: McpContext;
+  readonly #context: ServerContext;
   #settings: ReadonlyMap<string, McpServerSettings> = new Map();
   #servers: ReadonlyMap<string, McpServer> = new Map();
   /** Listeners and their callers. */
   readonly #listeners = new Map<QuestionListener, object>();
+  /** Responders to shared questions, by their callers. */
+  readonly #responders = new Map<object, (question: SharedQuestion) => void>();
 
   constructor(settings: ReadonlyMap<string, McpServerSettings>, context: McpContext) {
     addOwnServers(this);
@@ -33,7 +41,12 @@ export class McpServers implements AsyncDisposable {
       context.onUnscopedQuestion?.(question);
       for (const listener of this.#listenersTo(question)) listener(question);
     };
-    this.#context = { ...context, onUnscopedQuestion };
+    const onSharedQuestion = (question: SharedQuestion) => {
+      const respond = this.#responderTo(question);
+      respond?.(question);
+      return respond !== undefined;
+    };
+    this.#context = { ...context, onUnscopedQuestion, onSharedQuestion };
     void this.configure(settings); // There are no servers to close yet.
   }
 
@@ -124,6 +137,15 @@ export class McpServers implements AsyncDisposable {
     return () => this.#listeners.delete(listener);
   }
 
+  /**
+   * Lets the responder answer questions that any of several calls of this caller may have asked. Returns a function that
+   * removes it.
+   */
+  onSharedQuestion(caller: object, responder: (question: SharedQuestion) => void): () => void {
+    this.#responders.set(caller, responder);
+    return () => this.#responders.delete(caller);
+  }
+
   /** Stops everything that was started, within two seconds. Never rejects. */
   async close(): Promise<void> {
     await closeAll([...this.#servers.values()]);
@@ -131,6 +153,13 @@ export class McpServers implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  /** A question that could belong to another caller must not be asked. */
+  #responderTo({ calls: [first, ...others] }: SharedQuestion) {
+    const { caller } = first ?? {};
+    const isOneCaller = others.every((other) => other.caller === caller);
+    return caller === undefined || !isOneCaller ? undefined : this.#responders.get(caller);
   }
 
   /** A question that could belong to another caller must not be recorded. */

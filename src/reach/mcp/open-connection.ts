@@ -17,7 +17,7 @@ import {
 import type { ConnectionContext, ServerLink } from "./port.ts";
 import { limitOpenRequests, loadSdk, type Sdk } from "./transport.ts";
 
-type Listeners = Pick<ConnectionOptions, "onEnd" | "onClosed" | "onUnscoped">;
+type Listeners = Pick<ConnectionOptions, "onEnd" | "onClosed" | "onUnscoped" | "onShared">;
 
 export interface OpenOptions extends Listeners {
   readonly settings: McpServerSettings;

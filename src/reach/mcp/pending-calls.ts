@@ -4,7 +4,7 @@
  *
  * - With one call in progress, the question belongs to that call.
  * - With several, it waits: the call that asks does not end before its answer, the others do. If each
- *   of them may be waiting for an answer, the owner is unknown and all questions are refused.
+ *   of them may be waiting for an answer, the question is shared: it belongs to all of them.
  * - After its first question, a server gets its calls one at a time.
  * - With none, the question belongs to the call that we cancelled, of which the server may not have
  *   heard yet. If there are several such calls, or a call has started since, the owner is unknown.
@@ -47,18 +47,33 @@ export interface Caller {
   readonly onQuestion: (question: ServerQuestion) => void;
 }
 
-export class PendingCalls {
-  readonly #onUnscoped: (question: ServerQuestion) => void;
-  readonly #calls = new Set<Caller>();
-  readonly #waiting = new Map<Caller, () => void>();
+/** A question that any of several calls may have asked. */
+export interface SharedServerQuestion<Call extends Caller> extends ServerQuestion {
+  readonly calls: readonly Call[];
+  /** Aborted when the last of the calls has ended. */
+  readonly ended: AbortSignal;
+}
+
+/** What to do with questions that belong to no single call. */
+export interface OwnerlessQuestions<Call extends Caller> {
+  /** It was asked while no call was in progress. */
+  readonly onUnscoped: (question: ServerQuestion) => void;
+  readonly onShared: (question: SharedServerQuestion<Call>) => void;
+}
+
+export class PendingCalls<Call extends Caller> {
+  readonly #ownerless: OwnerlessQuestions<Call>;
+  readonly #calls = new Set<Call>();
+  readonly #waiting = new Map<Call, () => void>();
   /** Cancelled since the last call started. */
-  readonly #cancelled = new Set<Caller>();
+  readonly #cancelled = new Set<Call>();
   #unassigned: ServerQuestion[] = [];
   #asksQuestions = false;
+  /** Aborted and replaced when no call is in progress any more. */
+  #allEnded = new AbortController();
 
-  /** `onUnscoped` is called for a question whose owner is unknown. */
-  constructor(onUnscoped: (question: ServerQuestion) => void) {
-    this.#onUnscoped = onUnscoped;
+  constructor(ownerless: OwnerlessQuestions<Call>) {
+    this.#ownerless = ownerless;
   }
 
   get isEmpty(): boolean {
@@ -66,7 +81,7 @@ export class PendingCalls {
   }
 
   /** Waits for its turn, if the server gets calls one at a time. Throws the signal's reason. */
-  async enter(caller: Caller): Promise<void> {
+  async enter(caller: Call): Promise<void> {
     const { signal } = caller;
     signal.throwIfAborted();
     if (!this.#asksQuestions || this.isEmpty) {
@@ -82,8 +97,12 @@ export class PendingCalls {
     await promise.finally(() => signal.removeEventListener("abort", onAbort));
   }
 
-  leave(caller: Caller): void {
+  leave(caller: Call): void {
     this.#calls.delete(caller);
+    if (this.isEmpty) {
+      this.#allEnded.abort();
+      this.#allEnded = new AbortController();
+    }
     if (caller.signal.aborted) this.#cancelled.add(caller);
     this.#assign();
     const [next] = this.#waiting;
@@ -101,7 +120,7 @@ export class PendingCalls {
     this.#assign();
   }
 
-  #admit(caller: Caller): void {
+  #admit(caller: Call): void {
     this.#cancelled.clear();
     this.#calls.add(caller);
   }
@@ -113,8 +132,12 @@ export class PendingCalls {
     const candidates = this.isEmpty ? this.#cancelled : this.#calls;
     const [owner] = candidates.size === 1 ? candidates : [];
     for (const question of this.#unassigned.splice(0)) {
-      if (owner === undefined) this.#onUnscoped(question);
-      else owner.onQuestion(question);
+      if (owner !== undefined) owner.onQuestion(question);
+      else if (this.isEmpty) this.#ownerless.onUnscoped(question);
+      else {
+        const { signal: ended } = this.#allEnded;
+        this.#ownerless.onShared({ ...question, calls: [...this.#calls], ended });
+      }
     }
   }
 }

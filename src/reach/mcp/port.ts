@@ -30,6 +30,25 @@ export type ServerAddress =
     }
   | { readonly type: "http"; readonly url: string };
 
+/** Identifies a call. */
+export interface CallIds {
+  /** The name of the tool in the config. */
+  readonly name: string;
+  /** Identifies the caller, if several share the server: the same object for all calls of a turn. */
+  readonly caller?: object;
+  /** The id that the model gave the call. */
+  readonly toolCallId?: string;
+}
+
+/** A server that asks, and what its settings allow. */
+export interface AskingServer {
+  /** Its name in the config. */
+  readonly name: string;
+  readonly address: ServerAddress;
+  readonly allowsSecrets: boolean;
+  readonly allowsSampling: boolean;
+}
+
 /** The result of a call. */
 export interface CallResult {
   readonly type: "success" | "error";

@@ -18,6 +18,8 @@ import type { CallResult } from "./port.ts";
 
 /** One `tools/call` request. A call may need several. */
 export interface OutgoingRequest extends Caller {
+  /** Pauses the time limit while a question is open that the call may have asked. Returns a function that resumes it. */
+  readonly pause: () => () => void;
   /** Sent along: the answers so far, in the 2026 protocol. */
   readonly retry: JsonObject;
   /** Called right before it is sent. */
@@ -93,6 +95,10 @@ export class ServerCall {
   #arrival = Promise.withResolvers<undefined>();
   #request: Promise<RequestEnd> | undefined;
   #isSent = false;
+  /** A step is being waited for. */
+  #isWaiting = false;
+  /** How many questions are open that other calls may have asked as well. */
+  #pauses = 0;
   #retry: JsonObject = {};
   #pending: Pending | undefined;
   #onProgress: ((message: string) => void) | undefined;
@@ -117,7 +123,8 @@ export class ServerCall {
     this.#follow(signal);
     signal.throwIfAborted();
     this.answer(new Map()); // A withdrawn question gets no answer.
-    if (this.#isSent) this.#limit.start();
+    this.#isWaiting = true;
+    this.#startLimit();
     try {
       const step = await abortable(this.#step(), signal);
       if (step.type !== "asks") this.#unfollow();
@@ -126,8 +133,25 @@ export class ServerCall {
       if (this.#failure !== undefined) return this.#failure;
       throw error;
     } finally {
+      this.#isWaiting = false;
       this.#limit.stop();
     }
+  }
+
+  #startLimit(): void {
+    if (this.#isSent && this.#isWaiting && this.#pauses === 0) this.#limit.start();
+  }
+
+  #pause(): () => void {
+    this.#pauses += 1;
+    this.#limit.stop();
+    let isPaused = true;
+    return () => {
+      if (!isPaused) return;
+      isPaused = false;
+      this.#pauses -= 1;
+      this.#startLimit();
+    };
   }
 
   /** Continues a call that another process has left at this question. */
@@ -189,8 +213,9 @@ export class ServerCall {
       signal: this.#control.signal,
       onSend: () => {
         this.#isSent = true;
-        this.#limit.start();
+        this.#startLimit();
       },
+      pause: () => this.#pause(),
       onQuestion: (question) => {
         this.#arrived.push(question);
         question.withdrawn.addEventListener("abort", () => this.#drop(question), { once: true });

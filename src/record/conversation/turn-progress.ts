@@ -49,6 +49,8 @@ export interface TurnProgress {
   readonly hasCalls: boolean;
   /** Whether the last request to the model has failed, and nothing has happened since. */
   readonly hasFailed: boolean;
+  /** Whether an MCP server has asked a question, and no call. */
+  readonly hasServerQuestions: boolean;
 }
 
 /** The progress of a call without a response. */
@@ -346,6 +348,7 @@ class ProgressReader {
   #isChat = false;
   #isChecked = false;
   #hasFailed = false;
+  #hasServerQuestions = false;
   #hasEnded = false;
 
   read(event: ConversationEvent): void {
@@ -364,6 +367,9 @@ class ProgressReader {
         // Reasoning alone is not a reply.
         if (event.content.type !== "reasoning") this.#last = "response";
         break;
+      case "inquiry_request":
+        this.#hasServerQuestions ||= event.toolCallId === undefined;
+        break;
       case "turn_end":
         this.#hasEnded = true;
         break;
@@ -375,7 +381,11 @@ class ProgressReader {
     const { calls: all } = this.#reader;
     const open = all.filter(({ response }) => response === undefined);
     const calls = open.map(toCallProgress);
-    const model = { hasCalls: all.length > 0, hasFailed: this.#hasFailed };
+    const model = {
+      hasCalls: all.length > 0,
+      hasFailed: this.#hasFailed,
+      hasServerQuestions: this.#hasServerQuestions,
+    };
     if (this.#hasEnded) return { next: "done", calls: [], ...model };
     if (calls.length > 0) return { next: "calls", calls, ...model };
     // Calls that no model made need no reply.

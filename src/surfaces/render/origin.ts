@@ -20,7 +20,8 @@ export function describeOrigin(origin: ToolOrigin): string {
       return `local command ${quote(origin.command)}`;
     case "mcp": {
       const { server, tool, command } = origin;
-      return `MCP server ${quote(server)} (${quote(command)}), tool ${quote(tool)}`;
+      const ofTool = tool === "" ? "" : `, tool ${quote(tool)}`; // The server itself has none.
+      return `MCP server ${quote(server)} (${quote(command)})${ofTool}`;
     }
     default:
       return assertNever(origin);

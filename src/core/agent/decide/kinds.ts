@@ -87,12 +87,13 @@ type End =
     };
 
 const question: Kind<AskedQuestion> = {
-  id: (state, { toolCallId, question: { id } }) => state.nextInquiryId(toolCallId, id),
+  id: (state, { toolCallId, tool, question: { id } }) =>
+    state.nextInquiryId(toolCallId === "" ? tool.settings.name : toolCallId, id),
   request: ({ question: { id: questionId, ...shown }, source, toolCallId, state, isBound }) => ({
     type: "inquiry_request",
     source,
     question: shown,
-    toolCallId,
+    ...(toolCallId !== "" && { toolCallId }),
     questionId,
     ...(state !== undefined && { state }),
     ...(isBound === true && { isBound }),

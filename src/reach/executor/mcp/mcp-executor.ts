@@ -63,7 +63,7 @@ export function createMcpExecutor(options: McpExecutorOptions): Executor {
   const { server, tool, name, timeoutMs, caller } = options;
   const states = new WeakMap<object, CallState>();
   const begin = ({ call: token, arguments: given, ...request }: AttemptRequest): CallState => {
-    const { idempotencyKey } = request;
+    const { idempotencyKey, toolCallId } = request;
     const call = server.call({
       tool,
       name,
@@ -71,6 +71,7 @@ export function createMcpExecutor(options: McpExecutorOptions): Executor {
       ...(timeoutMs !== undefined && { timeoutMs }),
       ...(caller !== undefined && { caller }),
       ...(idempotencyKey !== undefined && { idempotencyKey }),
+      ...(toolCallId !== undefined && { toolCallId }),
     });
     const state: CallState = { call };
     states.set(token, state);
@@ -223,12 +224,12 @@ export function toRefusedQuestions({ server, tool, request }: UnscopedQuestion):
   };
 }
 
-function sourceOf(name: string): RefusedQuestions["source"] {
+export function sourceOf(name: string): RefusedQuestions["source"] {
   return { source: "tool", name };
 }
 
 /** One question per form field, as they would have been asked. */
-function toRecordedQuestions(
+export function toRecordedQuestions(
   server: string,
   requests: readonly InputRequest[],
 ): readonly Question[] {
