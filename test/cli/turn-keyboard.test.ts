@@ -2,7 +2,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { ModelServer, type Reply } from "./model-server.ts";
-import { queryProject, recordOf, recordsOf, type ScriptedTool } from "./query-project.ts";
+import {
+  entriesOf,
+  queryProject,
+  recordOf,
+  recordsOf,
+  type ScriptedTool,
+} from "./query-project.ts";
 import { openSession as open, Screen, shows } from "./screen.ts";
 import { PseudoTerminal } from "../support/pseudo-terminal.ts";
 import { JP, type Project } from "./support.ts";
@@ -146,6 +152,47 @@ describe("during a turn of a session, what is typed", () => {
     expect([whileAsked.includes("yes please"), answers]).toEqual([
       false,
       [expect.objectContaining({ answer: false })],
+    ]);
+  });
+
+  test("goes to a notice after a question was answered elsewhere, and to no other question", async () => {
+    const ask = (id: string, text: string) => ({ id, text, answer_type: { type: "text" } });
+    const last = held();
+    const calls = ["asker", "other"].map((name) => ({ text: "I will.", calls: [{ name }] }));
+    await using parts = await start(
+      [...calls, last.reply],
+      [
+        { name: "asker", questions: [ask("q", "Which name?")] },
+        { name: "other", questions: [ask("q", "Which colour?")] },
+      ],
+    );
+    const { project } = parts;
+    const entries = (type: string) => entriesOf(recordOf(project), type);
+    const answerLast = () =>
+      project.jp("inquiry", "answer", `${entries("inquiry_request").at(-1)?.["id"]}`, "red");
+    const screen = await open(project);
+    screen.type("one\r");
+    await shows(screen, /^\? Which name\?/m);
+    screen.type("my long ");
+    await answerLast();
+    await shows(screen, "This question was answered elsewhere");
+    screen.type("answer");
+    await shows(screen, "Not sent: answer");
+    screen.type("\r");
+    await shows(screen, /^\? Which colour\?\n.*what was not sent/m);
+    await answerLast();
+    await shows(screen, "This question was answered elsewhere");
+    screen.type("s");
+    await shows(screen, "Not sent: s");
+    screen.type("\r");
+    await shows(screen, /^(?![^]*Not sent)/);
+    last.end();
+    await shows(screen, /the end\.\n\n> my long answers$/);
+    screen.type(`${CTRL_C}${CTRL_D}`);
+    await screen.end();
+    expect([said(project), entries("inquiry_response").map(({ answer }) => answer)]).toEqual([
+      ["one"],
+      ["red", "red"],
     ]);
   });
 

@@ -115,7 +115,8 @@ describe("a question", () => {
     ];
     await screen.answer(["What then?", key], [changed, ""]);
     screen.abort();
-    expect([await screen.result(), screen.lines]).toEqual([INTERRUPTED, ["Look."]]);
+    const unsent = type === "text" ? ["Not sent: x"] : [];
+    expect([await screen.result(), screen.lines]).toEqual([INTERRUPTED, ["Look.", ...unsent]]);
   });
 
   test("leaves no report of the terminal to the shell if it is withdrawn while it opens", async () => {
@@ -180,7 +181,7 @@ describe("a question", () => {
     await setImmediate();
     const { isRaw } = screen;
     screen.closeEditor();
-    await screen.answer(["? And then?", ""]);
+    await screen.answer(["This question was withdrawn.", "\r"], ["? And then?", ""]);
     screen.clock.advance(HOLD_MS);
     screen.type("x\r");
     expect([isRaw, await first, await second]).toMatchObject([

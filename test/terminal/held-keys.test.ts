@@ -1,15 +1,11 @@
 /** Keys and time: a key decides only if nothing follows it, and only at the prompt that it was meant for. */
 import { describe, expect, test } from "vitest";
 import { HOLD_MS, TYPING_PAUSE_MS } from "../../src/surfaces/terminal/dialogue.ts";
-import { TerminalPrompter } from "../../src/surfaces/terminal/index.ts";
+import { takeUnsent } from "../../src/surfaces/terminal/index.ts";
 import { KeptTerminal } from "../../src/surfaces/terminal/kept-terminal.ts";
-import type { TerminalPrompterOptions } from "../../src/surfaces/terminal/terminal-prompter.ts";
-import { FakeClock } from "../../src/testing/index.ts";
-import { booleanQuestion, secretQuestion } from "../../src/record/tool/index.ts";
-import { type PrompterTask, runPrompterTask, TASK_ID } from "../support/prompter-task.ts";
-import { VirtualTerminal } from "../support/virtual-terminal.ts";
-
-type Asked = Extract<PrompterTask, { readonly method: "ask" }>["request"];
+import { booleanQuestion } from "../../src/record/tool/index.ts";
+import { TASK_ID } from "../support/prompter-task.ts";
+import { type Asked, type AskedPrompt, ClockedScreen } from "./clocked-screen.ts";
 
 const PERMISSION = { kind: "permission", tool: "sweep", allowsLater: true } as const;
 const DELIVERY = { kind: "delivery", tool: "sweep", content: "dust", allowsLater: true } as const;
@@ -27,63 +23,6 @@ const PROMPTS: readonly (readonly [string, Asked, string])[] = [
 const CTRL_C = "\u0003";
 const paste = (text: string) => `\u001b[200~${text}\u001b[201~`;
 const INTERRUPTED = { inquiryId: TASK_ID, type: "interrupted" };
-
-/** A terminal on which one prompter asks several times, at a time that the test sets. */
-class ClockedScreen extends VirtualTerminal {
-  readonly clock = new FakeClock();
-  readonly #prompter: TerminalPrompter;
-
-  constructor(options: TerminalPrompterOptions = {}) {
-    super({ columns: 100, variables: { NO_COLOR: "1" }, readsLines: options.isPlain });
-    this.#prompter = new TerminalPrompter({ device: this.device, clock: this.clock, ...options });
-  }
-
-  ask(request: Asked): AskedPrompt {
-    return this.#start({ method: "ask", request });
-  }
-
-  openMenu(): AskedPrompt {
-    return this.#start({ method: "choose", request: { choices: ["continue", "discard"] } });
-  }
-
-  #start(task: PrompterTask): AskedPrompt {
-    const abort = new AbortController();
-    return new AskedPrompt(runPrompterTask(this.#prompter, task, abort.signal), abort);
-  }
-
-  /** Types what shows nothing. */
-  async typeUnseen(keys: string): Promise<void> {
-    this.type(keys);
-    await this.settle();
-  }
-
-  async wait(milliseconds: number): Promise<void> {
-    this.clock.advance(milliseconds);
-    await this.settle();
-  }
-}
-
-class AskedPrompt {
-  readonly result: Promise<unknown>;
-  readonly #abort: AbortController;
-  /** Undefined while the prompt is open. */
-  resultSoFar: unknown;
-
-  constructor(result: Promise<unknown>, abort: AbortController) {
-    this.result = this.#keep(result);
-    this.#abort = abort;
-  }
-
-  withdraw(): Promise<unknown> {
-    this.#abort.abort();
-    return this.result;
-  }
-
-  async #keep(result: Promise<unknown>): Promise<unknown> {
-    this.resultSoFar = await result;
-    return this.resultSoFar;
-  }
-}
 
 describe.each(PROMPTS)("at %s", (_what, request, shown) => {
   test("a key decides once nothing has followed it for a quarter of a second", async () => {
@@ -231,13 +170,13 @@ describe("words that are not sent", () => {
     ]);
   });
 
-  test("are handed over when the prompt is withdrawn, where they are wanted", async () => {
-    const unsent: string[] = [];
-    const screen = new ClockedScreen({ onUnsent: (text) => unsent.push(text) });
+  test("are kept for the next message when the prompt is withdrawn, where they are wanted", async () => {
+    const screen = new ClockedScreen({ onUnsent: () => {} });
     const prompt = screen.ask(PERMISSION);
     await screen.answer(["? Run sweep?", "use the mop"], [OPEN, ""]);
     await prompt.withdraw();
-    expect([unsent, screen.bytes.includes("Not sent")]).toEqual([["use the mop"], false]);
+    const shown = screen.bytes.includes("Not sent");
+    expect([takeUnsent(screen.device), shown]).toEqual(["use the mop", false]);
   });
 
   test("do not include a key that is held", async () => {
@@ -248,91 +187,5 @@ describe("words that are not sent", () => {
     await screen.wait(HOLD_MS);
     await screen.untilShown((lines) => lines.join("\n") === "• sweep()");
     expect([result, screen.bytes.includes("Not sent")]).toEqual([INTERRUPTED, false]);
-  });
-});
-
-test("a prompt that takes the place of the menu of Ctrl-C ignores a key that was meant for that", async () => {
-  const screen = new ClockedScreen();
-  const menu = screen.openMenu();
-  await screen.answer(["a abort", ""]);
-  await menu.withdraw();
-  const prompt = screen.ask(PERMISSION);
-  await screen.answer(["? Run sweep?", ""]);
-  await screen.wait(HOLD_MS - 1);
-  await screen.typeUnseen("a\r"); // For all calls of the turn, it would mean here.
-  await screen.wait(HOLD_MS);
-  const before = prompt.resultSoFar;
-  screen.type("n\r");
-  expect([before, await prompt.result]).toMatchObject([undefined, { answer: false }]);
-});
-
-const MODES = [
-  { mode: "drawn", isPlain: false, asked: "? Really?\n" },
-  { mode: "plain", isPlain: true, asked: "Really?\n" },
-];
-
-describe.each(MODES)("a $mode prompt that takes the place of a withdrawn one", (place) => {
-  const { isPlain, asked } = place;
-  const open = isPlain ? "Answer:" : "? more";
-
-  async function withdrawn(screen: ClockedScreen): Promise<void> {
-    const prompt = screen.ask(PERMISSION);
-    await screen.answer(["Run sweep?", ""], [open, ""]);
-    expect(await prompt.withdraw()).toEqual(INTERRUPTED);
-  }
-
-  /** Until the second prompt reads keys. */
-  async function opened(screen: ClockedScreen): Promise<void> {
-    await screen.untilShown((lines) => {
-      const after = lines.join("\n").split(asked)[1] ?? "";
-      return after.includes(open);
-    });
-  }
-
-  test("ignores keys that come within a quarter of a second", async () => {
-    const screen = new ClockedScreen({ isPlain });
-    await withdrawn(screen);
-    const prompt = screen.ask(QUESTION);
-    await opened(screen);
-    await screen.wait(HOLD_MS - 1);
-    await screen.typeUnseen("y\r");
-    if (isPlain) await screen.answer(["That was typed before this question", ""]);
-    await screen.wait(HOLD_MS);
-    const before = prompt.resultSoFar;
-    screen.type("n\r");
-    expect([before, await prompt.result]).toMatchObject([undefined, { answer: false }]);
-  });
-
-  test("takes no secret that comes within a quarter of a second", async () => {
-    const screen = new ClockedScreen({ isPlain });
-    await withdrawn(screen);
-    const prompt = screen.ask({ question: secretQuestion("q", "Password?") });
-    await screen.answer([isPlain ? "Secret:" : "input is hidden", ""]);
-    await screen.wait(HOLD_MS - 1);
-    await screen.typeUnseen("y\r");
-    await screen.wait(HOLD_MS);
-    const before = prompt.resultSoFar;
-    screen.type("hunter2\r");
-    expect([before, await prompt.result]).toMatchObject([undefined, { answer: "hunter2" }]);
-  });
-
-  test("takes the keys that come later", async () => {
-    const screen = new ClockedScreen({ isPlain });
-    await withdrawn(screen);
-    const prompt = screen.ask(QUESTION);
-    await opened(screen);
-    await screen.wait(HOLD_MS);
-    screen.type("y\r");
-    expect(await prompt.result).toMatchObject({ answer: true });
-  });
-
-  test("takes all keys if it opens long after that", async () => {
-    const screen = new ClockedScreen({ isPlain });
-    await withdrawn(screen);
-    await screen.wait(2000);
-    const prompt = screen.ask(QUESTION);
-    await opened(screen);
-    screen.type("y\r");
-    expect(await prompt.result).toMatchObject({ answer: true });
   });
 });

@@ -118,11 +118,14 @@ describe.each(TYPES)("a note to a %s question", (type) => {
     ]);
   });
 
-  test("is closed and erased when the signal aborts", async () => {
+  test("is closed, and printed as not sent, when the signal aborts", async () => {
     const opened = open(question);
     await opened.answer(["Tab add note", "\t"], ["? Note:", "half"], ["half", ""]);
     opened.abort();
-    expect([await opened.result(), opened.lines]).toEqual([{ inquiryId, type: "interrupted" }, []]);
+    expect([await opened.result(), opened.lines]).toEqual([
+      { inquiryId, type: "interrupted" },
+      ["Not sent: half"],
+    ]);
   });
 
   test("is shown neutralized, on one line that fits the screen", async () => {

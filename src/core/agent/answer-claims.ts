@@ -16,6 +16,7 @@ import {
 } from "../../record/conversation/index.ts";
 import type { AnswerResult, ConversationWriter } from "../../stores/index.ts";
 import type { Journal, Observer } from "./ports.ts";
+import { AnsweredElsewhere } from "./stop-cause.ts";
 
 /** A pending decision. Dispose of it once the answer is on record, or it no longer waits here. */
 export class AnswerClaim implements Disposable {
@@ -68,7 +69,7 @@ export class AnswerClaim implements Disposable {
     this.#secret = secret;
     this.#answer = record().then(() => event);
     await this.#answer;
-    this.#answered.abort();
+    this.#answered.abort(new AnsweredElsewhere(deciderOf(event)));
     this[Symbol.dispose]();
   }
 

@@ -1,5 +1,10 @@
 /** Who stopped something, carried by the reason that its signal was aborted with. */
-import type { KnownCancellationReason } from "../../record/conversation/index.ts";
+import {
+  type Decider,
+  describeDecider,
+  type KnownCancellationReason,
+} from "../../record/conversation/index.ts";
+import { isTimedOut } from "./deadline.ts";
 import type { NoAnswer } from "./ports.ts";
 
 /** Who stopped something: the user, or something else, such as a signal or a client that disconnected. */
@@ -28,4 +33,21 @@ export function stopCause({ reason }: AbortSignal): StopCause {
 export function promptCause({ type }: Pick<NoAnswer, "type">, signal: AbortSignal): StopCause {
   if (signal.aborted) return stopCause(signal);
   return type === "cancelled" ? "user" : "interrupted";
+}
+
+/** The abort reason for a question that someone has answered elsewhere. */
+export class AnsweredElsewhere extends DOMException {
+  constructor(by: Decider | undefined) {
+    const who = by === undefined ? "" : ` by ${describeDecider(by)}`;
+    super(`This question was answered elsewhere${who}.`, "AbortError");
+  }
+}
+
+/** Tells the person why their prompt was closed. Undefined if they stopped it themselves. */
+export function explainClosing(signal: AbortSignal): string | undefined {
+  if (stopCause(signal) === "user") return undefined;
+  if (signal.reason instanceof AnsweredElsewhere) return signal.reason.message;
+  return isTimedOut(signal)
+    ? "This question was not answered in time."
+    : "This question was withdrawn.";
 }

@@ -35,8 +35,8 @@ export async function askForm(form: Shown<FormRequest>, dialogue: Dialogue): Pro
     return result.type === "answered" ? { inquiryId, type: "form", results: [result] } : result;
   }
   const open = fields.map(openField);
-  await dialogue.start();
   dialogue.notify(open[0]?.open.message ?? "");
+  await dialogue.start();
   const changed = [...new Set(fields.flatMap((field) => field.changed ?? []))];
   printSubject({ ...form, changed: changed.length === 0 ? undefined : changed }, dialogue);
   printLabel(single, dialogue);

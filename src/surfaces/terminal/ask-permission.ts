@@ -140,8 +140,8 @@ export async function askDelivery(
 ): Promise<PromptResult> {
   const { tool, content, isEditing } = request;
   const message = oneLine(`Deliver ${tool} result to assistant?`);
-  await dialogue.start();
   dialogue.notify(message);
+  await dialogue.start();
   printSubject(request, dialogue);
   const edit = () => editResult(request, dialogue);
   // The editor shows the whole text.

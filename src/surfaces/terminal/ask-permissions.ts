@@ -45,8 +45,8 @@ export async function askPermissions(
 ): Promise<AskedCalls> {
   const { inquiryId, allowsLater, calls } = request;
   const message = describeCalls(calls);
-  await dialogue.start();
   dialogue.notify(message);
+  await dialogue.start();
   const escape = allowsLater ? "leave all of them for later, or cancel them" : "cancel all of them";
   const { sendsWords, drafts } = dialogue;
   const list = { calls: calls.map(toListed), escape, sendsWords };

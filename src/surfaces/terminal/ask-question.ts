@@ -60,8 +60,8 @@ export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Pro
   const { inquiryId, question, allowsLater = false } = shown;
   const open = openQuestion(shown);
   const { message, acts } = open;
-  await dialogue.start();
   dialogue.notify(message);
+  await dialogue.start();
   const { hasContext } = printSubject(shown, dialogue);
   const { context = "" } = question;
   if (context !== "" && !hasContext)
@@ -390,6 +390,7 @@ async function answerSelect(
     const prompt = selectPrompt({ ...described, escape, acts }, state);
     const ending = await dialogue.ask(prompt);
     ({ state } = prompt);
+    if (ending.type === "aborted" && allowsOther) dialogue.unsent = state.filter;
     switch (ending.type) {
       case "cancelled":
       case "aborted":

@@ -2,6 +2,7 @@
 import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import type * as tty from "node:tty";
+import type { TextBuffer } from "./text-buffer.ts";
 
 /** The terminal that shows questions: the controlling terminal, or a test's replacement. */
 export interface TerminalDevice {
@@ -29,6 +30,35 @@ export type TerminalOutput = Writable & { readonly columns: number; readonly row
 
 /** How to release terminals that are kept open between prompts. */
 export const leaving = new WeakMap<TerminalDevice, () => Disposable>();
+
+/** Text typed for prompts that were taken away, and the notice about the last one until the user has seen it. */
+export interface TakenPrompts {
+  notice?: TakenNotice | undefined;
+  /** Not sent, and not fetched since. */
+  unsent: string;
+}
+
+/** Takes the place of a prompt that was taken away, and the keys that are still meant for it. */
+export interface TakenNotice {
+  /** One line, neutralized. */
+  readonly message: string;
+  /** The prompt asked for a secret: what is typed on is neither shown nor kept. */
+  readonly isSecret: boolean;
+  readonly line: TextBuffer;
+}
+
+export const takenPrompts = new WeakMap<TerminalDevice, TakenPrompts>();
+
+/** Text that was typed for prompts that were taken away. Returned only once. */
+export function takeUnsent(device: TerminalDevice): string | undefined {
+  const taken = takenPrompts.get(device);
+  const { unsent, notice } = taken ?? { unsent: "" };
+  const text = (unsent + (notice?.line.text ?? "")).trim();
+  if (taken !== undefined) taken.unsent = "";
+  if (notice !== undefined && taken !== undefined)
+    taken.notice = { ...notice, line: { text: "", cursor: 0 } };
+  return text === "" ? undefined : text;
+}
 
 /** Hands the terminal to another program, such as an editor, in the shell's state, until disposed. */
 export function leaveTerminal(device: TerminalDevice): Disposable {

@@ -2,15 +2,16 @@
  * The port between questions and their display. `DrawnDialogue` draws prompts as widgets, `PlainDialogue` prints them and
  * reads lines; the ask-… files work with either.
  */
-import type { AnsweredPrompt } from "../../core/agent/index.ts";
+import { type AnsweredPrompt, explainClosing } from "../../core/agent/index.ts";
 import type { ContextStyle } from "../render/index.ts";
-import { adviceOf, type Clock, isJpError, neutralize } from "../../util/index.ts";
-import type { TerminalDevice } from "./controlling-terminal.ts";
+import { adviceOf, type Clock, isJpError, neutralize, oneLine } from "../../util/index.ts";
+import { takenPrompts, takeUnsent, type TerminalDevice } from "./controlling-terminal.ts";
 import type { DecisionState } from "./decision-line.ts";
-import type { InputEnding, InputOptions, InputState } from "./input-state.ts";
+import { emptyInput, type InputEnding, type InputOptions, type InputState } from "./input-state.ts";
 import type { Key } from "./key.ts";
 import type { PlainQuestion } from "./plain-questions.ts";
 import type { ClosedQuestion, SideAction, SideActions } from "./question-rows.ts";
+import { dismissNotice, noticeTaken } from "./taken-prompt.ts";
 import type { Widget } from "./widget.ts";
 
 /** The two forms of a prompt. Both read their answers into the same state and endings. */
@@ -23,6 +24,8 @@ export interface PromptForms<State, Ending> {
   readonly isAside?: boolean;
   /** On ordinary terminals. */
   readonly drawn: (sideActions: SideActions) => Widget<State, Ending | SideAction | NoAnswer>;
+  /** What is typed must not be shown, not even as unsent. */
+  readonly isSecret?: boolean;
   /** For screen readers and simple terminals. */
   readonly plain: (state: State) => PlainQuestion<Ending, State>;
 }
@@ -46,8 +49,12 @@ export abstract class Dialogue implements Disposable {
   header: FormHeader | undefined;
   /** Words typed at undecided questions, by question. */
   readonly drafts = new Map<string, DecisionState>();
+  /** Text typed at a prompt that was taken away. */
+  unsent = "";
   protected readonly options: DialogueOptions;
   protected readonly signal: AbortSignal;
+  /** The prompt that the user has seen last. */
+  #seen: { readonly isSecret: boolean } | undefined;
   #isReplacement: boolean;
 
   constructor(options: DialogueOptions, signal: AbortSignal) {
@@ -110,9 +117,53 @@ export abstract class Dialogue implements Disposable {
 
   /** Words typed at a question that ended another way. Returned only once. */
   takeDraft(): string | undefined {
-    const drafts = [...this.drafts.values()].map(({ line }) => line.text.trim());
+    const words = [...this.drafts.values()].map(({ line }) => line.text);
+    const drafts = [...words, this.unsent].filter((text) => text.trim() !== "");
     this.drafts.clear();
+    this.unsent = "";
     return drafts.length === 0 ? undefined : drafts.join("\n\n");
+  }
+
+  /** Text that was typed for earlier prompts, and that the user may fetch. */
+  get fetchable(): string {
+    return takenPrompts.get(this.options.device)?.unsent.trim() ?? "";
+  }
+
+  /** The user has fetched it, and sent it. */
+  noteFetched(): void {
+    takeUnsent(this.options.device);
+  }
+
+  /** Until disposed, a notice takes the place of a prompt that the signal takes away. It may say why. */
+  watch(why?: string): Disposable {
+    const { signal } = this;
+    const onAbort = () => {
+      const message = why ?? explainClosing(signal);
+      if (this.#seen === undefined || message === undefined) return;
+      noticeTaken(this.options.device, { message: oneLine(message), ...this.#seen });
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    return { [Symbol.dispose]: () => signal.removeEventListener("abort", onAbort) };
+  }
+
+  protected noteSeen({ isSecret = false }: { readonly isSecret?: boolean | undefined }): void {
+    this.#seen = { isSecret };
+  }
+
+  /** The message to begin with, and text typed for prompts that were taken away. */
+  protected withUnsent(start: InputState | string = ""): InputState {
+    const state = typeof start === "string" ? emptyInput(start) : start;
+    const unsent = takeUnsent(this.options.device);
+    if (unsent === undefined) return state;
+    const { text } = state.buffer;
+    return emptyInput(text.trim() === "" ? unsent : `${text}\n\n${unsent}`);
+  }
+
+  /** The user has dismissed the notice. Returns what they had typed there, if it is not kept for the next message. */
+  protected endNotice(): string {
+    this.#isReplacement = true;
+    const text = dismissNotice(this.options.device);
+    return this.options.keepsUnsent === true ? "" : text;
   }
 
   /** Whether input may be meant for another question, which this one has just replaced. True only once. */
@@ -160,6 +211,8 @@ export interface DialogueOptions {
   readonly sendsWords?: boolean;
   /** The previous question was just withdrawn: keys may still be meant for it. */
   readonly isReplacement?: boolean;
+  /** Text that was typed for a prompt that was taken away becomes the next message. Otherwise it is printed. */
+  readonly keepsUnsent?: boolean;
 }
 
 /** How long a key is held, and how long a replacement prompt ignores keys meant for the previous one. */

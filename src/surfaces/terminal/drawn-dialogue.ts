@@ -13,23 +13,24 @@ import {
 } from "./dialogue.ts";
 import { type ClosedQuestion, closedRows, type SideAction } from "./question-rows.ts";
 import { inputLine } from "./input-line.ts";
-import { emptyInput } from "./input-state.ts";
 import { messageRows } from "./input-view.ts";
 import { canvasOf } from "./live-region.ts";
 import { MIN_TEXT_ROWS, pager, type PagerEnding, pagerStart, withTextAbove } from "./pager.ts";
 import { type ShowOptions, ShownWidget, startFreshLine } from "./show-widget.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
+import { findNotice, NOT_SENT, noticeWidget, typeAtNotice, typeEarly } from "./taken-prompt.ts";
 import { bufferOf, trimEnd } from "./text-buffer.ts";
 import { enterNote } from "./text-entry.ts";
 import type { Canvas, Size, Widget } from "./widget.ts";
 
-const NOT_SENT = "Not sent:";
 const MAX_NOTIFICATION_WIDTH = 200;
 const CLEAR_SCREEN = "\u001b[H\u001b[2J";
 
 interface WidgetPlace extends Pick<ShowOptions, "isFullScreen" | "asksVersion" | "onOpen"> {
   /** It takes a message, which continues earlier input. */
   readonly isMessage?: boolean;
+  /** It keeps keys that are meant for the previous prompt. */
+  readonly isNotice?: boolean;
 }
 
 /** A prompt, or another widget's place: holds the state of the widget while it is shown, and afterwards. */
@@ -52,8 +53,11 @@ export class DrawnDialogue extends Dialogue {
 
   async start(): Promise<void> {
     if (this.signal.aborted) return;
-    const { losesCursor } = await startFreshLine(this.#open());
+    const { losesCursor, early } = await startFreshLine(this.#open());
     this.#losesCursor = losesCursor;
+    // Between prompts, only a terminal that is kept open shows the notice.
+    const wasShown = this.#open().msSinceTyped !== undefined;
+    if (typeEarly(this.options.device, early, wasShown) === "dismissed") this.#closeNotice();
   }
 
   notify(message: string): void {
@@ -79,8 +83,10 @@ export class DrawnDialogue extends Dialogue {
   async ask<State, Ending extends { readonly type: string }>(
     prompt: Prompt<State, Ending>,
   ): Promise<Ending | NoAnswer> {
+    await this.#showNotice();
     const above = this.#above;
-    const { isAside = false } = prompt.forms;
+    const { isAside = false, isSecret } = prompt.forms;
+    if (!this.signal.aborted) this.noteSeen({ isSecret });
     if (isAside) this.#above = [];
     const ending = await this.#show(prompt);
     if (isAside) this.#above = above;
@@ -95,9 +101,11 @@ export class DrawnDialogue extends Dialogue {
       asksVersion: true,
       onOpen: (opened) => request.onOpen?.({ print: (lines) => opened.print(toLines(lines)) }),
     };
-    const { state: start = "", isFirst = false } = request;
+    const { isFirst = false } = request;
+    await this.#showNotice(true);
+    const start = this.withUnsent(request.state);
     if (!isFirst) this.#write(() => toLines([""])); // Below the last question's answer.
-    const line = { state: typeof start === "string" ? emptyInput(start) : start };
+    const line = { state: start };
     for (;;) {
       const ending = await this.#showOne(widget, line, open);
       switch (ending.type) {
@@ -124,6 +132,23 @@ export class DrawnDialogue extends Dialogue {
           return { ...line, ending };
       }
     }
+  }
+
+  /** Other prompts wait until the user has dismissed it. */
+  async #showNotice(isForMessage = false): Promise<void> {
+    const { device } = this.options;
+    const notice = findNotice(device);
+    if (notice === undefined) return;
+    const typed = { state: notice.line };
+    const ending = await this.#showOne(noticeWidget(notice), typed, { isNotice: true });
+    typeAtNotice(device, typed.state);
+    if (ending.type !== "dismissed") return;
+    this.#closeNotice(isForMessage);
+  }
+
+  #closeNotice(isForMessage = false): void {
+    const text = this.endNotice();
+    if (!isForMessage && text !== "") this.printUnsent(text);
   }
 
   printUnsent(text: string): void {
@@ -276,12 +301,12 @@ export class DrawnDialogue extends Dialogue {
   ): Promise<Ending | NoAnswer> {
     if (this.signal.aborted) return { type: "aborted" };
     const terminal = this.#open();
-    const { isMessage = false, ...shownAt } = place;
+    const { isMessage = false, isNotice = false, ...shownAt } = place;
     const shown = new ShownWidget(widget, holder.state, {
       terminal,
       signal: this.signal,
       clock: this.options.clock,
-      isReplacement: this.takeReplacement() && !isMessage,
+      isReplacement: !isNotice && this.takeReplacement() && !isMessage,
       ...shownAt,
       losesCursor: this.#losesCursor,
     });

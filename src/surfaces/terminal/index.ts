@@ -1,4 +1,9 @@
-export { controllingTerminal, leaveTerminal, type TerminalDevice } from "./controlling-terminal.ts";
+export {
+  controllingTerminal,
+  leaveTerminal,
+  takeUnsent,
+  type TerminalDevice,
+} from "./controlling-terminal.ts";
 export { DescriptorOutput, type OutputStream } from "./descriptor-output.ts";
 export { columnsOf, createOutput, type Output, showsHyperlinks } from "./output.ts";
 export type { EditText, EnteredMessage, OpenMessage } from "./dialogue.ts";

@@ -25,6 +25,8 @@ import {
 } from "./line-terminal.ts";
 import type { PrintedQuestion } from "./plain-questions.ts";
 import { answerLine, type ClosedQuestion } from "./question-rows.ts";
+import { findNotice, NOT_SENT, typeAtNotice } from "./taken-prompt.ts";
+import { bufferOf } from "./text-buffer.ts";
 import { type Entered, enterNote } from "./text-entry.ts";
 
 const PROMPT = "Answer: ";
@@ -32,6 +34,8 @@ const SECRET_PROMPT = "Secret: ";
 /** Ends a multi-line text; doubled, it is a line of the text. */
 const END_LINE = ".";
 const TOO_EARLY = "That was typed before this question could be read, so it does not count.";
+const DISMISSES = "Press Enter to continue. The line that you type now is not sent.";
+const DISMISSES_SECRET = "Press Enter to continue. What you type now is hidden, and not sent.";
 const MESSAGE_PROMPT = "Message: ";
 const MESSAGE_HELP =
   "Type your message and press Enter. End a line with a backslash to continue on the next one, or type /lines to write several.";
@@ -46,6 +50,7 @@ export class PlainDialogue extends Dialogue {
   /** Always starts a new line, because the cursor position is unknown. */
   async start(): Promise<void> {
     this.#say("");
+    await this.#readNotice();
   }
 
   notify(): void {
@@ -75,6 +80,7 @@ export class PlainDialogue extends Dialogue {
   async ask<State, Ending>(prompt: Prompt<State, Ending>): Promise<Ending | NoAnswer> {
     const question = prompt.forms.plain(prompt.state);
     const { help = [], isSecret = false } = question;
+    if (!this.signal.aborted) this.noteSeen({ isSecret });
     this.#sayHeader();
     this.#sayQuestion(question);
     for (;;) {
@@ -105,7 +111,9 @@ export class PlainDialogue extends Dialogue {
 
   /** Pasted lines need another Enter. */
   async enterMessage(request: MessageRequest): Promise<EnteredMessage> {
-    const { state, isFirst = false, hasCommands = false, hasWayBack = false, onOpen } = request;
+    await this.#readNotice();
+    const { buffer: given } = this.withUnsent(request.state);
+    const { isFirst = false, hasCommands = false, hasWayBack = false, onOpen } = request;
     if (isFirst) this.#sayWords(`${MESSAGE_HELP} ${hasCommands ? COMMAND_HELP : "Ctrl-D leaves."}`);
     const mode = request.mode?.();
     if (mode !== undefined && !isFirst) this.#say(`Mode: ${mode.name}.`);
@@ -122,7 +130,7 @@ export class PlainDialogue extends Dialogue {
         return true;
       },
     });
-    let text = typeof state === "string" ? state : (state?.buffer.text ?? "");
+    let { text } = given;
     const addOrSend = hasWayBack ? ADD_OR_SEND : `${ADD_OR_SEND} ${CLEARS}`;
     if (text !== "") {
       this.#say("Your draft:", ...neutralize(text).split("\n"));
@@ -163,12 +171,26 @@ export class PlainDialogue extends Dialogue {
   }
 
   printUnsent(text: string): void {
-    this.#open().write(`Not sent: ${neutralize(text)}\n`);
+    this.#open().write(`${NOT_SENT} ${neutralize(text)}\n`);
   }
 
   [Symbol.dispose](): void {
     this.#opened?.[Symbol.dispose]();
     this.#opened = undefined;
+  }
+
+  /** The first line after a prompt was taken away is not sent: it was meant for that prompt. */
+  async #readNotice(): Promise<void> {
+    const { device } = this.options;
+    const notice = findNotice(device);
+    if (notice === undefined || this.signal.aborted) return;
+    const { isSecret } = notice;
+    this.#sayWords(notice.message, isSecret ? DISMISSES_SECRET : DISMISSES);
+    const line = await this.#read(`${NOT_SENT} `, { isContinuation: true, isSecret });
+    if (line.type === "aborted") return;
+    const isKept = line.type === "line" && !isSecret;
+    if (isKept) typeAtNotice(device, bufferOf(line.text));
+    this.endNotice();
   }
 
   #sayQuestion(question: PrintedQuestion): void {

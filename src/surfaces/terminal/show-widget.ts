@@ -277,21 +277,25 @@ export function isXtermJs(sent: Key | Report): boolean {
 export interface FreshLine {
   /** See `LiveRegion`. */
   readonly losesCursor: boolean;
+  /** Typed before. */
+  readonly early: readonly Key[];
 }
 
 /**
- * Starts a new line unless the cursor is at the start of one. Drops everything typed before the terminal reports its
+ * Starts a new line unless the cursor is at the start of one. Returns everything typed before the terminal reports its
  * cursor, which was not meant for this question. The wait cannot be cut short: the shell would take a late report for
  * typed text.
  */
 export async function startFreshLine(terminal: Terminal): Promise<FreshLine> {
   let losesCursor = false;
+  const early: Key[] = [];
   const { promise, resolve } = Promise.withResolvers<number>();
   const proceed = () => resolve(1);
   const timer = setTimeout(proceed, CURSOR_REPORT_TIMEOUT_MS);
   terminal.listen({
     onInput: (sent) => {
       losesCursor ||= sent.some(isXtermJs);
+      early.push(...sent.filter(isKey));
       const report = sent.find((one) => one.type === "cursor");
       if (report !== undefined) resolve(report.column);
     },
@@ -303,5 +307,5 @@ export async function startFreshLine(terminal: Terminal): Promise<FreshLine> {
   terminal.listen(undefined);
   clearTimeout(timer);
   if (column > 1) terminal.write("\r\n");
-  return { losesCursor };
+  return { losesCursor, early };
 }

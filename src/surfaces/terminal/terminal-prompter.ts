@@ -15,7 +15,7 @@ import type { MenuRequest } from "./interrupt-menu.ts";
 import type { Dialogue, DialogueOptions, EnteredMessage, MessageRequest } from "./dialogue.ts";
 import type { CallListState } from "./listed-calls.ts";
 import type { SelectList } from "./listed-options.ts";
-import { controllingTerminal, type TerminalDevice } from "./controlling-terminal.ts";
+import { controllingTerminal, takenPrompts, type TerminalDevice } from "./controlling-terminal.ts";
 import type { KeptTerminal } from "./kept-terminal.ts";
 import type { TurnKeyboard, TurnKeyboardOptions } from "./turn-keyboard.ts";
 
@@ -94,6 +94,7 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
 
   async ask(request: Shown<PromptRequest> | OwnQuestion): Promise<PromptResult> {
     using dialogue = await this.#open(request.signal);
+    using _watch = dialogue.watch();
     try {
       const result = await this.#askOn(dialogue, request);
       for (const text of messagesIn(result)) this.#options.onSaid?.(text);
@@ -111,7 +112,13 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
   #keepDraft(dialogue: Dialogue): void {
     const draft = dialogue.takeDraft();
     if (draft === undefined) return;
-    const { onUnsent } = this.#options;
+    const { onUnsent, device } = this.#options;
+    const taken = takenPrompts.get(device);
+    // It was taken away, so the text can be fetched at the next prompt.
+    if (taken?.notice !== undefined) {
+      taken.unsent = [taken.unsent, draft].filter(Boolean).join("\n");
+      if (onUnsent !== undefined) return;
+    }
     if (onUnsent === undefined) dialogue.printUnsent(draft);
     else onUnsent(draft);
   }
@@ -165,6 +172,7 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
       this.#openedCall = call.inquiryId;
       dialogue[Symbol.dispose]();
       using own = await this.#open(signal);
+      using _watch = own.watch();
       const result = await askListedPermission({ ...call, signal }, own);
       this.#keepDraft(own);
       if (result !== "back" && result.type === "interrupted") return { ...result, inquiryId };
@@ -194,6 +202,7 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
   async choose(request: MenuRequest): Promise<InterruptChoice> {
     const { chooseInterrupt } = await loadModule(() => import("./interrupt-menu.ts"));
     using dialogue = await this.#open(request.signal);
+    using _watch = dialogue.watch("jp has finished, so there is nothing to interrupt.");
     try {
       const choice = await chooseInterrupt(request, dialogue);
       if (choice.type === "reply" && choice.message !== "") this.#options.onSaid?.(choice.message);
@@ -223,7 +232,8 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
     const Dialogue = await this.#loadDialogue();
     const sinceWithdrawn = this.#options.clock.now().getTime() - (this.#withdrawnAt ?? -Infinity);
     const isReplacement = sinceWithdrawn < REPLACED_WITHIN_MS;
-    return new Dialogue({ ...this.#options, isReplacement }, signal);
+    const keepsUnsent = this.#options.onUnsent !== undefined;
+    return new Dialogue({ ...this.#options, isReplacement, keepsUnsent }, signal);
   }
 
   async #loadDialogue() {

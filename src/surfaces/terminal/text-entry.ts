@@ -54,11 +54,15 @@ export async function enterText(
     const entry = { ...request, problem, hasEditor: dialogue.hasEditor };
     const prompt = new Prompt<TextBuffer, Submitted | ToEditor>(bufferOf(text), {
       passages: () => passagesOf(request),
-      drawn: (sideActions) => textEntry(entry, sideActions),
+      drawn: (sideActions) => textEntry({ ...entry, unsent: dialogue.fetchable }, sideActions),
       plain: (buffer) => plainText(entry, buffer),
     });
     const ending = await dialogue.ask(prompt);
-    if (ending.type === "submitted") return { type: "entered", text: prompt.state.text };
+    const { text: typed } = prompt.state;
+    const { fetchable: unsent } = dialogue;
+    if (unsent !== "" && typed.includes(unsent)) dialogue.noteFetched();
+    if (ending.type === "aborted" && typed !== (request.text ?? "")) dialogue.unsent = typed;
+    if (ending.type === "submitted") return { type: "entered", text: typed };
     if (ending.type !== "editor") return ending;
     ({ text, problem } = await dialogue.edit(prompt.state.text, request.extension));
   }
@@ -99,6 +103,7 @@ export async function enterSecret(
   dialogue: Dialogue,
 ): Promise<Entered | NoAnswer> {
   const prompt = new Prompt<TextBuffer, Submitted>(bufferOf(""), {
+    isSecret: true,
     passages: () => passagesOf({ message }),
     drawn: (sideActions) => secretEntry({ message }, sideActions),
     plain: () => ({
@@ -187,6 +192,8 @@ function plainHint({ default: suggested }: TextEntry, text: string): string {
 
 export type TextEntry = Pick<TextRequest, "message" | "text" | "default" | "problem" | "escape"> & {
   readonly hasEditor: boolean;
+  /** Text typed for an earlier prompt that was taken away: Up fetches it. */
+  readonly unsent?: string;
 };
 
 export type TextEnding = Submitted | ToEditor | SideAction | Cancelled;
@@ -206,7 +213,7 @@ export function textEntry(
       const line = { message, ...(suggested !== undefined && { suffix: `(${suggested})` }) };
       const foot = [
         ...problemRows(entry, canvas),
-        ...footerRows(sideActions, hintsFor(entry), canvas),
+        ...footerRows(sideActions, hintsFor(entry, buffer), canvas),
       ];
       const { isCut, isTextCut, ...frame } = viewText({ line, foot }, buffer, canvas);
       // Users need not read their own typing.
@@ -217,10 +224,12 @@ export function textEntry(
 }
 
 function updateText(
-  { hasEditor }: TextEntry,
+  { hasEditor, unsent = "" }: TextEntry,
   buffer: TextBuffer,
   key: Key,
 ): Step<TextBuffer, TextEnding> {
+  const isUp = key.type === "named" && key.name === "up";
+  if (isUp && buffer.text === "" && unsent !== "") return { state: bufferOf(unsent) };
   const isEditorKey = key.type === "named" && (key.name === "ctrl-x" || key.name === "ctrl-g");
   if (isEditorKey) return hasEditor ? { ending: { type: "editor" } } : { state: buffer };
   return editOrEnd(buffer, key);
@@ -299,10 +308,11 @@ function problemRows({ problem }: TextEntry, { columns, paint }: Canvas): readon
     .map((row) => paint("red", `  ${row}`));
 }
 
-function hintsFor({ escape, hasEditor }: TextEntry) {
+function hintsFor({ escape, hasEditor, unsent = "" }: TextEntry, { text }: TextBuffer) {
   return {
     own: [
       "Enter submit",
+      ...(unsent !== "" && text === "" ? ["↑ what was not sent"] : []),
       "Alt-Enter new line",
       ...(hasEditor ? ["Ctrl-X editor"] : []),
       ...(escape === undefined ? [] : [`Esc ${escape}`]),

@@ -10,16 +10,24 @@
 import { stripVTControlCharacters } from "node:util";
 import { oneLine } from "../../util/index.ts";
 import { textWidth, truncate, wrapCode } from "../render/index.ts";
-import type { TerminalDevice } from "./controlling-terminal.ts";
+import type { TakenNotice, TerminalDevice } from "./controlling-terminal.ts";
 import type { OutputStream } from "./descriptor-output.ts";
 import { inputLine } from "./input-line.ts";
 import { emptyInput, type InputOptions, type InputState, type ShownMode } from "./input-state.ts";
-import { isKey, type Key, type KeyName, type Report, withoutPastedShiftTab } from "./key.ts";
+import {
+  breakPastedLines,
+  isKey,
+  type Key,
+  type KeyName,
+  type Report,
+  withoutPastedShiftTab,
+} from "./key.ts";
 import { KeptTerminal } from "./kept-terminal.ts";
 import { LiveRegion } from "./live-region.ts";
 import type { SharedScreen } from "./output.ts";
 import { isXtermJs } from "./show-widget.ts";
 import { type StatusRow, withMode } from "./status-line.ts";
+import { dismissNotice, findNotice, noticeWidget, typeAtNotice } from "./taken-prompt.ts";
 import type { Canvas, Frame, Widget } from "./widget.ts";
 
 export interface TurnKeyboardOptions {
@@ -167,8 +175,28 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
   #receive(sent: readonly (Key | Report)[]): void {
     if (sent.some(isXtermJs)) this.#losesCursor = true;
     if (this.#region !== undefined) this.#region.losesCursor = this.#losesCursor;
-    for (const key of withoutPastedShiftTab(sent.filter(isKey))) this.#take(key);
+    const keys = withoutPastedShiftTab(sent.filter(isKey));
+    const notice = findNotice(this.#options.device);
+    if (notice === undefined) for (const key of keys) this.#take(key);
+    else this.#takeForNotice(notice, breakPastedLines(keys));
     this.#refresh(sent.find((one) => one.type === "cursor")?.column);
+  }
+
+  /** Keys after the one that dismisses it are dropped: they were typed before the user saw what follows. */
+  #takeForNotice(notice: TakenNotice, keys: readonly Key[]): void {
+    const { device } = this.#options;
+    const widget = noticeWidget(notice);
+    let { line } = notice;
+    for (const key of keys) {
+      if (key.type === "named" && key.name === "ctrl-z") this.#kept.suspend();
+      const step = widget.update(line, key, { columns: 0, rows: 0 });
+      if ("state" in step) line = step.state;
+      typeAtNotice(device, line);
+      if ("state" in step) continue;
+      dismissNotice(device);
+      if (key.type === "named" && key.name === "ctrl-c") device.interrupt();
+      return;
+    }
   }
 
   #take(key: Key): void {
@@ -282,9 +310,14 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
     const isEmpty = stripVTControlCharacters(text) === "";
     const tail = isEmpty ? [] : wrapCode(text, columns).slice(-half);
     const above = [...tail, ...this.#statusRows(canvas), ...this.#queuedRows(canvas)];
-    if (this.#options.line === undefined && this.#state.buffer.text === "") return endAt(above);
-    const room = { ...canvas, rows: Math.max(3, canvas.rows - above.length) };
-    const { rows, cursor } = this.#line.view(this.#state, { ...room, columns, paint });
+    const notice = findNotice(this.#options.device);
+    const isLineHidden = this.#options.line === undefined && this.#state.buffer.text === "";
+    if (notice === undefined && isLineHidden) return endAt(above);
+    const room = { columns, paint, rows: Math.max(3, canvas.rows - above.length) };
+    const { rows, cursor } =
+      notice === undefined
+        ? this.#line.view(this.#state, room)
+        : noticeWidget(notice).view(notice.line, room);
     return { rows: [...above, ...rows], cursor: { ...cursor, row: above.length + cursor.row } };
   }
 

@@ -16,7 +16,7 @@ import {
   openCalls,
 } from "../../../record/conversation/index.ts";
 import type { PartialConfig } from "../../../settings/config/index.ts";
-import type { TurnKeyboard } from "../../../surfaces/terminal/index.ts";
+import { takeUnsent, type TurnKeyboard } from "../../../surfaces/terminal/index.ts";
 import { loadModule } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { wantsPlainText } from "../../host.ts";
@@ -143,6 +143,7 @@ async function run(
     await taken;
     await edits.settled();
     await offers.record();
+    unsent.keep(takeUnsent(context.host.terminal) ?? "");
     if (options.unsent === undefined) unsent.print(context.output);
   }
 }

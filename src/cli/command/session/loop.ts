@@ -19,6 +19,7 @@ import {
   openKeyboard,
   type OpenMessage,
   type ShownMode,
+  takeUnsent,
   type TerminalPrompter,
   type TextBuffer,
   type TurnKeyboard,
@@ -283,7 +284,8 @@ class Session implements AsyncDisposable {
   /** Prints unsent text when the session ends, and saves it in the history. */
   async #printUnsent(): Promise<void> {
     const unsent = new UnsentText();
-    for (const text of this.#typed.takeAll()) {
+    const late = takeUnsent(this.#state.context.host.terminal) ?? [];
+    for (const text of [this.#typed.takeAll(), late].flat()) {
       unsent.keep(text);
       await this.#history.add(text);
     }
