@@ -12,7 +12,7 @@ export interface PortableRecord {
   readonly isOwnTurn: boolean;
   /** The name of its folder. */
   readonly folder: string;
-  /** Its files by name, including files that jp does not know. */
+  /** Its files by name, including files that jp does not know. In a subfolder, the name is a path with slashes. */
   readonly files: ReadonlyMap<string, Buffer>;
 }
 

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { JpError, isJpError } from "./errors.ts";
+import { JpError, isJpError, messageOf, toError } from "./errors.ts";
 
 test("an error has a code, a message, and optionally a cause and a hint", () => {
   const cause = new Error("disk full");
@@ -21,6 +21,16 @@ test("an error has a code, a message, and optionally a cause and a hint", () => 
     cause,
     "JpError",
   ]);
+});
+
+test.each([
+  [new TypeError("broken"), "broken"],
+  [{ code: "53100", message: "no space" }, "no space"],
+  [{ code: 1 }, '{"code":1}'],
+  ["text", "text"],
+  [undefined, "undefined"],
+])("a thrown value of any kind has a message that can be read: %j", (thrown, message) => {
+  expect([messageOf(thrown), toError(thrown).message]).toEqual([message, message]);
 });
 
 test("an error without a cause has no `cause` property", () => {

@@ -48,12 +48,25 @@ export function isJpError(value: unknown): value is JpError {
 
 /** The message of a thrown value, which need not be an `Error`. */
 export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  if (thrown instanceof Error) return thrown.message;
+  if (typeof thrown !== "object" || thrown === null) return String(thrown);
+  // Some packages report a copy of an error's properties.
+  if ("message" in thrown && typeof thrown.message === "string") return thrown.message;
+  return findText(thrown) ?? "unknown error";
+}
+
+/** Undefined for what JSON cannot express. */
+function findText(value: object): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A thrown value as an `Error`. */
 export function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
+  return thrown instanceof Error ? thrown : new Error(messageOf(thrown), { cause: thrown });
 }
 
 /** The code of a system error, such as `ENOENT`. */

@@ -34,6 +34,23 @@ async function openTenant() {
   return { url, tenant, database, open, limit, store: open("one"), other: open("two") };
 }
 
+test("a database whose disk is full is named, and takes what is written once there is space", async () => {
+  const { store, database, tenant } = await openTenant();
+  const conversation = await store.create({});
+  const name = `jp_test_full_${tenant.replaceAll("-", "")}`;
+  await database.query({
+    text: `create function ${name}() returns trigger language plpgsql as
+      $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$;
+      create trigger ${name} before insert on jp.events for each row
+      when (new.tenant = '${tenant}') execute function ${name}()`,
+  });
+  const full = await codeOf(conversation.append(numbered(1)));
+  await database.query({ text: `drop function ${name} cascade` });
+  const next = await codeOf(conversation.append(numbered(1)));
+  await conversation.release();
+  expect([full, next]).toEqual(["store_full", undefined]);
+});
+
 test("limits are listed, replaced and removed", async () => {
   const { database, tenant, limit } = await openTenant();
   const read = async () => (await readLimits(database)).filter((each) => each.tenant === tenant);

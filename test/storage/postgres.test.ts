@@ -1,7 +1,14 @@
 /** What only a store in PostgreSQL does. What every store does is in `stores.test.ts`. */
 import { execFile } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
@@ -335,6 +342,53 @@ test("a workspace that is copied to a database and back is the same, byte for by
     same: 2,
     problems: [{ id: edited.id, error: { code: "conversation_exists" } }],
   });
+});
+
+test("a record with other line ends, and files in its subfolders, is copied byte for byte", async () => {
+  const first = temporaryWorkspace();
+  const writer = await first.conversations.create({
+    title: "x",
+    baseConfig: { assistant: { name: "JP" } },
+  });
+  await writer.append(...WAITING);
+  await writer.release();
+  const { folder } = first.files.paths(writer.id);
+  for (const name of readdirSync(folder)) {
+    const file = path.join(folder, name);
+    writeFileSync(file, readFileSync(file, "utf8").replaceAll("\n", "\r\n"));
+  }
+  mkdirSync(path.join(folder, "notes", "old"), { recursive: true });
+  writeFileSync(path.join(folder, "notes", "a.bin"), Buffer.from([0, 255, 1]));
+  writeFileSync(path.join(folder, "notes", "old", "b.txt"), "b");
+  const { store } = await openStores();
+  const [second, third] = [temporaryWorkspace(), temporaryWorkspace()];
+  const copies = [
+    await copyStore(await first.openPortable(), store),
+    await copyStore(store, await second.openPortable()),
+    await copyStore(await first.openPortable(), await third.openPortable()),
+    await copyStore(await third.openPortable(), store),
+  ];
+  expect(copies.map(({ copied, same, problems }) => [copied, same, problems])).toEqual([
+    [1, 0, []],
+    [1, 0, []],
+    [1, 0, []],
+    [0, 1, []],
+  ]);
+  expect([treeOf(second.root), treeOf(third.root)]).toEqual(Array(2).fill(treeOf(first.root)));
+});
+
+test("a record with something else than files is not copied, and what it is is named", async () => {
+  const first = temporaryWorkspace();
+  const writer = await first.conversations.create({ title: "x" });
+  await writer.release();
+  mkdirSync(path.join(first.files.paths(writer.id).folder, "notes"));
+  symlinkSync("/etc/hosts", path.join(first.files.paths(writer.id).folder, "notes", "hosts"));
+  const { store } = await openStores();
+  const { copied, problems } = await copyStore(await first.openPortable(), store);
+  expect([copied, problems.map(({ error }) => error.message)]).toEqual([
+    0,
+    [`notes/hosts of conversation ${writer.id} cannot be copied: it is not a regular file.`],
+  ]);
 });
 
 /** The conversations of a workspace: every file with its bytes. */

@@ -91,7 +91,8 @@ export function describeWaysOut(whom: ForWhom): string {
 }
 
 const TEXTS: Readonly<Record<RefusalCode, string | ((whom: ForWhom) => string)>> = {
-  before_request: "by the clock here, this is asked in the future; correct the clock, and answer again",
+  before_request:
+    "by the clock here, this is asked in the future; correct the clock, and answer again",
   misfit: "the answer does not fit the question",
   not_remembered: "this answer cannot be remembered",
   no_note: "this answer takes no note",

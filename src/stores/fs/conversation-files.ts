@@ -60,7 +60,7 @@ export async function writeConversation(folder: string, files: ConversationFiles
 }
 
 /** Also atomic. Throws `write_failed`. */
-export async function createFolder(
+async function createFolder(
   folder: string,
   files: Readonly<Record<string, Buffer>>,
 ): Promise<void> {
@@ -197,7 +197,7 @@ export async function copyFolder(from: string, to: string): Promise<void> {
 }
 
 /** Fills the folder under a temporary name, then renames it. */
-async function createAtomically(
+export async function createAtomically(
   folder: string,
   fill: (partial: string) => Promise<void>,
 ): Promise<void> {

@@ -79,6 +79,7 @@ import { FileOffers } from "./offers.ts";
 import {
   findOwnTurn,
   findWorkspaceOfTurn,
+  TurnMarker,
   turnToText,
   hasMarker,
   isUnmarked,
@@ -338,18 +339,17 @@ export class FsConversationStore implements ConversationStore, PortableStore {
     return isNew;
   }
 
-  /** The turn of an imported record counts as this user's own, left elsewhere. */
+  /** The turn of an imported record counts as this user's own, left elsewhere. Opening the record would change its layout. */
   async #markOwn(id: ConversationId): Promise<void> {
     const lock = await this.context.lock(id);
     try {
       const copies = this.context.liveCopies(id);
       const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
       const { entries } = await this.#readLastTurn(id, copies);
-      const parts = { id, folder, otherFolders: [], lock, ownTurn: turnToText(entries) };
-      await (await this.#openWriter(parts)).release();
-    } catch (error) {
+      const marked = { folderName: path.basename(folder), entries, ownTurn: turnToText(entries) };
+      new TurnMarker(await this.context.ensurePlace(id), marked).close(entries);
+    } finally {
       lock.release();
-      throw error;
     }
   }
 

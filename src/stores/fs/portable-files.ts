@@ -1,11 +1,13 @@
 /** Exports a conversation from files to another store, and imports one. */
-import { lstatSync, readdirSync } from "node:fs";
+import { mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
 import type { ConversationId } from "../../record/conversation/index.ts";
 import { assertSameRecord, type PortableRecord } from "../portable.ts";
-import { readError } from "../storage-error.ts";
-import { createFolder } from "./conversation-files.ts";
+import { oneLine } from "../../util/index.ts";
+import { readError, StorageError } from "../storage-error.ts";
 import { BASE_CONFIG, copiesOf, EVENTS, parentFolder } from "./conversation-folders.ts";
+import { createAtomically } from "./conversation-files.ts";
+import { createSynced, syncFolder } from "./durable.ts";
 import { assertFileId, findIdInFolderName, folderName } from "./file-id.ts";
 import type { FsContext } from "./fs-context.ts";
 import { readRecord } from "./safe-open.ts";
@@ -22,7 +24,13 @@ export async function exportFiles(
     const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
     const isArchived = copies.every((copy) => copy.isArchived);
     const isOwnTurn = !isArchived && (await isOwn());
-    return { id, isArchived, isOwnTurn, folder: path.basename(folder), files: readFolder(folder) };
+    return {
+      id,
+      isArchived,
+      isOwnTurn,
+      folder: path.basename(folder),
+      files: readFiles(folder, id),
+    };
   });
 }
 
@@ -34,34 +42,53 @@ export async function importFiles(context: FsContext, record: PortableRecord): P
   try {
     const [found] = copiesOf(context.roots(), id);
     if (found !== undefined) {
-      assertSameRecord({ ...found, files: readFolder(found.folder) }, record);
+      assertSameRecord({ ...found, files: readFiles(found.folder, id) }, record);
       return false;
     }
     const parent = parentFolder(context.roots(), "main", isArchived);
-    await writeFolder(path.join(parent, nameOf(record)), files);
+    await writeFiles(path.join(parent, nameOf(record)), files);
     return true;
   } finally {
     lock.release();
   }
 }
 
-/** Only regular files: a link could lead anywhere. Throws `read_failed`. */
-function readFolder(folder: string): ReadonlyMap<string, Buffer> {
+/** Throws `read_failed`, and `invalid_record` for anything but files and folders: a link could lead anywhere. */
+function readFiles(folder: string, id: ConversationId): ReadonlyMap<string, Buffer> {
   try {
-    const names = readdirSync(folder).filter((name) => lstatSync(path.join(folder, name)).isFile());
-    return new Map(names.toSorted().map((name) => [name, readRecord(path.join(folder, name))]));
+    const names = listFiles(folder, "", id).toSorted();
+    return new Map(names.map((name) => [name, readRecord(path.join(folder, name))]));
   } catch (error) {
     throw readError(folder, error);
   }
 }
 
-/** Throws `write_failed`, also for a name that is not a plain file name. */
-async function writeFolder(folder: string, files: PortableRecord["files"]): Promise<void> {
-  for (const name of files.keys()) {
-    if (name !== path.basename(name) || name.startsWith("..") || name === "")
-      throw new TypeError(`not the name of a file: ${name}`);
+/** Recursive, so that a copy leaves nothing out. */
+function listFiles(folder: string, prefix: string, id: ConversationId): readonly string[] {
+  return readdirSync(path.join(folder, prefix), { withFileTypes: true }).flatMap((entry) => {
+    const name = `${prefix}${entry.name}`;
+    if (entry.isDirectory()) return listFiles(folder, `${name}/`, id);
+    if (entry.isFile()) return [name];
+    const message = `${oneLine(name)} of conversation ${id} cannot be copied: it is not a regular file.`;
+    throw new StorageError("invalid_record", message, { hint: "Remove it, and copy again." });
+  });
+}
+
+/** Throws `write_failed`, and a `TypeError` for a name that leads out of the folder. */
+async function writeFiles(folder: string, files: PortableRecord["files"]): Promise<void> {
+  const names = [...files.keys()];
+  for (const name of names) {
+    const isPlain = name.split("/").every((part) => !/^(?:\.?|\.\..*)$/s.test(part));
+    if (!isPlain) throw new TypeError(`not the name of a file: ${name}`);
   }
-  await createFolder(folder, Object.fromEntries(files));
+  const folders = new Set(names.map((name) => path.posix.dirname(name)));
+  folders.delete(".");
+  await createAtomically(folder, async (partial) => {
+    for (const each of folders) mkdirSync(path.join(partial, each), { recursive: true });
+    await createSynced(partial, Object.fromEntries(files));
+    for (const each of folders) await syncFolder(path.join(partial, each));
+    await syncFolder(partial);
+  });
 }
 
 /** The original name, if it is valid for this conversation. */

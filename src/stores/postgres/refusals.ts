@@ -7,6 +7,8 @@ export const FULL_STATE = "JP001";
 export const TOO_MANY_TURNS_STATE = "JP002";
 /** PostgreSQL's own code for a denial by a policy, or a missing grant. */
 const DENIED_STATE = "42501";
+/** Its code for a disk without space. */
+const DISK_FULL_STATE = "53100";
 
 /** Converts a deliberate refusal to a `StorageError`. Returns other errors unchanged. */
 export function toRefusal(error: unknown): unknown {
@@ -26,6 +28,16 @@ export function toRefusal(error: unknown): unknown {
       "too_many_turns",
       `Too many turns: this tenant may start ${limitOf(error)} a minute.`,
       { cause: error, hint: "Nothing was written. Try again in a minute." },
+    );
+  }
+  if (state === DISK_FULL_STATE) {
+    return new StorageError(
+      "store_full",
+      "The store is full: the disk of its server has no space left.",
+      {
+        cause: error,
+        hint: "Nothing was written. Ask whoever runs the database for more space.",
+      },
     );
   }
   if (state !== DENIED_STATE) return error;
