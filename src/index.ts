@@ -146,6 +146,8 @@ export {
   type SummaryRule,
   type Timestamp,
   type TokenUsage,
+  type NamedSource,
+  type ReplySources,
   type ToolCallCompaction,
   type ToolCallRequest,
   type ToolCallResponse,

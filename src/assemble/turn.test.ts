@@ -582,10 +582,11 @@ test("a result that is an object is text on record, and marked as JSON", async (
 });
 
 /** As small as a model of the AI SDK can be. */
-function sdkModel(text: string): LanguageModelV4 {
+function sdkModel(text: string, more: readonly LanguageModelV4StreamPart[] = []): LanguageModelV4 {
   const parts: LanguageModelV4StreamPart[] = [
     { type: "stream-start", warnings: [] },
     { type: "text-start", id: "1" },
+    ...more,
     { type: "text-delta", id: "1", delta: text },
     { type: "text-end", id: "1" },
     {
@@ -613,6 +614,41 @@ function sdkModel(text: string): LanguageModelV4 {
     }),
   };
 }
+
+test("the sources that a model names are on record after its reply, and a file is reported", async () => {
+  const moon = {
+    type: "source",
+    sourceType: "url",
+    id: "s1",
+    url: "https://moon.example/",
+  } as const;
+  const model = sdkModel("Rock.", [
+    moon,
+    { type: "source", sourceType: "document", id: "s2", mediaType: "text/plain", title: "Log" },
+    { ...moon, id: "s3" },
+    { type: "file", mediaType: "image/png", data: { type: "data", data: "iVBORw0KGgo=" } },
+  ]);
+  const conversation = await openConversation();
+  const updates: TurnUpdate[] = [];
+  const observer = { observe: (update: TurnUpdate) => void updates.push(update) };
+  const { text } = await runTurn({ conversation, model, clock, observer }, "What is it made of?");
+  const sources = [{ url: "https://moon.example/" }, { title: "Log", mediaType: "text/plain" }];
+  const recorded = [...eventsOf(conversation.stream.entries)];
+  expect([text, recorded.map(({ type }) => type), recorded.at(-2)]).toMatchObject([
+    "Rock.",
+    ["turn_start", "chat_request", "chat_response", "reply_sources", "token_usage"],
+    { type: "reply_sources", sources },
+  ]);
+  expect(updates).toContainEqual(
+    expect.objectContaining({ type: "event", event: expect.objectContaining({ sources }) }),
+  );
+  expect(updates).toContainEqual(
+    expect.objectContaining({
+      type: "notice",
+      message: "The model sent a file (image/png), which jp does not keep.",
+    }),
+  );
+});
 
 describe("a message that replaces a turn", () => {
   test("takes its place for the model, and leaves it on record", async () => {

@@ -277,6 +277,8 @@ function withText(event: ConversationEvent, text: string): ConversationEvent {
       return event.outcome === "cancelled" ? { ...event, problem: text } : event;
     case "token_usage":
       return { ...event, model: text, purpose: text };
+    case "reply_sources":
+      return { ...event, sources: [{ url: text, title: text, filename: text, mediaType: text }] };
     case "reply_failure":
       return { ...event, code: text };
     case "turn_undo":

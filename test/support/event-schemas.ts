@@ -156,6 +156,16 @@ export const EVENT_FIELDS = {
     cause: v.exactOptional(v.picklist(["length", "refused", "invalid_data"])),
     problem: optionalText,
   },
+  reply_sources: {
+    sources: v.array(
+      v.looseObject({
+        url: optionalText,
+        title: optionalText,
+        filename: optionalText,
+        media_type: optionalText,
+      }),
+    ),
+  },
   token_usage: {
     model: text,
     purpose: text,

@@ -99,6 +99,7 @@ const BESIDE_REPLY: ReadonlySet<EventType> = new Set([
   "turn_resume",
   "reply_failure",
   "token_usage",
+  "reply_sources",
   "turn_undo",
 ]);
 

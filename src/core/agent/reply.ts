@@ -8,6 +8,7 @@ import {
   type ConversationStream,
   intoParts,
   isReported,
+  type NamedSource,
   type Section,
   StreamEntry,
   type ThreadParts,
@@ -195,6 +196,8 @@ export class ReplyRecorder {
   #hasCutCalls = false;
   #hasStructuredData = false;
   #reason: EndReason | undefined;
+  /** In the order in which the model first named them. */
+  readonly #sources = new Map<string, NamedSource>();
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -236,10 +239,16 @@ export class ReplyRecorder {
         await this.#endOpenText();
         this.#held.push({ ...event, timestamp: timestampFromDate(this.#options.clock.now()) });
         return undefined;
+      case "source":
+        this.#sources.set(JSON.stringify(event.source), event.source);
+        return undefined;
+      case "file":
+        return observer?.observe({ type: "notice", message: fileNotKept(event.mediaType) });
       case "response_end":
         this.#reason = event.reason;
         await this.#endOpenText();
         await this.#release(event.reason !== "length" && event.reason !== "refused");
+        await this.#recordSources();
         await this.#recordUsage(event.usage);
         return observer?.observe(event);
       default:
@@ -251,6 +260,7 @@ export class ReplyRecorder {
   async flush(): Promise<void> {
     await this.#endOpenText();
     await this.#release(false);
+    await this.#recordSources();
   }
 
   async #endOpenText(): Promise<void> {
@@ -307,6 +317,15 @@ export class ReplyRecorder {
     else await journal.record(response);
   }
 
+  async #recordSources(): Promise<void> {
+    const sources = [...this.#sources.values()];
+    this.#sources.clear();
+    if (sources.length === 0) return;
+    const { journal, clock } = this.#options;
+    const timestamp = timestampFromDate(clock.now());
+    await journal.record({ type: "reply_sources", timestamp, sources });
+  }
+
   async #recordUsage(usage: Usage): Promise<void> {
     const { journal, clock, model } = this.#options;
     if (!isReported(usage)) return;
@@ -314,4 +333,8 @@ export class ReplyRecorder {
     const { id } = model;
     await journal.record({ type: "token_usage", timestamp, model: id, purpose: "reply", usage });
   }
+}
+
+function fileNotKept(mediaType: string): string {
+  return `The model sent a file (${mediaType.slice(0, 100)}), which jp does not keep.`;
 }

@@ -1,6 +1,7 @@
 import * as sdk from "@modelcontextprotocol/client";
 import { expect, test } from "vitest";
 import { type Message, replyTo } from "../../../test/mcp/scripted-server.ts";
+import { messageOf } from "../../util/index.ts";
 import { callAsTask } from "./task-call.ts";
 
 const TASK = {
@@ -13,19 +14,19 @@ const TASK = {
 
 test("a call that is stopped while its task runs cancels the task", async () => {
   const { call, stop, sent } = await scene("tasks/result");
-  const ended = expect(call()).rejects.toThrow("stopped");
+  const ended = call().catch(messageOf);
   await sent("tasks/result");
   stop();
-  await ended;
+  expect(await ended).toContain("stopped");
   expect((await sent("tasks/cancel")).params).toMatchObject({ taskId: "task-1" });
 });
 
 test("a call that is stopped before it has its task cancels the task as soon as it is known", async () => {
   const { call, stop, sent, reply } = await scene("tools/call");
-  const ended = expect(call()).rejects.toThrow("stopped");
+  const ended = call().catch(messageOf);
   const request = await sent("tools/call");
   stop();
-  await ended;
+  expect(await ended).toContain("stopped");
   reply(request);
   expect((await sent("tasks/cancel")).params).toMatchObject({ taskId: "task-1" });
 });
@@ -52,6 +53,7 @@ async function scene(silent?: string) {
     });
     if (answer !== undefined) void far.send(answer as sdk.JSONRPCMessage);
   };
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- The SDK has no other way.
   far.onmessage = (message) => {
     const received = message as Message;
     arrival(received.method ?? "").resolve(received);

@@ -13,7 +13,7 @@ interface TaskCall {
   readonly options: CallToolRequestOptions & { readonly signal: AbortSignal };
 }
 
-/** Throws the signal's reason, after which the task is cancelled, or the SDK's error. */
+/** On abort, the task is cancelled. Throws the signal's reason, or the SDK's error. */
 export async function callAsTask({ client, sdk, params, options }: TaskCall) {
   const { signal, ...others } = options;
   const { CreateTaskResult, CancelTaskResult, CallToolResult: Result } = sdk.specTypeSchemas;

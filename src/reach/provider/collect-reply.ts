@@ -58,6 +58,8 @@ function withEvent(reply: CollectedReply, event: ModelEvent): CollectedReply {
     case "message_end":
     case "tool_call_start":
     case "tool_call_delta":
+    case "source":
+    case "file":
       return reply;
     default:
       return assertNever(event);

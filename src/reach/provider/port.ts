@@ -2,7 +2,7 @@
  * The port to a language model: a request, and the events that its reply streams back. They are the same for every
  * provider. Retries are up to the caller.
  */
-import type { ThreadParts, Usage } from "../../record/conversation/index.ts";
+import type { NamedSource, ThreadParts, Usage } from "../../record/conversation/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import type { Retry } from "./provider-error.ts";
 
@@ -137,6 +137,10 @@ export type ModelEvent =
       readonly arguments: JsonObject;
       readonly metadata?: JsonObject;
     }
+  /** The model names a source of its reply. */
+  | { readonly type: "source"; readonly source: NamedSource }
+  /** The model sent a file, which is not kept. */
+  | { readonly type: "file"; readonly mediaType: string }
   | { readonly type: "response_end"; readonly reason: EndReason; readonly usage: Usage };
 
 /** `length`: the reply hit its token limit. `refused`: by the model or by a content filter. */

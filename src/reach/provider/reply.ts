@@ -15,6 +15,7 @@ import {
   isTooDeep,
   type JsonObject,
 } from "../../util/index.ts";
+import type { NamedSource } from "../../record/conversation/index.ts";
 import type { StreamingModel } from "./definition.ts";
 import { type Dialect, metadataOf } from "./dialect.ts";
 import type { LightReader, Sink } from "./light-streams.ts";
@@ -331,6 +332,12 @@ class ReplyReader {
         return;
       case "tool-call":
         return this.#addToolCall(part);
+      case "source":
+        this.#events.push({ type: "source", source: toSource(part) });
+        return;
+      case "file":
+        this.#events.push({ type: "file", mediaType: textIn(part.mediaType) ?? "unknown type" });
+        return;
       case "finish":
         this.#finish = part;
         return;
@@ -437,6 +444,18 @@ function assertToolCall(part: Partial<Part<"tool-call">>, modelId: string): void
   if (typeof part.toolCallId === "string" && typeof part.toolName === "string") return;
   const message = `${modelId}: the reply has a call without an id or a name.`;
   throw new ProviderError("other", message, { isRetryable: true });
+}
+
+/** Third-party packages may leave out any field. */
+function toSource(part: Part<"source">): NamedSource {
+  const fields: Readonly<Record<string, unknown>> = { ...part };
+  const names = ["url", "title", "filename", "mediaType"] as const;
+  const texts = names.map((name) => [name, textIn(fields[name])] as const);
+  return Object.fromEntries(texts.filter(([, text]) => text !== undefined));
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 /** Usually text, but some packages pass the arguments themselves. */

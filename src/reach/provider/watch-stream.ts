@@ -223,6 +223,10 @@ function bytesOf(event: ModelEvent): number {
       );
     case "tool_call_start":
       return CALL_BYTES;
+    case "source":
+      return CALL_BYTES + Buffer.byteLength(JSON.stringify(event.source));
+    case "file":
+      return CALL_BYTES + Buffer.byteLength(event.mediaType);
     case "reasoning_end":
     case "message_end":
     case "response_end":

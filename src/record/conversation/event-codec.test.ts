@@ -15,6 +15,7 @@ import {
   permission,
   permissionRequest,
   reasoning,
+  replySources,
   subjectOf,
   toolCall,
   toolResult,
@@ -188,6 +189,11 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
       { ...toolResult("call_1", "{}"), isJson: true },
       `{${head("tool_call_response")},"id":"call_1","content":"{}","is_error":false,"is_json":true,` +
         String.raw`"metadata":{"jp_ts":"{\"is_json\":true}"}}`,
+    ],
+    [
+      "the sources of a reply",
+      replySources({ url: "https://moon.example/" }, { title: "Log", mediaType: "text/plain" }),
+      `{${head("reply_sources")},"sources":[{"url":"https://moon.example/"},{"title":"Log","media_type":"text/plain"}]}`,
     ],
     [
       "a question that no one could be asked, and why",

@@ -40,6 +40,7 @@ import {
   type EventType,
   type InquiryId,
   isEventType,
+  type NamedSource,
   type ToolStep,
   type TurnEndEvent,
 } from "./event.ts";
@@ -380,6 +381,14 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       ...(problem !== undefined && { problem }),
     }),
   },
+  reply_sources: {
+    keys: knownKeys("sources"),
+    parse: (shape) => ({
+      type: "reply_sources",
+      sources: arrayField(shape, "sources").map((source) => parseSource(shapeOf(source))),
+    }),
+    toJson: ({ sources }) => ({ sources: sources.map(sourceToJson) }),
+  },
   token_usage: { keys: knownKeys(...USAGE_KEYS), parse: parseTokenUsage, toJson: tokenUsageToJson },
   turn_undo: {
     keys: knownKeys("turn", "files", "hides_turn", "forced"),
@@ -497,4 +506,21 @@ function parseChatResponse(shape: Shape): Omit<ChatResponse, "timestamp"> {
     throw new ShapeError("", 'a chat_response needs "message", "reasoning" or "data"');
   }
   return { type: "chat_response", content };
+}
+
+function parseSource(shape: Shape): NamedSource {
+  const url = optionalString(shape, "url");
+  const title = optionalString(shape, "title");
+  const filename = optionalString(shape, "filename");
+  const mediaType = optionalString(shape, "media_type");
+  return {
+    ...(url !== undefined && { url }),
+    ...(title !== undefined && { title }),
+    ...(filename !== undefined && { filename }),
+    ...(mediaType !== undefined && { mediaType }),
+  };
+}
+
+function sourceToJson({ mediaType, ...source }: NamedSource): JsonObject {
+  return { ...source, ...(mediaType !== undefined && { media_type: mediaType }) };
 }

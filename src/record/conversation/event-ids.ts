@@ -36,6 +36,7 @@ const IDS = {
   turn_resume: undefined,
   turn_end: undefined,
   token_usage: undefined,
+  reply_sources: undefined,
   turn_undo: undefined,
 } as const satisfies Record<EventType, "call" | "decision" | undefined>;
 

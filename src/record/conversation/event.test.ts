@@ -32,6 +32,7 @@ test("only four kinds of events may reach a provider", () => {
     turn_resume: false,
     turn_end: false,
     token_usage: false,
+    reply_sources: false,
     turn_undo: false,
   });
 });

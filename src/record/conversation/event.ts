@@ -34,6 +34,7 @@ export type ConversationEvent =
   | TurnResume
   | TurnEndEvent
   | TokenUsage
+  | ReplySources
   | TurnUndo;
 
 /** The `type` of an event, in memory and on disk. */
@@ -381,6 +382,20 @@ export interface TurnEndEvent extends EventBase {
   readonly problem?: string;
 }
 
+/** What the model names as the sources of its reply, such as the pages of a search. Any of it may be made up. */
+export interface ReplySources extends EventBase {
+  readonly type: "reply_sources";
+  readonly sources: readonly NamedSource[];
+}
+
+/** A page, or a document that the provider has. */
+export interface NamedSource {
+  readonly url?: string;
+  readonly title?: string;
+  readonly filename?: string;
+  readonly mediaType?: string;
+}
+
 /** The cost of a request to a model, or several for the same purpose. */
 export interface TokenUsage extends EventBase {
   readonly type: "token_usage";
@@ -587,6 +602,7 @@ const PROVIDER_VISIBLE = {
   turn_resume: false,
   turn_end: false,
   token_usage: false,
+  reply_sources: false,
   turn_undo: false,
 } as const satisfies Record<EventType, boolean>;
 

@@ -25,6 +25,7 @@ import {
   type PermissionRequestEvent,
   type Compaction,
   type ReplyFailure,
+  type ReplySources,
   StreamEntry,
   type SubjectDigest,
   type Timestamp,
@@ -149,6 +150,10 @@ export function turnUndo(moment: number): TurnUndo {
 
 export function tokenUsage(usage: Usage, purpose = "reply", model = "test/model"): TokenUsage {
   return { type: "token_usage", timestamp: at(0), model, purpose, usage };
+}
+
+export function replySources(...sources: ReplySources["sources"]): ReplySources {
+  return { type: "reply_sources", timestamp: at(0), sources };
 }
 
 export function entriesOf(...items: readonly (ConversationEvent | StreamEntry)[]): StreamEntry[] {
@@ -528,6 +533,14 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
       { model: name, purpose: name, usage: objects({}, { input: fc.integer({ min: 1 }) }) },
       { requests: fc.integer({ min: 2, max: 9 }) },
     ),
+  ),
+  eventOf(
+    "reply_sources",
+    objects({
+      sources: fc.array(
+        objects({}, { url: anyText, title: anyText, filename: anyText, mediaType: name }),
+      ),
+    }),
   ),
   eventOf(
     "turn_undo",

@@ -75,6 +75,8 @@ export {
   type RecordedGrant,
   type SubjectDigest,
   type TokenUsage,
+  type NamedSource,
+  type ReplySources,
   type ToolCallRequest,
   type ToolCallResponse,
   type ToolResult,

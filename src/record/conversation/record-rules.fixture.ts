@@ -68,6 +68,7 @@ function problemsOfTurn(events: readonly ConversationEvent[]): readonly string[]
       case "turn_resume":
       case "turn_end":
       case "token_usage":
+      case "reply_sources":
       case "turn_undo":
         break;
       default:

@@ -71,6 +71,7 @@ function searchableText(event: ConversationEvent): SearchableText | undefined {
     case "turn_resume":
     case "turn_end":
     case "token_usage":
+    case "reply_sources":
     case "turn_undo":
     case "turn_start":
       return undefined;

@@ -17,6 +17,7 @@ import {
   rawOf,
   reasoning,
   replyFailure,
+  replySources,
   streamOf,
   toolCall,
   toolResult,
@@ -75,6 +76,7 @@ const everyKind: readonly ConversationEvent[] = [
   { type: "turn_resume", timestamp: at(0) },
   turnEnd(),
   tokenUsage({ input: 3, output: 4 }),
+  replySources({ url: "https://moon.example/" }),
   { type: "turn_undo", timestamp: at(0), turn: at(0), files: [] },
 ];
 

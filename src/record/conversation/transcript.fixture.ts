@@ -50,6 +50,8 @@ function lineOf(event: ConversationEvent): string {
       return `turn ${event.reason}`;
     case "token_usage":
       return `${event.purpose} by ${event.model}: ${JSON.stringify(event.usage)}`;
+    case "reply_sources":
+      return `sources: ${JSON.stringify(event.sources)}`;
     case "turn_undo":
       return `undone: ${event.files.map(({ path }) => path).join(", ")}`;
     default:

@@ -92,3 +92,4 @@ export {
   wrapWords,
 } from "./wrap.ts";
 export { findOtherHost } from "./url-host.ts";
+export { describeSources } from "./sources.ts";

@@ -12,6 +12,7 @@ import {
   permission,
   reasoning,
   REASONS,
+  replySources,
   toolCall,
   toolResult,
   toolStep,
@@ -39,6 +40,20 @@ describe("a conversation as Markdown", () => {
     const files = [{ mediaType: "image/png", data: "iVBORw==", filename: "\u001b[31mcat.png" }];
     expect(markdown({ ...chatRequest("What is it?"), files })).toBe(
       section("You", "[image: ␛[31mcat.png, image/png, 4 B]\n\nWhat is it?"),
+    );
+  });
+
+  test("lists the sources of a reply, one per line, whatever they are named", () => {
+    const sources = replySources(
+      { url: "https://moon.example/", title: "The moon\n- not a source" },
+      { title: "Log", filename: "log.txt" },
+      {},
+    );
+    expect(markdown(sources)).toBe(
+      section(
+        "Sources",
+        "- The moon - not a source: https://moon.example/\n- Log: log.txt\n- unnamed",
+      ),
     );
   });
 

@@ -19,6 +19,7 @@ import {
   describeVoid,
   describeVote,
 } from "./inquiry.ts";
+import { describeSources } from "./sources.ts";
 import { describeUndo } from "./undo.ts";
 
 /** A conversation to render as Markdown. */
@@ -86,6 +87,8 @@ function renderEvent(event: ConversationEvent, names: ToolNames): string[] {
       return [`## Vote on ${time}`, oneLine(describeVote(event))];
     case "turn_undo":
       return [`## Undo on ${time}`, oneLine(describeUndo(event))];
+    case "reply_sources":
+      return [`## Sources on ${time}`, describeSources(event).slice(1).join("\n")];
     case "tool_step":
       return [`## Tool Step on ${time}`, fence(stepText(event), "json")];
     case "permission_request":

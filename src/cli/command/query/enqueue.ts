@@ -7,6 +7,7 @@ import {
   readTurnProgress,
 } from "../../../record/conversation/index.ts";
 import { directoryOf, enqueueTurn, type OpenTurn } from "../../../assemble/index.ts";
+import { describeSources } from "../../../surfaces/render/index.ts";
 import type { WorkspaceStore } from "../../../stores/index.ts";
 import { jsonLine, neutralize, oneLine } from "../../../util/index.ts";
 import { type CommandContext, untilSignal } from "../../context.ts";
@@ -83,6 +84,9 @@ function show(
     }
     case "tool_call_request":
       return output.notice(`Calling ${oneLine(event.name)}.`);
+    case "reply_sources":
+      for (const line of describeSources(event)) output.notice(line);
+      return undefined;
     case "reply_failure":
       return output.notice(`The model failed (${oneLine(event.code)}).`);
     default:

@@ -8,8 +8,10 @@ import {
   closed,
   decisionVoid,
   inquiry,
+  message,
   permission,
   permissionRequest,
+  replySources,
   toolCall,
   toolResult,
 } from "../../../record/conversation/events.fixture.ts";
@@ -42,6 +44,21 @@ test("the status line is hidden while a prompt is open", async () => {
     shown.push("asked");
   });
   expect(shown).toEqual(["status asker", "status cleared", "• asker()", "asked", "status back"]);
+});
+
+test("the sources of a reply are listed after it", async () => {
+  const { view, shown } = createView();
+  await view.load();
+  view.observe({ type: "message_delta", text: "Rock." });
+  view.observe({ type: "event", event: message("Rock.") });
+  const sources = replySources({ url: "https://moon.example/", title: "The moon" });
+  view.observe({ type: "event", event: sources });
+  await view.end({ type: "done", reason: "stop" });
+  expect(shown.filter((line) => !line.startsWith("status")).map((line) => line.trim())).toEqual([
+    "Rock.",
+    "Sources:",
+    "- The moon: https://moon.example/",
+  ]);
 });
 
 test("a reply that ends while a prompt is open is printed before the prompt goes on", async () => {

@@ -10,7 +10,7 @@ import {
   type InquiryId,
   type Usage,
 } from "../../../record/conversation/index.ts";
-import { describeUsage } from "../../../surfaces/render/index.ts";
+import { describeSources, describeUsage } from "../../../surfaces/render/index.ts";
 import type { Pace, StatusLine } from "../../../surfaces/terminal/index.ts";
 import { assertNever, type Clock, type Json, oneLine } from "../../../util/index.ts";
 import { warn } from "../../context.ts";
@@ -273,6 +273,9 @@ export class TextView implements TurnView {
         return this.#calls.makeVoid(event, at);
       case "permission_decision":
         this.#printLines(this.#calls.decide(event, at));
+        return this.#showRunning();
+      case "reply_sources":
+        this.#printLines(describeSources(event));
         return this.#showRunning();
       case "turn_start":
       case "inquiry_escalation":
