@@ -3,6 +3,7 @@ import {
   type ChatResponse,
   type ConversationEvent,
   describeDecider,
+  type InquiryRequest,
   pairToolCalls,
   type PermissionDecision,
   type RecordedTurn,
@@ -68,15 +69,8 @@ function renderEvent(event: ConversationEvent, names: ToolNames): string[] {
         `## Tool Call ${event.isError ? "**Error**" : "Result"} on ${time}`,
         fence(event.content),
       ];
-    case "inquiry_request": {
-      const { source, question } = event;
-      const context = question.context === undefined ? [] : [fence(question.context)];
-      return [
-        `## Inquiry Request (${oneLine(describeSource(source))}) on ${time}`,
-        ...context,
-        neutralize(question.text.trim()),
-      ];
-    }
+    case "inquiry_request":
+      return renderQuestion(event, time);
     case "inquiry_escalation":
       return [`## Inquiry Escalation on ${time}`, oneLine(describeOutcome(event))];
     case "inquiry_response":
@@ -103,6 +97,14 @@ function renderEvent(event: ConversationEvent, names: ToolNames): string[] {
     default:
       return assertNever(event);
   }
+}
+
+function renderQuestion({ source, question }: InquiryRequest, time: string): string[] {
+  return [
+    `## Inquiry Request (${oneLine(describeSource(source))}) on ${time}`,
+    ...(question.context === undefined ? [] : [fence(question.context)]),
+    neutralize(question.text.trim()),
+  ];
 }
 
 function renderSpoken(text: string | undefined, time: string): string[] {

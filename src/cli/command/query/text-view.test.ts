@@ -8,7 +8,7 @@ import {
   closed,
   decisionVoid,
   inquiry,
-  message,
+  message as reply,
   permission,
   permissionRequest,
   replySources,
@@ -50,7 +50,7 @@ test("the sources of a reply are listed after it", async () => {
   const { view, shown } = createView();
   await view.load();
   view.observe({ type: "message_delta", text: "Rock." });
-  view.observe({ type: "event", event: message("Rock.") });
+  view.observe({ type: "event", event: reply("Rock.") });
   const sources = replySources({ url: "https://moon.example/", title: "The moon" });
   view.observe({ type: "event", event: sources });
   await view.end({ type: "done", reason: "stop" });
