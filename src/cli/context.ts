@@ -31,9 +31,22 @@ export interface CommandContext extends Place {
   close(): Promise<void>;
 }
 
+export interface ContextOptions {
+  /** False to report a database that does not answer at once, without waiting for it to start. */
+  readonly waitsForStore?: boolean | undefined;
+}
+
 /** Throws `usage` if the options or variables name no store. */
-export async function createContext(host: Host, flags: GlobalFlags): Promise<CommandContext> {
-  const database = await findDatabase(host.environment, flags.store);
+export async function createContext(
+  host: Host,
+  flags: GlobalFlags,
+  { waitsForStore = true }: ContextOptions = {},
+): Promise<CommandContext> {
+  const found = await findDatabase(host.environment, flags.store);
+  const onWait = (address: string) =>
+    output.notice(`The store at ${address} does not answer. Waiting for it to start…`);
+  const connecting = waitsForStore ? { onWait } : { startMs: 0 };
+  const database = found && { ...found, connecting };
   const { environment, version, results, notices, pid } = host;
   // EPIPE means that a reader such as `head` has seen enough.
   const exitQuietly = (error: NodeJS.ErrnoException) => host.exit(error.code === "EPIPE" ? 0 : 1);

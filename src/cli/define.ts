@@ -19,13 +19,15 @@ interface Definition<Declared extends Options> {
   readonly options?: Declared;
   /** Shown after the options. */
   readonly help?: string;
+  /** See `ContextOptions`. */
+  readonly waitsForStore?: boolean;
   /** Loads the function that runs the command, which may throw `JpError` and `ExitStatus`. */
   readonly run: () => Promise<(call: Call<Declared>) => Promise<void>>;
 }
 
 export function define<const Declared extends Options = typeof GLOBAL_OPTIONS>(
   command: Command,
-  { description, options, help, run: load }: Definition<Declared>,
+  { description, options, help, waitsForStore, run: load }: Definition<Declared>,
 ): Command {
   if (description !== undefined) command.description(description);
   if (options !== undefined) addOptions(command, options);
@@ -35,7 +37,9 @@ export function define<const Declared extends Options = typeof GLOBAL_OPTIONS>(
     if (!(self instanceof Command)) throw new TypeError("commander passes the command last");
     const { createContext } = await loadModule(() => import("./context.ts"));
     const program = programOf(self);
-    const context = await createContext(hostOf(program), program.opts<GlobalFlags>());
+    const context = await createContext(hostOf(program), program.opts<GlobalFlags>(), {
+      waitsForStore,
+    });
     try {
       const run = await loadModule(load);
       const flags = self.optsWithGlobals<Call<Declared>["options"]>();

@@ -7,7 +7,7 @@ import { ModelServer } from "./model-server.ts";
 import { query, queryProject, type QueryProjectOptions, recordsOf } from "./query-project.ts";
 import { jsonLines, lines, Project } from "./support.ts";
 
-const ADDRESS = "postgres://ana@127.0.0.1:1/jp";
+const ADDRESS = "postgres://ana@db.invalid/jp";
 
 /** In the user's own config. */
 function configureStore(project: Project, url: string): void {
@@ -145,8 +145,16 @@ test("what is no store is an error of usage", async () => {
   const { status, stderr } = await project.jp("--store", ADDRESS, "conversation", "ls");
   expect([status, stderr]).toEqual([
     1,
-    expect.stringMatching(/^jp: Cannot reach the store at 127\.0\.0\.1:1\/jp: /),
+    expect.stringMatching(/^jp: Cannot reach the store at db\.invalid\/jp: /),
   ]);
+});
+
+test("jp doctor does not wait for a database that refuses connections", async () => {
+  const project = new Project();
+  const address = "postgres://ana@127.0.0.1:1/jp";
+  const doctor = await project.jp("--store", address, "doctor", "--format", "json");
+  expect(doctor.stdout).toContain('"message":"Cannot reach the store at 127.0.0.1:1/jp');
+  expect(doctor.stderr).not.toContain("Waiting");
 });
 
 test("only the user's own config says where conversations are, and files can be asked for all the same", async () => {

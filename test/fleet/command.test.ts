@@ -3,9 +3,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { Database } from "../../src/stores/postgres/database.ts";
 import { ModelServer } from "../cli/model-server.ts";
 import { queryProject } from "../cli/query-project.ts";
-import { jsonLines, lines, type Project } from "../cli/support.ts";
+import { jsonLines, lines, Project } from "../cli/support.ts";
 import { runCommand } from "../support/command-host.ts";
-import { emptyDatabase } from "../support/postgres.ts";
+import { emptyDatabase, PostgresServer } from "../support/postgres.ts";
 
 const TOOL = { name: "deploy", program: '"Deployed."', settings: 'run = "ask"\nenable = true' };
 
@@ -144,6 +144,26 @@ test("a worker says over HTTP how it is, and what there is to do", async () => {
   expect(metrics).toContain('jp_worker_up{queue="default"} 1\n');
   stop();
   expect((await ended).status).toBe(0);
+});
+
+test("a command that starts while the database restarts says that it waits, and goes on", async () => {
+  using server = new PostgresServer({ JP_TEST_FSYNC: "on" });
+  const project = new Project();
+  const variables = { ...project.variables, JP_STORE: await server.url };
+  expect((await project.jpWith(variables, "store", "migrate")).status).toBe(0);
+  await server.tell("kill");
+  let restarted: Promise<void> | undefined;
+  const { status, stderr } = await runCommand(["conversation", "ls"], {
+    cwd: project.root,
+    variables,
+    onNotice: (text) => {
+      if (text.includes("Waiting for it to start")) restarted ??= server.tell("start");
+    },
+  });
+  expect([status, stderr]).toEqual([
+    0,
+    expect.stringMatching(/^The store at \S+ does not answer\./),
+  ]);
 });
 
 test("without a database there are no workers", async () => {

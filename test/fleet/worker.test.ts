@@ -315,6 +315,7 @@ test("a worker that is stopped at any step of its start takes no turn, and ends"
     const stopping = new AbortController();
     await using relay = await Relay.start(url, (message) => {
       if (message === step) stopping.abort();
+      return true;
     });
     const own = new PostgresStore({ url: relay.url, workspace, pid: process.pid });
     await runWorker({
@@ -332,6 +333,27 @@ test("a worker that is stopped at any step of its start takes no turn, and ends"
     await own.close();
   }
   expect([steps > 5, started]).toEqual([true, []]);
+});
+
+test("a worker starts although it loses a connection at any step of its start", async () => {
+  const { url, workspace } = await openFleet();
+  let steps = 0;
+  let isLost = true;
+  for (let step = 1; isLost; step += 1) {
+    isLost = false;
+    await using relay = await Relay.start(url, (message) => {
+      isLost ||= message === step;
+      return message !== step;
+    });
+    const stopping = new AbortController();
+    const own = new PostgresStore({ url: relay.url, workspace, pid: process.pid });
+    const model = new ScriptedModel({ replies: [] });
+    const onStart = () => stopping.abort();
+    await runWorker({ store: own, turn: { model }, signal: stopping.signal, onStart });
+    await own.close();
+    steps = step;
+  }
+  expect(steps).toBeGreaterThan(5);
 });
 
 test("a worker that may not wait any longer leaves its turns to others", async () => {

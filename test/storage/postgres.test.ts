@@ -431,7 +431,8 @@ test("a database without tables, or with older or newer ones, is not used", asyn
 });
 
 test("a store that cannot be reached is named without its password", async () => {
-  const store = new PostgresStore({ url: "postgres://me:s3cret@127.0.0.1:1/jp", pid: 1 });
+  const url = "postgres://me:s3cret@127.0.0.1:1/jp";
+  const store = new PostgresStore({ url, pid: 1, connecting: { startMs: 0 } });
   onTestFinished(() => store.close());
   await expect(store.list()).rejects.toMatchObject({
     code: "store_unreachable",
@@ -439,6 +440,37 @@ test("a store that cannot be reached is named without its password", async () =>
       /^Cannot reach the store at 127\.0\.0\.1:1\/jp: (?!.*s3cret)/,
     ) as string,
   });
+});
+
+test("the first statement waits for a server that restarts, and says so once", async () => {
+  using server = new PostgresServer({ JP_TEST_FSYNC: "on" });
+  const url = await server.url;
+  await server.tell("kill");
+  const told: string[] = [];
+  const waiting = Promise.withResolvers<void>();
+  const onWait = (address: string) => {
+    told.push(address);
+    waiting.resolve();
+  };
+  const database = new Database(url, { onWait });
+  onTestFinished(() => database.close());
+  const answers = Promise.all([1, 2].map((n) => database.query({ text: `select ${n} as n` })));
+  await waiting.promise;
+  await server.tell("start");
+  expect([await answers, told.length]).toEqual([[[{ n: 1 }], [{ n: 2 }]], 1]);
+});
+
+test.each([
+  ["an unknown host", { host: "db.invalid", search: "" }],
+  ["an unknown database", { pathname: "/missing" }],
+  ["an unknown user", { username: "stranger" }],
+])("the first statement does not wait at %s", async (_what, change) => {
+  const url = Object.assign(new URL(await migratedDatabase()), change);
+  const waits: string[] = [];
+  const database = new Database(url.href, { onWait: (address) => waits.push(address) });
+  onTestFinished(() => database.close());
+  await expect(database.query({ text: "select 1" })).rejects.toThrow();
+  expect(waits).toEqual([]);
 });
 
 test("a turn goes on after the server was killed and started again", async () => {

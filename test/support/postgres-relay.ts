@@ -14,8 +14,8 @@ export class Relay implements AsyncDisposable {
     this.#sockets = sockets;
   }
 
-  /** `onMessage` gets the number of each message of the client, from 1, before it is passed on. */
-  static async start(url: string, onMessage: (message: number) => void): Promise<Relay> {
+  /** `onMessage` gets the number of each message of the client, from 1. With false, the connection is lost instead. */
+  static async start(url: string, onMessage: (message: number) => boolean): Promise<Relay> {
     const sockets = new Set<Socket>();
     let messages = 0;
     const server = createServer((client) => {
@@ -23,8 +23,8 @@ export class Relay implements AsyncDisposable {
       for (const socket of [client, upstream]) sockets.add(socket);
       client.on("data", (data) => {
         messages += 1;
-        onMessage(messages);
-        upstream.write(data);
+        if (onMessage(messages)) upstream.write(data);
+        else client.destroy();
       });
       upstream.on("data", (data) => client.write(data));
       const end = () => {

@@ -256,6 +256,7 @@ Starts the MCP servers of enabled tools and stops them again. Changes nothing
 on disk.
 
 Exit status: 0 if there are no problems, 1 if there are.`,
+    waitsForStore: false,
     run: async () => (await import("./doctor/doctor.ts")).doctor,
   });
 }

@@ -89,7 +89,10 @@ export interface OpenWorkspaceOptions {
 }
 
 /** The database that a workspace keeps its conversations in. */
-export interface DatabaseOptions extends Pick<PostgresStoreOptions, "url" | "tenant" | "keys"> {
+export interface DatabaseOptions extends Pick<
+  PostgresStoreOptions,
+  "url" | "tenant" | "keys" | "connecting"
+> {
   /** Overrides the id of the workspace. */
   readonly workspace?: string;
 }

@@ -1,5 +1,6 @@
 /** The single connection that receives notifications of a database, for any number of stores. */
 import { Database, type ReferencedClient } from "./database.ts";
+import type { Connecting } from "./store-options.ts";
 
 export const CHANNEL = "jp";
 
@@ -10,8 +11,8 @@ export interface Connections {
 }
 
 /** Throws `invalid_store`. Connects on first use. */
-export function openConnections(url: string): Connections {
-  const database = new Database(url);
+export function openConnections(url: string, connecting?: Connecting): Connections {
+  const database = new Database(url, connecting);
   return { database, channel: new Channel(database) };
 }
 

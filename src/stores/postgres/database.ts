@@ -1,19 +1,21 @@
 /**
  * A connection to PostgreSQL. The package `pg` is loaded, and the connection made, with the first statement.
  *
- * A connection that worked once is retried for a while: a server that restarts must not end a turn. So every statement
- * must be safe to repeat, because a connection can be lost after the server has executed it.
+ * A lost or refused connection is retried for a while: a server that restarts must not end a turn, or the start of a
+ * command. So every statement must be safe to repeat, because a connection can be lost after the server has executed it.
  */
 import { setTimeout } from "node:timers/promises";
 import type * as Pg from "pg";
 import type { Client, Pool, PoolClient, QueryResult, QueryResultRow } from "pg";
 import { isJpError, messageOf, monotonicMs, systemErrorCode, toError } from "../../util/index.ts";
 import { StorageError } from "../storage-error.ts";
-import { addressOf } from "./store-options.ts";
+import { addressOf, type Connecting } from "./store-options.ts";
 import { toRefusal } from "./refusals.ts";
 
 /** How long to retry a lost connection. Longer than a server takes to restart. */
 const RETRY_MS = 20_000;
+/** How long to wait before the user is told. */
+const TELL_MS = 1000;
 const FIRST_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 500;
 const CONNECT_MS = 10_000;
@@ -40,19 +42,22 @@ export class Database implements Queries {
   /** Without the password. */
   readonly address: string;
   readonly #url: string;
+  readonly #connecting: Connecting;
+  #hasTold = false;
   #pool: Promise<Pool> | undefined;
   #wasConnected = false;
   #isClosed = false;
 
   /** Throws `invalid_store`. */
-  constructor(url: string) {
+  constructor(url: string, connecting: Connecting = {}) {
     this.#url = url;
+    this.#connecting = connecting;
     this.address = addressOf(url);
   }
 
   /** Throws `store_unreachable`, and the server's errors. */
   query<Row extends QueryResultRow>(statement: Statement): Promise<readonly Row[]> {
-    return this.#untilConnected(async () => {
+    return this.untilConnected(async () => {
       const pool = await this.#open();
       return run<Row>(pool, statement);
     });
@@ -63,7 +68,7 @@ export class Database implements Queries {
     action: (queries: Queries, isRepeated: boolean) => Promise<Value>,
   ): Promise<Value> {
     let count = 0;
-    return this.#untilConnected(async () => {
+    return this.untilConnected(async () => {
       count += 1;
       const client = await (await this.#open()).connect();
       let error: Error | undefined;
@@ -133,15 +138,23 @@ export class Database implements Queries {
     return pool;
   }
 
-  async #untilConnected<Value>(action: () => Promise<Value>): Promise<Value> {
-    const end = monotonicMs() + RETRY_MS;
+  /** Repeats the action while the server restarts. Throws `store_unreachable`, and what the action throws. */
+  async untilConnected<Value>(action: () => Promise<Value>): Promise<Value> {
+    const { startMs = RETRY_MS, onWait } = this.#connecting;
+    const start = monotonicMs();
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
       try {
         return await action();
       } catch (error) {
         if (!isLost(error)) throw error;
-        const isOver = !this.#wasConnected || this.#isClosed || monotonicMs() > end;
-        if (isOver) throw this.#unreachableError(error);
+        const mayStart = isRefused(error) ? startMs : 0;
+        const limit = this.#wasConnected ? RETRY_MS : mayStart;
+        const waited = monotonicMs() - start;
+        if (this.#isClosed || limit === 0 || waited > limit) throw this.#unreachableError(error);
+        if (!this.#hasTold && waited > TELL_MS) {
+          this.#hasTold = true;
+          onWait?.(this.address);
+        }
         await setTimeout(pause);
       }
     }
@@ -199,6 +212,17 @@ export function isLost(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isLost);
   return /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed/.test(
     messageOf(error),
+  );
+}
+
+/** A server that is down, restarts or starts, unlike one that does not exist or rejects the login. */
+const REFUSED_CODES = new Set("ECONNREFUSED ECONNRESET EPIPE ENOENT 57P01 57P02 57P03".split(" "));
+
+function isRefused(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some(isRefused);
+  return (
+    REFUSED_CODES.has(systemErrorCode(error) ?? "") ||
+    /Connection terminated/.test(messageOf(error))
   );
 }
 

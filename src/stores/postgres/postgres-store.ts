@@ -12,7 +12,7 @@ import {
   timestampFromDate,
   titleAndLabels,
 } from "../../record/conversation/index.ts";
-import { type Clock, loadModule, systemClock } from "../../util/index.ts";
+import { abortable, type Clock, loadModule, systemClock } from "../../util/index.ts";
 import { answerPending, type AnswerTarget } from "../answering.ts";
 import { removedHead } from "../chain-growth.ts";
 import { baseConfigFile, metadataFile } from "../fs/conversation-files.ts";
@@ -111,7 +111,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
   constructor(options: PostgresStoreOptions, shared?: Connections) {
     this.#options = options;
     this.#isShared = shared !== undefined;
-    const connections = shared ?? openConnections(options.url);
+    const connections = shared ?? openConnections(options.url, options.connecting);
     const { database } = connections;
     const rows = new WorkspaceRows(database, options);
     this.#rows = rows;
@@ -269,12 +269,14 @@ export class PostgresStore implements ConversationStore, PortableStore {
 
   /** Starts only once the workspace is known: turns left there can continue here. */
   async work(options: WorkOptions): Promise<RunningWork> {
-    const workspace = await this.#rows.ensureKey();
+    const { signal = new AbortController().signal } = options;
+    const workspace = await abortable(this.#rows.ensureKey(), signal);
     const { TurnWork } = await loadModule(() => import("./turn-work.ts"));
-    options.signal?.throwIfAborted();
+    signal.throwIfAborted();
     const { url } = this.#options;
     const take = (id: ConversationId) => this.#openIf(id, TAKE);
-    return TurnWork.start({ url, workspace, rows: this.#rows, take }, options);
+    const { database } = this.#rows;
+    return TurnWork.start({ url, workspace, database, rows: this.#rows, take }, options);
   }
 
   async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {

@@ -3,7 +3,16 @@ import type { Clock } from "../../util/index.ts";
 import { StorageError } from "../storage-error.ts";
 import type { TurnKeys } from "./turn-keys.ts";
 
+/** The first connection. A server that restarts refuses it for a while. */
+export interface Connecting {
+  /** How long to retry it; 20 seconds if absent. */
+  readonly startMs?: number;
+  /** Called once, when it has taken longer than a second. Must not throw. */
+  readonly onWait?: (address: string) => void;
+}
+
 export interface PostgresStoreOptions {
+  readonly connecting?: Connecting;
   /** For example `postgres://user@host/database`. */
   readonly url: string;
   /** The owner of the conversations. */

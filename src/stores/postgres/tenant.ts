@@ -17,7 +17,7 @@ export class PostgresTenant implements Tenant {
   /** Throws `invalid_store`. Connects on first use. */
   constructor(options: TenantOptions) {
     this.#options = options;
-    this.#connections = openConnections(options.url);
+    this.#connections = openConnections(options.url, options.connecting);
     this.people = new PeopleRows(this.#connections, this.#tenant);
     this.sessions = new SessionRows(this.#connections.database, this.#tenant);
   }

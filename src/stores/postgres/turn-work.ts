@@ -7,6 +7,7 @@ import { type ConversationId, findConversationId } from "../../record/conversati
 import { toError } from "../../util/index.ts";
 import type { ConversationWriter, RunningWork, WorkLoad, WorkOptions } from "../port.ts";
 import { StorageError } from "../storage-error.ts";
+import { type Database, isLost } from "./database.ts";
 import { loadBoss, queueName, type WakeUpData, workerOptions } from "./wake-ups.ts";
 import type { WorkspaceRows } from "./workspace-rows.ts";
 
@@ -31,6 +32,7 @@ export interface WorkPlace {
   readonly workspace: string;
   /** Takes the turn if it is ready and free. */
   take(id: ConversationId): Promise<ConversationWriter | undefined>;
+  readonly database: Pick<Database, "untilConnected">;
   readonly rows: Pick<WorkspaceRows, "findReady" | "measureWork">;
 }
 
@@ -84,21 +86,34 @@ export class TurnWork implements RunningWork {
   }
 
   async #open(): Promise<void> {
-    const { queue, concurrency, onProblem, signal } = this.#options;
     const { PgBoss } = await loadBoss();
+    this.#boss = await this.#place.database.untilConnected(() => this.#openBoss(PgBoss));
+    this.#look();
+  }
+
+  /** The queue has its own connections, so its start is retried as a whole. */
+  async #openBoss(Boss: typeof PgBoss): Promise<PgBoss> {
+    const { signal, onProblem } = this.#options;
     signal?.throwIfAborted();
-    const boss = new PgBoss(workerOptions(this.#place.url));
+    const boss = new Boss(workerOptions(this.#place.url));
     // The queue recovers by itself, and the rows are polled anyway.
     boss.on("error", (error) => onProblem?.(toError(error)));
-    await boss.start().catch((cause: unknown) => {
-      throw new StorageError("store_not_migrated", "The database has no queue for workers yet.", {
-        cause,
-        hint: "Call migrateStore where pg-boss is installed.",
-        commandHint: "Run `jp store migrate` where pg-boss is installed.",
+    try {
+      await boss.start().catch((cause: unknown) => {
+        throw isLost(cause) ? cause : noQueueError(cause);
       });
-    });
-    this.#boss = boss;
-    signal?.throwIfAborted();
+      signal?.throwIfAborted();
+      await this.#takeJobs(boss);
+      signal?.throwIfAborted();
+      return boss;
+    } catch (error) {
+      await boss.stop({ graceful: false }).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #takeJobs(boss: PgBoss): Promise<void> {
+    const { queue, concurrency, signal } = this.#options;
     const name = queueName({ workspace: this.#place.workspace, queue });
     await boss.createQueue(name, QUEUE_OPTIONS);
     signal?.throwIfAborted();
@@ -109,8 +124,6 @@ export class TurnWork implements RunningWork {
       pollingIntervalSeconds: 2,
     };
     await boss.work<WakeUpData>(name, options, (jobs) => this.#startAll(jobs));
-    signal?.throwIfAborted();
-    this.#look();
   }
 
   /** A wake-up is done once its turn has started: from then on, the lease shows whether someone runs it. */
@@ -185,4 +198,12 @@ export class TurnWork implements RunningWork {
     }
     return true;
   }
+}
+
+function noQueueError(cause: unknown): StorageError {
+  return new StorageError("store_not_migrated", "The database has no queue for workers yet.", {
+    cause,
+    hint: "Call migrateStore where pg-boss is installed.",
+    commandHint: "Run `jp store migrate` where pg-boss is installed.",
+  });
 }

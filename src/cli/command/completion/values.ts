@@ -74,7 +74,8 @@ export async function findValues(position: Position, host: Host): Promise<readon
   if (value.argChoices !== undefined) return value.argChoices.map((one) => ({ value: one }));
   const find = VALUES[placeholderOf(value)];
   if (find === undefined) return [];
-  const context = await createContext(host, workspace === undefined ? {} : { workspace });
+  const flags = workspace === undefined ? {} : { workspace };
+  const context = await createContext(host, flags, { waitsForStore: false });
   try {
     return await find(position, context);
   } finally {
