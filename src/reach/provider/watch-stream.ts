@@ -207,7 +207,7 @@ function maxEventBytes(maxResponseBytes: number): number {
   return 8 * maxResponseBytes + 4 * 1024 * 1024;
 }
 
-/** The cost of a call without its arguments: a record of its own, and a response. */
+/** The cost of a call without its arguments (a record of its own, and a response), of a source and of a file. */
 const CALL_BYTES = 128;
 
 function bytesOf(event: ModelEvent): number {
