@@ -61,12 +61,7 @@ export async function createContext(
   let workspace: Workspace | undefined;
   const tenant = tenantOf(database, host);
   const cwd = path.resolve(host.cwd, flags.workspace ?? ".");
-  const output = createOutput({
-    stdout: results,
-    stderr: notices,
-    width: flags.width,
-    isColorForced: environment.variables["FORCE_COLOR"] !== undefined,
-  });
+  const output = outputOf(host, flags);
   return {
     host,
     environment,
@@ -105,6 +100,15 @@ export async function createContext(
       await tenant.close();
     },
   };
+}
+
+function outputOf({ environment, results, notices }: Host, { width }: GlobalFlags): Output {
+  return createOutput({
+    stdout: results,
+    stderr: notices,
+    width,
+    isColorForced: environment.variables["FORCE_COLOR"] !== undefined,
+  });
 }
 
 /** The keyword for no database. */
