@@ -43,10 +43,19 @@ export async function createContext(
   { waitsForStore = true }: ContextOptions = {},
 ): Promise<CommandContext> {
   const found = await findDatabase(host.environment, flags.store);
+  if (found === undefined) return contextOf(host, flags, undefined);
   const onWait = (address: string) =>
-    output.notice(`The store at ${address} does not answer. Waiting for it to start…`);
+    context.output.notice(`The store at ${address} does not answer. Waiting for it to start…`);
   const connecting = waitsForStore ? { onWait } : { startMs: 0 };
-  const database = found && { ...found, connecting };
+  const context = contextOf(host, flags, { ...found, connecting });
+  return context;
+}
+
+function contextOf(
+  host: Host,
+  flags: GlobalFlags,
+  database: DatabaseOptions | undefined,
+): CommandContext {
   const { environment, version, results, notices, pid } = host;
   // EPIPE means that a reader such as `head` has seen enough.
   const exitQuietly = (error: NodeJS.ErrnoException) => host.exit(error.code === "EPIPE" ? 0 : 1);

@@ -310,8 +310,8 @@ test("a worker that is stopped at any step of its start takes no turn, and ends"
   const model = new ScriptedModel({ replies: ["Said."] });
   const started: number[] = [];
   let steps = 0;
-  let isWhole = false;
-  for (let step = 1; !isWhole; step += 1) {
+  for (let step = 1; ; step += 1) {
+    let isWhole = false;
     const stopping = new AbortController();
     await using relay = await Relay.start(url, (message) => {
       if (message === step) stopping.abort();
@@ -331,6 +331,7 @@ test("a worker that is stopped at any step of its start takes no turn, and ends"
       graceMs: 0,
     });
     await own.close();
+    if (isWhole) break;
   }
   expect([steps > 5, started]).toEqual([true, []]);
 });
