@@ -115,15 +115,16 @@ export class CallView {
         ...(others === 0 ? [] : [`${others} more waiting`]),
       ];
       const details = notes.length === 0 ? "" : ` (${notes.join(", ")})`;
-      return { text: oneLine(`Waiting for ${model} to answer ${tool}${details}`), since };
+      const asker = this.#isHidden(tool) ? "a question" : tool;
+      return { text: oneLine(`Waiting for ${model} to answer ${asker}${details}`), since };
     }
     const reporting = this.#find(this.#progressing);
-    if (reporting?.progress !== undefined) {
+    if (reporting?.progress !== undefined && !this.#isHidden(reporting.call.request.name)) {
       const { call, progress, since } = reporting;
       return { text: oneLine(`${call.request.name}: ${progress}`), since };
     }
     const calls = [...this.#running.values()].filter(({ call }) =>
-      this.hasHeader(call.request.name),
+      this.isInStatus(call.request.name),
     );
     if (calls.length === 0) return undefined;
     const text = calls.map(({ call }) => oneLine(call.request.name)).join(", ");
@@ -324,9 +325,13 @@ export class CallView {
     return textOfBlocks(blocks.filter(isForUserAlone));
   }
 
-  /** Whether the tool's calls get a line, also while the model writes them. */
-  hasHeader(tool: string): boolean {
-    return this.#styleOf(tool)?.hasHeader !== false;
+  /** Whether the status line names the tool, also while the model writes the call. */
+  isInStatus(tool: string): boolean {
+    return !this.#isHidden(tool) && this.#styleOf(tool)?.hasHeader !== false;
+  }
+
+  #isHidden(tool: string): boolean {
+    return this.#styleOf(tool)?.isHidden === true;
   }
 
   #styleOf(tool: string): ToolStyle | undefined {

@@ -265,6 +265,22 @@ test("a result that waits for an earlier call is shown at the end of the turn", 
   expect([before, shown.filter((line) => line.startsWith("✓"))]).toEqual([[], ["✓ b() 0.0s"]]);
 });
 
+test("a tool that style.hidden hides is not named in the status line", () => {
+  const style = { hidden: true };
+  const tools = toolsNamed({ secret: { source: "builtin", style }, other: { source: "builtin" } });
+  const { view, shown } = createView({ tools });
+  view.observe({ type: "tool_call_start", id: "call_1", name: "secret" });
+  view.observe({ type: "event", event: toolCall("call_1", "secret") });
+  view.observe({ type: "tool_progress", toolCallId: "call_1", tool: "secret", message: "step 1" });
+  view.observe(about("a.q.1", "secret", { type: "asked", model: "test/small" }));
+  view.observe({ type: "event", event: answered("a.q.1") });
+  view.observe({ type: "event", event: toolCall("call_2", "other") });
+  expect(shown.filter((line) => line !== "status undefined")).toEqual([
+    "status Waiting for test/small to answer a question",
+    "status other",
+  ]);
+});
+
 test("the progress of a tool is shown with the time since that tool was called", () => {
   const { view, shown, clock, statusTimes } = createView();
   const start = clock.now().getTime();

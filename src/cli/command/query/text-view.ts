@@ -191,7 +191,7 @@ export class TextView implements TurnView {
         this.#hasSpoken = true;
         return isShown ? this.#reply.showText(update.text) : undefined;
       case "tool_call_start":
-        return this.#calls.hasHeader(update.name)
+        return this.#calls.isInStatus(update.name)
           ? this.#setStatus("preparing", `${oneLine(update.name)}(…)`)
           : undefined;
       case "tool_progress":
