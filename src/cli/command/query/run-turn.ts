@@ -60,8 +60,8 @@ export async function send(
   options: SendOptions,
 ): Promise<TurnEnd["type"]> {
   const { conversation, trusted, providers, requestSent, storage } = turn;
-  // Before the turn begins: if jp is killed, the next command has to find it.
-  if (storage.persist !== false) await activate(context, conversation.id);
+  // Before its first turn begins: if jp is killed, the next command has to find it.
+  if (turn.isNew && storage.persist !== false) await activate(context, conversation.id);
   const running = run(context, turn, options).then(
     async (end) => {
       await forgetWrongModel(context, turn);
@@ -94,11 +94,13 @@ export async function send(
 /** Saves state for the next command, once the model has the request. */
 async function saveForNextCommand(
   context: CommandContext,
-  { storage, trusted, conversation }: OpenTurn,
+  { storage, trusted, conversation, isNew }: OpenTurn,
   modelIsThinking: Promise<unknown>,
 ): Promise<void> {
   await modelIsThinking;
-  if (storage.persist !== false) await trustRecord(context, trusted, conversation);
+  if (storage.persist === false) return;
+  if (!isNew) await activate(context, conversation.id);
+  await trustRecord(context, trusted, conversation);
 }
 
 interface EndedTurn {
