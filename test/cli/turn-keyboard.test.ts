@@ -156,20 +156,23 @@ describe("during a turn of a session, what is typed", () => {
   });
 
   test("goes to a notice after a question was answered elsewhere, and to no other question", async () => {
-    const ask = (id: string, text: string) => ({ id, text, answer_type: { type: "text" } });
+    const ask = { id: "q", answer_type: { type: "text" } };
     const last = held();
     const calls = ["asker", "other"].map((name) => ({ text: "I will.", calls: [{ name }] }));
     await using parts = await start(
       [...calls, last.reply],
       [
-        { name: "asker", questions: [ask("q", "Which name?")] },
-        { name: "other", questions: [ask("q", "Which colour?")] },
+        { name: "asker", questions: [{ ...ask, text: "Which name?" }] },
+        { name: "other", questions: [{ ...ask, text: "Which colour?" }] },
       ],
     );
     const { project } = parts;
     const entries = (type: string) => entriesOf(recordOf(project), type);
-    const answerLast = () =>
-      project.jp("inquiry", "answer", `${entries("inquiry_request").at(-1)?.["id"]}`, "red");
+    const lastAsked = () => {
+      const id = entries("inquiry_request").at(-1)?.["id"];
+      return typeof id === "string" ? id : "";
+    };
+    const answerLast = () => project.jp("inquiry", "answer", lastAsked(), "red");
     const screen = await open(project);
     screen.type("one\r");
     await shows(screen, /^\? Which name\?/m);

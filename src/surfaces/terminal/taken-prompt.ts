@@ -16,7 +16,7 @@ import type { Canvas, Frame, Widget } from "./widget.ts";
 
 /** The label of what is typed at the notice. */
 export const NOT_SENT = "Not sent:";
-const DISMISSING: readonly KeyName[] = ["enter", "up", "down", "left", "right"];
+const DISMISSING: ReadonlySet<KeyName> = new Set(["enter", "up", "down", "left", "right"]);
 
 export function findNotice(device: TerminalDevice): TakenNotice | undefined {
   return takenPrompts.get(device)?.notice;
@@ -84,7 +84,7 @@ export function noticeWidget({
 }
 
 function isDismissing(key: Key): boolean {
-  return isCancelKey(key) || (key.type === "named" && DISMISSING.includes(key.name));
+  return isCancelKey(key) || (key.type === "named" && DISMISSING.has(key.name));
 }
 
 function viewNotice(message: string, buffer: TextBuffer, canvas: Canvas): Frame {

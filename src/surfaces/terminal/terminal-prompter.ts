@@ -94,12 +94,13 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
 
   async ask(request: Shown<PromptRequest> | OwnQuestion): Promise<PromptResult> {
     using dialogue = await this.#open(request.signal);
-    using _watch = dialogue.watch();
+    const watch = dialogue.watch();
     try {
       const result = await this.#askOn(dialogue, request);
       for (const text of messagesIn(result)) this.#options.onSaid?.(text);
       return result;
     } finally {
+      watch[Symbol.dispose]();
       this.#noteWithdrawn(request);
       this.#keepDraft(dialogue);
     }
@@ -172,8 +173,9 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
       this.#openedCall = call.inquiryId;
       dialogue[Symbol.dispose]();
       using own = await this.#open(signal);
-      using _watch = own.watch();
-      const result = await askListedPermission({ ...call, signal }, own);
+      const watch = own.watch();
+      const asking = askListedPermission({ ...call, signal }, own);
+      const result = await asking.finally(() => watch[Symbol.dispose]());
       this.#keepDraft(own);
       if (result !== "back" && result.type === "interrupted") return { ...result, inquiryId };
       this.#openedCall = undefined;
@@ -202,12 +204,13 @@ export class TerminalPrompter implements Prompter, InterruptMenu {
   async choose(request: MenuRequest): Promise<InterruptChoice> {
     const { chooseInterrupt } = await loadModule(() => import("./interrupt-menu.ts"));
     using dialogue = await this.#open(request.signal);
-    using _watch = dialogue.watch("jp has finished, so there is nothing to interrupt.");
+    const watch = dialogue.watch("jp has finished, so there is nothing to interrupt.");
     try {
       const choice = await chooseInterrupt(request, dialogue);
       if (choice.type === "reply" && choice.message !== "") this.#options.onSaid?.(choice.message);
       return choice;
     } finally {
+      watch[Symbol.dispose]();
       this.#noteWithdrawn(request);
     }
   }
