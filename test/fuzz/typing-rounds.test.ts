@@ -18,6 +18,7 @@ import { Random } from "../torture/random.ts";
 const TIMES = Number(process.env["JP_FUZZ_TIMES"] ?? 1);
 const SEED = Number(process.env["JP_FUZZ_SEED"] ?? Date.now() % 1_000_000);
 const PROGRAM = path.join(import.meta.dirname, "typing-program.ts");
+const WITHDRAWN = "This question was withdrawn.";
 const MAX_PAUSE_MS = 2000;
 const MAX_TAKEN = 3;
 const DISMISSING = ["\r", "\u001b", "\u001b[B"];
@@ -114,10 +115,7 @@ async function playOnTerminal(seed: number): Promise<void> {
       screen.type(piece);
       await setTimeout(typist.below(MAX_PAUSE_MS));
     }
-    await screen.answer(
-      ["This question was withdrawn.", ""],
-      ["\n  Not sent:", typist.dismissing()],
-    );
+    await dismiss(screen, typist.dismissing());
   }
   const words = `${taken.length}${taken.length}`;
   screen.type(`${words}\r`);
@@ -129,12 +127,21 @@ async function playOnTerminal(seed: number): Promise<void> {
 /** The number of the next question on the screen, once it takes keys. */
 async function nextQuestion(screen: PseudoTerminal, last: number): Promise<number> {
   let next = -1;
+  let hasNotice = false;
   await screen.untilShown((lines) => {
-    next = Number(/\? Question (\d)\?[^]*$/.exec(lines.join("\n"))?.[1] ?? -1);
-    return next > last;
+    const text = lines.join("\n");
+    next = Number(/\? Question (\d)\?[^]*$/.exec(text)?.[1] ?? -1);
+    hasNotice = text.includes(WITHDRAWN);
+    return next > last || hasNotice;
   });
-  await setTimeout(HOLD_MS * 2);
-  return next;
+  if (hasNotice) await dismiss(screen, "\r"); // It was on the screen for a moment.
+  else await setTimeout(HOLD_MS * 2);
+  return hasNotice ? nextQuestion(screen, last) : next;
+}
+
+async function dismiss(screen: PseudoTerminal, key: string): Promise<void> {
+  await screen.answer([WITHDRAWN, ""], ["\n  Not sent:", key]);
+  await screen.untilShown((lines) => !lines.join("\n").includes(WITHDRAWN));
 }
 
 /** Names the seed of a round that fails. */
