@@ -1,6 +1,6 @@
 /** What happens to the keys for a prompt that is taken away while the user types. */
 import { describe, expect, test } from "vitest";
-import { AnsweredElsewhere } from "../../src/core/agent/index.ts";
+import { AnsweredElsewhere } from "../../src/core/agent/answer-claims.ts";
 import {
   booleanQuestion,
   secretQuestion,

@@ -5,7 +5,9 @@
  */
 import {
   type AnswerEvent,
+  type Decider,
   deciderOf,
+  describeDecider,
   type Directory,
   endOf,
   type Fits,
@@ -16,7 +18,19 @@ import {
 } from "../../record/conversation/index.ts";
 import type { AnswerResult, ConversationWriter } from "../../stores/index.ts";
 import type { Journal, Observer } from "./ports.ts";
-import { AnsweredElsewhere } from "./stop-cause.ts";
+import type { ClosingReason } from "./stop-cause.ts";
+
+/** The abort reason for a question that someone has answered elsewhere. */
+export class AnsweredElsewhere extends DOMException implements ClosingReason {
+  readonly notice: string;
+
+  constructor(by: Decider | undefined) {
+    const who = by === undefined ? "" : ` by ${describeDecider(by)}`;
+    const notice = `This question was answered elsewhere${who}.`;
+    super(notice, "AbortError");
+    this.notice = notice;
+  }
+}
 
 /** A pending decision. Dispose of it once the answer is on record, or it no longer waits here. */
 export class AnswerClaim implements Disposable {

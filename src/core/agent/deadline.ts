@@ -7,12 +7,15 @@
  */
 import { type Timestamp, timestampToMilliseconds } from "../../record/conversation/index.ts";
 import type { Clock } from "../../util/index.ts";
+import type { ClosingReason } from "./stop-cause.ts";
 
 /** The longest time between two looks at the clock: it may be set, or the machine may sleep. */
 const MAX_SLEEP_MS = 30_000;
 
 /** Like every reason to abort, an `AbortError`: providers report any other as a failed request. */
-class TimedOut extends DOMException {
+class TimedOut extends DOMException implements ClosingReason {
+  readonly notice = "This question was not answered in time.";
+
   constructor() {
     super("The deadline has passed.", "AbortError");
   }

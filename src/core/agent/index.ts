@@ -41,7 +41,7 @@ export {
 } from "./ports.ts";
 export { CLOSING_MS, defaultLabel, guardPrompter, noPrompter, signingOf } from "./prompts.ts";
 export { PromptQueue } from "./prompt-queue.ts";
-export { AnsweredElsewhere, explainClosing } from "./stop-cause.ts";
+export type { ClosingReason } from "./stop-cause.ts";
 export type { Assistant } from "./reply.ts";
 export { settleOverdue } from "./route.ts";
 export { type DetachedDenial, TurnState } from "./memory.ts";

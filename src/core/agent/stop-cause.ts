@@ -1,11 +1,12 @@
 /** Who stopped something, carried by the reason that its signal was aborted with. */
-import {
-  type Decider,
-  describeDecider,
-  type KnownCancellationReason,
-} from "../../record/conversation/index.ts";
-import { isTimedOut } from "./deadline.ts";
+import type { KnownCancellationReason } from "../../record/conversation/index.ts";
 import type { NoAnswer } from "./ports.ts";
+
+/** The reason that a prompt's signal was aborted with. Without it, the question was withdrawn. */
+export interface ClosingReason {
+  /** Tells the person why their prompt was closed. Empty if they did it themselves. */
+  readonly notice: string;
+}
 
 /** Who stopped something: the user, or something else, such as a signal or a client that disconnected. */
 export type StopCause = Extract<KnownCancellationReason, "user" | "interrupted">;
@@ -14,7 +15,9 @@ export type StopCause = Extract<KnownCancellationReason, "user" | "interrupted">
  * The abort reason for a stop by the user. It is an `AbortError`, like the default reason, because
  * providers report any other reason as a failed request.
  */
-class StoppedByUser extends DOMException {
+class StoppedByUser extends DOMException implements ClosingReason {
+  readonly notice = "";
+
   constructor() {
     super("Stopped by the user.", "AbortError");
   }
@@ -33,21 +36,4 @@ export function stopCause({ reason }: AbortSignal): StopCause {
 export function promptCause({ type }: Pick<NoAnswer, "type">, signal: AbortSignal): StopCause {
   if (signal.aborted) return stopCause(signal);
   return type === "cancelled" ? "user" : "interrupted";
-}
-
-/** The abort reason for a question that someone has answered elsewhere. */
-export class AnsweredElsewhere extends DOMException {
-  constructor(by: Decider | undefined) {
-    const who = by === undefined ? "" : ` by ${describeDecider(by)}`;
-    super(`This question was answered elsewhere${who}.`, "AbortError");
-  }
-}
-
-/** Tells the person why their prompt was closed. Undefined if they stopped it themselves. */
-export function explainClosing(signal: AbortSignal): string | undefined {
-  if (stopCause(signal) === "user") return undefined;
-  if (signal.reason instanceof AnsweredElsewhere) return signal.reason.message;
-  return isTimedOut(signal)
-    ? "This question was not answered in time."
-    : "This question was withdrawn.";
 }

@@ -2,7 +2,7 @@
  * The port between questions and their display. `DrawnDialogue` draws prompts as widgets, `PlainDialogue` prints them and
  * reads lines; the ask-… files work with either.
  */
-import { type AnsweredPrompt, explainClosing } from "../../core/agent/index.ts";
+import type { AnsweredPrompt, ClosingReason } from "../../core/agent/index.ts";
 import type { ContextStyle } from "../render/index.ts";
 import { adviceOf, type Clock, isJpError, neutralize, oneLine } from "../../util/index.ts";
 import { takenPrompts, takeUnsent, type TerminalDevice } from "./controlling-terminal.ts";
@@ -138,8 +138,9 @@ export abstract class Dialogue implements Disposable {
   watch(why?: string): Disposable {
     const { signal } = this;
     const onAbort = () => {
-      const message = why ?? explainClosing(signal);
-      if (this.#seen === undefined || message === undefined) return;
+      const reason = signal.reason as Partial<ClosingReason> | null; // A program may give any.
+      const message = why ?? reason?.notice ?? "This question was withdrawn.";
+      if (this.#seen === undefined || message === "") return;
       noticeTaken(this.options.device, { message: oneLine(message), ...this.#seen });
     };
     signal.addEventListener("abort", onAbort, { once: true });
