@@ -45,6 +45,8 @@ export interface TakenNotice {
   /** The prompt asked for a secret: what is typed on is neither shown nor kept. */
   readonly isSecret: boolean;
   readonly line: TextBuffer;
+  /** The user has had it on the screen. */
+  readonly isShown?: boolean;
 }
 
 export const takenPrompts = new WeakMap<TerminalDevice, TakenPrompts>();

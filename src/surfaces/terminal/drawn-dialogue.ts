@@ -18,7 +18,14 @@ import { canvasOf } from "./live-region.ts";
 import { MIN_TEXT_ROWS, pager, type PagerEnding, pagerStart, withTextAbove } from "./pager.ts";
 import { type ShowOptions, ShownWidget, startFreshLine } from "./show-widget.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
-import { findNotice, NOT_SENT, noticeWidget, typeAtNotice, typeEarly } from "./taken-prompt.ts";
+import {
+  findNotice,
+  noteShown,
+  NOT_SENT,
+  noticeWidget,
+  typeAtNotice,
+  typeEarly,
+} from "./taken-prompt.ts";
 import { bufferOf, trimEnd } from "./text-buffer.ts";
 import { enterNote } from "./text-entry.ts";
 import type { Canvas, Size, Widget } from "./widget.ts";
@@ -140,6 +147,7 @@ export class DrawnDialogue extends Dialogue {
     const notice = findNotice(device);
     if (notice === undefined) return;
     const typed = { state: notice.line };
+    noteShown(device);
     const ending = await this.#showOne(noticeWidget(notice), typed, { isNotice: true });
     typeAtNotice(device, typed.state);
     if (ending.type !== "dismissed") return;

@@ -38,6 +38,11 @@ export function typeAtNotice(device: TerminalDevice, line: TextBuffer): void {
   if (notice !== undefined) takenPrompts.set(device, { ...taken, notice: { ...notice, line } });
 }
 
+export function noteShown(device: TerminalDevice): void {
+  const taken = openTaken(device);
+  if (taken.notice !== undefined) taken.notice = { ...taken.notice, isShown: true };
+}
+
 /** The user has seen it. Returns the text typed there, which can be fetched from now on. */
 export function dismissNotice(device: TerminalDevice): string {
   const { notice, unsent } = openTaken(device);
@@ -58,7 +63,7 @@ export function typeEarly(
   for (const key of keys) {
     const notice = findNotice(device);
     if (notice === undefined) break;
-    if (isDismissing(key) && wasShown) return "dismissed";
+    if (isDismissing(key) && (wasShown || notice.isShown === true)) return "dismissed";
     const isEnter = key.type === "named" && key.name === "enter";
     const line = notice.isSecret ? undefined : editBuffer(notice.line, isEnter ? NEW_LINE : key);
     if (line !== undefined) typeAtNotice(device, line);
