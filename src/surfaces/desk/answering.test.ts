@@ -49,8 +49,7 @@ async function place(store: MemoryConversationStore, events: readonly Conversati
 
 async function open(...stores: readonly MemoryConversationStore[]): Promise<Desk> {
   const workspaces = stores.map((conversations, index) => ({ root: `/${index}`, conversations }));
-  // After everything that was asked.
-  const desk = await createDesk(workspaces, { clock: new FakeClock("2026-01-02T03:04:15Z") });
+  const desk = await createDesk(workspaces, { clock: new FakeClock() });
   onTestFinished(() => desk[Symbol.asyncDispose]());
   return desk;
 }
