@@ -379,7 +379,7 @@ allow_secrets = true
     );
     const { stdout } = await jp(project, "trust");
     expect(stdout.split("\n").at(1)).toBe(
-      "- MCP server internal: reaches https://stranger.invalid, sends Authorization ($OWN_TOKEN)",
+      "- MCP server internal: reaches https://stranger.invalid, sends Authorization ($OWN_TOKEN), replaces your own server of this name",
     );
   });
 

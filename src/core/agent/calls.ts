@@ -110,7 +110,8 @@ export class ToolCycle {
    */
   async run(): Promise<readonly ToolCallResponse[]> {
     const nextPlace = this.#context.prompts.startReply();
-    const line = await this.#openLine();
+    // Without a line, nothing is awaited: a stop right after the start has to find the calls under way.
+    const line = this.#calls.length < 2 ? this.#line : await this.#openLine();
     const calls = this.#calls.map(async (progress) => {
       using place = nextPlace();
       const inLine = line?.enter(progress);
@@ -150,7 +151,7 @@ export class ToolCycle {
 
   /** Most replies have one call. */
   async #openLine(): Promise<CallLine | undefined> {
-    if (this.#line !== undefined || this.#calls.length < 2) return this.#line;
+    if (this.#line !== undefined) return this.#line;
     const { CallLine } = await loadLine();
     this.#line = new CallLine(this.#context.policy);
     return this.#line;

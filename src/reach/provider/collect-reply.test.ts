@@ -10,7 +10,7 @@ const POLICY = {
   maxBackoffMs: 1000,
   idleTimeoutMs: 5000,
   promptTimeoutMs: 0,
-  maxResponseBytes: 100,
+  maxResponseBytes: 500,
 };
 
 const BUSY: ScriptedReply = [{ type: "error", error: problem(true) }];
@@ -77,7 +77,7 @@ describe("a request that fails", () => {
   });
 
   test("because the reply is too long throws at once", async () => {
-    const { outcome, model } = collect(["x".repeat(101), "Hi"]);
+    const { outcome, model } = collect(["x".repeat(501), "Hi"]);
     expect({ reply: await outcome, requests: model.requests.length }).toEqual({
       reply: expect.objectContaining({ kind: "response_too_long" }),
       requests: 1,
