@@ -96,10 +96,11 @@ describe("text typed for a question that is answered elsewhere meanwhile", () =>
     await screen.typeUnseen(UP);
     await screen.answer(["? Which colour? my long answer", "\r"]);
     const fetched = await second.result;
-    const third = screen.ask(SECOND);
-    await screen.answer(["\n? Which colour?", ""]);
+    // Another text: that of the second is still on the screen when the third opens.
+    const third = screen.ask({ ...SECOND, question: { ...SECOND.question, text: "Which size?" } });
+    await screen.answer(["? Which size?", ""]);
     await screen.wait(HOLD_MS);
-    await screen.answer(["\n? Which colour?", UP], ["Enter submit", "\r"]);
+    await screen.answer(["? Which size?", UP], ["Enter submit", "\r"]);
     expect([fetched, await third.result]).toMatchObject([
       { answer: "my long answer" },
       { answer: "" },
