@@ -76,7 +76,7 @@ describe("the examples", () => {
           '{"type":"tool_call_request","id":"call_1","name":"deploy","arguments":{"version":"1.4"}}',
           `{"type":"permission_decision","toolCallId":"call_1","tool":"deploy","action":"run","decision":"approved","decidedBy":${JSON.stringify(BY_POLICY)},"digest":"…"}`,
           '{"type":"attempt_start","toolCallId":"call_1"}',
-          '{"type":"inquiry_request","id":"call_1.where.1","source":{"source":"tool","name":"deploy"},"question":{"text":"Where to?","answerType":{"type":"select","options":[{"value":"test"},{"value":"live"}]},"exclusive":false,"persistence":"turn"},"toolCallId":"call_1","questionId":"where","subject":{"digest":"…","version":1,"parts":{}},"origin":{"type":"program"},"takes":{"turn":{"code":"question"}}}',
+          '{"type":"inquiry_request","id":"call_1.where.1","source":{"source":"tool","name":"deploy"},"question":{"text":"Where to?","answerType":{"type":"select","options":[{"value":"test"},{"value":"live"}]},"exclusive":false,"persistence":"turn"},"toolCallId":"call_1","questionId":"where","subject":{"digest":"…","version":3,"parts":{}},"origin":{"type":"program"},"takes":{"turn":{"code":"question"}}}',
           '{"type":"inquiry_response","id":"call_1.where.1","digest":"…","outcome":"answered","answer":"test","answeredBy":{"kind":"user","channel":"scripted","auth":"program"}}',
           '{"type":"attempt_start","toolCallId":"call_1"}',
           '{"type":"tool_call_response","id":"call_1","content":"Version 1.4 is on test.","isError":false}',
