@@ -265,13 +265,13 @@ const hooks = fc
 
 // 4. Files that the config includes.
 const INCLUDED: readonly (readonly [kind: WorkspaceKind, file: string])[] = [
-  ["husky", "shared.gitconfig"],
+  ["husky", "common.gitconfig"],
   ["husky", "extra.gitconfig"],
   ["rebasing", "branch.gitconfig"],
   ["global", "team.gitconfig"],
   ["named", "team.gitconfig"],
   ["deep", "tools/git/config"],
-  ["inner", "shared.gitconfig"],
+  ["inner", "common.gitconfig"],
 ];
 const includes = among(...INCLUDED).chain(([kind, file]) =>
   fc
@@ -443,7 +443,7 @@ const NAMES = [
   ".husky .husky/_ .husky/_/h .husky/_/pre-commit .husky/_/post-index-change .husky/pre-commit .husky/commit-msg .githooks",
   ".githooks/pre-commit .githooks/post-index-change .venv .venv/bin .venv/bin/git node_modules node_modules/.bin/git",
   ".gitattributes .gitignore .gitmodules HEAD config commondir objects refs hooks hooks/pre-commit packed-refs",
-  "shared.gitconfig extra.gitconfig branch.gitconfig team.gitconfig tools tools/git tools/git/config tools/git/hooks",
+  "common.gitconfig extra.gitconfig branch.gitconfig team.gitconfig tools tools/git tools/git/config tools/git/hooks",
   "tools/git/hooks/pre-commit sub sub/.git sub/.git/config libs libs/inner libs/inner/.git libs/empty libs/empty/.git gone",
   "gone/.git trees trees/feature trees/feature/.git trees/feature/.husky/_/pre-commit new new/.git scripts scripts/check.sh src notes.txt a b . ..",
 ]
@@ -526,7 +526,7 @@ export const PLAIN_ATTACKS: readonly BreakOut[] = [
   {
     way: "includes",
     kind: "husky",
-    line: `git config -f shared.gitconfig core.fsmonitor '${RUN_LATER}; false'`,
+    line: `git config -f common.gitconfig core.fsmonitor '${RUN_LATER}; false'`,
   },
   { way: "todo", kind: "rebasing", line: `echo 'exec ${RUN_LATER}' >${TODO}` },
   {

@@ -99,7 +99,7 @@ const BUILDERS: Readonly<Record<WorkspaceKind, (builder: Builder) => void>> = {
   husky: (builder) => {
     builder.project();
     builder.husky();
-    builder.git("config", "include.path", "../shared.gitconfig");
+    builder.git("config", "include.path", "../common.gitconfig");
   },
   rebasing: (builder) => {
     builder.project();
@@ -149,7 +149,7 @@ const BUILDERS: Readonly<Record<WorkspaceKind, (builder: Builder) => void>> = {
     builder.git("add", "notes.txt");
     builder.commit("one");
     builder.git("config", "core.hooksPath", "project/.githooks");
-    builder.git("config", "include.path", "../project/shared.gitconfig");
+    builder.git("config", "include.path", "../project/common.gitconfig");
   },
 };
 
@@ -188,7 +188,7 @@ class Builder {
   files(): void {
     this.write("notes.txt", "one\n");
     this.write("src/app.txt", "app\n");
-    this.write("shared.gitconfig", "[alias]\n\tst = status\n[include]\n\tpath = extra.gitconfig\n");
+    this.write("common.gitconfig", "[alias]\n\tst = status\n[include]\n\tpath = extra.gitconfig\n");
     this.write(".gitignore", ".venv/\nnode_modules/\ntrees/\n");
     for (const name of [".venv/bin/python", "node_modules/.bin/tsc"]) {
       this.write(name, "#!/bin/sh\n", 0o755);

@@ -65,7 +65,7 @@ describe("a call uses", () => {
     symlinkSync("real", path.join(root, "link"));
   });
 
-  /** What the use is, given the tool's config and the parts that jp knows about it. */
+  /** The use, given the tool's config and the parts that jp knows about it. */
   function use(config: JsonObject, tool: Partial<CallOfTool["tool"]>, args: JsonObject = {}) {
     const settings = settingsOf("x", config);
     const call = { tool: { ...tool, settings } as CallOfTool["tool"], arguments: args };

@@ -5,7 +5,7 @@
 import { assertNever } from "../../util/index.ts";
 import type { CallOfTool, Policy } from "../policy/index.ts";
 
-/** What a call uses, as far as the order depends on it. */
+/** The servers and files that a call uses, as far as the order depends on them. */
 export type CallUse =
   /** Its config sets `parallel`, so nothing else matters. */
   | { readonly type: "configured"; readonly isParallel: boolean }
@@ -67,7 +67,7 @@ function isIn(folder: string, file: string): boolean {
   return file === folder || file.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
 }
 
-/** What a call uses with these arguments. Files are named as they are now. Throws `module_not_loaded`. */
+/** Finds the servers and files that a call with these arguments uses. Files are named as they are now. Throws `module_not_loaded`. */
 export async function findUse(policy: Policy | undefined, call: CallOfTool): Promise<CallUse> {
   const { settings, argumentKinds = {}, effect, isReadOnly = false } = call.tool;
   const { source, isParallel } = settings;

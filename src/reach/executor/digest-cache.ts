@@ -26,7 +26,7 @@ import {
 export interface KeptContent {
   /** Absent if the file is too long to be read. */
   readonly sha256?: string;
-  /** What follows `#!` on its first line. */
+  /** The rest of its first line, after `#!`. */
   readonly script?: string;
 }
 

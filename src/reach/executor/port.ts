@@ -140,7 +140,7 @@ export interface ServerQuestions {
   /** The calls in progress. */
   readonly calls: readonly { readonly name: string; readonly toolCallId?: string }[];
   readonly describeSource: () => Promise<ToolSource>;
-  /** What to ask first. */
+  /** The first questions. */
   readonly needs: NeedsInput;
   /** Aborted when the server withdraws them, and when all the calls have ended. */
   readonly closed: AbortSignal;

@@ -37,7 +37,7 @@ export class SourceFiles {
   readonly #ignored: ReadonlySet<string>;
   readonly #found = new Map<string, FoundPath | undefined>();
   readonly #described = new Map<string, JsonObject>();
-  /** What follows `#!` in the described files. */
+  /** The `#!` lines of the described files, without `#!`. */
   readonly #scripts = new Set<string>();
   /** The folders that the command may be in, in which it finds files by relative names. */
   readonly #folders: string[];
