@@ -312,6 +312,9 @@ describe("a command in the sandbox", () => {
     git("config", "core.hooksPath", ".");
     expect(await findProblemIn({ ...place, root })).toMatchObject({ reason: "git_config" });
     writeFileSync(path.join(root, ".git/config"), "[core");
-    expect(await findProblemIn({ ...place, root })).toMatchObject({ reason: "git_config" });
+    expect(await findProblemIn({ ...place, root })).toEqual({
+      reason: "git_config",
+      detail: "fatal: bad config line 2 in file .git/config",
+    });
   });
 });

@@ -99,8 +99,13 @@ async function findPlan(
   } catch (error) {
     return error instanceof LinkError
       ? { reason: "protected_link", detail: path.relative(root, error.link) }
-      : { reason: "git_config", detail: messageOf(error) };
+      : { reason: "git_config", detail: lastLineOf(messageOf(error)) };
   }
+}
+
+/** Git's own message, without the command before it. */
+function lastLineOf(message: string): string {
+  return message.trim().split("\n").at(-1) ?? "";
 }
 
 /** The folder of the workspace's own repository. */
