@@ -249,6 +249,7 @@ function ruleOn(reading: Reading): string {
   const { deadline, shown, action } = asked;
   const isRefusal = isNo(said, reading);
   const isOld = versionOf(said) === 1 || versionOf(asked) === 1;
+  if (timeOf(at) < timeOf(asked["at"])) return "before_request";
   if (!isOld && typeof deadline === "string" && !(timeOf(at) < timeOf(deadline))) return "overdue";
   const isEdit = action === "run" && decision === "edited";
   const isHeld = !isEdit && (!isRefusal || typeof decided === "string");

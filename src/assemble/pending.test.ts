@@ -101,7 +101,7 @@ describe.each(EVERY_STORE)("a question that a prompter leaves for later, in $nam
     const { id } = await leave(opened, {});
     const wrong = { answer: 1, keepsOpen: true, clock };
     const refused = await answerInquiry(store, "call_1", wrong);
-    const tooLate = { ...(await listPending(store))[0], askedAt: at(1000) } as PendingDecision;
+    const tooLate = { ...(await listPending(store))[0], askedAt: at(-1000) } as PendingDecision;
     const other = await answerInquiry(store, tooLate, { answer: "test", keepsOpen: true, clock });
     const result = await answerInquiry(store, "call_1", { answer: "test", keepsOpen: true, clock });
     if (result.type !== "recorded" || result.conversation === undefined)

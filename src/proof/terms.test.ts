@@ -197,6 +197,11 @@ describe("an answer", () => {
     expect(await judgedOf({ ...kept, chain })).toEqual(notJudged("request_missing"));
   });
 
+  test("before its request, by a clock that was set back, does not count", async () => {
+    const asked = { ...permissionRequest("a"), ...SUBJECT, timestamp: at(3), deadline: at(4) };
+    expect(await judge([asked, approved(by("ada"))])).toEqual(unmet("before_request"));
+  });
+
   test("after the deadline, or for the turn where that is not offered, does not count", async () => {
     const timed = { ...permissionRequest("a"), ...SUBJECT, deadline: at(2) };
     expect(await judge([timed, approved(by("ada"))])).toEqual(unmet("overdue"));

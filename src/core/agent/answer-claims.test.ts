@@ -1,6 +1,7 @@
 /** Answers from another process, while a person is asked here. */
 import { describe, expect, test } from "vitest";
 import {
+  at,
   closed,
   toolCall,
   turnStart,
@@ -32,7 +33,14 @@ const ANA = { kind: "user", channel: "cli", auth: "os_user", name: "Ana" } as co
 const SILENT = () => new Promise<never>(() => undefined);
 
 function answerOf(id: string, answer: Json): InquiryResponse {
-  return closed(id, { outcome: "answered", answer, answeredBy: ANA });
+  return closedAfter(id, { outcome: "answered", answer, answeredBy: ANA });
+}
+
+/** After what is asked in these tests. */
+const ANSWERED_AT = at(1);
+
+function closedAfter(...outcome: Parameters<typeof closed>): InquiryResponse {
+  return { ...closed(...outcome), timestamp: ANSWERED_AT };
 }
 
 function decisionOf(
@@ -41,10 +49,9 @@ function decisionOf(
   decision: PermissionDecision["decision"],
   toolCallId = "a",
 ): PermissionDecision {
-  const { timestamp } = turnStart();
   return {
     type: "permission_decision",
-    timestamp,
+    timestamp: ANSWERED_AT,
     toolCallId,
     tool,
     action,
@@ -171,7 +178,7 @@ describe("a question that is shown here and answered elsewhere", () => {
     });
     const end = turn.run();
     await until(() => turn.prompter.questions.length === 1);
-    await answer(closed("a.sure.1", { outcome: "cancelled", reason: "user" }));
+    await answer(closedAfter("a.sure.1", { outcome: "cancelled", reason: "user" }));
     await end;
     expect(callsOf(turn).slice(3)).toEqual([
       'a.sure.1 cancelled: "user"',
@@ -375,7 +382,7 @@ function s3cret(note?: string): AnswerOptions {
 
 describe("a secret from elsewhere", () => {
   const KEY = secretQuestion("key", "Which key?");
-  const REDACTED = closed("a.key.1", { outcome: "redacted", answeredBy: ANA });
+  const REDACTED = closedAfter("a.key.1", { outcome: "redacted", answeredBy: ANA });
   const NOT_ASKED = {
     type: "refused",
     code: "secret_not_asked",
@@ -441,7 +448,7 @@ describe("a secret from elsewhere", () => {
     ["with a note that is not asked for", REDACTED, s3cret("note"), "no_note"],
     [
       "for the whole turn",
-      closed("a.key.1", { outcome: "redacted", answeredBy: { ...ANA, scope: "turn" } }),
+      closedAfter("a.key.1", { outcome: "redacted", answeredBy: { ...ANA, scope: "turn" } }),
       s3cret(),
       "not_remembered",
     ],
@@ -453,7 +460,7 @@ describe("a secret from elsewhere", () => {
     const end = turn.run();
     await until(() => turn.prompter.questions.length === 1);
     const refused = await answer(read(turn, event), options);
-    await answer(closed("a.key.1", { outcome: "cancelled", reason: "user" }));
+    await answer(closedAfter("a.key.1", { outcome: "cancelled", reason: "user" }));
     await end;
     expect(refused).toMatchObject({ type: "refused", code });
     expect(JSON.stringify(turn.events)).not.toContain("s3cret");
@@ -466,7 +473,7 @@ describe("a secret from elsewhere", () => {
     });
     const end = turn.run();
     await until(() => turn.prompter.questions.length === 1);
-    const event = closed("a.sure.1", { outcome: "redacted", answeredBy: ANA });
+    const event = closedAfter("a.sure.1", { outcome: "redacted", answeredBy: ANA });
     const refused = await answer(read(turn, event), s3cret());
     await answer(read(turn, answerOf("a.sure.1", true)));
     await end;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../../test/conformance/manifest.ts";
-import { toolCall, turnStart } from "../../record/conversation/events.fixture.ts";
+import { toolCall } from "../../record/conversation/events.fixture.ts";
 import { type PermissionDecision, readTurnProgress } from "../../record/conversation/index.ts";
 import { ToolCycle } from "./calls.ts";
 import { settle, until } from "./model-turn.fixture.ts";
@@ -376,15 +376,16 @@ describe("what several calls ask first", () => {
     const { turn, responses, shown, found } = await start();
     const { journal, state } = turn.parts;
     const [request] = turn.recorded("permission_request");
+    if (request === undefined) throw new Error("Nothing was asked.");
     const event: PermissionDecision = {
       type: "permission_decision",
-      timestamp: turnStart().timestamp,
+      timestamp: request.timestamp,
       toolCallId: "b",
       tool: "early",
       action: "run",
       decision: "approved",
       decidedBy: { kind: "user", channel: "web" },
-      ...(request?.subject && { digest: request.subject.digest }),
+      ...(request.subject && { digest: request.subject.digest }),
     };
     expect(await state.waiting.take({ event }, { journal })).toEqual({ type: "recorded" });
     await until(() => turn.recorded("inquiry_request").length === 1);

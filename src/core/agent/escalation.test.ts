@@ -248,14 +248,16 @@ describe("a question for a model and then a person", () => {
     const result = turn.call("x");
     await until(() => turn.inquiries.calls.length === 1);
     const elsewhere = { kind: "user", channel: "cli", auth: "os_user" } as const;
+    const [request] = turn.recorded("inquiry_request");
+    if (request === undefined) throw new Error("Nothing was asked.");
     const event = closed("call_1.q.1", {
       outcome: "answered",
       answer: true,
       answeredBy: elsewhere,
     });
-    const [request] = turn.recorded("inquiry_request");
-    const digest = request?.subject?.digest ?? "";
-    await turn.parts.state.waiting.take({ event: { ...event, digest } }, turn.parts);
+    const { timestamp, subject } = request;
+    const answered = { ...event, timestamp, digest: subject?.digest ?? "" };
+    await turn.parts.state.waiting.take({ event: answered }, turn.parts);
     expect({
       result: (await result)?.content,
       ends: ends(turn),

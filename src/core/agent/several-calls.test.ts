@@ -1,6 +1,5 @@
 /** Several calls of one reply that need permission: asked about at once, decided and recorded each by itself. */
 import { describe, expect, test } from "vitest";
-import { turnStart } from "../../record/conversation/events.fixture.ts";
 import type { PermissionDecision } from "../../record/conversation/index.ts";
 import { FakeClock, MemoryConversationStore, type ScriptedStep } from "../../testing/index.ts";
 import { defineTool } from "../../record/tool/index.ts";
@@ -289,7 +288,7 @@ test("of several calls, one is decided elsewhere, and the others are asked about
   if (request?.type !== "permission_request") throw new Error("Nothing was asked.");
   const decision: PermissionDecision = {
     type: "permission_decision",
-    timestamp: turnStart().timestamp,
+    timestamp: request.timestamp,
     id: request.id,
     toolCallId: "b",
     tool: "echo",

@@ -49,6 +49,22 @@ test("an answer from elsewhere counts only before the deadline", () => {
   expect(judged.map(({ type }) => type)).toEqual(["fits", "overdue", "overdue"]);
 });
 
+test("an answer by a clock that was set back before the request does not count, but can cancel it", () => {
+  const asked = { timestamp: at(10), deadline: at(20) };
+  const question = { ...inquiry("c.ok.1"), toolCallId: "c", ...asked };
+  const turn = [turnStart(), toolCall("c"), attemptStart("c"), question];
+  const answeredBy = { kind: "user", channel: "desk" } as const;
+  const answer = closed("c.ok.1", { outcome: "answered", answer: true, answeredBy });
+  const events = [9, 10].map((second) => ({ ...answer, timestamp: at(second) }));
+  const cancelling = { ...cancelled("c.ok.1", "user"), timestamp: at(9) };
+  const judged = [...events, cancelling].map((event) => judgeOffered(turn, { event }, false));
+  expect(judged).toMatchObject([
+    { type: "refused", code: "before_request" },
+    { type: "fits" },
+    { type: "fits" },
+  ]);
+});
+
 test("an answer to a question for one person counts only from that person", () => {
   const question = { ...inquiry("c.ok.1"), toolCallId: "c", for: "Ada" };
   const turn = [turnStart(), toolCall("c"), attemptStart("c"), question];

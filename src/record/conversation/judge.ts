@@ -3,7 +3,7 @@
  * reply, its author, the known people and the time. Every surface, every store and the verifier of evidence use it, and
  * have no rules of their own.
  *
- *   late? ─► cancelled? ─► what was shown? ─► right person? ─► fits what the request takes? ─► signed? ─► vote, or the end
+ *   early? ─► late? ─► cancelled? ─► what was shown? ─► right person? ─► fits what the request takes? ─► signed? ─► vote, or the end
  *
  * It returns a code and never throws. The texts for the codes are in `refusals.ts`.
  */
@@ -97,7 +97,10 @@ const DECIDES = { code: "decides" } as const;
 
 /** Judges a reply in its recorded form. */
 export function judge(asked: JudgedDecision, event: AnswerEvent, known: Knowledge): Ruling {
-  const { deadline, digest } = asked;
+  const { askedAt, deadline, digest } = asked;
+  // Otherwise a clock that was set back would undo a deadline. Cancelling makes nothing happen.
+  const isEarly = askedAt !== undefined && !isAtOrAfter(event.timestamp, askedAt);
+  if (isEarly && !isCancelling(event)) return { code: "before_request" };
   if (deadline !== undefined && isAtOrAfter(event.timestamp, deadline)) {
     return { code: "overdue", deadline };
   }

@@ -3,6 +3,8 @@ import { describeWhom, type ForWhom, isForSigners } from "./whom.ts";
 
 /** Why a reply does not count. The decision stays as it is. */
 export type RefusalCode =
+  /** It is older than the request: the clock that it was made by is behind. */
+  | "before_request"
   /** The answer does not fit its type. */
   | "misfit"
   /** "For this turn" is not offered. */
@@ -89,6 +91,8 @@ export function describeWaysOut(whom: ForWhom): string {
 }
 
 const TEXTS: Readonly<Record<RefusalCode, string | ((whom: ForWhom) => string)>> = {
+  before_request:
+    "by the clock here, this is asked in the future; correct the clock, and answer again",
   misfit: "the answer does not fit the question",
   not_remembered: "this answer cannot be remembered",
   no_note: "this answer takes no note",

@@ -117,7 +117,7 @@ function codeAt(askedAt: string, timestamp = AT) {
 test("a signature that was made before the question does not count, and neither does one from later", () => {
   expect([
     codeAt("2026-01-02 03:04:05.0"),
-    codeAt("2026-01-02 03:04:05.001"),
+    codeAt("2026-01-02 03:04:05.001", "2026-01-02 03:04:05.002" as Timestamp),
     codeAt("2026-01-02 03:04:04.0", "2026-01-02 03:04:04.999" as Timestamp),
   ]).toEqual(["decides", "wrong_signature", "wrong_signature"]);
 });

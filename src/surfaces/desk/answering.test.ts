@@ -49,7 +49,8 @@ async function place(store: MemoryConversationStore, events: readonly Conversati
 
 async function open(...stores: readonly MemoryConversationStore[]): Promise<Desk> {
   const workspaces = stores.map((conversations, index) => ({ root: `/${index}`, conversations }));
-  const desk = await createDesk(workspaces, { clock: new FakeClock() });
+  // After everything that was asked.
+  const desk = await createDesk(workspaces, { clock: new FakeClock("2026-01-02T03:04:15Z") });
   onTestFinished(() => desk[Symbol.asyncDispose]());
   return desk;
 }

@@ -89,7 +89,7 @@ async function place(store: ConversationStore, events: readonly ConversationEven
 }
 
 async function open(conversations: ConversationStore): Promise<Desk> {
-  const clock = new FakeClock();
+  const clock = new FakeClock("2026-01-02T03:04:15Z"); // After everything that was asked.
   const desk = await createDesk([{ root: "/w", conversations }], { clock });
   onTestFinished(() => desk[Symbol.asyncDispose]());
   return desk;
