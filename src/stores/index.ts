@@ -8,7 +8,7 @@ export {
 export { makeFolder, writeDurably } from "./fs/durable.ts";
 export { fileIdCreatedAt, findFileId } from "./fs/file-id.ts";
 export { preloadSecrets } from "./fs/load-secret-sockets.ts";
-export { assertCanLock } from "./fs/lock.ts";
+export { assertCanLock, type ConversationLock, holdFileLock } from "./fs/lock.ts";
 export {
   listLimits,
   type MigratedStore,
@@ -20,7 +20,7 @@ export {
   setLimits,
 } from "./open-store.ts";
 export { OWNER_FILE, OWNER_FOLDER, securePrivateFolder } from "./fs/private-folder.ts";
-export { PrivateFile, type PrivateFileOptions } from "./fs/private-file.ts";
+export { PrivateFile, type PrivateFileOptions, readPrivate } from "./fs/private-file.ts";
 export { type CopiedStore, copyStore, type CopyProblem, type PortableStore } from "./portable.ts";
 export { addressOf } from "./postgres/store-options.ts";
 export type { LimitedTenant, TenantLimits } from "./postgres/limits.ts";

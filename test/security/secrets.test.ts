@@ -5,9 +5,9 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { calling, resultsIn } from "../cli/calling-model.ts";
-import type { ModelServer } from "../cli/model-server.ts";
+import { ModelServer } from "../cli/model-server.ts";
 import { entriesOf, query, queryProcess, queryProject, recordOf } from "../cli/query-project.ts";
-import { ScreenProcess, shows } from "../cli/screen.ts";
+import { openSession, ScreenProcess, shows } from "../cli/screen.ts";
 import type { Project } from "../cli/support.ts";
 import { counters } from "./threats.ts";
 
@@ -369,3 +369,44 @@ if (isOurs) setInterval(() => { if (existsSync("CRASH")) throw new Error("boom")
     reports,
   ]).toEqual([false, true, false, [], []]);
 });
+
+test.each([
+  ["being typed", ""],
+  ["sent", "\r"],
+])(
+  "a secret typed in a session is in no file, while the text for the next session is (%s)",
+  async (_, end) => {
+    counters("T-SEC-13");
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const calls = [{ name: "asker" }];
+    await using server = await ModelServer.start([
+      { text: "I will call it", after: promise, rest: ".", calls },
+      { text: "The beginning of it", hangs: true },
+    ]);
+    const questions = [{ id: "q", text: "The word?", answer_type: { type: "secret" } }];
+    const program = "'got ' + tool.answers.q.length";
+    const project = queryProject({ server, tools: [{ name: "asker", questions, program }] });
+    const screen = await openSession(project);
+    screen.type("one\r");
+    await shows(screen, "I will call");
+    for (const keys of ["queued\r", "half"]) screen.type(keys);
+    await shows(screen, "» half");
+    resolve();
+    await shows(screen, "? The word?");
+    screen.type(CANARY);
+    await shows(screen, /^(?![^]*until you pause)[^]*something typed/);
+    screen.type(end);
+    await shows(screen, end === "" ? "? The word?" : "The beginning of");
+    screen.signal("SIGHUP");
+    const { bytes } = await screen.end();
+    const drafts = path.join(project.data, "drafts");
+    const kept = readdirSync(drafts, { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".json"))
+      .map((name) => JSON.parse(readFileSync(path.join(drafts, name), "utf8")) as unknown);
+    expect([kept, hasSecret(bytes), filesWithSecret(project)]).toEqual([
+      [{ texts: ["half", "queued"] }],
+      false,
+      [],
+    ]);
+  },
+);

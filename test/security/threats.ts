@@ -443,6 +443,15 @@ const terminal: Area = {
       defence:
         "Enter alone decides no permission and no question of a tool that acts. It takes another key first.",
     },
+    {
+      id: "T-TERM-13",
+      threat:
+        "A file with text that was not sent is damaged or forged, contains escape sequences, or belongs to another " +
+        "session or workspace.",
+      defence:
+        "jp puts a file aside that it cannot read, or that others could have written. Text comes back at the prompt " +
+        "of its own conversation, neutralized, once its session has ended. Only the user sends it.",
+    },
   ],
 };
 
@@ -602,6 +611,14 @@ const secrets: Area = {
         "The server of a provider, or an MCP server, redirects a request, with its key and its content, to another host.",
       defence:
         "Requests to providers and MCP servers are redirected only within their origin, and only as they are.",
+    },
+    {
+      id: "T-SEC-13",
+      threat:
+        "The text that jp keeps for the next session contains an answer or a secret, or other users read it.",
+      defence:
+        "Only messages are kept: nothing that is typed at a question, no text that starts with a space or " +
+        "seems to contain a secret. Only the user can read the files.",
     },
   ],
 };

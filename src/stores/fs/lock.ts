@@ -90,6 +90,12 @@ export async function withFileLock<Value>(
   });
 }
 
+/** Holds the lock file until it is released or the process ends. Undefined if it is held already. Throws `write_failed`. */
+export function holdFileLock(file: string): ConversationLock | undefined {
+  const fd = tryLockFile(file, 0o600);
+  return fd === undefined ? undefined : { release: releaseOnce(fd, file) };
+}
+
 /** Does not wait: undefined if the lock is held. Throws `write_failed`. */
 function tryLockFile(file: string, mode?: number): number | undefined {
   const tryLock = (flock ??= loadFlock());

@@ -255,6 +255,8 @@ export interface MessageRequest
   readonly isFirst?: boolean;
   /** Called on Shift-Tab. Must not throw. */
   readonly onNextMode?: () => Promise<void>;
+  /** Called with the typed text when it may have changed. Must not throw. */
+  readonly onTyped?: (text: string) => void;
   /** Called once the prompt is open. */
   readonly onOpen?: (open: OpenMessage) => void;
 }

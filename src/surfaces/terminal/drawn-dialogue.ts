@@ -12,7 +12,7 @@ import {
   type Prompt,
 } from "./dialogue.ts";
 import { type ClosedQuestion, closedRows, type SideAction } from "./question-rows.ts";
-import { inputLine } from "./input-line.ts";
+import { inputLine, typedText } from "./input-line.ts";
 import { messageRows } from "./input-view.ts";
 import { canvasOf } from "./live-region.ts";
 import { MIN_TEXT_ROWS, pager, type PagerEnding, pagerStart, withTextAbove } from "./pager.ts";
@@ -102,7 +102,7 @@ export class DrawnDialogue extends Dialogue {
 
   async enterMessage(request: MessageRequest): Promise<EnteredMessage> {
     const { hasEditor = () => this.hasEditor } = request;
-    const widget = inputLine({ ...request, hasEditor });
+    const widget = reporting(inputLine({ ...request, hasEditor }), request);
     const open: WidgetPlace = {
       isMessage: true,
       asksVersion: true,
@@ -113,6 +113,7 @@ export class DrawnDialogue extends Dialogue {
     const start = this.withUnsent(request.state);
     if (!isFirst) this.#write(() => toLines([""])); // Below the last question's answer.
     const line = { state: start };
+    request.onTyped?.(start.buffer.text);
     for (;;) {
       const ending = await this.#showOne(widget, line, open);
       switch (ending.type) {
@@ -120,6 +121,7 @@ export class DrawnDialogue extends Dialogue {
           const { text, problem } = await this.edit(line.state.buffer.text);
           if (problem !== undefined) this.print(problem);
           line.state = { ...line.state, buffer: bufferOf(text) };
+          request.onTyped?.(text);
           break;
         }
         case "clear_screen":
@@ -335,6 +337,21 @@ export class DrawnDialogue extends Dialogue {
     const terminal = this.#open();
     terminal.write(make(canvasOf(terminal)));
   }
+}
+
+/** The line, which reports what is typed. */
+function reporting(
+  line: ReturnType<typeof inputLine>,
+  { onTyped, history }: MessageRequest,
+): typeof line {
+  return {
+    ...line,
+    update: (...given) => {
+      const step = line.update(...given);
+      if ("state" in step) onTyped?.(typedText(step.state, history()));
+      return step;
+    },
+  };
 }
 
 function isNoAnswer(ending: { readonly type: string }): ending is NoAnswer {

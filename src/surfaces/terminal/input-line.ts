@@ -221,6 +221,16 @@ function moveInHistory(history: readonly string[], state: InputState, step: -1 |
   return showEntry(history, state, next === history.length ? undefined : next);
 }
 
+/** The text that the user has typed, even while the line shows an entry of the history. */
+export function typedText(
+  { buffer, search, position, edits }: InputState,
+  history: readonly string[],
+): string {
+  const { text } = search?.before ?? buffer;
+  const isEntry = position !== undefined && text === history[position];
+  return isEntry ? (edits[NEW]?.text ?? "") : text;
+}
+
 /** Returns to the new message, unchanged. */
 function leaveHistory(state: InputState): InputState {
   return state.position === undefined ? state : showEntry([], state, undefined);

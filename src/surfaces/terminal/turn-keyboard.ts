@@ -12,7 +12,7 @@ import { oneLine } from "../../util/index.ts";
 import { textWidth, truncate, wrapCode } from "../render/index.ts";
 import type { TakenNotice, TerminalDevice } from "./controlling-terminal.ts";
 import type { OutputStream } from "./descriptor-output.ts";
-import { inputLine } from "./input-line.ts";
+import { inputLine, typedText } from "./input-line.ts";
 import { emptyInput, type InputOptions, type InputState, type ShownMode } from "./input-state.ts";
 import {
   breakPastedLines,
@@ -72,6 +72,8 @@ interface Piece {
 export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
   /** Whether reasoning is expanded, if the user has changed that. */
   isReasoningOpen: boolean | undefined;
+  /** Called after each key. `isQueued`: it has queued a message. Must not throw. */
+  onTyped: ((isQueued: boolean) => void) | undefined;
   readonly #options: TurnKeyboardOptions;
   readonly #kept: KeptTerminal;
   readonly #input: InputOptions;
@@ -127,6 +129,16 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
     };
   }
 
+  /** The queued messages, oldest first. */
+  get queued(): readonly string[] {
+    return this.#queued;
+  }
+
+  /** The typed but unqueued text. */
+  get draft(): string {
+    return typedText(this.#state, this.#input.history());
+  }
+
   /** Removes and returns the oldest queued message. */
   takeQueued(): string | undefined {
     const [first, ...others] = this.#queued;
@@ -177,8 +189,10 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
     if (this.#region !== undefined) this.#region.losesCursor = this.#losesCursor;
     const keys = withoutPastedShiftTab(sent.filter(isKey));
     const notice = findNotice(this.#options.device);
+    const before = this.#queued.length;
     if (notice === undefined) for (const key of keys) this.#take(key);
     else this.#takeForNotice(notice, breakPastedLines(keys));
+    this.onTyped?.(this.#queued.length > before);
     this.#refresh(sent.find((one) => one.type === "cursor")?.column);
   }
 

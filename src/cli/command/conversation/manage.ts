@@ -6,7 +6,7 @@ import {
   TurnCounter,
 } from "../../../record/conversation/index.ts";
 import type { ConversationSummary } from "../../../stores/index.ts";
-import { isJpError, oneLine } from "../../../util/index.ts";
+import { isJpError, loadModule, oneLine } from "../../../util/index.ts";
 import { machineOf, openProviders, warnWithheld } from "../../../assemble/index.ts";
 import { compactByFlag, type CompactFlag, rulesOf } from "../../compact.ts";
 import { confirmDeletion } from "../../confirm.ts";
@@ -110,6 +110,8 @@ export async function removeConversations({
       throw new ExitStatus(1);
     }
     await context.workspace.conversations.remove(target.id);
+    const { removeDrafts } = await loadModule(() => import("../session/drafts.ts"));
+    removeDrafts(context, target.id);
     context.output.notice(`Deleted ${target.id}.`);
   }
 }

@@ -42,9 +42,7 @@ export class InputHistory {
   async add(text: string): Promise<void> {
     if (text === this.#entries.at(-1)) return;
     this.#entries = [...this.#entries, text].slice(-MAX_ENTRIES);
-    const isStored =
-      text.length <= MAX_LENGTH && !/^\s/.test(text) && !hasSecret(text, this.#variables);
-    if (!isStored) return;
+    if (!mayBeStored(text, this.#variables)) return;
     try {
       await makeFolder(path.dirname(this.#file), 0o700);
       await appendFile(this.#file, `${JSON.stringify(text)}\n`, { mode: OWNER_ONLY });
@@ -72,6 +70,11 @@ function lastEntries(entries: readonly string[]): readonly string[] {
   let total = 0;
   const tooOld = entries.findLastIndex(({ length }) => (total += length) > MAX_TOTAL_LENGTH);
   return entries.slice(tooOld + 1).slice(-MAX_ENTRIES);
+}
+
+/** Not if it is long, starts with a space or seems to contain a secret. */
+export function mayBeStored(text: string, variables: UserEnvironment["variables"]): boolean {
+  return text.length <= MAX_LENGTH && !/^\s/.test(text) && !hasSecret(text, variables);
 }
 
 /** Prefixes of well-known keys, and private keys. */

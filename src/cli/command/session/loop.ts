@@ -69,6 +69,9 @@ export interface SessionInput {
   hasEditor: boolean;
   mode: () => ShownMode | undefined;
   nextMode: () => Promise<void>;
+  /** The text at the first prompt until `onTyped` is replaced. */
+  typed: string;
+  onTyped: (text: string) => void;
 }
 
 export interface SessionParts {
@@ -175,7 +178,11 @@ class Session implements AsyncDisposable {
     this.#history = loaded.history;
     this.#isPlainByConfig = loaded.isPlainByConfig;
     this.#keyboard = loaded.keyboard;
-    this.#typed = new TypedAhead(loaded.keyboard);
+    const onProblem = (problem: string) => this.#warn(problem);
+    this.#typed = new TypedAhead({ context, keyboard: loaded.keyboard, onProblem });
+    this.#input.onTyped = (text) => this.#typed.noteDraft(text);
+    this.#typed.noteDraft(this.#input.typed);
+    parts.signal.addEventListener("abort", () => this.#typed.save(), { once: true });
     this.#prompt = parts.first.open;
     const onWarning = (message: string) => this.#warn(message);
     this.#servers = openConfiguredServers({ ...machineOf(context), onWarning }, {});
@@ -223,6 +230,7 @@ class Session implements AsyncDisposable {
     if (summary !== undefined) session.#state.continue(summary);
     if (summary === undefined) notices.push(NEW_CONVERSATION);
     else if (parts.conversationId === undefined) notices.push(describeCurrent(summary, context));
+    notices.push(...(await session.#findUnsent()));
     if (isPlain && mode.shown !== undefined)
       notices.push(`Mode ${mode.current}: ${MODES[mode.current]}.`);
     const lines = notices.flatMap((line) => wrapProse(line, context.output.noticeWidth));
@@ -241,18 +249,18 @@ class Session implements AsyncDisposable {
   }
 
   async #run({ entered, close }: FirstPrompt, kept: KeptTerminal | undefined): Promise<void> {
-    // An incomplete turn comes before a new message. Typed text is kept.
-    let isClosed = this.#state.isIncomplete || this.#isPlainByConfig;
+    // An incomplete turn, and text that was not sent, come before a new message. Typed text is kept.
+    let isClosed = this.#state.isIncomplete || this.#isPlainByConfig || this.#typed.isHolding;
     if (isClosed) close();
     let { state, ending }: Entered = await entered;
     if (this.#state.isPlain) kept?.[Symbol.dispose](); // From now on, lines are read.
     for (;;) {
       if (ending.type === "left") return;
-      if (ending.type === "aborted" && (!isClosed || this.#state.signal.aborted)) {
-        this.#typed.hold([textOf(state)]);
+      if (ending.type === "aborted" && (!isClosed || this.#state.signal.aborted))
         throw new ExitStatus(INTERRUPTED);
-      }
       isClosed = false;
+      if (ending.type === "sent")
+        this.#typed.startSending(isCommandLine(ending.text) ? "" : ending.text);
       const next: Typed | typeof LEFT =
         ending.type === "sent" ? await this.#take(ending.text) : state;
       if (next === LEFT) return;
@@ -272,6 +280,7 @@ class Session implements AsyncDisposable {
     this.#nextCommand = undefined;
     const text = command ?? (textOf(given) === "" ? this.#typed.takeQueued() : undefined);
     if (text === undefined) {
+      await this.#typed.follow(this.#state.conversationId);
       const { state, lines } = this.#typed.giveBack(given);
       for (const line of lines) this.#say(line);
       return await this.#read(state);
@@ -281,8 +290,21 @@ class Session implements AsyncDisposable {
     return { state: given, ending: { type: "sent", text } };
   }
 
-  /** Prints unsent text when the session ends, and saves it in the history. */
+  /** Text that earlier sessions have left for this conversation is held for the prompt. Returns lines about other text. */
+  async #findUnsent(): Promise<readonly string[]> {
+    const { conversationId: id, context } = this.#state;
+    const { conversations } = context.workspace;
+    await this.#typed.follow(id);
+    const others = await this.#typed.findOthers(
+      async (other) => (await conversations.find(other)) !== undefined,
+    );
+    const list = others.join(", ");
+    return others.length === 0 ? [] : [`Text that was not sent is in other conversations: ${list}`];
+  }
+
+  /** Prints unsent text when the session ends, and saves it in the history and for the next session. */
   async #printUnsent(): Promise<void> {
+    await this.#typed.end();
     const unsent = new UnsentText();
     const late = takeUnsent(this.#state.context.host.terminal) ?? [];
     for (const text of [this.#typed.takeAll(), late].flat()) {
@@ -309,6 +331,7 @@ class Session implements AsyncDisposable {
       complete: (buffer) => this.#input.complete(buffer),
       mode: () => this.#state.mode.shown,
       onNextMode: this.#state.mode.next,
+      onTyped: (typed) => this.#typed.noteDraft(hasWayBack && typed === textOf(state) ? "" : typed),
       signal: this.#state.signal,
       onOpen: (open) => (this.#prompt = open),
     });
@@ -345,6 +368,7 @@ class Session implements AsyncDisposable {
   /** Sends the message that the command produced. If it is not sent, returns the typed text. */
   async #sendFor({ message }: MessageToSend, typed: string): Promise<string> {
     this.#takeTerminal();
+    this.#typed.startSending(typed);
     await this.#state.loadCustom(); // It is trusted now.
     const draft = await this.#send(message);
     return draft === message ? typed : draft;
@@ -417,6 +441,7 @@ class Session implements AsyncDisposable {
 
   /** Whether it ended normally: only then are queued messages sent automatically. */
   async #runTurn(turn: OpenTurn, unsent: UnsentText): Promise<boolean> {
+    if (turn.message !== undefined) void turn.requestSent.then(() => this.#typed.noteSent());
     const end = await send(this.#state.context, turn, {
       isSession: true,
       view: { undo: UNDO_COMPACTION },
@@ -508,6 +533,7 @@ class Session implements AsyncDisposable {
   /** False if it was stopped before it started. */
   #startTurn({ conversation: { id } }: OpenTurn): boolean {
     this.#state.conversationId = id;
+    this.#typed.moveTo(id);
     this.#state.fork = undefined;
     this.#isTurnOpen = this.#interrupts === 0 && !this.#state.signal.aborted;
     if (this.#isTurnOpen) this.#state.attach = []; // The conversation remembers it.

@@ -34,6 +34,10 @@ export async function session(
     hasEditor: false,
     mode: () => (name === "ask" ? undefined : { name }),
     nextMode: async () => {}, // The config is not loaded yet.
+    typed: "",
+    onTyped: (text) => {
+      input.typed = text;
+    },
   };
   const isPlain = wantsPlainText(host, {});
   // Text typed between prompts is never echoed.
@@ -51,6 +55,7 @@ export async function session(
     hasEditor: () => input.hasEditor,
     mode: () => input.mode(),
     onNextMode: () => input.nextMode(),
+    onTyped: (text) => input.onTyped(text),
     signal: AbortSignal.any([stop.signal, prompt.signal]),
     onOpen,
   });
