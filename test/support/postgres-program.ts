@@ -1,6 +1,7 @@
 /**
  * Runs a PostgreSQL server of its own until standard input ends, so that none is left when the tests are killed. Prints its
- * address once it takes connections. The commands `kill` and `start` kill it without warning and start it again.
+ * address once it takes connections. The commands `kill`, `crash` and `stop` end it without warning, with an immediate
+ * shutdown that needs a recovery, or with a fast shutdown; `start` starts it again.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -37,6 +38,12 @@ const SETTINGS = {
   timezone: "UTC",
 };
 
+const SIGNALS: ReadonlyMap<string, NodeJS.Signals> = new Map([
+  ["kill", "SIGKILL"],
+  ["crash", "SIGQUIT"],
+  ["stop", "SIGINT"],
+]);
+
 const folder = mkdtempSync(path.join(tmpdir(), "jp-pg-"));
 const data = path.join(folder, "data");
 const native = copyBinaries();
@@ -47,7 +54,8 @@ try {
   await start();
   console.log(`postgres://app@localhost/postgres?host=${encodeURIComponent(folder)}`);
   for await (const line of createInterface({ input: process.stdin })) {
-    if (line === "kill") await stop("SIGKILL");
+    const signal = SIGNALS.get(line);
+    if (signal !== undefined) await stop(signal);
     if (line === "start") await start();
     console.log(line);
   }
@@ -110,7 +118,7 @@ async function start(): Promise<void> {
   if (server.exitCode !== null) throw new Error(`postgres: ${log}`);
 }
 
-async function stop(signal: "SIGKILL" | "SIGQUIT"): Promise<void> {
+async function stop(signal: NodeJS.Signals): Promise<void> {
   if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
   const ended = once(server, "close");
   server.kill(signal);

@@ -42,8 +42,13 @@ export class Relay implements AsyncDisposable {
     return new Relay(address.href, server, sockets);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Cuts all connections. New ones are accepted. */
+  cut(): void {
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.cut();
     this.#server.close();
     await once(this.#server, "close");
   }

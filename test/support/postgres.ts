@@ -25,8 +25,8 @@ export class PostgresServer implements Disposable {
     this.url = this.#nextLine();
   }
 
-  /** Kills it without warning, or starts it again. */
-  async tell(command: "kill" | "start"): Promise<void> {
+  /** Ends it without warning, with an immediate or with a fast shutdown, or starts it again. */
+  async tell(command: "kill" | "crash" | "stop" | "start"): Promise<void> {
     await this.url;
     this.#child.stdin?.write(`${command}\n`);
     await this.#nextLine();

@@ -4,13 +4,14 @@ import path from "node:path";
 import { verify as verifyAlone } from "../../examples/evidence-verifier/verify.ts";
 import {
   commitTo,
+  type ConversationId,
   isDecisive,
   parseConversationId,
   StreamEntry,
 } from "../../src/record/conversation/index.ts";
 import { exportEvidence, verifyEvidence } from "../../src/proof/index.ts";
 import { generateSigner } from "../../src/proof/machine-key.ts";
-import { openWorkspace } from "../../src/stores/index.ts";
+import { type ConversationStore, openWorkspace } from "../../src/stores/index.ts";
 import { isJsonObject, type JsonObject, parseJson, systemClock } from "../../src/util/index.ts";
 import type { Workplace } from "./place.ts";
 import { conversationFolders, conversationOf } from "./round.ts";
@@ -95,7 +96,7 @@ function unproven({ text, recorded, answered }: ChainThen): readonly string[] {
 }
 
 /** A line that was cut off is followed by a link that says so, and nothing is made later unless a process was killed. */
-function unexplained(text: string, wasCut: boolean): readonly string[] {
+export function unexplained(text: string, wasCut: boolean): readonly string[] {
   const lines = text.split("\n").filter(Boolean).map(findLine);
   const silent = lines.flatMap((line, index) => {
     if (line !== undefined) return [];
@@ -114,8 +115,8 @@ function unexplained(text: string, wasCut: boolean): readonly string[] {
 /** What chain and record may not agree about: a line that was cut off. */
 const EXPLAINED = new Set(["unreadable_line"]);
 
-/** Exports the conversation as someone else would, and has both verifiers check that. */
-async function unverified(place: Workplace): Promise<readonly string[]> {
+/** Exports the conversations as someone else would, and has both verifiers check that. */
+export async function unverified(place: Workplace): Promise<readonly string[]> {
   const { root, data } = place;
   const { conversations: store } = openWorkspace({
     from: root,
@@ -126,6 +127,13 @@ async function unverified(place: Workplace): Promise<readonly string[]> {
   const ids = conversationFolders(place).map((folder) =>
     parseConversationId(conversationOf(folder)),
   );
+  return unverifiedIn(store, ids);
+}
+
+export async function unverifiedIn(
+  store: ConversationStore,
+  ids: readonly ConversationId[],
+): Promise<readonly string[]> {
   const lines: string[] = [];
   const exported = await exportEvidence(
     {

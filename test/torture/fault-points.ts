@@ -106,7 +106,13 @@ export class FaultPoints {
   #enter(name: string, self: unknown, given: readonly unknown[], tear: Tear | undefined): void {
     this.#pass(`before ${name}`);
     const fault = this.#fault;
-    if (this.#isOver || fault.type === "none" || this.names.length < fault.point) return;
+    if (this.#isOver || fault.type === "none") return;
+    if (fault.type === "torn_file") {
+      if (!fileOf(self, given).endsWith(fault.file)) return;
+      tear?.(self, given, fault.share);
+      return die();
+    }
+    if (this.names.length < fault.point) return;
     if (fault.type === "torn" && tear !== undefined) {
       tear(self, given, fault.share);
       die();
@@ -122,6 +128,14 @@ export class FaultPoints {
     this.names.push(name);
     if (this.#fault.type === "kill" && this.names.length === this.#fault.point) die();
   }
+}
+
+/** The file of an operation on a handle, a descriptor, or the target of a rename. */
+function fileOf(self: unknown, given: readonly unknown[]): string {
+  const [first, second] = given;
+  const fd = typeof first === "number" ? first : (self as Partial<FileHandle> | undefined)?.fd;
+  if (fd !== undefined) return fs.readlinkSync(`/proc/self/fd/${fd}`);
+  return typeof second === "string" || Buffer.isBuffer(second) ? String(second) : String(first);
 }
 
 function die(): void {

@@ -1,12 +1,14 @@
 /**
  * `npm run torture`: every fault point, every write torn, random moments, disk errors, bad disks and
- * clocks, damaged files, and several processes at once. To repeat rounds that failed in the test, pass part of their name with `--only`.
+ * clocks, damaged files, several processes at once, and a fleet on a database that fails. To repeat rounds that failed in the test,
+ * pass part of their name with `--only`; rounds with a seed in their name also need it as `--seed`.
  */
 import { parseArgs } from "node:util";
 import { canMountDisk } from "../support/small-disk.ts";
 import { bundleTorturePrograms } from "./bundle.ts";
 import { fullDisks, jumpingClocks, readOnlyFolders } from "./grounds.ts";
 import { roundsOfCrowds, runCrowdRound } from "./crowd-round.ts";
+import { roundsOfChaos, runChaosRound } from "./chaos-round.ts";
 import { roundsOfDamage, runDamageRound } from "./damage-rounds.ts";
 import { Random } from "./random.ts";
 import { runDecisionRound } from "./decision-round.ts";
@@ -46,6 +48,11 @@ await runGroup("a damaged file", roundsOfDamage(Number(values.rounds), random), 
 await runGroup("several processes", roundsOfCrowds(20, Number(values.seed)), (round) =>
   runCrowdRound(round, programs.crowd),
 );
+await runGroup("a failing fleet", roundsOfChaos(10, 100, Number(values.seed)), async (round) => {
+  const result = await runChaosRound(round);
+  console.log(`${result.name}: ${result.recorded} decisions, ${JSON.stringify(result.counts)}`);
+  return result;
+});
 
 async function runGroup<Any extends { readonly name: string }>(
   name: string,

@@ -8,6 +8,8 @@ export type Fault =
   | { readonly type: "kill"; readonly point: number }
   /** Only a part of the next write is written, then the process kills itself. */
   | { readonly type: "torn"; readonly point: number; readonly share: number }
+  /** The first write to this file, or rename to it, is torn: a part is written, then the process kills itself. */
+  | { readonly type: "torn_file"; readonly file: string; readonly share: number }
   /** The next disk operation fails, or all later ones do. */
   | { readonly type: "error"; readonly point: number; readonly isLasting: boolean };
 
