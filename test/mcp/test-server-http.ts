@@ -15,17 +15,24 @@ interface HttpOptions {
   readonly token?: string;
 }
 
+type AnswerRequest = (request: Request) => Promise<Response>;
+
 export interface HttpTestServer {
   readonly url: string;
   readonly close: () => void;
 }
 
-export async function serveHttp({
-  log = () => undefined,
-  port = 0,
-  token,
-}: HttpOptions = {}): Promise<HttpTestServer> {
+export async function serveHttp(options: HttpOptions = {}): Promise<HttpTestServer> {
+  const { log = () => undefined } = options;
   const handler = createMcpHandler(() => createTestServer({ log }));
+  return listenForMcp((request) => handler.fetch(request), options);
+}
+
+/** Serves what answers requests at `/mcp`. */
+export async function listenForMcp(
+  answer: AnswerRequest,
+  { log = () => undefined, port = 0, token }: HttpOptions = {},
+): Promise<HttpTestServer> {
   const server = createServer((request, response) => {
     if (request.url === "/moved") {
       log("moved");
@@ -35,7 +42,7 @@ export async function serveHttp({
     const { authorization } = request.headers;
     log(`${request.method} ${authorization ?? "without authorization"}`);
     if (token === undefined || authorization === `Bearer ${token}`)
-      void respond(handler, request, response);
+      void respond(answer, request, response);
     else response.writeHead(401).end();
   }).listen(port, "127.0.0.1");
   await once(server, "listening");
@@ -47,7 +54,7 @@ export async function serveHttp({
 }
 
 async function respond(
-  handler: ReturnType<typeof createMcpHandler>,
+  answerRequest: AnswerRequest,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -55,7 +62,7 @@ async function respond(
   response.once("close", () => disconnected.abort());
   const body: Buffer[] = await request.toArray();
   const headers = Object.entries(request.headers).map(([key, value]) => [key, String(value)]);
-  const answer = await handler.fetch(
+  const answer = await answerRequest(
     new Request(`http://localhost${request.url}`, {
       method: request.method ?? "GET",
       headers: Object.fromEntries(headers),
