@@ -37,6 +37,7 @@ export const LONG = [
   "test/shell/git-attacks.test.ts",
   "test/shell/hostile-lines.test.ts",
   "test/storage/answer-races.test.ts",
+  "test/storage/busy-export.test.ts",
   "test/storage/torn-append.test.ts",
   "test/readme.test.ts",
   "test/undo/**/*.test.ts",

@@ -147,23 +147,26 @@ describe("an export names", () => {
     ]);
   });
 
-  test("a record that cannot be read, and goes on with the next conversation", async () => {
-    const lines: string[] = [];
-    const store = {
-      async *readChain() {
-        yield* WHOLE.chain as readonly ChainLine[];
-      },
-      scan: () => {
-        throw new StorageError("read_failed", "no");
-      },
-    };
-    const { findings } = await exportEvidence(
-      { store, conversations: [ID], signer: SIGNER, clock: new FakeClock(), tool: "jp" },
-      (line) => void lines.push(line),
-    );
-    expect(findings).toEqual({ unreadable_record: 1 });
-    expect((await verifyEvidence([Buffer.from(lines.join(""))])).problems).toEqual([]);
-  });
+  test.each(["read_failed", "conversation_not_found"] as const)(
+    "a record that cannot be read, and goes on with the next conversation: %s",
+    async (code) => {
+      const lines: string[] = [];
+      const store = {
+        async *readChain() {
+          yield* WHOLE.chain as readonly ChainLine[];
+        },
+        scan: () => {
+          throw new StorageError(code, "no");
+        },
+      };
+      const { findings } = await exportEvidence(
+        { store, conversations: [ID], signer: SIGNER, clock: new FakeClock(), tool: "jp" },
+        (line) => void lines.push(line),
+      );
+      expect(findings).toEqual({ unreadable_record: 1 });
+      expect((await verifyEvidence([Buffer.from(lines.join(""))])).problems).toEqual([]);
+    },
+  );
 
   test("conversations whose chain is broken", async () => {
     const chain = WHOLE.chain.toSpliced(2, 1);

@@ -224,7 +224,9 @@ class ConversationExport {
     try {
       await read();
     } catch (error) {
-      if (!isJpError(error) || error.code !== "read_failed") throw error;
+      // Someone may have removed it since.
+      const isUnreadable = ["read_failed", "conversation_not_found"];
+      if (!isJpError(error) || !isUnreadable.includes(error.code)) throw error;
       await this.#find(code, {});
     }
   }

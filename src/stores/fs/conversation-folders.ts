@@ -2,7 +2,7 @@
  * Finds the folders of a conversation. In a workspace there may be two copies, one in it and one in the
  * user's own folder. As in the Rust original, the one that changed last is read.
  */
-import { type Dirent, lstatSync, readdirSync, statSync } from "node:fs";
+import { type Dirent, existsSync, lstatSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import {
   type ConversationCreation,
@@ -52,9 +52,8 @@ export function listCopies(
   which: "live" | "all",
 ): Map<ConversationId, ConversationCopy[]> {
   const copies = new Map<ConversationId, ConversationCopy[]>();
-  for (const { root, isArchived } of places(roots, which)) {
-    const parent = parentFolder(roots, root, isArchived);
-    const { names, links } = roots.names.listing(parent);
+  for (const { root, isArchived, parent, listing } of listPlaces(roots, which)) {
+    const { names, links } = listing;
     for (const name of names) {
       const id = findIdInFolderName(name);
       if (id === undefined) continue;
@@ -74,10 +73,7 @@ export function listNewestCopies(
   which: "live" | "all",
   { limit, before }: { readonly limit: number; readonly before?: ConversationCreation },
 ): readonly ConversationCopies[] {
-  const folders = places(roots, which).map((place) => {
-    const parent = parentFolder(roots, place.root, place.isArchived);
-    return { ...place, parent, listing: roots.names.listing(parent) };
-  });
+  const folders = listPlaces(roots, which);
   const ids = new Set(folders.flatMap(({ listing }) => listing.newest(limit, before)));
   return newestOf([...ids], fileIdCreation, { limit }).map((id) => {
     const copies = folders.flatMap(({ root, isArchived, parent, listing }) =>
@@ -97,6 +93,38 @@ export function copiesOf(
     return names.map((name) => ({ root, isArchived, folder: `${parent}${path.sep}${name}` }));
   });
 }
+
+/** Like `copiesOf`, but finds a folder that is renamed or moved meanwhile too. */
+export function findCopies(
+  roots: ConversationRoots,
+  id: ConversationId,
+): readonly ConversationCopy[] {
+  const found = copiesOf(roots, id);
+  return found.length > 0 ? found : (listCopies(roots, "all").get(id) ?? []);
+}
+
+/**
+ * Reads the copies that `find` returns, and again if one of them was renamed or moved meanwhile: a new title renames
+ * the folder. Throws what `find` and `read` throw.
+ */
+export async function readCopies<Value>(
+  find: () => readonly ConversationCopy[],
+  read: (copies: readonly ConversationCopy[]) => Promise<Value> | Value,
+): Promise<Value> {
+  for (let rounds = 1; ; rounds += 1) {
+    const copies = find();
+    const isOver = () => rounds === MAX_ROUNDS || copies.every(({ folder }) => existsSync(folder));
+    try {
+      const value = await read(copies);
+      if (isOver()) return value;
+    } catch (error) {
+      if (isOver()) throw error;
+    }
+  }
+}
+
+/** Programs that rename without a pause must not block a reader forever. */
+const MAX_ROUNDS = 100;
 
 /** The live copies in folders of this name, without reading all the others. */
 export function liveCopiesNamed(
@@ -120,6 +148,24 @@ function places(roots: ConversationRoots, which: "live" | "all"): readonly Place
     const live = { root, isArchived: false };
     return which === "live" ? [live] : [live, { root, isArchived: true }];
   });
+}
+
+/**
+ * Lists the places until two rounds in a row find the same conversations: a single one may miss a folder that is
+ * renamed, or moved from one place to another.
+ */
+function listPlaces(roots: ConversationRoots, which: "live" | "all") {
+  const all = places(roots, which).map((place) => {
+    return { ...place, parent: parentFolder(roots, place.root, place.isArchived) };
+  });
+  const list = () => all.map((place) => ({ ...place, listing: roots.names.listing(place.parent) }));
+  let listed = list();
+  for (let rounds = 1; rounds < MAX_ROUNDS; rounds += 1) {
+    const before = listed;
+    listed = list();
+    if (listed.every(({ listing }, index) => before[index]?.listing.hasSameIds(listing))) break;
+  }
+  return listed;
 }
 
 /** The live copies, or all of them if the conversation is archived. */
@@ -204,6 +250,12 @@ class Listing {
     this.#newest ??= newestOf([...this.#namesById().keys()], fileIdCreation, { limit: Infinity });
     const start = before === undefined ? 0 : this.#newest.findIndex(isOlderThan(before));
     return start === -1 ? [] : this.#newest.slice(start, start + limit);
+  }
+
+  hasSameIds(other: Listing): boolean {
+    if (other === this) return true;
+    const [ids, others] = [this.#namesById(), other.#namesById()];
+    return ids.size === others.size && [...ids.keys()].every((id) => others.has(id));
   }
 
   #namesById(): ReadonlyMap<ConversationId, readonly string[]> {

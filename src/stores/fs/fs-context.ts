@@ -10,8 +10,10 @@ import {
   type ConversationRoots,
   copiesOf,
   currentCopies,
+  findCopies,
   FolderNames,
   listCopies,
+  readCopies,
 } from "./conversation-folders.ts";
 import type { OpenFile } from "./event-file.ts";
 import {
@@ -193,10 +195,18 @@ export class FsContext {
     return currentCopies(this.copies(id));
   }
 
+  /** See `readCopies`. Throws `conversation_not_found` and what `read` throws. */
+  reading<Value>(
+    id: ConversationId,
+    read: (copies: readonly ConversationCopy[]) => Promise<Value> | Value,
+  ): Promise<Value> {
+    return readCopies(() => this.readableCopies(id), read);
+  }
+
   /** Throws `conversation_not_found`, `invalid_conversation_id`. */
   copies(id: ConversationId): readonly ConversationCopy[] {
     assertFileId(id);
-    const copies = copiesOf(this.roots(), id);
+    const copies = findCopies(this.roots(), id);
     if (copies.length === 0) throw conversationNotFoundError(id);
     return copies;
   }

@@ -59,12 +59,13 @@ import {
   type ConversationCopies,
   type ConversationCopy,
   type ConversationRoots,
-  copiesOf,
   EVENTS,
+  findCopies,
   listCopies,
   listNewestCopies,
   parentFolder,
   parentFolders,
+  readCopies,
   type Root,
 } from "./conversation-folders.ts";
 import { makeFolder, moveFolder } from "./durable.ts";
@@ -91,6 +92,7 @@ import { describeProblem, listPendingTurns, readLastTurn, readWithCopy } from ".
 import { takeRecent } from "./recent-records.ts";
 import { type EarlierSource, RecordStream } from "./record-stream.ts";
 import { folderOfLatest, summarize } from "./summary.ts";
+import type { SummaryIndex } from "./summary-index.ts";
 import { isWorkspace } from "./user-data.ts";
 import { loadSecretSockets } from "./load-secret-sockets.ts";
 import { FolderWatch } from "./watch.ts";
@@ -141,9 +143,11 @@ export class FsConversationStore implements ConversationStore, PortableStore {
     const index = isWhole && all.length >= MIN_INDEXED ? this.context.findIndex() : undefined;
     const found: FoundSummary[] = [];
     for (const { id, copies } of all) {
-      const summary = summarize(id, copies, index);
-      const isMarked = marked.has(id);
-      found.push({ summary: isMarked ? await this.#withTurn(summary, copies) : summary, copies });
+      const summary = marked.has(id) ? undefined : summarize(id, copies, index);
+      const isRead = summary !== undefined && summary.problem === undefined;
+      const options = { isMarked: marked.has(id), index };
+      const one = isRead ? { summary, copies } : await this.#summarize(id, copies, options);
+      if (one !== undefined) found.push(one);
       if (found.length % AT_ONCE === 0 && shouldYield()) await yieldToEventLoop();
     }
     index?.save(parentFolders(roots, options.which ?? "live"));
@@ -151,16 +155,40 @@ export class FsConversationStore implements ConversationStore, PortableStore {
   }
 
   protected async findSummary(id: ConversationId): Promise<FoundSummary | undefined> {
-    const copies = isFileId(id) ? copiesOf(this.context.roots(), id) : [];
-    if (copies.length === 0) return undefined;
+    if (!isFileId(id)) return undefined;
     const privateFolder = this.context.findPrivateFolder();
     const isMarked = privateFolder !== undefined && hasMarker(privateFolder, id);
-    const summary = summarize(id, copies);
-    return { summary: isMarked ? await this.#withTurn(summary, copies) : summary, copies };
+    return this.#summarize(id, findCopies(this.context.roots(), id), { isMarked });
   }
 
-  async load(id: ConversationId, { onlyEnd = false }: LoadOptions = {}): Promise<Conversation> {
-    const copies = this.context.readableCopies(id);
+  /** Looks again if it was renamed or moved since its copies were found. Undefined if it is gone. */
+  async #summarize(
+    id: ConversationId,
+    found: readonly ConversationCopy[],
+    { isMarked, index }: { readonly isMarked: boolean; readonly index?: SummaryIndex | undefined },
+  ): Promise<FoundSummary | undefined> {
+    let known: readonly ConversationCopy[] | undefined = found;
+    const find = () => {
+      const copies = known ?? findCopies(this.context.roots(), id);
+      known = undefined;
+      return copies;
+    };
+    return readCopies(find, async (copies) => {
+      if (copies.length === 0) return undefined;
+      const summary = summarize(id, copies, index);
+      return { summary: isMarked ? await this.#withTurn(summary, copies) : summary, copies };
+    });
+  }
+
+  load(id: ConversationId, options: LoadOptions = {}): Promise<Conversation> {
+    return this.context.reading(id, (copies) => this.#load(id, copies, options));
+  }
+
+  async #load(
+    id: ConversationId,
+    copies: readonly ConversationCopy[],
+    { onlyEnd = false }: LoadOptions,
+  ): Promise<Conversation> {
     const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
     const file = path.join(folder, EVENTS);
     const end = onlyEnd ? await loadEnd(file) : undefined;
@@ -190,30 +218,38 @@ export class FsConversationStore implements ConversationStore, PortableStore {
   }
 
   async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
-    const folder = folderOfLatest(this.context.readableCopies(id), EVENTS, BASE_CONFIG);
-    const file = path.join(folder, EVENTS);
     let isEmpty = true;
-    for (const { entries, problems } of readEntries(file)) {
+    const pieces = await this.context.reading(id, (copies) => begun(readEntries(eventsIn(copies))));
+    for (const { entries, problems } of pieces) {
       yield { entries, problems };
       isEmpty &&= entries.length === 0 && problems.length === 0;
       if (shouldYield()) await yieldToEventLoop();
     }
     // It may have lost all of its events.
-    if (isEmpty) yield { ...(await readWithCopy(file, this.context.findPlace(id))), entries: [] };
+    if (isEmpty) {
+      const place = this.context.findPlace(id);
+      const read = await this.context.reading(id, (copies) =>
+        readWithCopy(eventsIn(copies), place),
+      );
+      yield { ...read, entries: [] };
+    }
   }
 
   async *readChain(id: ConversationId): AsyncGenerator<ChainLine | ChainProblem> {
-    const folder = folderOfLatest(this.context.readableCopies(id), EVENTS, BASE_CONFIG);
     const { readChain } = await loadModule(() => import("./read-chain.ts"));
-    for (const lines of readChain(folder)) {
+    const pieces = await this.context.reading(id, (copies) =>
+      begun(readChain(folderOfLatest(copies, EVENTS, BASE_CONFIG))),
+    );
+    for (const lines of pieces) {
       yield* lines;
       if (shouldYield()) await yieldToEventLoop();
     }
   }
 
   async findLastTurns(id: ConversationId, count: number): Promise<LastTurns | undefined> {
-    const folder = folderOfLatest(this.context.readableCopies(id), EVENTS, BASE_CONFIG);
-    const found = await findLastTurns(path.join(folder, EVENTS), count);
+    const found = await this.context.reading(id, (copies) =>
+      findLastTurns(eventsIn(copies), count),
+    );
     return found?.entries.length === 0 ? undefined : found; // It may have lost all of them.
   }
 
@@ -291,31 +327,22 @@ export class FsConversationStore implements ConversationStore, PortableStore {
   }
 
   async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
-    const copies = this.context.readableCopies(id);
-    const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
     const lastActivatedAt = this.#now();
-    const { metadata = { lastActivatedAt } } = summarize(id, copies);
-    const baseConfig = findFile(path.join(folder, BASE_CONFIG));
-    let position = 0;
-    const events = readInLayout(path.join(folder, EVENTS), (element) => {
-      position += 1;
-      // Without a base config file, the first element is the base config and always copied.
-      const isBase = baseConfig === undefined && position === 1;
-      return keep === undefined || isBase || keep(StreamEntry.fromJson(element));
-    });
-    const root = copies.some((copy) => copy.root === "main") ? "main" : "local";
-    const files = {
-      metadata: { ...forkMetadata(metadata, title), lastActivatedAt },
-      baseConfig,
-      events,
-    };
-    const { entries: lastTurn, problem } = await this.#readLastTurn(id, copies);
+    const { root, lastTurn, ...read } = await this.context.reading(id, async (copies) => ({
+      root: copies.some((copy) => copy.root === "main") ? ("main" as const) : ("local" as const),
+      metadata: summarize(id, copies).metadata ?? { lastActivatedAt },
+      ...readKept(folderOfLatest(copies, EVENTS, BASE_CONFIG), keep),
+      lastTurn: await this.#readLastTurn(id, copies),
+    }));
+    const { entries, problem } = lastTurn;
     if (problem !== undefined) throw damagedError(problem);
     const ownTurn = this.#isOwnUnmarked(id)
-      ? turnToText(lastTurn)
-      : this.#findOwnTurn(id, lastTurn)?.text;
+      ? turnToText(entries)
+      : this.#findOwnTurn(id, entries)?.text;
+    const files = { ...read, metadata: { ...forkMetadata(read.metadata, title), lastActivatedAt } };
     await using writer = await this.#createConversation(root, files, ownTurn);
-    await withChain(folder, ({ copyChain }) => copyChain({ id, folder }, writer));
+    const folderNow = () => folderOfLatest(this.context.readableCopies(id), EVENTS, BASE_CONFIG);
+    await withChain(folderNow, ({ copyChain }, folder) => copyChain({ id, folder }, writer));
     return writer.id;
   }
 
@@ -357,7 +384,10 @@ export class FsConversationStore implements ConversationStore, PortableStore {
     await this.context.withLock(id, async () => {
       const { headsFile: log, workspace } = this.context;
       for (const { folder } of this.context.copies(id)) {
-        await withChain(folder, ({ noteRemoved }) => noteRemoved(log, { id, folder, workspace }));
+        await withChain(
+          () => folder,
+          ({ noteRemoved }) => noteRemoved(log, { id, folder, workspace }),
+        );
         await removeFolder(folder);
         this.context.findIndex()?.forget(folder);
       }
@@ -506,6 +536,25 @@ function listed(roots: ConversationRoots, options: ListOptions): readonly Conver
   return newestOf(all, ({ id }) => fileIdCreation(id), options);
 }
 
+function eventsIn(copies: readonly ConversationCopy[]): string {
+  return path.join(folderOfLatest(copies, EVENTS, BASE_CONFIG), EVENTS);
+}
+
+/** Has read its first piece: its file is open, and stays so if the folder is renamed. */
+function begun<Piece>(pieces: Generator<Piece>): Iterable<Piece> {
+  const first = pieces.next();
+  return first.done === true ? [] : continued(first.value, pieces);
+}
+
+function* continued<Piece>(first: Piece, others: Generator<Piece>): Generator<Piece> {
+  try {
+    yield first;
+    yield* others;
+  } finally {
+    others.return(undefined);
+  }
+}
+
 /** For a conversation opened only for reading. */
 function earlierIn(file: string): EarlierSource {
   return {
@@ -526,14 +575,29 @@ async function loadEnd(file: string): Promise<LoadedEvents | undefined> {
   return { file, fingerprint, entries, ...(offset > 0 && { unread: { end: offset } }) };
 }
 
-/** Updates the chain, if there is one. On failure, the evidence shows the gap, and nothing else fails. */
-async function withChain(
+/** The files of a fork that are copied from this folder, with the elements to keep. */
+function readKept(
   folder: string,
-  action: (module: Awaited<ReturnType<typeof loadChainFile>>) => void,
+  keep: ForkOptions["keep"],
+): Pick<ConversationFiles, "baseConfig" | "events"> {
+  const baseConfig = findFile(path.join(folder, BASE_CONFIG));
+  let position = 0;
+  const events = readInLayout(path.join(folder, EVENTS), (element) => {
+    position += 1;
+    // Without a base config file, the first element is the base config and always copied.
+    const isBase = baseConfig === undefined && position === 1;
+    return keep === undefined || isBase || keep(StreamEntry.fromJson(element));
+  });
+  return { baseConfig, events };
+}
+
+/** Updates the chain, if there is one, in the folder as it is called then. On failure, the evidence shows the gap, and nothing else fails. */
+async function withChain(
+  findFolder: () => string,
+  action: (module: Awaited<ReturnType<typeof loadChainFile>>, folder: string) => void,
 ): Promise<void> {
-  if (!existsSync(path.join(folder, CHAIN))) return;
   try {
-    action(await loadChainFile());
+    if (existsSync(path.join(findFolder(), CHAIN))) action(await loadChainFile(), findFolder());
   } catch {
     // See above.
   }

@@ -91,7 +91,8 @@ export class FsWorkspaceStore extends FsConversationStore implements WorkspaceSt
   }
 
   async read(id: ConversationId, file: RecordFile): Promise<string | undefined> {
-    return findFile(this.paths(id)[file])?.toString("utf8");
+    const bytes = await this.context.reading(id, () => findFile(this.paths(id)[file]));
+    return bytes?.toString("utf8");
   }
 
   async replace(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void> {

@@ -13,11 +13,12 @@ import {
   BASE_CONFIG,
   type ConversationCopy,
   type ConversationRoots,
-  copiesOf,
   currentCopies,
   EVENTS,
+  findCopies,
   liveCopiesNamed,
   METADATA,
+  readCopies,
 } from "./conversation-folders.ts";
 import { fingerprintOf, readEvents } from "./event-file.ts";
 import { findIdInFolderName, isFileId } from "./file-id.ts";
@@ -61,7 +62,10 @@ export async function listPendingTurns(
       continue;
     }
     try {
-      const { entries, problem } = await readLastTurn(copies, context.findPlace(id));
+      const { entries, problem } = await readCopies(
+        () => copiesOfMarked(roots, marker),
+        (found) => readLastTurn(found, context.findPlace(id)),
+      );
       if (problem === undefined && !hasOpenTurn(entries)) continue;
       const described = hasMetadata && metadata && titleAndLabels(metadata);
       const doubt = problem && { problem: describeProblem(problem) };
@@ -137,7 +141,7 @@ function copiesOfMarked(
 ): readonly ConversationCopy[] {
   const named = findIdInFolderName(name) === id ? liveCopiesNamed(roots, name) : [];
   if (named.length > 0) return named;
-  return copiesOf(roots, id).filter((copy) => !copy.isArchived);
+  return findCopies(roots, id).filter((copy) => !copy.isArchived);
 }
 
 function versionOf(copies: readonly ConversationCopy[], isLive: boolean): string {

@@ -93,8 +93,11 @@ export async function selectConversations(
       ? await context.workspace.conversations.list({ which: "all" })
       : await resolveTargets(context, conversation);
   const chosen = summaries.filter(
-    ({ createdAt, lastEventAt = createdAt }) =>
-      from === undefined || timestampToMilliseconds(lastEventAt) >= from.getTime(),
+    // Where the last event cannot be read, the export says so.
+    ({ createdAt, lastEventAt = createdAt, problem }) =>
+      from === undefined ||
+      problem !== undefined ||
+      timestampToMilliseconds(lastEventAt) >= from.getTime(),
   );
   const ids = chosen.map(({ id }) => id).toSorted((left, right) => (left < right ? -1 : 1));
   return {
