@@ -158,6 +158,15 @@ describe("evidence", () => {
     ]);
   });
 
+  test("has a conversation that is damaged, whenever its last event was", async () => {
+    const { project, id } = await decided();
+    const folder = (await project.jp("conversation", "path", id)).stdout.trim();
+    writeFileSync(path.join(folder, "events.json"), "damaged");
+    const { stderr } = await project.jp("evidence", "export", "--since", "1h");
+    expect(stderr).toContain("Exported 4 links of 1 conversation");
+    expect(stderr).toContain("unreadable_record");
+  });
+
   test("can be reported on, from the workspace or from a file", async () => {
     const { project, id } = await decided();
     const csv = await project.jp("evidence", "report", "--format", "csv");

@@ -93,10 +93,10 @@ export async function selectConversations(
       ? await context.workspace.conversations.list({ which: "all" })
       : await resolveTargets(context, conversation);
   const chosen = summaries.filter(
-    // Where the last event cannot be read, the export says so.
-    ({ createdAt, lastEventAt = createdAt, problem }) =>
+    // If the last event cannot be read, the export says so.
+    ({ lastEventAt }) =>
       from === undefined ||
-      problem !== undefined ||
+      lastEventAt === undefined ||
       timestampToMilliseconds(lastEventAt) >= from.getTime(),
   );
   const ids = chosen.map(({ id }) => id).toSorted((left, right) => (left < right ? -1 : 1));
