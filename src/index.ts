@@ -147,6 +147,8 @@ export {
   type Timestamp,
   type TokenUsage,
   type NamedSource,
+  type KeptFile,
+  type ReplyFile,
   type ReplySources,
   type ToolCallCompaction,
   type ToolCallRequest,

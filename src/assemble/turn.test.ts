@@ -615,7 +615,7 @@ function sdkModel(text: string, more: readonly LanguageModelV4StreamPart[] = [])
   };
 }
 
-test("the sources that a model names are on record after its reply, and a file is reported", async () => {
+test("the sources that a model names are on record after its reply, and a file where it was sent", async () => {
   const moon = {
     type: "source",
     sourceType: "url",
@@ -636,18 +636,14 @@ test("the sources that a model names are on record after its reply, and a file i
   const recorded = [...eventsOf(conversation.stream.entries)];
   expect([text, recorded.map(({ type }) => type), recorded.at(-2)]).toMatchObject([
     "Rock.",
-    ["turn_start", "chat_request", "chat_response", "reply_sources", "token_usage"],
+    ["turn_start", "chat_request", "reply_file", "chat_response", "reply_sources", "token_usage"],
     { type: "reply_sources", sources },
   ]);
   expect(updates).toContainEqual(
     expect.objectContaining({ type: "event", event: expect.objectContaining({ sources }) }),
   );
-  expect(updates).toContainEqual(
-    expect.objectContaining({
-      type: "notice",
-      message: "The model sent a file (image/png), which jp does not keep.",
-    }),
-  );
+  const file = updates.find((each) => each.type === "event" && each.event.type === "reply_file");
+  expect(file).toMatchObject({ event: { mediaType: "image/png", size: 8 } });
 });
 
 describe("a message that replaces a turn", () => {

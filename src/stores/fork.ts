@@ -1,9 +1,11 @@
 /** The parts of the original that a fork takes over, in any store. */
 import {
   type ConversationMetadata,
+  type KeptFile,
   lastTurnOf,
-  type StreamEntry,
+  StreamEntry,
 } from "../record/conversation/index.ts";
+import type { JsonObject } from "../util/index.ts";
 import type { ForkOptions } from "./port.ts";
 
 /** Everything except what concerns only the original. The store adds when the fork was activated. */
@@ -22,4 +24,11 @@ export function forkEntries(
   const kept = keep === undefined ? entries.slice() : entries.filter((entry) => keep(entry));
   const isWhole = lastTurnOf(entries).length === lastTurnOf(kept).length;
   return { entries: kept, isOwnTurn: isOwnTurn && isWhole };
+}
+
+/** The file that this element of a record names, if any. Its bytes are copied with it. */
+export function keptFilesOf(element: JsonObject): readonly KeptFile[] {
+  if (element["type"] !== "reply_file") return [];
+  const { event } = StreamEntry.fromJson(element);
+  return event?.type === "reply_file" ? [event] : [];
 }

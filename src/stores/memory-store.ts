@@ -10,6 +10,8 @@ import {
   describeOpenTurn,
   findTimestamp,
   hasAllLabels,
+  type KeptFile,
+  keptFileName,
   lastTurnEntries,
   lastTurnOf,
   metadataToJson,
@@ -30,7 +32,7 @@ import {
   type SecretDelivery,
   type SecretOffer,
 } from "./answering.ts";
-import { forkEntries, forkMetadata } from "./fork.ts";
+import { forkEntries, forkMetadata, keptFilesOf } from "./fork.ts";
 import type {
   AnswerListener,
   AnswerOptions,
@@ -65,6 +67,8 @@ interface MemoryRecord {
   metadata: ConversationMetadata;
   readonly baseConfig: JsonObject;
   readonly entries: StreamEntry[];
+  /** By name. */
+  readonly files: Map<string, Uint8Array>;
   isArchived: boolean;
   isOwnTurn: boolean;
   isLocked: boolean;
@@ -112,6 +116,10 @@ export class MemoryConversationStore implements ConversationStore {
     yield { entries: this.#getRecord(id).entries.slice() };
   }
 
+  async readFile(id: ConversationId, file: KeptFile): Promise<Uint8Array | undefined> {
+    return this.#getRecord(id).files.get(keptFileName(file))?.slice();
+  }
+
   /** There is nothing to gain: `scan` reads from memory too. */
   async findLastTurns(id: ConversationId): Promise<LastTurns | undefined> {
     this.#getRecord(id);
@@ -149,7 +157,8 @@ export class MemoryConversationStore implements ConversationStore {
   async create(options: CreateOptions): Promise<ConversationWriter> {
     const { baseConfig = {}, entries = [], isOwnTurn = false } = options;
     const metadata = { ...titleAndLabels(options), lastActivatedAt: this.#now() };
-    return new MemoryWriter(this.#add({ metadata, baseConfig, entries: [...entries], isOwnTurn }));
+    const parts = { metadata, baseConfig, entries: [...entries], isOwnTurn };
+    return new MemoryWriter(this.#add({ ...parts, files: new Map() }));
   }
 
   async open(id: ConversationId): Promise<ConversationWriter> {
@@ -161,7 +170,10 @@ export class MemoryConversationStore implements ConversationStore {
     const original = this.#getRecord(id);
     const metadata = { ...forkMetadata(original.metadata, title), lastActivatedAt: this.#now() };
     const { baseConfig } = original;
-    return this.#add({ metadata, baseConfig, ...forkEntries(original, keep) }).id;
+    const copied = forkEntries(original, keep);
+    const names = copied.entries.flatMap(({ raw }) => keptFilesOf(raw).map(keptFileName));
+    const files = new Map([...original.files].filter(([name]) => names.includes(name)));
+    return this.#add({ metadata, baseConfig, ...copied, files }).id;
   }
 
   async remove(id: ConversationId): Promise<void> {
@@ -187,7 +199,7 @@ export class MemoryConversationStore implements ConversationStore {
   }
 
   #add(
-    parts: Pick<MemoryRecord, "metadata" | "baseConfig" | "entries" | "isOwnTurn">,
+    parts: Pick<MemoryRecord, "metadata" | "baseConfig" | "entries" | "files" | "isOwnTurn">,
   ): MemoryRecord {
     const now = this.#clock.now();
     this.#created += 1;
@@ -278,6 +290,11 @@ class MemoryWriter extends Releasable implements ConversationWriter {
       if (eventType === "turn_start") this.#record.isOwnTurn = true;
     }
     this.#record.onChange();
+  }
+
+  async saveFile(file: KeptFile, bytes: Uint8Array): Promise<void> {
+    this.assertHeld();
+    this.#record.files.set(keptFileName(file), Uint8Array.from(bytes));
   }
 
   async updateMetadata(change: MetadataChange): Promise<void> {

@@ -26,6 +26,7 @@ import type {
   ConversationMetadata,
   ConversationStream,
   Directory,
+  KeptFile,
   OfferedAnswer,
   OpenTurnState,
   SecretAnswer,
@@ -54,6 +55,12 @@ export interface ConversationStore {
    * store keeps no chains. Throws `conversation_not_found`, `read_failed`.
    */
   readChain?(id: ConversationId): AsyncIterable<ChainLine | ChainProblem>;
+
+  /**
+   * The bytes of a file that the record names. Undefined if the store does not have them, or has others in their place. Absent
+   * if the store keeps no files. Throws `conversation_not_found`, `read_failed`.
+   */
+  readFile?(id: ConversationId, file: KeptFile): Promise<Uint8Array | undefined>;
 
   /**
    * Reads only the last turns. Undefined if the store has no quick way that is certain to give the same as `scan`.
@@ -212,6 +219,12 @@ export interface ConversationWriter extends AsyncDisposable {
 
   /** Like `append`, for entries that are not events: config deltas, compactions. */
   appendEntries(entries: readonly StreamEntry[]): Promise<void>;
+
+  /**
+   * Stores the bytes of a file durably, before an event names it. It is removed with the conversation, and copied with the
+   * events that name it. Does nothing if it is already stored. Absent if the store keeps no files.
+   */
+  saveFile?(file: KeptFile, bytes: Uint8Array): Promise<void>;
 
   /** Changes are applied one at a time, in the order of the calls. */
   updateMetadata(change: MetadataChange): Promise<void>;

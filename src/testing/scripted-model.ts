@@ -25,6 +25,12 @@ export type ScriptedStep =
       readonly arguments?: JsonObject;
       readonly metadata?: JsonObject;
     }
+  | {
+      readonly type: "file";
+      readonly mediaType: string;
+      readonly data?: Uint8Array;
+      readonly metadata?: JsonObject;
+    }
   /** Ends the reply here. Without this step the reply ends normally after the last one. */
   | { readonly type: "end"; readonly reason: EndReason; readonly usage?: Usage }
   /** Cuts off the reply: nothing follows, not even its end. */
@@ -113,6 +119,9 @@ async function* eventsOf(
       yield { type: "tool_call_request", id, name, arguments: given, ...metadataOf(step) };
       return;
     }
+    case "file":
+      yield step;
+      return;
     case "end":
       yield { type: "response_end", reason: step.reason, usage: step.usage ?? {} };
       return;

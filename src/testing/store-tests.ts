@@ -3,6 +3,7 @@ import type { ConversationStore } from "../stores/index.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { ANSWERS } from "./store/answers.ts";
 import { CONVERSATIONS } from "./store/conversations.ts";
+import { FILES } from "./store/files.ts";
 import { FORKS } from "./store/forks.ts";
 import { START } from "./store/records.ts";
 import { TURNS } from "./store/turns.ts";
@@ -33,7 +34,15 @@ export interface StoreTest {
 export function storeTests(
   create: (clock: FakeClock) => StoreToTest | Promise<StoreToTest>,
 ): readonly StoreTest[] {
-  const cases = { ...CONVERSATIONS, ...FORKS, ...WRITERS, ...TURNS, ...ANSWERS, ...CHANGES };
+  const cases = {
+    ...CONVERSATIONS,
+    ...FORKS,
+    ...WRITERS,
+    ...TURNS,
+    ...ANSWERS,
+    ...CHANGES,
+    ...FILES,
+  };
   return Object.entries(cases).map(([name, check]) => ({
     name,
     run: async () => {

@@ -1,6 +1,7 @@
 /** What a tenant may use of a database that several share. */
 import { expect, onTestFinished, test } from "vitest";
 import { at } from "../../src/record/conversation/events.fixture.ts";
+import { describeFile } from "../../src/record/conversation/index.ts";
 import { enqueueTurn, migrateStore, runTurn } from "../../src/index.ts";
 import { copyStore } from "../../src/stores/index.ts";
 import { answerBy, WAITING } from "../../src/stores/open-question.fixture.ts";
@@ -127,6 +128,26 @@ test("bytes are counted as the events have them, and what is removed or replaced
     [true, true],
     [true, false],
   ]);
+});
+
+test("the files of models count towards the limit, also in a fork, until they are removed", async () => {
+  counters("T-TENANT-3");
+  const { store, limit } = await openTenant();
+  const bytes = Buffer.alloc(2000, 1);
+  const file = describeFile("image/png", bytes);
+  await limit({ bytes: 5000 });
+  const writer = await store.create({});
+  await writer.saveFile(file, bytes);
+  await writer.saveFile(file, bytes);
+  await writer.append({ type: "reply_file", timestamp: at(0), ...file });
+  const large = Buffer.alloc(4000, 2);
+  const refused = await codeOf(writer.saveFile(describeFile("image/png", large), large));
+  await writer.release();
+  const fork = await store.fork(writer.id);
+  const second = await codeOf(store.fork(writer.id));
+  await store.remove(fork);
+  const third = await codeOf(store.fork(writer.id));
+  expect([refused, second, third]).toEqual(["store_full", "store_full", undefined]);
 });
 
 test("a decision that a full store has refused is chained once there is room", async () => {

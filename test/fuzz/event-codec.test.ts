@@ -284,6 +284,7 @@ function withText(event: ConversationEvent, text: string): ConversationEvent {
     case "turn_undo":
       return { ...event, files: [{ path: text, change: "removed" }] };
     case "chat_response":
+    case "reply_file":
     case "turn_start":
     case "turn_resume":
     case "turn_end":

@@ -9,7 +9,7 @@ import type { JsonObject } from "../../src/util/index.ts";
 import { chatRequest } from "../../src/record/conversation/events.fixture.ts";
 import { CaptureServer } from "./capture-server.ts";
 import { collect, modelAt, requestOf } from "./support.ts";
-import { WIRE, type WireReply } from "./wire.ts";
+import { sse, WIRE, type WireReply } from "./wire.ts";
 
 /** Joins deltas, because the chunks differ between providers. */
 function joined(events: readonly ModelEvent[]): ModelEvent[] {
@@ -116,6 +116,31 @@ test("Gemini's signature of a call is kept with the call", async () => {
     id: "call_a",
     name: "read",
     arguments: {},
+    metadata: { google_thought_signature: "sig" },
+  });
+});
+
+test("an image of Gemini comes with its signature, between the texts around it", async () => {
+  await using server = await CaptureServer.start();
+  const [before = "", after = "", ...rest] = WIRE.google({ text: "See it" });
+  const inlineData = { mimeType: "image/png", data: "iVBORw==" };
+  const parts = [{ inlineData, thoughtSignature: "sig" }];
+  const image = sse({ candidates: [{ content: { role: "model", parts } }] });
+  server.answer({ chunks: [before, image, after, ...rest] });
+  const model = await modelAt(server.url, "google");
+  const events = joined(await collect(model.stream(requestOf([chatRequest("Hi")]))));
+  expect(events.map(({ type }) => type)).toEqual([
+    "message_delta",
+    "message_end",
+    "file",
+    "message_delta",
+    "message_end",
+    "response_end",
+  ]);
+  expect(events[2]).toEqual({
+    type: "file",
+    mediaType: "image/png",
+    data: Buffer.from("iVBORw==", "base64"),
     metadata: { google_thought_signature: "sig" },
   });
 });

@@ -898,6 +898,15 @@ const files: Area = {
         "Each question is bound to the real file, its content and the change. If any of them differs " +
         "when the answer arrives, also in another process, jp asks again and shows the new change.",
     },
+    {
+      id: "T-FILE-8",
+      threat:
+        "A model, or a server in its place, sends a file whose type leads to a path or a program, or whose content attacks whoever " +
+        "opens it.",
+      defence:
+        "Its bytes are stored under their digest, with one of a few known extensions, readable by the user alone. jp never opens " +
+        "it. The desk sends it only as a download. A link is listed, and not loaded. What you open yourself is up to you.",
+    },
   ],
 };
 

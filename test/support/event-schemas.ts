@@ -166,6 +166,11 @@ export const EVENT_FIELDS = {
       }),
     ),
   },
+  reply_file: {
+    media_type: text,
+    digest: v.pipe(text, v.regex(/^[0-9a-f]{64}$/)),
+    size: v.pipe(v.number(), v.integer()),
+  },
   token_usage: {
     model: text,
     purpose: text,

@@ -46,6 +46,7 @@ export class RecordedCalls {
       case "decision_vote":
       case "token_usage":
       case "reply_sources":
+      case "reply_file":
       case "reply_failure":
       case "turn_undo":
       case "tool_step": // A tool that does not run has no steps.

@@ -100,6 +100,7 @@ const BESIDE_REPLY: ReadonlySet<EventType> = new Set([
   "reply_failure",
   "token_usage",
   "reply_sources",
+  "reply_file",
   "turn_undo",
 ]);
 

@@ -30,6 +30,9 @@ export function createJournal(
   return {
     conversation: conversation.id,
     ...(conversation.isShared !== undefined && { isShared: conversation.isShared }),
+    ...(conversation.saveFile !== undefined && {
+      saveFile: (file, bytes) => conversation.saveFile?.(file, bytes) ?? Promise.resolve(),
+    }),
     get stream() {
       return conversation.stream;
     },

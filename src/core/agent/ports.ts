@@ -386,7 +386,7 @@ export type TurnUpdate = UpdateIds &
   );
 
 /** The conversation that a turn reads and appends to. */
-export interface Journal extends Pick<ConversationWriter, "isShared"> {
+export interface Journal extends Pick<ConversationWriter, "isShared" | "saveFile"> {
   readonly conversation: ConversationId;
   /** Includes everything recorded so far. */
   readonly stream: ConversationStream;

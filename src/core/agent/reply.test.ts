@@ -8,9 +8,15 @@ import {
   until,
 } from "./model-turn.fixture.ts";
 import { echo } from "./turn-tools.fixture.ts";
-import type { ConversationEvent, ConversationId } from "../../record/conversation/index.ts";
+import {
+  type ConversationEvent,
+  type ConversationId,
+  describeFile,
+  eventsOf,
+  readTurnProgress,
+} from "../../record/conversation/index.ts";
 import { type ModelEvent, ProviderError } from "../../reach/provider/index.ts";
-import { FakeClock, type ScriptedReply } from "../../testing/index.ts";
+import { FakeClock, MemoryConversationStore, type ScriptedReply } from "../../testing/index.ts";
 import type { TurnUpdate } from "./ports.ts";
 import { ReplyRecorder } from "./reply.ts";
 
@@ -38,6 +44,87 @@ function retriesOf(turn: ModelTurn): readonly object[] {
     return [{ kind: error.kind, retry, maxRetries, delayMs }];
   });
 }
+
+describe("a file of a reply", () => {
+  const bytes = Buffer.from("89504e47", "hex");
+  const image = { type: "file", mediaType: "image/png", data: bytes } as const;
+  const { digest } = describeFile("image/png", bytes);
+  const recorded = `file: image/png, 4 bytes, ${digest}`;
+
+  test("is stored before the record names it, between the texts and calls around it", async () => {
+    const store = new MemoryConversationStore(new FakeClock());
+    const conversation = await store.create({});
+    const stored: unknown[] = [];
+    const turn = await ModelTurn.create({
+      conversation,
+      tools: [echo],
+      replies: [[{ type: "text", text: "See" }, image, CALL, image], "Done"],
+      beforeAppend: async (events) => {
+        const file = events.find((event) => event.type === "reply_file");
+        if (file !== undefined) stored.push(await store.readFile(conversation.id, file));
+      },
+    });
+    await turn.run();
+    expect({ record: turn.record.slice(1, 6), stored }).toEqual({
+      record: ["person: Hello", "message: See", recorded, "a calls echo", recorded],
+      stored: [bytes, bytes].map((each) => Uint8Array.from(each)),
+    });
+    expect(turn.updates).toContainEqual(
+      expect.objectContaining({
+        type: "event",
+        event: expect.objectContaining({ type: "reply_file", mediaType: "image/png", size: 4 }),
+      }),
+    );
+  });
+
+  test("stays if the reply breaks off, and is no answer by itself", async () => {
+    const turn = await ModelTurn.create({
+      replies: [[CALL, image, CUT], [image]],
+      tools: [echo],
+    });
+    const end = await turn.run();
+    expect({ end, record: turn.record }).toEqual({
+      end: { type: "done", reason: "stop" },
+      record: ["turn", "person: Hello", recorded, recorded, "turn done"],
+    });
+  });
+
+  test("whose process is killed before the record names it changes nothing, and the model is asked again", async () => {
+    const store = new MemoryConversationStore(new FakeClock());
+    const conversation = await store.create({});
+    const killed = new Error("killed");
+    const turn = await ModelTurn.create({
+      conversation,
+      replies: [[image]],
+      beforeAppend: (events) => {
+        if (events.some(({ type }) => type === "reply_file")) throw killed;
+      },
+    });
+    await expect(turn.run()).rejects.toBe(killed);
+    const events = [...eventsOf((await store.load(conversation.id)).stream.entries)];
+    expect([events.map(({ type }) => type), readTurnProgress(events).next]).toEqual([
+      ["turn_start", "chat_request"],
+      "request",
+    ]);
+  });
+
+  test("ends the turn if it cannot be stored, and is reported if it cannot be read or kept", async () => {
+    const conversation = await new MemoryConversationStore(new FakeClock()).create({});
+    conversation.saveFile = () => Promise.reject(new Error("full"));
+    const turn = await ModelTurn.create({ conversation, replies: [[image]] });
+    await expect(turn.run()).rejects.toThrow("full");
+    const plain = await new MemoryConversationStore(new FakeClock()).create({});
+    const other = await ModelTurn.create({
+      conversation: Object.assign(plain, { saveFile: undefined }),
+      replies: [[image, { type: "file", mediaType: "text/plain" }, { type: "text", text: "Hi" }]],
+    });
+    await other.run();
+    expect(other.updates.filter(({ type }) => type === "notice")).toMatchObject([
+      { message: "The model sent a file (image/png) that jp cannot keep in this store." },
+      { message: "The model sent a file (text/plain) that jp cannot read." },
+    ]);
+  });
+});
 
 describe("a reply that breaks off", () => {
   test("is kept as far as it came, and continued after a request that is not recorded", async () => {

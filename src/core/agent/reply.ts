@@ -6,9 +6,11 @@ import {
   type Attachment,
   type ChatResponse,
   type ConversationStream,
+  describeFile,
   intoParts,
   isReported,
   type NamedSource,
+  type ReplyFile,
   type Section,
   StreamEntry,
   type ThreadParts,
@@ -190,8 +192,8 @@ type TextKind = "message" | "reasoning";
 export class ReplyRecorder {
   readonly #options: RecorderOptions;
   #open: { readonly kind: TextKind; text: string } | undefined;
-  /** The calls, and the texts between them, in order. */
-  #held: (ToolCallRequest | ChatResponse)[] = [];
+  /** The calls, and the texts and files between them, in order. */
+  #held: (ToolCallRequest | ChatResponse | ReplyFile)[] = [];
   #hasCalls = false;
   #hasCutCalls = false;
   #hasStructuredData = false;
@@ -243,7 +245,8 @@ export class ReplyRecorder {
         this.#sources.set(JSON.stringify(event.source), event.source);
         return undefined;
       case "file":
-        return observer?.observe({ type: "notice", message: fileNotKept(event.mediaType) });
+        await this.#endOpenText();
+        return this.#keepFile(event);
       case "response_end":
         this.#reason = event.reason;
         await this.#endOpenText();
@@ -272,7 +275,7 @@ export class ReplyRecorder {
     const held = this.#held;
     this.#held = [];
     const calls = held.filter((event) => event.type === "tool_call_request");
-    const kept = isWhole ? held : held.filter((event) => event.type === "chat_response");
+    const kept = isWhole ? held : held.filter((event) => event.type !== "tool_call_request");
     if (kept.length > 0) await this.#options.journal.record(...kept);
     if (calls.length === 0) return;
     this.#hasCalls = isWhole;
@@ -302,7 +305,7 @@ export class ReplyRecorder {
     const text = open?.text ?? "";
     if (open !== undefined) this.#open = undefined;
     if (text === "" && metadata === undefined) return;
-    const { journal, clock, isStructured } = this.#options;
+    const { clock, isStructured } = this.#options;
     const data = kind === "message" && isStructured ? findJson(text) : undefined;
     const content: ChatResponse["content"] =
       data === undefined ? { type: kind, text } : { type: "structured", data };
@@ -313,8 +316,34 @@ export class ReplyRecorder {
       ...(metadata !== undefined && { metadata }),
     };
     this.#hasStructuredData ||= content.type === "structured";
-    if (this.#held.length > 0) this.#held.push(response);
-    else await journal.record(response);
+    await this.#recordInOrder(response);
+  }
+
+  async #recordInOrder(event: ChatResponse | ReplyFile): Promise<void> {
+    if (this.#held.length > 0) this.#held.push(event);
+    else await this.#options.journal.record(event);
+  }
+
+  /** The bytes are stored before the record names them. */
+  async #keepFile({
+    mediaType,
+    data,
+    metadata,
+  }: Extract<ModelEvent, { type: "file" }>): Promise<void> {
+    const { journal, clock, observer } = this.#options;
+    if (data === undefined || journal.saveFile === undefined) {
+      const reason = data === undefined ? "cannot read" : "cannot keep in this store";
+      const message = `The model sent a file (${mediaType.slice(0, 100)}) that jp ${reason}.`;
+      return observer?.observe({ type: "notice", message });
+    }
+    const file = describeFile(mediaType, data);
+    await journal.saveFile(file, data);
+    await this.#recordInOrder({
+      type: "reply_file",
+      timestamp: timestampFromDate(clock.now()),
+      ...file,
+      ...(metadata !== undefined && { metadata }),
+    });
   }
 
   async #recordSources(): Promise<void> {
@@ -333,8 +362,4 @@ export class ReplyRecorder {
     const { id } = model;
     await journal.record({ type: "token_usage", timestamp, model: id, purpose: "reply", usage });
   }
-}
-
-function fileNotKept(mediaType: string): string {
-  return `The model sent a file (${mediaType.slice(0, 100)}), which jp does not keep.`;
 }

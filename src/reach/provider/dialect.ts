@@ -77,7 +77,7 @@ export interface PromptProgress {
   readonly total: number;
 }
 
-export type PieceKind = "reasoning" | "message" | "tool_call";
+export type PieceKind = "reasoning" | "message" | "tool_call" | "file";
 
 export interface CacheSupport {
   /** Where the API accepts a cache mark. */

@@ -170,6 +170,34 @@ describe("any model of the AI SDK", () => {
     expect(event).toMatchObject({ type: "tool_call_request", arguments: { at: "me" } });
   });
 
+  test("gives files as bytes, in order, and lists a link to one like a source", async () => {
+    const bytes = Uint8Array.from([1, 2, 3]);
+    const older = { type: "file", mediaType: "image/png", data: "AQID" };
+    const named = { type: "file", mediaType: "audio/wav", data: { type: "url", url: "x:y" } };
+    const events = await replyOf(
+      toDelta("text-delta")("See"),
+      { type: "file", mediaType: "image/png", data: { type: "data", data: "AQID" } },
+      { type: "file", mediaType: "image/png", data: { type: "data", data: bytes } },
+      older as unknown as LanguageModelV4StreamPart, // As the interface of version 3 has it.
+      named as unknown as LanguageModelV4StreamPart,
+      { type: "file", mediaType: "text/plain", data: { type: "data", data: "not base64!" } },
+      toDelta("text-delta")("it."),
+      finish,
+    );
+    expect(
+      events.map((event) => ("data" in event ? { ...event, data: [...event.data] } : event)),
+    ).toEqual([
+      { type: "message_delta", text: "See" },
+      { type: "message_end" },
+      ...[1, 2, 3].map(() => ({ type: "file", mediaType: "image/png", data: [1, 2, 3] })),
+      { type: "source", source: { url: "x:y", mediaType: "audio/wav" } },
+      { type: "file", mediaType: "text/plain" },
+      { type: "message_delta", text: "it." },
+      { type: "message_end" },
+      expect.objectContaining({ type: "response_end" }),
+    ]);
+  });
+
   test("fails if it makes a call without an id, which could not be recorded", async () => {
     const called = { type: "tool-call", toolName: "look", input: "{}" };
     const reply = replyOf(called as unknown as LanguageModelV4StreamPart, finish); // As above.

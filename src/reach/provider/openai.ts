@@ -73,7 +73,7 @@ export function openaiDialect(): Dialect {
 
 function toEventMetadata(kind: PieceKind, metadata: JsonObject): JsonObject {
   if (kind === "message") return pickRenamed(metadata, { phase: PHASE });
-  if (kind === "tool_call") return {};
+  if (kind === "tool_call" || kind === "file") return {};
   return pickRenamed(metadata, { itemId: ITEM, reasoningEncryptedContent: ENCRYPTED });
 }
 

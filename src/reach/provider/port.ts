@@ -139,8 +139,13 @@ export type ModelEvent =
     }
   /** The model names a source of its reply. */
   | { readonly type: "source"; readonly source: NamedSource }
-  /** The model sent a file, which is not kept. */
-  | { readonly type: "file"; readonly mediaType: string }
+  /** The model sent a file. `data` is absent if it cannot be read. */
+  | {
+      readonly type: "file";
+      readonly mediaType: string;
+      readonly data?: Uint8Array;
+      readonly metadata?: JsonObject;
+    }
   | { readonly type: "response_end"; readonly reason: EndReason; readonly usage: Usage };
 
 /** `length`: the reply hit its token limit. `refused`: by the model or by a content filter. */

@@ -9,6 +9,7 @@ import type {
 } from "@ai-sdk/provider";
 import {
   abortable,
+  base64Size,
   type Clock,
   findJson,
   isJsonObject,
@@ -17,7 +18,7 @@ import {
 } from "../../util/index.ts";
 import type { NamedSource } from "../../record/conversation/index.ts";
 import type { StreamingModel } from "./definition.ts";
-import { type Dialect, metadataOf } from "./dialect.ts";
+import { type Dialect, metadataOf, type PieceKind } from "./dialect.ts";
 import type { LightReader, Sink } from "./light-streams.ts";
 import {
   type EndReason,
@@ -336,8 +337,7 @@ class ReplyReader {
         this.#events.push({ type: "source", source: toSource(part) });
         return;
       case "file":
-        this.#events.push({ type: "file", mediaType: textIn(part.mediaType) ?? "unknown type" });
-        return;
+        return this.#addFile(part);
       case "finish":
         this.#finish = part;
         return;
@@ -401,7 +401,27 @@ class ReplyReader {
     });
   }
 
-  #metadata(kind: BlockKind | "tool_call", part: { readonly providerMetadata?: unknown }) {
+  /** A link is listed like a source: jp loads nothing that a model names. Earlier versions of the SDK have plain data. */
+  #addFile(part: Part<"file">): void {
+    this.#closeBlock();
+    const mediaType = textIn(part.mediaType) ?? "application/octet-stream";
+    const file: unknown = part.data;
+    const { data = file, url } = fieldsOf(file);
+    if (typeof url === "string" || url instanceof URL) {
+      this.#events.push({ type: "source", source: { url: String(url), mediaType } });
+      return;
+    }
+    const bytes = toBytes(data);
+    const metadata = this.#metadata("file", part);
+    this.#events.push({
+      type: "file",
+      mediaType,
+      ...(bytes !== undefined && { data: bytes }),
+      ...(Object.keys(metadata).length > 0 && { metadata }),
+    });
+  }
+
+  #metadata(kind: PieceKind, part: { readonly providerMetadata?: unknown }) {
     const { key } = this.#dialect;
     return this.#dialect.toEventMetadata(kind, metadataOf(key, part.providerMetadata));
   }
@@ -452,6 +472,16 @@ function toSource(part: Part<"source">): NamedSource {
   const names = ["url", "title", "filename", "mediaType"] as const;
   const texts = names.map((name) => [name, textIn(fields[name])] as const);
   return Object.fromEntries(texts.filter(([, text]) => text !== undefined));
+}
+
+function fieldsOf(value: unknown): { readonly data?: unknown; readonly url?: unknown } {
+  return typeof value === "object" && value !== null ? value : {};
+}
+
+function toBytes(data: unknown): Uint8Array | undefined {
+  if (data instanceof Uint8Array) return data;
+  if (typeof data !== "string" || data === "") return undefined;
+  return base64Size(data) === undefined ? undefined : Buffer.from(data, "base64");
 }
 
 function textIn(value: unknown): string | undefined {

@@ -49,6 +49,17 @@ test("a reply that breaks off is a retryable error", async () => {
 });
 
 describe("a reply that gets too long", () => {
+  test("counts the bytes of its files, and hands on none beyond the limit", async () => {
+    const limits = { ...NO_LIMITS, maxResponseBytes: 1000 };
+    const file = (size: number) =>
+      ({ type: "file", mediaType: "image/png", data: new Uint8Array(size) }) as const;
+    const { events, error } = await read([file(500), file(501)], limits);
+    expect({ types: events.map(({ type }) => type), error }).toEqual({
+      types: ["file"],
+      error: expect.objectContaining({ kind: "response_too_long" }),
+    });
+  });
+
   test("throws at the event over the limit and aborts the request", async () => {
     const limits = { ...NO_LIMITS, maxResponseBytes: 8 };
     const { events, error, model } = await read([{ type: "text", text: "ab cd ef gh" }], limits);

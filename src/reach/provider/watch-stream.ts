@@ -226,7 +226,7 @@ function bytesOf(event: ModelEvent): number {
     case "source":
       return CALL_BYTES + Buffer.byteLength(JSON.stringify(event.source));
     case "file":
-      return CALL_BYTES + Buffer.byteLength(event.mediaType);
+      return CALL_BYTES + (event.data?.length ?? 0);
     case "reasoning_end":
     case "message_end":
     case "response_end":

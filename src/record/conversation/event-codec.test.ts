@@ -15,6 +15,7 @@ import {
   permission,
   permissionRequest,
   reasoning,
+  replyFile,
   replySources,
   subjectOf,
   toolCall,
@@ -194,6 +195,11 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
       "the sources of a reply",
       replySources({ url: "https://moon.example/" }, { title: "Log", mediaType: "text/plain" }),
       `{${head("reply_sources")},"sources":[{"url":"https://moon.example/"},{"title":"Log","media_type":"text/plain"}]}`,
+    ],
+    [
+      "a file of a reply",
+      replyFile(7),
+      `{${head("reply_file")},"media_type":"image/png","digest":"${"5".repeat(64)}","size":7}`,
     ],
     [
       "a question that no one could be asked, and why",

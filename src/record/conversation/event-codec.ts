@@ -61,6 +61,7 @@ import {
   parseWhom,
 } from "./inquiry-codec.ts";
 import { fileToJson, fileToPlainJson, parseFile } from "./message-file.ts";
+import { parseReplyFile, replyFileToJson } from "./reply-file.ts";
 import { parseTimestamp } from "./timestamp.ts";
 import { whomToJson } from "./whom.ts";
 import { filesToJson, parseTurnUndo, parseUndoneFiles, turnUndoToJson } from "./undone.ts";
@@ -388,6 +389,11 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       sources: arrayField(shape, "sources").map((source) => parseSource(shapeOf(source))),
     }),
     toJson: ({ sources }) => ({ sources: sources.map(sourceToJson) }),
+  },
+  reply_file: {
+    keys: knownKeys("media_type", "digest", "size"),
+    parse: parseReplyFile,
+    toJson: replyFileToJson,
   },
   token_usage: { keys: knownKeys(...USAGE_KEYS), parse: parseTokenUsage, toJson: tokenUsageToJson },
   turn_undo: {

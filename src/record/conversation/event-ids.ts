@@ -37,6 +37,7 @@ const IDS = {
   turn_end: undefined,
   token_usage: undefined,
   reply_sources: undefined,
+  reply_file: undefined,
   turn_undo: undefined,
 } as const satisfies Record<EventType, "call" | "decision" | undefined>;
 

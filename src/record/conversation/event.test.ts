@@ -33,6 +33,7 @@ test("only four kinds of events may reach a provider", () => {
     turn_end: false,
     token_usage: false,
     reply_sources: false,
+    reply_file: false,
     turn_undo: false,
   });
 });

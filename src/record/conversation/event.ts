@@ -35,6 +35,7 @@ export type ConversationEvent =
   | TurnEndEvent
   | TokenUsage
   | ReplySources
+  | ReplyFile
   | TurnUndo;
 
 /** The `type` of an event, in memory and on disk. */
@@ -396,6 +397,21 @@ export interface NamedSource {
   readonly mediaType?: string;
 }
 
+/** A file that the model has sent, such as an image. Its bytes were stored before. */
+export interface ReplyFile extends EventBase, KeptFile {
+  readonly type: "reply_file";
+  /** In bytes. */
+  readonly size: number;
+}
+
+/** Identifies a file of a conversation. */
+export interface KeptFile {
+  /** Such as `image/png`, as the model says. */
+  readonly mediaType: string;
+  /** SHA-256 of its bytes, in hexadecimal digits. */
+  readonly digest: string;
+}
+
 /** The cost of a request to a model, or several for the same purpose. */
 export interface TokenUsage extends EventBase {
   readonly type: "token_usage";
@@ -603,6 +619,7 @@ const PROVIDER_VISIBLE = {
   turn_end: false,
   token_usage: false,
   reply_sources: false,
+  reply_file: false,
   turn_undo: false,
 } as const satisfies Record<EventType, boolean>;
 

@@ -25,6 +25,7 @@ import {
   type PermissionRequestEvent,
   type Compaction,
   type ReplyFailure,
+  type ReplyFile,
   type ReplySources,
   StreamEntry,
   type SubjectDigest,
@@ -154,6 +155,10 @@ export function tokenUsage(usage: Usage, purpose = "reply", model = "test/model"
 
 export function replySources(...sources: ReplySources["sources"]): ReplySources {
   return { type: "reply_sources", timestamp: at(0), sources };
+}
+
+export function replyFile(size = 3, digest = "5".repeat(64)): ReplyFile {
+  return { type: "reply_file", timestamp: at(0), mediaType: "image/png", digest, size };
 }
 
 export function entriesOf(...items: readonly (ConversationEvent | StreamEntry)[]): StreamEntry[] {
@@ -540,6 +545,18 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
       sources: fc.array(
         objects({}, { url: anyText, title: anyText, filename: anyText, mediaType: name }),
       ),
+    }),
+  ),
+  eventOf(
+    "reply_file",
+    objects({
+      mediaType: fc.constantFrom("image/png", "application/x.of-another+type"),
+      digest: fc.string({
+        unit: fc.constantFrom(..."0123456789abcdef"),
+        minLength: 64,
+        maxLength: 64,
+      }),
+      size: fc.nat(),
     }),
   ),
   eventOf(

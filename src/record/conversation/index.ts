@@ -76,6 +76,8 @@ export {
   type SubjectDigest,
   type TokenUsage,
   type NamedSource,
+  type KeptFile,
+  type ReplyFile,
   type ReplySources,
   type ToolCallRequest,
   type ToolCallResponse,
@@ -96,6 +98,13 @@ export {
   type RecordedFile,
   recordFiles,
 } from "./message-file.ts";
+export {
+  describeFile,
+  FILES_FOLDER,
+  isRecordedFile,
+  keptFileBaseName,
+  keptFileName,
+} from "./reply-file.ts";
 export {
   ACTIONS,
   type AnswerEvent,

@@ -31,6 +31,10 @@ export const MAX_FILE_BYTES = 20 * 1024 * 1024;
 
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+*-]+$/;
 
+export function isMediaType(text: string): boolean {
+  return MEDIA_TYPE.test(text);
+}
+
 /** Throws `invalid_file`. */
 export function recordFiles(files: readonly MessageFile[]): readonly RecordedFile[] {
   const recorded = files.map(recordFile);
@@ -64,7 +68,7 @@ function toText(data: Uint8Array | URL): string {
 const NOT_DATA = "-";
 
 function findProblem(mediaType: string, data: string): string | undefined {
-  if (!MEDIA_TYPE.test(mediaType)) return `${JSON.stringify(mediaType)} is not a media type`;
+  if (!isMediaType(mediaType)) return `${JSON.stringify(mediaType)} is not a media type`;
   if (isUrl(data) || base64Size(data) !== undefined) return undefined;
   return "its data is neither bytes, nor base64, nor an http or https URL";
 }

@@ -69,6 +69,7 @@ function problemsOfTurn(events: readonly ConversationEvent[]): readonly string[]
       case "turn_end":
       case "token_usage":
       case "reply_sources":
+      case "reply_file":
       case "turn_undo":
         break;
       default:

@@ -72,6 +72,7 @@ function searchableText(event: ConversationEvent): SearchableText | undefined {
     case "turn_end":
     case "token_usage":
     case "reply_sources":
+    case "reply_file":
     case "turn_undo":
     case "turn_start":
       return undefined;

@@ -17,6 +17,7 @@ import {
   rawOf,
   reasoning,
   replyFailure,
+  replyFile,
   replySources,
   streamOf,
   toolCall,
@@ -77,6 +78,7 @@ const everyKind: readonly ConversationEvent[] = [
   turnEnd(),
   tokenUsage({ input: 3, output: 4 }),
   replySources({ url: "https://moon.example/" }),
+  replyFile(),
   { type: "turn_undo", timestamp: at(0), turn: at(0), files: [] },
 ];
 

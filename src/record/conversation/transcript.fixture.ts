@@ -52,6 +52,8 @@ function lineOf(event: ConversationEvent): string {
       return `${event.purpose} by ${event.model}: ${JSON.stringify(event.usage)}`;
     case "reply_sources":
       return `sources: ${JSON.stringify(event.sources)}`;
+    case "reply_file":
+      return `file: ${event.mediaType}, ${event.size} bytes, ${event.digest}`;
     case "turn_undo":
       return `undone: ${event.files.map(({ path }) => path).join(", ")}`;
     default:

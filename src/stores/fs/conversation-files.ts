@@ -1,18 +1,25 @@
 /** Reads, checks, writes, copies and removes a conversation's folder and the three files in it. */
 import { isUtf8 } from "node:buffer";
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { cp, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import {
   type ConversationId,
   type ConversationMetadata,
+  FILES_FOLDER,
   metadataToJson,
   parseMetadata,
   StreamEntry,
   type Timestamp,
   withRequiredConfig,
 } from "../../record/conversation/index.ts";
-import { isJsonObject, type JsonObject, jsonTypeOf, parseJson } from "../../util/index.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  jsonTypeOf,
+  loadModule,
+  parseJson,
+} from "../../util/index.ts";
 import { readError, readIfThere, StorageError, writeError } from "../storage-error.ts";
 import type { RecordFile } from "../workspace-port.ts";
 import {
@@ -35,6 +42,7 @@ import {
   writeDurably,
   writeJson,
 } from "./durable.ts";
+import type { KeptFiles } from "./kept-files.ts";
 import { assertNotLink, isLink, readRecord } from "./safe-open.ts";
 import { readMetadata } from "./summary.ts";
 import { noteMetadataChange } from "./summary-index.ts";
@@ -45,29 +53,29 @@ export interface ConversationFiles {
   /** Absent in packed records, where it is the first element of the events. */
   readonly baseConfig: Buffer | undefined;
   readonly events: Buffer;
+  /** Copied from another conversation. */
+  readonly kept?: KeptFiles;
 }
 
 /** Atomic: the folder appears complete or not at all. Returns the text of its metadata. Throws `write_failed`. */
 export async function writeConversation(folder: string, files: ConversationFiles): Promise<string> {
   const metadata = metadataFile(files.metadata);
-  const { baseConfig, events } = files;
-  await createFolder(folder, {
-    [METADATA]: Buffer.from(metadata),
-    ...(baseConfig !== undefined && { [BASE_CONFIG]: baseConfig }),
-    [EVENTS]: events,
+  const { baseConfig, events, kept } = files;
+  await createAtomically(folder, async (partial) => {
+    if (kept !== undefined) await (await loadKeptFiles()).copyKeptFiles(kept, partial);
+    await createSynced(partial, {
+      [METADATA]: Buffer.from(metadata),
+      ...(baseConfig !== undefined && { [BASE_CONFIG]: baseConfig }),
+      [EVENTS]: events,
+    });
+    await syncFolder(partial);
   });
   return metadata;
 }
 
-/** Also atomic. Throws `write_failed`. */
-async function createFolder(
-  folder: string,
-  files: Readonly<Record<string, Buffer>>,
-): Promise<void> {
-  await createAtomically(folder, async (partial) => {
-    await createSynced(partial, files);
-    await syncFolder(partial);
-  });
+/** Few conversations have files. Throws `module_not_loaded`. */
+export function loadKeptFiles() {
+  return loadModule(() => import("./kept-files.ts"));
 }
 
 /** The text of the file. */
@@ -178,6 +186,10 @@ export async function mergeCopies(
     const source = latestCopy(copies, ...unit)?.folder ?? target;
     if (source !== target) await copyFiles(source, target, unit);
   }
+  for (const { folder } of copies) {
+    const hasFiles = folder !== target && existsSync(path.join(folder, FILES_FOLDER));
+    if (hasFiles) await (await loadKeptFiles()).mergeKeptFiles(folder, target);
+  }
   return target;
 }
 
@@ -255,7 +267,8 @@ export async function removeLeftovers(
   id: ConversationId,
   copies: readonly ConversationCopy[],
 ): Promise<void> {
-  const files = copies.flatMap(({ folder }) => partialFiles(folder));
+  const files: string[] = [];
+  for (const { folder } of copies) files.push(...(await partialFiles(folder)));
   for (const name of [...partialFolders(roots, id), ...files]) {
     await rm(name, { recursive: true, force: true }).catch(() => undefined);
   }
@@ -272,9 +285,12 @@ function partialFolders(roots: ConversationRoots, id: ConversationId): string[] 
   });
 }
 
-function partialFiles(folder: string): string[] {
+async function partialFiles(folder: string): Promise<readonly string[]> {
   if (isLink(folder)) return [];
-  return readdirSync(folder)
+  const names = readdirSync(folder);
+  const partial = names
     .filter((name) => FILES.has(PARTIAL_FILE.exec(name)?.[1] ?? ""))
     .map((name) => path.join(folder, name));
+  if (!names.includes(FILES_FOLDER)) return partial;
+  return [...partial, ...(await loadKeptFiles()).partialKeptFiles(folder)];
 }

@@ -51,11 +51,12 @@ function removeQuietly(file: string): void {
 export async function createSynced(
   folder: string,
   files: Readonly<Record<string, Buffer>>,
+  mode = 0o644,
 ): Promise<void> {
   const handles: DirectHandle[] = [];
   try {
     for (const [name, content] of Object.entries(files)) {
-      const handle = new DirectHandle(`${folder}${path.sep}${name}`, "wx", 0o644);
+      const handle = new DirectHandle(`${folder}${path.sep}${name}`, "wx", mode);
       handles.push(handle);
       handle.writeFile(content);
     }

@@ -11,6 +11,7 @@ import {
   type ConversationId,
   createStream,
   describeOpenTurn,
+  type KeptFile,
   lastTurnOf,
   newestOf,
   StreamEntry,
@@ -19,7 +20,7 @@ import {
 } from "../../record/conversation/index.ts";
 import { loadModule, shouldYield, yieldToEventLoop } from "../../util/index.ts";
 import { answerPending, type AnswerTarget } from "../answering.ts";
-import { forkMetadata } from "../fork.ts";
+import { forkMetadata, keptFilesOf } from "../fork.ts";
 import type {
   AnswerOptions,
   AnswerResult,
@@ -45,6 +46,7 @@ import {
   mergeCopies,
   type ConversationFiles,
   findFile,
+  loadKeptFiles,
   parseBaseConfig,
   readBaseConfig,
   readOrReplaceMetadata,
@@ -246,6 +248,17 @@ export class FsConversationStore implements ConversationStore, PortableStore {
     }
   }
 
+  async readFile(id: ConversationId, file: KeptFile): Promise<Uint8Array | undefined> {
+    const { findKeptFile } = await loadKeptFiles();
+    return this.context.reading(id, async (copies) => {
+      for (const { folder } of copies) {
+        const bytes = findKeptFile(folder, file);
+        if (bytes !== undefined) return bytes;
+      }
+      return undefined;
+    });
+  }
+
   async findLastTurns(id: ConversationId, count: number): Promise<LastTurns | undefined> {
     const found = await this.context.reading(id, (copies) =>
       findLastTurns(eventsIn(copies), count),
@@ -326,9 +339,13 @@ export class FsConversationStore implements ConversationStore, PortableStore {
     }
   }
 
+  #foldersOf(id: ConversationId): readonly string[] {
+    return this.context.readableCopies(id).map(({ folder }) => folder);
+  }
+
   async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
     const lastActivatedAt = this.#now();
-    const { root, lastTurn, ...read } = await this.context.reading(id, async (copies) => ({
+    const { root, lastTurn, kept, ...read } = await this.context.reading(id, async (copies) => ({
       root: copies.some((copy) => copy.root === "main") ? ("main" as const) : ("local" as const),
       metadata: summarize(id, copies).metadata ?? { lastActivatedAt },
       ...readKept(folderOfLatest(copies, EVENTS, BASE_CONFIG), keep),
@@ -339,7 +356,11 @@ export class FsConversationStore implements ConversationStore, PortableStore {
     const ownTurn = this.#isOwnUnmarked(id)
       ? turnToText(entries)
       : this.#findOwnTurn(id, entries)?.text;
-    const files = { ...read, metadata: { ...forkMetadata(read.metadata, title), lastActivatedAt } };
+    const files = {
+      ...read,
+      metadata: { ...forkMetadata(read.metadata, title), lastActivatedAt },
+      ...(kept.length > 0 && { kept: { files: kept, findFolders: () => this.#foldersOf(id) } }),
+    };
     await using writer = await this.#createConversation(root, files, ownTurn);
     const folderNow = () => folderOfLatest(this.context.readableCopies(id), EVENTS, BASE_CONFIG);
     await withChain(folderNow, ({ copyChain }, folder) => copyChain({ id, folder }, writer));
@@ -579,16 +600,19 @@ async function loadEnd(file: string): Promise<LoadedEvents | undefined> {
 function readKept(
   folder: string,
   keep: ForkOptions["keep"],
-): Pick<ConversationFiles, "baseConfig" | "events"> {
+): Pick<ConversationFiles, "baseConfig" | "events"> & { readonly kept: readonly KeptFile[] } {
   const baseConfig = findFile(path.join(folder, BASE_CONFIG));
   let position = 0;
+  const kept: KeptFile[] = [];
   const events = readInLayout(path.join(folder, EVENTS), (element) => {
     position += 1;
     // Without a base config file, the first element is the base config and always copied.
     const isBase = baseConfig === undefined && position === 1;
-    return keep === undefined || isBase || keep(StreamEntry.fromJson(element));
+    const isCopied = keep === undefined || isBase || keep(StreamEntry.fromJson(element));
+    if (isCopied) kept.push(...keptFilesOf(element));
+    return isCopied;
   });
-  return { baseConfig, events };
+  return { baseConfig, events, kept };
 }
 
 /** Updates the chain, if there is one, in the folder as it is called then. On failure, the evidence shows the gap, and nothing else fails. */

@@ -6,6 +6,7 @@ import {
   type ConversationMetadata,
   type ConversationStream,
   hasLinks,
+  type KeptFile,
   StreamEntry,
 } from "../../record/conversation/index.ts";
 import { type JsonObject, loadModule } from "../../util/index.ts";
@@ -13,7 +14,7 @@ import type { AnswerListener, ConversationWriter, MetadataChange, RecordProblem 
 import { Releasable } from "../releasable.ts";
 import { writeError } from "../storage-error.ts";
 import type { ChainFile } from "./chain-file.ts";
-import { writeMetadata } from "./conversation-files.ts";
+import { loadKeptFiles, writeMetadata } from "./conversation-files.ts";
 import { EVENTS } from "./conversation-folders.ts";
 import { renameFolder } from "./durable.ts";
 import { EventFile, type LoadedEvents, type OpenedEvents, type OpenFile } from "./event-file.ts";
@@ -191,6 +192,16 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
   async #createChain(): Promise<ChainFile> {
     const { ChainFile } = await loadChainFile();
     return new ChainFile(this.id, () => this.#folder);
+  }
+
+  /** Takes turns with metadata: a new title renames the folder. */
+  saveFile(file: KeptFile, bytes: Uint8Array): Promise<void> {
+    const done = this.#metadataWrites.then(async () => {
+      this.assertHeld();
+      await (await loadKeptFiles()).saveKeptFile(this.#folder, file, bytes);
+    });
+    this.#metadataWrites = done.catch(() => undefined);
+    return done;
   }
 
   updateMetadata(change: MetadataChange): Promise<void> {

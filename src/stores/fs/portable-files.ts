@@ -1,7 +1,7 @@
 /** Exports a conversation from files to another store, and imports one. */
 import { mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
-import type { ConversationId } from "../../record/conversation/index.ts";
+import { type ConversationId, FILES_FOLDER } from "../../record/conversation/index.ts";
 import { assertSameRecord, type PortableRecord } from "../portable.ts";
 import { oneLine } from "../../util/index.ts";
 import { readError, StorageError } from "../storage-error.ts";
@@ -10,6 +10,7 @@ import { createAtomically } from "./conversation-files.ts";
 import { createSynced, syncFolder } from "./durable.ts";
 import { assertFileId, findIdInFolderName, folderName } from "./file-id.ts";
 import type { FsContext } from "./fs-context.ts";
+import { KEPT_FILE_MODE } from "./kept-files.ts";
 import { readRecord } from "./safe-open.ts";
 import { folderOfLatest } from "./summary.ts";
 
@@ -85,7 +86,10 @@ async function writeFiles(folder: string, files: PortableRecord["files"]): Promi
   folders.delete(".");
   await createAtomically(folder, async (partial) => {
     for (const each of folders) mkdirSync(path.join(partial, each), { recursive: true });
-    await createSynced(partial, Object.fromEntries(files));
+    const isKept = ([name]: readonly [string, Buffer]) => name.startsWith(`${FILES_FOLDER}/`);
+    const [kept, others] = [[...files].filter(isKept), [...files].filter((file) => !isKept(file))];
+    await createSynced(partial, Object.fromEntries(others));
+    await createSynced(partial, Object.fromEntries(kept), KEPT_FILE_MODE);
     for (const each of folders) await syncFolder(path.join(partial, each));
     await syncFolder(partial);
   });

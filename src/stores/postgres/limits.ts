@@ -6,7 +6,7 @@ import { FULL_STATE, TOO_MANY_TURNS_STATE } from "./refusals.ts";
 export interface TenantLimits {
   /** How many of its turns may run in workers at once. */
   readonly turns?: number;
-  /** The maximum size of its events, in bytes. */
+  /** The maximum size of its events and of the files of models, in bytes. */
   readonly bytes?: number;
   /** How many turns it may start per minute. */
   readonly requests?: number;

@@ -3,7 +3,7 @@
  * writes to files, and produce the same bytes. Any other contents of the files are kept beside them.
  */
 import { isUtf8 } from "node:buffer";
-import { type ConversationId, StreamEntry } from "../../record/conversation/index.ts";
+import { type ConversationId, FILES_FOLDER, StreamEntry } from "../../record/conversation/index.ts";
 import { isJsonObject, type Json, parseJson } from "../../util/index.ts";
 import { assertFileId, fileIdCreatedAt, fileIdToNumber, folderName } from "../fs/file-id.ts";
 import { BASE_CONFIG, CHAIN, EVENTS, METADATA } from "../fs/conversation-folders.ts";
@@ -128,6 +128,7 @@ export async function importRow(rows: WorkspaceRows, record: PortableRecord): Pr
       baseConfig,
       growth: growthOf(turn, stored, { isOwnTurn, signer: rows.signer, isCopy: true }),
       copied: record,
+      fileBytes: keptBytes(others.others),
     });
     if (made === undefined) return false;
     await insertOthers(queries, { key: made.key, tenant }, others);
@@ -139,6 +140,12 @@ export async function importRow(rows: WorkspaceRows, record: PortableRecord): Pr
     });
     return true;
   });
+}
+
+/** The files of models count towards the tenant's limit, as if they were saved here. */
+function keptBytes(others: RecordRows["others"]): number {
+  const kept = [...others].filter(([name]) => name.startsWith(`${FILES_FOLDER}/`));
+  return kept.reduce((sum, [, content]) => sum + content.length, 0);
 }
 
 async function insertOthers(

@@ -8,6 +8,9 @@ import {
   type ChainLine,
   type ConversationId,
   type ConversationMetadata,
+  isRecordedFile,
+  type KeptFile,
+  keptFileName,
   type StreamEntry,
   timestampFromDate,
   titleAndLabels,
@@ -19,7 +22,7 @@ import { baseConfigFile, metadataFile } from "../fs/conversation-files.ts";
 import { eventFileBytes } from "../fs/event-layout.ts";
 import { fileIdFromNumber } from "../fs/file-id.ts";
 import { loadSecretSockets } from "../fs/load-secret-sockets.ts";
-import { forkEntries, forkMetadata } from "../fork.ts";
+import { forkEntries, forkMetadata, keptFilesOf } from "../fork.ts";
 import type {
   AnswerOptions,
   AnswerResult,
@@ -56,7 +59,7 @@ import { Listening, notifySql } from "./listening.ts";
 import { TableOffers } from "./offers.ts";
 import { exportRow, importRow, parseEvents } from "./portable-rows.ts";
 import { PostgresWriter, type StoreParts } from "./postgres-writer.ts";
-import { growthOf, insertRow, releaseRow, toStored } from "./row-changes.ts";
+import { type CopiedFiles, growthOf, insertRow, releaseRow, toStored } from "./row-changes.ts";
 import type { PostgresStoreOptions } from "./store-options.ts";
 import type { StoredEntry } from "./turn-state.ts";
 import { WakeUps } from "./wake-ups.ts";
@@ -81,6 +84,7 @@ interface NewConversation {
   readonly entries: readonly StreamEntry[];
   readonly isOwnTurn: boolean;
   readonly isCopy: boolean;
+  readonly files?: CopiedFiles;
 }
 
 /** Opens a conversation that meets a condition. */
@@ -156,6 +160,15 @@ export class PostgresStore implements ConversationStore, PortableStore {
 
   async *readChain(id: ConversationId): AsyncGenerator<ChainLine | ChainProblem> {
     yield* this.#parts.chains.read((await this.#rows.get(id)).key);
+  }
+
+  async readFile(id: ConversationId, file: KeptFile): Promise<Uint8Array | undefined> {
+    const { key } = await this.#rows.get(id);
+    const [found] = await this.#rows.database.query<{ readonly content: Buffer }>({
+      text: "select content from jp.files where conversation = $1 and name = $2",
+      values: [key, keptFileName(file)],
+    });
+    return found !== undefined && isRecordedFile(found.content, file) ? found.content : undefined;
   }
 
   async findLastTurns(id: ConversationId): Promise<LastTurns | undefined> {
@@ -281,11 +294,14 @@ export class PostgresStore implements ConversationStore, PortableStore {
 
   async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
     const row = await this.#rows.get(id);
+    const copied = forkEntries(await this.#rows.readRecord(row), keep);
+    const files = copied.entries.flatMap(({ raw }) => keptFilesOf(raw).map(keptFileName));
     await using writer = await this.#create({
       metadata: forkMetadata(metadataOf(row), title),
       baseConfig: row.base_config,
-      ...forkEntries(await this.#rows.readRecord(row), keep),
+      ...copied,
       isCopy: true,
+      ...(files.length > 0 && { files: { from: row.key, names: files } }),
     });
     await this.#parts.chains.copy({ key: row.key, id }, writer.id);
     return writer.id;
@@ -383,7 +399,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
   }
 
   async #create(parts: NewConversation): Promise<PostgresWriter> {
-    const { baseConfig, isOwnTurn, isCopy } = parts;
+    const { baseConfig, isOwnTurn, isCopy, files } = parts;
     const workspace = await this.#rows.ensureKey();
     const { tenant, signer } = this.#rows;
     const { id, now } = await this.#reserveId(workspace);
@@ -400,6 +416,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
       baseConfig,
       growth: growthOf(turn, stored, { isOwnTurn, isCopy, signer }),
       lease: { owner, holder: holderOf(this.#options.pid) },
+      ...(files !== undefined && { files }),
     });
     // An imported conversation may have the id.
     if (row === undefined) return this.#create(parts);

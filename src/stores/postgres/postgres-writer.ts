@@ -5,7 +5,10 @@ import {
   type ConversationId,
   type ConversationMetadata,
   type ConversationStream,
+  FILES_FOLDER,
   hasLinks,
+  type KeptFile,
+  keptFileName,
   lastTurnEntries,
   parseMetadata,
   StreamEntry,
@@ -26,6 +29,7 @@ import { isLimitError } from "./refusals.ts";
 import {
   appendRows,
   growthOf,
+  insertFile,
   isTurnStart,
   labelsOf,
   releaseRow,
@@ -202,6 +206,20 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     return found?.is_there === true;
   }
 
+  async saveFile(file: KeptFile, bytes: Uint8Array): Promise<void> {
+    this.assertHeld();
+    const { rows, row } = this.#parts;
+    const place = { ...row, tenant: rows.tenant };
+    const content = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const isWritten = await insertFile(rows.database, place, {
+      name: keptFileName(file),
+      content,
+    }).catch((cause: unknown) => {
+      throw isLimitError(cause) ? cause : unwrittenError(this.id, cause);
+    });
+    if (!isWritten) throw this.#fail(lostError(this.id));
+  }
+
   updateMetadata(change: MetadataChange): Promise<void> {
     const done = this.#metadataWrites.then(() => this.#writeMetadata(change));
     this.#metadataWrites = done.catch(() => undefined);
@@ -236,8 +254,11 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
       await queries.query({
         text: `with entries as (delete from jp.events where conversation = $1),
             files as (delete from jp.files where conversation = $1 and name = $2)
-          update jp.conversations set length = 0, bytes = 0 where key = $1 and epoch = $3`,
-        values: [row.key, EVENTS, row.epoch],
+          update jp.conversations set length = 0, bytes = (
+            select coalesce(sum(octet_length(content)), 0) from jp.files
+            where conversation = $1 and name like $4
+          ) where key = $1 and epoch = $3`,
+        values: [row.key, EVENTS, row.epoch, `${FILES_FOLDER}/%`],
       });
       const growth = growthOf(turn, stored, { isOwnTurn: false, signer: undefined, isCopy: true });
       const isDone = await appendRows(queries, { ...row, tenant: rows.tenant, length: 0 }, growth);

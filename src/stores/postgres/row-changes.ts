@@ -86,12 +86,23 @@ export interface NewRow {
   readonly lease?: { readonly owner: string; readonly holder: string };
   /** If it is copied from files. */
   readonly copied?: { readonly folder: string; readonly isArchived: boolean };
+  /** If it is a fork. */
+  readonly files?: CopiedFiles;
+  /** The size of the model's files that are inserted next. */
+  readonly fileBytes?: number;
+}
+
+/** Files of another conversation. */
+export interface CopiedFiles {
+  /** Its key. */
+  readonly from: string;
+  readonly names: readonly string[];
 }
 
 /** Undefined if there is another conversation with the id. Throws `store_full`, `too_many_turns`. */
 export async function insertRow(
   queries: Queries,
-  { workspace, tenant, id, growth, lease, copied, ...row }: NewRow,
+  { workspace, tenant, id, growth, lease, copied, files, fileBytes = 0, ...row }: NewRow,
 ): Promise<OpenedRow | undefined> {
   const [made] = await queries.query<OpenedRow>({
     name: "jp_create",
@@ -100,7 +111,7 @@ export async function insertRow(
           folder, is_archived, length, bytes, last_event_at, open_turn, ready_at, is_own_turn,
           turn_key, turn_signature, epoch, lease_owner, lease_holder, lease_until)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, cardinality($10::text[]),
-          ${grownSql("$2", "$11", "$12")}, $13, $14, ${readySql("$15")}, $16, $17, $18,
+          ${grownSql("$2", `$11 + ${COPIED_BYTES}`, "$12")}, $13, $14, ${readySql("$15")}, $16, $17, $18,
           case when $19::text is null then 0 else 1 end, $19, $20,
           case when $19 is not null then clock_timestamp() + make_interval(secs => $21) end)
         on conflict (workspace, id) do update set lease_until = excluded.lease_until
@@ -109,6 +120,11 @@ export async function insertRow(
       ), added as (
         insert into jp.events (conversation, tenant, seq, entry)
         select c.key, c.tenant, place - 1, entry from c, unnest($10::text[]) with ordinality as added (entry, place)
+        on conflict do nothing
+      ), copied as (
+        insert into jp.files (conversation, tenant, name, content)
+        select c.key, c.tenant, f.name, f.content from c, jp.files f
+        where f.conversation = $22 and f.name = any($23::text[])
         on conflict do nothing
       ) select ${COLUMNS}, ${SERVER_MS} as now,
         case when c.lease_owner is not null then ${notifySql("changed", "c.workspace", "c.id")} end
@@ -124,7 +140,7 @@ export async function insertRow(
       copied?.folder ?? null,
       copied?.isArchived ?? false,
       growth.texts,
-      bytesOf(growth.texts),
+      bytesOf(growth.texts) + fileBytes,
       growth.starts,
       growth.lastEventAt ?? null,
       growth.openTurn ?? null,
@@ -135,9 +151,38 @@ export async function insertRow(
       lease?.owner ?? null,
       lease?.holder ?? null,
       LEASE_SECONDS,
+      files?.from ?? null,
+      files?.names ?? [],
     ],
   });
   return made;
+}
+
+/** The size of the files that a fork copies. */
+const COPIED_BYTES = `coalesce((select sum(octet_length(f.content)) from jp.files f
+  where f.conversation = $22 and f.name = any($23::text[])), 0)`;
+
+/**
+ * Stores a file, unless it is there. Returns whether the lease is still held. Throws `store_full`.
+ */
+export async function insertFile(
+  queries: Queries,
+  { key, tenant, epoch }: Pick<AppendPlace, "key" | "tenant" | "epoch">,
+  { name, content }: { readonly name: string; readonly content: Uint8Array },
+): Promise<boolean> {
+  const rows = await queries.query({
+    text: `with held as (
+        update jp.conversations c set bytes = c.bytes + case
+          when exists (select from jp.files f where f.conversation = $1 and f.name = $4) then 0
+          else ${grownSql("$2", "octet_length($5::bytea)", "0")} end
+        where c.key = $1 and c.epoch = $3 returning c.key, c.tenant
+      ), added as (
+        insert into jp.files (conversation, tenant, name, content)
+        select key, tenant, $4, $5 from held on conflict do nothing
+      ) select key from held`,
+    values: [key, tenant, epoch, name, content],
+  });
+  return rows.length > 0;
 }
 
 /** The conversation that entries are appended to, and the writer. */

@@ -35,6 +35,8 @@ export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles {
   #opened: PostgresStore | undefined;
 
   readonly load: PostgresStore["load"] = async (...given) => (await this.#store()).load(...given);
+  readonly readFile: PostgresStore["readFile"] = async (...given) =>
+    (await this.#store()).readFile(...given);
   readonly findLastTurns: PostgresStore["findLastTurns"] = async (...given) =>
     (await this.#store()).findLastTurns(...given);
   readonly listPending: PostgresStore["listPending"] = async (...given) =>

@@ -92,4 +92,4 @@ export {
   wrapWords,
 } from "./wrap.ts";
 export { findOtherHost } from "./url-host.ts";
-export { describeSources } from "./sources.ts";
+export { describeReplyFile, describeSources } from "./sources.ts";

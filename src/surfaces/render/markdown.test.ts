@@ -12,6 +12,7 @@ import {
   permission,
   reasoning,
   REASONS,
+  replyFile,
   replySources,
   toolCall,
   toolResult,
@@ -53,6 +54,15 @@ describe("a conversation as Markdown", () => {
       section(
         "Sources",
         "- The moon - not a source: https://moon.example/\n- Log: log.txt\n- unnamed",
+      ),
+    );
+  });
+
+  test("names a file of the model, and the command that copies it", () => {
+    expect(markdown(replyFile(900))).toBe(
+      section(
+        "File",
+        "File: image/png, 900 B. To copy it: jp conversation file 5555555555555555 -o …",
       ),
     );
   });

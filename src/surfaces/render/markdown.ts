@@ -20,7 +20,7 @@ import {
   describeVoid,
   describeVote,
 } from "./inquiry.ts";
-import { describeSources } from "./sources.ts";
+import { describeReplyFile, describeSources } from "./sources.ts";
 import { describeUndo } from "./undo.ts";
 
 /** A conversation to render as Markdown. */
@@ -83,6 +83,8 @@ function renderEvent(event: ConversationEvent, names: ToolNames): string[] {
       return [`## Undo on ${time}`, oneLine(describeUndo(event))];
     case "reply_sources":
       return [`## Sources on ${time}`, describeSources(event).slice(1).join("\n")];
+    case "reply_file":
+      return [`## File on ${time}`, describeReplyFile(event)];
     case "tool_step":
       return [`## Tool Step on ${time}`, fence(stepText(event), "json")];
     case "permission_request":

@@ -33,7 +33,7 @@ import { relativeTime } from "./relative-time.ts";
 import { failureNote, renderResultLines } from "./result-lines.ts";
 import type { Paint } from "./style.ts";
 import { truncate } from "./wrap.ts";
-import { describeSources } from "./sources.ts";
+import { describeReplyFile, describeSources } from "./sources.ts";
 import { describeUndo } from "./undo.ts";
 
 /** Options of a transcript. */
@@ -100,6 +100,8 @@ function renderEvent(event: ConversationEvent, context: TranscriptContext): Part
       return action([paint("dim", oneLine(describeUndo(event)))]);
     case "reply_sources":
       return action(describeSources(event).map((line) => paint("dim", line)));
+    case "reply_file":
+      return action([paint("dim", describeReplyFile(event))]);
     case "turn_start":
     case "permission_request":
     case "attempt_start":

@@ -9,6 +9,7 @@ const SUBCOMMANDS: Readonly<Record<string, (group: Command) => void>> = {
   show: defineShow,
   print: definePrint,
   path: definePath,
+  file: defineFile,
   grep: defineGrep,
   use: defineUse,
   fork: defineFork,
@@ -60,6 +61,18 @@ function definePath(group: Command): void {
     options: options.PATH,
     help: targetHelp("active"),
     run: async () => (await import("./show.ts")).printPath,
+  });
+}
+
+function defineFile(group: Command): void {
+  define(group.command("file <digest>"), {
+    description: "Copy a file that the model has sent, such as an image",
+    options: options.FILE,
+    help: `
+\`jp conversation print\` lists the files with their digests. The first 8 digits
+of one are enough. jp does not check what is in a file, so treat it like one
+from a stranger.`,
+    run: async () => (await import("./file.ts")).copyFile,
   });
 }
 

@@ -51,6 +51,14 @@ export const PATH = {
   "-b, --base-config": "Print the path of its base config",
 } as const satisfies Options;
 
+export const FILE = {
+  "-o, --output <file>": {
+    description: "Write to this file, which must not exist",
+    isRequired: true,
+  },
+  "--id <target>": "The conversation (default: the active one)",
+} as const satisfies Options;
+
 export const LABEL = {
   "--id <target>": {
     description: "The conversation (default: the active one); repeatable",

@@ -3,7 +3,7 @@
  * it.
  */
 import { peopleOf } from "../../../assemble/index.ts";
-import { closeSync, openSync, realpathSync, rmSync, writeSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import path from "node:path";
 import {
   type ConversationId,
@@ -21,10 +21,11 @@ import { publicPartOf } from "../../../settings/people/index.ts";
 import { wrapProse } from "../../../surfaces/render/index.ts";
 import { readHeads } from "../../../stores/index.ts";
 import type { Output } from "../../../surfaces/terminal/index.ts";
-import { JpError, jsonLine, type JsonObject, systemErrorCode } from "../../../util/index.ts";
+import { jsonLine, type JsonObject } from "../../../util/index.ts";
 import { type CommandContext, printFields, warn } from "../../context.ts";
 import { parseTime, resolveTargets } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
+import { NewFile } from "../../new-file.ts";
 import { counted, describeFindings } from "./wording.ts";
 import type { EXPORT, KEY, SELECTION } from "./options.ts";
 import type { FlagsOf } from "../../options.ts";
@@ -118,43 +119,4 @@ export async function printKey({ options, context }: Call<typeof KEY>): Promise<
     { "Key ID": key.id, "Public key": key.text, File: machineKeyFile(environment) },
     output,
   );
-}
-
-/** Readable only by its owner. Removed again unless it is complete. */
-class NewFile implements Disposable {
-  readonly #file: string;
-  readonly #descriptor: number;
-  #isWhole = false;
-
-  /** Throws `file_not_written`. */
-  constructor(file: string) {
-    this.#file = file;
-    this.#descriptor = this.#try(() => openSync(file, "wx", 0o600));
-  }
-
-  /** Throws `file_not_written`. */
-  write(line: string): void {
-    this.#try(() => writeSync(this.#descriptor, line));
-  }
-
-  keep(): void {
-    this.#isWhole = true;
-  }
-
-  [Symbol.dispose](): void {
-    closeSync(this.#descriptor);
-    if (!this.#isWhole) rmSync(this.#file, { force: true });
-  }
-
-  #try<Result>(action: () => Result): Result {
-    try {
-      return action();
-    } catch (cause) {
-      const reason = systemErrorCode(cause) ?? "";
-      throw new JpError("file_not_written", `${this.#file} could not be written: ${reason}.`, {
-        cause,
-        ...(reason === "EEXIST" && { hint: "Choose another name, or delete it first." }),
-      });
-    }
-  }
 }

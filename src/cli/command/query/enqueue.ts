@@ -7,7 +7,7 @@ import {
   readTurnProgress,
 } from "../../../record/conversation/index.ts";
 import { directoryOf, enqueueTurn, type OpenTurn } from "../../../assemble/index.ts";
-import { describeSources } from "../../../surfaces/render/index.ts";
+import { describeReplyFile, describeSources } from "../../../surfaces/render/index.ts";
 import type { WorkspaceStore } from "../../../stores/index.ts";
 import { jsonLine, neutralize, oneLine } from "../../../util/index.ts";
 import { type CommandContext, untilSignal } from "../../context.ts";
@@ -87,6 +87,8 @@ function show(
     case "reply_sources":
       for (const line of describeSources(event)) output.notice(line);
       return undefined;
+    case "reply_file":
+      return output.notice(describeReplyFile(event));
     case "reply_failure":
       return output.notice(`The model failed (${oneLine(event.code)}).`);
     default:

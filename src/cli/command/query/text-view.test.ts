@@ -11,6 +11,7 @@ import {
   message as reply,
   permission,
   permissionRequest,
+  replyFile,
   replySources,
   toolCall,
   toolResult,
@@ -58,6 +59,19 @@ test("the sources of a reply are listed after it", async () => {
     "Rock.",
     "Sources:",
     "- The moon: https://moon.example/",
+  ]);
+});
+
+test("a file of the model is named after the text before it, with the command that copies it", async () => {
+  const { view, shown } = createView();
+  await view.load();
+  view.observe({ type: "message_delta", text: "Look." });
+  view.observe({ type: "event", event: reply("Look.") });
+  view.observe({ type: "event", event: replyFile(12_345) });
+  await view.end({ type: "done", reason: "stop" });
+  expect(shown.filter((line) => !line.startsWith("status")).map((line) => line.trim())).toEqual([
+    "Look.",
+    "File: image/png, 12 kB. To copy it: jp conversation file 5555555555555555 -o …",
   ]);
 });
 

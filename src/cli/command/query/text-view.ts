@@ -10,7 +10,11 @@ import {
   type InquiryId,
   type Usage,
 } from "../../../record/conversation/index.ts";
-import { describeSources, describeUsage } from "../../../surfaces/render/index.ts";
+import {
+  describeReplyFile,
+  describeSources,
+  describeUsage,
+} from "../../../surfaces/render/index.ts";
 import type { Pace, StatusLine } from "../../../surfaces/terminal/index.ts";
 import { assertNever, type Clock, type Json, oneLine } from "../../../util/index.ts";
 import { warn } from "../../context.ts";
@@ -276,6 +280,9 @@ export class TextView implements TurnView {
         return this.#showRunning();
       case "reply_sources":
         this.#printLines(describeSources(event));
+        return this.#showRunning();
+      case "reply_file":
+        this.#printLines([describeReplyFile(event)]);
         return this.#showRunning();
       case "turn_start":
       case "inquiry_escalation":
