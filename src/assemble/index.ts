@@ -31,6 +31,7 @@ export {
   listPending,
   type ListPendingOptions,
   type PendingDecision,
+  findForeignNotice,
   pendingInTurn,
   isRefused,
   judgeAnswerTo,

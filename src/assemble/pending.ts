@@ -345,3 +345,20 @@ function secretOf(
   const { answer, note } = reply;
   return typeof answer === "string" ? { secret: new SecretAnswer(answer, note) } : {};
 }
+
+/**
+ * Why no process continues an answered turn by itself, and how it continues. Undefined if one may: the process that asked, or
+ * a worker of the store.
+ */
+export async function findForeignNotice(
+  conversations: Pick<ConversationStore, "load" | "work">,
+  { conversation: id, isLive }: Pick<PendingDecision, "conversation" | "isLive">,
+): Promise<string | undefined> {
+  if (isLive || conversations.work !== undefined) return undefined;
+  const { isOwnTurn } = await conversations.load(id, { onlyEnd: true });
+  if (isOwnTurn) return undefined;
+  return (
+    "Someone else started this turn, or another program has changed its record since. It continues only once you " +
+    `agree on a terminal: jp query --continue-turn --id ${id}`
+  );
+}

@@ -34,6 +34,7 @@ import {
   answerInquiry,
   directoryOf,
   findAnswerable,
+  findForeignNotice,
   findPendingIn,
   loadRecordingParts,
   type PendingDecision,
@@ -117,22 +118,13 @@ export async function answerFromCommandLine({
     throw isStranger ? strangerError(row, result.code, who) : error;
   }
   context.output.notice(describeReply(row, reply));
-  if (!isContinued) return warnIfForeign(row, context);
+  if (!isContinued) {
+    const notice = await findForeignNotice(context.workspace.conversations, row);
+    if (notice !== undefined) warn(notice, context.output);
+    return;
+  }
   await using opened = result.conversation;
   await continueTurn(context, { id, ...asked, opened });
-}
-
-/** The answer is on record, but no process continues the turn by itself: see `confirmForeign`. */
-async function warnIfForeign(row: PendingDecision, context: CommandContext): Promise<void> {
-  const { conversation: id, isLive } = row;
-  if (isLive) return;
-  const { isOwnTurn } = await context.workspace.conversations.load(id);
-  if (isOwnTurn) return;
-  warn(
-    "someone else started this turn, or another program has changed its record since. It continues only once you " +
-      `agree on a terminal: jp query --continue-turn --id ${id}`,
-    context.output,
-  );
 }
 
 const MIN_DIGITS = 16;

@@ -1,4 +1,6 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { counters } from "../../../test/security/threats.ts";
 import { EVERY_STORE } from "../../../test/storage/every-store.ts";
 import { at, chatRequest, message, turnStart } from "../../record/conversation/events.fixture.ts";
 import {
@@ -13,6 +15,8 @@ import type {
   ConversationStore,
   ListPendingTurnsOptions,
 } from "../../stores/index.ts";
+import { savedByOriginal } from "../../record/conversation/original-record.fixture.ts";
+import { laidOut } from "../../stores/record-elements.fixture.ts";
 import { temporaryWorkspace } from "../../stores/temporary-workspace.fixture.ts";
 import { REST, WAITING, WAITING_FOR_SECRET } from "../../stores/open-question.fixture.ts";
 import type { PromptRequest } from "../../core/agent/index.ts";
@@ -25,7 +29,7 @@ import {
   ScriptedPrompter,
 } from "../../testing/index.ts";
 import { booleanQuestion, defineTool } from "../../record/tool/index.ts";
-import { yieldToEventLoop } from "../../util/index.ts";
+import { type JsonObject, yieldToEventLoop } from "../../util/index.ts";
 import { EventLog } from "./event-log.ts";
 import { PENDING } from "./served.fixture.ts";
 import {
@@ -700,6 +704,29 @@ async function leave(store: ConversationStore, clock: FakeClock, count: number) 
   await runTurn({ conversation, model, tools: [confirm], defer: true, clock }, "Go.");
   return conversation.id;
 }
+
+test("an answer in a conversation that another program has saved meanwhile says how the turn continues", async () => {
+  counters("T-COMPAT-2");
+  const { conversations, files, clock } = temporaryWorkspace();
+  const desk = await open(conversations, { clock });
+  const answerIn = async (isSaved: boolean) => {
+    const writer = await conversations.create({});
+    await writer.append(...WAITING);
+    await writer.release();
+    const { events } = files.paths(writer.id);
+    const saved = savedByOriginal(JSON.parse(readFileSync(events, "utf8")) as JsonObject[]);
+    if (isSaved) writeFileSync(events, laidOut(saved));
+    const ref = { conversation: writer.id, id: QUESTION };
+    return { id: writer.id, result: await desk.answer(ref, YES, ADA) };
+  };
+  const own = await answerIn(false);
+  const foreign = await answerIn(true);
+  const how = `jp query --continue-turn --id ${foreign.id}`;
+  expect([own.result, foreign.result]).toEqual([
+    { type: "recorded" },
+    { type: "recorded", notice: expect.stringContaining(how) },
+  ]);
+});
 
 /** Only notes which turns it should continue. */
 function resuming(resumed: ConversationRef[]): DeskOptions {

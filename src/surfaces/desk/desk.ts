@@ -22,6 +22,7 @@ import {
 import { decisionToJson, toDeciderJson } from "../render/index.ts";
 import {
   answerInquiry,
+  findForeignNotice,
   type DecisionAnswer,
   isRefused,
   judgeAnswerTo,
@@ -316,7 +317,10 @@ class WorkspacesDesk implements Desk {
       .catch(() => undefined);
     try {
       const answer = { ...toAnswer(given, this.#clock), signal };
-      return toDeskResult(await answerInquiry(workspace.conversations, inquiry, answer));
+      const result = await answerInquiry(workspace.conversations, inquiry, answer);
+      if (result.type !== "recorded") return toDeskResult(result);
+      const notice = await findForeignNotice(workspace.conversations, inquiry);
+      return { type: "recorded", ...(notice !== undefined && { notice }) };
     } catch (error) {
       if (signal.aborted && error === signal.reason) {
         const message = "The process that asked is busy. Try again later.";
@@ -506,10 +510,10 @@ const CONFLICTS: ReadonlyMap<string, string> = new Map([
   ["other_workspace", "This was asked in another folder than the one that is served."],
 ]);
 
-function toDeskResult(result: AnswerResult): DeskAnswerResult | undefined {
+function toDeskResult(
+  result: Exclude<AnswerResult, { readonly type: "recorded" }>,
+): DeskAnswerResult | undefined {
   switch (result.type) {
-    case "recorded":
-      return { type: "recorded" };
     case "counted":
       return { type: "counted", count: result.count, quorum: result.quorum };
     case "repeated": {

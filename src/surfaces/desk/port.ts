@@ -52,7 +52,8 @@ export interface PreparedAnswer {
 
 /** The result of an answer. */
 export type DeskAnswerResult =
-  | { readonly type: "recorded" }
+  /** `notice`: what has to happen before the turn continues. */
+  | { readonly type: "recorded"; readonly notice?: string }
   /** Recorded as a vote; the quorum is not met yet. */
   | ({ readonly type: "counted" } & VoteCount)
   /** Already answered. `by` is who answered, as recorded, if known. */

@@ -198,7 +198,13 @@ export const conversationPart = v.object({
   events: v.array(object),
 }) satisfies v.GenericSchema<unknown, ConversationPart>;
 export const recorded = v.union([
-  v.object({ type: v.literal("recorded") }),
+  v.object({
+    type: v.literal("recorded"),
+    notice: v.pipe(
+      v.exactOptional(v.string()),
+      v.description("For the person: what has to happen before the turn continues."),
+    ),
+  }),
   v.object({
     type: v.pipe(
       v.literal("counted"),

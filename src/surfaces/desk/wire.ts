@@ -18,7 +18,8 @@ export type {
 
 /** The result of an answer: recorded, or counted as a vote until the quorum is met. */
 export type AnswerOutcome =
-  | { readonly type: "recorded" }
+  /** `notice`: what has to happen before the turn continues. */
+  | { readonly type: "recorded"; readonly notice?: string }
   | { readonly type: "counted"; readonly count: number; readonly quorum: number };
 
 /** A person from the people file. */

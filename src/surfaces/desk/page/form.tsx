@@ -181,11 +181,12 @@ function useAnswers(items: readonly Item[], onLate: (item: Item) => void) {
     if (Object.keys(found).length > 0) return setStep("edit");
     setStep("sending");
     const leave = leaveFor();
-    const failed = await sendAll(items, drafts, { desk, onLate });
+    const { failed, notices } = await sendAll(items, drafts, { desk, onLate });
     setProblems(failed);
     setStep("edit");
     if (Object.keys(failed).length > 0) return;
-    desk.say(items.length === 1 ? "Answer sent." : `${items.length} answers sent.`);
+    const sent = items.length === 1 ? "Answer sent." : `${items.length} answers sent.`;
+    desk.say([sent, ...new Set(notices)].join(" "));
     leave();
   };
   const review = () => {
@@ -255,13 +256,19 @@ interface Sending extends Pick<AnswerFormProps, "onLate"> {
   readonly desk: DeskContext;
 }
 
-/** Returns the answers that were not sent or not accepted, and why. */
+/** The answers that were not sent or not accepted, and why; and what to say about the others. */
+interface Sent {
+  readonly failed: Problems;
+  readonly notices: readonly string[];
+}
+
 async function sendAll(
   items: readonly Item[],
   draftOf: DraftOf,
-  { desk: { client, me, drafts, markAnswered, say }, onLate }: Sending,
-): Promise<Problems> {
+  { desk: { client, me, drafts, markAnswered }, onLate }: Sending,
+): Promise<Sent> {
   const failed: Record<string, string> = {};
+  const notices: string[] = [];
   for (const item of items) {
     const result = toReply(item, draftOf(item));
     if (result.type === "incomplete") continue;
@@ -275,8 +282,12 @@ async function sendAll(
         ...(signature && { signature }),
       });
       drafts.remove(item);
-      if (outcome.type === "recorded") markAnswered(item, byPerson(me));
-      else say(`Counted: ${outcome.count} of ${outcome.quorum} people have said the same.`);
+      if (outcome.type === "recorded") {
+        markAnswered(item, byPerson(me));
+        if (outcome.notice !== undefined) notices.push(outcome.notice);
+      } else {
+        notices.push(`Counted: ${outcome.count} of ${outcome.quorum} people have said the same.`);
+      }
     } catch (error) {
       failed[item.key] = describeFailure(error);
       if (!isLate(error)) continue;
@@ -284,7 +295,7 @@ async function sendAll(
       markAnswered(item, whoAnswered(error));
     }
   }
-  return failed;
+  return { failed, notices };
 }
 
 function byPerson({ name }: DeskContext["me"]) {
