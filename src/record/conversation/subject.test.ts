@@ -35,6 +35,8 @@ const CALL: CallSubject = {
 /** A digest on record, from before files counted by their content whatever their size. */
 const EARLIER = { digest: "", version: 1, parts: {} };
 
+const SANDBOXED = { type: "builtin", confinement: "sandbox", undo: "git" } as const;
+
 const QUESTION = inquiry("call_1.ok.1", { context: "diff", binding: "b1" });
 
 function withSource(fields: Partial<ToolSource>): CallSubject {
@@ -206,6 +208,22 @@ describe("what has changed about a call", () => {
     ],
   ])("is named by the parts that differ: %s", (_, now, changed) => {
     expect(changedParts(digestCall(CALL), digestCall(now))).toEqual(changed);
+  });
+
+  test.each<[string, Partial<ToolSource>]>([
+    ["the sandbox", { origin: { ...SANDBOXED, confinement: "none" } }],
+    ["its network", { origin: { ...SANDBOXED, network: true } }],
+    ["its access to .git", { origin: { ...SANDBOXED, git: true } }],
+    ["whether its changes can be undone", { origin: { ...SANDBOXED, undo: "off" } }],
+    ["the folders that it may read", { confined: { readable: ["/opt", "/srv"] } }],
+    ["why it is not in a sandbox", { confined: { unconfined: "failed" } }],
+  ])("includes how a command is confined: %s", (_, fields) => {
+    const shown = { origin: SANDBOXED, confined: { readable: ["/opt"] } };
+    const [before, now] = [withSource(shown), withSource({ ...shown, ...fields })];
+    expect(changedParts(digestCall(before), digestCall(now))).toEqual(["confinement"]);
+    expect(changedParts(digestQuestion(before, QUESTION), digestQuestion(now, QUESTION))).toEqual([
+      "confinement",
+    ]);
   });
 
   test("includes parts that only one of the two has", () => {
