@@ -4,7 +4,8 @@ import { counters } from "../../../test/security/threats.ts";
 import type { ToolSource } from "../../record/tool/index.ts";
 import type { JsonObject } from "../../util/index.ts";
 import { callOf } from "./call-of-tool.fixture.ts";
-import { findRunVerdict } from "./find-verdict.ts";
+import { findResultVerdict, findRunVerdict } from "./find-verdict.ts";
+import { createPolicy } from "./policy.ts";
 import type { PolicyOptions, Verdict } from "./verdict.ts";
 
 const PYTHON = { arg: "/command", prefix: "python", mode: "unattended" };
@@ -171,6 +172,36 @@ describe("what a rule says is for some people", () => {
     ]);
   });
 
+  test("is run by no grant and in no mode if no one may decide about every part", async () => {
+    counters("T-PEOPLE-3");
+    const verdict = await verdictOn(
+      { command: "pay 5 && ship 6" },
+      {
+        rules: [asking("pay", finance), asking("ship", { user: "bob" })],
+        mode: () => "sandbox",
+        saved: async () => [{ mode: "unattended", place }],
+      },
+    );
+    expect(verdict.mode).toBe("skip");
+  });
+
+  test("has the strictest terms of all parts of the command", async () => {
+    counters("T-PEOPLE-3");
+    const two = { ...finance, quorum: 2, refusal: "counts" } as const;
+    const strict = { ...finance, quorum: 3, not_by: "asker", proof: "signed" } as const;
+    const strictest = { quorum: 3, notBy: "asker", proof: "signed" };
+    const targets = await Promise.all([
+      verdictFor(asking("pay", two), asking("ship", strict)),
+      verdictFor(asking("pay", strict), asking("ship", two)),
+      verdictFor(asking("pay", finance), asking("ship", two)),
+    ]);
+    expect(targets.map(({ target }) => target)).toEqual([
+      { any: [finance], terms: strictest },
+      { any: [finance], terms: strictest },
+      { any: [finance], terms: { quorum: 2, refusal: "counts" } },
+    ]);
+  });
+
   test("is passed on to others only if that is so for every part of the command", async () => {
     counters("T-PEOPLE-3");
     const ladder = [{ user: "ada", within: "2h" }, finance] as unknown as JsonObject;
@@ -183,4 +214,63 @@ describe("what a rule says is for some people", () => {
       { user: "ada", withinMs: hour },
     ]);
   });
+});
+
+describe("a rule of a workspace", () => {
+  /** A call about which only rules of the workspace say anything. */
+  function callWith(config: JsonObject) {
+    const call = callOf({ path: "a" }, { config });
+    const { policy } = call.tool.settings;
+    const ofWorkspace = (rules: typeof policy.run) =>
+      rules.map((rule) => ({ ...rule, place: { ...rule.place, from: "workspace" as const } }));
+    const own = { run: ofWorkspace(policy.run), result: ofWorkspace(policy.result) };
+    const settings = { ...call.tool.settings, policy: { ...policy, ...own } };
+    return { ...call, tool: { ...call.tool, settings } };
+  }
+
+  test("does not have a tool asked about that the user skips, nor its results shown", async () => {
+    const options = { root: temporaryFolder() };
+    const rules = [{ arg: "/path", const: "a", mode: "ask" }];
+    const call = callWith({ run: "skip", result: "skip", policy: { run: rules, result: rules } });
+    expect([
+      (await findRunVerdict(call, options)).mode,
+      (await findResultVerdict(call, options)).mode,
+    ]).toEqual(["skip", "skip"]);
+  });
+
+  test("lets a tool run, but answers none of its questions", async () => {
+    const rule = { arg: "/path", const: "a", mode: "unattended" };
+    const options = { root: temporaryFolder() };
+    const config = { policy: { run: [rule] } };
+    const ofUser = await findRunVerdict(callOf({ path: "a" }, { config }), options);
+    const ofWorkspace = await findRunVerdict(callWith(config), options);
+    expect([ofUser, ofWorkspace].map(({ mode, answers }) => [mode, answers !== undefined])).toEqual(
+      [
+        ["unattended", true],
+        ["unattended", false],
+      ],
+    );
+  });
+});
+
+test("a command outside of a sandbox is asked about although its tool runs unattended and nothing was ever granted", async () => {
+  const policy = createPolicy({ root: temporaryFolder() });
+  const modes = [CONFINED, UNCONFINED].map(async (source) => {
+    const argumentKinds = { "/command": "command" } as const;
+    const call = callOf(
+      { command: "ls" },
+      { source, argumentKinds, config: { run: "unattended" } },
+    );
+    return (await policy.verdictOf(call)).mode;
+  });
+  expect(await Promise.all(modes)).toEqual(["unattended", "ask"]);
+});
+
+test("a grant on record that does not let calls run decides nothing", async () => {
+  const modes = ["unattended", "skip", "edit"].map(async (mode) => {
+    const rule = { arg: "/path", const: "a", mode };
+    const call = { ...callOf({ path: "a" }), granted: [{ rule, from: "call_1:run:1" }] };
+    return (await findRunVerdict(call, { root: temporaryFolder() })).mode;
+  });
+  expect(await Promise.all(modes)).toEqual(["unattended", "ask", "ask"]);
 });
