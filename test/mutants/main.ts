@@ -31,6 +31,8 @@ const { values } = parseArgs({
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
     /** Seconds for the tests of one mutant. */
     timeout: { type: "string", default: "300" },
+    /** Instead of the area's tests. */
+    tests: { type: "string", multiple: true },
     /** Leaves out the slower tests. */
     near: { type: "boolean", default: false },
     /** A JSON file with mutants of your own: a list of `{ file, from, to }`. */
@@ -46,10 +48,8 @@ process.on("exit", () => rmSync(copy, { recursive: true, force: true }));
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop());
 copyProject();
 
-const stages: (readonly string[])[] = [
-  [...area.sources.flatMap(testsBeside), ...(area.near ?? [])],
-];
-if (!values.near) stages.push(area.far);
+const near = [...area.sources.flatMap(testsBeside), ...(area.near ?? [])];
+const stages = values.tests ? [values.tests] : values.near ? [near] : [near, area.far];
 const checked = new Set<readonly string[]>();
 const mutants = values.chosen === undefined ? pick() : readChosen(values.chosen);
 let survivors = 0;
