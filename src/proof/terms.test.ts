@@ -18,6 +18,7 @@ import {
   type InquiryId,
   type PermissionDecision,
   parseLink,
+  type Timestamp,
 } from "../record/conversation/index.ts";
 import type { Json, JsonObject } from "../util/index.ts";
 import { keptOf, keysOf, signed, type UserDecider } from "./decided.fixture.ts";
@@ -212,6 +213,41 @@ describe("an answer", () => {
       unmet("not_remembered"),
       MET,
     ]);
+  });
+
+  test("to a question that was passed on to people is held to their deadline", async () => {
+    const asked = { ...inquiry("a.q.1"), ...SUBJECT, deadline: at(1) };
+    const { id } = asked;
+    const passedOn = (deadline?: Timestamp): ConversationEvent => ({
+      type: "inquiry_escalation",
+      timestamp: at(1),
+      id,
+      outcome: "cancelled",
+      reason: "backend_error",
+      ...(deadline !== undefined && { deadline }),
+    });
+    const shown = { hasContent: true };
+    const said = answer(by("ada"), true);
+    expect([
+      await judge([asked, said], shown),
+      await judge([asked, passedOn(at(3)), said], shown),
+      await judge([asked, passedOn(at(2)), said], shown),
+      await judge([asked, passedOn(), said], shown),
+    ]).toEqual([unmet("overdue"), MET, unmet("overdue"), MET]);
+  });
+
+  test("with a note counts where the question takes one", async () => {
+    const notes = [true, false].map((allowsNote) => {
+      const asked = { ...inquiry("a.q.1", { allowsNote }), ...SUBJECT };
+      return judge([asked, { ...answer(by("ada"), true), note: "go" }], { hasContent: true });
+    });
+    expect(await Promise.all(notes)).toEqual([MET, unmet("no_note")]);
+  });
+
+  test("that denies without a person has no effect, so it is not judged", async () => {
+    const late = { decision: "denied", cause: "timed_out" } as const;
+    const events = [ASKED, approved({ kind: "policy", key: "timeout" }, late)];
+    expect(await judge(events)).toEqual({ ...MET, judged: 0 });
   });
 
   test("of a model or a rule does not meet terms, and is not judged where it is only for someone", async () => {

@@ -125,6 +125,15 @@ describe("both verifiers refuse an export", () => {
     expect(await problemsOf(swapped)).toEqual([{ code: "out_of_order", line: 5, count: 1 }]);
   });
 
+  test("in which the second of three missing lines comes later: out_of_order, and missing for the two beside it", async () => {
+    const lines = await genuine();
+    const late = lines.toSpliced(2, 3).toSpliced(4, 0, lines[3] ?? "");
+    expect(await problemsOf(late)).toEqual([
+      { code: "missing", line: 3, count: 2 },
+      { code: "out_of_order", line: 5, count: 1 },
+    ]);
+  });
+
   test("from which lines were removed: missing, truncated, no_header", async () => {
     const lines = await genuine();
     expect([

@@ -60,6 +60,13 @@ describe.each(EVERY_PLACE)("in $name,", ({ create }) => {
       expect(await findByToken(people, token)).toBeUndefined();
     });
 
+    test("is looked for by its hash only, and anything else is no one's", async () => {
+      const { people } = await create();
+      await people.add("ada", ["see"]);
+      const found = ["", "x", "A".repeat(64)].map((hash) => people.findByHash(hash));
+      expect(await Promise.all(found)).toEqual([undefined, undefined, undefined]);
+    });
+
     test("does not work for a new person with the name of someone who was removed", async () => {
       counters("T-DESK-6");
       const { people } = await create();
