@@ -110,6 +110,21 @@ test("a writer that was gone for too long is taken over, and writes nothing more
   expect((await other.find(next.id))?.metadata?.title).toBe("Before");
 });
 
+test("changes of a title that are still on their way are written before the conversation is released", async () => {
+  const { store, other } = await openStores();
+  const writer = await store.create({ title: "Before" });
+  const changes = ["One", "Two", "Three"].map((title) =>
+    writer.updateMetadata((metadata) => ({ ...metadata, title })),
+  );
+  await writer.release();
+  expect((await Promise.allSettled(changes)).map(({ status }) => status)).toEqual([
+    "fulfilled",
+    "fulfilled",
+    "fulfilled",
+  ]);
+  expect((await other.find(writer.id))?.metadata?.title).toBe("Three");
+});
+
 test("a writer whose lease has run out, but that no one has taken over, goes on", async () => {
   const { store, expire } = await openStores();
   await using writer = await store.create({});

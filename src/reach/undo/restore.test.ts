@@ -119,6 +119,16 @@ describe("a turn that continues after its undo", () => {
     },
   );
 
+  test("can be undone again after a command that did not finish", async () => {
+    const { world, read, write, unfinished } = start();
+    await unfinished("a\n");
+    await world.undo(true);
+    write("mine\n");
+    await unfinished("b\n");
+    await world.undo(true);
+    expect(read()).toBe("mine\n");
+  });
+
   test("no longer has commands or unsaved changes to report", async () => {
     const { world, tool, unfinished } = start();
     await unfinished("a\n");
