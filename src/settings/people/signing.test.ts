@@ -86,6 +86,26 @@ describe("a signature with a key file", () => {
     ]);
   });
 
+  test("does not count if the key was put in the place of another, under its fingerprint", () => {
+    counters("T-SIGN-2");
+    const made = () => {
+      const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+      const bytes = Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url");
+      return { id: fingerprintOf(bytes), public: bytes.toString("base64"), privateKey };
+    };
+    const [own, other] = [made(), made()];
+    const hash = hashToSign(TO_SIGN);
+    const sig = sign(null, Buffer.from(hash, "hex"), other.privateKey).toString("base64url");
+    const counts = (id: string) =>
+      hasSigned({ type: "ed25519", id, public: other.public }, hash, {
+        type: "ed25519",
+        key: id,
+        nonce: TO_SIGN.nonce,
+        sig,
+      });
+    expect([counts(other.id), counts(own.id)]).toEqual([true, false]);
+  });
+
   test("is refused if others can read the file, or if it is gone", async () => {
     counters("T-SIGN-3");
     const { directory, file } = await openSigning();
