@@ -183,11 +183,11 @@ async function pathRules(
 ): Promise<readonly RuleConfig[]> {
   const kinds = tool.argumentKinds ?? {};
   const { values, isMissing } = await findValues(arg, { arguments: args, kinds, root });
-  // The first form is the one without links. If it differs, it does not match the rule below.
+  // The first form is the one without links. If it differs, it does not match the rule below. Outside of the workspace it is absolute.
   const files = values.flatMap(({ exact }) => exact?.slice(0, 1) ?? []);
   const names = [...new Set(files.filter((file) => typeof file === "string"))];
   const isKnown = files.length === values.length && !isMissing && names.length > 0;
-  if (!isKnown || names.some((file) => isOutside(file) || hasOwnFolder(file))) return [];
+  if (!isKnown || names.some((file) => path.isAbsolute(file) || hasOwnFolder(file))) return [];
   const folders = await Promise.all(names.map((file) => folderOf(file, root)));
   const folder = commonFolder(folders);
   const [only, ...others] = names;
@@ -197,10 +197,6 @@ async function pathRules(
       : { mode: "unattended", arg, enum: names };
   if (names.includes(".")) return [];
   return folder === "." ? [these] : [these, { mode: "unattended", arg, prefix: folder }];
-}
-
-function isOutside(file: string): boolean {
-  return path.isAbsolute(file) || file === ".." || file.startsWith("../../");
 }
 
 function hasOwnFolder(file: string): boolean {

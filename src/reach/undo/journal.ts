@@ -205,7 +205,7 @@ export function parsePathState(value: unknown): PathState {
 
 /** Must be relative, with forward slashes, and inside the workspace. Throws `ShapeError`. */
 function parsePath(text: string): string {
-  const isInside = text !== "" && path.posix.normalize(text) === text && !text.startsWith("../../");
+  const isInside = text !== "" && path.posix.normalize(text) === text && !text.startsWith("../");
   if (!isInside || text === "." || text === ".." || path.posix.isAbsolute(text)) {
     throw mismatch("path", "a path inside the workspace", text);
   }

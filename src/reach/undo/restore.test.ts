@@ -1,6 +1,14 @@
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
 import { World } from "../../../test/undo/world.ts";
 import { applyUndo } from "./index.ts";
@@ -88,6 +96,26 @@ describe("a file that someone else has changed", () => {
     expect((await world.plan()).steps).toMatchObject([{ path: FILE, conflict: "changed" }]);
   });
 });
+
+test.each(["../mine", "../../mine", "d/../../mine", "/mine", "..", ".", ""])(
+  "a line of a journal about a path outside of the workspace is damage, and nothing there is touched: %j",
+  async (name) => {
+    counters("T-UNDO-11");
+    const { world, tool } = start();
+    await tool("a\n");
+    const own = `${path.basename(world.root)}-mine`;
+    const outside = path.join(path.dirname(world.root), own);
+    writeFileSync(outside, "mine\n");
+    onTestFinished(() => rmSync(outside));
+    const [turn] = world.kept;
+    const line = { type: "keep", path: name.replace("mine", own), before: { kind: "absent" } };
+    appendFileSync(turn?.file ?? "", `${JSON.stringify(line)}\n`);
+    const plan = await world.plan();
+    expect([plan.turn.isDamaged, plan.steps.map((step) => step.path)]).toEqual([true, [FILE]]);
+    await world.undo(true);
+    expect(readFileSync(outside, "utf8")).toBe("mine\n");
+  },
+);
 
 test("a read-only folder is read-only again after its files are restored", async () => {
   const { world } = start();
