@@ -162,9 +162,13 @@ describe("a decision that takes two people", () => {
   });
 });
 
-function answer(who: UserDecider, value: Json): AnswerEvent {
+function answer(
+  who: UserDecider,
+  value: Json,
+  words: { readonly note?: string } = {},
+): AnswerEvent {
   const id = "a.q.1" as InquiryId;
-  const said = { outcome: "answered", answer: value, answeredBy: who } as const;
+  const said = { outcome: "answered", answer: value, answeredBy: who, ...words } as const;
   return { type: "inquiry_response", timestamp: at(2), id, digest: "d1", ...said };
 }
 
@@ -239,7 +243,7 @@ describe("an answer", () => {
   test("with a note counts where the question takes one", async () => {
     const notes = [true, false].map((allowsNote) => {
       const asked = { ...inquiry("a.q.1", { allowsNote }), ...SUBJECT };
-      return judge([asked, { ...answer(by("ada"), true), note: "go" }], { hasContent: true });
+      return judge([asked, answer(by("ada"), true, { note: "go" })], { hasContent: true });
     });
     expect(await Promise.all(notes)).toEqual([MET, unmet("no_note")]);
   });
