@@ -76,7 +76,7 @@ describe("messages queued in a session and the draft", () => {
     ["the terminal is closed", (screen: ScreenProcess) => screen.hangUp()],
     ["jp is killed", (screen: ScreenProcess) => process.kill(screen.pid, "SIGKILL")],
   ])("are at the prompt the next time, and not sent by themselves, after %s", async (_, close) => {
-    await using server = await ModelServer.start((_, index) => (index === 0 ? HELD : "Done."));
+    await using server = await ModelServer.start((_body, index) => (index === 0 ? HELD : "Done."));
     const project = queryProject({ server });
     const screen = await openProcess(project);
     screen.type("one\r");
@@ -223,6 +223,21 @@ describe("messages queued in a session and the draft", () => {
     const before = draftFiles(project).length;
     const { status } = await project.jp("conversation", "rm", recordOf(project).id, "--yes");
     expect([before, status, draftFiles(project)]).toEqual([1, 0, []]);
+  });
+
+  test("are kept without what is typed at a question", async () => {
+    counters("T-SEC-13");
+    const questions = [{ id: "q", text: "Which name?", answer_type: { type: "text" } }];
+    await using server = await ModelServer.start([{ text: "I will.", calls: [{ name: "asker" }] }]);
+    const project = queryProject({ server, tools: [{ name: "asker", questions }] });
+    const screen = await open(project);
+    screen.type("one\r");
+    await shows(screen, "? Which name?");
+    screen.type("canary");
+    await shows(screen, /^(?![^]*until you pause)[^]*canary/);
+    screen.signal("SIGHUP");
+    await screen.end();
+    expect(draftFiles(project)).toEqual([]);
   });
 
   test("are shown without the control characters of a forged file, and nothing is sent", async () => {

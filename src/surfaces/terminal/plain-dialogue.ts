@@ -131,7 +131,6 @@ export class PlainDialogue extends Dialogue {
       },
     });
     let { text } = given;
-    request.onTyped?.(text);
     const addOrSend = hasWayBack ? ADD_OR_SEND : `${ADD_OR_SEND} ${CLEARS}`;
     if (text !== "") {
       this.#say("Your draft:", ...neutralize(text).split("\n"));
@@ -142,6 +141,7 @@ export class PlainDialogue extends Dialogue {
       return { state: emptyInput(text), ending };
     };
     for (let isLeaving = false; ;) {
+      request.onTyped?.(text);
       const line = await this.#read(prompt, { takesPaste: true });
       if (line.type === "aborted") {
         if (isAsked) this.#open().write("\n");
@@ -157,7 +157,6 @@ export class PlainDialogue extends Dialogue {
         this.#say(text === "" ? "Press Ctrl-C again to leave." : "Cleared.");
         isLeaving = text === "";
         text = "";
-        request.onTyped?.(text);
         continue;
       }
       isLeaving = false;
@@ -167,7 +166,6 @@ export class PlainDialogue extends Dialogue {
       const isOpen = added.type === "line" && added.text.includes("\n");
       const isBroken = endsInBreak(added.text);
       text = [text, isBroken ? added.text.slice(0, -1) : added.text].filter(Boolean).join("\n");
-      request.onTyped?.(text);
       if (isOpen) this.#sayWords(addOrSend);
       else if (!isBroken && text.trim() !== "") return endWith({ type: "sent", text });
     }
