@@ -1,3 +1,4 @@
+export { findModelFiles } from "./model-files.ts";
 export { AnswersFile } from "./answers-file.ts";
 export {
   attachmentCode,

@@ -1,5 +1,8 @@
 /** The page of `jp serve` in a real browser. */
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { at } from "../../src/record/conversation/events.fixture.ts";
+import { describeFile } from "../../src/record/conversation/index.ts";
 import { calling } from "../cli/calling-model.ts";
 import { entriesOf, recordOf } from "../cli/query-project.ts";
 import { Project } from "../cli/support.ts";
@@ -58,6 +61,26 @@ test("the keyboard is enough to find a question and to answer it", async () => {
   for (const key of ["n", "Enter"]) await page.keyboard.press(key);
   await page.getByRole("status").filter({ hasText: "Answer sent." }).waitFor();
   expect(await answersIn(store, second)).toEqual([expect.objectContaining({ answer: false })]);
+});
+
+test("a file of the model is downloaded from its conversation, under a name of its digest", async () => {
+  const project = new Project();
+  const bytes = Buffer.from("<script>alert(1)</script>");
+  const file = describeFile("text/html", bytes);
+  const writer = await storeOf(project).create({});
+  await writer.saveFile?.(file, bytes);
+  await writer.append({ type: "reply_file", timestamp: at(0), ...file });
+  await writer.release();
+  const desk = await startDesk(project);
+  const page = await openPage(await openContext(), desk.login);
+  await page.goto(`${desk.pageUrl}/#/conversations/${writer.id}`);
+  const downloads = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download" }).click();
+  const download = await downloads;
+  expect([download.suggestedFilename(), readFileSync(await download.path())]).toEqual([
+    `${file.digest}.bin`,
+    bytes,
+  ]);
 });
 
 test("the page tells the second of two people that the other has answered, and who that was", async () => {

@@ -35,6 +35,7 @@ describe("without a token or a session", () => {
     `POST ${QUESTION_PATH}/cancel`,
     "GET /conversations",
     "GET /conversations/jp-c1",
+    "GET /conversations/jp-c1/files/55",
     "POST /conversations/jp-c1/resume",
     "GET /events",
     "POST /logout",

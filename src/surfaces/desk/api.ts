@@ -18,6 +18,9 @@ export const API_PATH = "/api/v1";
 const MAX_CONTENT_BYTES = 1 << 20;
 const MAX_PAGE = 500;
 
+/** Whatever the model says that it is: a browser shows none of it. */
+const FILE_TYPE = "application/octet-stream";
+
 const workspace = v.pipe(
   v.exactOptional(v.string()),
   v.description("The root of the workspace, if the server has several."),
@@ -242,6 +245,28 @@ export const OPERATIONS: readonly Operation[] = [
     }),
   }),
   operation({
+    id: "readFile",
+    summary: "Download a file that the model has sent",
+    route: "GET /conversations/{conversation}/files/{digest}",
+    needs: "see",
+    query: { workspace },
+    responses: {
+      200: { description: "Its bytes.", schema: schemas.file, mediaType: FILE_TYPE },
+      404: schemas.NOT_FOUND,
+    },
+    handle: async ({ desk, params, query }) => {
+      const { digest = "" } = params;
+      const { name, bytes } = found(await desk.readFile(conversationRef(params, query), digest));
+      return new Response(Uint8Array.from(bytes), {
+        headers: {
+          "content-type": FILE_TYPE,
+          "content-disposition": `attachment; filename="${name}"`,
+          "content-security-policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
+        },
+      });
+    },
+  }),
+  operation({
     id: "resumeTurn",
     summary: "Continue a turn whose questions are answered",
     route: "POST /conversations/{conversation}/resume",
@@ -333,7 +358,7 @@ function inquiryRef(
 
 function found<Value>(value: Value | undefined): Value {
   if (value !== undefined) return value;
-  throw notFound("Unknown conversation or question.");
+  throw notFound("Unknown conversation, question or file.");
 }
 
 function toReply(result: DeskAnswerResult): JsonReply {

@@ -327,6 +327,13 @@ export class DeskClient {
     return this.#get<ConversationPart>(conversationPath(address), query);
   }
 
+  /** The bytes of a file that the model has sent: the `digest` of a `reply_file` event. */
+  async file(address: ConversationAddress, digest: string): Promise<Uint8Array<ArrayBuffer>> {
+    const path = `${conversationPath(address)}/files/${encodeURIComponent(digest)}`;
+    const response = await this.#send(withQuery(path, workspaceOf(address)), {});
+    return new Uint8Array(await response.arrayBuffer());
+  }
+
   /** Continues a turn whose questions are answered. Throws `not_resumed` if it does not. */
   async resume(address: ConversationAddress): Promise<void> {
     const path = `${conversationPath(address)}/resume`;

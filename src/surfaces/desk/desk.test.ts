@@ -6,6 +6,7 @@ import { at, chatRequest, message, turnStart } from "../../record/conversation/e
 import {
   type ConversationEvent,
   type ConversationId,
+  describeFile,
   type InquiryId,
   parseConversationId,
 } from "../../record/conversation/index.ts";
@@ -726,6 +727,25 @@ test("an answer in a conversation that another program has saved meanwhile says 
     { type: "recorded" },
     { type: "recorded", notice: expect.stringContaining(how) },
   ]);
+});
+
+test("a file of the model is read by its whole digest, from the record that names it", async () => {
+  const { conversations } = temporaryWorkspace();
+  const desk = await open(conversations);
+  const bytes = Buffer.from("an image");
+  const file = describeFile("image/png", bytes);
+  const writer = await conversations.create({});
+  await writer.saveFile?.(file, bytes);
+  const before = await desk.readFile({ conversation: writer.id }, file.digest);
+  await writer.append({ type: "reply_file", timestamp: at(0), ...file });
+  await writer.release();
+  const conversation = writer.id;
+  expect([
+    before,
+    await desk.readFile({ conversation }, file.digest),
+    await desk.readFile({ conversation }, file.digest.slice(0, 16)),
+    await desk.readFile({ conversation: UNKNOWN }, file.digest),
+  ]).toEqual([undefined, { name: `${file.digest}.png`, bytes }, undefined, undefined]);
 });
 
 /** Only notes which turns it should continue. */

@@ -16,6 +16,7 @@ import {
   refuse,
   type Refused,
   type ReplyOrCancel,
+  keptFileBaseName,
   STRANGER_CODES,
   toSignOf,
 } from "../../record/conversation/index.ts";
@@ -23,6 +24,7 @@ import { decisionToJson, toDeciderJson } from "../render/index.ts";
 import {
   answerInquiry,
   findForeignNotice,
+  findModelFiles,
   type DecisionAnswer,
   isRefused,
   judgeAnswerTo,
@@ -55,6 +57,7 @@ import {
 } from "./pending-list.ts";
 import type {
   ConversationRef,
+  DeskFile,
   Desk,
   DeskAnswerResult,
   InquiryRef,
@@ -200,6 +203,16 @@ class WorkspacesDesk implements Desk {
   async readConversation(ref: ConversationRef, first = 0): Promise<ConversationPart | undefined> {
     const found = await this.#locate(ref);
     return found && readConversation(found.inbox.workspace, found.summary, first);
+  }
+
+  async readFile(ref: ConversationRef, digest: string): Promise<DeskFile | undefined> {
+    const found = await this.#locate(ref);
+    if (found === undefined) return undefined;
+    const { conversations } = found.inbox.workspace;
+    const [file] = await findModelFiles(conversations, ref.conversation, digest);
+    const bytes =
+      file?.digest === digest && (await conversations.readFile?.(ref.conversation, file));
+    return file && bytes ? { name: keptFileBaseName(file), bytes } : undefined;
   }
 
   async answer(ref: InquiryRef, reply: SignedReply, person: Person): Promise<DeskAnswerResult> {

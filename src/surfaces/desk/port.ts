@@ -50,6 +50,13 @@ export interface PreparedAnswer {
   readonly toSign: ToSign;
 }
 
+/** A file that a model has sent. Its content may be hostile. */
+export interface DeskFile {
+  /** Its digest and a known extension. */
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
 /** The result of an answer. */
 export type DeskAnswerResult =
   /** `notice`: what has to happen before the turn continues. */
@@ -95,6 +102,8 @@ export interface Desk extends AsyncDisposable {
   listConversations(query: ConversationQuery): Promise<Page<ConversationJson>>;
   /** Undefined if it does not exist. */
   readConversation(ref: ConversationRef, first?: number): Promise<ConversationPart | undefined>;
+  /** A file that the model has sent. Undefined if there is none with this digest. */
+  readFile(ref: ConversationRef, digest: string): Promise<DeskFile | undefined>;
   /** Checks the person's rights, who the question is for, and the version they read. The first valid answer counts. */
   answer(ref: InquiryRef, reply: SignedReply, person: Person): Promise<DeskAnswerResult>;
   /** Makes the same checks, and returns the content to sign with a new nonce. */

@@ -214,6 +214,7 @@ export const recorded = v.union([
     quorum: v.pipe(v.number(), v.description("How many have to.")),
   }),
 ]);
+export const file = v.pipe(v.string(), v.metadata({ format: "binary" }));
 export const started = v.object({ type: v.literal("started") });
 export const loggedOut = v.object({ type: v.literal("logged_out") });
 export const eventStream = v.pipe(

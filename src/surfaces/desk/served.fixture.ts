@@ -38,6 +38,12 @@ export const PENDING: DecisionJson = {
   is_live: false,
 };
 
+/** A file of the conversation that would attack whoever opens it. */
+export const FILE = {
+  digest: "5".repeat(64),
+  bytes: Buffer.from("<script>alert(1)</script>"),
+};
+
 /** An answer's reference to the version that was read. */
 export const READ = { digest: PENDING.digest };
 
@@ -142,6 +148,11 @@ class FakeDesk implements Desk {
     if (id !== PENDING.conversation) return undefined;
     const conversation = { workspace: PENDING.workspace, id };
     return { conversation, first, count: first + 1, events: [{ n: first }] };
+  }
+
+  async readFile({ conversation }: { readonly conversation: string }, digest: string) {
+    if (conversation !== PENDING.conversation || digest !== FILE.digest) return undefined;
+    return { name: `${digest}.png`, bytes: FILE.bytes };
   }
 
   async answer(ref: InquiryRef, reply: ReplyOrCancel, person: Person): Promise<DeskAnswerResult> {

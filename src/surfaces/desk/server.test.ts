@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { freePort } from "../../../test/mcp/http-programs.ts";
 import { counters } from "../../../test/security/threats.ts";
 import { RIGHTS } from "../../settings/people/index.ts";
-import { bearer, PENDING, QUESTION_PATH, READ, ServedDesk, TLS } from "./served.fixture.ts";
+import { bearer, FILE, PENDING, QUESTION_PATH, READ, ServedDesk, TLS } from "./served.fixture.ts";
 import { loadModule } from "../../util/index.ts";
 
 /** Sends bytes as they are, and returns the response once the server closes the connection. */
@@ -466,4 +466,31 @@ test("closing ends open connections", async () => {
   const closed = once(socket, "close");
   await served.service.close();
   expect(await closed).toEqual([false]);
+});
+
+test("a file of a model is only ever a download, with a name of its digest, for those who may see it", async () => {
+  counters("T-FILE-8");
+  const served = await ServedDesk.start();
+  const headers = bearer(await served.addPerson("ada", ["see"]));
+  const path = `/conversations/${PENDING.conversation}/files`;
+  const { status, headers: sent, text } = await served.send(`${path}/${FILE.digest}`, { headers });
+  expect([status, text, sent]).toMatchObject([
+    200,
+    FILE.bytes.toString(),
+    {
+      "content-type": "application/octet-stream",
+      "content-disposition": `attachment; filename="${FILE.digest}.png"`,
+      "content-security-policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
+      "x-content-type-options": "nosniff",
+      "cross-origin-resource-policy": "same-origin",
+      "cache-control": "no-store",
+    },
+  ]);
+  const others = ["5", "..%2f..%2fetc", `${FILE.digest}.png`, "0".repeat(64)];
+  const found = others.map(
+    async (name) => (await served.send(`${path}/${name}`, { headers })).status,
+  );
+  expect(await Promise.all(found)).toEqual([404, 404, 404, 404]);
+  const blind = bearer(await served.addPerson("eve", ["answer"]));
+  expect((await served.send(`${path}/${FILE.digest}`, { headers: blind })).status).toBe(403);
 });

@@ -1,9 +1,10 @@
 /** `jp conversation file`: copies a file that the model has sent. */
 import path from "node:path";
 import type { ConversationId, KeptFile } from "../../../record/conversation/index.ts";
+import { findModelFiles } from "../../../assemble/index.ts";
 import { JpError, oneLine } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
-import { readEntries, resolveTargetForReading } from "../../conversations.ts";
+import { resolveTargetForReading } from "../../conversations.ts";
 import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
 import { NewFile } from "../../new-file.ts";
@@ -32,15 +33,7 @@ async function getFile(
   start: string,
   context: CommandContext,
 ): Promise<KeptFile> {
-  const found = new Map<string, KeptFile>();
-  for await (const entries of readEntries(id, context, "throw")) {
-    for (const { event } of entries.filter(({ eventType }) => eventType === "reply_file")) {
-      if (event?.type === "reply_file" && event.digest.startsWith(start)) {
-        found.set(event.digest, event);
-      }
-    }
-  }
-  const [first, second] = [...found.values()];
+  const [first, second] = await findModelFiles(context.workspace.conversations, id, start);
   if (first === undefined) {
     throw new JpError("no_such_file", `The model has sent no file ${start} in ${id}.`, {
       commandHint: "Name the conversation: jp conversation file … --id …",

@@ -2,6 +2,7 @@
 import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { describeVoidCause, verbatimProse } from "../../render/index.ts";
+import { keptFileBaseName } from "../../../record/conversation/index.ts";
 import type { JsonObject } from "../../../util/index.ts";
 import type { ConversationAddress, ConversationJson, OutcomeJson } from "../wire.ts";
 import { StateBadge } from "./conversations.tsx";
@@ -11,7 +12,13 @@ import { Markdown } from "./markdown.tsx";
 import { Ago, Drawn, Fact, Line, messageOf, Notice, Summary, Title, Value } from "./parts.tsx";
 import { inquiryLink } from "./route.ts";
 import { useDesk, useEvents } from "./session.ts";
-import { type CallBlock, type Step, type TimelineBlock, toTimeline } from "./timeline.ts";
+import {
+  type CallBlock,
+  type FileBlock,
+  type Step,
+  type TimelineBlock,
+  toTimeline,
+} from "./timeline.ts";
 import { Arguments, JsonBlock, Verbatim } from "./verbatim.tsx";
 
 /** Blocks drawn at first, from the end; a button draws more. */
@@ -186,6 +193,8 @@ function BlockView({
           <JsonBlock value={block.data} label="Data" folds />
         </>
       );
+    case "file":
+      return <FileView file={block} address={address} />;
     case "call":
       return <CallView call={block} address={address} />;
     case "end":
@@ -210,6 +219,40 @@ function UserMessage({ author, text, files }: UserBlock): VNode {
         </p>
       ))}
     </>
+  );
+}
+
+const LATER_MS = 60_000;
+
+/** The page's token is not in the address of a link, so it fetches the file itself. */
+function FileView({
+  file: { mediaType, digest, size },
+  address,
+}: {
+  readonly file: FileBlock;
+  readonly address: ConversationAddress;
+}): VNode {
+  const { client, say } = useDesk();
+  const download = async () => {
+    try {
+      const bytes = await client.file(address, digest);
+      const url = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
+      const link = document.createElement("a");
+      link.href = url;
+      link.download = keptFileBaseName({ mediaType, digest });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(url), LATER_MS); // Some browsers read it only after the click.
+    } catch (error) {
+      say(messageOf(error));
+    }
+  };
+  return (
+    <p>
+      The model sent a file: <Line text={mediaType} />, {Math.ceil(size / 1000)} kB{" "}
+      <button type="button" onClick={() => void download()}>
+        Download
+      </button>
+    </p>
   );
 }
 

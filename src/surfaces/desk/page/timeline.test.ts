@@ -12,6 +12,8 @@ describe("a conversation", () => {
       { type: "chat_request", content: "Go.", author: "Ada" },
       { type: "chat_response", reasoning: "Hm." },
       { type: "chat_response", message: "I go." },
+      { type: "reply_file", media_type: "image/png", digest: "5f", size: 3 },
+      { type: "reply_file", digest: 5 },
       { type: "tool_call_request", id: "1", name: "go", arguments: { to: "x" } },
       { type: "tool_call_request", id: "2", name: "stop", arguments: {} },
       { type: "permission_request", id: "p", tool_call_id: "1", tool: "go", action: "run" },
@@ -40,10 +42,12 @@ describe("a conversation", () => {
       "user",
       "reasoning",
       "assistant",
+      "file",
       "call",
       "call",
     ]);
-    expect(blocks[4]).toEqual({
+    expect(blocks[4]).toEqual({ type: "file", mediaType: "image/png", digest: "5f", size: 3 });
+    expect(blocks[5]).toEqual({
       type: "call",
       id: "1",
       name: "go",
@@ -66,7 +70,7 @@ describe("a conversation", () => {
       ],
       result: { content: "gone", isError: false },
     });
-    expect(blocks[5]).toMatchObject({ steps: [{ type: "asked", id: "p2", action: "run" }] });
+    expect(blocks[6]).toMatchObject({ steps: [{ type: "asked", id: "p2", action: "run" }] });
   });
 
   test("gives results of calls with the same id to them in order", () => {

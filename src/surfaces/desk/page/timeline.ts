@@ -23,8 +23,17 @@ export type TimelineBlock =
   | { readonly type: "assistant"; readonly text: string }
   | { readonly type: "reasoning"; readonly text: string }
   | { readonly type: "data"; readonly data: Json }
+  | FileBlock
   | CallBlock
   | { readonly type: "end"; readonly text: string };
+
+/** A file that the model has sent. */
+export interface FileBlock {
+  readonly type: "file";
+  readonly mediaType: string;
+  readonly digest: string;
+  readonly size: number;
+}
 
 /** A tool call with its decisions, its questions and its result. */
 export interface CallBlock {
@@ -111,11 +120,19 @@ function eventBlocks(event: JsonObject, number: number): readonly TimelineBlock[
       ];
     case "chat_response":
       return responseBlocks(event);
+    case "reply_file":
+      return fileBlocks(event);
     case "turn_end":
       return [{ type: "end", text: endWords(event) }];
     default: // Such as an undo.
       return [];
   }
+}
+
+function fileBlocks({ media_type: type, digest, size }: JsonObject): readonly FileBlock[] {
+  const mediaType = stringOf(type) ?? "unknown type";
+  if (typeof digest !== "string" || typeof size !== "number") return [];
+  return [{ type: "file", mediaType, digest, size }];
 }
 
 function callBlock({ request, response, events }: RecordedCall<TimelineEvent>): CallBlock {
