@@ -171,8 +171,9 @@ export class MemoryConversationStore implements ConversationStore {
     const metadata = { ...forkMetadata(original.metadata, title), lastActivatedAt: this.#now() };
     const { baseConfig } = original;
     const copied = forkEntries(original, keep);
-    const names = copied.entries.flatMap(({ raw }) => keptFilesOf(raw).map(keptFileName));
-    const files = new Map([...original.files].filter(([name]) => names.includes(name)));
+    const kept = copied.entries.flatMap(({ raw }) => keptFilesOf(raw));
+    const names = new Set(kept.map(keptFileName));
+    const files = new Map([...original.files].filter(([name]) => names.has(name)));
     return this.#add({ metadata, baseConfig, ...copied, files }).id;
   }
 

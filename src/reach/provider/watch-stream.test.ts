@@ -51,9 +51,11 @@ test("a reply that breaks off is a retryable error", async () => {
 describe("a reply that gets too long", () => {
   test("counts the bytes of its files, and hands on none beyond the limit", async () => {
     const limits = { ...NO_LIMITS, maxResponseBytes: 1000 };
-    const file = (size: number) =>
-      ({ type: "file", mediaType: "image/png", data: new Uint8Array(size) }) as const;
-    const { events, error } = await read([file(500), file(501)], limits);
+    const sizes = [500, 501];
+    const files = sizes.map(
+      (size) => ({ type: "file", mediaType: "image/png", data: new Uint8Array(size) }) as const,
+    );
+    const { events, error } = await read(files, limits);
     expect({ types: events.map(({ type }) => type), error }).toEqual({
       types: ["file"],
       error: expect.objectContaining({ kind: "response_too_long" }),

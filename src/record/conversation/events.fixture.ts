@@ -552,7 +552,7 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
     objects({
       mediaType: fc.constantFrom("image/png", "application/x.of-another+type"),
       digest: fc.string({
-        unit: fc.constantFrom(..."0123456789abcdef"),
+        unit: fc.constantFrom("0", "7", "a", "f"),
         minLength: 64,
         maxLength: 64,
       }),

@@ -196,12 +196,15 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
 
   /** Takes turns with metadata: a new title renames the folder. */
   saveFile(file: KeptFile, bytes: Uint8Array): Promise<void> {
-    const done = this.#metadataWrites.then(async () => {
-      this.assertHeld();
-      await (await loadKeptFiles()).saveKeptFile(this.#folder, file, bytes);
-    });
+    const done = this.#metadataWrites.then(() => this.#saveFile(file, bytes));
     this.#metadataWrites = done.catch(() => undefined);
     return done;
+  }
+
+  async #saveFile(file: KeptFile, bytes: Uint8Array): Promise<void> {
+    this.assertHeld();
+    const { saveKeptFile } = await loadKeptFiles();
+    await saveKeptFile(this.#folder, file, bytes);
   }
 
   updateMetadata(change: MetadataChange): Promise<void> {

@@ -86,8 +86,9 @@ async function writeFiles(folder: string, files: PortableRecord["files"]): Promi
   folders.delete(".");
   await createAtomically(folder, async (partial) => {
     for (const each of folders) mkdirSync(path.join(partial, each), { recursive: true });
-    const isKept = ([name]: readonly [string, Buffer]) => name.startsWith(`${FILES_FOLDER}/`);
-    const [kept, others] = [[...files].filter(isKept), [...files].filter((file) => !isKept(file))];
+    const { kept = [], others = [] } = Object.groupBy(files, ([name]) =>
+      name.startsWith(`${FILES_FOLDER}/`) ? "kept" : "others",
+    );
     await createSynced(partial, Object.fromEntries(others));
     await createSynced(partial, Object.fromEntries(kept), KEPT_FILE_MODE);
     for (const each of folders) await syncFolder(path.join(partial, each));

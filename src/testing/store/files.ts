@@ -21,6 +21,10 @@ async function send(
   return writer.saveFile === undefined ? undefined : event;
 }
 
+function namesImage({ raw }: { readonly raw: object }): boolean {
+  return JSON.stringify(raw).includes("image/png");
+}
+
 /** As text, to compare whatever kind of bytes the store returns. */
 async function read(
   store: ConversationStore,
@@ -68,8 +72,7 @@ export const FILES: StoreCases = {
     await original.release();
     if (image === undefined || report === undefined) return;
     const whole = { id: await other.fork(original.id) };
-    const keep = ({ raw }: { readonly raw: object }) => JSON.stringify(raw).includes("image/png");
-    const part = { id: await other.fork(original.id, { keep }) };
+    const part = { id: await other.fork(original.id, { keep: namesImage }) };
     await store.remove(original.id);
     const files = [image, report];
     const found = [whole, part].map((fork) =>
