@@ -276,15 +276,15 @@ class ConversationExport {
   /** Reads the record once, for the events that links commit to and for events that lack a link. */
   async #compareRecord(hasContent: boolean): Promise<void> {
     const chained = new ChainedEntries();
-    let unlinked: JsonObject[] = [];
+    let unlinked: StreamEntry[] = [];
     let gap: FindingCode = this.#length === 0 ? "no_chain" : "before_chain";
     for await (const { entries, problems = [] } of this.#store.scan(this.#id)) {
       for (const { offset } of problems) await this.#find("unreadable_record", { offset });
       for (const entry of chained.pick(entries)) {
         const commitments = this.#commitmentsTo(entry);
-        if (commitments.length === 0) unlinked.push(nameOf(entry));
+        if (commitments.length === 0) unlinked.push(entry);
         else {
-          for (const about of unlinked) await this.#find(gap, about);
+          for (const one of unlinked) await this.#find(gap, nameOf(one));
           unlinked = [];
           gap = "link_missing";
         }
@@ -295,8 +295,12 @@ class ConversationExport {
         }
       }
     }
-    const last = gap === "link_missing" ? "link_pending" : gap;
-    for (const about of unlinked) await this.#find(last, about);
+    for (const one of unlinked) {
+      // A link that lost its event was about this one before it was changed.
+      const isPending =
+        gap === "link_missing" && !this.#alikeOf(one).some(({ isFound }) => !isFound);
+      await this.#find(isPending ? "link_pending" : gap, nameOf(one));
+    }
     for (const alike of this.#commitments.values()) {
       for (const { seq, isFound } of alike)
         if (!isFound) await this.#find("event_missing", { seq });
@@ -304,9 +308,15 @@ class ConversationExport {
   }
 
   /** Several if the chain was cut and rebuilt. */
-  #commitmentsTo({ raw }: StreamEntry): readonly Commitment[] {
-    const alike = this.#commitments.get(keyOf(raw["type"], raw["timestamp"])) ?? [];
-    return alike.filter(({ isFound, salt, digest }) => !isFound && commitTo(raw, salt) === digest);
+  #commitmentsTo(entry: StreamEntry): readonly Commitment[] {
+    const { raw } = entry;
+    return this.#alikeOf(entry).filter(
+      ({ isFound, salt, digest }) => !isFound && commitTo(raw, salt) === digest,
+    );
+  }
+
+  #alikeOf({ raw }: StreamEntry): readonly Commitment[] {
+    return this.#commitments.get(keyOf(raw["type"], raw["timestamp"])) ?? [];
   }
 
   async #show(event: JsonObject, { seq, salt }: Commitment): Promise<void> {

@@ -340,6 +340,20 @@ describe("the Rust original", () => {
     );
   });
 
+  test("loses nothing of results, and changes nothing of events that only jp records, when it saves", () => {
+    const others = /^(?:turn_start|chat_response|tool_call_(?:request|response))$/;
+    fc.assert(
+      fc.property(anyEvent.filter(isReadable), (event) => {
+        if (/^(?:chat|inquiry)_re(?:quest|sponse)$/.test(event.type)) return;
+        const element = eventToJson(event);
+        const [saved] = savedByOriginal([element]);
+        const { extra: _extra, ...known } = event;
+        if (others.test(event.type)) expect(parseEvent(saved)).toStrictEqual(known);
+        else expect(saved).toBe(element);
+      }),
+    );
+  });
+
   test("leaves null for a question without an answer, which is read as no answer", () => {
     counters("T-COMPAT-2");
     expect(parseEvent(response({ answer: null }))).toStrictEqual(

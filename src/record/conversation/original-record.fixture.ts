@@ -3,12 +3,24 @@
  * what is left of it when it saves. Hand-written from `crates/jp_conversation` at 4c1c39f1; where one
  * event cannot be decoded, it cannot open the conversation.
  */
+import { isUtf8 } from "node:buffer";
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 
 /** As it would write the elements it has read. Throws at the first that it cannot decode. */
 export function savedByOriginal(elements: readonly JsonObject[]): readonly JsonObject[] {
   return elements.map(savedElement);
 }
+
+/** The elements of a fork: it takes over only events that it knows, and its own deltas and compactions. */
+export function forkedByOriginal(elements: readonly JsonObject[]): readonly JsonObject[] {
+  return savedByOriginal(elements).filter(({ type }) => typeof type === "string" && isKnown(type));
+}
+
+function isKnown(type: string): boolean {
+  return kindOf(type) !== undefined || OTHERS.has(type);
+}
+
+const OTHERS = new Set(["chat_response", "config_delta", "compaction"]);
 
 type Keep = (value: Json, path: string) => Json;
 
@@ -19,6 +31,8 @@ const text: Keep = (value, path) => (typeof value === "string" ? value : fail(pa
 const flag: Keep = (value, path) => (typeof value === "boolean" ? value : fail(path, "a boolean"));
 const object: Keep = (value, path) => (isJsonObject(value) ? value : fail(path, "an object"));
 const any: Keep = (value) => value;
+const encodedText: Keep = (value, path) => encoded(text(value, path));
+const encodedObject: Keep = (value, path) => encoded(object(value, path));
 
 const options: Keep = (value, path) => {
   if (!isJsonArray(value)) return fail(path, "a list");
@@ -47,8 +61,8 @@ const question: Keep = (value, path) =>
 const KINDS: Readonly<Record<string, Fields>> = {
   turn_start: {},
   chat_request: { content: text, "schema?": object, "author?": text },
-  tool_call_request: { id: text, name: text, "arguments?": object },
-  tool_call_response: { id: text, content: text, is_error: flag },
+  tool_call_request: { id: text, name: text, "arguments?": encodedObject },
+  tool_call_response: { id: text, content: encodedText, is_error: flag },
   inquiry_request: { id: text, source, question },
   inquiry_response: { id: text, answer: any },
 };
@@ -75,7 +89,12 @@ function savedElement(element: JsonObject, index: number): JsonObject {
     return fail(path, "a turn_start without further fields");
   const kept = fieldsOf(fields, element, path);
   if (metadata !== undefined && !isJsonObject(metadata)) return fail(path, "metadata of an object");
-  return { timestamp, type, ...kept, ...(metadata !== undefined && { metadata }) };
+  return {
+    timestamp,
+    type,
+    ...kept,
+    ...(metadata !== undefined && { metadata: encoded(metadata) }),
+  };
 }
 
 function kindOf(type: string): Fields | undefined {
@@ -101,6 +120,19 @@ function fieldsOf(fields: Fields, value: JsonObject, path: string): JsonObject {
     return [[key, keep(member, `${path}.${key}`)] as const];
   });
   return Object.fromEntries(entries);
+}
+
+/** Every string in base64, once, at any depth. It does not know whether it has done so before, and decodes what it can. */
+function encoded(value: Json): Json {
+  if (typeof value === "string") return Buffer.from(decoded(value)).toString("base64");
+  if (isJsonArray(value)) return value.map(encoded);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, encoded(member)]));
+}
+
+function decoded(value: string): string {
+  const bytes = Buffer.from(value, "base64");
+  return bytes.toString("base64") === value && isUtf8(bytes) ? bytes.toString("utf8") : value;
 }
 
 function tagged(tag: string, kinds: Readonly<Record<string, Fields>>): Keep {
