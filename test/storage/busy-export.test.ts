@@ -38,6 +38,7 @@ test(
     await Promise.all(writers.map((writer) => writer.nextLine()));
     const signer = generateSigner();
     for (let round = 0; round < ROUNDS; round += 1) {
+      for (const writer of writers) writer.tell("go on");
       const listed = await conversations.list({ which: "all" });
       const statements: Statement[] = [];
       const summary = await exportEvidence(

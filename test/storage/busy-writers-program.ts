@@ -1,10 +1,9 @@
 /**
  * A test program that keeps writing to conversations: it adds decisions, changes titles, archives and unarchives, forks
- * and removes the forks. It prints a line at the start, and stops when its input ends. Arguments: the workspace, the
- * user's data folder, a seed, the conversations.
+ * and removes the forks. It prints a line at the start, and makes fifty changes for each line it is told. Arguments:
+ * the workspace, the user's data folder, a seed, the conversations.
  */
-import { once } from "node:events";
-import { setImmediate } from "node:timers/promises";
+import { createInterface } from "node:readline";
 import { permission } from "../../src/record/conversation/events.fixture.ts";
 import { parseConversationId } from "../../src/record/conversation/index.ts";
 import { openWorkspace } from "../../src/stores/index.ts";
@@ -20,24 +19,25 @@ const { conversations } = openWorkspace({
 });
 
 let state = Number(seed);
-let hasEnded = false;
-void once(process.stdin.resume(), "end").then(() => {
-  hasEnded = true;
-});
+let count = 0;
 process.stdout.write("ready\n");
-for (let round = 0; !hasEnded; round += 1) {
+for await (const _line of createInterface({ input: process.stdin })) {
+  for (let made = 0; made < 50; made += 1) await changeOne();
+}
+
+async function changeOne(): Promise<void> {
   const id = ids[pick(ids.length)];
-  if (id === undefined) break;
+  if (id === undefined) return;
+  count += 1;
   try {
-    await change(id, round);
+    await change(id);
   } catch (error) {
     // Another program has it, or it is archived.
     if (!isJpError(error)) throw error;
   }
-  await setImmediate();
 }
 
-async function change(id: (typeof ids)[number], round: number): Promise<void> {
+async function change(id: (typeof ids)[number]): Promise<void> {
   switch (pick(6)) {
     case 0:
       await conversations.archive(id);
@@ -48,9 +48,9 @@ async function change(id: (typeof ids)[number], round: number): Promise<void> {
       return conversations.remove(await conversations.fork(id));
     default: {
       await using writer = await conversations.open(id);
-      await writer.append(permission(`call_${seed}_${round}`));
+      await writer.append(permission(`call_${seed}_${count}`));
       // Long names fill more than one piece of a folder's listing.
-      const title = `${"月".repeat(40 + pick(15))} ${round}`;
+      const title = `${"月".repeat(40 + pick(15))} ${count}`;
       await writer.updateMetadata((metadata) => ({ ...metadata, title }));
     }
   }

@@ -6,6 +6,7 @@ import {
   arrayField,
   findJson,
   integerField,
+  isDeepEqual,
   isJsonObject,
   type Json,
   type JsonObject,
@@ -73,13 +74,16 @@ export function parseEvent(value: unknown): ConversationEvent {
   const { type } = shape.value;
   if (!isEventType(type)) throw mismatch("type", "a known event type", type);
   const codec = CODECS[type];
-  const extra = unknownFields(shape.value, codec.keys);
   const { metadata, mirrored } = readMetadata(shape.value["metadata"], codec.mirror !== undefined);
   const fields =
     mirrored === undefined ? shape : { ...shape, value: fillMissing(shape.value, mirrored) };
+  const parsed = codec.parse(fields);
+  const unknown = unknownFields(shape.value, codec.keys);
+  const newer = newerFields(fields.value, parsed as { readonly [Key in Growing]?: unknown });
+  const extra = unknown === undefined ? newer : { ...unknown, ...newer };
   const event = {
     timestamp: parseTimestamp(shape.value["timestamp"]),
-    ...codec.parse(fields),
+    ...parsed,
     ...(metadata !== undefined && { metadata }),
     ...(extra !== undefined && { extra }),
   };
@@ -96,6 +100,23 @@ function readMetadata(
   const mirrored = typeof text === "string" ? findJson(text) : undefined;
   if (!isMirrored || !isJsonObject(mirrored)) return { metadata };
   return { mirrored, ...(Object.keys(rest).length > 0 && { metadata: rest }) };
+}
+
+/** Fields in which a newer version may write codes and members that this one does not know. */
+const GROWING = ["added", "cause", "origin", "problem", "takes"] as const;
+
+type Growing = (typeof GROWING)[number];
+
+/** Those that say more than was parsed. Written back as they are. */
+function newerFields(
+  value: JsonObject,
+  parsed: { readonly [Key in Growing]?: unknown },
+): JsonObject | undefined {
+  const newer = GROWING.flatMap((key) => {
+    const member = Object.hasOwn(value, key) ? value[key] : undefined;
+    return member == null || isDeepEqual(member, parsed[key]) ? [] : [[key, member] as const];
+  });
+  return newer.length === 0 ? undefined : Object.fromEntries(newer);
 }
 
 /** Adds fields of the mirror that the event itself does not have. */
@@ -485,14 +506,15 @@ function parseToolStep(shape: Shape): Omit<ToolStep, "timestamp"> {
   };
 }
 
+const TURN_END_CAUSES = ["length", "refused", "invalid_data"] as const;
+
 function parseTurnEnd(shape: Shape): Omit<TurnEndEvent, "timestamp"> {
   const problem = optionalString(shape, "problem");
+  const cause = TURN_END_CAUSES.find((each) => each === shape.value["cause"]);
   return {
     type: "turn_end",
     reason: oneOf(shape, "reason", ["done", "stopped", "discarded"]),
-    ...(shape.value["cause"] != null && {
-      cause: oneOf(shape, "cause", ["length", "refused", "invalid_data"]),
-    }),
+    ...(cause !== undefined && { cause }),
     ...(problem !== undefined && { problem }),
   };
 }
