@@ -97,7 +97,7 @@ export {
   type SurroundingsPart,
 } from "./surroundings.ts";
 export { loadRecordingParts, loadTurnParts, onceBegun } from "./load-parts.ts";
-export { switchServerTools } from "./server-tools.ts";
+export { findServerClashes, switchServerTools } from "./server-tools.ts";
 export { shippedConfig } from "./shipped-tools.ts";
 export { runToolCall } from "./tool-call.ts";
 export { createOwnToolbox, type ToolConfigs } from "./own-tools.ts";

@@ -128,6 +128,29 @@ function addOffered(config: PartialConfig, offered: readonly OfferedTool[]) {
   return { added: merged, clashes };
 }
 
+/** A name that several tools of servers have, so that models are offered none of them. */
+interface ServerClash {
+  readonly message: string;
+  readonly hint?: string | undefined;
+  /** The tools, such as `mcp.files.read`. */
+  readonly sources: readonly (string | undefined)[];
+}
+
+/** Among the servers that are listed and offer all their tools. Starts them. */
+export async function findServerClashes(
+  config: PartialConfig,
+  { servers, isListed }: { servers: McpServers; isListed: (name: string) => boolean },
+  signal: AbortSignal,
+): Promise<readonly ServerClash[]> {
+  const names = offeringServers(config).filter(isListed);
+  const { offered } = await listServers({ servers, names, onWarning: () => {} }, signal);
+  return Array.from(withServerTools(config, offered).clashes, ([name, { message, hint }]) => ({
+    message,
+    hint,
+    sources: offered.filter((tool) => tool.name === name).map((tool) => tool.config.source),
+  }));
+}
+
 /**
  * Applies `-t` and `-T` to server tools, which only the servers know. Each tool switched on or off becomes part of
  * the config. Throws `unknown_tool`, `tool_locked`, `tool_name_clash`, and why a server is unavailable.

@@ -110,6 +110,22 @@ test("tools starts the server and lists its tools", async () => {
   expect(await project.jp("mcp", "tools", "tset")).toMatchObject({ status: 1 });
 });
 
+test("tools says which tools are unavailable because two servers name them alike", async () => {
+  const project = new Project();
+  await project.jp("mcp", "add", "--in", "workspace", "one", ...SERVER);
+  await project.jp("mcp", "add", "--in", "workspace", "two", ...SERVER);
+  const listed = await project.jp("mcp", "tools", "--format", "json");
+  const message =
+    'Two tools are named echo: one of the MCP server "one", and one of the MCP server "two".';
+  const echoes = jsonLines(listed).filter((tool) => (tool as { name: string }).name === "echo");
+  expect(echoes).toMatchObject([
+    { server: "one", unavailable: message },
+    { server: "two", unavailable: message },
+  ]);
+  expect(listed.stderr.replaceAll(/\s+/g, " ")).toContain(`${message} Neither is available.`);
+  expect((await project.jp("mcp", "tools", "one")).stderr).not.toContain("Two tools");
+});
+
 test("a model is offered all tools of a server that was added, and can call them", async () => {
   await using server = await ModelServer.start([
     { calls: [{ name: "echo", arguments: { text: "hi" } }] },

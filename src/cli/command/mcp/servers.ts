@@ -14,6 +14,7 @@ import {
 import { quoteCommand } from "../../../reach/process/index.ts";
 import { type Cell, renderTable } from "../../../surfaces/render/index.ts";
 import {
+  findServerClashes,
   findWorkspace,
   machineOf,
   openConfiguredServers,
@@ -201,12 +202,17 @@ export async function listServerTools({
     else if (result.value.type === "absent") warn(result.value.warning.message, output);
     const found =
       result.status === "fulfilled" && result.value.type === "ready" ? result.value.tools : [];
-    return found.map(({ name, description = "" }) => ({
-      server: names[index] ?? "",
-      name,
-      description,
-    }));
+    const server = names[index] ?? "";
+    return found.map(({ name, description = "" }): ServerTool => ({ server, name, description }));
   });
+  const isListed = (name: string) => names.includes(name);
+  const clashes = await findServerClashes(trusted.config, { servers, isListed }, stop.signal);
+  for (const { message, hint = "", sources } of clashes) {
+    warn(`${message} Neither is available. ${hint}`.trim(), output);
+    for (const tool of tools) {
+      if (sources.includes(`mcp.${tool.server}.${tool.name}`)) tool.unavailable = message;
+    }
+  }
   if (options.format === "json") for (const tool of tools) output.print(jsonLine(tool));
   else printTools(tools, context);
   const isComplete = reached.every(
@@ -215,14 +221,15 @@ export async function listServerTools({
   if (!isComplete) throw new ExitStatus(1);
 }
 
-function printTools(
-  tools: readonly {
-    readonly server: string;
-    readonly name: string;
-    readonly description: string;
-  }[],
-  { output }: CommandContext,
-): void {
+interface ServerTool {
+  readonly server: string;
+  readonly name: string;
+  readonly description: string;
+  /** Why models are not offered it. */
+  unavailable?: string;
+}
+
+function printTools(tools: readonly ServerTool[], { output }: CommandContext): void {
   if (tools.length === 0) return output.notice("No tools.");
   const columns = [{ title: "SERVER" }, { title: "TOOL" }, { title: "DESCRIPTION", shrinks: true }];
   const rows = tools.map(({ server, name, description }): Cell[] => [
