@@ -254,6 +254,20 @@ describe("an answer", () => {
     expect(await judge(events)).toEqual({ ...MET, judged: 0 });
   });
 
+  test("after a vote is not met where one person was to decide", async () => {
+    const alone = { ...ASKED, terms: {} };
+    expect(await judge([alone, approved(by("bo"))])).toEqual(MET);
+    expect(await judge([alone, vote(by("ada")), approved(by("bo"))])).toEqual(unmet("decides"));
+  });
+
+  test("in a link of a newer version is not judged", async () => {
+    const kept = keptOf([ASKED, vote(by("ada")), approved(by("bo"))]);
+    const chain = relinked(kept.chain, (json) => [
+      json["type"] === "permission_decision" ? { ...json, version: 3 } : json,
+    ]);
+    expect(await judgedOf({ ...kept, chain })).toEqual(notJudged("newer_version"));
+  });
+
   test("of a model or a rule does not meet terms, and is not judged where it is only for someone", async () => {
     const ruled = approved({ kind: "policy", key: "run" });
     const named = { ...permissionRequest("a"), ...SUBJECT, for: "ada" };

@@ -13,7 +13,7 @@ import {
 import { temporaryFolder } from "../../stores/temporary-workspace.fixture.ts";
 import type { JpError } from "../../util/index.ts";
 import { openDirectory } from "./directory.ts";
-import { fingerprintOf, hasSigned, type Passkey } from "./keys.ts";
+import { fingerprintOf, hashKeyChange, hasSigned, type Passkey } from "./keys.ts";
 import { openPeople } from "./people.ts";
 import { createSigner, makeKeyFile, readKeyFile } from "./signer.ts";
 import { listAgentKeys, signWithAgent } from "./ssh-agent.ts";
@@ -280,6 +280,29 @@ describe.skipIf(!hasAgent)("an SSH agent", () => {
     );
     expect(fingerprintOf(bytes)).toMatch(/^SHA256:[\w+/]{43}$/);
   });
+});
+
+test("the hash that a change of keys is signed with is about the new key, the old one, the person and the nonce", () => {
+  counters("T-SIGN-5");
+  const add = (id: string, more: Partial<Passkey> = {}): Passkey => {
+    const key = { type: "passkey", id, public: { kty: "EC" }, rpId: "a.example" } as const;
+    return { ...key, added: "now", counter: 0, ...more };
+  };
+  const change = { add: add("k1"), remove: "k0" };
+  const ada = { id: "p_ada", name: "ada" };
+  const hashes = [
+    hashKeyChange(change, ada, "n1"),
+    hashKeyChange({ add: add("k2"), remove: "k0" }, ada, "n1"),
+    hashKeyChange({ add: add("k1", { public: { kty: "OKP" } }), remove: "k0" }, ada, "n1"),
+    hashKeyChange({ add: add("k1", { rpId: "b.example" }), remove: "k0" }, ada, "n1"),
+    hashKeyChange({ add: add("k1"), remove: "k3" }, ada, "n1"),
+    hashKeyChange({ add: add("k1") }, ada, "n1"),
+    hashKeyChange({ remove: "k0" }, ada, "n1"),
+    hashKeyChange(change, { ...ada, id: "p_bo" }, "n1"),
+    hashKeyChange(change, { ...ada, name: "bo" }, "n1"),
+    hashKeyChange(change, ada, "n2"),
+  ];
+  expect(new Set(hashes).size).toBe(hashes.length);
 });
 
 describe("something else than an SSH agent", () => {
