@@ -132,6 +132,19 @@ describe("a decision that takes two people", () => {
     expect([await judge(same), await judge(different)]).toEqual([MET, unmet("counts")]);
   });
 
+  test("takes the last vote of someone who has voted twice", async () => {
+    const asked = { ...permissionRequest("a", "deliver"), ...TWO, ...SUBJECT };
+    const { id, action } = asked;
+    const edited = { id, decision: "edited", result: { content: "x", isError: false } } as const;
+    const plain = vote(by("ada"), { id });
+    const other = vote(by("ada"), { ...edited, timestamp: at(2) });
+    const yes = approved(by("bo"), { id, action, timestamp: at(3) });
+    expect([
+      await judge([asked, other, { ...plain, timestamp: at(2) }, yes]),
+      await judge([asked, plain, other, yes]),
+    ]).toEqual([MET, unmet("counts")]);
+  });
+
   test("is not judged if it was made void before anything came of it", async () => {
     const events = [ASKED, approved(by("bo")), decisionVoid(ASKED.id, "terms"), START];
     expect(await judge(events)).toEqual({ ...MET, judged: 0 });

@@ -190,6 +190,19 @@ describe("both verifiers refuse an export", () => {
     }
   });
 
+  test("in which one line is signed with another key, or names one: wrong_key", async () => {
+    const lines = await genuine();
+    const { payload } = JSON.parse(lines[3] ?? "") as { readonly payload: string };
+    const other = generateSigner();
+    const forged = signLine(Buffer.from(payload, "base64"), other);
+    const renamed = (lines[3] ?? "").replace(SIGNER.key.id, other.key.id);
+    for (const line of [forged, renamed]) {
+      expect(await problemsOf(lines.with(3, line))).toEqual([
+        { code: "wrong_key", line: 4, count: 1 },
+      ]);
+    }
+  });
+
   test("that someone signed with a key of their own: wrong_key", async () => {
     const { lines } = await evidenceOf([WHOLE], { signer: generateSigner() });
     expect([await problemsOf(lines), await problemsOf(lines, SIGNER.key.id)]).toEqual([

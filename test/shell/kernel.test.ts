@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { readlinkSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { SandboxPlace } from "../../src/reach/shell/index.ts";
 import { counters } from "../security/threats.ts";
@@ -91,6 +92,24 @@ describe("a command in the sandbox", () => {
     // The session of a process outside would be 0 here.
     const session = await run("cut -d ' ' -f 6 /proc/self/stat");
     expect(session).toMatch(/^[1-9]\d*\n0$/);
+  });
+
+  test("shares neither processes, nor messages and memory of the kernel, nor the network with jp", async () => {
+    counters("T-SHELL-2", "T-SHELL-3");
+    const names = ["pid", "ipc", "uts", "net"];
+    const { run } = scene();
+    const inside = await run(names.map((name) => `readlink /proc/self/ns/${name}`).join("; "));
+    const own = names.map((name) => readlinkSync(`/proc/self/ns/${name}`));
+    const shared = inside.split("\n").filter((line) => own.includes(line));
+    expect([inside.split("\n").length, shared]).toEqual([names.length + 1, []]);
+  });
+
+  test("has no capabilities, so that it can undo no mount", async () => {
+    counters("T-SHELL-1");
+    const { run } = scene();
+    expect(
+      await run("grep -E '^Cap(Eff|Prm|Inh|Amb):' /proc/self/status | tr -d 'a-zA-Z:\t\n'"),
+    ).toMatch(/^0+\s*0$/);
   });
 
   test("gets nothing of what jp and the sandbox tell each other", async () => {
