@@ -13,7 +13,7 @@ import {
 import { temporaryFolder } from "../../stores/temporary-workspace.fixture.ts";
 import type { JpError } from "../../util/index.ts";
 import { openDirectory } from "./directory.ts";
-import { fingerprintOf, hashKeyChange, hasSigned, type Passkey } from "./keys.ts";
+import { fingerprintOf, hashKeyChange, hasSigned, type Passkey, sshString } from "./keys.ts";
 import { openPeople } from "./people.ts";
 import { createSigner, makeKeyFile, readKeyFile } from "./signer.ts";
 import { listAgentKeys, signWithAgent } from "./ssh-agent.ts";
@@ -305,22 +305,52 @@ test("the hash that a change of keys is signed with is about the new key, the ol
   expect(new Set(hashes).size).toBe(hashes.length);
 });
 
+/** A length that is above the limit by one, and the start of an empty list of keys. */
+const TOO_LONG = Buffer.from("000400010c00000000", "hex");
+
+/** A socket on which each connection gets this answer. */
+async function serveAgent(answer: Buffer): Promise<string> {
+  const socket = path.join(temporaryFolder(), "socket");
+  const server = createServer((connection) => {
+    connection.on("error", () => undefined); // The client may close it first.
+    connection.end(answer);
+  });
+  onTestFinished(() => void server.close());
+  await new Promise<void>((resolve) => {
+    server.listen(socket, resolve);
+  });
+  return socket;
+}
+
 describe("something else than an SSH agent", () => {
   test.each([
     ["a length that no message has", Buffer.from("ffffffff0c", "hex")],
     ["an empty message", Buffer.from("00000000", "hex")],
     ["more keys than bytes", Buffer.from("000000050cffffffff", "hex")],
     ["a text that is longer than the message", Buffer.from("000000090c00000001ffffffff", "hex")],
+    ["more than an agent sends", Buffer.concat([TOO_LONG, Buffer.alloc(TOO_LONG.readUInt32BE(0))])],
     ["nothing", Buffer.alloc(0)],
   ])("is refused, whatever it answers: %s", async (_what, answer) => {
     counters("T-SIGN-3");
-    const socket = path.join(temporaryFolder(), "socket");
-    const server = createServer((connection) => connection.end(answer));
-    onTestFinished(() => void server.close());
-    await new Promise<void>((resolve) => {
-      server.listen(socket, resolve);
-    });
+    const socket = await serveAgent(answer);
     expect(await problemOf(listAgentKeys(socket))).toMatch(/^cannot_sign: /);
+  });
+
+  test.each([
+    [14, "ssh-ed25519", 64],
+    [12, "ssh-ed25519", "cannot_sign: The SSH agent refused."],
+    [14, "ssh-rsa", "cannot_sign: The SSH agent refused."],
+  ])("has to say that it signed, with such a key: message %i, %s", async (type, kind, expected) => {
+    counters("T-SIGN-3");
+    const signature = Buffer.concat([sshString(Buffer.from(kind)), sshString(Buffer.alloc(64))]);
+    const message = Buffer.concat([Buffer.of(type), sshString(signature)]);
+    const socket = await serveAgent(sshString(message));
+    const signed = signWithAgent(socket, Buffer.alloc(32), Buffer.alloc(32));
+    const found = await signed.then(
+      ({ length }) => length,
+      () => problemOf(signed),
+    );
+    expect(found).toBe(expected);
   });
 
   test("is refused if there is none", async () => {
