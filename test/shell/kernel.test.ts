@@ -118,5 +118,6 @@ describe("a command in the sandbox", () => {
     expect(await run("for fd in 3 4 5; do [ -e /proc/self/fd/$fd ] && echo $fd; done; true")).toBe(
       "0",
     );
+    expect(await run("env | grep ^JP_")).toBe("1");
   });
 });

@@ -110,6 +110,34 @@ test("a writer that was gone for too long is taken over, and writes nothing more
   expect((await other.find(next.id))?.metadata?.title).toBe("Before");
 });
 
+test("a writer that was gone while an answer was recorded changes nothing more, not even a title", async () => {
+  const { store, other, expire } = await openStores();
+  const frozen = await store.create({ title: "Before" });
+  await frozen.append(...WAITING);
+  await expire();
+  expect(await other.answer(frozen.id, answerBy("Ana"))).toMatchObject({ type: "recorded" });
+  const renamed = frozen.updateMetadata((metadata) => ({ ...metadata, title: "After" }));
+  expect(await codeOf(renamed)).toBe("write_failed");
+  expect(await codeOf(frozen.append(numbered(0)))).toBe("write_failed");
+  await frozen.release();
+  expect((await other.find(frozen.id))?.metadata?.title).toBe("Before");
+});
+
+test("whoever answers through the database learns why the asking process does not take it, and the next answer counts", async () => {
+  const { store, other } = await openStores();
+  await using writer = await store.create({});
+  await writer.append(...WAITING);
+  const refusal = { type: "refused", code: "wrong_person", reason: "only Ada" } as const;
+  using _ = writer.onAnswer(async ({ event }) => {
+    if (event.type !== "inquiry_response" || event.outcome !== "answered") return refusal;
+    if (event.answer === false) return refusal;
+    await writer.append(event);
+    return { type: "recorded" };
+  });
+  expect(await other.answer(writer.id, answerBy("Bo", false))).toEqual(refusal);
+  expect(await other.answer(writer.id, answerBy("Bo"))).toMatchObject({ type: "recorded" });
+});
+
 test("changes of a title that are still on their way are written before the conversation is released", async () => {
   const { store, other } = await openStores();
   const writer = await store.create({ title: "Before" });
