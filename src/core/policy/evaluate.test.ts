@@ -191,4 +191,24 @@ test("a glob stops at separators of paths alone, unless it has two stars", async
   expect(await on("/text", "a*c", "a/b\nc")).toBe(0);
   expect(await on("/text", "\\*", "*")).toBe(0);
   expect(await on("/text", "\\*", "a")).toBeUndefined();
+  expect(await on("/text", "a\\", "a\\")).toBe(0);
+  expect(await on("/text", "a\\", "a")).toBeUndefined();
+});
+
+test.each<[string, RuleConfig]>([
+  ["a prefix", { arg: "/text", prefix: "" }],
+  ["a prefix of a path", { arg: "/path", prefix: "src" }],
+  ["a prefix of an address", { arg: "/url", prefix: "https://docs.example" }],
+  ["a pattern", { arg: "/text", pattern: "" }],
+  ["a glob", { arg: "/text", glob: "*" }],
+  ["a glob of paths", { arg: "/path", glob: "**" }],
+  ["some paths", { arg: "/path", enum: ["src"] }],
+  ["a minimum", { arg: "/text", minimum: 0 }],
+])("a value of another type is let through by no condition: %s", async (_, rule) => {
+  const { arg = "" } = rule;
+  const other = rule.minimum === undefined ? [5, true, null, {}] : ["5", true, null, {}];
+  const found = other.map((value) =>
+    decide([{ ...rule, mode: "unattended" }], { [arg.slice(1)]: value }),
+  );
+  expect(await Promise.all(found)).toEqual([undefined, undefined, undefined, undefined]);
 });
