@@ -104,6 +104,7 @@ test("a writer that was gone for too long is taken over, and writes nothing more
   expect([await appended, await renamed]).toEqual(["write_failed", "write_failed"]);
   await expect(frozen.append(numbered(3))).rejects.toThrow("another process has taken it over");
   await frozen.release();
+  expect(await codeOf(store.open(next.id))).toBe("conversation_locked");
   await next.append(numbered(4));
   const { entries } = (await other.load(next.id)).stream;
   expect(entries.map(({ raw }) => raw["content"])).toEqual(["number 0", "number 1", "number 4"]);

@@ -249,6 +249,20 @@ describe("a yes on record", () => {
     ]).toEqual(["terms", "terms", "counts", "counts"]);
   });
 
+  test("is used with its own signature if only the terms in force now ask for one", () => {
+    const nonce = `${Date.UTC(2026, 0, 2, 3, 4, 5 + 15)}.${"n".repeat(32)}`;
+    const signed = said(by(ADA), { signature: { type: "ed25519", key: "k", nonce, sig: "s" } });
+    const directory = { list: () => LIST, findHere: () => undefined, isSigned: () => true };
+    const uses = [signed, said(by(ADA))].map((event) =>
+      judgeUse({ kind: "permission", id: ID, timestamp: ASKED_AT }, event, {
+        turn: () => [event],
+        directory,
+        inForce: { terms: { isSigned: true } },
+      }),
+    );
+    expect(uses).toEqual(["counts", "terms"]);
+  });
+
   test("from before people had ids is that of the person of this name, if it was for known people", () => {
     const { personId: _id, ...named } = by(ADA);
     expect([
