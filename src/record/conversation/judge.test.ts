@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
+import type { InquiryQuestion } from "../tool/index.ts";
 import type { Json } from "../../util/index.ts";
 import { judge, type JudgedDecision, judgeOffered, judgeUse } from "./judge.ts";
 import type { KnownPeople } from "./known-people.ts";
@@ -172,6 +173,48 @@ describe("an answer from elsewhere", () => {
       { type: "taken", event: decided },
     ]);
   });
+});
+
+describe("an offered secret", () => {
+  const asked = (fields: Partial<InquiryQuestion> = {}) => {
+    const question = inquiry("c.ok.1", { answerType: { type: "secret" }, ...fields });
+    return [turnStart(), toolCall("c"), attemptStart("c"), { ...question, toolCallId: "c" }];
+  };
+  const answeredBy = { kind: "user", channel: "cli", auth: "os_user" } as const;
+  const event = closed("c.ok.1", { outcome: "redacted", answeredBy });
+  const codeOf = (turn: readonly ConversationEvent[], secret?: SecretAnswer) => {
+    const judged = judgeOffered(turn, { event, ...(secret !== undefined && { secret }) }, false);
+    return judged.type === "refused" ? judged.code : judged.type;
+  };
+
+  test("counts if its text is there", () => {
+    counters("T-SEC-10");
+    expect([codeOf(asked(), new SecretAnswer("s3cret")), codeOf(asked())]).toEqual([
+      "fits",
+      "secret_elsewhere",
+    ]);
+  });
+
+  test("brings a note only where the question takes one", () => {
+    const noted = new SecretAnswer("s3cret", "mine");
+    expect([codeOf(asked(), noted), codeOf(asked({ allowsNote: true }), noted)]).toEqual([
+      "no_note",
+      "fits",
+    ]);
+  });
+});
+
+test("a decision about a call is for the tool that it names, whether or not it has an id", () => {
+  const request = permissionRequest("c");
+  const turn = [turnStart(), toolCall("c"), request];
+  const decidedBy = { kind: "user", channel: "desk", auth: "os_user" } as const;
+  const judged = [request.id, undefined].flatMap((id) =>
+    ["a_tool", "another_tool"].map((tool) => {
+      const event = { ...permission("c"), tool, decidedBy, ...(id !== undefined && { id }) };
+      return judgeOffered(turn, { event }, false).type;
+    }),
+  );
+  expect(judged).toEqual(["fits", "not_pending", "fits", "not_pending"]);
 });
 
 function inFinance(name: string) {
