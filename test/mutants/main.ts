@@ -185,10 +185,13 @@ function describe({ file, start, end, replacement, change }: PlacedMutant): stri
   const from = text.lastIndexOf("\n", start - 1) + 1;
   const to = text.indexOf("\n", end);
   const line = text.slice(0, start).split("\n").length;
-  const lines = (sign: string, part: string) => part.split("\n").map((each) => `${sign} ${each}`);
   return [
     `${change}, ${file}:${line}`,
-    ...lines("-", text.slice(from, to)),
-    ...lines("+", text.slice(from, start) + replacement + text.slice(end, to)),
+    ...marked("-", text.slice(from, to)),
+    ...marked("+", text.slice(from, start) + replacement + text.slice(end, to)),
   ].join("\n");
+}
+
+function marked(sign: string, lines: string): readonly string[] {
+  return lines.split("\n").map((line) => `${sign} ${line}`);
 }

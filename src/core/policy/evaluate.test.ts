@@ -195,7 +195,7 @@ test("a glob stops at separators of paths alone, unless it has two stars", async
   expect(await on("/text", "a\\", "a")).toBeUndefined();
 });
 
-test.each<[string, RuleConfig]>([
+test.each<[string, Omit<RuleConfig, "mode">]>([
   ["a prefix", { arg: "/text", prefix: "" }],
   ["a prefix of a path", { arg: "/path", prefix: "src" }],
   ["a prefix of an address", { arg: "/url", prefix: "https://docs.example" }],

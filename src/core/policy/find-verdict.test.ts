@@ -216,18 +216,18 @@ describe("what a rule says is for some people", () => {
   });
 });
 
-describe("a rule of a workspace", () => {
-  /** A call about which only rules of the workspace say anything. */
-  function callWith(config: JsonObject) {
-    const call = callOf({ path: "a" }, { config });
-    const { policy } = call.tool.settings;
-    const ofWorkspace = (rules: typeof policy.run) =>
-      rules.map((rule) => ({ ...rule, place: { ...rule.place, from: "workspace" as const } }));
-    const own = { run: ofWorkspace(policy.run), result: ofWorkspace(policy.result) };
-    const settings = { ...call.tool.settings, policy: { ...policy, ...own } };
-    return { ...call, tool: { ...call.tool, settings } };
-  }
+/** A call about which only rules of the workspace say anything. */
+function callWith(config: JsonObject) {
+  const call = callOf({ path: "a" }, { config });
+  const { policy } = call.tool.settings;
+  const ofWorkspace = (rules: typeof policy.run) =>
+    rules.map((rule) => ({ ...rule, place: { ...rule.place, from: "workspace" as const } }));
+  const own = { run: ofWorkspace(policy.run), result: ofWorkspace(policy.result) };
+  const settings = { ...call.tool.settings, policy: { ...policy, ...own } };
+  return { ...call, tool: { ...call.tool, settings } };
+}
 
+describe("a rule of a workspace", () => {
   test("does not have a tool asked about that the user skips, nor its results shown", async () => {
     const options = { root: temporaryFolder() };
     const rules = [{ arg: "/path", const: "a", mode: "ask" }];

@@ -50,6 +50,23 @@ function rule(
   return judge(asked(whom), event, { people }).code;
 }
 
+function standsIn(person: KnownPerson, absent: KnownPerson): KnownPerson {
+  return { ...person, standsInFor: [absent] };
+}
+
+/** The ruling on a yes whose nonce is of this second. */
+function signedAt(second: number): string {
+  const nonce = `${Date.UTC(2026, 0, 2, 3, 4, 5 + second)}.${"n".repeat(32)}`;
+  const event = said(by(ADA), { signature: { type: "ed25519", key: "k", nonce, sig: "s" } });
+  const signed = new Set([event]);
+  const people = { list: LIST, ownerAlone: false };
+  return judge(asked({ ...ROLE, terms: { isSigned: true } }), event, { people, signed }).code;
+}
+
+function directoryOf(list: readonly KnownPerson[]): Directory {
+  return { list: () => list, findHere: () => undefined };
+}
+
 describe("a yes for some people", () => {
   test.each<[string, UserDecider, string]>([
     ["someone with the role", by(ADA), "decides"],
@@ -124,10 +141,6 @@ describe("a yes for some people", () => {
   });
 
   test("does not count from whoever started the turn, nor for them, nor if that is unknown", () => {
-    const standsIn = (person: KnownPerson, absent: KnownPerson) => ({
-      ...person,
-      standsInFor: [absent],
-    });
     const people = { list: [standsIn(ADA, BO), standsIn(BO, ADA), SAM], ownerAlone: false };
     const notAda = { ...ROLE, terms: { notBy: { name: "ada" } } };
     const rules = [
@@ -175,15 +188,7 @@ describe("a vote", () => {
 describe("a signature", () => {
   test("counts only with a nonce from between the request and the answer", () => {
     counters("T-SIGN-2");
-    const code = (second: number) => {
-      const time = Date.UTC(2026, 0, 2, 3, 4, 5 + second);
-      const nonce = `${time}.${"n".repeat(32)}`;
-      const event = said(by(ADA), { signature: { type: "ed25519", key: "k", nonce, sig: "s" } });
-      const signed = new Set([event]);
-      const people = { list: LIST, ownerAlone: false };
-      return judge(asked({ ...ROLE, terms: { isSigned: true } }), event, { people, signed }).code;
-    };
-    expect([9, 10, 20, 21].map(code)).toEqual([
+    expect([9, 10, 20, 21].map(signedAt)).toEqual([
       "wrong_signature",
       "decides",
       "decides",
@@ -212,23 +217,21 @@ describe("a secret", () => {
   });
 });
 
-describe("a yes on record", () => {
-  const directoryOf = (list: readonly KnownPerson[]): Directory => ({
-    list: () => list,
-    findHere: () => undefined,
+/** Whether a recorded yes can be used. */
+function use(
+  onRecord: Partial<AskedOnRecord>,
+  inForce: ForWhom,
+  event: PermissionDecision,
+  { votes = [] as readonly DecisionVote[], list = LIST } = {},
+) {
+  return judgeUse({ kind: "permission", id: ID, timestamp: ASKED_AT, ...onRecord }, event, {
+    turn: () => [...votes, event],
+    directory: directoryOf(list),
+    inForce,
   });
-  const use = (
-    onRecord: Partial<AskedOnRecord>,
-    inForce: ForWhom,
-    event: PermissionDecision,
-    { votes = [] as readonly DecisionVote[], list = LIST } = {},
-  ) =>
-    judgeUse({ kind: "permission", id: ID, timestamp: ASKED_AT, ...onRecord }, event, {
-      turn: () => [...votes, event],
-      directory: directoryOf(list),
-      inForce,
-    });
+}
 
+describe("a yes on record", () => {
   test("is used only while its author still may decide", () => {
     const lost = [{ ...ADA, roles: [] }, BO];
     const yes = said(by(ADA));

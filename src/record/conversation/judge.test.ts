@@ -175,11 +175,13 @@ describe("an answer from elsewhere", () => {
   });
 });
 
+/** A turn that waits for a secret. */
+function askedForSecret(fields: Partial<InquiryQuestion> = {}): readonly ConversationEvent[] {
+  const question = inquiry("c.ok.1", { answerType: { type: "secret" }, ...fields });
+  return [turnStart(), toolCall("c"), attemptStart("c"), { ...question, toolCallId: "c" }];
+}
+
 describe("an offered secret", () => {
-  const asked = (fields: Partial<InquiryQuestion> = {}) => {
-    const question = inquiry("c.ok.1", { answerType: { type: "secret" }, ...fields });
-    return [turnStart(), toolCall("c"), attemptStart("c"), { ...question, toolCallId: "c" }];
-  };
   const answeredBy = { kind: "user", channel: "cli", auth: "os_user" } as const;
   const event = closed("c.ok.1", { outcome: "redacted", answeredBy });
   const codeOf = (turn: readonly ConversationEvent[], secret?: SecretAnswer) => {
@@ -189,18 +191,18 @@ describe("an offered secret", () => {
 
   test("counts if its text is there", () => {
     counters("T-SEC-10");
-    expect([codeOf(asked(), new SecretAnswer("s3cret")), codeOf(asked())]).toEqual([
-      "fits",
-      "secret_elsewhere",
-    ]);
+    expect([
+      codeOf(askedForSecret(), new SecretAnswer("s3cret")),
+      codeOf(askedForSecret()),
+    ]).toEqual(["fits", "secret_elsewhere"]);
   });
 
   test("brings a note only where the question takes one", () => {
     const noted = new SecretAnswer("s3cret", "mine");
-    expect([codeOf(asked(), noted), codeOf(asked({ allowsNote: true }), noted)]).toEqual([
-      "no_note",
-      "fits",
-    ]);
+    expect([
+      codeOf(askedForSecret(), noted),
+      codeOf(askedForSecret({ allowsNote: true }), noted),
+    ]).toEqual(["no_note", "fits"]);
   });
 });
 

@@ -26,6 +26,17 @@ const TO_SIGN: ToSign = {
   nonce: `1000.${"a".repeat(32)}`,
 };
 
+function newKey() {
+  const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+  const bytes = Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url");
+  return { id: fingerprintOf(bytes), public: bytes.toString("base64"), privateKey };
+}
+
+function newPasskey(id: string, more: Partial<Passkey> = {}): Passkey {
+  const key = { type: "passkey", id, public: { kty: "EC" }, rpId: "a.example" } as const;
+  return { ...key, added: "now", counter: 0, ...more };
+}
+
 /** Ada has a key in a file. */
 async function openSigning() {
   const folder = path.join(temporaryFolder(), "data");
@@ -88,12 +99,7 @@ describe("a signature with a key file", () => {
 
   test("does not count if the key was put in the place of another, under its fingerprint", () => {
     counters("T-SIGN-2");
-    const made = () => {
-      const { publicKey, privateKey } = generateKeyPairSync("ed25519");
-      const bytes = Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url");
-      return { id: fingerprintOf(bytes), public: bytes.toString("base64"), privateKey };
-    };
-    const [own, other] = [made(), made()];
+    const [own, other] = [newKey(), newKey()];
     const hash = hashToSign(TO_SIGN);
     const sig = sign(null, Buffer.from(hash, "hex"), other.privateKey).toString("base64url");
     const counts = (id: string) =>
@@ -284,19 +290,15 @@ describe.skipIf(!hasAgent)("an SSH agent", () => {
 
 test("the hash that a change of keys is signed with is about the new key, the old one, the person and the nonce", () => {
   counters("T-SIGN-5");
-  const add = (id: string, more: Partial<Passkey> = {}): Passkey => {
-    const key = { type: "passkey", id, public: { kty: "EC" }, rpId: "a.example" } as const;
-    return { ...key, added: "now", counter: 0, ...more };
-  };
-  const change = { add: add("k1"), remove: "k0" };
+  const change = { add: newPasskey("k1"), remove: "k0" };
   const ada = { id: "p_ada", name: "ada" };
   const hashes = [
     hashKeyChange(change, ada, "n1"),
-    hashKeyChange({ add: add("k2"), remove: "k0" }, ada, "n1"),
-    hashKeyChange({ add: add("k1", { public: { kty: "OKP" } }), remove: "k0" }, ada, "n1"),
-    hashKeyChange({ add: add("k1", { rpId: "b.example" }), remove: "k0" }, ada, "n1"),
-    hashKeyChange({ add: add("k1"), remove: "k3" }, ada, "n1"),
-    hashKeyChange({ add: add("k1") }, ada, "n1"),
+    hashKeyChange({ add: newPasskey("k2"), remove: "k0" }, ada, "n1"),
+    hashKeyChange({ add: newPasskey("k1", { public: { kty: "OKP" } }), remove: "k0" }, ada, "n1"),
+    hashKeyChange({ add: newPasskey("k1", { rpId: "b.example" }), remove: "k0" }, ada, "n1"),
+    hashKeyChange({ add: newPasskey("k1"), remove: "k3" }, ada, "n1"),
+    hashKeyChange({ add: newPasskey("k1") }, ada, "n1"),
     hashKeyChange({ remove: "k0" }, ada, "n1"),
     hashKeyChange(change, { ...ada, id: "p_bo" }, "n1"),
     hashKeyChange(change, { ...ada, name: "bo" }, "n1"),
