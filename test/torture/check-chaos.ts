@@ -29,6 +29,7 @@ export async function problemsOfChaos(site: ChaosSite, given: Given): Promise<re
     const ids = (await store.list()).map(({ id }) => id);
     for (const id of ids) {
       const events = [...eventsOf((await store.load(id)).stream.entries)];
+      if (events.length === 0) continue; // Its command was killed before it wrote the message.
       const runs = lines.get(id)?.length ?? 0;
       problems.push(
         ...problemsOfTurn(events, runs, given.reruns.get(id) ?? 0).map(
