@@ -29,6 +29,8 @@ const KILLED = 0.06;
 const FROZEN = 0.03;
 /** If nothing is recorded for so long, the turns that are left are lost. */
 const LATE_MS = 240_000;
+/** A worker continues the turn, because its command could not renew its lease for ten seconds. */
+const TAKEN_OVER = /is no longer open here: another process has taken it over/;
 /** Someone else was faster. */
 const ANSWERED = /already answered|is waiting\.|no longer waiting|has changed since you looked/;
 
@@ -173,13 +175,16 @@ class Crowd {
       ...(freezes && { freeze: { afterMs, forMs: random.next() * 3000 } }),
     });
     this.#onCommand();
-    const name = `jp ${words[0]} ${words[1]?.replace(/^--.*/, words[2] ?? "")}`;
-    this.counts[name] = (this.counts[name] ?? 0) + 1;
+    this.#count(`jp ${words[0]} ${words[1]?.replace(/^--.*/, words[2] ?? "")}`);
     if (run.isHanging) this.problems.push(`it hangs: ${refusal(run)}`);
-    if (kills && run.wasKilled)
-      this.counts["a command killed"] = (this.counts["a command killed"] ?? 0) + 1;
+    if (kills && run.wasKilled) this.#count("a command killed");
+    else if (run.status === 1 && TAKEN_OVER.test(run.stderr)) this.#count("a turn taken over");
     else if (!expected.includes(run.status ?? -1)) this.problems.push(refusal(run));
     return run;
+  }
+
+  #count(name: string): void {
+    this.counts[name] = (this.counts[name] ?? 0) + 1;
   }
 
   async #measure(): Promise<Measured> {

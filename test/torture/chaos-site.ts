@@ -151,7 +151,7 @@ export class ChaosSite implements AsyncDisposable {
   }
 }
 
-export function variablesOf({ data, folder }: Workplace): Readonly<Record<string, string>> {
+function variablesOf({ data, folder }: Workplace): Readonly<Record<string, string>> {
   return {
     PATH: process.env["PATH"] ?? "",
     HOME: data,

@@ -15,8 +15,9 @@ const MAX_DOWN_MS = 2500;
 const MAX_FREEZE_MS = 13_000;
 /** Longer than a worker's own grace period. */
 const STOP_MS = 40_000;
-/** Everything that a worker may report only after it has waited for the server. */
-const REFUSED = /Cannot reach the store|no queue for workers|Unexpected error|\[object Object\]/;
+/** In its log. It may report that a poll has failed, because the next one follows, but must not give up a turn for that. */
+const REFUSED =
+  /"turn_end".*Cannot reach the store|no queue for workers|Unexpected error|\[object Object\]/;
 
 interface WorkerRun {
   readonly child: SpawnedCommand;

@@ -61,9 +61,12 @@ function problemsOfTurn(
   runs: number,
   reruns: number,
 ): readonly string[] {
+  const last = events.at(-1);
+  const isCalled = events.some(({ type }) => type === "tool_call_request");
+  // Killed in the middle of the reply, behind its text: the turn counts as complete.
+  if (!isCalled && runs === 0 && last?.type === "chat_response") return [];
   const results = events.filter((event) => event.type === "tool_call_response");
   const isAdded = results.some(({ content }) => content.includes("added"));
-  const last = events.at(-1);
   return [
     ...(results.length === 1 ? [] : [`its call has ${results.length} results`]),
     ...(runs <= 1 + reruns
@@ -102,7 +105,7 @@ async function leftInQueue({ database }: ChaosSite): Promise<readonly string[]> 
   for (;;) {
     const [row] = await database.query<{ readonly jobs: string; readonly open: string }>({
       text: `select (select count(*) from jp_queue.job where state < 'completed') as jobs,
-        (select count(*) from jp.conversations where open_turn is not null or lease_owner is not null) as open`,
+        (select count(*) from jp.conversations where open_turn is not null or lease_until > now()) as open`,
     });
     const left = [
       ...(row?.jobs === "0" ? [] : [`${row?.jobs} wake-ups are left in the queue`]),
