@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { roundsOfChaos, runChaosRound } from "./chaos-round.ts";
 
 const isLinux = process.platform === "linux"; // Leftover processes are found in /proc.
-const TIMEOUT_MS = 600_000;
+const TIMEOUT_MS = 2_400_000;
 
 test.runIf(isLinux)(
   "a hundred turns of a fleet that fails at any moment end, and nothing is refused, lost or done twice",
