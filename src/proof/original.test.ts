@@ -63,7 +63,10 @@ function after(
   { entries, ...kept }: Kept,
   write: (elements: readonly JsonObject[]) => readonly JsonObject[],
 ): Kept {
-  return { ...kept, entries: write(entries.map(({ raw }) => raw)).map(StreamEntry.fromJson) };
+  return {
+    ...kept,
+    entries: write(entries.map(({ raw }) => raw)).map((element) => StreamEntry.fromJson(element)),
+  };
 }
 
 async function verified(kept: Kept) {

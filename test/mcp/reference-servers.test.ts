@@ -50,6 +50,10 @@ async function run({ server, variables }: Started, calls: Calls, asked: readonly
   return { contents, askedFor: prompter.permissions.map(({ toolCallId }) => toolCallId) };
 }
 
+function addMoon(name: string): Calls[number] {
+  return ["create_entities", { entities: [{ name, entityType: "moon", observations: [] }] }];
+}
+
 /** The ids of the calls of these tools. */
 function callsOf(calls: Calls, tools: readonly string[]): readonly string[] {
   return calls.flatMap(([name], index) => (tools.includes(name) ? [`call_${index}`] : []));
@@ -67,19 +71,17 @@ describe.each(["stdio", "http"] as const)("a reply with ten calls over %s", (way
   }
 
   test("asks the person about every write to the memory server, and every read sees the writes before it", async () => {
-    const add = (name: string) =>
-      ["create_entities", { entities: [{ name, entityType: "moon", observations: [] }] }] as const;
     const read = ["read_graph", {}] as const;
     const calls: Calls = [
       read,
-      add("Io"),
+      addMoon("Io"),
       read,
-      add("Europa"),
-      add("Ganymede"),
+      addMoon("Europa"),
+      addMoon("Ganymede"),
       read,
       ["delete_entities", { entityNames: ["Io"] }],
       ["search_nodes", { query: "moon" }],
-      add("Callisto"),
+      addMoon("Callisto"),
       read,
     ];
     const asked = ["create_entities", "delete_entities", "search_nodes"];

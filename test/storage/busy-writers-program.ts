@@ -21,7 +21,8 @@ const { conversations } = openWorkspace({
 let state = Number(seed);
 let count = 0;
 process.stdout.write("ready\n");
-for await (const _line of createInterface({ input: process.stdin })) {
+for await (const line of createInterface({ input: process.stdin })) {
+  if (line !== "go on") break;
   for (let made = 0; made < 50; made += 1) await changeOne();
 }
 

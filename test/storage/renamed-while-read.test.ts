@@ -117,7 +117,7 @@ function afterListing(
     if (given[0] !== folder) return listed;
     replace(readdirSync);
     action();
-    return change(listed as unknown as readonly unknown[]);
+    return change(listed);
   };
   replace(list as unknown as typeof readdirSync); // One of its overloads.
 }

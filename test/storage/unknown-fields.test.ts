@@ -65,7 +65,7 @@ describe.each(EVERY_STORE)(
     async function place() {
       const { store } = await create();
       await using writer = await store.create({});
-      await writer.appendEntries(ELEMENTS.map(StreamEntry.fromJson));
+      await writer.appendEntries(ELEMENTS.map((element) => StreamEntry.fromJson(element)));
       return { store, id: writer.id };
     }
 

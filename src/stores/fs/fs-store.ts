@@ -147,8 +147,8 @@ export class FsConversationStore implements ConversationStore, PortableStore {
     for (const { id, copies } of all) {
       const summary = marked.has(id) ? undefined : summarize(id, copies, index);
       const isRead = summary !== undefined && summary.problem === undefined;
-      const options = { isMarked: marked.has(id), index };
-      const one = isRead ? { summary, copies } : await this.#summarize(id, copies, options);
+      const how = { isMarked: marked.has(id), index };
+      const one = isRead ? { summary, copies } : await this.#summarize(id, copies, how);
       if (one !== undefined) found.push(one);
       if (found.length % AT_ONCE === 0 && shouldYield()) await yieldToEventLoop();
     }
