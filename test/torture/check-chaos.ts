@@ -33,7 +33,7 @@ export async function problemsOfChaos(site: ChaosSite, given: Given): Promise<re
       const runs = lines.get(id)?.length ?? 0;
       problems.push(
         ...problemsOfTurn(events, runs, given.reruns.get(id) ?? 0).map(
-          (problem) => `${id}: ${problem}`,
+          (problem) => `${id}: ${problem}\n${JSON.stringify(events)}`,
         ),
       );
       for (const event of events) {
