@@ -27,6 +27,7 @@ export const LONG = [
   "test/desk/races.test.ts",
   "test/desk/seen.test.ts",
   "test/examples.test.ts",
+  "test/mcp/conformance.test.ts",
   "test/mcp/endless.test.ts",
   "test/mcp/everything.test.ts",
   "test/policy/histories.test.ts",

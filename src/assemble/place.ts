@@ -1,5 +1,6 @@
 /** Where turns run: a user's workspace on this machine, its folders, its environment and its clock. */
 import path from "node:path";
+import type { ServerRefusal } from "../reach/mcp/index.ts";
 import type { ConfigPlaces } from "../settings/config/index.ts";
 import {
   type Tenant,
@@ -54,6 +55,8 @@ export interface Machine {
   readonly ensureUserFolder?: () => Promise<string>;
   /** Called when something is left out or refused. One line; must not throw. */
   readonly onWarning: (message: string) => void;
+  /** Called when an MCP server wants the user to log in. Must not throw. */
+  readonly onRefusal?: (refusal: ServerRefusal) => void;
 }
 
 export function machineOf(place: Place): Machine {

@@ -22,6 +22,7 @@ import {
   toRefusedQuestions,
   toServerQuestions,
 } from "../reach/executor/index.ts";
+import { laterLogins, loginFolder } from "../reach/login/index.ts";
 import {
   McpError,
   McpServers,
@@ -48,11 +49,18 @@ import { createShippedTools } from "./shipped-tools.ts";
 
 /** The MCP servers declared in config. Each starts when it is first needed. */
 export function openConfiguredServers(machine: Machine, config: PartialConfig): McpServers {
-  const { root, variables, version, onWarning } = machine;
+  const { root, variables, version, clock, dataFolder, onWarning } = machine;
   return new McpServers(resolveMcpServers(config), {
     variables,
     cwd: root,
     clientInfo: { name: "jp", version },
+    ...(dataFolder !== undefined && {
+      logins: laterLogins({ folder: loginFolder(dataFolder), clock }),
+    }),
+    onRefusal: (refusal) => {
+      if (refusal.isCall) onWarning(refusal.error.message);
+      machine.onRefusal?.(refusal);
+    },
     onUnscopedQuestion: (stray) => onWarning(describeUnscoped(stray)),
   });
 }

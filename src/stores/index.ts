@@ -8,7 +8,7 @@ export {
 export { makeFolder, writeDurably } from "./fs/durable.ts";
 export { fileIdCreatedAt, findFileId } from "./fs/file-id.ts";
 export { preloadSecrets } from "./fs/load-secret-sockets.ts";
-export { assertCanLock, type ConversationLock, holdFileLock } from "./fs/lock.ts";
+export { assertCanLock, type ConversationLock, holdFileLock, withFileLock } from "./fs/lock.ts";
 export {
   listLimits,
   type MigratedStore,

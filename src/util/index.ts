@@ -44,7 +44,7 @@ export { graphemesOf } from "./graphemes.ts";
 export { findClosest } from "./find-closest.ts";
 export { IMPORTS, isNotLoaded, loaderOf, loadImports, loadModule } from "./load-module.ts";
 export { randomKey, randomName } from "./random-name.ts";
-export { withinOrigin } from "./redirects.ts";
+export { assertNotRedirected, withinOrigin } from "./redirects.ts";
 export {
   arrayField,
   booleanField,

@@ -36,3 +36,21 @@ function findRedirect(
   const url = URL.parse(location, from);
   return url?.origin === new URL(from).origin ? url : undefined;
 }
+
+/**
+ * Throws for a redirect that was not followed, with a sentence without its full stop. Quotes only the origin of the
+ * address.
+ */
+export async function assertNotRedirected(from: string | URL, response: Response): Promise<void> {
+  const { status } = response;
+  const location = response.headers.get("location");
+  if (status < 300 || status > 399 || location === null) return;
+  await response.body?.cancel();
+  const { origin } = new URL(from);
+  const target = URL.parse(location, from)?.origin;
+  throw new Error(
+    target === undefined || target === origin
+      ? `it redirects with HTTP ${status}, which jp does not follow`
+      : `it redirects to ${target}, and jp sends headers and messages only to the configured origin`,
+  );
+}

@@ -33,6 +33,7 @@ test("add writes a command or an address, and keeps what else is in the file", a
   expect(jsonLines(await project.jp("mcp", "ls", "--format", "json"))).toEqual([
     {
       name: "files",
+      needs: ["$TOKEN"],
       type: "stdio",
       target: "my-server --read-only 'a b'",
       tools: "all",
@@ -41,6 +42,7 @@ test("add writes a command or an address, and keeps what else is in the file", a
     },
     {
       name: "web",
+      needs: ["$T"],
       type: "http",
       target: "https://x.test/mcp",
       tools: "configured",

@@ -1299,6 +1299,34 @@ const servers: Area = {
       defence:
         "Such a call is reported as run. An error of a server is reported as its answer, not as proof that nothing ran.",
     },
+    {
+      id: "T-MCP-7",
+      threat:
+        "A server, or whoever redirects its requests, gets the token for another server: by a redirect, by an address " +
+        "under the same name, or by naming its own authorization server.",
+      defence:
+        "A token belongs to the server's address and is renewed only where it was issued. jp follows no redirect to " +
+        "another host. An authorization server needs https, unless both it and the server are on this machine, and has to be " +
+        "who it says it is, in its metadata and in its reply.",
+    },
+    {
+      id: "T-MCP-8",
+      threat:
+        "A token ends up in a record, a log, an error or evidence, or another user of the machine reads it.",
+      defence:
+        "Tokens are only in a file of their own in the user's data folder, which no one else may read. Messages about " +
+        "logins quote no response that is not an error of OAuth, and no token.",
+    },
+    {
+      id: "T-MCP-9",
+      threat:
+        "A cloned workspace names a server whose login sends the user to an attacker's page, or a page that the user " +
+        "opens sends jp a code of its own.",
+      defence:
+        "A login starts only by a command, and an untrusted server cannot be logged in to. For a server of the workspace, jp " +
+        "names the authorization server and asks before it sends anything there. A reply counts only with the state of " +
+        "this login, and a code is exchanged only with its verifier.",
+    },
   ],
 };
 

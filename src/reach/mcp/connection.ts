@@ -10,8 +10,8 @@ import type {
 import type { McpServerSettings } from "../../settings/config/index.ts";
 import { type JsonObject, MAX_TIMER_MS, settlesWithin } from "../../util/index.ts";
 import { ELICITATION } from "./elicitation.ts";
-import { isStreamLost } from "./http-transport.ts";
-import { type Failure, listingFailed, reasonOf } from "./mcp-error.ts";
+import { isStreamLost, toRefusal } from "./http-transport.ts";
+import { type Failure, listingFailed, type McpError, reasonOf } from "./mcp-error.ts";
 import {
   PendingCalls,
   type InputResponse,
@@ -19,7 +19,13 @@ import {
   type SharedServerQuestion,
   toInputRequests,
 } from "./pending-calls.ts";
-import type { CallIds, RemoteTool, ResourceContent, ServerLink } from "./port.ts";
+import type {
+  CallIds,
+  ConnectionContext,
+  RemoteTool,
+  ResourceContent,
+  ServerLink,
+} from "./port.ts";
 import { listTools, toCallResult } from "./remote-tool.ts";
 import { SAMPLING } from "./sampling.ts";
 import type { OutgoingRequest, RequestEnd } from "./server-call.ts";
@@ -29,6 +35,7 @@ import type { Sdk } from "./transport.ts";
 export interface ConnectionOptions {
   readonly sdk: Sdk;
   readonly settings: McpServerSettings;
+  readonly context: Pick<ConnectionContext, "cwd" | "variables" | "logins">;
   readonly client: Client;
   readonly link: ServerLink;
   /** Called when it can no longer be used, before calls in progress are rejected. */
@@ -81,6 +88,7 @@ export class Connection {
   readonly #settings: McpServerSettings;
   readonly #client: Client;
   readonly #link: ServerLink;
+  readonly #findRefusal: (error: unknown) => McpError | undefined;
   readonly #onEnd: (failure: Failure) => void;
   readonly #onClosed: (connection: Connection) => void;
   readonly #subscribed: Promise<void>;
@@ -95,6 +103,7 @@ export class Connection {
     this.#settings = options.settings;
     this.#client = client;
     this.#link = link;
+    this.#findRefusal = (error) => toRefusal(error, options);
     this.#onEnd = options.onEnd;
     this.#onClosed = options.onClosed;
     this.#calls = new PendingCalls({
@@ -128,7 +137,7 @@ export class Connection {
     return listing;
   }
 
-  /** Throws the signal's reason, `ConnectionLost`, `InvalidResult`, `CallRejected`, or the SDK's error. */
+  /** Throws the signal's reason, `McpError`, `ConnectionLost`, `InvalidResult`, `CallRejected`, or the SDK's error. */
   async call(request: ToolRequest): Promise<RequestEnd> {
     const { tool, signal, onProgress } = request;
     const options: CallToolRequestOptions = {
@@ -163,6 +172,8 @@ export class Connection {
       if (error instanceof this.#sdk.UrlElicitationRequiredError) {
         return toUrlRequired(error.elicitations);
       }
+      const refusal = this.#findRefusal(error);
+      if (refusal !== undefined) throw refusal;
       if (!this.#isConnectionLost(error)) throw this.#toCallError(error);
       this.#end(reasonOf(error));
       throw new ConnectionLost(
@@ -265,6 +276,8 @@ export class Connection {
       await settlesWithin(this.#subscribed, SUBSCRIBE_MS); // Otherwise a change in between would be missed.
       return await listTools(this.#client, this.#settings.startupTimeoutMs);
     } catch (error) {
+      const refusal = this.#findRefusal(error);
+      if (refusal !== undefined) throw refusal;
       const { endReason, lastLines } = this.#link;
       const reason = endReason ?? reasonOf(error);
       throw listingFailed(this.#settings.name, { reason, lastLines, cause: error });

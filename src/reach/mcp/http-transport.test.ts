@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
-import { createHttpLink, retryDelay, serverHeaders } from "./http-transport.ts";
+import { createHttpLink, retryDelay } from "./http-transport.ts";
+import { serverHeaders } from "./http-settings.ts";
 import { loadSdk } from "./transport.ts";
 
 test.each(["", "moon", "ftp://moon/mcp", "https://me:secret@moon/mcp"])(

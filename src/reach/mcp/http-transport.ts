@@ -1,12 +1,15 @@
 /** MCP over streamable HTTP: the SDK's transport, with an error for each missing response. */
 import type {
+  AuthProvider,
   JSONRPCMessage,
   ProtocolError,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
-import { settlesWithin, withinOrigin } from "../../util/index.ts";
-import { McpError } from "./mcp-error.ts";
-import type { ServerLink, Variables } from "./port.ts";
+import type { McpServerSettings } from "../../settings/config/index.ts";
+import { assertNotRedirected, settlesWithin, withinOrigin } from "../../util/index.ts";
+import { parseUrl, serverHeaders, usesLogins } from "./http-settings.ts";
+import { loginEnded, McpError, scopeMissing } from "./mcp-error.ts";
+import type { ServerLink, ServerLogins } from "./port.ts";
 import {
   CANCELLED,
   limitMessages,
@@ -32,8 +35,6 @@ const RETRIES = {
   maxRetries: 2,
 };
 
-const VARIABLE = /\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))/g;
-
 /** Throws `McpError` for an invalid address or header. */
 export function createHttpLink({ sdk, settings, context }: LinkOptions<"http">): ServerLink {
   let endReason: string | undefined;
@@ -41,8 +42,12 @@ export function createHttpLink({ sdk, settings, context }: LinkOptions<"http">):
     endReason ??= reason;
     void transport.close();
   };
+  const headers = serverHeaders(settings, context.variables);
+  const logins = usesLogins(settings) ? context.logins : undefined;
   const transport = new sdk.StreamableHTTPClientTransport(parseUrl(settings), {
-    requestInit: { headers: serverHeaders(settings, context.variables) },
+    requestInit: { headers },
+    ...(logins !== undefined && { authProvider: tokensOf(logins, settings) }),
+    onInsufficientScope: "throw",
     reconnectionOptions: RETRIES,
     reconnectionScheduler: (retry, delayMs) => {
       const timer = setTimeout(retry, retryDelay(delayMs)).unref(); // jp may exit meanwhile.
@@ -69,66 +74,38 @@ export function createHttpLink({ sdk, settings, context }: LinkOptions<"http">):
   };
 }
 
+/** Why the server refuses requests for lack of a login or a permission. Undefined for other errors. */
+export function toRefusal(
+  error: unknown,
+  {
+    sdk,
+    settings,
+    context: { logins },
+  }: Pick<LinkOptions<"http">, "sdk" | "context"> & {
+    readonly settings: McpServerSettings;
+  },
+): McpError | undefined {
+  const { name } = settings;
+  if (error instanceof McpError) return error;
+  if (logins === undefined || !usesLogins(settings)) return undefined;
+  if (error instanceof sdk.InsufficientScopeError) return scopeMissing(name, error.requiredScope);
+  const isRefusedAgain = error instanceof sdk.SdkHttpError && error.status === 401;
+  return isRefusedAgain ? loginEnded(name) : undefined;
+}
+
+/** Gives the SDK the server's current token, and renews it once if it is refused. */
+function tokensOf(logins: ServerLogins, { name, url }: HttpSettings): AuthProvider {
+  const server = { name, url };
+  let given: string | undefined;
+  return {
+    token: async () => (given = await logins.findToken(server)),
+    onUnauthorized: () => logins.renew(server, given),
+  };
+}
+
 /** Whether the connection of a request ended before its response. */
 export function isStreamLost(error: ProtocolError): boolean {
   return error.data === STREAM_LOST;
-}
-
-function parseUrl({ name, url }: HttpSettings): URL {
-  const address = URL.parse(url);
-  const isUsable = address?.protocol === "http:" || address?.protocol === "https:";
-  if (address !== null && isUsable && address.username === "" && address.password === "") {
-    return address;
-  }
-  throw new McpError("mcp_invalid_address", `providers.mcp.${name}.url is not a valid URL.`, {
-    hint: "It must start with https:// or http:// and have no user name or password; use headers.",
-  });
-}
-
-/**
- * Throws for a redirect that was not followed, with a sentence without its full stop. Quotes only the origin of the
- * address.
- */
-async function assertNotRedirected(from: string | URL, response: Response): Promise<void> {
-  const { status } = response;
-  const location = response.headers.get("location");
-  if (status < 300 || status > 399 || location === null) return;
-  await response.body?.cancel();
-  const { origin } = new URL(from);
-  const target = URL.parse(location, from)?.origin;
-  throw new Error(
-    target === undefined || target === origin
-      ? `it redirects with HTTP ${status}, which jp does not follow`
-      : `it redirects to ${target}, and jp sends headers and messages only to the configured origin`,
-  );
-}
-
-/** Expands `$NAME` and `${NAME}` from the environment. Errors never contain the value of a variable. */
-export function serverHeaders(settings: HttpSettings, variables: Variables): Headers {
-  const headers = new Headers();
-  for (const [header, template] of Object.entries(settings.headers)) {
-    const key = `providers.mcp.${settings.name}.headers.${header}`;
-    const value = template.replaceAll(VARIABLE, (_, braced?: string, bare?: string) =>
-      getVariable(braced ?? bare ?? "", variables, key),
-    );
-    try {
-      headers.set(header, value);
-    } catch {
-      // No cause: it would quote the value.
-      throw new McpError("mcp_invalid_header", `${key} is not a valid HTTP header.`, {
-        hint: "A header needs a name without spaces and a value on one line.",
-      });
-    }
-  }
-  return headers;
-}
-
-function getVariable(name: string, variables: Variables, key: string): string {
-  const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
-  if (value !== undefined) return value;
-  throw new McpError("mcp_variable_unset", `${key} needs the variable ${name}, which is not set.`, {
-    hint: `Set ${name}, or remove it from the header.`,
-  });
 }
 
 /** Limits the delay, which the server may choose freely. */

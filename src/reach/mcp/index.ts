@@ -1,6 +1,20 @@
 export { type Elicitation, ELICITATION, type FormField, parseElicitation } from "./elicitation.ts";
-export { McpError, type McpErrorCode } from "./mcp-error.ts";
-export type { McpContext, McpServer, SharedQuestion, UnscopedQuestion } from "./mcp-server.ts";
+export { usesLogins, variablesIn } from "./http-settings.ts";
+export {
+  loginEnded,
+  loginRequired,
+  McpError,
+  type McpErrorCode,
+  reasonOf,
+  ScopeMissing,
+} from "./mcp-error.ts";
+export type {
+  McpContext,
+  McpServer,
+  ServerRefusal,
+  SharedQuestion,
+  UnscopedQuestion,
+} from "./mcp-server.ts";
 export { McpServers } from "./mcp-servers.ts";
 export { LaterServers, openMcpServers } from "./open-servers.ts";
 export type {
@@ -14,10 +28,12 @@ export type { InputRequest, InputResponse } from "./pending-calls.ts";
 export type {
   CallResult,
   ConnectionContext,
+  HttpServer,
   RemoteTool,
   ResourceContent,
   ServerAddress,
   ServerLink,
+  ServerLogins,
   ServerTransport,
   Variables,
 } from "./port.ts";

@@ -1,6 +1,6 @@
 /** The errors of MCP servers: which server, what happened, its last output, and what to do. */
 import type { McpServerSettings } from "../../settings/config/index.ts";
-import { quoteCommand } from "../process/index.ts";
+import { quoteCommand, quoteWord } from "../process/index.ts";
 import { JpError } from "../../util/index.ts";
 import type { Variables } from "./port.ts";
 
@@ -17,6 +17,9 @@ export type McpErrorCode =
   | "mcp_start_failed"
   | "mcp_start_timeout"
   | "mcp_access_refused"
+  | "mcp_login_required"
+  | "mcp_login_failed"
+  | "mcp_scope_missing"
   | "mcp_listing_failed"
   | "mcp_resource_failed"
   | "mcp_server_down"
@@ -78,6 +81,43 @@ export function accessRefused(name: string, reason: string): McpError {
   return new McpError("mcp_access_refused", `The MCP server "${name}" denied access: ${reason}.`, {
     hint: `Check providers.mcp.${name}.headers and the variables they use.`,
   });
+}
+
+/** The message has the command too, because the model gets nothing else. */
+export function loginRequired(name: string): McpError {
+  const message = `The MCP server "${name}" requires a login: run \`jp mcp login ${name}\`.`;
+  return new McpError("mcp_login_required", message);
+}
+
+export function loginEnded(name: string): McpError {
+  const message = `Your login to the MCP server "${name}" has ended: run \`jp mcp login ${name}\`.`;
+  return new McpError("mcp_login_required", message);
+}
+
+/** A login lacks permissions. */
+export class ScopeMissing extends McpError {
+  /** What to ask for. Empty if the server does not say. */
+  readonly scopes: readonly string[];
+
+  constructor(name: string, scopes: readonly string[]) {
+    const flags = scopes.map((scope) => ` --scope ${quoteWord(scope)}`).join("");
+    const message = `The MCP server "${name}" requires permissions that your login does not have`;
+    const todo = scopes.length === 0 ? "." : `: run \`jp mcp login ${name}${flags}\`.`;
+    super("mcp_scope_missing", message + todo);
+    this.scopes = scopes;
+  }
+}
+
+/** What RFC 6749 allows in a scope. */
+const SCOPE = /^[!#-[\]-~]+$/;
+const MAX_SCOPES = 20;
+const MAX_SCOPE_LENGTH = 200;
+
+/** `scope`: as the server names it, separated by spaces. */
+export function scopeMissing(name: string, scope = ""): ScopeMissing {
+  const words = scope.split(" ").filter((word) => SCOPE.test(word));
+  const usable = words.filter(({ length }) => length <= MAX_SCOPE_LENGTH);
+  return new ScopeMissing(name, usable.slice(0, MAX_SCOPES));
 }
 
 export function listingFailed(name: string, { reason, lastLines, cause }: Failure): McpError {

@@ -25,6 +25,7 @@ import {
 import {
   type Failure,
   McpError,
+  type McpErrorCode,
   reasonOf,
   resourceFailed,
   serverDown,
@@ -50,6 +51,19 @@ export interface McpContext extends ConnectionContext {
   readonly clock?: Clock;
   /** Called for a question that was refused because it is outside any call in progress. Must not throw. */
   readonly onUnscopedQuestion?: (question: UnscopedQuestion) => void;
+  /**
+   * Called when a server refuses to start, or the first call in a turn, for lack of a login or a permission. Must not
+   * throw.
+   */
+  readonly onRefusal?: (refusal: ServerRefusal) => void;
+}
+
+/** A server that wants the user to log in. */
+export interface ServerRefusal {
+  readonly server: string;
+  readonly error: McpError;
+  /** It has refused a call, and not the start, which the caller reports. */
+  readonly isCall: boolean;
 }
 
 /** How a server is connected to the turns that use it. */
@@ -100,6 +114,12 @@ const LINES_FOR_MODEL = 8;
 const MAX_QUESTION_LENGTH = 500;
 /** Each is shown and recorded. A server that asks more between two calls is stopped. */
 const MAX_UNSCOPED_QUESTIONS = 50;
+/** The user can do something about these. */
+const REFUSALS: ReadonlySet<McpErrorCode> = new Set([
+  "mcp_login_required",
+  "mcp_login_failed",
+  "mcp_scope_missing",
+]);
 const CANCEL: InputResponse = { action: "cancel" };
 
 /** One configured server. */
@@ -113,6 +133,8 @@ export class McpServer {
   #endedBy: Failure | undefined;
   /** It did not start. */
   #hasFailed = false;
+  /** It has refused a call in this turn, and the user was told. */
+  #hasRefused = false;
   #restartsLeft: number;
   /** Counted since the last call started. */
   #unscopedQuestions = 0;
@@ -175,6 +197,7 @@ export class McpServer {
   /** Forgets earlier failures, so that it may start again. */
   allowRestart(): void {
     this.#restartsLeft = maxRestarts(this.#settings);
+    this.#hasRefused = false;
     if (!this.#hasFailed) return;
     this.#hasFailed = false;
     this.#opened = undefined;
@@ -211,6 +234,7 @@ export class McpServer {
       return await connection.call(request);
     } catch (error) {
       request.signal.throwIfAborted();
+      this.#reportRefusal(error, true);
       return { type: "error", content: truncateResult(this.#explain(request.tool, error)) };
     }
   }
@@ -243,6 +267,7 @@ export class McpServer {
       (connection) => this.#connections.add(connection),
       (error: unknown) => {
         if (this.#opened === opened) this.#hasFailed = true;
+        this.#reportRefusal(error, false);
         const mayRetry = isRestart && this.#settings.type === "http";
         if (mayRetry) this.#endedBy = { reason: reasonOf(error), lastLines: [] };
       },
@@ -295,6 +320,12 @@ export class McpServer {
     if (this.#unscopedQuestions <= MAX_UNSCOPED_QUESTIONS) return true;
     for (const connection of this.#connections) connection.fail("it keeps asking outside of calls");
     return false;
+  }
+
+  #reportRefusal(error: unknown, isCall: boolean): void {
+    if (!(error instanceof McpError) || this.#hasRefused || !REFUSALS.has(error.code)) return;
+    this.#hasRefused = true;
+    this.#context.onRefusal?.({ server: this.name, error, isCall });
   }
 
   #explain(tool: RemoteTool, error: unknown): string {

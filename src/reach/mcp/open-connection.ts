@@ -5,7 +5,7 @@
 import type { McpServerSettings } from "../../settings/config/index.ts";
 import { abortable, loadModule, MAX_TIMER_MS } from "../../util/index.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
-import { createHttpLink } from "./http-transport.ts";
+import { createHttpLink, toRefusal } from "./http-transport.ts";
 import {
   accessRefused,
   McpError,
@@ -110,9 +110,10 @@ function toStartError(start: Start, link: ServerLink, error: unknown): unknown {
   if (settings.type === "stdio" && isMissing) {
     return programNotFound(settings, context.variables);
   }
+  const refusal = toRefusal(error, start);
+  if (refusal !== undefined) return refusal;
   const isRefused =
     (error instanceof sdk.SdkHttpError && (error.status === 401 || error.status === 403)) ||
-    error instanceof sdk.UnauthorizedError ||
     error instanceof sdk.InsufficientScopeError;
   if (isRefused) return accessRefused(settings.name, reasonOf(error));
   return startFailed(settings, { reason: endReason ?? reasonOf(error), lastLines, cause: error });

@@ -66,6 +66,20 @@ export type ResourceContent =
 /** The environment of this process. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
+/** The user's logins, as far as connections need them. */
+export interface ServerLogins {
+  /** The access token for a server, renewed if it ends soon. Undefined without a login. Throws `McpError`. */
+  findToken(server: HttpServer): Promise<string | undefined>;
+  /** Renews the token that the server has refused. Throws `mcp_login_required`, `mcp_login_failed`. */
+  renew(server: HttpServer, refused: string | undefined): Promise<void>;
+}
+
+/** A server to log in to: its name in the config, and its address. */
+export interface HttpServer {
+  readonly name: string;
+  readonly url: string;
+}
+
 /** A transport of the MCP SDK. jp sets its `onmessage`, `onclose` and `onerror`. */
 export interface ServerTransport {
   start(): Promise<void>;
@@ -92,6 +106,8 @@ export interface ConnectionContext {
   readonly cwd: string;
   /** Our name and version, for the servers. */
   readonly clientInfo: { readonly name: string; readonly version: string };
+  /** Without them, a server that requires a login cannot be used. */
+  readonly logins?: ServerLogins;
   /** Overrides how to reach a server. */
   readonly createLink?: (settings: McpServerSettings) => ServerLink;
 }

@@ -1,4 +1,5 @@
 /** Resolves the settings of MCP servers. */
+import { definedOnly } from "./defined-only.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 
 /** The settings in force for an MCP server. */
@@ -29,8 +30,17 @@ export type McpServerSettings = {
       readonly type: "http";
       readonly url: string;
       readonly headers: Readonly<Record<string, string>>;
+      readonly oauth?: OauthSettings;
     }
 );
+
+/** How to log in to a server. Secrets are never in config. */
+export interface OauthSettings {
+  readonly authorizationServer?: string;
+  readonly clientId?: string;
+  readonly scopes?: readonly string[];
+  readonly redirectPort?: number;
+}
 
 const STARTUP_SECONDS = 60;
 
@@ -76,7 +86,9 @@ function transportOf(server: PartialServer) {
   const { url, command, checksum } = server;
   const type = transportType(server);
   if (type === "http") {
-    return url === undefined ? undefined : { type, url, headers: server.headers ?? {} };
+    if (url === undefined) return undefined;
+    const oauth = server.oauth && { oauth: oauthOf(server.oauth) };
+    return { type, url, headers: server.headers ?? {}, ...oauth };
   }
   if (command === undefined) return undefined;
   return {
@@ -86,4 +98,14 @@ function transportOf(server: PartialServer) {
     variables: server.variables ?? [],
     ...(checksum !== undefined && { checksum }),
   };
+}
+
+function oauthOf(oauth: NonNullable<PartialServer["oauth"]>): OauthSettings {
+  const {
+    authorization_server: authorizationServer,
+    client_id: clientId,
+    scopes,
+    redirect_port: redirectPort,
+  } = oauth;
+  return definedOnly({ authorizationServer, clientId, scopes, redirectPort });
 }

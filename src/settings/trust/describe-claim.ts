@@ -322,7 +322,8 @@ function namedText({ user, any }: JsonObject): string | undefined {
 
 /** Shows only what applies to its transport. */
 function serverText(server: Entry): readonly string[] {
-  const { url, command, variables, headers, allow_secrets, allow_sampling } = server;
+  const { url, command, variables, headers, oauth, allow_secrets, allow_sampling } = server;
+  const login = isJsonObject(oauth) ? oauth["authorization_server"] : undefined;
   const isHttp = transportType(server) === "http";
   const sent = isJsonObject(headers) ? Object.entries(headers).map(headerText) : [];
   const seen = list(variables).map(wordText);
@@ -330,6 +331,7 @@ function serverText(server: Entry): readonly string[] {
     isHttp ? `reaches ${wordText(url)}` : "",
     isHttp ? "" : `runs ${[command, ...list(server["arguments"])].map(wordText).join(" ")}`,
     isHttp && sent.length > 0 ? `sends ${sent.join(" and ")}` : "",
+    isHttp && login !== undefined ? `logs you in at ${wordText(login)}` : "",
     !isHttp && seen.length > 0 ? `sees ${seen.join(" and ")}` : "",
     allow_secrets === true ? "may ask for secrets" : "",
     allow_sampling === true ? "may send prompts to your model" : "",

@@ -63,7 +63,7 @@ export { renderMarkdown } from "./markdown.ts";
 export { describeOrigin, originLines, sourceLines } from "./origin.ts";
 export { describePeopleChange, shortKey } from "./people-change.ts";
 export { describeState, nameState, summaryToJson } from "./summary.ts";
-export { relativeTime } from "./relative-time.ts";
+export { localTime, relativeTime } from "./relative-time.ts";
 export { renderTurn } from "./transcript.ts";
 export {
   createMarkdownStream,

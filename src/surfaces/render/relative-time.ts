@@ -17,3 +17,8 @@ export function relativeTime(then: number, now: number): string {
   const amount = `${count} ${unit.name}${count === 1 ? "" : "s"}`;
   return then <= now ? `${amount} ago` : `in ${amount}`;
 }
+
+/** Such as `2026-01-02 15:04`, in the user's time zone. */
+export function localTime(time: Date): string {
+  return time.toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "short" });
+}

@@ -22,6 +22,7 @@ import {
   checkStore,
   checkWorkspace,
 } from "./check-machine.ts";
+import { checkLogins } from "./check-logins.ts";
 import { checkEnvironment, checkSandbox } from "./check-sandbox.ts";
 import { type Finding, findingFromError, printFinding } from "./finding.ts";
 import type { DOCTOR } from "../options.ts";
@@ -83,6 +84,7 @@ async function* runChecks(context: CommandContext, seconds: number): AsyncGenera
   const { findings: untrusted, config } = trusted;
   yield* untrusted;
   yield* await checkModels(context, config);
+  yield* await checkLogins(context, config);
   yield* await checkTools(context, config, seconds);
 }
 

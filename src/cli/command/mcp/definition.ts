@@ -26,6 +26,21 @@ header is replaced from the environment when the server is used.`,
     options: options.LIST_SERVERS,
     run: async () => (await import("./servers.ts")).listServerTools,
   });
+  define(group.command("login <name>"), {
+    description: "Log in to a remote server",
+    options: options.LOG_IN,
+    help: `
+jp opens the page of the server's authorization server in your browser, and
+prints the link. If the browser is on another machine, paste the address at
+which it ends. The tokens are kept in your own data folder, and renewed by
+themselves.`,
+    run: async () => (await import("./login.ts")).logInToServer,
+  });
+  define(group.command("logout <name>"), {
+    description: "End a login, and delete its tokens",
+    options: options.LOG_OUT,
+    run: async () => (await import("./login.ts")).logOutOfServer,
+  });
   define(group.command("rm <name>"), {
     description: "Remove a server",
     options: options.REMOVE_SERVER,

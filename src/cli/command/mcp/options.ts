@@ -33,6 +33,19 @@ export const LIST_SERVERS = {
   ...FORMAT_OPTIONS,
 } as const satisfies Options;
 
+export const LOG_IN = {
+  ...CONFIG_OPTIONS,
+  "--scope <scope>": {
+    description: "Ask for this scope as well, such as one that a server has missed; repeatable",
+    isRepeatable: true,
+  },
+  "--authorization-server <url>": "Log in at this address only",
+  "--client-secret-env <name>": "Take the secret of your own client from this variable",
+  "--no-browser": "Only print the link",
+} as const satisfies Options;
+
+export const LOG_OUT = CONFIG_OPTIONS;
+
 export const REMOVE_SERVER = {
   "--in <place>": {
     description: `File to remove it from (default: the only one that has it): ${PLACES}`,

@@ -12,6 +12,8 @@ import {
   valueAt,
 } from "../../../settings/config/index.ts";
 import { quoteCommand } from "../../../reach/process/index.ts";
+import type { LoginState } from "../../../reach/login/index.ts";
+import { usesLogins, variablesIn } from "../../../reach/mcp/index.ts";
 import { type Cell, renderTable } from "../../../surfaces/render/index.ts";
 import {
   findServerClashes,
@@ -36,7 +38,9 @@ import { type CommandContext, untilSignal, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus, usageError } from "../../exit-status.ts";
 import { loadConfig } from "../../load-config.ts";
+import { describeLogin, openOwnLogins } from "../../logins.ts";
 import { trustedConfig } from "../../trust.ts";
+
 import { type ConfigFilePlace, editConfigFile, fileFor } from "../config.ts";
 import type { ADD_SERVER, LIST_SERVERS, REMOVE_SERVER } from "./options.ts";
 import type { FlagsOf } from "../../options.ts";
@@ -126,8 +130,11 @@ export async function listServers({ options, context }: Call<typeof LIST_SERVERS
   const layers = await loadConfig(context, options);
   const servers = [...resolveMcpServers(foldLayers(layers)).values()];
   const untrusted = await untrustedServers(layers, context);
+  const findLogin = await loginsOf(servers, context);
   const listed = servers.map((server) => ({
     name: server.name,
+    needs: needsOf(server, context),
+    ...findLogin(server),
     type: server.type,
     target: targetOf(server),
     tools: server.offersAllTools === true ? "all" : "configured",
@@ -143,17 +150,49 @@ export async function listServers({ options, context }: Call<typeof LIST_SERVERS
   const columns = [
     { title: "SERVER" },
     { title: "TOOLS" },
+    { title: "STATE", shrinks: true },
     { title: "COMMAND OR URL", shrinks: true },
     { title: "FROM", shrinks: true },
   ];
-  const rows = listed.map(({ name, tools, target, from, trusted }): Cell[] => [
+  const rows = listed.map(({ name, tools, target, from, trusted, needs, login }): Cell[] => [
     { text: oneLine(name), style: "cyan" },
     { text: trusted ? tools : "not trusted", style: trusted ? "dim" : "yellow" },
+    stateCell(needs, login),
     { text: oneLine(target) },
     { text: oneLine(from), style: "dim" },
   ]);
   const { paint, lineWidth: width } = output;
   for (const line of renderTable({ columns, rows, paint, width })) output.print(line);
+}
+
+/** What a server lacks comes first: it cannot be used without. */
+function stateCell(needs: readonly string[], login: LoginState | null | undefined): Cell {
+  if (needs.length > 0) return { text: oneLine(`needs ${needs.join(", ")}`), style: "yellow" };
+  if (login == null) return { text: "" };
+  return { text: describeLogin(login), style: login.hasEnded ? "yellow" : "dim" };
+}
+
+/** The environment variables that the server needs, and that are not set. */
+function needsOf(
+  server: McpServerSettings,
+  { environment: { variables } }: CommandContext,
+): readonly string[] {
+  const names = server.type === "stdio" ? server.variables : variablesIn(server.headers);
+  return names.filter((name) => variables[name] === undefined).map((name) => `$${name}`);
+}
+
+/** Reads the logins of servers that can have one. Asks no one. */
+async function loginsOf(servers: readonly McpServerSettings[], context: CommandContext) {
+  const logins = servers.some(usesLogins) ? await openOwnLogins(context) : undefined;
+  return (server: McpServerSettings): { readonly login?: LoginState | null } => {
+    if (logins === undefined || !usesLogins(server)) return {};
+    try {
+      return { login: logins.findState(server) ?? null };
+    } catch (error) {
+      warn(messageOf(error), context.output);
+      return { login: null };
+    }
+  };
 }
 
 function targetOf(server: McpServerSettings): string {
@@ -271,6 +310,21 @@ export async function removeServer({
       `Choose one: ${found.map((one) => `--in ${one}`).join(", ")}`,
     );
   }
+  const servers = resolveMcpServers(foldLayers(await loadConfig(context, {})));
   const file = await editConfigFile(place, { keys }, context);
   context.output.notice(neutralize(`Removed ${name} from ${file}`));
+  await tellOfLogin(servers.get(name), context);
+}
+
+/** A login stays: another config may name the server, too. */
+async function tellOfLogin(
+  server: McpServerSettings | undefined,
+  context: CommandContext,
+): Promise<void> {
+  if (server === undefined || !usesLogins(server)) return;
+  const { login } = (await loginsOf([server], context))(server);
+  if (login != null)
+    context.output.notice(
+      neutralize(`You are still logged in. To end that: jp mcp logout ${server.url}`),
+    );
 }

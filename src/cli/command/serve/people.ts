@@ -1,4 +1,5 @@
 /** `jp serve people`: who may use the desk, and their roles. */
+import { localTime } from "../../../surfaces/render/index.ts";
 import { peopleOf } from "../../../assemble/index.ts";
 import { findSeconds, type PartialConfig } from "../../../settings/config/index.ts";
 import {
@@ -105,10 +106,6 @@ function parseUntil(text: string, now: Date): Date {
     `Not a time: ${oneLine(text)}`,
     "Write how long (2h, 3d, 1w) or a date (2026-01-31, 2026-01-31T09:00).",
   );
-}
-
-function localTime(time: Date): string {
-  return time.toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "short" });
 }
 
 /** Throws `usage`. */

@@ -120,6 +120,13 @@ export const COMMANDS: readonly SessionCommand[] = [
     run: toggleTools,
   },
   {
+    name: "login",
+    usage: "<server> [scopes]",
+    help: "Log in to a remote MCP server",
+    needsArgument: true,
+    run: loginHere,
+  },
+  {
     name: "attach",
     usage: "[path|rm path]",
     help: "List, add or remove attachments",
@@ -276,6 +283,19 @@ function share(argument: string, session: OpenSession): MessageToSend | void {
   session.shared = ran;
   if (argument !== "") return { message: argument };
   context.output.notice(`Your next message shows this to the model: ${nameCommand(ran)}`);
+}
+
+/** The server is reached again with the next message. */
+async function loginHere(argument: string, session: OpenSession): Promise<void> {
+  const [name = "", ...scope] = argument.split(/\s+/);
+  const { context, prompter: person, configFlags: options, signal } = session;
+  const { logInTo } = await loadModule(() => import("../mcp/login.ts"));
+  try {
+    await logInTo(name, { options: { ...options, scope, browser: true }, context, person, signal });
+  } catch (error) {
+    if (!(error instanceof ExitStatus) || signal.aborted) throw error;
+    context.output.notice("You are not logged in.");
+  }
 }
 
 async function resume(argument: string, session: OpenSession): Promise<void> {

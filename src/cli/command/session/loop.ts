@@ -1,7 +1,7 @@
 /** The loop of a session: reads a message or a command, runs it, and returns to the prompt. */
 import type { PartialConfig } from "../../../settings/config/index.ts";
 import type { ConversationId } from "../../../record/conversation/index.ts";
-import type { McpServers } from "../../../reach/mcp/index.ts";
+import { type McpServers, ScopeMissing, type ServerRefusal } from "../../../reach/mcp/index.ts";
 import { ProviderError } from "../../../reach/provider/index.ts";
 import { wrapProse } from "../../../surfaces/render/index.ts";
 import {
@@ -165,6 +165,9 @@ class Session implements AsyncDisposable {
   /** A command typed while editing a message. */
   #nextCommand: string | undefined;
 
+  /** The command for a server that wants the user to log in. It is offered at the next empty prompt. */
+  #login: string | undefined;
+
   private constructor(context: CommandContext, parts: StartParts, loaded: Loaded) {
     this.#state = new SessionState({
       context,
@@ -185,7 +188,10 @@ class Session implements AsyncDisposable {
     parts.signal.addEventListener("abort", () => this.#typed.save(), { once: true });
     this.#prompt = parts.first.open;
     const onWarning = (message: string) => this.#warn(message);
-    this.#servers = openConfiguredServers({ ...machineOf(context), onWarning }, {});
+    const onRefusal = (refusal: ServerRefusal) => {
+      this.#login ??= loginCommand(refusal);
+    };
+    this.#servers = openConfiguredServers({ ...machineOf(context), onWarning, onRefusal }, {});
     this.#input.history = this.#history.entries;
     const search = new FileSearch({
       root: machineOf(context).root,
@@ -283,11 +289,20 @@ class Session implements AsyncDisposable {
       await this.#typed.follow(this.#state.conversationId);
       const { state, lines } = this.#typed.giveBack(given);
       for (const line of lines) this.#say(line);
-      return await this.#read(state);
+      return await this.#read(textOf(state) === "" ? this.#takeLogin() : state);
     }
     if (command === undefined)
       for (const line of sentLines(text)) this.#state.context.output.notice(line);
     return { state: given, ending: { type: "sent", text } };
+  }
+
+  /** The offered command, ready to be sent with Enter, or an empty text. */
+  #takeLogin(): string {
+    const command = this.#login;
+    this.#login = undefined;
+    if (command === undefined) return "";
+    this.#say("Press Enter to log in now.");
+    return command;
   }
 
   /** Text that earlier sessions have left for this conversation is held for the prompt. Returns lines about other text. */
@@ -627,3 +642,8 @@ function openMode(context: CommandContext, { options, input }: StartParts): Sess
 }
 
 const NO_SANDBOX = { state: "warning" } as const;
+
+function loginCommand({ server, error }: ServerRefusal): string {
+  const scopes = error instanceof ScopeMissing ? error.scopes : [];
+  return ["/login", server, ...scopes].join(" ");
+}

@@ -11,6 +11,7 @@ import {
   openGroup,
   trust,
   unsupported,
+  wholeNumber,
 } from "./node.ts";
 
 const address = v.pipe(v.string(), behaviour({ isMachineSpecific: true }));
@@ -75,6 +76,24 @@ const mcpServer = group({
     // They may contain a token.
     namedBy(v.pipe(v.string(), behaviour({ isPrivate: true }))),
   ),
+  oauth: group({
+    authorization_server: key(
+      "always",
+      "address of the only authorization server to log in at",
+      v.string(),
+    ),
+    client_id: key("always", "id that jp has at the authorization server", v.string()),
+    scopes: key(
+      "always",
+      "what a login asks for, besides what the server names",
+      v.array(v.string()),
+    ),
+    redirect_port: key(
+      "always",
+      "port of the redirect address that the client was registered with",
+      wholeNumber({ min: 1024, max: 65_535 }),
+    ),
+  }),
   all_tools: key(
     "always",
     "offer all its tools to the model, without an entry for each; true, or a prefix for their names",
