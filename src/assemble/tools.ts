@@ -22,10 +22,10 @@ import {
   toRefusedQuestions,
   toServerQuestions,
 } from "../reach/executor/index.ts";
-import { laterLogins, loginFolder } from "../reach/login/index.ts";
 import {
   McpError,
   McpServers,
+  type ServerLogins,
   type SharedQuestion,
   type UnscopedQuestion,
 } from "../reach/mcp/index.ts";
@@ -42,10 +42,18 @@ import type { ToolSchema } from "../reach/provider/index.ts";
 import { userDataFolder } from "../stores/index.ts";
 import type { ToolSource } from "../record/tool/index.ts";
 import type { ChangeKeeper } from "../reach/undo/index.ts";
-import { JpError, findClosest, messageOf } from "../util/index.ts";
+import { type Clock, JpError, findClosest, loaderOf, messageOf } from "../util/index.ts";
 import type { Machine } from "./place.ts";
 import { type Clashes, listServers, withServerTools } from "./server-tools.ts";
 import { createShippedTools } from "./shipped-tools.ts";
+
+const loadLogins = loaderOf(() => import("../reach/login/index.ts"));
+
+/** Few servers need one. */
+async function findLogins(dataFolder: string, clock: Clock): Promise<ServerLogins> {
+  const { laterLogins, loginFolder } = await loadLogins();
+  return laterLogins({ folder: loginFolder(dataFolder), clock });
+}
 
 /** The MCP servers declared in config. Each starts when it is first needed. */
 export function openConfiguredServers(machine: Machine, config: PartialConfig): McpServers {
@@ -54,9 +62,7 @@ export function openConfiguredServers(machine: Machine, config: PartialConfig): 
     variables,
     cwd: root,
     clientInfo: { name: "jp", version },
-    ...(dataFolder !== undefined && {
-      logins: laterLogins({ folder: loginFolder(dataFolder), clock }),
-    }),
+    ...(dataFolder !== undefined && { findLogins: () => findLogins(dataFolder, clock) }),
     onRefusal: (refusal) => {
       if (refusal.isCall) onWarning(refusal.error.message);
       machine.onRefusal?.(refusal);

@@ -53,7 +53,7 @@ async function run(): Promise<void> {
     variables: {},
     cwd: ".",
     clientInfo: { name: "jp", version: "0" },
-    logins,
+    findLogins: async () => logins,
     onRefusal: ({ error }) => {
       refusal = error;
     },

@@ -53,7 +53,7 @@ async function runSuite(...words: readonly string[]): Promise<string> {
 
 test("every scenario of the suite is run here, or named as one that jp does not support", async () => {
   const listed = await runSuite("list", "--client");
-  const names = [...listed.matchAll(/^ +- (\S+)/gm)].map(([, name]) => name);
+  const names = [...listed.matchAll(/^ +- (\S+)/gm)].map(([, name = ""]) => name);
   expect(names.toSorted()).toEqual([...CORE, ...LOGINS, ...UNSUPPORTED].toSorted());
 });
 

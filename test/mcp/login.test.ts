@@ -71,7 +71,12 @@ function serversWith(server: GuardedServer, logins: Logins): McpServers {
     allowsSampling: false,
     startupTimeoutMs: 20_000,
   } as const;
-  const context = { variables: {}, cwd: ".", clientInfo: { name: "jp", version: "0" }, logins };
+  const context = {
+    variables: {},
+    cwd: ".",
+    clientInfo: { name: "jp", version: "0" },
+    findLogins: async () => logins,
+  };
   return new McpServers(new Map([["notes", settings]]), context);
 }
 

@@ -35,7 +35,7 @@ import type { Sdk } from "./transport.ts";
 export interface ConnectionOptions {
   readonly sdk: Sdk;
   readonly settings: McpServerSettings;
-  readonly context: Pick<ConnectionContext, "cwd" | "variables" | "logins">;
+  readonly context: Pick<ConnectionContext, "cwd" | "variables" | "findLogins">;
   readonly client: Client;
   readonly link: ServerLink;
   /** Called when it can no longer be used, before calls in progress are rejected. */

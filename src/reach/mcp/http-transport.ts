@@ -43,10 +43,10 @@ export function createHttpLink({ sdk, settings, context }: LinkOptions<"http">):
     void transport.close();
   };
   const headers = serverHeaders(settings, context.variables);
-  const logins = usesLogins(settings) ? context.logins : undefined;
+  const findLogins = usesLogins(settings) ? context.findLogins : undefined;
   const transport = new sdk.StreamableHTTPClientTransport(parseUrl(settings), {
     requestInit: { headers },
-    ...(logins !== undefined && { authProvider: tokensOf(logins, settings) }),
+    ...(findLogins !== undefined && { authProvider: tokensOf(findLogins, settings) }),
     onInsufficientScope: "throw",
     reconnectionOptions: RETRIES,
     reconnectionScheduler: (retry, delayMs) => {
@@ -80,26 +80,29 @@ export function toRefusal(
   {
     sdk,
     settings,
-    context: { logins },
+    context: { findLogins },
   }: Pick<LinkOptions<"http">, "sdk" | "context"> & {
     readonly settings: McpServerSettings;
   },
 ): McpError | undefined {
   const { name } = settings;
   if (error instanceof McpError) return error;
-  if (logins === undefined || !usesLogins(settings)) return undefined;
+  if (findLogins === undefined || !usesLogins(settings)) return undefined;
   if (error instanceof sdk.InsufficientScopeError) return scopeMissing(name, error.requiredScope);
   const isRefusedAgain = error instanceof sdk.SdkHttpError && error.status === 401;
   return isRefusedAgain ? loginEnded(name) : undefined;
 }
 
 /** Gives the SDK the server's current token, and renews it once if it is refused. */
-function tokensOf(logins: ServerLogins, { name, url }: HttpSettings): AuthProvider {
+function tokensOf(
+  findLogins: () => Promise<ServerLogins>,
+  { name, url }: HttpSettings,
+): AuthProvider {
   const server = { name, url };
   let given: string | undefined;
   return {
-    token: async () => (given = await logins.findToken(server)),
-    onUnauthorized: () => logins.renew(server, given),
+    token: async () => (given = await (await findLogins()).findToken(server)),
+    onUnauthorized: async () => (await findLogins()).renew(server, given),
   };
 }
 

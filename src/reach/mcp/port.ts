@@ -106,8 +106,8 @@ export interface ConnectionContext {
   readonly cwd: string;
   /** Our name and version, for the servers. */
   readonly clientInfo: { readonly name: string; readonly version: string };
-  /** Without them, a server that requires a login cannot be used. */
-  readonly logins?: ServerLogins;
+  /** Loads the user's logins. Absent if there can be none. Throws `module_not_loaded`. */
+  readonly findLogins?: () => Promise<ServerLogins>;
   /** Overrides how to reach a server. */
   readonly createLink?: (settings: McpServerSettings) => ServerLink;
 }

@@ -20,7 +20,7 @@ export type SettingsOf<Type extends McpServerSettings["type"]> = Extract<
 export interface LinkOptions<Type extends McpServerSettings["type"]> {
   readonly sdk: Sdk;
   readonly settings: SettingsOf<Type>;
-  readonly context: Pick<ConnectionContext, "cwd" | "variables" | "logins">;
+  readonly context: Pick<ConnectionContext, "cwd" | "variables" | "findLogins">;
   readonly signal: AbortSignal;
 }
 

@@ -247,7 +247,8 @@ async function readPasted(
     );
     const result = await person.ask({ inquiryId: "login" as InquiryId, question, signal });
     if (result.type !== "answered") throw new ExitStatus(INTERRUPTED);
-    const redirect = parseRedirect(String(result.answer), url, state);
+    const { answer } = result;
+    const redirect = typeof answer === "string" ? parseRedirect(answer, url, state) : undefined;
     if (redirect !== undefined) return redirect;
     context = `That is not the address of this login, which starts with ${url}`;
   }
