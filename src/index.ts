@@ -45,6 +45,7 @@ export {
 } from "./reach/attachment/index.ts";
 export {
   type McpServerSettings,
+  type OauthSettings,
   type CallLimits,
   ConfigError,
   type ConfigErrorCode,
@@ -181,7 +182,10 @@ export {
   type InputRequest,
   type McpContext,
   type McpServersOptions,
+  type HttpServer,
   type ServerLink,
+  type ServerLogins,
+  type ServerRefusal,
   type ServerTransport,
   openMcpServers,
   type ResourceContent,

@@ -32,7 +32,7 @@ describe("the menu of commands", () => {
   test("says how many there are, and Enter runs the one it completes", async () => {
     const screen = await open(queryProject({}));
     screen.type("/");
-    await shows(screen, /^❯ \/help .*\n(.*\n){7} {2}1–8 of 17 · Enter run · Tab complete/m);
+    await shows(screen, /^❯ \/help .*\n(.*\n){7} {2}1–8 of 18 · Enter run · Tab complete/m);
     screen.type("ti");
     await shows(screen, /^> \/ti\n❯ \/title /m);
     screen.type("\r");

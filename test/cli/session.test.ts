@@ -446,6 +446,7 @@ describe("a command", () => {
       "/model",
       "/allow",
       "/tools",
+      "/login",
       "/attach",
       "/share",
       "/compact",

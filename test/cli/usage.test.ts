@@ -96,6 +96,7 @@ describe("help", () => {
           "show",
           "print",
           "path",
+          "file",
           "grep",
           "use",
           "fork",

@@ -669,7 +669,7 @@ test("the prompt of an answer closes when someone else answers, and says who", a
   const id = await place(project);
   const screen = new Screen(project, ["inquiry", "answer", "a.q.1"]);
   await screen.untilShown((shown) => shown.join("\n").includes("Go on?"));
-  await storeAt(project.root, project).answer(id, answerBy("Ana"));
+  await storeAt(project.root, project).answer(id, { ...answerBy("Ana"), timestamp: after(0) });
   const { status, lines: shown } = await screen.end();
   expect([status, shown.at(-1)]).toEqual([1, "jp: a.q.1 was already answered by user Ana (cli)."]);
 });

@@ -91,7 +91,7 @@ describe("a file that someone else has changed", () => {
     counters("T-UNDO-1");
     const { world, tool } = start();
     await tool("a\n");
-    chmodSync(path.join(world.root, FILE), 0o600);
+    chmodSync(path.join(world.root, FILE), 0o755);
     await expect(world.undo()).rejects.toMatchObject({ code: "undo_conflict" });
     expect((await world.plan()).steps).toMatchObject([{ path: FILE, conflict: "changed" }]);
   });

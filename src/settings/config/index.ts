@@ -56,6 +56,7 @@ export {
 } from "./load-config.ts";
 export {
   type McpServerSettings,
+  type OauthSettings,
   offeringServers,
   resolveMcpServers,
   transportType,

@@ -24,6 +24,7 @@ import { LockedError, StorageError, THIS_PROCESS, writeError } from "../storage-
 import { makeFolder } from "./durable.ts";
 import { fileIdFromNumber, fileIdToNumber } from "./file-id.ts";
 
+/** A lock that this process holds. */
 export interface ConversationLock {
   /** Safe to call twice. */
   release(): void;
