@@ -1,7 +1,7 @@
 /** Logging in to a remote server, with a real authorization server. */
 import { globSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import {
   loadLogIn,
   loadLogOut,
@@ -213,6 +213,32 @@ test("an authorization server that calls itself another one is not used", async 
   const failed = await failureOf(logIn(logins, server));
   expect(failed.message).toContain("Issuer mismatch");
   expect(server.requests.filter((each) => each.startsWith("POST"))).toEqual([]);
+});
+
+test("a remote server cannot send jp to a program of this machine", async () => {
+  const { logIn: start } = await loadLogIn();
+  const local = await startGuardedServer();
+  const described = {
+    resource: "https://notes.example/mcp",
+    authorization_servers: [local.issuer],
+  };
+  const fetchHere = vi.spyOn(globalThis, "fetch").mockImplementation(async (input) => {
+    const isDescription = new URL(String(input)).pathname.startsWith("/.well-known");
+    return isDescription ? Response.json(described) : new Response("", { status: 401 });
+  });
+  onTestFinished(() => fetchHere.mockRestore());
+  const asked: string[] = [];
+  const failed = start({
+    server: { name: "notes", url: "https://notes.example/mcp" },
+    settings: {},
+    redirectUrl: REDIRECT,
+    approve: async ({ href }) => void asked.push(href),
+    visit: async () => ({}),
+    now: () => systemClock.now(),
+    signal: never,
+  });
+  expect((await failureOf(failed)).message).toContain(`${local.issuer} is on this machine`);
+  expect([asked, local.requests]).toEqual([[], []]);
 });
 
 test("only the expected authorization server is used", async () => {

@@ -8,7 +8,7 @@ import {
   extractWWWAuthenticateParams,
   type OAuthProtectedResourceMetadata,
 } from "@modelcontextprotocol/client";
-import { assertNotRedirected, isJpError, JpError } from "../../util/index.ts";
+import { assertNotRedirected, isJpError, JpError, oneLine } from "../../util/index.ts";
 import type { HttpServer } from "../mcp/index.ts";
 import type { authFetch } from "./auth-fetch.ts";
 
@@ -87,7 +87,10 @@ async function describeResource(
   }
   const { resource } = described;
   if (!checkResourceAllowed({ requestedResource: url, configuredResource: resource })) {
-    throw new JpError("mcp_login_failed", `The server says that it is ${resource}, not ${url}.`);
+    throw new JpError(
+      "mcp_login_failed",
+      oneLine(`The server says that it is ${resource}, not ${url}.`),
+    );
   }
   return described;
 }

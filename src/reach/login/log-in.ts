@@ -86,8 +86,7 @@ async function run(request: LoginRequest, secrets: string[]): Promise<Login> {
     state,
     ...(scope !== undefined && { scope }),
   });
-  if (!isSecure(authorizationUrl))
-    throw failed(server, "its page for users has no https:// address");
+  checkPlace(authorizationUrl, server);
   const { code, error, description, issuer: iss } = await visit(authorizationUrl, state);
   if (code === undefined) throw refused(server, error, description);
   secrets.push(code, codeVerifier);
@@ -113,13 +112,21 @@ async function run(request: LoginRequest, secrets: string[]): Promise<Login> {
   return withTokens(login, all, request.now());
 }
 
-/** Nothing is sent to an origin that the user has not been told of. */
+/** Nothing is sent to an origin that the user has not been told of, or that it has not named. */
 function checkOrigin(url: URL, known: ReadonlySet<string>, server: HttpServer): void {
-  if (known.has(url.origin)) return;
-  throw failed(
-    server,
-    `it sends jp to ${url.origin}, which is neither its own address nor where to log in`,
-  );
+  if (!known.has(url.origin)) {
+    const reason = `it sends jp to ${url.origin}, which is neither its own address nor where to log in`;
+    throw failed(server, reason);
+  }
+  if (url.origin !== new URL(server.url).origin) checkPlace(url, server);
+}
+
+/** A remote server must not send jp, or a browser, to programs of this machine. */
+function checkPlace(url: URL, server: HttpServer): void {
+  if (!isSecure(url)) throw failed(server, `${url.origin} is not an https:// address`);
+  const isRemote = new URL(server.url).protocol === "https:";
+  if (isRemote && url.protocol !== "https:")
+    throw failed(server, `${url.origin} is on this machine`);
 }
 
 function checkAuthorizationServer(address: URL, { server, settings }: LoginRequest): void {
@@ -127,12 +134,7 @@ function checkAuthorizationServer(address: URL, { server, settings }: LoginReque
   if (expected !== undefined && URL.parse(expected)?.href !== address.href) {
     throw failed(server, `it asks you to log in at ${address.href}, not at ${expected}`);
   }
-  if (!isSecure(address)) throw failed(server, `${address.href} is not an https:// address`);
-  const { protocol } = new URL(server.url);
-  // A remote server must not make jp send requests to programs of this machine.
-  if (protocol === "https:" && address.protocol !== "https:") {
-    throw failed(server, `${address.href} is on this machine`);
-  }
+  checkPlace(address, server);
 }
 
 /** The addresses that the authorization server has named itself. */
