@@ -74,6 +74,9 @@ test("a login ends where the browser ends: its address can be pasted, and anothe
   const server = await startGuardedServer();
   const project = queryProject({});
   await project.jp("mcp", "add", "notes", server.url);
+  expect((await project.jp("mcp", "logout", "notes")).stderr).toContain(
+    "You are not logged in to notes.",
+  );
   const screen = new Screen(project, ["mcp", "login", "notes"], { columns: COLUMNS });
   const address = await follow(screen);
   screen.type(`${address.replace(/state=[^&]+/, "state=other")}\r`);

@@ -88,6 +88,7 @@ export class Logins implements ServerLogins {
 
   /** Returns what was removed. */
   async remove(server: HttpServer): Promise<Login | undefined> {
+    if (this.find(server) === undefined) return undefined;
     return this.#alone(server, async () => {
       const login = this.find(server);
       rmSync(this.#pathOf(server.url), { force: true });
