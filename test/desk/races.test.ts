@@ -74,10 +74,13 @@ test("a page and a terminal race 200 times", { timeout: 900_000 }, async () => {
   expect(winners).toEqual(new Set(["page", "terminal"]));
 });
 
+/** When Ben answers, too. */
+const ASKED_AT = answerBy("Ben").timestamp;
+
 test("a question that someone else has answered no longer says that it waits", async () => {
   const project = new Project();
   const store = storeOf(project);
-  const id = await leaveQuestion(store, "Go on?");
+  const id = await leaveQuestion(store, "Go on?", ASKED_AT);
   const desk = await startDesk(project);
   const page = await openPage(await openContext(), desk.login);
   await page.goto(`${new URL(page.url()).origin}/${fragmentOf(id)}`);
@@ -124,7 +127,7 @@ test("a page and another process race 50 times", { timeout: 300_000 }, async () 
   // With "Your answer came later, and was not used." if the page did not know yet.
   const late = page.getByText(/Answered by Ben \(cli\)\./);
   for (let race = 0; race < 50; race += 1) {
-    const id = await leaveQuestion(store, `Race ${race}?`);
+    const id = await leaveQuestion(store, `Race ${race}?`, ASKED_AT);
     await page.goto(`${desk.pageUrl}/${fragmentOf(id)}`);
     await page.getByRole("heading", { name: `Race ${race}?` }).waitFor();
     await page.locator("[data-key=y]").waitFor();

@@ -169,9 +169,10 @@ export function storeOf({ root, variables, home }: Project): ConversationStore {
 export async function leaveQuestion(
   store: ConversationStore,
   text = "Go on?",
+  timestamp = timestampFromDate(new Date()),
 ): Promise<ConversationId> {
   await using writer = await store.create({});
-  const events = WAITING.map((event) => ({ ...event, timestamp: timestampFromDate(new Date()) }));
+  const events = WAITING.map((event) => ({ ...event, timestamp }));
   const named = events.map((event) =>
     event.type === "inquiry_request" ? { ...event, question: { ...event.question, text } } : event,
   );

@@ -147,17 +147,18 @@ export async function listServers({ options, context }: Call<typeof LIST_SERVERS
   }
   if (listed.length === 0)
     return output.notice("No MCP servers yet. To add one: jp mcp add <name> <command or URL>");
+  const hasStates = listed.some(({ needs, login }) => needs.length > 0 || login != null);
   const columns = [
     { title: "SERVER" },
     { title: "TOOLS" },
-    { title: "STATE", shrinks: true },
+    ...(hasStates ? [{ title: "STATE", shrinks: true }] : []),
     { title: "COMMAND OR URL", shrinks: true },
     { title: "FROM", shrinks: true },
   ];
   const rows = listed.map(({ name, tools, target, from, trusted, needs, login }): Cell[] => [
     { text: oneLine(name), style: "cyan" },
     { text: trusted ? tools : "not trusted", style: trusted ? "dim" : "yellow" },
-    stateCell(needs, login),
+    ...(hasStates ? [stateCell(needs, login)] : []),
     { text: oneLine(target) },
     { text: oneLine(from), style: "dim" },
   ]);
