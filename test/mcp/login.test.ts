@@ -223,7 +223,8 @@ test("a remote server cannot send jp to a program of this machine", async () => 
     authorization_servers: [local.issuer],
   };
   const fetchHere = vi.spyOn(globalThis, "fetch").mockImplementation(async (input) => {
-    const isDescription = new URL(String(input)).pathname.startsWith("/.well-known");
+    const { pathname } = new URL(input instanceof Request ? input.url : input);
+    const isDescription = pathname.startsWith("/.well-known");
     return isDescription ? Response.json(described) : new Response("", { status: 401 });
   });
   onTestFinished(() => fetchHere.mockRestore());
