@@ -58,7 +58,7 @@ const EVENTS: readonly ConversationEvent[] = [
   turnUndo(0),
 ];
 
-/** The same conversation once the original has written its record. It leaves the chain alone. */
+/** Has the original write the record, which leaves the chain as it is. */
 function after(
   { entries, ...kept }: Kept,
   write: (elements: readonly JsonObject[]) => readonly JsonObject[],

@@ -36,6 +36,8 @@ export interface GuardedServer {
   revokeAll(): void;
   /** From now on no access token that was given so far is accepted. */
   refuseTokens(): void;
+  /** The authorization server cannot be reached any more. */
+  stopAuthorizing(): void;
   /** From now on the MCP server redirects to this address. */
   redirectTo(url: string): void;
 }
@@ -122,6 +124,9 @@ export async function startGuardedServer(
     },
     refuseTokens: () => {
       for (const token of tokens) refused.add(token);
+    },
+    stopAuthorizing: () => {
+      authorizing.close().closeAllConnections();
     },
     redirectTo: (url) => {
       redirect = url;

@@ -134,6 +134,19 @@ test("an access token is renewed before it ends, once for all processes, and aft
   expect(server.grants).toEqual(["authorization_code", "refresh_token", "refresh_token"]);
 });
 
+test("a token that still lasts is used while its authorization server cannot be reached", async () => {
+  const server = await startGuardedServer({ lifetimeSeconds: 600 });
+  const clock = new FakeClock(new Date());
+  const { logins, named } = await open(server, clock);
+  const { tokens } = await logIn(logins, server, { now: () => clock.now() });
+  server.stopAuthorizing();
+  clock.advance(560_000);
+  expect(await logins.findToken(named)).toBe(tokens?.access_token);
+  clock.advance(60_000);
+  const failed = await failureOf(logins.findToken(named));
+  expect(failed.message).toContain('cannot renew your login to the MCP server "notes"');
+});
+
 test("a login that was revoked has to be made again, and is not tried any more", async () => {
   const server = await startGuardedServer();
   const { logins, named } = await open(server);

@@ -18,7 +18,7 @@ import { discover, type LoginPlace, scopesFor } from "./discover.ts";
 import { type Login, secretsOf, withTokens } from "./login.ts";
 import type { Redirect } from "./redirect.ts";
 
-/** What the config and the command line say about a login. */
+/** Settings of a login, from the config and the command line. */
 export interface LoginSettings {
   /** Accept no other authorization server. */
   readonly authorizationServer?: string | undefined;
@@ -145,7 +145,7 @@ function endpointsOf({ metadata }: LoginPlace): readonly string[] {
 
 interface EarlierLogin {
   readonly before: Login | undefined;
-  /** What this login asks for. */
+  /** The scopes that this login requests. */
   readonly scope: string | undefined;
 }
 

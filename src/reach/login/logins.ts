@@ -68,8 +68,16 @@ export class Logins implements ServerLogins {
     if (login === undefined || token === undefined) return undefined;
     const isDue = login.tokens?.refresh_token !== undefined && endsSoon(login, this.#clock.now());
     if (!isDue) return token;
-    const renewed = await this.#renew(server, token);
-    return renewed.tokens?.access_token;
+    try {
+      const renewed = await this.#renew(server, token);
+      return renewed.tokens?.access_token;
+    } catch (error) {
+      // It may work later, and until then the token does.
+      const isPassing = error instanceof McpError && error.code === "mcp_login_failed";
+      if (isPassing && Date.parse(login.expiresAt ?? "") > this.#clock.now().getTime())
+        return token;
+      throw error;
+    }
   }
 
   async renew(server: HttpServer, refused: string | undefined): Promise<void> {

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { isJpError, isSameSecret, listen } from "../../util/index.ts";
 
-/** What the authorization server has sent with the browser. */
+/** The authorization server's reply, which the browser brings along. */
 export interface Redirect {
   readonly code?: string;
   readonly error?: string;

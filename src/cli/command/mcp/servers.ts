@@ -166,7 +166,7 @@ export async function listServers({ options, context }: Call<typeof LIST_SERVERS
   for (const line of renderTable({ columns, rows, paint, width })) output.print(line);
 }
 
-/** What a server lacks comes first: it cannot be used without. */
+/** Names missing variables rather than the login: without them, the server cannot be used. */
 function stateCell(needs: readonly string[], login: LoginState | null | undefined): Cell {
   if (needs.length > 0) return { text: oneLine(`needs ${needs.join(", ")}`), style: "yellow" };
   if (login == null) return { text: "" };

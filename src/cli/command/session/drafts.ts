@@ -31,7 +31,7 @@ import {
 } from "../../../util/index.ts";
 import { mayBeStored } from "./history.ts";
 
-/** What the user types is saved no later than this. */
+/** The longest time for which typed text is only in memory. */
 export const SAVE_MS = 1000;
 const MAX_TEXTS = 1000;
 /** Limit for all texts of a file together. */
