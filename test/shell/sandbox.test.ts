@@ -14,6 +14,7 @@ import path from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { findProblemIn } from "../../src/reach/shell/index.ts";
 import { counters } from "../security/threats.ts";
+import { diskFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 import { runIn, scene, type Scene, useSandbox } from "./support.ts";
 
 /** A server that counts who connects to it. */
@@ -81,6 +82,17 @@ describe("a command in the sandbox", () => {
     );
     // Of the home, only the folder that the workspace is in.
     expect(output).toBe("project\n1");
+  });
+
+  test("cannot read jp's folders in the workspace, also where everything around it is hidden", async () => {
+    counters("T-SHELL-1");
+    const { run: _run, ...place } = scene();
+    const root = diskFolder();
+    const data = path.join(root, "data");
+    mkdirSync(data);
+    writeFileSync(path.join(data, "secret"), "geheim");
+    const output = await runIn({ ...place, root, hidden: [data] }, "cat data/secret 2>/dev/null");
+    expect(output).toBe("1");
   });
 
   test("sees a folder of the home that the user names, and cannot write to it", async () => {

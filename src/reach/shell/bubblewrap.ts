@@ -123,9 +123,7 @@ export function bubblewrapArguments(
   { paths, network }: { readonly paths: ProtectedPaths; readonly network: boolean },
 ): readonly string[] {
   const { root } = place;
-  const hidden = hiddenFolders(place);
-  const inner = hidden.filter((folder) => isInside(root, folder));
-  const outer = hidden.filter((folder) => !isInside(root, folder));
+  const { inner, outer } = hiddenFolders(place);
   const shown = [...NEEDED, ...(network ? NAME_SERVERS : []), ...place.readable, ...paths.readable];
   const visible = shown.filter((file) => existsSync(file));
   const workspace = ["--bind", root, root];
@@ -163,18 +161,28 @@ function cover(file: string): readonly string[] {
   return ["--ro-bind", "/dev/null", file];
 }
 
-/** Real paths without duplicates, outer ones first; includes the home even if a parent folder is hidden. */
-function hiddenFolders({ home, hidden }: SandboxPlace): readonly string[] {
+/** Real paths in the workspace, and outside of it. Includes the home even if a parent folder is hidden. */
+function hiddenFolders({ root, home, hidden }: SandboxPlace) {
   const found = [...HIDDEN, ...hidden].flatMap((folder) => {
     const real = findFolder(folder);
     return real === undefined || real === "/" ? [] : [real];
   });
-  const outer = [...new Set(found)].filter(
-    (folder) => !found.some((other) => other !== folder && isInside(other, folder)),
-  );
+  const isInner = (folder: string) => isInside(root, folder);
+  // The workspace is mounted over what is hidden around it.
+  const inner = outermost(found.filter(isInner));
+  const outer = outermost(found.filter((folder) => !isInner(folder)));
   const needsHome =
     findFolder(home) !== undefined || outer.some((folder) => isInside(folder, home));
-  return [...outer.filter((folder) => folder !== home), ...(needsHome ? [home] : [])];
+  return {
+    inner,
+    outer: [...outer.filter((folder) => folder !== home), ...(needsHome ? [home] : [])],
+  };
+}
+
+function outermost(folders: readonly string[]): readonly string[] {
+  return [...new Set(folders)].filter(
+    (folder) => !folders.some((other) => other !== folder && isInside(other, folder)),
+  );
 }
 
 function findFolder(folder: string): string | undefined {

@@ -11,8 +11,12 @@ const PLACE = {
 };
 const NO_PATHS: ProtectedPaths = { mounts: [], readable: [], folders: [], release: () => [] };
 
-function profile(paths: Partial<ProtectedPaths>, network = false): readonly string[] {
-  return seatbeltProfile(PLACE, { paths: { ...NO_PATHS, ...paths }, network }).split("\n");
+function profile(
+  paths: Partial<ProtectedPaths>,
+  network = false,
+  place = PLACE,
+): readonly string[] {
+  return seatbeltProfile(place, { paths: { ...NO_PATHS, ...paths }, network }).split("\n");
 }
 
 test("on macOS, a command with a network reaches no socket with a path but that of the names' service", () => {
@@ -51,4 +55,11 @@ test("on macOS, what is protected in the workspace cannot be written, nor its pa
   const denied = last.indexOf(`(deny file-write* (subpath "${modules}/jp-ts")`);
   const allowed = last.indexOf(`(allow file-write* (subpath "${modules}/jp-ts/x"))`);
   expect([denied > 0, allowed > denied]).toEqual([true, true]);
+});
+
+test("on macOS, jp's folders stay hidden in the workspace", () => {
+  const data = `${PLACE.root}/data`;
+  const rules = profile({}, false, { ...PLACE, hidden: ["/data", data] });
+  const workspace = rules.findIndex((rule) => rule.startsWith("(allow file-read* file-write*"));
+  expect(rules[workspace + 1]).toBe(`(deny file-read* file-write* (subpath "${data}"))`);
 });

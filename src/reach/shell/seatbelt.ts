@@ -1,7 +1,7 @@
 /** The sandbox on macOS: a profile for `sandbox-exec`, with the same rules as on Linux. Untested, for lack of a machine. */
 import type { Mount } from "./cover.ts";
 import type { ProtectedPaths } from "./protected-paths.ts";
-import type { SandboxPlace } from "./sandbox-place.ts";
+import { isInside, type SandboxPlace } from "./sandbox-place.ts";
 
 export const SANDBOX_EXEC = "/usr/bin/sandbox-exec";
 
@@ -16,6 +16,7 @@ export function seatbeltProfile(
   { root, home, hidden, readable }: SandboxPlace,
   { paths, network }: { readonly paths: ProtectedPaths; readonly network: boolean },
 ): string {
+  const inner = hidden.filter((folder) => isInside(root, folder));
   const closed = ["/Users", "/Volumes", "/private/tmp", "/private/var/run", home, ...hidden];
   return [
     "(version 1)",
@@ -29,6 +30,7 @@ export function seatbeltProfile(
       ? []
       : [`(allow file-read* ${subpaths([...readable, ...paths.readable])})`]),
     `(allow file-read* file-write* ${subpaths([root])})`,
+    ...(inner.length === 0 ? [] : [`(deny file-read* file-write* ${subpaths(inner)})`]),
     '(allow file-write* (literal "/dev/null") (literal "/dev/zero") (subpath "/dev/fd"))',
     ...paths.mounts.map(mountRule),
     `(deny file-write* (regex #"^${escapeRegex(root)}/\\.jp\\."))`,
