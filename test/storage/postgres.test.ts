@@ -37,6 +37,7 @@ import {
   temporaryWorkspace,
 } from "../../src/stores/temporary-workspace.fixture.ts";
 import { emptyDatabase, migratedDatabase, PostgresServer } from "../support/postgres.ts";
+import { Relay } from "../support/postgres-relay.ts";
 
 /** A store, and the same one as another process would have it open. */
 async function openStores() {
@@ -68,6 +69,61 @@ async function openStores() {
   };
   return { store, other, expire, select, change };
 }
+
+/** A store whose connections can be lost, with an open question that `here` has asked, and both ends of an answer to it. */
+async function openLosingStores(onMessage: Parameters<typeof Relay.start>[1]) {
+  const url = await migratedDatabase();
+  const workspace = crypto.randomUUID();
+  const relay = await Relay.start(url, onMessage);
+  const here = new PostgresStore({ url, workspace, pid: process.pid });
+  const losing = new PostgresStore({ url: relay.url, workspace, pid: process.pid });
+  onTestFinished(async () => {
+    for (const each of [here, losing]) await each.close();
+    await relay[Symbol.asyncDispose]();
+  });
+  const conversation = await here.create({});
+  await conversation.append(...WAITING);
+  await conversation.release();
+  return { here, losing, id: conversation.id };
+}
+
+test("an answer counts although the store's confirmation was lost, and someone has gone on with it since", async () => {
+  let isLost = false;
+  const { here, losing, id } = await openLosingStores(async (_message, text) => {
+    if (isLost) await reopened;
+    if (isLost || !text.includes("commit")) return true;
+    isLost = true;
+    resolve();
+    return "unanswered";
+  });
+  const { promise: lost, resolve } = Promise.withResolvers<void>();
+  const reopened = lost.then(async () => {
+    for (;;) {
+      const writer = await here.open(id);
+      if (writer.stream.entries.length > WAITING.length) return writer;
+      await writer.release();
+    }
+  });
+  expect(await losing.answer(id, answerBy("Ada"))).toEqual({ type: "recorded" });
+  await (await reopened).release();
+});
+
+test("an answer that someone else gave at the same moment, in the same words, is theirs", async () => {
+  const answered = Promise.withResolvers<unknown>();
+  let isLost = false;
+  const { here, losing, id } = await openLosingStores(async (_message, text) => {
+    if (isLost) await answered.promise;
+    if (isLost || !text.includes("commit")) return true;
+    isLost = true;
+    return false;
+  });
+  const losingAnswer = losing.answer(id, answerBy("Ada"));
+  answered.resolve(await here.answer(id, answerBy("Ada")));
+  expect([await answered.promise, (await losingAnswer).type]).toEqual([
+    { type: "recorded" },
+    "taken",
+  ]);
+});
 
 test("an answer that comes through the database is not noted as given on this machine", async () => {
   const url = await migratedDatabase();

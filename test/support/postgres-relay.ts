@@ -3,6 +3,9 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import path from "node:path";
 
+/** With false, the connection is lost instead; if `unanswered`, once the server has replied. */
+type Passing = boolean | "unanswered";
+
 export class Relay implements AsyncDisposable {
   readonly url: string;
   readonly #server: Server;
@@ -14,19 +17,32 @@ export class Relay implements AsyncDisposable {
     this.#sockets = sockets;
   }
 
-  /** `onMessage` gets the number of each message of the client, from 1. With false, the connection is lost instead. */
-  static async start(url: string, onMessage: (message: number) => boolean): Promise<Relay> {
+  /** `onMessage` gets each message of the client with its number, from 1. */
+  static async start(
+    url: string,
+    onMessage: (message: number, text: string) => Passing | Promise<Passing>,
+  ): Promise<Relay> {
     const sockets = new Set<Socket>();
     let messages = 0;
     const server = createServer((client) => {
       const upstream = connect(targetOf(url));
       for (const socket of [client, upstream]) sockets.add(socket);
+      let isUnanswered = false;
+      let passing = Promise.resolve();
       client.on("data", (data) => {
         messages += 1;
-        if (onMessage(messages)) upstream.write(data);
-        else client.destroy();
+        const passed = onMessage(messages, String(data));
+        passing = passing.then(async () => {
+          const how = await passed;
+          if (how === false) return void client.destroy();
+          isUnanswered = how === "unanswered";
+          upstream.write(data);
+        });
       });
-      upstream.on("data", (data) => client.write(data));
+      upstream.on("data", (data) => {
+        if (isUnanswered) client.destroy();
+        else client.write(data);
+      });
       const end = () => {
         client.destroy();
         upstream.destroy();

@@ -22,10 +22,23 @@ interface GivenAnswer {
   readonly workspace: string | undefined;
   readonly id: ConversationId;
   readonly offered: OfferedAnswer;
-  /** It may be on record already. */
-  readonly isRepeated: boolean;
+  /** Whose connections were lost: one of them may have been committed. */
+  readonly tries: TriedAnswer[];
   /** Sends no wake-up: the queue rejects them. */
   readonly isSilent?: boolean;
+}
+
+interface ClosedAnswer {
+  readonly result: AnswerResult;
+  readonly end?: OwnRun | undefined;
+}
+
+/** What a transaction has written. */
+interface TriedAnswer extends ClosedAnswer {
+  readonly transaction: string;
+  readonly key: string;
+  readonly seq: number;
+  readonly text: string;
 }
 
 /** Undefined if someone has it open. Throws `conversation_not_found`, `conversation_archived`. */
@@ -35,13 +48,13 @@ export async function answerClosed(
   offered: OfferedAnswer,
 ): Promise<AnswerResult | undefined> {
   const { rows, chains, wakeUps } = parts;
-  const given = { workspace: await rows.findKeyFor(id), id, offered };
+  const given = { workspace: await rows.findKeyFor(id), id, offered, tries: [] };
   await wakeUps.prepare();
   const answered = await rows.database
-    .transaction((queries, isRepeated) => answerRow(queries, parts, { ...given, isRepeated }))
+    .transaction((queries) => answerRow(queries, parts, given))
     .catch((error: unknown) => {
       if (!(error instanceof WakeUpError)) throw error;
-      const silent = { ...given, isRepeated: true, isSilent: true };
+      const silent = { ...given, isSilent: true };
       return rows.database.transaction((queries) => answerRow(queries, parts, silent));
     });
   // Only after the commit: a head that no chain has would look like a truncated chain.
@@ -52,24 +65,27 @@ export async function answerClosed(
 async function answerRow(
   queries: Queries,
   { rows, chains, wakeUps }: StoreParts,
-  { workspace, id, offered, isRepeated, isSilent = false }: GivenAnswer,
-): Promise<{ readonly result: AnswerResult; readonly end?: OwnRun } | undefined> {
-  const [row] = await queries.query<ConversationRow>({
+  { workspace, id, offered, tries, isSilent = false }: GivenAnswer,
+): Promise<ClosedAnswer | undefined> {
+  const [row] = await queries.query<ConversationRow & { readonly transaction: string }>({
     name: "jp_answer",
-    text: `select ${COLUMNS} from jp.conversations c where c.workspace = $1 and c.id = $2 for update`,
+    text: `select ${COLUMNS}, pg_current_xact_id()::xid::text as transaction
+      from jp.conversations c where c.workspace = $1 and c.id = $2 for update`,
     values: [workspace ?? null, id],
   });
+  const written = await findWritten(queries, tries);
+  if (written !== undefined) return written;
   if (row === undefined) throw conversationNotFoundError(id);
   if (row.is_archived) throw archivedError(id);
   if (row.is_live) return undefined;
-  const { key, epoch, length, open_turn: start } = row;
+  const { key, epoch, length, open_turn: start, transaction } = row;
   const from = start ?? 0;
   const { entries, turn, isOwnTurn } = rows.recordOf(
     row,
     await readEntries(queries, row, { from }),
     from,
   );
-  const { event, result } = planAnswer(entries, offered, isRepeated);
+  const { event, result } = planAnswer(entries, offered, false);
   if (event === undefined) return { result };
   const added = toStored(StreamEntry.fromEvent(event));
   const chain = await chains.open(queries, { key, id }, lastTurnEntries(entries));
@@ -81,5 +97,24 @@ async function answerRow(
   const { readyAt: at } = growth;
   const isWoken = at !== undefined && workspace !== undefined && isOwnTurn && !isSilent;
   if (isWoken) await wakeUps.add(queries, { workspace, queue: row.queue, id, at });
-  return { result, end: chain.end };
+  const { end } = chain;
+  tries.push({ transaction, key, seq: length, text: added.text, result, end });
+  return { result, end };
+}
+
+/** The entry shows which transaction wrote it: another process may have given the same answer. */
+async function findWritten(
+  queries: Queries,
+  tries: readonly TriedAnswer[],
+): Promise<ClosedAnswer | undefined> {
+  for (const tried of tries) {
+    const { key, seq, text, transaction } = tried;
+    const rows = await queries.query({
+      text: `select 1 from jp.events
+        where conversation = $1 and seq = $2 and entry = $3 and xmin = $4::xid`,
+      values: [key, seq, text, transaction],
+    });
+    if (rows.length > 0) return tried;
+  }
+  return undefined;
 }
