@@ -74,6 +74,7 @@ class FileChanges {
   /** The first answer dies in a write of the chain. */
   async #finish(id: string): Promise<void> {
     let mayTear = true;
+    let allowed = 1;
     for (let count = 0; count < MAX_COMMANDS; count += 1) {
       const { stdout } = await this.#run(["inquiry", "ls", "--pending", "--format", "json"], [0]);
       const lines = stdout.split("\n").filter((line) => line.includes(id));
@@ -83,11 +84,12 @@ class FileChanges {
           ["query", "--continue-turn", "--defer", "--id", id],
           [0, 4],
         );
-        if (status === 0) return;
+        if (status === 0) return this.#expectRuns(id, allowed);
         continue;
       }
       const words = ["inquiry", "answer", `${id}/${item.id}`];
       const answer = item.kind === "in_doubt" ? "run" : "yes";
+      if (answer === "run") allowed += 1;
       const fault = { type: "torn_file", file: CHAIN, share: this.#random.next() } as const;
       const { wasKilled } = await this.#run([...words, answer], [0], mayTear ? { fault } : {});
       mayTear = this.#random.next() < 0.5;
@@ -122,6 +124,11 @@ class FileChanges {
       const found = existsSync(file) ? readFileSync(file, "utf8") : undefined;
       if (found !== text) this.problems.push(`${path.basename(file)} is ${found}, not ${text}`);
     }
+  }
+
+  #expectRuns(id: string, allowed: number): void {
+    const runs = this.#site.ledger("file_ledger").filter((line) => line === id).length;
+    if (runs === 0 || runs > allowed) this.problems.push(`the tool of ${id} has run ${runs} times`);
   }
 
   #fileOf(number: number, name: string): string {

@@ -22,6 +22,9 @@ const HANGING_MS = 120_000;
 /** The files that a turn in files changes: the first and last exist before. */
 export const CHANGED = ["a", "b", "c"];
 
+const LEDGERS = ["ledger", "file_ledger"] as const;
+type Ledger = (typeof LEDGERS)[number];
+
 /** Asks once, then adds a line outside of the workspace. */
 const TOOL = `
 read -r document || exit 1
@@ -93,8 +96,9 @@ export class ChaosSite implements AsyncDisposable {
     return new ChaosSite({ place, server, url, relay, database, model, random });
   }
 
-  get ledger(): readonly string[] {
-    const file = ledgerOf(this.place);
+  /** A line for each run of a tool. Conversations in files may have the ids of those in the database. */
+  ledger(kind: Ledger): readonly string[] {
+    const file = ledgerOf(this.place, kind);
     return existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : [];
   }
 
@@ -162,27 +166,19 @@ function variablesOf({ data, folder }: Workplace): Readonly<Record<string, strin
   };
 }
 
-function ledgerOf({ notes }: Workplace): string {
-  return path.join(notes, "ledger");
+function ledgerOf({ notes }: Workplace, kind: Ledger): string {
+  return path.join(notes, kind);
 }
 
 function prepare(place: Workplace, model: ModelServer): void {
   const config = path.join(place.folder, "config");
   const tool = path.join(place.notes, "tool.sh");
-  const ledger = ledgerOf(place);
   mkdirSync(config);
   mkdirSync(path.join(place.folder, "cache"));
   writeFileSync(tool, TOOL);
-  const words = [tool, "{{context.conversation_id}}", ledger].map((word) => JSON.stringify(word));
   const lines = [
     model.config,
-    "[conversation.tools.ledger]",
-    'source = "local"',
-    'description = "Adds a line."',
-    `command = { program = "sh", args = [${words.join(", ")}], shell = false }`,
-    'run = "ask"',
-    "enable = true",
-    `subject_ignore = [${JSON.stringify(ledger)}]`,
+    ...LEDGERS.flatMap((kind) => ledgerTool(tool, kind, ledgerOf(place, kind))),
     "[conversation.tools.fs_create_file]",
     'run = "unattended"',
     "enable = true",
@@ -191,6 +187,19 @@ function prepare(place: Workplace, model: ModelServer): void {
     "overwrite_file = { answer = true }",
   ];
   writeFileSync(path.join(config, "config.toml"), `${lines.join("\n")}\n`);
+}
+
+function ledgerTool(tool: string, kind: Ledger, file: string): readonly string[] {
+  const words = [tool, "{{context.conversation_id}}", file].map((word) => JSON.stringify(word));
+  return [
+    `[conversation.tools.${kind}]`,
+    'source = "local"',
+    'description = "Adds a line."',
+    `command = { program = "sh", args = [${words.join(", ")}], shell = false }`,
+    'run = "ask"',
+    "enable = true",
+    `subject_ignore = [${JSON.stringify(file)}]`,
+  ];
 }
 
 /** The message `Change n` also changes files. */
@@ -202,6 +211,7 @@ function replyTo({ messages }: ChatBody): Reply {
     name: "fs_create_file",
     arguments: { path: `${number}-${name}.txt`, content: "after\n" },
   }));
-  const ledger = { name: "ledger", arguments: {} };
-  return { text: "I add it.", calls: number === undefined ? [ledger] : [ledger, ...changes] };
+  const ledger: Ledger = number === undefined ? "ledger" : "file_ledger";
+  const call = { name: ledger, arguments: {} };
+  return { text: "I add it.", calls: number === undefined ? [call] : [call, ...changes] };
 }

@@ -25,7 +25,7 @@ export async function problemsOfChaos(site: ChaosSite, given: Given): Promise<re
     const problems: string[] = [];
     const messages: string[] = [];
     const decided = new Set<string>();
-    const lines = Map.groupBy(site.ledger, (line) => line);
+    const lines = Map.groupBy(site.ledger("ledger"), (line) => line);
     const ids = (await store.list()).map(({ id }) => id);
     for (const id of ids) {
       const events = [...eventsOf((await store.load(id)).stream.entries)];
