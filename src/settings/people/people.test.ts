@@ -255,7 +255,7 @@ test("the person of that name is removed if two in a file from elsewhere look al
   await people.add("ada", ["see"]);
   const text = readFileSync(file, "utf8");
   const [entry = ""] = /\{\s*"id"[^}]*\}/.exec(text) ?? [];
-  writeFileSync(file, text.replace(entry, `${entry.replace("ada", "\u0430da")},${entry}`));
+  writeFileSync(file, text.replace(entry, `${entry.replace(`"ada"`, `"\u0430da"`)},${entry}`));
   expect(await people.remove("ada")).toBe(true);
   expect((await people.list()).map(({ name }) => name)).toEqual(["\u0430da"]);
 });
