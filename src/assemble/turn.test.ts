@@ -495,7 +495,7 @@ describe("a streamed turn", () => {
       replies: [[{ type: "text", text: "I begin " }, { type: "hang" }]],
     });
     for await (const update of streamTurn({ conversation, model, clock }, "Hi.")) {
-      if (update.type === "event" && update.event.type === "chat_response") break;
+      if (update.type === "message_delta") break;
     }
     expect([...eventsOf(conversation.stream.entries)].map(({ type }) => type)).toEqual([
       "turn_start",

@@ -62,9 +62,6 @@ function problemsOfTurn(
   reruns: number,
 ): readonly string[] {
   const last = events.at(-1);
-  const isCalled = events.some(({ type }) => type === "tool_call_request");
-  // Killed in the middle of the reply, behind its text: the turn counts as complete.
-  if (!isCalled && runs === 0 && last?.type === "chat_response") return [];
   const results = events.filter((event) => event.type === "tool_call_response");
   const isAdded = results.some(({ content }) => content.includes("added"));
   return [

@@ -25,13 +25,15 @@ export function recordedModel(script: ReplayScript, interrupt: () => void): Mode
     id: "recorded/model",
     async *stream({ signal }): AsyncGenerator<ModelEvent> {
       const reply = script.nextReply();
+      // It is recorded once it ends.
+      const next = script.afterReply();
       for (const event of reply) yield* toModelEvents(event);
-      if (interruptionOf(script.upcoming()[0]) !== undefined) {
+      if (interruptionOf(next) !== undefined) {
         interrupt();
         await untilAborted(signal);
       }
       const hasCalls = reply.some(({ type }) => type === "tool_call_request");
-      const reason = hasCalls ? "tool_calls" : reasonOf(script.upcoming()[0]);
+      const reason = hasCalls ? "tool_calls" : reasonOf(next);
       yield { type: "response_end", reason, usage: {} };
     },
   };

@@ -126,6 +126,11 @@ export class ReplayScript {
     return reply.flatMap(({ event, lane }) => (lane === MAIN ? [event] : []));
   }
 
+  /** What follows the model's next reply. */
+  afterReply(): ConversationEvent | undefined {
+    return this.upcoming().find(({ type }) => !REPLY_PARTS.has(type));
+  }
+
   /** The question's next outcome: a model escalates it to a person, or it ends. */
   outcomeOf(inquiryId: string): InquiryEscalation | InquiryResponse | undefined {
     const id = this.idOnRecord(inquiryId);
@@ -362,6 +367,14 @@ function isOutcome(event: ConversationEvent): event is InquiryEscalation | Inqui
 }
 
 const REPLY_ENDS: ReadonlySet<EventType> = new Set(["tool_call_response", "chat_request"]);
+
+const REPLY_PARTS: ReadonlySet<EventType> = new Set([
+  "chat_response",
+  "reply_file",
+  "reply_sources",
+  "token_usage",
+  "tool_call_request",
+]);
 
 /** The ID is a call's, or starts with one. */
 function replaceId(id: string, ids: ReadonlyMap<string, string>): string {

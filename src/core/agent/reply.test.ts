@@ -60,8 +60,10 @@ describe("a file of a reply", () => {
       tools: [echo],
       replies: [[{ type: "text", text: "See" }, image, CALL, image], "Done"],
       beforeAppend: async (events) => {
-        const file = events.find((event) => event.type === "reply_file");
-        if (file !== undefined) stored.push(await store.readFile(conversation.id, file));
+        for (const event of events) {
+          if (event.type !== "reply_file") continue;
+          stored.push(await store.readFile(conversation.id, event));
+        }
       },
     });
     await turn.run();
@@ -439,11 +441,13 @@ describe("a reply that should be JSON", () => {
 
 const said = (text: string): ModelEvent => ({ type: "message_delta", text });
 const thought = (text: string): ModelEvent => ({ type: "reasoning_delta", text });
+const ended = { type: "response_end", reason: "tool_calls", usage: {} } as const;
 const call: ModelEvent = { type: "tool_call_request", id: "a", name: "echo", arguments: { n: 1 } };
 
 function setUp({ isStructured = false, record = async () => {} } = {}) {
   const events: object[] = [];
   const updates: TurnUpdate[] = [];
+  let writes = 0;
   const recorder = new ReplyRecorder({
     model: { id: "test/model" },
     journal: {
@@ -451,6 +455,7 @@ function setUp({ isStructured = false, record = async () => {} } = {}) {
       stream: { createdAt: at(0), baseConfig: {}, entries: [] },
       record: async (...added: readonly ConversationEvent[]) => {
         await record();
+        writes += 1;
         for (const { timestamp: _timestamp, ...event } of added) events.push(event);
       },
     },
@@ -461,7 +466,7 @@ function setUp({ isStructured = false, record = async () => {} } = {}) {
   const take = async (...taken: readonly ModelEvent[]) => {
     for (const event of taken) await recorder.add(event);
   };
-  return { recorder, take, events, updates };
+  return { recorder, take, events, updates, writes: () => writes };
 }
 
 const response = (type: "message" | "reasoning", text: string, metadata?: object) => ({
@@ -471,7 +476,7 @@ const response = (type: "message" | "reasoning", text: string, metadata?: object
 });
 
 describe("a reply", () => {
-  test("is recorded part by part in order, each with the provider's metadata", async () => {
+  test("is recorded in parts, in order, each with the provider's metadata", async () => {
     const { take, events } = setUp();
     await take(
       thought("Hm, "),
@@ -500,6 +505,7 @@ describe("a reply", () => {
       said(""),
       { type: "message_end" },
       { type: "message_end" },
+      ended,
     );
     expect(events).toEqual([response("reasoning", "", { signature: "hidden" })]);
   });
@@ -507,10 +513,10 @@ describe("a reply", () => {
   test.each<[string, ModelEvent]>([
     ["another kind of text", thought("Hm")],
     ["a call", call],
-    ["the end of the reply", { type: "response_end", reason: "stop", usage: {} }],
+    ["the end of the reply", { type: "message_end" }],
   ])("has its open text recorded before %s", async (_what, next) => {
     const { take, events } = setUp();
-    await take(said("One"), next);
+    await take(said("One"), next, ended);
     expect(events[0]).toEqual(response("message", "One"));
   });
 
@@ -539,9 +545,7 @@ describe("a reply", () => {
 
   test("has only its message parsed as JSON, not its reasoning", async () => {
     const { take, events } = setUp({ isStructured: true });
-    await take(thought("1"), { type: "reasoning_end" }, said("[1,"), said("2]"), {
-      type: "message_end",
-    });
+    await take(thought("1"), { type: "reasoning_end" }, said("[1,"), said("2]"), ended);
     expect(events).toEqual([
       response("reasoning", "1"),
       { type: "chat_response", content: { type: "structured", data: [1, 2] } },
@@ -549,15 +553,26 @@ describe("a reply", () => {
   });
 });
 
-const ended: ModelEvent = { type: "response_end", reason: "tool_calls", usage: {} };
-
-test("a call is recorded once its reply has ended", async () => {
-  const { recorder, take, events } = setUp();
-  await take(said("One"), { type: "tool_call_start", id: "a", name: "echo" }, call, said("Two"));
+test("a reply is recorded in one write, once it has ended", async () => {
+  const { recorder, take, events, writes } = setUp();
+  const source = { type: "source", source: { type: "url", url: "https://example.com" } } as const;
+  const start: ModelEvent = { type: "tool_call_start", id: "a", name: "echo" };
+  await take(said("One"), start, call, said("Two"), source);
   const before = [...events];
-  await take(ended);
-  const [one, two] = [response("message", "One"), response("message", "Two")];
-  expect([before, events, recorder.hasCalls]).toEqual([[one], [one, call, two], true]);
+  await take({ ...ended, usage: { input: 1 } });
+  const usage = { model: "test/model", purpose: "reply", usage: { input: 1 } };
+  expect([before, writes(), recorder.hasCalls, events]).toEqual([
+    [],
+    1,
+    true,
+    [
+      response("message", "One"),
+      call,
+      response("message", "Two"),
+      { type: "reply_sources", sources: [source.source] },
+      { type: "token_usage", ...usage },
+    ],
+  ]);
 });
 
 test.each(["length", "refused"] as const)(

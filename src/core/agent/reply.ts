@@ -5,6 +5,7 @@
 import {
   type Attachment,
   type ChatResponse,
+  type ConversationEvent,
   type ConversationStream,
   describeFile,
   intoParts,
@@ -14,6 +15,7 @@ import {
   type Section,
   StreamEntry,
   type ThreadParts,
+  type Timestamp,
   timestampFromDate,
   type ToolCallRequest,
   type Usage,
@@ -186,13 +188,13 @@ interface RecorderOptions {
 type TextKind = "message" | "reasoning";
 
 /**
- * Records a reply as it streams in: each text once it is complete, and the calls once the whole reply is. A reply that
- * breaks off may lack half of a call's arguments, or further calls: its texts are kept, its calls are not.
+ * Records a reply once it ends, in one write: a text alone would look like the whole reply. One that breaks off may lack
+ * half of a call's arguments, or further calls: its texts are kept, its calls are not.
  */
 export class ReplyRecorder {
   readonly #options: RecorderOptions;
   #open: { readonly kind: TextKind; text: string } | undefined;
-  /** The calls, and the texts and files between them, in order. */
+  /** In order. */
   #held: (ToolCallRequest | ChatResponse | ReplyFile)[] = [];
   #hasCalls = false;
   #hasCutCalls = false;
@@ -238,45 +240,42 @@ export class ReplyRecorder {
       case "tool_call_start":
         return observer?.observe({ ...event, toolCallId: event.id });
       case "tool_call_request":
-        await this.#endOpenText();
-        this.#held.push({ ...event, timestamp: timestampFromDate(this.#options.clock.now()) });
+        this.#endOpenText();
+        this.#held.push({ ...event, timestamp: this.#now });
         return undefined;
       case "source":
         this.#sources.set(JSON.stringify(event.source), event.source);
         return undefined;
       case "file":
-        await this.#endOpenText();
+        this.#endOpenText();
         return this.#keepFile(event);
       case "response_end":
         this.#reason = event.reason;
-        await this.#endOpenText();
-        await this.#release(event.reason !== "length" && event.reason !== "refused");
-        await this.#recordSources();
-        await this.#recordUsage(event.usage);
+        await this.#release(event.reason !== "length" && event.reason !== "refused", event.usage);
         return observer?.observe(event);
       default:
         return assertNever(event);
     }
   }
 
-  /** Records the text of a reply, however it ended. */
+  /** Records the texts of a reply, however it ended. */
   async flush(): Promise<void> {
-    await this.#endOpenText();
     await this.#release(false);
-    await this.#recordSources();
   }
 
-  async #endOpenText(): Promise<void> {
-    if (this.#open !== undefined) await this.#endText(this.#open.kind);
+  #endOpenText(): void {
+    if (this.#open !== undefined) this.#endText(this.#open.kind);
   }
 
-  /** Records the held-back texts, with or without the calls. */
-  async #release(isWhole: boolean): Promise<void> {
+  /** Records what was held back, with or without the calls. */
+  async #release(isWhole: boolean, usage?: Usage): Promise<void> {
+    this.#endOpenText();
     const held = this.#held;
     this.#held = [];
     const calls = held.filter((event) => event.type === "tool_call_request");
     const kept = isWhole ? held : held.filter((event) => event.type !== "tool_call_request");
-    if (kept.length > 0) await this.#options.journal.record(...kept);
+    const events = [...kept, ...this.#takeSources(), ...this.#reportUsage(usage)];
+    if (events.length > 0) await this.#options.journal.record(...events);
     if (calls.length === 0) return;
     this.#hasCalls = isWhole;
     this.#hasCutCalls = !isWhole;
@@ -287,9 +286,9 @@ export class ReplyRecorder {
     this.#open = undefined;
   }
 
-  async #addText(kind: TextKind, text: string): Promise<void> {
+  #addText(kind: TextKind, text: string): void {
     if (this.#open?.kind !== kind) {
-      await this.#endOpenText();
+      this.#endOpenText();
       this.#open = { kind, text: "" };
     }
     this.#open.text += text;
@@ -300,28 +299,23 @@ export class ReplyRecorder {
    * Even without text there may be a signature that the provider wants back. A late end of one kind
    * leaves an open text of the other kind alone.
    */
-  async #endText(kind: TextKind, metadata?: JsonObject): Promise<void> {
+  #endText(kind: TextKind, metadata?: JsonObject): void {
     const open = this.#open?.kind === kind ? this.#open : undefined;
     const text = open?.text ?? "";
     if (open !== undefined) this.#open = undefined;
     if (text === "" && metadata === undefined) return;
-    const { clock, isStructured } = this.#options;
+    const { isStructured } = this.#options;
     const data = kind === "message" && isStructured ? findJson(text) : undefined;
     const content: ChatResponse["content"] =
       data === undefined ? { type: kind, text } : { type: "structured", data };
     const response: ChatResponse = {
       type: "chat_response",
-      timestamp: timestampFromDate(clock.now()),
+      timestamp: this.#now,
       content,
       ...(metadata !== undefined && { metadata }),
     };
     this.#hasStructuredData ||= content.type === "structured";
-    await this.#recordInOrder(response);
-  }
-
-  async #recordInOrder(event: ChatResponse | ReplyFile): Promise<void> {
-    if (this.#held.length > 0) this.#held.push(event);
-    else await this.#options.journal.record(event);
+    this.#held.push(response);
   }
 
   /** The bytes are stored before the record names them. */
@@ -330,7 +324,7 @@ export class ReplyRecorder {
     data,
     metadata,
   }: Extract<ModelEvent, { type: "file" }>): Promise<void> {
-    const { journal, clock, observer } = this.#options;
+    const { journal, observer } = this.#options;
     if (data === undefined || journal.saveFile === undefined) {
       const reason = data === undefined ? "cannot read" : "cannot keep in this store";
       const message = `The model sent a file (${mediaType.slice(0, 100)}) that jp ${reason}.`;
@@ -338,28 +332,28 @@ export class ReplyRecorder {
     }
     const file = describeFile(mediaType, data);
     await journal.saveFile(file, data);
-    await this.#recordInOrder({
+    this.#held.push({
       type: "reply_file",
-      timestamp: timestampFromDate(clock.now()),
+      timestamp: this.#now,
       ...file,
       ...(metadata !== undefined && { metadata }),
     });
   }
 
-  async #recordSources(): Promise<void> {
+  #takeSources(): readonly ConversationEvent[] {
     const sources = [...this.#sources.values()];
     this.#sources.clear();
-    if (sources.length === 0) return;
-    const { journal, clock } = this.#options;
-    const timestamp = timestampFromDate(clock.now());
-    await journal.record({ type: "reply_sources", timestamp, sources });
+    if (sources.length === 0) return [];
+    return [{ type: "reply_sources", timestamp: this.#now, sources }];
   }
 
-  async #recordUsage(usage: Usage): Promise<void> {
-    const { journal, clock, model } = this.#options;
-    if (!isReported(usage)) return;
-    const timestamp = timestampFromDate(clock.now());
-    const { id } = model;
-    await journal.record({ type: "token_usage", timestamp, model: id, purpose: "reply", usage });
+  #reportUsage(usage: Usage | undefined): readonly ConversationEvent[] {
+    if (usage === undefined || !isReported(usage)) return [];
+    const { id: model } = this.#options.model;
+    return [{ type: "token_usage", timestamp: this.#now, model, purpose: "reply", usage }];
+  }
+
+  get #now(): Timestamp {
+    return timestampFromDate(this.#options.clock.now());
   }
 }
