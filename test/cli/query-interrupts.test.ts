@@ -138,7 +138,7 @@ describe("Ctrl-C while the model replies", () => {
     await shows(screen, /^✔ Interrupted continue$/m);
     rest.resolve();
     const { lines } = await screen.end();
-    expect(lines.join("\n")).toMatch(/ond \*\*x\*\*\n```\n\nThe end\.$/);
+    expect(lines.join("\n")).toMatch(/ond \*\*x\*\*\n─+\n\nThe end\.$/);
   });
 
   test.each([

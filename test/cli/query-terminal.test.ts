@@ -58,9 +58,9 @@ describe("an answer on a terminal", () => {
     "• one",
     "• two",
     "",
-    "```js",
+    "── js ──────────────────────────────────",
     "let a = 1;",
-    "```",
+    "────────────────────────────────────────",
   ];
 
   test("is rendered as Markdown, below dim reasoning", async () => {
@@ -78,7 +78,8 @@ describe("an answer on a terminal", () => {
     const project = queryProject({ server, config: REASONING_SHOWN });
     const { bytes, lines } = await new Screen(project, ["q", "x"], { variables }).end();
     // Without colors, the Markdown syntax stays visible.
-    expect(lines).toEqual(SHOWN.with(1, "# Title").with(3, "Some **bold** words and `code`."));
+    const marked = SHOWN.with(1, "# Title").with(3, "Some **bold** words and `code`.");
+    expect(lines).toEqual(marked.with(8, "```js").with(10, "```"));
     // What is drawn below the answer moves the cursor, and erases itself.
     expect(bytes).not.toMatch(/\u001b\[[\d;]*m/);
   });

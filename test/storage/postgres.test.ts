@@ -97,13 +97,15 @@ test("an answer counts although the store's confirmation was lost, and someone h
     return "unanswered";
   });
   const { promise: lost, resolve } = Promise.withResolvers<void>();
-  const reopened = lost.then(async () => {
+  const reopen = async () => {
+    await lost;
     for (;;) {
       const writer = await here.open(id);
       if (writer.stream.entries.length > WAITING.length) return writer;
       await writer.release();
     }
-  });
+  };
+  const reopened = reopen();
   expect(await losing.answer(id, answerBy("Ada"))).toEqual({ type: "recorded" });
   await (await reopened).release();
 });

@@ -29,15 +29,21 @@ export class Relay implements AsyncDisposable {
       for (const socket of [client, upstream]) sockets.add(socket);
       let isUnanswered = false;
       let passing = Promise.resolve();
+      const pass = async (
+        before: Promise<void>,
+        passed: Passing | Promise<Passing>,
+        data: Buffer,
+      ) => {
+        await before;
+        const how = await passed;
+        isUnanswered = how === "unanswered";
+        if (how === false) client.destroy();
+        else upstream.write(data);
+      };
       client.on("data", (data) => {
         messages += 1;
         const passed = onMessage(messages, String(data));
-        passing = passing.then(async () => {
-          const how = await passed;
-          if (how === false) return void client.destroy();
-          isUnanswered = how === "unanswered";
-          upstream.write(data);
-        });
+        passing = pass(passing, passed, data);
       });
       upstream.on("data", (data) => {
         if (isUnanswered) client.destroy();

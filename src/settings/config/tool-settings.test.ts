@@ -32,6 +32,7 @@ test("a tool with only a source gets the defaults", () => {
             isHidden: false,
             hasHeader: true,
             inlineLines: both(10),
+            areLinesSet: false,
             errorLines: both(10),
             parameters: "function_call",
           },
@@ -100,6 +101,7 @@ test("a tool has everything in its config", () => {
       isHidden: true,
       hasHeader: true,
       inlineLines: both(0),
+      areLinesSet: true,
       errorLines: both(0),
       parameters: "json",
     },
@@ -196,6 +198,7 @@ describe("what a tool does not set", () => {
       isHidden: true,
       hasHeader: true,
       inlineLines: both(3),
+      areLinesSet: true,
       errorLines: both(ALL),
       parameters: "off",
     };
@@ -212,6 +215,18 @@ describe("what a tool does not set", () => {
       error: { ...inherited, errorLines: both(1) },
       parameters: { ...inherited, parameters: "function_call" },
     });
+  });
+
+  test("of its style says whether the config has set how much of results is shown", () => {
+    const styles = [
+      [{ hidden: true }, {}],
+      [{ inline_results: 10 }, {}],
+      [{}, { inline_results: 3 }],
+      [{}, { inline_results: 10 }],
+    ].map(([style = {}, common = {}]) =>
+      resolve({ source: "local", style }, { style: common as JsonObject }),
+    );
+    expect(styles.map((tool) => tool?.style.areLinesSet)).toEqual([false, true, true, false]);
   });
 
   test("of the style of errors comes from the style of results", () => {

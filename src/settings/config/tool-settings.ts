@@ -97,6 +97,8 @@ export interface ToolStyle {
   /** Whether a call has its own line. */
   readonly hasHeader: boolean;
   readonly inlineLines: ResultLines;
+  /** Otherwise these are only the most that is shown. */
+  readonly areLinesSet: boolean;
   readonly errorLines: ResultLines;
   /** How arguments are shown. */
   readonly parameters: "json" | "function_call" | "off";
@@ -233,11 +235,13 @@ type PartialStyle = NonNullable<Defaults["style"]>;
 /** Uses the tool's own style key by key, then the default; errors are shown like results unless set. */
 function resolveStyle(own: PartialStyle, common: PartialStyle): ToolStyle {
   const style = { ...TOOL_DEFAULTS.style, ...definedOnly(common), ...definedOnly(own) };
+  const usual = TOOL_DEFAULTS.style.inline_results;
   const inError = { ...common.error, ...own.error };
   return {
     isHidden: style.hidden,
     hasHeader: style.header === true || style.header === "on",
     inlineLines: linesOf(style.inline_results),
+    areLinesSet: own.inline_results !== undefined || style.inline_results !== usual,
     errorLines: linesOf(inError.inline_results ?? style.inline_results),
     parameters: typeof style.parameters === "string" ? style.parameters : "function_call",
   };

@@ -184,7 +184,7 @@ function isText(value: Json): boolean {
 }
 
 /** Quoted unless it is one word, so that it cannot pass for a path with counts. */
-function pathText(file: string): string {
+export function pathText(file: string): string {
   const isQuoted = file.startsWith('"') && file.endsWith('"') && file.length > 1;
   return verbatim(isQuoted || /^[^\s"]\S*$/.test(file) ? file : JSON.stringify(file));
 }

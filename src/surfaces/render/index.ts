@@ -16,7 +16,8 @@ export {
 export { changeText, type ContextStyle, renderContext } from "./context.ts";
 export { changeTitle, type FileChange, findFileChange } from "./file-change.ts";
 export { describeCapabilities, describeGrant, describeScope, describeUntil } from "./grant.ts";
-export { failureNote, renderResultLines } from "./result-lines.ts";
+export { briefResult, type ResultBrief } from "./result-brief.ts";
+export { failureNote, renderResultLines, type ResultLineOptions } from "./result-lines.ts";
 export { isDiff, type Paint, plain, type StyleName } from "./style.ts";
 export {
   describeCalls,

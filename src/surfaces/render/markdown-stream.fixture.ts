@@ -3,6 +3,11 @@ import { createMarkdownStream, type MarkdownStreamOptions, type Paint, plain } f
 /** Shows styles without escape sequences. */
 export const bracketed: Paint = (style, text) => `<${style}>${text}</>`;
 
+/** The line above or below code. */
+export function ruled(title = ""): string {
+  return `<dim>${(title === "" ? "" : `── ${title} `).padEnd(40, "─")}</>`;
+}
+
 export type Looks = Partial<Omit<MarkdownStreamOptions, "write">>;
 
 /** The complete output for a text that arrives in these pieces. */

@@ -1,4 +1,4 @@
-/** A call's result in a few lines: the first lines of its output, or the last before it failed. */
+/** A call's result in a few lines: the first lines of its output, or the last of a command or before it failed. */
 import { isForUserAlone, type ToolCallResponse } from "../../record/conversation/index.ts";
 import { type ContentBlock, isFor, textOfBlocks } from "../../record/tool/index.ts";
 import { isJsonObject, neutralize, oneLine } from "../../util/index.ts";
@@ -13,23 +13,34 @@ export interface LinesByAudience {
   readonly isChat: boolean;
 }
 
-/** The non-blank lines of a result. A single number applies to what is addressed to the user. */
+export interface ResultLineOptions extends LineOptions {
+  /** A single number applies to what is addressed to the user. */
+  readonly resultLines: number | LinesByAudience;
+  /** Shows the last lines, and not that a command has succeeded. */
+  readonly isEndFirst?: boolean | undefined;
+  /** Said of lines that are left out. */
+  readonly moreNote?: string | undefined;
+}
+
+/** The non-blank lines of a result. */
 export function renderResultLines(
   response: ToolCallResponse,
-  { resultLines, ...options }: LineOptions & { readonly resultLines: number | LinesByAudience },
+  { resultLines, isEndFirst = false, ...options }: ResultLineOptions,
 ): readonly string[] {
-  const { content, blocks, isError } = response;
+  const { content, blocks } = response;
+  const isTail = response.isError || isEndFirst;
   const lines =
     typeof resultLines === "number"
       ? { user: resultLines, assistant: 0, isChat: false }
       : resultLines;
   if (blocks === undefined) {
     const text = findFailure(response)?.text ?? content;
-    return someLines(text, { most: linesFor(BOTH, lines), isError, ...options });
+    const shown = isEndFirst ? text.replace(SUCCESS, "") : text;
+    return someLines(shown, { most: linesFor(BOTH, lines), isTail, ...options });
   }
   const groups = Map.groupBy(blocks, (block) => linesFor(block, lines));
   return [...groups].flatMap(([most, group]) =>
-    someLines(textOfBlocks(group), { most, isError, ...options }),
+    someLines(textOfBlocks(group), { most, isTail, ...options }),
   );
 }
 
@@ -37,6 +48,9 @@ export function renderResultLines(
 export function failureNote(response: ToolCallResponse): string {
   return findFailure(response)?.note ?? "";
 }
+
+/** The end of what a command's result says. */
+const SUCCESS = /\n?\[Exit status 0\.\](?=(?:\n\[.*\])*$)/;
 
 const BOTH: ContentBlock = { type: "text", text: "" };
 
@@ -80,20 +94,24 @@ function findFailure({ content, isError, added }: ToolCallResponse): Failure | u
 
 interface SomeLines extends LineOptions {
   readonly most: number;
-  readonly isError: boolean;
+  readonly isTail: boolean;
+  readonly moreNote?: string | undefined;
 }
 
-function someLines(text: string, { most, isError, paint, width }: SomeLines): readonly string[] {
+function someLines(
+  text: string,
+  { most, isTail, moreNote = "", paint, width }: SomeLines,
+): readonly string[] {
   if (most === 0) return [];
   const body = neutralize(text)
     .split("\n")
     .filter((line) => line.trim() !== "");
   const hidden = body.length - most;
-  const more = hidden > 0 ? [moreLines(hidden)] : [];
-  const shown = (isError && hidden > 0 ? body.slice(hidden) : body.slice(0, most)).map((line) =>
+  const more = hidden > 0 ? [`${moreLines(hidden)}${moreNote}`] : [];
+  const shown = (isTail && hidden > 0 ? body.slice(hidden) : body.slice(0, most)).map((line) =>
     truncate(line, width - 4),
   );
-  return (isError ? [...more, ...shown] : [...shown, ...more]).map((line) =>
+  return (isTail ? [...more, ...shown] : [...shown, ...more]).map((line) =>
     paint("dim", `  │ ${line}`),
   );
 }

@@ -30,6 +30,7 @@ import { changeTitle, type FileChange } from "./file-change.ts";
 import { describeFiles } from "./files.ts";
 import { describeEscalation, describeVoidCause, describeVote } from "./inquiry.ts";
 import { relativeTime } from "./relative-time.ts";
+import { briefResult } from "./result-brief.ts";
 import { failureNote, renderResultLines } from "./result-lines.ts";
 import type { Paint } from "./style.ts";
 import { truncate } from "./wrap.ts";
@@ -184,17 +185,22 @@ function renderToolCall(call: RecordedCall, context: TranscriptContext): string[
         return [];
     }
   });
-  const title = change?.heading ?? changeTitle(ran);
-  const note = response === undefined ? "" : failureNote(response);
+  const isFolded = Number.isFinite(context.resultLines);
+  const brief = response === undefined || !isFolded ? {} : briefResult(ran, response);
+  const title = change?.heading ?? changeTitle(ran) ?? brief.title;
+  const note = response === undefined ? "" : (brief.note ?? failureNote(response));
   // The heading already tells the result of a change.
   const isKnown = change !== undefined && (end === "done" || end === "not applied");
-  const isFolded = Number.isFinite(context.resultLines);
   return [
     ...renderCallLines(ran, end, { ...context, note, title }),
     ...within,
     ...(response === undefined || (isKnown && isFolded)
       ? []
-      : renderResultLines(response, context)),
+      : renderResultLines(response, {
+          ...context,
+          resultLines: Math.min(context.resultLines, brief.most ?? context.resultLines),
+          isEndFirst: brief.isEndFirst,
+        })),
   ];
 }
 

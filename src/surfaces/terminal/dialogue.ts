@@ -255,6 +255,8 @@ export interface MessageRequest
   readonly isFirst?: boolean;
   /** Called on Shift-Tab. Must not throw. */
   readonly onNextMode?: () => Promise<void>;
+  /** Returns the lines to print on Ctrl-O, where no long paste is opened. Must not throw. */
+  readonly expand?: () => readonly string[];
   /** Called with the typed text when it may have changed. Must not throw. */
   readonly onTyped?: (text: string) => void;
   /** Called once the prompt is open. */

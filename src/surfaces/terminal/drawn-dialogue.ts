@@ -102,7 +102,8 @@ export class DrawnDialogue extends Dialogue {
 
   async enterMessage(request: MessageRequest): Promise<EnteredMessage> {
     const { hasEditor = () => this.hasEditor } = request;
-    const widget = reporting(inputLine({ ...request, hasEditor }), request);
+    const expands = request.expand !== undefined;
+    const widget = reporting(inputLine({ ...request, hasEditor, expands }), request);
     const open: WidgetPlace = {
       isMessage: true,
       asksVersion: true,
@@ -126,6 +127,9 @@ export class DrawnDialogue extends Dialogue {
         }
         case "clear_screen":
           this.#open().write(CLEAR_SCREEN);
+          break;
+        case "expand":
+          this.#write(() => toLines(request.expand?.() ?? []));
           break;
         case "next_mode":
           await request.onNextMode?.();

@@ -310,6 +310,12 @@ describe("a long paste", () => {
     expect(screen).toEqual(["  line 297", "  line 298", "  line 299", "  line 300▮"]);
   });
 
+  test("without one, Ctrl-O shows what else there is to show, and the text stays", () => {
+    expect(line().type(`a${CTRL_O}`).screen[0]).toBe("> a▮");
+    const ready = line({ expands: true }).type(`a${CTRL_O}`);
+    expect(ready.ending).toEqual({ type: "expand" });
+  });
+
   test.each([
     ["Backspace deletes it as one", "a[]\u007f", "> a▮"],
     ["Delete deletes it as one", `a[]${LEFT}\u001b[3~`, "> a▮"],

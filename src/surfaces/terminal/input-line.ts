@@ -73,7 +73,9 @@ function updateByName(options: InputOptions, given: InputState, name: KeyName): 
     case "ctrl-y":
       return edit(options, state, { type: "paste", text: state.deleted });
     case "ctrl-o":
-      return { state: { ...state, buffer: unfold(buffer) } };
+      return options.expands === true && (buffer.folds ?? []).length === 0
+        ? { ending: { type: "expand" } }
+        : { state: { ...state, buffer: unfold(buffer) } };
     case "ctrl-l":
       return { ending: { type: "clear_screen" } };
     case "ctrl-x":

@@ -49,6 +49,8 @@ export interface InputOptions {
   readonly complete: (buffer: TextBuffer) => Completion | undefined;
   /** Whether Ctrl-X opens an editor. May become known only after the line is drawn. */
   readonly hasEditor: () => boolean;
+  /** Ctrl-O shows something where there is no long paste. */
+  readonly expands?: boolean;
   /** A message that starts with a slash may be a command. */
   readonly hasCommands?: boolean | undefined;
   /** Escape and Ctrl-C leave the line. */
@@ -74,6 +76,8 @@ export type InputEnding =
   | { readonly type: "editor" }
   /** Shift-Tab. */
   | { readonly type: "next_mode" }
+  /** Ctrl-O, where there is no long paste. */
+  | { readonly type: "expand" }
   | { readonly type: "clear_screen" };
 
 /** The line's place in the history. */

@@ -72,6 +72,8 @@ interface Piece {
 export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
   /** Whether reasoning is expanded, if the user has changed that. */
   isReasoningOpen: boolean | undefined;
+  /** The last result that was not shown whole. */
+  readonly shortened: { lines: readonly string[] } = { lines: [] };
   /** Called after each key. `isQueued`: it has queued a message. Must not throw. */
   onTyped: ((isQueued: boolean) => void) | undefined;
   readonly #options: TurnKeyboardOptions;
@@ -144,6 +146,13 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
     const [first, ...others] = this.#queued;
     this.#queued = others;
     return first;
+  }
+
+  /** The last result that was not shown whole, once. */
+  takeShortened(): readonly string[] {
+    const { lines } = this.shortened;
+    this.shortened.lines = [];
+    return lines;
   }
 
   /** Returns the typed but unqueued text, and clears the line. */

@@ -17,6 +17,7 @@ import {
   type ToolCallResponse,
 } from "../../../record/conversation/index.ts";
 import {
+  briefResult,
   callEnd,
   callText,
   changeTitle,
@@ -32,17 +33,21 @@ import {
   renderInquiryLines,
   renderPermissionLines,
   renderResultLines,
+  type ResultBrief,
+  type ResultLineOptions,
   wrapCode,
 } from "../../../surfaces/render/index.ts";
 import type { Output } from "../../../surfaces/terminal/index.ts";
 import { textOfBlocks } from "../../../record/tool/index.ts";
-import { oneLine } from "../../../util/index.ts";
+import { isDeepEqual, oneLine } from "../../../util/index.ts";
 
 export interface CallViewOptions {
   readonly output: Output;
   /** Looked up when a call is shown: only then are the tools of servers known. */
   readonly tools: Pick<ReadonlyMap<string, ToolSettings>, "get">;
   readonly showsCalls: boolean;
+  /** Where the last result goes that is not shown whole, if a key shows it. */
+  readonly shortened?: { lines: readonly string[] };
 }
 
 /** A call, and what is known about it only while it runs. */
@@ -82,6 +87,8 @@ type ModelUpdate = Extract<TurnUpdate, { readonly type: "inquiry_update" }>;
 
 /** Limit for a change that was decided without being shown here. */
 const MAX_CHANGE_LINES = 12;
+
+const EXPANDS = " · Ctrl-O shows all";
 
 const ASK_USER = "ask_user";
 const INVALID_QUESTION = "The assistant tried to ask you something, but its question is invalid.";
@@ -258,16 +265,20 @@ export class CallView {
     if (isKnown && isChangeSeen && isAnsweredHere(answers.at(-1))) return [];
     const isOver = end === "done" || end === "failed";
     const took = `${((at - running.since) / 1000).toFixed(1)}s`;
-    const note = [failureNote(response), took].filter(Boolean).join(", ");
     const style = this.#styleOf(request.name);
-    const resultLines = (response.isError ? style?.errorLines : style?.inlineLines) ?? 0;
+    const brief = this.#briefOf(ran, response);
+    const note = [failureNote(response), brief.note, took].filter(Boolean).join(", ");
+    const configured = (response.isError ? style?.errorLines : style?.inlineLines) ?? 0;
+    const resultLines = style?.areLinesSet === true ? configured : (brief.most ?? configured);
     const options = this.#lineOptions();
     const header = renderCallLines(ran, isOver && running.isStopped ? "stopped" : end, {
       ...options,
       note,
-      title: this.#titleOf(call, change),
+      title: this.#titleOf(call, change) ?? brief.title,
       ...(style !== undefined && { parameters: style.parameters }),
     });
+    const { isEndFirst } = brief;
+    const shown = isKnown ? [] : this.#resultLines(response, { resultLines, isEndFirst }, header);
     return [
       ...(style?.hasHeader === false ? [] : header),
       ...this.#changeLines(read, isChangeSeen),
@@ -276,8 +287,32 @@ export class CallView {
         .flatMap((edited) =>
           renderPermissionLines(edited, { ...options, requested: request.arguments }),
         ),
-      ...(isKnown ? [] : renderResultLines(response, { ...options, resultLines })),
+      ...shown,
     ];
+  }
+
+  /** Also keeps the whole result, if some of it is left out. */
+  #resultLines(
+    response: ToolCallResponse,
+    chosen: Pick<ResultLineOptions, "resultLines" | "isEndFirst">,
+    header: readonly string[],
+  ): readonly string[] {
+    const options = { ...this.#lineOptions(), ...chosen };
+    const { shortened } = this.#options;
+    const shown = renderResultLines(response, options);
+    if (shortened === undefined) return shown;
+    const resultLines = Number.POSITIVE_INFINITY;
+    const width = Number.POSITIVE_INFINITY;
+    const whole = renderResultLines(response, { ...options, resultLines, width });
+    if (isDeepEqual(shown, whole)) return shown;
+    shortened.lines = [...header, ...whole];
+    return renderResultLines(response, { ...options, moreNote: EXPANDS });
+  }
+
+  /** Only for jp's own tools. */
+  #briefOf(ran: AskingCall, response: ToolCallResponse): ResultBrief {
+    const isOwn = this.#options.tools.get(ran.name)?.source.type === "builtin";
+    return isOwn ? briefResult(ran, response) : {};
   }
 
   /** A change that no prompt has shown; in full if an earlier answer approved it. */

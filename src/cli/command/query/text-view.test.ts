@@ -477,7 +477,7 @@ describe("reasoning", () => {
     test("is opened by a key while it arrives, with what was folded", async () => {
       let presses = 0;
       const opened = await think((view) => {
-        if (presses === 0) view.toggleReasoning();
+        if (presses === 0) view.expand();
         presses += 1;
       });
       expect(opened).toBe("│ First the files, then the tests.\nHello.\n");
@@ -487,7 +487,7 @@ describe("reasoning", () => {
       let updates = 0;
       const opened = await think((view) => {
         updates += 1;
-        if (updates === 3) view.toggleReasoning();
+        if (updates === 3) view.expand();
       });
       expect(opened).toBe("Thought for 12 s · 6 words│ First the files, then the tests.\nHello.\n");
     });
@@ -497,8 +497,8 @@ describe("reasoning", () => {
       const opened = await think((view) => {
         updates += 1;
         if (updates === 2) {
-          view.toggleReasoning();
-          view.toggleReasoning();
+          view.expand();
+          view.expand();
         }
       });
       expect(opened).toBe("│ First the files, then the tests.\nHello.\n");
@@ -631,6 +631,44 @@ describe("what a tool says to the user", () => {
   });
 });
 
+function runCommand(style: JsonObject, shortened?: { lines: readonly string[] }) {
+  const tools = resolveTools(
+    parseConfigOrThrow("test", {
+      conversation: { tools: { shell_run: { source: "builtin", style } } },
+    }),
+  );
+  const created = createView({ tools, ...(shortened && { shortened }) });
+  created.view.observe({ type: "event", event: toolCall("call_1", "shell_run") });
+  const result = toolResult("call_1", "one\ntwo\nthree\nfour\n[Exit status 0.]");
+  created.view.observe({ type: "event", event: result });
+  return { ...created, printed: () => created.shown.filter((text) => !text.startsWith("status")) };
+}
+
+describe("a result of jp's own tools", () => {
+  const SHORT = ["✓ shell_run() 0.0s", "  │ … 1 more line", "  │ two", "  │ three", "  │ four"];
+
+  test("is short, unless the config says how many lines to show", () => {
+    expect([runCommand({}).printed(), runCommand({ inline_results: "full" }).printed()]).toEqual([
+      SHORT,
+      [SHORT[0], ...["one", "two", "three", "four"].map((line) => `  │ ${line}`)],
+    ]);
+  });
+
+  test("that was shortened is shown whole by a key, once; then the key is for reasoning", () => {
+    const shortened = { lines: [] };
+    const { view, shown, printed } = runCommand({}, shortened);
+    const short = [...printed()];
+    shown.length = 0;
+    view.expand();
+    view.expand();
+    expect([short[1], printed(), shortened]).toEqual([
+      "  │ … 1 more line · Ctrl-O shows all",
+      [SHORT[0], ...["one", "two", "three", "four"].map((line) => `  │ ${line}`)],
+      { lines: [] },
+    ]);
+  });
+});
+
 test.each([
   [
     "announced with the time that is left",
@@ -715,7 +753,10 @@ function createView({
   tools = new Map(),
   style = {},
   isBelow = false,
-}: Partial<Pick<TextViewOptions, "isVerbose" | "isStructured" | "isPlain" | "tools">> & {
+  shortened,
+}: Partial<
+  Pick<TextViewOptions, "isVerbose" | "isStructured" | "isPlain" | "tools" | "shortened">
+> & {
   readonly noticeWidth?: number;
   readonly style?: Style;
   readonly isBelow?: boolean;
@@ -725,6 +766,7 @@ function createView({
   const statusTimes: (number | undefined)[] = [];
   const clock = new FakeClock();
   const view = new TextView({
+    ...(shortened && { shortened }),
     output: {
       isTerminal: true,
       lineWidth: 80,

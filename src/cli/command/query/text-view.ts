@@ -137,9 +137,17 @@ export class TextView implements TurnView {
     this.#calls.stop();
   }
 
-  toggleReasoning(): void {
+  expand(): void {
     const at = this.#options.clock.now().getTime();
-    this.#inOrder(() => this.#print(() => this.#reply.toggleReasoning(at)));
+    this.#inOrder(() => {
+      const { shortened } = this.#options;
+      const lines = this.#reply.isFolded ? [] : (shortened?.lines ?? []);
+      if (shortened === undefined || lines.length === 0) {
+        return this.#print(() => this.#reply.toggleReasoning(at));
+      }
+      shortened.lines = [];
+      return this.#printLines(lines);
+    });
   }
 
   async end(end: TurnEnd | undefined): Promise<void> {

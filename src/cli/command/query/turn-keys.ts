@@ -49,7 +49,7 @@ export class TurnKeys {
       const show = (keyboard: TurnKeyboard) => {
         output.share(keyboard);
         this.#keyboard = keyboard;
-        this.#shown = keyboard.during({ onStop, onExpand: () => view.toggleReasoning() });
+        this.#shown = keyboard.during({ onStop, onExpand: () => view.expand() });
       };
       if (given !== undefined) return show(given);
       if (this.#isOver) return;

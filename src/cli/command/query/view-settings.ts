@@ -61,7 +61,10 @@ export function createView(
     model: assistantName(assistant, model),
     tools: { get: (name) => tools.settings.get(name) },
     ...viewSettings(config.style ?? {}, { hideReasoning: isExcluded || hideReasoning }),
-    ...(sessionKeyboard !== undefined && { reasoningChoice: sessionKeyboard }),
+    ...(sessionKeyboard !== undefined && {
+      reasoningChoice: sessionKeyboard,
+      shortened: sessionKeyboard.shortened,
+    }),
     isStructured: schema !== undefined,
     isVerbose,
     ...(undo !== undefined && { undo }),

@@ -30,8 +30,8 @@ export interface TurnView extends Observer {
   showAsker(inquiryId: InquiryId): void;
   /** Called when the turn is being stopped, by the user or from outside. */
   noteStop(): void;
-  /** Shows reasoning in full, or folds it, from now on. */
-  toggleReasoning(): void;
+  /** Shows the last result that was shortened, or else reasoning: in full, or folded, from now on. */
+  expand(): void;
   /** Resolves when everything is printed. Undefined after an error, which the caller reports. */
   end(end: TurnEnd | undefined): Promise<void>;
 }
@@ -51,7 +51,7 @@ export function createJsonView(output: Output): TurnView {
     showCall: () => {},
     showAsker: () => {},
     noteStop: () => {},
-    toggleReasoning: () => {},
+    expand: () => {},
     end: async () => {},
   };
 }

@@ -237,7 +237,7 @@ const DRAWN_KEYS = [
   ["!command", "Run it in your shell; /share shows it to the model"],
   ["Shift-Tab", "Change the mode: what runs without asking"],
   ["Esc", "Go one step back; stop a turn"],
-  ["Ctrl-O", "Open a long paste; in a turn, show or fold reasoning"],
+  ["Ctrl-O", "Open a long paste, or the last result; show or fold reasoning"],
   ...CONTROL_KEYS,
 ];
 /** In plain mode, the terminal itself edits the line. */

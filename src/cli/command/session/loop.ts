@@ -346,6 +346,7 @@ class Session implements AsyncDisposable {
       complete: (buffer) => this.#input.complete(buffer),
       mode: () => this.#state.mode.shown,
       onNextMode: this.#state.mode.next,
+      expand: () => this.#keyboard?.takeShortened() ?? [],
       onTyped: (typed) => this.#typed.noteDraft(hasWayBack && typed === textOf(state) ? "" : typed),
       signal: this.#state.signal,
       onOpen: (open) => (this.#prompt = open),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bracketed, linesOf } from "../markdown-stream.fixture.ts";
+import { bracketed, linesOf, ruled } from "../markdown-stream.fixture.ts";
 
 describe("lists", () => {
   test("are nested, wrapped below their text, and keep their spacing", async () => {
@@ -144,11 +144,11 @@ describe("code", () => {
       "after",
     ];
     expect(await linesOf(document, { paint: bracketed })).toEqual([
-      "<dim>```what-is-this *x*</>",
+      ruled("what-is-this *x*"),
       "  a <b> *c*",
       "\tlong line that is not wrapped by us",
       "```",
-      "<dim>```</>",
+      ruled(),
       "",
       "after",
     ]);
@@ -157,11 +157,11 @@ describe("code", () => {
   test("is coloured in its language, across lines", async () => {
     const document = ["```TS title=x", "const a = `b", "c`; /* d", "e */ f();", "```"];
     expect(await linesOf(document, { paint: bracketed })).toEqual([
-      "<dim>```TS title=x</>",
+      ruled("TS title=x"),
       "<magenta>const</> a = <green>`b</>",
       "<green>c`</>; <dim>/* d</>",
       "<dim>e */</> <bold>f</>();",
-      "<dim>```</>",
+      ruled(),
     ]);
   });
 

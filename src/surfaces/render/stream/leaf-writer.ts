@@ -3,7 +3,7 @@ import type { Links } from "marked";
 import { assertNever, neutralize, oneLine } from "../../../util/index.ts";
 import { createLineHighlighter, type LineHighlighter, prepareLanguage } from "../highlight.ts";
 import type { Paint } from "../style.ts";
-import { truncate } from "../wrap.ts";
+import { textWidth, truncate } from "../wrap.ts";
 import { findHtmlTable } from "./html-table.ts";
 import { addInlineAs, type InlineOptions } from "./inline.ts";
 import {
@@ -281,7 +281,7 @@ export class LeafWriter {
       const { page, paint } = this.#options;
       this.#leaf = {
         type: "indented",
-        block: createCodeBlock({ page, paint, info: "" }),
+        block: createCodeBlock({ page, paint, info: "", keepsMarks: this.#inline.keepsMarks }),
         blanks: 0,
       };
     }
@@ -293,12 +293,13 @@ export class LeafWriter {
   #openFence(fence: Fence): Promise<void> | undefined {
     this.#start();
     const { page, paint, colorsCode } = this.#options;
+    const { keepsMarks } = this.#inline;
+    const isPlain = keepsMarks || !colorsCode;
     this.#leaf = {
       type: "fence",
       fence,
-      block: createCodeBlock({ page, paint, info: fence.info, isPlain: !colorsCode }),
+      block: createCodeBlock({ page, paint, info: fence.info, keepsMarks, isPlain }),
     };
-    const isPlain = this.#inline.keepsMarks || !colorsCode;
     return isPlain ? undefined : prepareLanguage(languageOf(fence.info));
   }
 
@@ -327,17 +328,25 @@ interface CodeBlockOptions {
   readonly paint: Paint;
   /** The text after the fence; its first word names the language. */
   readonly info: string;
+  /** Shown with its fences, as they are in Markdown. Otherwise between two lines, so that it can be copied. */
+  readonly keepsMarks: boolean;
   /** Without colours. */
   readonly isPlain?: boolean;
 }
 
 const FENCE = "```";
+const MAX_RULE = 40;
 
 /** The language must be loaded before the first line; see `prepareLanguage`. */
-function createCodeBlock({ page, paint, info, isPlain = false }: CodeBlockOptions): CodeBlock {
+function createCodeBlock(options: CodeBlockOptions): CodeBlock {
+  const { page, paint, info, keepsMarks, isPlain = false } = options;
   let highlight: LineHighlighter | undefined;
-  page.write(paint("dim", truncate(FENCE + oneLine(info), page.room())));
-  page.endLine();
+  const writeEdge = (title: string) => {
+    const edge = keepsMarks ? FENCE + title : rule(title, Math.min(MAX_RULE, page.room()));
+    page.write(paint("dim", truncate(edge, page.room())));
+    page.endLine();
+  };
+  writeEdge(oneLine(info));
   return {
     add: (line) => {
       highlight ??= createLineHighlighter(isPlain ? "" : languageOf(info), paint);
@@ -345,11 +354,14 @@ function createCodeBlock({ page, paint, info, isPlain = false }: CodeBlockOption
       if (shown !== "") page.write(shown);
       page.endLine();
     },
-    close: () => {
-      page.write(paint("dim", FENCE));
-      page.endLine();
-    },
+    close: () => writeEdge(""),
   };
+}
+
+/** `── ts ─────────`. */
+function rule(title: string, width: number): string {
+  const start = title === "" ? "" : `── ${title} `;
+  return start + "─".repeat(Math.max(2, width - textWidth(start)));
 }
 
 /** `ts`, also in ```` ```ts title="a.ts" ````, `{.ts}` or `ts{1,3}`. */

@@ -1,6 +1,6 @@
 import highlighter from "highlight.js/lib/core";
 import { describe, expect, test } from "vitest";
-import { bracketed, linesOf, streamMarkdown } from "../markdown-stream.fixture.ts";
+import { bracketed, linesOf, ruled, streamMarkdown } from "../markdown-stream.fixture.ts";
 import { plain } from "../style.ts";
 import { createMarkdownStream } from "./markdown-stream.ts";
 
@@ -123,7 +123,7 @@ describe("while text arrives", () => {
     for (const piece of ["```ini\n", "[a]\nb", " = 1\n``", "`\nDone", " now."]) stream.push(piece);
     await stream.end();
     expect(written).toBe(
-      "<dim>```ini</>\n<bold>[a]</>\n<cyan>b</> = <magenta>1</>\n<dim>```</>\n\nDone now.\n",
+      `${ruled("ini")}\n<bold>[a]</>\n<cyan>b</> = <magenta>1</>\n${ruled()}\n\nDone now.\n`,
     );
   });
 
@@ -140,7 +140,7 @@ describe("while text arrives", () => {
       },
     });
     stream.push("```ini\n[a]\n");
-    expect(written).toBe("<dim>```ini</>\n[a]\n");
+    expect(written).toBe(`${ruled("ini")}\n[a]\n`);
   });
 
   test("a failed write while the highlighter loads is reported by end", async () => {
