@@ -142,6 +142,20 @@ const lexerOfMarked = {
   },
 };
 
+/** Only what `page/highlight.ts` and the grammars call is kept: nothing that reads or writes the page, and no plugins. */
+const partsOfHighlight = {
+  name: "parts-of-highlight",
+  transform: {
+    filter: { id: /[\\/]highlight\.js[\\/]lib[\\/]core\.js$/ },
+    handler(code) {
+      const table = /Object\.assign\(hljs, \{\n {4}highlight,[^}]*\}\);/;
+      if (!table.test(code)) throw new Error("highlight.js has another interface now.");
+      const used = "{ highlight, registerLanguage, getLanguage, registerAliases, inherit }";
+      return { code: code.replace(table, `Object.assign(hljs, ${used});`), map: null };
+    },
+  },
+};
+
 const PROVIDER_MODULE =
   /[\\/](?:node_modules[\\/](?:@ai-sdk|@openrouter|ollama)|src[\\/]reach[\\/]provider)[\\/]/;
 const LIGHT_STREAMS = path.resolve("src/reach/provider/light-streams.ts");
@@ -537,7 +551,7 @@ async function bundlePage(dir) {
       platform: "browser",
       tsconfig: `${source}/tsconfig.json`,
       transform: { target: "es2024" },
-      plugins: [unusedNode, lexerOfMarked],
+      plugins: [unusedNode, lexerOfMarked, partsOfHighlight],
     },
     {
       dir,
