@@ -2,7 +2,9 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import {
+  attemptStart,
   chatRequest,
+  inquiry,
   message,
   permissionRequest,
   toolCall,
@@ -101,6 +103,48 @@ test("a change to a file is named once, on its card and at the top of its page",
   const facts = await page.locator(".source-facts").first().innerText();
   expect(facts).toContain("Apply these changes to src/cart.ts?");
   expect(facts).toContain("fs_modify_file");
+});
+
+/** A question of the assistant with two options. */
+const FRAMEWORK = {
+  text: "Which framework?",
+  context: "The team knows **Fastify**.",
+  answerType: {
+    type: "select",
+    options: [{ value: "Hono", description: "Small" }, { value: "Fastify" }],
+  },
+} as const;
+
+test("a question of the assistant is its words and options, and its call is in the details", async () => {
+  const project = new Project();
+  const args = { question: FRAMEWORK.text, options: FRAMEWORK.answerType.options };
+  const asked = { ...inquiry("a.answer.1", FRAMEWORK), toolCallId: "a", questionId: "answer" };
+  const id = await leave(storeOf(project), [
+    turnStart(),
+    chatRequest("Go."),
+    toolCall("a", "ask_user", { ...args }),
+    attemptStart("a"),
+    { ...asked, source: { source: "assistant" }, origin: { type: "builtin" }, folder: "." },
+  ]);
+  const { page, open } = await openPhone(project);
+  const card = await page.getByRole("link", { name: "Which framework?" }).innerText();
+  expect(card).not.toMatch(/options|Hono/);
+  await open(fragmentOf(id, "a.answer.1"));
+  const option = await boxOf(page, ".option");
+  expect(option.y + option.height).toBeLessThan(PHONE.height / 2);
+  expect(await page.locator("main").innerText()).not.toMatch(/ask_user|Arguments|"options"/);
+  await page.getByText("Details").click();
+  expect(await page.locator(".details").innerText()).toMatch(/ask_user[^]*"value": "Hono"/);
+});
+
+test("a form asks its questions first, and shows the arguments of its call once, after them", async () => {
+  const project = new Project();
+  const { NEWSLETTER } = await fillProject(project);
+  const { page, open } = await openPhone(project);
+  await open(fragmentOf(NEWSLETTER, "c3.subject.1"));
+  const text = await page.locator("form").innerText();
+  expect(text.match(/march\.md/g)).toHaveLength(1);
+  expect(text.indexOf("march.md")).toBeGreaterThan(text.indexOf("Send it right away?"));
 });
 
 test("ids, digests and seconds are only in the details", async () => {

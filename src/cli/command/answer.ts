@@ -25,7 +25,7 @@ import {
 } from "../../record/conversation/index.ts";
 import {
   describeAnswer,
-  describeOptions,
+  describeChoices,
   describePending,
   describeSource,
   describeSubject,
@@ -384,14 +384,11 @@ const CANCELLED = { isCancelled: true } as const;
 /** Everything the answer is about, as a prompt would show it. */
 function printDecision(row: PendingDecision, { output }: CommandContext): void {
   const { question, request } = row;
-  const { answerType, context } = question;
-  const options = answerType.type === "select" ? describeOptions(answerType.options) : [];
+  const { context } = question;
   const result = request?.type === "permission_request" ? request.result : undefined;
   const lines = [
     ...describeSubject(row),
-    ...options.map(({ label, description }) =>
-      description === undefined ? `- ${label}` : `- ${label}: ${description}`,
-    ),
+    ...describeChoices(question),
     ...[context, result?.content].flatMap((text) =>
       text === undefined ? [] : neutralize(text.trimEnd()).split("\n"),
     ),

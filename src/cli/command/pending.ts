@@ -9,6 +9,7 @@ import {
 } from "../../record/conversation/index.ts";
 import {
   decisionToJson,
+  describeChoices,
   describePending,
   describeSubject,
   describeVotes,
@@ -234,9 +235,10 @@ function pendingLines(
   const ago = relativeTime(timestampToMilliseconds(askedAt), now);
   const due = deadline === undefined ? "" : `, ${describeDeadline(deadline, now)}`;
   const id = `${row.conversation}/${oneLine(row.id)}`;
+  const choices = row.kind === "question" ? describeChoices(row.question) : [];
   return [
     describePending(row),
-    ...describeSubject(row).flatMap((line) => wrapCode(`    ${line}`, lineWidth)),
+    ...[...describeSubject(row), ...choices].flatMap((line) => wrapCode(`    ${line}`, lineWidth)),
     ...(row.votes === undefined ? [] : [`    So far: ${describeVotes(row.votes)}`]),
     `    ${paint("cyan", id)}${paint("dim", `, ${ago}${due}${isMine ? "" : ", not for you"}`)}`,
   ];

@@ -22,6 +22,7 @@ import {
   InquiryLog,
   type InquiryId,
   type PermissionDecision,
+  pendingOf,
   type PermissionRequestEvent,
   readTurnProgress,
   timestampToMilliseconds,
@@ -31,6 +32,7 @@ import {
   describeCalls,
   describeIncomplete,
   describeSubject,
+  describeWaiting,
   type InquiryFilter,
   type InquiryRow,
   inquiryState,
@@ -239,4 +241,28 @@ test.each<[Parameters<typeof describeSubject>[0], readonly string[]]>([
   [{ changed: ["arguments"] }, ["Changed since it was decided: its arguments"]],
 ])("what is decided is described in full: %j", (subject, lines) => {
   expect(describeSubject(subject)).toEqual(lines);
+});
+
+test("a question of the assistant is described without the call that asks it", () => {
+  const options = [{ value: "Hono", description: "Small" }, { value: "Fastify" }];
+  const asked = {
+    ...inquiry("call_1.answer.1", { text: "Which?", answerType: { type: "select", options } }),
+    source: { source: "assistant" },
+    origin: { type: "builtin" },
+    folder: ".",
+    toolCallId: "call_1",
+  } as const;
+  const args = { question: "Which?", answer_type: "select", options };
+  const { calls } = readTurnProgress([
+    toolCall("call_1", "ask_user", args),
+    attemptStart("call_1"),
+    asked,
+  ]);
+  const [item] = pendingOf({ calls });
+  if (item === undefined) throw new Error("nothing is pending");
+  expect(describeWaiting(item, calls)).toEqual([
+    'The assistant asks "Which?"',
+    "    - Hono: Small",
+    "    - Fastify",
+  ]);
 });

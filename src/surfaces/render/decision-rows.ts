@@ -7,6 +7,7 @@ import {
   deciderOf,
   describeWhom,
   describeDecider,
+  isActing,
   isAnswer,
   isForSome,
   type LoggedInquiry,
@@ -17,7 +18,7 @@ import {
   timestampToMilliseconds,
   type TurnProgress,
 } from "../../record/conversation/index.ts";
-import type { InquirySource, ToolOrigin } from "../../record/tool/index.ts";
+import type { InquiryQuestion, InquirySource, ToolOrigin } from "../../record/tool/index.ts";
 import { assertNever, jsonLine, type JsonObject, oneLine } from "../../util/index.ts";
 import { argumentLines, callText } from "./call-lines.ts";
 import { findFileChange } from "./file-change.ts";
@@ -26,9 +27,11 @@ import {
   describeAnswer,
   describeAskedAgain,
   describeDecided,
+  describeOptions,
   describeVoidCause,
 } from "./inquiry.ts";
 import { sourceLines } from "./origin.ts";
+import { unsaidArguments } from "./unsaid-arguments.ts";
 
 /** A decision in its conversation: one line of `jp inquiry ls`. */
 export interface InquiryRow extends LoggedInquiry {
@@ -126,15 +129,16 @@ interface Subject {
 /** One line about a pending decision: `fs_delete_file asks "Delete it?"`. */
 export function describePending(item: PendingItem): string {
   const { kind, tool, request } = item;
-  const name = oneLine(tool);
+  const asked = request?.type === "inquiry_request" ? request : undefined;
+  const name = asked?.source.source === "assistant" ? "The assistant" : oneLine(tool);
   const isNamed = isForSome(item);
   const whom = isNamed ? `asks ${oneLine(describeWhom(item))}` : "asks";
   const of = isNamed ? ` of ${oneLine(describeWhom(item))}` : "";
   switch (kind) {
     case "question":
-      return request?.type === "inquiry_request"
-        ? `${name} ${whom} ${JSON.stringify(oneLine(request.question.text))}`
-        : `${name} ${whom}`;
+      return asked === undefined
+        ? `${name} ${whom}`
+        : `${name} ${whom} ${JSON.stringify(oneLine(asked.question.text))}`;
     case "permission":
       return `${name} needs permission${of} to run`;
     case "delivery":
@@ -156,20 +160,23 @@ interface DescribedSubject extends Subject {
 
 /**
  * Describes a decision's subject, in lines below `describePending`: the call with all its arguments, its tool's source,
- * its folder, and the changes. Nothing is shortened. File changes are only listed by heading: the diff is the
- * question's context.
+ * its folder, and the changes. Nothing is shortened. What the question shows is left out: file changes are only listed
+ * by heading, because the diff is the question's context.
  */
 export function describeSubject(described: DescribedSubject): readonly string[] {
   const { tool, origin, folder, changed, request, arguments: args = {} } = described;
   const call = { name: tool ?? "", arguments: args };
   const asked = request?.type === "inquiry_request" ? request : undefined;
   const change = asked && findFileChange(call, asked);
-  const hasArguments = tool !== undefined && Object.keys(args).length > 0;
+  const unsaid = asked
+    ? unsaidArguments({ ...asked, ...call, tool: call.name, acts: isActing(asked) })
+    : args;
+  const isShown = tool !== undefined && Object.keys(unsaid).length > 0;
   return [
     ...(change?.files ?? []).map(({ heading }) => `• ${heading}`),
     ...argumentLines(change?.others ?? []),
-    ...(change === undefined && hasArguments ? callText(call).split("\n") : []),
-    ...sourceLines(origin, folder),
+    ...(change === undefined && isShown ? callText(call).split("\n") : []),
+    ...(asked?.source.source === "assistant" ? [] : sourceLines(origin, folder)),
     ...(changed === undefined ? [] : [describeAskedAgain(changed, "since it was decided")]),
   ];
 }
@@ -184,7 +191,17 @@ export function describeWaiting(
   const { origin, folder } = request ?? {};
   const args = call && argumentsOf(call);
   const subject = { tool, arguments: args, origin, folder, changed, request };
-  return [describePending(item), ...describeSubject(subject).map((line) => `    ${line}`)];
+  const choices = request?.type === "inquiry_request" ? describeChoices(request.question) : [];
+  const below = [...describeSubject(subject), ...choices];
+  return [describePending(item), ...below.map((line) => `    ${line}`)];
+}
+
+/** The options of a question, one per line. */
+export function describeChoices({ answerType }: InquiryQuestion): readonly string[] {
+  if (answerType.type !== "select") return [];
+  return describeOptions(answerType.options).map(({ label, description }) =>
+    description === undefined ? `- ${label}` : `- ${label}: ${description}`,
+  );
 }
 
 const DECIDED = { run: "", rerun: "to run again: ", deliver: "its result: " } as const;

@@ -21,6 +21,7 @@ export { failureNote, renderResultLines, type ResultLineOptions } from "./result
 export { isDiff, type Paint, plain, type StyleName } from "./style.ts";
 export {
   describeCalls,
+  describeChoices,
   describeEnd,
   describeIncomplete,
   describePending,
@@ -73,6 +74,7 @@ export {
 } from "./stream/markdown-stream.ts";
 export { loadMarkdownStream } from "./stream/load-markdown-stream.ts";
 export { type Cell, renderTable } from "./table.ts";
+export { unsaidArguments } from "./unsaid-arguments.ts";
 export { describeUsage, renderUsage } from "./usage.ts";
 export {
   verbatim,

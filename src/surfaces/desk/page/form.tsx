@@ -9,7 +9,7 @@ import { AnswerFields, Area, ExtraFields, type FieldProps } from "./fields.tsx";
 import { contentKey, describeBy, type Item } from "./item.ts";
 import { messageOf, Notice } from "./parts.tsx";
 import { isSigned, signAnswer } from "./passkey.ts";
-import { Details, isReadable, QuestionText } from "./question-text.tsx";
+import { CallText, Details, isReadable, QuestionText } from "./question-text.tsx";
 import { type HeadingKind, Subject } from "./heading.tsx";
 import { useReading } from "./reading.ts";
 import { type DeskContext, useDesk } from "./session.ts";
@@ -66,6 +66,7 @@ export function AnswerForm({ items, heading, onLate }: AnswerFormProps): VNode {
           answers={answers}
           isQuick={isQuick}
           isAlone={items.length === 1}
+          isLast={index === items.length - 1}
         />
       ))}
       <SigningHint items={answerable} />
@@ -208,17 +209,23 @@ interface OneQuestionProps {
   readonly isQuick: boolean;
   /** Its actions are below the form. */
   readonly isAlone: boolean;
+  /** The call that asks all questions of a form is shown after the last one. */
+  readonly isLast: boolean;
 }
 
 function OneQuestion({ item, name, heading, answers, ...how }: OneQuestionProps): VNode {
-  const { isQuick, isAlone } = how;
+  const { isQuick, isAlone, isLast } = how;
   const { draftOf, setDraft, problems, setProblem } = answers;
   const onDraft = (draft: Draft) => setDraft(item, draft);
   const fields = { item, name, draft: draftOf(item), onDraft };
   const problem = problems[item.key];
+  const call = <CallText item={item} heading={heading} />;
+  // What a yes does is read before it. Any other question is answered without reading more than itself.
+  const isFirst = item.acts || item.kind !== "question";
   return (
     <article class="question">
       <QuestionText item={item} name={name} heading={heading} />
+      {isFirst && call}
       {!isQuick && <AnswerFields {...fields} />}
       <ExtraFields {...fields} />
       {item.kind === "delivery" && <EditResult {...fields} />}
@@ -226,6 +233,7 @@ function OneQuestion({ item, name, heading, answers, ...how }: OneQuestionProps)
       {item.kind === "question" && !isAlone && (
         <Cancel item={item} onProblem={(text) => setProblem(item, text)} />
       )}
+      {!isFirst && isLast && call}
       <Details item={item} />
     </article>
   );

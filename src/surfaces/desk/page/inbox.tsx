@@ -4,7 +4,15 @@ import { useState } from "preact/hooks";
 import { isMine, whomText } from "./draft.ts";
 import { type EndedItem, toForms } from "./inbox-state.ts";
 import { Asker, fileChangeOf, Subject } from "./heading.tsx";
-import { argumentsLine, describeBy, type Item, summaryOf, showValue, timeOf } from "./item.ts";
+import {
+  argumentsLine,
+  describeBy,
+  type Item,
+  summaryOf,
+  showValue,
+  timeOf,
+  unsaidOf,
+} from "./item.ts";
 import { Deadline, Drawn, Line, SoFar, Title, Value, Waited } from "./parts.tsx";
 import { inquiryLink } from "./route.ts";
 import { useDesk } from "./session.ts";
@@ -128,9 +136,13 @@ function Card({ form, showsWorkspace, isMine: isOwn }: CardProps): VNode {
   );
 }
 
-/** A call's arguments or its result. */
-function Detail({ item: { arguments: args = {}, result } }: { readonly item: Item }): VNode | null {
-  const line = result === undefined ? argumentsLine(args) : summaryOf(result.content, showValue);
+/** A call's arguments, as far as its question does not show them, or its result. */
+function Detail({ item }: { readonly item: Item }): VNode | null {
+  const { result } = item;
+  const line =
+    result === undefined
+      ? argumentsLine(unsaidOf(item) ?? {})
+      : summaryOf(result.content, showValue);
   if (line === "") return null;
   return (
     <code class="card-detail">

@@ -5,7 +5,7 @@ import {
   timestampToMilliseconds,
   withEscalation,
 } from "../../../record/conversation/index.ts";
-import { verbatim, verbatimProse } from "../../render/index.ts";
+import { unsaidArguments, verbatim, verbatimProse } from "../../render/index.ts";
 import { type InquiryQuestion, parseInquiryQuestion } from "../../../record/tool/index.ts";
 import { isJsonObject, type Json, type JsonObject, shapeOf } from "../../../util/index.ts";
 import type { DeciderJson, DecisionJson, InquiryAddress, OutcomeJson } from "../wire.ts";
@@ -68,6 +68,19 @@ const ASSISTANT = "Assistant";
 /** The asker in words. */
 export function askerOf({ label, source }: Pick<DecisionJson, "label" | "source">): string {
   return source?.source === "assistant" ? ASSISTANT : label;
+}
+
+/** Whether a tool asks, rather than the assistant, whose questions are the whole call. */
+export function isFromTool({ acts, source }: Pick<Item, "acts" | "source">): boolean {
+  return acts || source?.source !== "assistant";
+}
+
+/** The arguments to show with the item: all, unless its question shows them. Undefined if there are none. */
+export function unsaidOf(item: Item): JsonObject | undefined {
+  const { arguments: given, kind, question_id: questionId } = item;
+  if (given === undefined || kind !== "question") return given;
+  const unsaid = unsaidArguments({ ...item, arguments: given, questionId });
+  return Object.keys(unsaid).length === 0 ? undefined : unsaid;
 }
 
 /** The tool behind a question, if the asker's name does not already say it. */

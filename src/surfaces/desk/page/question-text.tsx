@@ -8,7 +8,7 @@ import {
   QuestionWords,
   renderedChangeOf,
 } from "./heading.tsx";
-import { type Item, timeOf } from "./item.ts";
+import { isFromTool, type Item, timeOf, unsaidOf } from "./item.ts";
 import { Markdown } from "./markdown.tsx";
 import { Drawn, ExactTime, Fact, Label, Line, Notice, Value } from "./parts.tsx";
 import { Arguments, MAX_DRAWN, Verbatim } from "./verbatim.tsx";
@@ -20,11 +20,9 @@ interface QuestionTextProps {
   readonly heading: HeadingKind;
 }
 
-/** If a yes acts, nothing is folded except identifiers: ids, exact times, the digest. */
+/** The question itself: its words and its context. */
 export function QuestionText({ item, name, heading }: QuestionTextProps): VNode {
-  const { result, changed } = item;
-  const args = item.arguments;
-  const level = heading === "asker" ? 3 : 2;
+  const { changed } = item;
   return (
     <div class="question-text">
       {changed !== undefined && (
@@ -37,8 +35,22 @@ export function QuestionText({ item, name, heading }: QuestionTextProps): VNode 
           <QuestionWords item={item} />
         </div>
       )}
-      <Changes item={item} level={level} />
-      <Source item={item} heading={heading} />
+      <Changes item={item} level={levelBelow(heading)} />
+    </div>
+  );
+}
+
+/**
+ * The call that asks, as far as the question does not show it, and its result. If a yes acts, nothing else of it is
+ * folded except identifiers: ids, exact times, the digest.
+ */
+export function CallText({ item, heading }: Omit<QuestionTextProps, "name">): VNode {
+  const { result } = item;
+  const args = unsaidOf(item);
+  const level = levelBelow(heading);
+  return (
+    <div>
+      {isFromTool(item) && <Source item={item} heading={heading} />}
       {args !== undefined && (
         <>
           <Label level={level}>Arguments</Label>
@@ -53,6 +65,10 @@ export function QuestionText({ item, name, heading }: QuestionTextProps): VNode 
       )}
     </div>
   );
+}
+
+function levelBelow(heading: HeadingKind): 2 | 3 {
+  return heading === "asker" ? 3 : 2;
 }
 
 /** The context of a question. Changes to several files each get a heading. */
@@ -116,9 +132,10 @@ function Source({ item, heading }: Pick<QuestionTextProps, "item" | "heading">):
   );
 }
 
-/** The decision's identifiers, to compare it with a record. */
+/** The decision's identifiers, to compare it with a record, and the arguments that the question shows in its words. */
 export function Details({ item }: { readonly item: Item }): VNode {
   const { workspace, conversation, id, answered_digest: decided = item.digest } = item;
+  const args = item.arguments;
   const [askedAt, answeredAt] = [timeOf(item.asked_at), timeOf(item.answered_at)];
   return (
     <details class="details">
@@ -146,6 +163,8 @@ export function Details({ item }: { readonly item: Item }): VNode {
           </Fact>
         )}
       </dl>
+      {!isFromTool(item) && <Source item={item} heading="asker" />}
+      {args !== undefined && unsaidOf(item) !== args && <Arguments value={args} level={3} />}
     </details>
   );
 }

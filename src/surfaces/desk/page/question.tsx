@@ -10,7 +10,7 @@ import { formOf } from "./inbox-state.ts";
 import { Asker, Heading, type HeadingKind, headingKind, questionId } from "./heading.tsx";
 import { describeBy, describeEnd, isOver, type Item, keyOf, readItem, timeOf } from "./item.ts";
 import { Ago, Deadline, SoFar, Line, messageOf, Notice, Title, Waited } from "./parts.tsx";
-import { Details, QuestionText } from "./question-text.tsx";
+import { CallText, Details, QuestionText } from "./question-text.tsx";
 import { conversationLink, inquiryLink } from "./route.ts";
 import { useDesk } from "./session.ts";
 
@@ -168,6 +168,7 @@ function Answerable({
       {items.filter(hasEnded).map((item) => (
         <article key={item.key} class="question">
           <QuestionText item={item} name={item.key} heading={heading} />
+          <CallText item={item} heading={heading} />
           <Ended item={item} isLate={late.has(item.key)} />
           <Details item={item} />
         </article>
@@ -179,6 +180,7 @@ function Answerable({
         open.map((item) => (
           <article key={item.key} class="question">
             <QuestionText item={item} name={item.key} heading={heading} />
+            <CallText item={item} heading={heading} />
             <Details item={item} />
           </article>
         ))}
