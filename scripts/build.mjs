@@ -142,16 +142,27 @@ const lexerOfMarked = {
   },
 };
 
-/** Only what `page/highlight.ts` and the grammars call is kept: nothing that reads or writes the page, and no plugins. */
+/**
+ * Only what `page/highlight.ts` and the grammars call is kept: nothing that reads or writes the page or
+ * HTML. As an ES module, it needs no code that imports CommonJS.
+ */
 const partsOfHighlight = {
   name: "parts-of-highlight",
   transform: {
     filter: { id: /[\\/]highlight\.js[\\/]lib[\\/]core\.js$/ },
     handler(code) {
       const table = /Object\.assign\(hljs, \{\n {4}highlight,[^}]*\}\);/;
-      if (!table.test(code)) throw new Error("highlight.js has another interface now.");
-      const used = "{ highlight, registerLanguage, getLanguage, registerAliases, inherit }";
-      return { code: code.replace(table, `Object.assign(hljs, ${used});`), map: null };
+      const emitter = "__emitter: TokenTreeEmitter";
+      const exported = /const highlight = HLJS\(\{\}\);[^]*$/;
+      if (!table.test(code) || !code.includes(emitter) || !exported.test(code)) {
+        throw new Error("highlight.js has another interface now.");
+      }
+      const used = "highlight, configure, registerLanguage, getLanguage, registerAliases, inherit";
+      const own = code
+        .replace(table, `Object.assign(hljs, { ${used} });`)
+        .replace(emitter, "__emitter: undefined")
+        .replace(exported, "export default { newInstance: () => HLJS({}) };");
+      return { code: own, map: null }; // Only the interface has changed.
     },
   },
 };

@@ -1,4 +1,4 @@
-/** Decodes HTML character references, which Markdown and the highlighter use. */
+/** Decodes HTML character references in Markdown. */
 
 const NAMED: Readonly<Record<string, string>> = {
   amp: "&",

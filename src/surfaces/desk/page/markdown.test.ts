@@ -3,7 +3,7 @@ import { h } from "preact";
 import { render } from "preact-render-to-string";
 import { describe, expect, test } from "vitest";
 import { beginningOf } from "./folded.tsx";
-import { highlight, piecesOf } from "./highlight.ts";
+import { highlight } from "./highlight.ts";
 import { Code, Markdown } from "./markdown.tsx";
 import { Arguments, diffKind, Verbatim } from "./verbatim.tsx";
 
@@ -131,13 +131,19 @@ describe("code", () => {
   });
 
   test("keeps the meaning of the outer piece after an inner one", () => {
-    const nested = '<span class="hljs-string">a<span class="hljs-subst">b</span>c</span>d&amp;';
-    expect(piecesOf(nested)).toEqual([
-      { text: "a", scope: "string" },
-      { text: "b", scope: "subst" },
-      { text: "c", scope: "string" },
-      { text: "d&" },
+    expect(highlight("`a${b}c`;", "ts")).toEqual([
+      { text: "`a", scope: "string" },
+      { text: "${b}", scope: "subst" },
+      { text: "c`", scope: "string" },
+      { text: ";" },
     ]);
+  });
+
+  test("keeps every character, also of a language in another one", () => {
+    const html = "<p id='a'>&amp; b</p><script>const a = 1;</script>";
+    const pieces = highlight(html, "html") ?? [];
+    expect(pieces.map(({ text }) => text).join("")).toBe(html);
+    expect(pieces).toContainEqual({ text: "const", scope: "keyword" });
   });
 });
 
