@@ -33,7 +33,7 @@ test("a form is filled, reviewed and sent with the keyboard alone", async () => 
   const page = await openPage(await openContext(), desk.login);
   await page.getByRole("link", { name: "3 questions" }).waitFor();
   await pressAll(page, "j", "Enter");
-  await untilFocused(page, page.getByRole("heading", { name: "order asks 3 questions" }));
+  await untilFocused(page, page.getByRole("heading", { name: /^order waits for 3 answers in / }));
   await page.keyboard.press("Tab"); // The conversation, and then the first option.
   await pressAll(page, "Tab", "Space");
   expect(await page.getByRole("radio", { name: "S", exact: true }).isChecked()).toBe(true);

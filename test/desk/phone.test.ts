@@ -98,6 +98,8 @@ test("a change to a file is named once, on its card and at the top of its page",
   );
   await open(fragmentOf(FIX, "c2.apply_changes.1"));
   expect(await page.locator("main h1").innerText()).toBe("Edit src/cart.ts +3 −2");
+  expect(await page.locator(".wish").innerText()).toMatch(/^jp wants to edit a file in \S+$/);
+  await page.getByText("Yes: it is done as shown once someone continues its turn.").waitFor();
   expect(await page.getByRole("heading", { name: /Apply|fs_modify_file/ }).count()).toBe(0);
   // What the tool has asked can still be read.
   const facts = await page.locator(".source-facts").first().innerText();
@@ -130,8 +132,8 @@ test("a question of the assistant is its words and options, and its call is in t
   const card = await page.getByRole("link", { name: "Which framework?" }).innerText();
   expect(card).not.toMatch(/options|Hono/);
   await open(fragmentOf(id, "a.answer.1"));
-  const option = await boxOf(page, ".option");
-  expect(option.y + option.height).toBeLessThan(PHONE.height / 2);
+  const [option, bar] = [await boxOf(page, ".option:last-of-type"), await boxOf(page, ".bar")];
+  expect(option.y + option.height).toBeLessThan(bar.y); // On the first screen.
   expect(await page.locator("main").innerText()).not.toMatch(/ask_user|Arguments|"options"/);
   await page.getByText("Details").click();
   expect(await page.locator(".details").innerText()).toMatch(/ask_user[^]*"value": "Hono"/);

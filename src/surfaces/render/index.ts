@@ -62,7 +62,13 @@ export {
   optionLabel,
 } from "./inquiry.ts";
 export { renderMarkdown } from "./markdown.ts";
-export { describeOrigin, originLines, sourceLines } from "./origin.ts";
+export {
+  describeConfinement,
+  describeOrigin,
+  describeUndo,
+  originLines,
+  sourceLines,
+} from "./origin.ts";
 export { describePeopleChange, shortKey } from "./people-change.ts";
 export { describeState, nameState, summaryToJson } from "./summary.ts";
 export { localTime, relativeTime } from "./relative-time.ts";

@@ -28,7 +28,8 @@ export function describeOrigin(origin: ToolOrigin): string {
   }
 }
 
-function describeConfinement(confined: Confinement): string {
+/** `, in the sandbox` or `, not sandboxed`, with what is open in it. Empty for anything but a command. */
+export function describeConfinement(confined: Confinement): string {
   const { confinement } = confined;
   switch (confinement) {
     case undefined:
@@ -88,12 +89,17 @@ export function sourceLines(
   origin: ToolOrigin | undefined,
   folder: string | undefined,
 ): readonly string[] {
-  const { undo, git = false }: Confinement = origin?.type === "builtin" ? origin : {};
   return [
     ...(origin === undefined ? [] : [`Source: ${describeOrigin(origin)}`]),
     ...(folder === undefined ? [] : [`Folder: ${quote(folder)}`]),
-    ...(undo === undefined ? [] : [undo === "git" && git ? UNDO_WITH_GIT : UNDO[undo]]),
+    ...(origin?.type === "builtin" ? describeUndo(origin) : []),
   ];
+}
+
+/** A sentence without its period, or none. */
+export function describeUndo({ undo, git = false }: Confinement): readonly string[] {
+  if (undo === undefined) return [];
+  return [undo === "git" && git ? UNDO_WITH_GIT : UNDO[undo]];
 }
 
 function quote(text: string): string {

@@ -6,6 +6,7 @@ import { describeVoidCause } from "../../render/index.ts";
 import { DeskError } from "../client.ts";
 import { describeDraft, type Draft, isAnswerable, newDraft, toReply } from "./draft.ts";
 import { AnswerFields, Area, ExtraFields, type FieldProps } from "./fields.tsx";
+import { describeConsequences, QUICK_WORDS } from "./consequences.ts";
 import { contentKey, describeBy, type Item } from "./item.ts";
 import { messageOf, Notice } from "./parts.tsx";
 import { isSigned, signAnswer } from "./passkey.ts";
@@ -69,6 +70,7 @@ export function AnswerForm({ items, heading, onLate }: AnswerFormProps): VNode {
           isLast={index === items.length - 1}
         />
       ))}
+      <Consequences items={answerable} />
       <SigningHint items={answerable} />
       <span ref={end} aria-hidden="true" />
       <Buttons
@@ -83,6 +85,13 @@ export function AnswerForm({ items, heading, onLate }: AnswerFormProps): VNode {
       )}
     </form>
   );
+}
+
+/** What follows from the answers: the same for each of a form, as a rule. */
+function Consequences({ items }: Pick<AnswerFormProps, "items">): VNode {
+  const { runs } = useDesk().me;
+  const all = new Set(items.map((item) => describeConsequences(item, runs)));
+  return <p class="hint">{[...all].join(" ")}</p>;
 }
 
 /** Shown before someone approves. */
@@ -332,13 +341,6 @@ function describeFailure(error: unknown): string {
   if (error.status === 404) return "This is no longer pending. Your answer was not used.";
   return messageOf(error);
 }
-
-const QUICK_WORDS: Readonly<Record<Item["kind"], readonly [yes: string, no: string]>> = {
-  question: ["Yes", "No"],
-  permission: ["Run", "Skip"],
-  delivery: ["Show", "Withhold"],
-  in_doubt: ["Run", "Skip"],
-};
 
 const HINT_ID = "read-first";
 

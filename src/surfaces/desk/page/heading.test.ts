@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { DecisionJson } from "../wire.ts";
-import { describeItem, fileChangeOf, headingKind } from "./heading.tsx";
+import { describeItem, fileChangeOf, headingKind, wishOf } from "./heading.tsx";
 import { type Item, readItem } from "./item.ts";
 
 const DIFF = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n--- b\n+++ c\n d\n@@ -9 +9,2 @@\n-e\n+f\n+g";
@@ -100,6 +100,51 @@ describe("the heading of a page", () => {
       headingKind(item(asking("Deploy?\nNow?")), 1),
       headingKind(item(asking("x".repeat(200))), 1),
     ];
-    expect(kinds).toEqual(["asker", "asker", "asker"]);
+    expect(kinds).toEqual(["wish", "wish", "wish"]);
+  });
+});
+
+describe("the words for what someone waits for", () => {
+  const asked = { question: { text: "Go?", answer_type: { type: "boolean" } } };
+  const command = {
+    ...asked,
+    kind: "permission",
+    tool: "shell_run",
+    arguments: { command: "ls" },
+    origin: { type: "builtin", confinement: "sandbox" },
+    workspace: "/home/ada/web-shop",
+  } as const;
+  const deploy = {
+    ...command,
+    tool: "deploy",
+    label: "deploy",
+    origin: { type: "program" },
+  } as const;
+
+  test.each<[string, Partial<DecisionJson>]>([
+    ["jp wants to edit a file in w", {}],
+    ["jp wants to run a command in web-shop, in the sandbox", command],
+    ["jp wants to run a command in web-shop/src, in the sandbox", { ...command, folder: "src" }],
+    ["jp wants to run shell_run in web-shop", { ...command, origin: { type: "program" } }],
+    ["jp wants to run deploy in web-shop", deploy],
+    [
+      "jp wants to show the model the result of deploy in web-shop",
+      { ...deploy, kind: "delivery" },
+    ],
+    ["jp stopped while it was running deploy in web-shop", { ...deploy, kind: "in_doubt" }],
+    ["deploy asks before it goes ahead in web-shop", { ...deploy, kind: "question" }],
+    ["deploy waits for your answer in web-shop", { ...deploy, kind: "question", acts: false }],
+    [
+      "The assistant waits for your answer in web-shop",
+      { ...deploy, kind: "question", acts: false, source: { source: "assistant" } },
+    ],
+  ])("say who wants what, and where: %s", (words, fields) => {
+    const [before, value, after, place, confined] = wishOf(item(fields));
+    expect(`${before}${value}${after} in ${place}${confined}`).toBe(words);
+  });
+
+  test("count the answers of a form", () => {
+    const form = { ...deploy, kind: "question", acts: false } as const;
+    expect(wishOf(item(form), 3).join("")).toBe("deploy waits for 3 answersweb-shop");
   });
 });

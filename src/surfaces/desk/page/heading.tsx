@@ -1,6 +1,7 @@
 /** The subject of a decision in a few words: at the top of its page, and on its line in a list. */
 import type { VNode } from "preact";
 import {
+  describeConfinement,
   type FileChange as RenderedChange,
   findFileChange,
   verbatimLines,
@@ -8,7 +9,15 @@ import {
   verbatimProseLines,
 } from "../../render/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
-import { askerOf, drawing, type Item, showValue, summaryOf, toolBehind } from "./item.ts";
+import {
+  askerOf,
+  drawing,
+  isCommand,
+  type Item,
+  showValue,
+  summaryOf,
+  toolBehind,
+} from "./item.ts";
 import { Drawn, Line, Summary, Value } from "./parts.tsx";
 
 /** A file change by one of jp's own tools, whose questions are known. */
@@ -111,17 +120,18 @@ export function Asker({ item }: { readonly item: Item }): VNode {
   );
 }
 
-/** The words at the top of the page: a file and its change, the question itself, or only the asker. */
-export type HeadingKind = "change" | "question" | "asker";
+/** The words at the top of the page: a file and its change, the question itself, or who wants what. */
+export type HeadingKind = "change" | "question" | "wish";
 
 const MAX_HEADING = 160;
 
 /** For the page of one item or of a form with several. */
 export function headingKind(item: Item, count: number): HeadingKind {
-  if (count > 1 || item.kind === "in_doubt") return "asker";
+  const { kind, question } = item;
+  if (count > 1) return "wish";
   if (fileChangeOf(item) !== undefined) return "change";
-  const { text } = item.question;
-  return text.length <= MAX_HEADING && !text.trim().includes("\n") ? "question" : "asker";
+  const isShort = question.text.length <= MAX_HEADING && !question.text.trim().includes("\n");
+  return isShort && kind === "question" ? "question" : "wish";
 }
 
 /** The id of the element with the question. */
@@ -131,32 +141,67 @@ export function questionId(name: string): string {
 
 export function Heading({ item, count }: { readonly item: Item; readonly count: number }): VNode {
   const change = fileChangeOf(item);
-  const { kind, tool } = item;
-  switch (headingKind(item, count)) {
-    case "change":
-      return <>{change !== undefined && <Change change={change} />}</>;
-    case "question":
-      return (
-        <span class="question-line">
-          <QuestionWords item={item} />
-        </span>
-      );
-    case "asker": {
-      if (kind === "in_doubt") {
-        return (
-          <>
-            Interrupted call: <Value text={tool} />
-          </>
-        );
-      }
-      const name = <Line text={askerOf(item)} />;
-      return count > 1 ? (
-        <>
-          {name} asks {count} questions
-        </>
-      ) : (
-        <>{name} asks</>
-      );
+  const kind = headingKind(item, count);
+  if (kind === "wish") return <Wish item={item} count={count} />;
+  if (kind === "change" && change !== undefined) return <Change change={change} />;
+  return (
+    <span class="question-line">
+      <QuestionWords item={item} />
+    </span>
+  );
+}
+
+/** Who wants what, and where. */
+export function Wish(of: { readonly item: Item; readonly count: number }): VNode {
+  const [before, value, after, place, confined] = wishOf(of.item, of.count);
+  return (
+    <>
+      {before}
+      {value !== "" && <Value text={value} />}
+      {after} in <Value text={place} />
+      {confined}
+    </>
+  );
+}
+
+/** Words around a value, then the place and what confines it there. All are drawn with ` in ` before the place. */
+type WishWords = readonly [
+  before: string,
+  value: string,
+  after: string,
+  place: string,
+  confined: string,
+];
+
+/** `jp wants to run ` `deploy` ` in ` `web-shop`. `count`: how many questions of the same call wait. */
+export function wishOf(item: Item, count = 1): WishWords {
+  const { kind, tool, acts, origin, source, workspace, folder = "." } = item;
+  const change = fileChangeOf(item);
+  const name = workspace.split("/").findLast((part) => part !== "") ?? workspace;
+  const place = folder === "." ? name : `${name}/${folder}`;
+  if (change !== undefined) {
+    const { verb, more } = change;
+    const files = more === 0 ? "a file" : `${more + 1} files`;
+    return [`jp wants to ${verb.toLowerCase()} ${files}`, "", "", place, ""];
+  }
+  switch (kind) {
+    case "permission": {
+      const confined = origin?.type === "builtin" ? describeConfinement(origin) : "";
+      return isCommand(item)
+        ? ["jp wants to run a command", "", "", place, confined]
+        : ["jp wants to run ", tool, "", place, confined];
+    }
+    case "delivery":
+      return ["jp wants to show the model the result of ", tool, "", place, ""];
+    case "in_doubt":
+      return ["jp stopped while it was running ", tool, "", place, ""];
+    default: {
+      const isAssistant = source?.source === "assistant";
+      const awaited = count > 1 ? `waits for ${count} answers` : "waits for your answer";
+      const waits = acts ? "asks before it goes ahead" : awaited;
+      return isAssistant
+        ? [`The assistant ${waits}`, "", "", place, ""]
+        : ["", askerOf(item), ` ${waits}`, place, ""];
     }
   }
 }

@@ -75,6 +75,11 @@ export function isFromTool({ acts, source }: Pick<Item, "acts" | "source">): boo
   return acts || source?.source !== "assistant";
 }
 
+/** Whether it is a command for jp's own tool, whose name says nothing more. */
+export function isCommand({ kind, origin, tool }: Item): boolean {
+  return kind === "permission" && origin?.type === "builtin" && tool === "shell_run";
+}
+
 /** The arguments to show with the item: all, unless its question shows them. Undefined if there are none. */
 export function unsaidOf(item: Item): JsonObject | undefined {
   const { arguments: given, kind, question_id: questionId } = item;

@@ -30,7 +30,7 @@ export function QuestionText({ item, name, heading }: QuestionTextProps): VNode 
           This is asked again. {describeAskedAgain(changed, "since it was decided before")}.
         </Notice>
       )}
-      {heading === "asker" && (
+      {heading === "wish" && !isWish(item) && (
         <div class="question-line" role="heading" aria-level={2} id={questionId(name)}>
           <QuestionWords item={item} />
         </div>
@@ -67,8 +67,13 @@ export function CallText({ item, heading }: Omit<QuestionTextProps, "name">): VN
   );
 }
 
+/** Whether the question says no more than the heading: who wants to run what, or to show it. */
+function isWish({ kind }: Item): boolean {
+  return kind === "permission" || kind === "delivery";
+}
+
 function levelBelow(heading: HeadingKind): 2 | 3 {
-  return heading === "asker" ? 3 : 2;
+  return heading === "wish" ? 3 : 2;
 }
 
 /** The context of a question. Changes to several files each get a heading. */
@@ -163,7 +168,7 @@ export function Details({ item }: { readonly item: Item }): VNode {
           </Fact>
         )}
       </dl>
-      {!isFromTool(item) && <Source item={item} heading="asker" />}
+      {!isFromTool(item) && <Source item={item} heading="wish" />}
       {args !== undefined && unsaidOf(item) !== args && <Arguments value={args} level={3} />}
     </details>
   );

@@ -7,7 +7,7 @@ import type { InquiryAddress } from "../wire.ts";
 import { whomText, whyNot } from "./draft.ts";
 import { AnswerForm } from "./form.tsx";
 import { formOf } from "./inbox-state.ts";
-import { Asker, Heading, type HeadingKind, headingKind, questionId } from "./heading.tsx";
+import { Heading, type HeadingKind, headingKind, questionId, Wish } from "./heading.tsx";
 import { describeBy, describeEnd, isOver, type Item, keyOf, readItem, timeOf } from "./item.ts";
 import { Ago, Deadline, SoFar, Line, messageOf, Notice, Title, Waited } from "./parts.tsx";
 import { CallText, Details, QuestionText } from "./question-text.tsx";
@@ -19,18 +19,23 @@ export function InquiryView({ address }: { readonly address: InquiryAddress }): 
   const { items, problem } = useItems(address);
   const { inbox } = useDesk();
   const [first] = items;
-  const heading = first === undefined ? "asker" : headingKind(first, items.length);
+  const heading = first === undefined ? "wish" : headingKind(first, items.length);
   const isWaiting = (item: Item) => !isOver(item) && !inbox.answered.has(item.key);
   return (
     <>
-      <Title {...(heading !== "asker" && { id: questionId("question-0") })}>
+      <Title {...(heading !== "wish" && { id: questionId("question-0") })}>
         {first === undefined ? "Question" : <Heading item={first} count={items.length} />}
       </Title>
       {problem !== undefined && <Notice>{problem}</Notice>}
       {problem === undefined && first === undefined && <p>Loading …</p>}
       {first !== undefined && (
         <>
-          <Facts item={first} heading={heading} isWaiting={items.some(isWaiting)} />
+          {heading !== "wish" && (
+            <p class="wish">
+              <Wish item={first} count={1} />
+            </p>
+          )}
+          <Facts item={first} isWaiting={items.some(isWaiting)} />
           <Answerable key={keyOf(address)} items={items} heading={heading} />
         </>
       )}
@@ -106,12 +111,11 @@ function isAt(item: Item, { conversation, id, workspace }: InquiryAddress): bool
 
 interface FactsProps {
   readonly item: Item;
-  readonly heading: HeadingKind;
   /** Whether any item of the form is still pending. */
   readonly isWaiting: boolean;
 }
 
-function Facts({ item, heading, isWaiting }: FactsProps): VNode {
+function Facts({ item, isWaiting }: FactsProps): VNode {
   const { title, conversation } = item;
   const askedAt = timeOf(item.asked_at) ?? 0;
   const deadline = timeOf(item.deadline);
@@ -121,11 +125,6 @@ function Facts({ item, heading, isWaiting }: FactsProps): VNode {
       <a href={conversationLink(item)}>
         <Line text={title ?? conversation} />
       </a>
-      {heading === "question" && item.kind === "question" && (
-        <span>
-          <Asker item={item} />
-        </span>
-      )}
       {whom !== undefined && (
         <span>
           for <Line text={whom} />
