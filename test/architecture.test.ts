@@ -345,7 +345,7 @@ describe("imports", () => {
       .filter(({ name }) => posix(name).startsWith(page))
       .flatMap(({ text }) => [...text.matchAll(/^import ([^;]*?)from "([^"]+)";$/gm)])
       .filter(([, what = "", target = ""]) => !what.startsWith("type ") && !target.startsWith("./"))
-      .map(([, , target = ""]) => target.replace(/^(preact|highlight\.js)\/.*/, "$1"));
+      .map(([, , target = ""]) => target.replace(/^(preact|highlight\.js|lean-qr)\/.*/, "$1"));
     expect([...new Set(imports)].toSorted()).toEqual([
       "../../../record/conversation/index.ts",
       "../../../record/tool/index.ts",

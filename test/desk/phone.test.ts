@@ -149,6 +149,43 @@ test("a form asks its questions first, and shows the arguments of its call once,
   expect(text.indexOf("march.md")).toBeGreaterThan(text.indexOf("Send it right away?"));
 });
 
+test("both versions of a file are side by side on a wide screen, with the file's own line numbers", async () => {
+  const project = new Project();
+  const { FIX } = await fillProject(project);
+  const { page, open } = await openPhone(project);
+  await open(fragmentOf(FIX, "c2.apply_changes.1"));
+  const numbers = (selector: string) =>
+    page.locator(selector).evaluateAll((lines) => lines.map((line) => line.dataset["number"]));
+  expect(await numbers(".diff-removed")).toEqual(["14", "16"]);
+  expect(await numbers(".diff-added")).toEqual(["14", "16", "17"]);
+  const places = async () => [await boxOf(page, ".diff-removed"), await boxOf(page, ".diff-added")];
+  const [above, below] = await places();
+  expect(above?.y).toBeLessThan(below?.y ?? 0);
+  await page.setViewportSize(DESKTOP);
+  await page.locator(".split").first().waitFor();
+  const [left, right] = await places();
+  expect([left?.y, left?.width]).toEqual([right?.y, right?.width]);
+  expect(left?.x).toBeLessThan(right?.x ?? 0);
+  // One column again, where lines scroll sideways.
+  await page.getByRole("button", { name: "Scroll long lines" }).first().click();
+  await page.locator(".split").first().waitFor({ state: "detached" });
+});
+
+test("the number beside the inbox is that of its cards, and nothing is suggested where a yes acts", async () => {
+  const project = new Project();
+  await fillProject(project);
+  const asked = inquiry("a.q.1", { text: "Wipe it?", exclusive: true, default: true });
+  const place = { toolCallId: "a", questionId: "q" };
+  const turn = [turnStart(), chatRequest("Go."), toolCall("a"), attemptStart("a")];
+  const id = await leave(storeOf(project), [...turn, { ...asked, ...place }]);
+  const { page, open } = await openPhone(project);
+  await page.getByText("Wipe it?").waitFor();
+  const cards = await page.locator(".cards > li").count();
+  expect(await page.locator(".count").innerText()).toBe(String(cards));
+  await open(fragmentOf(id));
+  expect(await page.locator("[data-key=y]").innerText()).toBe("Yes");
+});
+
 test("ids, digests and seconds are only in the details", async () => {
   const project = new Project();
   const { FIX, RENAME } = await fillProject(project);

@@ -91,7 +91,7 @@ test(
       await answer(page, question.text, () => fill(page));
     }
     await answer(page, "Size?", () => fillForm(page));
-    await answer(page, "Run publish?", () => press(page, "Run"));
+    await answer(page, "Run publish", () => press(page, "Run"));
     await answer(page, "the result of report?", () => editResult(page));
     await until(() => server.requests.length === 2);
 

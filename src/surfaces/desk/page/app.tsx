@@ -7,6 +7,7 @@ import { Audit } from "./audit.tsx";
 import { ConversationView } from "./conversation.tsx";
 import { Conversations } from "./conversations.tsx";
 import { Inbox } from "./inbox.tsx";
+import { toForms } from "./inbox-state.ts";
 import { keyOf } from "./item.ts";
 import { Login } from "./login.tsx";
 import { AccountNotices } from "./account-notices.tsx";
@@ -116,7 +117,7 @@ function LoggedIn({ onLogOut, link, onLinkUsed, ...options }: LoggedInProps): VN
   const { message, say } = useMessage();
   const desk = useSession({ ...options, say });
   const route = useRoute();
-  const count = desk.inbox.items.length;
+  const count = toForms(desk.inbox.items).length; // As many as the inbox has cards.
   useFocusOnChange(route);
   useEffect(() => {
     document.title = `${count > 0 ? `(${count}) ` : ""}${TITLES[route.view]} · jp desk`;

@@ -1,19 +1,19 @@
 /** All recorded decisions: who asked, who decided, and the outcome. */
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { DECIDERS, DECISION_KINDS } from "../../../record/conversation/index.ts";
 import { describeVoidCause, INQUIRY_STATES, verbatimProse } from "../../render/index.ts";
 import type { DecisionJson, InquiryQuery } from "../wire.ts";
 import { Subject } from "./heading.tsx";
 import { askerOf, describeBy, describeEnd, type Item, readItem, timeOf } from "./item.ts";
 import { Pages, SearchBox } from "./pages.tsx";
-import { Ago, Line, Title } from "./parts.tsx";
+import { Ago, Line, Title, useIsWide } from "./parts.tsx";
 import { conversationLink, inquiryLink } from "./route.ts";
 import { useDesk } from "./session.ts";
 
 export function Audit(): VNode {
   const { client } = useDesk();
-  const isWide = useMedia(WIDE);
+  const isWide = useIsWide();
   const [query, setQuery] = useState<InquiryQuery>({});
   const set = <Name extends "text" | "kind" | "outcome" | "by">(
     name: Name,
@@ -84,20 +84,6 @@ function Filter<Value extends string>({ label, values, value, onValue }: FilterP
       </select>
     </div>
   );
-}
-
-/** The minimum width for the table's columns. */
-const WIDE = "(min-width: 60rem)";
-
-function useMedia(query: string): boolean {
-  const [matches, setMatches] = useState(() => matchMedia(query).matches);
-  useEffect(() => {
-    const media = matchMedia(query);
-    const onChange = () => setMatches(media.matches);
-    media.addEventListener("change", onChange);
-    return () => media.removeEventListener("change", onChange);
-  }, [query]);
-  return matches;
 }
 
 const COLUMNS = ["When", "What", "Outcome", "Decided by", "Asked by", "Conversation"];

@@ -6,7 +6,7 @@ import { keptFileBaseName } from "../../../record/conversation/index.ts";
 import type { JsonObject } from "../../../util/index.ts";
 import type { ConversationAddress, ConversationJson, OutcomeJson } from "../wire.ts";
 import { StateBadge } from "./conversations.tsx";
-import { describeBy, describeEnd, showValue, summaryOf } from "./item.ts";
+import { argumentsLine, ASSISTANT, describeBy, describeEnd, showValue, summaryOf } from "./item.ts";
 import { Subject } from "./heading.tsx";
 import { Markdown } from "./markdown.tsx";
 import { Ago, Drawn, Fact, Line, messageOf, Notice, Summary, Title, Value } from "./parts.tsx";
@@ -264,14 +264,18 @@ function CallView({
   readonly address: ConversationAddress;
 }): VNode {
   const { name, steps, result } = call;
+  // The question below says the same.
+  const isAsking = steps.some((step) => step.type === "question" && step.asker === ASSISTANT);
   return (
     <>
       <h3>
         Called <Value text={name} />
       </h3>
       {Object.keys(call.arguments).length > 0 && (
-        <details open={result === undefined}>
-          <summary>Arguments</summary>
+        <details>
+          <summary>
+            {isAsking ? "Arguments" : <Drawn text={argumentsLine(call.arguments)} />}
+          </summary>
           <Arguments value={call.arguments} folds />
         </details>
       )}

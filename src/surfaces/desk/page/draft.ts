@@ -40,8 +40,8 @@ export interface Draft {
 export function newDraft({ question, acts }: Pick<Item, "question" | "acts">): Draft {
   const { answerType, default: suggested } = question;
   const empty = { chosen: [], isOther: false, other: "", text: "", note: "", isRemembered: false };
-  if (suggested === undefined || explainMisfit(answerType, suggested) !== undefined) return empty;
-  if (acts && answerType.type !== "text") return empty;
+  if (acts || suggested === undefined) return empty;
+  if (explainMisfit(answerType, suggested) !== undefined) return empty;
   switch (answerType.type) {
     case "boolean":
       return { ...empty, truth: suggested === true };

@@ -360,9 +360,9 @@ interface QuickProps extends Pick<ButtonsProps, "isLocked" | "hint"> {
 }
 
 function QuickButtons({ item, isBusy, isLocked, hint, onChoose }: QuickProps): VNode {
-  const { kind, question } = item;
+  const { kind, question, acts } = item;
   const [yes, no] = QUICK_WORDS[kind];
-  const suggested = (truth: boolean) => (question.default === truth ? " (suggested)" : "");
+  const suggested = (truth: boolean) => (!acts && question.default === truth ? " (suggested)" : "");
   return (
     <div class="actions bar" role="group" aria-label="Answer">
       <Hint text={hint} />

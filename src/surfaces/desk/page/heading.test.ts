@@ -83,6 +83,23 @@ describe("the heading of a change to a file", () => {
   });
 });
 
+test.each<[string, Partial<DecisionJson>]>([
+  ["Run npm test", { tool: "shell_run", arguments: { command: "npm test" } }],
+  [
+    'Run command: "npm test", network: true',
+    { tool: "shell_run", arguments: { command: "npm test", network: true } },
+  ],
+  ["Run deploy: live", { tool: "deploy", arguments: { where: "live" } }],
+  ["Run deploy", { tool: "deploy", arguments: {} }],
+  [
+    "Run shell_run: npm test",
+    { tool: "shell_run", arguments: { command: "npm test" }, origin: { type: "program" } },
+  ],
+])("a call that needs permission is described by what it runs: %s", (words, fields) => {
+  const question = { text: "Run it?", answer_type: { type: "boolean" } };
+  expect(describeItem(item({ kind: "permission", question, ...fields }))).toBe(words);
+});
+
 describe("the heading of a page", () => {
   const own = { origin: { type: "program" } as const };
   const asking = (text: string) => ({

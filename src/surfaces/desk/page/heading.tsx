@@ -10,6 +10,7 @@ import {
 } from "../../render/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../util/index.ts";
 import {
+  argumentsLine,
   askerOf,
   drawing,
   isCommand,
@@ -71,8 +72,9 @@ function pathsOf({ path, files }: JsonObject): readonly (Json | undefined)[] {
 /** The subject on a line of a list. */
 export function Subject({ item }: { readonly item: Item }): VNode {
   const change = fileChangeOf(item);
-  if (change === undefined) return <Summary text={item.question.text} acts={item.acts} />;
-  return <Change change={change} />;
+  if (change !== undefined) return <Change change={change} />;
+  if (item.kind === "permission") return <Drawn text={callLine(item)} />;
+  return <Summary text={item.question.text} acts={item.acts} />;
 }
 
 function Change({ change }: { readonly change: FileChange }) {
@@ -95,12 +97,21 @@ function moreFiles(count: number): string {
   return count === 0 ? "" : ` and ${count} more ${count === 1 ? "file" : "files"}`;
 }
 
+/** `Run npm test`, `Run deploy: where: "live"`: on one line, verbatim. */
+function callLine(item: Item): string {
+  const { tool, arguments: given = {} } = item;
+  const line = argumentsLine(given);
+  if (isCommand(item)) return `Run ${line}`;
+  return `Run ${showValue(tool)}${line === "" ? "" : `: ${line}`}`;
+}
+
 /** The subject in a message. */
 export function describeItem(item: Item): string {
   const change = fileChangeOf(item);
   if (change !== undefined) {
     return `${change.verb} ${showValue(change.path)}${moreFiles(change.more)}`;
   }
+  if (item.kind === "permission") return callLine(item);
   return `${verbatimProse(askerOf(item))}: ${summaryOf(item.question.text, drawing(item))}`;
 }
 

@@ -108,7 +108,7 @@ function Card({ form, showsWorkspace, isMine: isOwn }: CardProps): VNode {
           </strong>
         ))}
         {form.length > MAX_LISTED && <span>and {form.length - MAX_LISTED} more</span>}
-        {!isChange && <Detail item={item} />}
+        {!isChange && kind !== "permission" && <Detail item={item} />}
         <span class="facts">
           {kind === "question" && !isChange && (
             <span>

@@ -63,7 +63,7 @@ export function isOver({ outcome, void: changed }: Item): boolean {
   return changed !== undefined || outcome !== undefined;
 }
 
-const ASSISTANT = "Assistant";
+export const ASSISTANT = "Assistant";
 
 /** The asker in words. */
 export function askerOf({ label, source }: Pick<DecisionJson, "label" | "source">): string {

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { beginningOf } from "./folded.tsx";
 import { highlight } from "./highlight.ts";
 import { Code, Markdown } from "./markdown.tsx";
-import { Arguments, diffKind, Verbatim } from "./verbatim.tsx";
+import { Arguments, diffLines, toRows, Verbatim } from "./verbatim.tsx";
 
 const html = (text: string) => render(h(Markdown, { text }));
 /** What a person reads. */
@@ -148,21 +148,67 @@ describe("code", () => {
 });
 
 describe("a diff", () => {
-  test.each([
-    ["--- a/x", "file"],
-    ["+++ b/x", "file"],
-    ["@@ -1 +1 @@", "place"],
-    ["+new", "added"],
-    ["-old", "removed"],
-    [" same", "same"],
-  ])("knows the line %j", (line, kind) => {
-    expect(diffKind(line)).toBe(kind);
+  const numbered = (text: string, isHunks?: boolean) =>
+    diffLines(text, isHunks).map(({ kind, number, old }) => [kind, number, old]);
+
+  test("has the numbers of the file's own lines, the old one's for what is removed", () => {
+    const diff = "--- a/x\n+++ b/x\n@@ -7,4 +9,4 @@ f()\n a\n-b\n+c\n\n d\n@@ -50 +52 @@\n-e\n+f";
+    expect(numbered(diff)).toEqual([
+      ["file", undefined, undefined],
+      ["file", undefined, undefined],
+      ["place", undefined, undefined],
+      ["same", 9, 7],
+      ["removed", 8, undefined],
+      ["added", 10, undefined],
+      ["same", 11, 9],
+      ["same", 12, 10],
+      ["place", undefined, undefined],
+      ["removed", 50, undefined],
+      ["added", 52, undefined],
+    ]);
+  });
+
+  test("takes a removed line for what it is, even if it looks like the name of a file", () => {
+    const lines = numbered(
+      "@@ -1,2 +1,2 @@\n--- a/x\n+++ b/x\n y\n\\ No newline\n--- a/z\n+++ b/z",
+    );
+    expect(lines.map(([kind]) => kind)).toEqual([
+      "place",
+      "removed",
+      "added",
+      "same",
+      "same",
+      "file",
+      "file",
+    ]);
+    expect(lines.map(([, number]) => number).slice(1, 4)).toEqual([1, 1, 2]);
+  });
+
+  test("of a new file starts at its first line", () => {
+    expect(numbered("+--- a\n+b", true)).toEqual([
+      ["added", 1, undefined],
+      ["added", 2, undefined],
+    ]);
+  });
+
+  test("puts removed lines beside the added ones that follow", () => {
+    const rows = toRows(diffLines("@@ -1,4 +1,3 @@\n a\n-b\n-c\n+d\n e\n+f"));
+    expect(rows.map((row) => row.map((line) => line?.text))).toEqual([
+      ["@@ -1,4 +1,3 @@"],
+      [" a", " a"],
+      ["-b", "+d"],
+      ["-c", undefined],
+      [" e", " e"],
+      [undefined, "+f"],
+    ]);
+    expect(rows[4]?.map((line) => line?.number)).toEqual([4, 3]);
   });
 
   test("keeps the signs of its lines", () => {
-    const page = render(h(Verbatim, { text: "@@ -1 +1 @@\n-old\n+ new", label: "Change" }));
-    expect(page).toContain('<span class="line diff-removed" data-number="2">-old\n</span>');
-    expect(page).toContain('<span class="line diff-added" data-number="3">+ new\n</span>');
+    const page = render(h(Verbatim, { text: "@@ -7 +9 @@\n-old\n+ new", label: "Change" }));
+    expect(page).toContain('<span class="line diff-removed" data-number="7">-old\n</span>');
+    expect(page).toContain('<span class="line diff-added" data-number="9">+ new\n</span>');
+    expect(page).toContain('data-number="·"');
   });
 
   test("is recognized without being named", () => {

@@ -1,6 +1,6 @@
 /** Small parts shared by several views: names, headings, times and notices. */
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { describeVotes, relativeTime, verbatimProse } from "../../render/index.ts";
 import { DeskError } from "../client.ts";
 import { drawing, type Item, showValue, summaryOf } from "./item.ts";
@@ -120,6 +120,22 @@ function useNow(around: number): number {
     return () => clearTimeout(timer);
   }, [now, around]);
   return now;
+}
+
+/** The minimum width for the columns of a table, or for two versions of a file. */
+const WIDE = "(min-width: 60rem)";
+
+export function useIsWide(): boolean {
+  const [isWide, setIsWide] = useState(false);
+  // Before the browser paints.
+  useLayoutEffect(() => {
+    const media = matchMedia(WIDE);
+    const onChange = () => setIsWide(media.matches);
+    onChange();
+    media.addEventListener("change", onChange);
+    return () => media.removeEventListener("change", onChange);
+  }, []);
+  return isWide;
 }
 
 /** A problem, announced at once, or useful information. */

@@ -1,5 +1,5 @@
 /** A QR code as an SVG path. Loaded on demand. */
-import { generate } from "lean-qr";
+import { correction, generate } from "lean-qr/nano";
 
 export interface QrCode {
   /** One square per dark module. */
@@ -8,11 +8,16 @@ export interface QrCode {
   readonly size: number;
 }
 
+/** As small as possible, and with as much correction as fits into that. */
 export function toQrCode(text: string): QrCode {
-  const code = generate(text);
+  const codes = [correction.H, correction.Q, correction.M, correction.L].map((minCorrectionLevel) =>
+    generate(text, { minCorrectionLevel }),
+  );
+  const size = Math.min(...codes.map((code) => code.size));
+  const code = codes.find((each) => each.size === size);
   const squares: string[] = [];
-  for (let y = 0; y < code.size; y += 1) {
-    for (let x = 0; x < code.size; x += 1) if (code.get(x, y)) squares.push(`M${x} ${y}h1v1h-1z`);
+  for (let y = 0; y < size; y += 1) {
+    for (let x = 0; x < size; x += 1) if (code?.get(x, y)) squares.push(`M${x} ${y}h1v1h-1z`);
   }
-  return { path: squares.join(""), size: code.size };
+  return { path: squares.join(""), size };
 }

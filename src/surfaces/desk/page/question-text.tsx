@@ -35,7 +35,7 @@ export function QuestionText({ item, name, heading }: QuestionTextProps): VNode 
           <QuestionWords item={item} />
         </div>
       )}
-      <Changes item={item} level={levelBelow(heading)} />
+      <Changes item={item} level={levelBelow(item, heading)} />
     </div>
   );
 }
@@ -47,7 +47,7 @@ export function QuestionText({ item, name, heading }: QuestionTextProps): VNode 
 export function CallText({ item, heading }: Omit<QuestionTextProps, "name">): VNode {
   const { result } = item;
   const args = unsaidOf(item);
-  const level = levelBelow(heading);
+  const level = levelBelow(item, heading);
   return (
     <div>
       {isFromTool(item) && <Source item={item} heading={heading} />}
@@ -72,8 +72,9 @@ function isWish({ kind }: Item): boolean {
   return kind === "permission" || kind === "delivery";
 }
 
-function levelBelow(heading: HeadingKind): 2 | 3 {
-  return heading === "wish" ? 3 : 2;
+/** The level of headings below those of the page and the question. */
+function levelBelow(item: Item, heading: HeadingKind): 2 | 3 {
+  return heading === "wish" && !isWish(item) ? 3 : 2;
 }
 
 /** The context of a question. Changes to several files each get a heading. */
@@ -169,7 +170,7 @@ export function Details({ item }: { readonly item: Item }): VNode {
         )}
       </dl>
       {!isFromTool(item) && <Source item={item} heading="wish" />}
-      {args !== undefined && unsaidOf(item) !== args && <Arguments value={args} level={3} />}
+      {args !== undefined && unsaidOf(item) !== args && <Arguments value={args} level={2} />}
     </details>
   );
 }

@@ -6,6 +6,22 @@ import { toTimeline } from "./timeline.ts";
 const BY = { kind: "user", channel: "desk", name: "Ada" };
 
 describe("a conversation", () => {
+  test("does not say that a call is approved while it asks by itself", () => {
+    const byPolicy = { kind: "policy", key: "conversation.tools.rm.run" };
+    const call = { type: "tool_call_request", id: "1", name: "rm", arguments: {} };
+    const decided = { type: "permission_decision", tool_call_id: "1", tool: "rm" };
+    const allowed = { ...decided, decision: "approved", decided_by: byPolicy };
+    const source = { source: "tool", name: "rm" };
+    const question = { text: "Delete?" };
+    const asked = { type: "inquiry_request", id: "q", tool_call_id: "1", source, question };
+    const stepsOf = (...events: Parameters<typeof toTimeline>[0]) =>
+      toTimeline([call, ...events]).flatMap((block) => (block.type === "call" ? block.steps : []));
+    expect(stepsOf(allowed, asked).map(({ type }) => type)).toEqual(["question"]);
+    expect(stepsOf(allowed).map(({ type }) => type)).toEqual(["decision"]);
+    const byAda = { ...allowed, decided_by: BY };
+    expect(stepsOf(byAda, asked).map(({ type }) => type)).toEqual(["decision", "question"]);
+  });
+
   test("has everything about a call in one place", () => {
     const blocks = toTimeline([
       { type: "turn_start", timestamp: "2026-01-02 03:04:05" },

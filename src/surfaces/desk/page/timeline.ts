@@ -9,7 +9,7 @@ import {
   toBlocks,
 } from "../../../record/conversation/index.ts";
 import type { DeciderJson, OutcomeJson } from "../wire.ts";
-import { deciderOf, stringOf, timeOf } from "./item.ts";
+import { ASSISTANT, deciderOf, stringOf, timeOf } from "./item.ts";
 
 /** One part of a conversation. */
 export type TimelineBlock =
@@ -138,12 +138,15 @@ function fileBlocks({ media_type: type, digest, size }: JsonObject): readonly Fi
 function callBlock({ request, response, events }: RecordedCall<TimelineEvent>): CallBlock {
   const { id = "", json } = request;
   const args = json["arguments"];
+  const steps = pairDecisions(events).flatMap(toStep);
+  // A tool that asks by itself runs unasked: that has approved nothing yet.
+  const asks = steps.some(({ type }) => type === "question");
   return {
     type: "call",
     id,
     name: stringOf(json["name"]) ?? "",
     arguments: isJsonObject(args) ? args : {},
-    steps: pairDecisions(events).flatMap(toStep),
+    steps: asks ? steps.filter((step) => !isUnasked(step)) : steps,
     ...(response !== undefined && {
       result: {
         content: stringOf(response.json["content"]) ?? "",
@@ -151,6 +154,15 @@ function callBlock({ request, response, events }: RecordedCall<TimelineEvent>): 
       },
     }),
   };
+}
+
+/** Whether the config let the call run without asking. */
+function isUnasked(step: Step): boolean {
+  return (
+    step.type === "decision" &&
+    step.end.outcome === "approved" &&
+    step.end.answered_by?.kind === "policy"
+  );
 }
 
 /** Leaves out a request that no longer counts: it is asked again. */
@@ -183,7 +195,7 @@ function questionOf(event: JsonObject) {
   const { source, name } = isJsonObject(event["source"]) ? event["source"] : {};
   const isAssistant = source === "assistant";
   return {
-    asker: isAssistant ? "Assistant" : (stringOf(name) ?? stringOf(source) ?? ""),
+    asker: isAssistant ? ASSISTANT : (stringOf(name) ?? stringOf(source) ?? ""),
     text: stringOf(question["text"]) ?? "",
     acts: question["acts"] === true || (question["exclusive"] === true && !isAssistant),
   };

@@ -7,7 +7,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { findOtherHost, isDiff, verbatimLines } from "../../render/index.ts";
 import type { Json, JsonObject } from "../../../util/index.ts";
 import { Folded } from "./folded.tsx";
-import { Label, Value } from "./parts.tsx";
+import { Label, useIsWide, Value } from "./parts.tsx";
 import { useWrapping } from "./wrapping.ts";
 
 /** The most that is ever drawn: a browser takes seconds for it. To decide, read the rest elsewhere. */
@@ -120,14 +120,19 @@ interface LinesProps {
 
 function Lines({ text, label, isChange, isHunks }: LinesProps): VNode {
   const [isWrapped] = useWrapping();
-  const lines = useMemo(() => toLines(text, isChange, isHunks), [text, isChange, isHunks]);
+  const isSplit = useIsWide() && isChange && isWrapped;
+  const lines = useMemo(
+    () => (isChange ? diffLines(text, isHunks) : plainLines(text)),
+    [text, isChange, isHunks],
+  );
   const starts = lines.flatMap((_line, index) => (index % CHUNK_LINES === 0 ? [index] : []));
+  const last = Math.max(...lines.slice(-CHUNK_LINES).map(({ number }) => number ?? 0));
   return (
     <div
-      class={isWrapped ? "lines" : "lines sideways"}
+      class={`lines${isWrapped ? "" : " sideways"}${isSplit ? " split" : ""}`}
       role="group"
       aria-label={label}
-      data-digits={String(lines.length).length}
+      data-digits={String(last).length}
       // Scrolls, so it must be reachable with the keyboard.
       {...(!isWrapped && { tabIndex: 0 })}
     >
@@ -135,7 +140,7 @@ function Lines({ text, label, isChange, isHunks }: LinesProps): VNode {
         <Chunk
           key={start}
           lines={lines.slice(start, start + CHUNK_LINES)}
-          first={start + 1}
+          isSplit={isSplit}
           isAlone={lines.length <= CHUNK_LINES}
         />
       ))}
@@ -143,34 +148,86 @@ function Lines({ text, label, isChange, isHunks }: LinesProps): VNode {
   );
 }
 
+/** A line as drawn. */
 interface ShownLine {
   readonly text: string;
   readonly kind: DiffKind;
+  /** In a diff, that of the new file, or of the old one for a removed line. */
+  readonly number?: number | undefined;
+  /** For an unchanged line of a diff, its number in the old file. */
+  readonly old?: number;
 }
 
-function toLines(text: string, isChange: boolean, isHunks: boolean): readonly ShownLine[] {
-  if (!isChange) return show(text).map((line) => ({ text: line, kind: "same" }));
-  return text.split("\n").map((line) => {
-    // Keeps the sign in its column.
+function plainLines(text: string): readonly ShownLine[] {
+  return show(text).map((line, index) => ({ text: line, kind: "same", number: index + 1 }));
+}
+
+const PLACE = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
+
+/** The lines of a diff with their numbers in the files. `isHunks`: no line names a file, although it may look like it. */
+export function diffLines(text: string, isHunks = false): readonly ShownLine[] {
+  /** The next line of each file, and how many belong to the hunk: a removed `-- x` looks like the name of a file. */
+  let [old, added, oldLeft, addedLeft] = isHunks ? [1, 1, Infinity, Infinity] : [0, 0, 0, 0];
+  return text.split("\n").map((line): ShownLine => {
     const sign = /^[-+ ]/.exec(line)?.[0] ?? "";
-    return { text: sign + show(line.slice(sign.length)).join(""), kind: diffKind(line, isHunks) };
+    const shown = sign + show(line.slice(sign.length)).join(""); // The sign stays in its column.
+    const place = PLACE.exec(line);
+    if (place !== null) {
+      const [, from, count = 1, to, addedCount = 1] = place;
+      [old, added, oldLeft, addedLeft] = [from, to, count, addedCount].map(Number) as Place;
+      return { text: shown, kind: "place" };
+    }
+    const isIn = oldLeft > 0 || addedLeft > 0;
+    if (!isIn && !isHunks && /^(--- |\+\+\+ |diff |index )/.test(line))
+      return { text: shown, kind: "file" };
+    const kind = sign === "-" ? "removed" : sign === "+" ? "added" : "same";
+    const isContent = isIn && (sign !== "" || line === ""); // Some tools strip the sign of an empty line.
+    if (!isContent) return { text: shown, kind };
+    if (kind !== "added") oldLeft -= 1;
+    if (kind !== "removed") addedLeft -= 1;
+    if (kind === "removed") return { text: shown, kind, number: old++ };
+    return { text: shown, kind, number: added++, ...(kind === "same" && { old: old++ }) };
   });
 }
+
+type Place = [old: number, added: number, oldLeft: number, addedLeft: number];
 
 function show(text: string): readonly string[] {
   return verbatimLines(text, { marksDirection: false });
 }
 
+/** One line for both sides, or one for each. */
+type Row = readonly (ShownLine | undefined)[];
+
+/** Removed lines beside the added ones that follow them. */
+export function toRows(lines: readonly ShownLine[]): readonly Row[] {
+  const rows: (ShownLine | undefined)[][] = [];
+  let free = 0; // From here on, rows have only a removed line.
+  for (const line of lines) {
+    const row = line.kind === "added" ? rows[free] : undefined;
+    if (line.kind === "removed") rows.push([line, undefined]);
+    else if (row !== undefined) {
+      row[1] = line;
+      free += 1;
+    } else {
+      if (line.kind === "added") rows.push([undefined, line]);
+      else rows.push(line.old === undefined ? [line] : [{ ...line, number: line.old }, line]);
+      free = rows.length;
+    }
+  }
+  return rows;
+}
+
 interface ChunkProps {
   readonly lines: readonly ShownLine[];
-  /** The number of the first line. */
-  readonly first: number;
+  /** Both versions of a file, side by side. */
+  readonly isSplit: boolean;
   /** It is the only chunk. */
   readonly isAlone: boolean;
 }
 
 /** Far from the viewport, a chunk is a single text of the same size. */
-function Chunk({ lines, first, isAlone }: ChunkProps): VNode {
+function Chunk({ lines, isSplit, isAlone }: ChunkProps): VNode {
   const element = useRef<HTMLDivElement>(null);
   const [isNear, setIsNear] = useState(isAlone);
   useEffect(() => {
@@ -183,19 +240,37 @@ function Chunk({ lines, first, isAlone }: ChunkProps): VNode {
     observer.observe(current);
     return () => observer.disconnect();
   }, [isAlone]);
+  const rows: readonly Row[] = isSplit ? toRows(lines) : lines.map((line) => [line]);
   const children: ComponentChildren = isNear
-    ? lines.map(({ text, kind }, index) => (
-        <span key={index} class={`line ${DIFF_CLASSES[kind]}`} data-number={first + index}>
-          {text}
-          {"\n"}
-        </span>
-      ))
-    : lines.map(({ text }) => `${text}\n`).join("");
+    ? rows.flatMap((row, index) =>
+        row.map((line, side) => (
+          <span
+            key={`${index} ${side}`}
+            class={classOf(line, isSplit && row.length === 1)}
+            data-number={line && (line.number ?? "·")}
+            // An unchanged line is read once.
+            aria-hidden={side === 1 && line?.kind === "same" ? true : undefined}
+          >
+            {line?.text}
+            {"\n"}
+          </span>
+        )),
+      )
+    : rows.map((row) => `${longest(row)}\n`).join("");
   return (
     <div ref={element} class={isAlone ? "" : isNear ? "chunk" : "chunk far"}>
       {children}
     </div>
   );
+}
+
+function classOf(line: ShownLine | undefined, isBoth: boolean): string {
+  return `line ${line === undefined ? "" : DIFF_CLASSES[line.kind]}${isBoth ? " both" : ""}`.trimEnd();
+}
+
+function longest([left, right]: Row): string {
+  const [one, other] = [left?.text ?? "", right?.text ?? ""];
+  return one.length > other.length ? one : other;
 }
 
 type DiffKind = "added" | "removed" | "place" | "file" | "same";
@@ -208,11 +283,3 @@ const DIFF_CLASSES: Readonly<Record<DiffKind, string>> = {
   file: "diff-file",
   same: "",
 };
-
-/** The kind of a unified diff line. A hunk names no files, although its lines may look like it. */
-export function diffKind(line: string, isHunk = false): DiffKind {
-  if (!isHunk && /^(--- |\+\+\+ |diff |index )/.test(line)) return "file";
-  if (line.startsWith("@@")) return "place";
-  if (line.startsWith("+")) return "added";
-  return line.startsWith("-") ? "removed" : "same";
-}
