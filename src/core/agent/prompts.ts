@@ -25,7 +25,7 @@ import {
   lastTurn,
 } from "../../record/conversation/index.ts";
 import { checkArguments } from "../../reach/executor/index.ts";
-import { type InquirySource, opensOf } from "../../record/tool/index.ts";
+import { type InquirySource, isUnconfined } from "../../record/tool/index.ts";
 import {
   assertNever,
   type Clock,
@@ -160,10 +160,8 @@ function isDecidedAlone(
   { tool, verdict }: Pick<OpenCall & { readonly verdict: Verdict }, "tool" | "verdict">,
 ): boolean {
   const effect = tool.settings.effect ?? tool.effect;
-  const isLoose =
-    origin?.type === "builtin" && (origin.confinement === "none" || opensOf(origin).length > 0);
   const isOwn = verdict.isAskedEachTime === true || verdict.mode === "edit";
-  return isOwn || isLoose || effect === "destroys" || changed !== undefined;
+  return isOwn || isUnconfined(origin) || effect === "destroys" || changed !== undefined;
 }
 
 /** The fields common to every kind. */

@@ -3,7 +3,7 @@
  * was shown, and no call that can do more.
  */
 import { isPathWithin } from "../../util/index.ts";
-import type { Confinement, ToolSource } from "./source.ts";
+import type { Confinement, ToolOrigin, ToolSource } from "./source.ts";
 
 /** How a call is confined, where it runs, and which files outside the workspace it names. */
 export interface Capabilities extends Omit<Confinement, "undo"> {
@@ -33,6 +33,12 @@ const NONE: { readonly type: "builtin" } & Confinement = { type: "builtin" };
 /** What a sandbox opens only for a call that a person was asked about, each time. Empty without a sandbox. */
 export function opensOf({ network = false, git = false }: Confinement): readonly Opening[] {
   return [...(git ? (["git"] as const) : []), ...(network ? (["network"] as const) : [])];
+}
+
+/** Whether a yes to several calls must not cover one from here: no sandbox, or one that is open. */
+export function isUnconfined(origin: ToolOrigin | undefined): boolean {
+  if (origin?.type !== "builtin") return false;
+  return origin.confinement === "none" || opensOf(origin).length > 0;
 }
 
 /** The name of the argument that asks for it. */

@@ -77,6 +77,7 @@ export {
   coversCapabilities,
   type GrantLimits,
   type Opening,
+  isUnconfined,
   opensOf,
 } from "./capabilities.ts";
 export { type Confinement, type ToolOrigin, type ToolSource, type UndoForecast } from "./source.ts";

@@ -11,7 +11,8 @@ import { contentKey, describeBy, type Item } from "./item.ts";
 import { messageOf, Notice } from "./parts.tsx";
 import { isSigned, signAnswer } from "./passkey.ts";
 import { CallText, Details, isReadable, QuestionText } from "./question-text.tsx";
-import { type HeadingKind, Subject } from "./heading.tsx";
+import { describeItem, type HeadingKind, questionId, Subject } from "./heading.tsx";
+import { areCalls } from "./inbox-state.ts";
 import { useReading } from "./reading.ts";
 import { type DeskContext, useDesk } from "./session.ts";
 
@@ -31,7 +32,9 @@ export function AnswerForm({ items, heading, onLate }: AnswerFormProps): VNode {
   const answers = useAnswers(answerable, onLate);
   const { draftOf, problems, step, setStep, send, submit } = answers;
   const [first] = items;
-  const isQuick = items.length === 1 && first?.question.answerType.type === "boolean";
+  const areSeveral = areCalls(items);
+  const isQuick =
+    areSeveral || (items.length === 1 && first?.question.answerType.type === "boolean");
   const form = useRef<HTMLFormElement>(null);
   useFocusOnProblem(form, problems);
   const acts = answerable.some((item) => item.acts);
@@ -66,6 +69,7 @@ export function AnswerForm({ items, heading, onLate }: AnswerFormProps): VNode {
           heading={heading}
           answers={answers}
           isQuick={isQuick}
+          {...(areSeveral && { isLocked })}
           isAlone={items.length === 1}
           isLast={index === items.length - 1}
         />
@@ -75,7 +79,7 @@ export function AnswerForm({ items, heading, onLate }: AnswerFormProps): VNode {
       <span ref={end} aria-hidden="true" />
       <Buttons
         items={answerable}
-        quick={isQuick ? first : undefined}
+        isQuick={isQuick}
         answers={answers}
         isLocked={isLocked}
         hint={hint}
@@ -102,7 +106,7 @@ function SigningHint({ items }: Pick<AnswerFormProps, "items">): VNode | null {
 
 /** Whether an action cannot be approved yet, and why. `end` is the element after everything there is to read. */
 function useLock(items: readonly Item[], acts: boolean, isShown: boolean) {
-  const { progress, end } = useReading(contentKey(items), isShown);
+  const { progress, end } = useReading(items.map(contentKey), isShown);
   if (acts && !items.every(isReadable)) {
     const hint = "This is too long for the page. To approve it, use a terminal.";
     return { end, isLocked: true, hint };
@@ -120,8 +124,8 @@ const READING_HINTS = {
 interface ButtonsProps {
   /** The items that can be answered here. */
   readonly items: readonly Item[];
-  /** The only item, if it is answered with one of two buttons. */
-  readonly quick: Item | undefined;
+  /** They are answered with one of two buttons. */
+  readonly isQuick: boolean;
   readonly answers: Answers;
   /** Approval is locked. */
   readonly isLocked: boolean;
@@ -129,15 +133,18 @@ interface ButtonsProps {
   readonly hint: string | undefined;
 }
 
-function Buttons({ items, quick, answers, isLocked, hint }: ButtonsProps): VNode | null {
-  const { draftOf, step, send, submit } = answers;
+function Buttons({ items, isQuick, answers, isLocked, hint }: ButtonsProps): VNode | null {
+  const { step, submit } = answers;
   const isBusy = step === "sending";
-  if (quick !== undefined) {
-    const onChoose = (truth: boolean) =>
-      void send({ key: quick.key, draft: { ...draftOf(quick), truth } });
-    return <QuickButtons item={quick} isBusy={isBusy} {...{ isLocked, hint, onChoose }} />;
-  }
   if (items.length === 0) return null;
+  if (isQuick) {
+    return (
+      <div class="actions bar" role="group" aria-label="Answer">
+        <Hint text={hint} />
+        <QuickButtons items={items} answers={answers} isLocked={isLocked} hasKeys />
+      </div>
+    );
+  }
   const isPressed = items.some((item) => item.acts);
   return (
     <div class="actions bar">
@@ -183,21 +190,27 @@ function useAnswers(items: readonly Item[], onLate: (item: Item) => void) {
   const { draftOf, setDraft } = useDrafts(desk);
   const [problems, setProblems] = useState<Problems>({});
   const [step, setStep] = useState<"edit" | "review" | "sending">("edit");
-  /** `changed` is a draft that has not reached the state yet. */
-  const send = async (changed?: { readonly key: string; readonly draft: Draft }) => {
-    const drafts = (item: Item) => (changed?.key === item.key ? changed.draft : draftOf(item));
-    const found = missingIn(items, drafts);
+  /** `truth` is the pressed button. Each answer is sent, judged and refused alone. */
+  const send = async (chosen = items, truth?: boolean) => {
+    const drafts = (item: Item) => ({ ...draftOf(item), ...(truth !== undefined && { truth }) });
+    const found = missingIn(chosen, drafts);
     setProblems(found);
     if (Object.keys(found).length > 0) return setStep("edit");
     setStep("sending");
     const leave = leaveFor();
-    const { failed, notices } = await sendAll(items, drafts, { desk, onLate });
+    const { failed, notices } = await sendAll(chosen, drafts, { desk, onLate });
     setProblems(failed);
     setStep("edit");
-    if (Object.keys(failed).length > 0) return;
-    const sent = items.length === 1 ? "Answer sent." : `${items.length} answers sent.`;
-    desk.say([sent, ...new Set(notices)].join(" "));
-    leave();
+    const refused = chosen.filter(({ key }) => failed[key] !== undefined);
+    const count = chosen.length - refused.length;
+    const sent = count === 1 ? "Answer sent." : `${count} answers sent.`;
+    const names = refused.map((item) => describeItem(item)).join("; ");
+    if (chosen.length > 1 || count > 0) {
+      desk.say(
+        [sent, ...new Set(notices), ...(names === "" ? [] : [`Refused: ${names}`])].join(" "),
+      );
+    }
+    if (refused.length === 0 && chosen.length === items.length) leave();
   };
   const review = () => {
     const found = missingIn(items, draftOf);
@@ -216,6 +229,8 @@ interface OneQuestionProps {
   readonly answers: Answers;
   /** Answered with one of two buttons below. */
   readonly isQuick: boolean;
+  /** One of several calls, with buttons of its own, and whether its approval is locked. */
+  readonly isLocked?: boolean;
   /** Its actions are below the form. */
   readonly isAlone: boolean;
   /** The call that asks all questions of a form is shown after the last one. */
@@ -223,7 +238,7 @@ interface OneQuestionProps {
 }
 
 function OneQuestion({ item, name, heading, answers, ...how }: OneQuestionProps): VNode {
-  const { isQuick, isAlone, isLast } = how;
+  const { isQuick, isLocked, isAlone, isLast } = how;
   const { draftOf, setDraft, problems, setProblem } = answers;
   const onDraft = (draft: Draft) => setDraft(item, draft);
   const fields = { item, name, draft: draftOf(item), onDraft };
@@ -236,7 +251,19 @@ function OneQuestion({ item, name, heading, answers, ...how }: OneQuestionProps)
       <QuestionText item={item} name={name} heading={heading} />
       {isFirst && call}
       {!isQuick && <AnswerFields {...fields} />}
-      <ExtraFields {...fields} />
+      {isLocked === undefined ? (
+        <ExtraFields {...fields} />
+      ) : (
+        <>
+          <details>
+            <summary>Note</summary>
+            <ExtraFields {...fields} />
+          </details>
+          <div class="actions" role="group" aria-labelledby={questionId(name)}>
+            <QuickButtons items={[item]} answers={answers} isLocked={isLocked} />
+          </div>
+        </>
+      )}
       {item.kind === "delivery" && <EditResult {...fields} />}
       {problem !== undefined && <Notice>{neutralize(problem)}</Notice>}
       {item.kind === "question" && !isAlone && (
@@ -353,35 +380,39 @@ function Hint({ text }: { readonly text: string | undefined }): VNode | null {
   );
 }
 
-interface QuickProps extends Pick<ButtonsProps, "isLocked" | "hint"> {
-  readonly item: Item;
-  readonly isBusy: boolean;
-  readonly onChoose: (truth: boolean) => void;
+interface QuickProps {
+  /** At least one. */
+  readonly items: readonly Item[];
+  readonly answers: Answers;
+  readonly isLocked: boolean;
+  /** The keys for yes and no move to these. */
+  readonly hasKeys?: boolean;
 }
 
-function QuickButtons({ item, isBusy, isLocked, hint, onChoose }: QuickProps): VNode {
-  const { kind, question, acts } = item;
-  const [yes, no] = QUICK_WORDS[kind];
-  const suggested = (truth: boolean) => (!acts && question.default === truth ? " (suggested)" : "");
+function QuickButtons({ items, answers, isLocked, hasKeys = false }: QuickProps): VNode | null {
+  const [first, ...others] = items;
+  if (first === undefined) return null;
+  const { kind, question, acts } = first;
+  const isBusy = answers.step === "sending";
+  const all = others.length > 0 ? `${kind === "question" ? " to" : ""} all ${items.length}` : "";
   return (
-    <div class="actions bar" role="group" aria-label="Answer">
-      <Hint text={hint} />
-      <button
-        type="button"
-        class="primary"
-        data-key="y"
-        disabled={isBusy || isLocked}
-        aria-describedby={hint && HINT_ID}
-        onClick={() => onChoose(true)}
-      >
-        {yes}
-        {suggested(true)}
-      </button>
-      <button type="button" data-key="n" disabled={isBusy} onClick={() => onChoose(false)}>
-        {no}
-        {suggested(false)}
-      </button>
-    </div>
+    <>
+      {[true, false].map((truth) => (
+        <button
+          key={String(truth)}
+          type="button"
+          class={truth ? "primary" : undefined}
+          data-key={hasKeys ? (truth ? "y" : "n") : undefined}
+          disabled={isBusy || (truth && isLocked)}
+          aria-describedby={truth && isLocked ? HINT_ID : undefined}
+          onClick={() => void answers.send(items, truth)}
+        >
+          {QUICK_WORDS[kind][truth ? 0 : 1]}
+          {all}
+          {!acts && question.default === truth && " (suggested)"}
+        </button>
+      ))}
+    </>
   );
 }
 

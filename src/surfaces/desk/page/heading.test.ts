@@ -108,14 +108,14 @@ describe("the heading of a page", () => {
   });
 
   test("is the question itself, if it is short", () => {
-    expect(headingKind(item(asking("Deploy?")), 1)).toBe("question");
+    expect(headingKind([item(asking("Deploy?"))])).toBe("question");
   });
 
   test("is who asks, if there are several questions, or one of several lines, or a long one", () => {
     const kinds = [
-      headingKind(item(asking("Deploy?")), 2),
-      headingKind(item(asking("Deploy?\nNow?")), 1),
-      headingKind(item(asking("x".repeat(200))), 1),
+      headingKind([item(asking("Deploy?")), item(asking("Where?"))]),
+      headingKind([item(asking("Deploy?\nNow?"))]),
+      headingKind([item(asking("x".repeat(200)))]),
     ];
     expect(kinds).toEqual(["wish", "wish", "wish"]);
   });
@@ -158,6 +158,15 @@ describe("the words for what someone waits for", () => {
   ])("say who wants what, and where: %s", (words, fields) => {
     const [before, value, after, place, confined] = wishOf(item(fields));
     expect(`${before}${value}${after} in ${place}${confined}`).toBe(words);
+  });
+
+  test("count several calls", () => {
+    expect(wishOf(item(command), 3, true).join("")).toBe("jp wants to make 3 callsweb-shop");
+    const permissions = [
+      item({ kind: "permission", id: "a" }),
+      item({ kind: "permission", id: "b" }),
+    ];
+    expect(headingKind(permissions as [Item, Item])).toBe("calls");
   });
 
   test("count the answers of a form", () => {

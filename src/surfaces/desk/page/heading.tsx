@@ -19,6 +19,7 @@ import {
   summaryOf,
   toolBehind,
 } from "./item.ts";
+import { areCalls, type Form } from "./inbox-state.ts";
 import { Drawn, Line, Summary, Value } from "./parts.tsx";
 
 /** A file change by one of jp's own tools, whose questions are known. */
@@ -131,15 +132,16 @@ export function Asker({ item }: { readonly item: Item }): VNode {
   );
 }
 
-/** The words at the top of the page: a file and its change, the question itself, or who wants what. */
-export type HeadingKind = "change" | "question" | "wish";
+/** The words at the top of the page: a file and its change, the question itself, or who wants what: one or more calls. */
+export type HeadingKind = "change" | "question" | "wish" | "calls";
 
 const MAX_HEADING = 160;
 
 /** For the page of one item or of a form with several. */
-export function headingKind(item: Item, count: number): HeadingKind {
+export function headingKind(items: Form): HeadingKind {
+  const [item, ...others] = items;
   const { kind, question } = item;
-  if (count > 1) return "wish";
+  if (others.length > 0) return areCalls(items) ? "calls" : "wish";
   if (fileChangeOf(item) !== undefined) return "change";
   const isShort = question.text.length <= MAX_HEADING && !question.text.trim().includes("\n");
   return isShort && kind === "question" ? "question" : "wish";
@@ -150,10 +152,11 @@ export function questionId(name: string): string {
   return `${name}-question`;
 }
 
-export function Heading({ item, count }: { readonly item: Item; readonly count: number }): VNode {
+export function Heading({ items }: { readonly items: Form }): VNode {
+  const [item] = items;
   const change = fileChangeOf(item);
-  const kind = headingKind(item, count);
-  if (kind === "wish") return <Wish item={item} count={count} />;
+  const kind = headingKind(items);
+  if (kind === "wish" || kind === "calls") return <Wish items={items} />;
   if (kind === "change" && change !== undefined) return <Change change={change} />;
   return (
     <span class="question-line">
@@ -163,8 +166,8 @@ export function Heading({ item, count }: { readonly item: Item; readonly count: 
 }
 
 /** Who wants what, and where. */
-export function Wish(of: { readonly item: Item; readonly count: number }): VNode {
-  const [before, value, after, place, confined] = wishOf(of.item, of.count);
+export function Wish({ items }: { readonly items: Form }): VNode {
+  const [before, value, after, place, confined] = wishOf(items[0], items.length, areCalls(items));
   return (
     <>
       {before}
@@ -184,12 +187,13 @@ type WishWords = readonly [
   confined: string,
 ];
 
-/** `jp wants to run ` `deploy` ` in ` `web-shop`. `count`: how many questions of the same call wait. */
-export function wishOf(item: Item, count = 1): WishWords {
+/** `jp wants to run ` `deploy` ` in ` `web-shop`. `count`: how many questions of the same call wait, or calls. */
+export function wishOf(item: Item, count = 1, areSeveral = false): WishWords {
   const { kind, tool, acts, origin, source, workspace, folder = "." } = item;
   const change = fileChangeOf(item);
   const name = workspace.split("/").findLast((part) => part !== "") ?? workspace;
   const place = folder === "." ? name : `${name}/${folder}`;
+  if (areSeveral) return [`jp wants to make ${count} calls`, "", "", name, ""];
   if (change !== undefined) {
     const { verb, more } = change;
     const files = more === 0 ? "a file" : `${more + 1} files`;

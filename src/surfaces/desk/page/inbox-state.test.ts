@@ -123,6 +123,77 @@ describe("the inbox", () => {
   });
 });
 
+describe("several calls", () => {
+  const takes = { turn: { code: "calls" }, note: "any" } as const;
+  const origin = { type: "builtin", confinement: "sandbox" } as const;
+  const call = (id: string, fields: Partial<DecisionJson> = {}) =>
+    pending(id, {
+      kind: "permission",
+      acts: true,
+      tool_call_id: id,
+      arguments: { command: id },
+      origin,
+      takes,
+      ...fields,
+    });
+  const grouped = (...list: readonly DecisionJson[]) => {
+    const { items } = withList(EMPTY_INBOX, EMPTY_INBOX, { items: list });
+    return toForms(items).map((form) => form.map(({ id }) => id));
+  };
+
+  test("of one turn are on one card, at the place of the first", () => {
+    const other = pending("q");
+    expect(grouped(call("a"), other, call("b"), call("c"))).toEqual([["a", "b", "c"], ["q"]]);
+  });
+
+  test("that edit files are too, apart from those that need permission", () => {
+    const edit = { kind: "question", question_id: "apply_changes" } as const;
+    const list = [call("a", edit), call("b"), call("c", edit), call("d")];
+    expect(grouped(...list)).toEqual([
+      ["a", "c"],
+      ["b", "d"],
+    ]);
+  });
+
+  test("of several turns are on one card only if they are the same call", () => {
+    const inTurn = (id: string, conversation: string, command: string) =>
+      call(id, { conversation, arguments: { command } });
+    const list = [
+      inTurn("a", "1", "npm test"),
+      inTurn("b", "2", "npm i"),
+      inTurn("c", "3", "npm test"),
+    ];
+    expect(grouped(...list)).toEqual([["a", "c"], ["b"]]);
+  });
+
+  test.each<[string, Partial<DecisionJson>]>([
+    ["takes a quorum", { terms: { quorum: 2 } }],
+    ["takes a signature", { terms: { proof: "signed" } }],
+    ["is for someone else", { for: "ben" }],
+    ["is for a role", { for_any: [{ role: "ops" }] }],
+    ["may not cover others", { takes: { note: "any" } }],
+    ["is from an older version", { takes: undefined as never }],
+    ["has changed", { changed: ["file"] }],
+    ["is not in the sandbox", { origin: { type: "builtin", confinement: "none" } }],
+    ["has a network", { origin: { ...origin, network: true } }],
+    ["is in another workspace", { workspace: "/v" }],
+    ["is a result", { kind: "delivery", acts: false }],
+    ["does not act", { kind: "question", acts: false }],
+  ])("are decided without one that %s", (_what, fields) => {
+    expect(grouped(call("a"), call("b", fields), call("c"))).toEqual([["a", "c"], ["b"]]);
+  });
+
+  test("for the same people are on one card", () => {
+    const whom = { for_any: [{ role: "ops" }] };
+    expect(grouped(call("a", whom), call("b", whom))).toEqual([["a", "b"]]);
+  });
+
+  test("are on cards of at most 20", () => {
+    const list = Array.from({ length: 25 }, (_, index) => call(String(index)));
+    expect(grouped(...list).map(({ length }) => length)).toEqual([20, 5]);
+  });
+});
+
 /** The page's session, and what it sends. */
 function open(reply: (path: string) => Response) {
   const calls: unknown[] = [];

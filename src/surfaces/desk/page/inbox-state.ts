@@ -1,5 +1,7 @@
 /** The pending decisions, kept up to date by events. Pure: the page draws it. */
 import type { AnsweredJson, DecisionJson, DeskChange, Page } from "../wire.ts";
+import { isUnconfined } from "../../../record/tool/index.ts";
+import { canRemember } from "./draft.ts";
 import { type Item, keyOf, readItem } from "./item.ts";
 
 /** The pending decisions, and those answered while the page was open. */
@@ -96,27 +98,73 @@ function withEnd(state: InboxState, key: string, ended: EndedItem): InboxState {
   return { ...state, items: state.items.filter((each) => each.key !== key), answered };
 }
 
-/** The item and the open questions of the same call, which are answered as one form. */
-export function formOf(items: readonly Item[], item: Item): readonly Item[] {
-  const key = formKey(item);
-  const form = items.filter((other) => formKey(other) === key);
-  return form.some((other) => other.key === item.key) ? form : [item];
+/** Items that are answered together: the questions of one call, or several calls. */
+export type Form = readonly [Item, ...Item[]];
+
+/** The form with this item. */
+export function formOf(items: readonly Item[], item: Item): Form {
+  return toForms(items).find((form) => form.some(({ key }) => key === item.key)) ?? [item];
 }
 
 /** The items in order, grouped by form. */
-export function toForms(items: readonly Item[]): readonly (readonly [Item, ...Item[]])[] {
-  const forms = new Map<string, [Item, ...Item[]]>();
-  for (const item of items) {
-    const form = forms.get(formKey(item));
-    if (form === undefined) forms.set(formKey(item), [item]);
-    else form.push(item);
-  }
-  return [...forms.values()];
+export function toForms(items: readonly Item[]): readonly Form[] {
+  const alone = items.map((item): Form => [item]);
+  const ofCalls = group(alone, ([item]) => callKey(item), Infinity);
+  const ofTurns = group(ofCalls, (form) => sharedKey(form, ({ conversation }) => conversation));
+  return group(ofTurns, (form) => sharedKey(form, sameCall));
 }
 
-function formKey({ kind, tool_call_id: callId, workspace, conversation, key }: Item): string {
+/** A card with more would be hard to read. */
+const MAX_CALLS = 20;
+
+/** Joins the forms with the same key at the place of the first. Those without one stay alone. */
+function group(
+  forms: readonly Form[],
+  keyOfForm: (form: Form) => string | undefined,
+  max = MAX_CALLS,
+): readonly Form[] {
+  const joined: [Item, ...Item[]][] = [];
+  const byKey = new Map<string, [Item, ...Item[]]>();
+  for (const form of forms) {
+    const key = keyOfForm(form);
+    const known = key === undefined ? undefined : byKey.get(key);
+    if (known !== undefined && known.length < max) known.push(...form);
+    else {
+      const first: [Item, ...Item[]] = [...form];
+      joined.push(first);
+      if (key !== undefined) byKey.set(key, first);
+    }
+  }
+  return joined;
+}
+
+/** The questions of one call are a form, however many there are. */
+function callKey({ kind, tool_call_id: callId, workspace, conversation }: Item) {
   const isAlone = kind !== "question" || callId === undefined;
-  return isAlone ? key : JSON.stringify([workspace, conversation, "call", callId]);
+  return isAlone ? undefined : JSON.stringify([workspace, conversation, callId]);
+}
+
+/**
+ * For a single yes or no that may cover other calls, as its terms on record say, and for the same people. As on a
+ * terminal, a call outside of the sandbox and one that has changed are decided alone.
+ */
+function sharedKey([item, ...others]: Form, by: (item: Item) => unknown): string | undefined {
+  const { acts, changed, for: person, for_any: forAny, kind, origin, question, workspace } = item;
+  const isYesOrNo = acts && question.answerType.type === "boolean";
+  const isAlone = !canRemember(item) || changed !== undefined || isUnconfined(origin);
+  if (others.length > 0 || !isYesOrNo || isAlone || item.terms !== undefined) return undefined;
+  return JSON.stringify([workspace, kind, person, forAny, by(item)]);
+}
+
+/** What the narrowest rule about the call would cover. A question is about more than its call. */
+function sameCall({ kind, key, tool, origin, folder, arguments: given }: Item): unknown {
+  return kind === "permission" ? [tool, origin, folder, given] : key;
+}
+
+/** Whether these are several calls, each of which can be answered alone. */
+export function areCalls([first, second]: readonly Item[]): boolean {
+  if (first === undefined || second === undefined) return false;
+  return first.kind !== "question" || first.tool_call_id !== second.tool_call_id;
 }
 
 function sorted(items: readonly Item[]): readonly Item[] {

@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { isMine, whomText } from "./draft.ts";
-import { type EndedItem, toForms } from "./inbox-state.ts";
+import { areCalls, type EndedItem, type Form, toForms } from "./inbox-state.ts";
 import { Asker, fileChangeOf, Subject } from "./heading.tsx";
 import {
   argumentsLine,
@@ -79,7 +79,7 @@ export function Inbox(): VNode {
 }
 
 interface CardProps {
-  readonly form: readonly [Item, ...Item[]];
+  readonly form: Form;
   readonly showsWorkspace: boolean;
   readonly isMine: boolean;
 }
@@ -89,13 +89,16 @@ function Card({ form, showsWorkspace, isMine: isOwn }: CardProps): VNode {
   const { kind, title, conversation, workspace } = item;
   const deadline = timeOf(item.deadline);
   const isChange = fileChangeOf(item) !== undefined;
+  const titles = new Set(form.map((each) => each.title ?? each.conversation));
   const whom = whomText(item);
   return (
     <li>
       <a class="card" data-item href={inquiryLink(item)}>
         <span class="card-top">
           <span class={`badge badge-${kind}`}>
-            {form.length > 1 ? `${form.length} questions` : KIND_WORDS[kind]}
+            {form.length === 1
+              ? KIND_WORDS[kind]
+              : `${form.length} ${areCalls(form) ? "calls" : "questions"}`}
           </span>
           {deadline !== undefined && <Deadline at={deadline} />}
           <span class="card-time">
@@ -116,7 +119,9 @@ function Card({ form, showsWorkspace, isMine: isOwn }: CardProps): VNode {
             </span>
           )}
           <span>
-            <Line text={title ?? conversation} />
+            <Line
+              text={titles.size > 1 ? `${titles.size} conversations` : (title ?? conversation)}
+            />
           </span>
           {showsWorkspace && (
             <span>

@@ -49,13 +49,10 @@ export function keyOf({ workspace = "", conversation, id }: InquiryAddress): str
 }
 
 /** Changes with the shown content: having read one version does not mean having read another. */
-export function contentKey(items: readonly Item[]): string {
-  return JSON.stringify(
-    items.map(({ key, asked_at: askedAt, digest, question, arguments: args }) =>
-      // Older versions recorded no digest.
-      digest === undefined ? [key, askedAt, question, args] : [key, askedAt, digest],
-    ),
-  );
+export function contentKey(item: Item): string {
+  const { key, asked_at: askedAt, digest, question, arguments: args } = item;
+  // Older versions recorded no digest.
+  return JSON.stringify([key, askedAt, digest ?? [question, args]]);
 }
 
 /** Whether it is no longer pending. */

@@ -7,10 +7,12 @@ import {
   questionId,
   QuestionWords,
   renderedChangeOf,
+  Subject,
 } from "./heading.tsx";
 import { isFromTool, type Item, timeOf, unsaidOf } from "./item.ts";
 import { Markdown } from "./markdown.tsx";
 import { Drawn, ExactTime, Fact, Label, Line, Notice, Value } from "./parts.tsx";
+import { conversationLink } from "./route.ts";
 import { Arguments, MAX_DRAWN, Verbatim } from "./verbatim.tsx";
 
 interface QuestionTextProps {
@@ -30,9 +32,9 @@ export function QuestionText({ item, name, heading }: QuestionTextProps): VNode 
           This is asked again. {describeAskedAgain(changed, "since it was decided before")}.
         </Notice>
       )}
-      {heading === "wish" && !isWish(item) && (
+      {(heading === "calls" || (heading === "wish" && !isWish(item))) && (
         <div class="question-line" role="heading" aria-level={2} id={questionId(name)}>
-          <QuestionWords item={item} />
+          {heading === "calls" ? <Subject item={item} /> : <QuestionWords item={item} />}
         </div>
       )}
       <Changes item={item} level={levelBelow(item, heading)} />
@@ -74,7 +76,7 @@ function isWish({ kind }: Item): boolean {
 
 /** The level of headings below those of the page and the question. */
 function levelBelow(item: Item, heading: HeadingKind): 2 | 3 {
-  return heading === "wish" && !isWish(item) ? 3 : 2;
+  return heading === "calls" || (heading === "wish" && !isWish(item)) ? 3 : 2;
 }
 
 /** The context of a question. Changes to several files each get a heading. */
@@ -112,12 +114,20 @@ function Context({ text, acts }: { readonly text: string; readonly acts: boolean
 
 /** The tool, its origin and folder, and the question, if the heading does not show it. */
 function Source({ item, heading }: Pick<QuestionTextProps, "item" | "heading">): VNode {
-  const { tool, origin, folder } = item;
+  const { tool, origin, folder, kind } = item;
+  const isNamed = heading === "change" || (heading === "calls" && kind === "question");
   return (
     <dl class="source-facts">
-      {heading === "change" && (
+      {isNamed && (
         <Fact name="Question">
           <QuestionWords item={item} />
+        </Fact>
+      )}
+      {heading === "calls" && (
+        <Fact name="Asked in">
+          <a href={conversationLink(item)}>
+            <Line text={item.title ?? item.conversation} />
+          </a>
         </Fact>
       )}
       <Fact name="Tool">

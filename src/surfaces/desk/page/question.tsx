@@ -6,7 +6,7 @@ import { type DeskClient, DeskError } from "../client.ts";
 import type { InquiryAddress } from "../wire.ts";
 import { whomText, whyNot } from "./draft.ts";
 import { AnswerForm } from "./form.tsx";
-import { formOf } from "./inbox-state.ts";
+import { areCalls, formOf } from "./inbox-state.ts";
 import { Heading, type HeadingKind, headingKind, questionId, Wish } from "./heading.tsx";
 import { describeBy, describeEnd, isOver, type Item, keyOf, readItem, timeOf } from "./item.ts";
 import { Ago, Deadline, SoFar, Line, messageOf, Notice, Title, Waited } from "./parts.tsx";
@@ -18,21 +18,22 @@ import { useDesk } from "./session.ts";
 export function InquiryView({ address }: { readonly address: InquiryAddress }): VNode {
   const { items, problem } = useItems(address);
   const { inbox } = useDesk();
-  const [first] = items;
-  const heading = first === undefined ? "wish" : headingKind(first, items.length);
+  const [first, ...others] = items;
+  const heading = first === undefined ? "wish" : headingKind([first, ...others]);
+  const isTop = heading === "change" || heading === "question";
   const isWaiting = (item: Item) => !isOver(item) && !inbox.answered.has(item.key);
   return (
     <>
-      <Title {...(heading !== "wish" && { id: questionId("question-0") })}>
-        {first === undefined ? "Question" : <Heading item={first} count={items.length} />}
+      <Title {...(isTop && { id: questionId("question-0") })}>
+        {first === undefined ? "Question" : <Heading items={[first, ...others]} />}
       </Title>
       {problem !== undefined && <Notice>{problem}</Notice>}
       {problem === undefined && first === undefined && <p>Loading …</p>}
       {first !== undefined && (
         <>
-          {heading !== "wish" && (
+          {isTop && (
             <p class="wish">
-              <Wish item={first} count={1} />
+              <Wish items={[first]} />
             </p>
           )}
           <Facts item={first} isWaiting={items.some(isWaiting)} />
@@ -59,7 +60,12 @@ function useItems(address: InquiryAddress): {
   const key = keyOf(address);
   const kept = shown.key === key ? shown.items : [];
   const waiting = inbox.items.find((item) => isAt(item, address));
-  const form = waiting === undefined ? [] : formOf(inbox.items, waiting);
+  const known = inbox.items.filter((item) => kept.some((other) => other.key === item.key));
+  const found = waiting === undefined ? [] : formOf(inbox.items, waiting);
+  // A call that comes later has a card of its own: a yes must not cover what was not there.
+  const isNew = (item: Item) => kept.every((other) => other.key !== item.key);
+  const isLate = (item: Item) => kept.some((other) => areCalls([other, item]));
+  const form = [...known, ...found.filter((item) => isNew(item) && !isLate(item))];
   const items = [...kept.filter((item) => !form.some((other) => other.key === item.key)), ...form];
   const list = inOrder(kept, items);
   const isMissing = inbox.isLoaded && list.length === 0;

@@ -16,20 +16,24 @@ interface Reading {
 
 type Progress = "below" | "sideways" | "read";
 
-/** Starts over when the content changes. `isShown`: whether the end is on the page at all. */
-export function useReading(content: string, isShown: boolean): Reading {
+/**
+ * Starts over when anything new is to be read, and not when some of it is gone. `isShown`: whether the end is on the
+ * page at all.
+ */
+export function useReading(contents: readonly string[], isShown: boolean): Reading {
   const end = useRef<HTMLSpanElement>(null);
+  const [read, setRead] = useState<readonly string[]>([]);
+  const content = JSON.stringify(contents);
   const [reading, setReading] = useState({ content, progress: undefined as Progress | undefined });
   useEffect(() => {
     const { current } = end;
     if (current === null) return;
-    return watch(current, (progress) =>
-      setReading((before) => {
-        const wasRead = before.content === content && before.progress === "read";
-        return { content, progress: wasRead ? "read" : progress };
-      }),
-    );
+    return watch(current, (progress) => {
+      setReading({ content, progress });
+      if (progress === "read") setRead((before) => [...before, ...contents]);
+    });
   }, [content, isShown]);
+  if (contents.every((each) => read.includes(each))) return { progress: "read", end };
   return { progress: reading.content === content ? reading.progress : undefined, end };
 }
 
