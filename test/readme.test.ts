@@ -11,8 +11,7 @@ import { PseudoTerminal } from "./support/pseudo-terminal.ts";
 /** The keys for each question. No other question may appear. */
 const ANSWERS: readonly (readonly [asked: string, keys: string])[] = [
   ["? Which model should answer?", "\r"],
-  ["? What may models do with the files here?", "\r"],
-  ["? May models run commands here?", "\r"],
+  ["? What may models do in this folder?", "\r"],
   ["? Ask before your own tools run?", "\r"],
   ["? Apply these changes to README.md?", "y"],
   ["? Trust this workspace with this?", "y"],

@@ -77,7 +77,7 @@ export interface OpenTurnOptions {
   readonly mode?: (() => Mode) | undefined;
   /** Asks the user to trust what the workspace adds. Without it, that is left out. */
   readonly findTruster?: TrustedConfigRequest["findTruster"];
-  /** Called once the config is known. */
+  /** Called once the config is known, and again when the user changes it in this turn. */
   readonly onConfig?: ((config: PartialConfig) => void) | undefined;
   /** Makes the model, if no request leaves from here. By default, the configured one is reached. */
   readonly createModel?: ((settings: AssistantSettings) => Model) | undefined;
@@ -88,6 +88,10 @@ export interface OpenTurnOptions {
   /** Reads the message of a turn that does not continue the last one. Undefined if there is none after all. */
   readonly readMessage?:
     | ((start: NewStart, last: LastTurn) => Promise<WrittenMessage | undefined>)
+    | undefined;
+  /** Lets the user decide about tools before the message is sent: a changed config, or `quit` to send nothing. */
+  readonly decideTools?:
+    | ((trusted: TrustedConfig) => Promise<PartialConfig | "quit" | undefined>)
     | undefined;
   /** Shows that attachments are being read; undefined when they are. */
   readonly onProgress?: AttachingTurn["onProgress"];
@@ -174,6 +178,9 @@ export interface TurnParts {
   readonly attachments: readonly Attachment[];
   /** From `-t` and `-T`. */
   readonly directives: readonly ToolDirective[];
+  /** See `OpenTurnOptions`. */
+  readonly mode: OpenTurnOptions["mode"];
+  readonly onConfig: OpenTurnOptions["onConfig"];
   /** The answer has to match it. A continued turn has it on record. */
   readonly schema: JsonObject | undefined;
 }
@@ -214,7 +221,20 @@ export async function openTurn(
       await close();
       return undefined;
     }
-    const found = { settled, reached, left, start, message, resources };
+    const decided = isNew ? await options.decideTools?.(settled.trusted) : undefined;
+    if (decided === "quit") {
+      await close();
+      return undefined;
+    }
+    const found = {
+      settled: withConfig(settled, decided),
+      reached,
+      left,
+      start,
+      message,
+      resources,
+    };
+    if (decided !== undefined) options.onConfig?.(decided);
     return { ...(await openParts(place, options, found)), [Symbol.asyncDispose]: close };
   } catch (error) {
     await close();
@@ -227,6 +247,10 @@ async function continueOnly({ left }: LastTurn): Promise<Start> {
 }
 
 type SettledConfig = Pick<OpenTurn, "trusted" | "assistant" | "surroundings">;
+
+function withConfig(settled: SettledConfig, config = settled.trusted.config): SettledConfig {
+  return { ...settled, trusted: { ...settled.trusted, config } };
+}
 
 /** Throws what is wrong with the config, and `no_model`. */
 async function settleConfig(
@@ -392,6 +416,8 @@ async function openParts(
     servers,
     attachments,
     directives,
+    mode,
+    onConfig: options.onConfig,
     message: said && { ...said, ...(author !== undefined && { author }) },
     schema: said === undefined ? findSchema(conversation.stream) : said.schema,
   };

@@ -1,6 +1,15 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { parseToml } from "../../src/settings/config/index.ts";
 import { snapshotOf } from "../../src/stores/temporary-workspace.fixture.ts";
 import { counters } from "../security/threats.ts";
 import { resultsIn } from "./calling-model.ts";
@@ -55,6 +64,18 @@ function configFile({ project }: Machine): string {
   return path.join(project.root, ".jp", "config.toml");
 }
 
+/** What the user's own config for the workspace says about tools, one line for each. */
+async function ownTools({ project }: Machine): Promise<readonly string[]> {
+  const folder = path.join(project.data, "workspace");
+  const [name = ""] = readdirSync(folder);
+  const text = readFileSync(path.join(folder, name, "config.toml"), "utf8");
+  const { conversation } = (await parseToml(text)) as { conversation?: { tools?: object } };
+  return Object.entries(conversation?.tools ?? {}).map(
+    ([tool, { enable }]: [string, { enable: unknown }]) =>
+      `${tool} = { enable = ${JSON.stringify(enable)} }`,
+  );
+}
+
 function uncomment(file: string): void {
   writeFileSync(file, readFileSync(file, "utf8").replaceAll(/^#(?=[^\s:])/gm, ""));
 }
@@ -67,9 +88,7 @@ async function settings({ project, variables }: Machine, ...keys: readonly strin
 const MODEL = "assistant.model.id";
 const RUN = "conversation.tools.*.run";
 const WHICH = "Which model should answer?";
-const MAY = "What may models do with the files here?";
-const FILES = "conversation.tools.fs.enable";
-const COMMANDS = "May models run commands here?";
+const MAY = "What may models do in this folder?";
 const ASK = "Ask before your own tools run?";
 
 describe("a new workspace", () => {
@@ -132,8 +151,8 @@ describe("a new workspace", () => {
     await init(here, "--allow", "edit", "--commit-conversations");
     const ignored = existsSync(path.join(here.project.root, ".jp", ".gitignore"));
     const wrong = await init(await machine(), "--allow", "everything");
-    expect([await settings(here, FILES), ignored, wrong.status]).toEqual([
-      ['{"state":true,"allow_toggle":"any"}'],
+    expect([await ownTools(here), ignored, wrong.status]).toEqual([
+      ["fs = { enable = true }"],
       false,
       2,
     ]);
@@ -243,7 +262,6 @@ describe("on a terminal", () => {
       onScreen(await machine()),
       [WHICH, "\r"],
       [MAY, "\r"],
-      [COMMANDS, "\r"],
       [ASK, "\r"],
     );
     expect(shown.slice(-4)).toEqual([
@@ -261,7 +279,7 @@ describe("on a terminal", () => {
       status,
       lines: shown,
       bytes,
-    } = await answer(onScreen(here), [WHICH, "\r"], [MAY, "\r"], [COMMANDS, "\r"], [ASK, "\r"]);
+    } = await answer(onScreen(here), [WHICH, "\r"], [MAY, "\r"], [ASK, "\r"]);
     expect({
       status,
       settings: await settings(here, MODEL, RUN),
@@ -283,60 +301,54 @@ describe("on a terminal", () => {
   });
 
   test.each([
-    ["read files", "", '"read"', 3],
-    ["read and edit files", "edit", "true", 7],
-    ["nothing", "nothing", "false", 0],
+    ["read files", "", [`fs = { enable = "read" }`], 3, "off"],
+    ["read and change files", "read and", ["fs = { enable = true }"], 7, "off"],
+    ["nothing", "nothing", ["fs = { enable = false }", "shell = { enable = false }"], 0, "off"],
   ])(
-    "the file tools are as chosen, in one line that is trusted: %s",
-    async (_, typed, value, on) => {
+    "what models may do is in the user's own config, and nothing of it in the workspace: %s",
+    async (_, typed, kept, on, shell) => {
       const here = await machine();
       const { project } = here;
-      await answer(
+      const { bytes } = await answer(
         onScreen(here),
         [WHICH, "\r"],
         [MAY, typed],
         [typed, "\r"],
-        [COMMANDS, "\r"],
         [ASK, "\r"],
       );
       const variables = { ...here.variables, JP_TRUSTED_WORKSPACES: "" };
-      const { stdout } = await project.jpWith(variables, "tool", "ls", "fs");
+      const { stdout } = await project.jpWith(variables, "tool", "ls");
       const trust = await project.jpWith(variables, "trust");
-      const text = readFileSync(configFile(here), "utf8");
-      expect([text.match(/^fs.*$/gm), stdout.match(/^on /gm)?.length ?? 0, trust.stderr]).toEqual([
-        [`fs.enable = ${value}`],
+      expect({
+        own: await ownTools(here),
+        inWorkspace: readFileSync(configFile(here), "utf8").match(/^(fs|shell|mode|run).*$/gm),
+        on: stdout.match(/^on .* fs_/gm)?.length ?? 0,
+        shell: /^(\w+) +shell_run/m.exec(stdout)?.[1],
+        trust: trust.stderr,
+        // As `jp doctor` says it.
+        isSandboxNamed: /In the sandbox|has no sandbox|has none|no sandbox/.test(bytes),
+      }).toEqual({
+        own: kept,
+        inWorkspace: null,
         on,
-        "Nothing here needs to be trusted.\n",
-      ]);
+        shell,
+        trust: "Nothing here needs to be trusted.\n",
+        isSandboxNamed: true,
+      });
     },
   );
 
-  test.each([
-    ["as Enter has it", "\r", "false", "off"],
-    ["as yes has it", "y", "true", "on"],
-  ])("models run commands %s, and jp still asks", async (_, key, value, state) => {
+  test("a choice of what models may do replaces one that was made before the folder was a workspace", async () => {
     const here = await machine();
-    const steps = [WHICH, MAY].map((asked) => [asked, "\r"] as const);
-    const { bytes } = await answer(onScreen(here), ...steps, [COMMANDS, key], [ASK, "n\r"]);
-    const variables = { ...here.variables, JP_TRUSTED_WORKSPACES: "" };
-    const { stdout } = await here.project.jpWith(variables, "tool", "ls", "shell");
-    const trust = await here.project.jpWith(variables, "trust");
-    expect({
-      // As `jp doctor` says it.
-      isSandboxNamed: /shell_run (confines commands|has no sandbox|has none)|no sandbox/.test(
-        bytes,
-      ),
-      line: readFileSync(configFile(here), "utf8").match(/^shell.*$/gm),
-      stdout: stdout.replaceAll(/ +/g, " "),
-      trust: trust.stderr,
-    }).toEqual({
-      isSandboxNamed: true,
-      line: [`shell.enable = ${value}`],
-      stdout: expect.stringMatching(
-        new RegExp(`^${state} shell_run shell builtin ask `, "m"),
-      ) as unknown,
-      trust: "Nothing here needs to be trusted.\n",
-    });
+    const { project, variables } = here;
+    await project.jpWith(variables, "config", "set", "conversation.tools.shell.enable", "true");
+    await project.jpWith(variables, "config", "set", "conversation.mode", "sandbox");
+    await project.jpWith(variables, "config", "set", "user.name", "Ada");
+    await init(here, "--allow", "read");
+    expect([await ownTools(here), await settings(here, "conversation.mode", "user.name")]).toEqual([
+      [`fs = { enable = "read" }`],
+      ["jp: conversation.mode is not set.", "Ada"],
+    ]);
   });
 
   test("Git ignores the conversations, unless the user wants to commit them", async () => {
@@ -347,14 +359,7 @@ describe("on a terminal", () => {
       [committing, "y"],
     ] as const) {
       mkdirSync(path.join(here.project.root, ".git"));
-      await answer(
-        onScreen(here),
-        [WHICH, "\r"],
-        [MAY, "\r"],
-        [COMMANDS, "\r"],
-        [ASK, "\r"],
-        [commit, key],
-      );
+      await answer(onScreen(here), [WHICH, "\r"], [MAY, "\r"], [ASK, "\r"], [commit, key]);
     }
     const ignored = [ignoring, committing].map(({ project }) => {
       const file = path.join(project.root, ".jp", ".gitignore");
@@ -368,8 +373,8 @@ describe("on a terminal", () => {
 
   test("yes makes tools ask, and no makes them run unattended", async () => {
     const [careful, trusting] = [await machine(), await machine()];
-    await answer(onScreen(careful), [WHICH, "\r"], [MAY, "\r"], [COMMANDS, "\r"], [ASK, "y"]);
-    await answer(onScreen(trusting), [WHICH, "\r"], [MAY, "\r"], [COMMANDS, "\r"], [ASK, "n\r"]);
+    await answer(onScreen(careful), [WHICH, "\r"], [MAY, "\r"], [ASK, "y"]);
+    await answer(onScreen(trusting), [WHICH, "\r"], [MAY, "\r"], [ASK, "n\r"]);
     expect([await settings(careful, RUN), await settings(trusting, RUN)]).toEqual([
       ["ask"],
       ["unattended"],
@@ -395,18 +400,12 @@ describe("on a terminal", () => {
         '[conversation.tools.touch]\nsource = "local"\ncommand = "touch made"',
       );
       const { root } = here.project;
-      const { bytes } = await answer(
-        onScreen(here),
-        [WHICH, "\r"],
-        [MAY, "\r"],
-        [COMMANDS, "\r"],
-        [ASK, key],
-      );
+      const { bytes } = await answer(onScreen(here), [WHICH, "\r"], [MAY, "\r"], [ASK, key]);
       writeFileSync(path.join(root, "a.txt"), "content\n");
       await here.project.jpWith(here.variables, "query", "--non-interactive", "-t", "fs", "Go.");
       expect({
         isSaid: [
-          "they read without asking",
+          "read files - without asking",
           "jp shows you each change, and asks",
           "With yes, jp asks before it runs one; with no, it runs at once.",
         ].map((words) => bytes.replaceAll(/\s+/g, " ").includes(words)),
@@ -424,7 +423,7 @@ describe("on a terminal", () => {
 
   test("choices need no further trust", async () => {
     const here = await machine();
-    await answer(onScreen(here), [WHICH, "\r"], [MAY, "\r"], [COMMANDS, "\r"], [ASK, "n\r"]);
+    await answer(onScreen(here), [WHICH, "\r"], [MAY, "\r"], [ASK, "n\r"]);
     const variables = { ...here.variables, JP_TRUSTED_WORKSPACES: "" };
     expect(await here.project.jpWith(variables, "trust")).toEqual({
       status: 0,
@@ -444,7 +443,6 @@ describe("on a terminal", () => {
       [WHICH, "gpt"],
       ["OPENROUTER_API_KEY is set", "\r"],
       [MAY, "\r"],
-      [COMMANDS, "\r"],
       [ASK, "\r"],
     );
     expect({
@@ -470,7 +468,6 @@ describe("on a terminal", () => {
       ["Unknown model alias", "openai/gpt-5"],
       ["openai/gpt-5", "\r"],
       [MAY, "\r"],
-      [COMMANDS, "\r"],
       [ASK, "\r"],
     );
     expect({
@@ -492,7 +489,6 @@ describe("on a terminal", () => {
       [WHICH, "later"],
       ["jp query uses the first", "\r"],
       [MAY, "\r"],
-      [COMMANDS, "\r"],
       [ASK, "\r"],
     );
     const text = readFileSync(configFile(here), "utf8");

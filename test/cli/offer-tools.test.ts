@@ -1,13 +1,15 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../src/util/index.ts";
+import { useSandbox } from "../shell/support.ts";
 import { resultsIn } from "./calling-model.ts";
 import { ModelServer } from "./model-server.ts";
 import { query, queryProject, recordsOf } from "./query-project.ts";
 import { openSession, Screen, shows } from "./screen.ts";
 import type { Project } from "./support.ts";
 
-const ASKED = "is off here. May models do more with the files here?";
+const ASKED = "is off here. What may models do in this folder?";
 const DOWN = "\u001b[B";
 const EDIT = {
   name: "fs_modify_file",
@@ -17,7 +19,7 @@ const READ = { name: "fs_read_file", arguments: { path: "a.txt" } };
 const LIST = { name: "fs_list_files", arguments: { path: "." } };
 
 /** A model that makes these calls with every message. */
-function model(...calls: readonly (typeof READ | typeof LIST | typeof EDIT)[]) {
+function model(...calls: readonly { readonly name: string; readonly arguments: JsonObject }[]) {
   return ModelServer.start((body) =>
     body.messages.at(-1)?.role === "tool" ? "Done." : { text: "", calls },
   );
@@ -112,6 +114,30 @@ describe("a file tool that is off, and that a model calls", () => {
       false,
       [expect.stringContaining("is not available")],
     ]);
+  });
+});
+
+describe("shell_run, where there is a sandbox", () => {
+  useSandbox();
+
+  test("can be turned on when a model calls it, and then runs as the user has chosen", async () => {
+    await using server = await model({ name: "shell_run", arguments: { command: "cat a.txt" } });
+    const here = project(server, 'conversation.tools.fs.enable = "read"');
+    const screen = new Screen(here, ["query", "Go."]);
+    await shows(screen, `shell_run ${ASKED}`);
+    screen.type(`${DOWN}${DOWN}\r`);
+    const { bytes } = await screen.end();
+    expect({
+      isFirst: /leave it off[^]*run commands - [^]*without asking/.test(bytes),
+      isReadOffered: bytes.includes("read files"),
+      results: resultsIn(server),
+      mode: (await here.jp("config", "get", "conversation.mode")).stdout,
+    }).toEqual({
+      isFirst: true,
+      isReadOffered: false,
+      results: [expect.stringContaining("hello")],
+      mode: "sandbox\n",
+    });
   });
 });
 

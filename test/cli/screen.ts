@@ -7,6 +7,12 @@ import type { ScreenEnd, TerminalScreen } from "../support/terminal-screen.ts";
 import { VirtualTerminal } from "../support/virtual-terminal.ts";
 import { JP, type Project } from "./support.ts";
 
+/**
+ * A CI whose logs have colours: there, jp does not ask before the first message what models may do. Tests of that question
+ * have none: `CI: ""`.
+ */
+export const UNASKED = { CI: "1", BUILDKITE: "1" };
+
 export interface ScreenOptions {
   readonly columns?: number;
   readonly variables?: Readonly<Record<string, string>>;
@@ -16,7 +22,12 @@ export class Screen extends VirtualTerminal {
   readonly #listeners = new Map<string, Set<() => void>>();
 
   constructor(project: Project, words: readonly string[], options: ScreenOptions = {}) {
-    const variables = { TERM: "xterm-256color", ...project.variables, ...options.variables };
+    const variables = {
+      TERM: "xterm-256color",
+      ...UNASKED,
+      ...project.variables,
+      ...options.variables,
+    };
     super({ variables, columns: options.columns });
     // Commands only use what a virtual stream has.
     const open = () => this.openOutput() as unknown as WriteStream;
@@ -68,7 +79,7 @@ export class ScreenProcess extends PseudoTerminal {
   constructor(project: Project, words: readonly string[], options: ScreenOptions = {}) {
     super(process.execPath, [JP, ...words], {
       folder: project.root,
-      variables: { ...project.variables, ...options.variables },
+      variables: { ...UNASKED, ...project.variables, ...options.variables },
       columns: options.columns,
     });
   }

@@ -9,7 +9,7 @@ import {
   recordsOf,
   type ScriptedTool,
 } from "./query-project.ts";
-import { openSession as open, Screen, shows } from "./screen.ts";
+import { openSession as open, Screen, shows, UNASKED } from "./screen.ts";
 import { PseudoTerminal } from "../support/pseudo-terminal.ts";
 import { JP, type Project } from "./support.ts";
 
@@ -424,7 +424,10 @@ describe("/edit", () => {
 /** Runs the command from a shell, which then says how the terminal is set. */
 function inShell(project: Project, script: string): PseudoTerminal {
   const words = ["-c", script, "sh", process.execPath, JP, "q", "x"];
-  return new PseudoTerminal("sh", words, { folder: project.root, variables: project.variables });
+  return new PseudoTerminal("sh", words, {
+    folder: project.root,
+    variables: { ...UNASKED, ...project.variables },
+  });
 }
 
 describe("during jp query", () => {

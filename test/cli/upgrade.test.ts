@@ -6,7 +6,7 @@ import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts
 import { PseudoTerminal } from "../support/pseudo-terminal.ts";
 import { ModelServer } from "./model-server.ts";
 import { entriesOf, query, queryProject, recordOf, type ScriptedTool } from "./query-project.ts";
-import { shows } from "./screen.ts";
+import { shows, UNASKED } from "./screen.ts";
 import { JP, type Project } from "./support.ts";
 
 const ASKER: ScriptedTool = {
@@ -115,7 +115,7 @@ function terminalOf(
 ): PseudoTerminal {
   return new PseudoTerminal(process.execPath, [program, ...words], {
     folder: project.root,
-    variables: { ...project.variables, ...variables },
+    variables: { ...UNASKED, ...project.variables, ...variables },
   });
 }
 

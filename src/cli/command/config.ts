@@ -122,7 +122,7 @@ export async function setConfig({
   await assertMeaningful("jp config set", added, context);
   const place = options.in ?? (context.workspace.isPlainFolder ? "local" : "workspace");
   const file = await trustWritten(context, parseConfig(added).config, () =>
-    editConfigFile(place, { keys, value }, context),
+    editConfigFile(place, [{ keys, value }], context),
   );
   context.output.notice(neutralize(`Set ${key} in ${file}`));
 }
@@ -130,16 +130,20 @@ export async function setConfig({
 /** Which config file to change. */
 export type ConfigFilePlace = NonNullable<FlagsOf<typeof SET_CONFIG>["in"]>;
 
-/** Changes one key of a config file, and returns the file. Throws `config_unreadable`. */
+/** The workspace and the user whose config is changed. */
+export type EditingPlace = Pick<CommandContext, "environment" | "cwd" | "workspace">;
+
+/** Changes keys of a config file together, and returns the file. Throws `config_unreadable`. */
 export async function editConfigFile(
   place: ConfigFilePlace,
-  edit: Edit,
-  context: CommandContext,
+  edits: readonly Edit[],
+  context: EditingPlace,
 ): Promise<string> {
   const file = await fileFor(place, context);
   const before = existsSync(file) ? await readFile(file, "utf8") : "";
   await makeFolder(path.dirname(file));
-  const after = await setInText(file, before, edit);
+  let after = before;
+  for (const edit of edits) after = await setInText(file, after, edit);
   // The user's own files may hold private values.
   await writeDurably(file, Buffer.from(after), place === "workspace" ? 0o644 : 0o600);
   return file;
@@ -169,7 +173,7 @@ function readValue(key: string, text: string, { json }: FlagsOf<typeof SET_CONFI
 }
 
 /** The config file of this place, which may not exist yet. */
-export async function fileFor(place: ConfigFilePlace, context: CommandContext): Promise<string> {
+export async function fileFor(place: ConfigFilePlace, context: EditingPlace): Promise<string> {
   const folder = await folderFor(place, context);
   const found = findConfigFile(folder, "config");
   if (found === undefined) return path.join(folder, "config.toml");
@@ -179,7 +183,7 @@ export async function fileFor(place: ConfigFilePlace, context: CommandContext): 
 
 async function folderFor(
   place: NonNullable<FlagsOf<typeof SET_CONFIG>["in"]>,
-  context: CommandContext,
+  context: EditingPlace,
 ): Promise<string> {
   if (place === "user") return configPlaces(context).userFolder;
   const { workspace } = context;

@@ -21,9 +21,17 @@ import { adviceOf, isJpError, JpError, type Json, neutralize } from "../../util/
 import type { CommandContext } from "../context.ts";
 import type { Call } from "../define.ts";
 import { ExitStatus, INTERRUPTED } from "../exit-status.ts";
-import { FILE_ACCESS, FILE_ACCESS_OPTIONS, type FileAccess } from "../file-access.ts";
 import { SCHEMA_FILE } from "../load-config.ts";
 import { findQuietPrompter } from "../prompter.ts";
+import {
+  accessIn,
+  askAccess,
+  describePlace,
+  isInRepository,
+  replaceAccess,
+  TOOL_ACCESS,
+  type ToolAccess,
+} from "../tool-access.ts";
 import {
   configPlaces,
   type DetectedModel,
@@ -33,7 +41,6 @@ import {
   workspaceTrust,
 } from "../../assemble/index.ts";
 import { findClaims } from "../../settings/trust/index.ts";
-import { checkSandbox } from "./doctor/check-sandbox.ts";
 import type { INIT } from "./options.ts";
 import type { FlagsOf } from "../options.ts";
 
@@ -69,6 +76,7 @@ export async function init({ args, options, context }: Call<typeof INIT>): Promi
   ];
   if (!isNew) say(`Added ${added.join(", ")}. Everything else in .jp is unchanged.`, output);
   await trustChoices(root, context);
+  if (choices.access !== undefined) await keepAccess(choices.access, root, context);
   say(`Config with examples: ${file}`, output);
   printNextSteps(choices, situation, context);
 }
@@ -91,22 +99,38 @@ async function trustChoices(root: string, context: CommandContext): Promise<void
   await workspaceTrust(context, { root }).trust(findClaims(layers));
 }
 
+/** In the user's own config: what models may do here is not for everyone who clones the workspace. */
+async function keepAccess(
+  access: ToolAccess,
+  root: string,
+  context: CommandContext,
+): Promise<void> {
+  const { environment, clock, host, output } = context;
+  const workspace = openWorkspace({ from: root, environment, clock, pid: host.pid });
+  await replaceAccess(access, { environment, cwd: root, workspace, output });
+}
+
 /** Without a terminal, only flags decide; all other choices stay open. */
 async function choose(
   situation: Situation & { readonly root: string },
   options: FlagsOf<typeof INIT>,
   context: CommandContext,
 ): Promise<Choices> {
-  const { allow: files, commitConversations: commits } = options;
-  const made = { ...(files !== undefined && { files }), ...(commits !== undefined && { commits }) };
+  const { allow, commitConversations: commits } = options;
+  const access = allow && TOOL_ACCESS[allow];
+  const made = {
+    ...(access !== undefined && { access }),
+    ...(commits !== undefined && { commits }),
+  };
   const prompter = findQuietPrompter(context, situation.config, options);
   if (prompter?.canAsk() !== true) return made;
-  const describeSandbox = async () => {
-    const place = existsSync(situation.root) ? situation : undefined;
-    const { message } = await checkSandbox(context, place);
-    return /[.!?…]$/.test(message) ? message : `${message}.`;
+  const askWhatModelsMay = async () => {
+    const place = await describePlace(context, situation.root);
+    const { signal } = new AbortController();
+    const choices = accessIn(place);
+    return askAccess((question) => prompter.ask(question), { place, choices, signal });
   };
-  const choices = await askChoices(prompter, { ...situation, describeSandbox }, made);
+  const choices = await askChoices(prompter, { ...situation, askWhatModelsMay }, made);
   if (choices !== undefined) return choices;
   context.output.notice("Cancelled. Nothing was created.");
   throw new ExitStatus(INTERRUPTED);
@@ -207,8 +231,8 @@ interface Situation {
 
 interface AskedSituation extends Situation {
   readonly root: string;
-  /** Says in a sentence whether commands can be sandboxed here. Starts a program to find out. */
-  readonly describeSandbox: () => Promise<string>;
+  /** Undefined if the user cancels. */
+  readonly askWhatModelsMay: () => Promise<ToolAccess | undefined>;
 }
 
 /** Undefined if the user cancels. */
@@ -219,10 +243,8 @@ async function askChoices(
 ): Promise<Choices | undefined> {
   const model = await askModel(prompter, situation);
   if (model === undefined) return undefined;
-  const files = made.files ?? (await askFileAccess(prompter));
-  if (files === undefined) return undefined;
-  const runsCommands = await askCommands(prompter, situation);
-  if (runsCommands === undefined) return undefined;
+  const access = made.access ?? (await situation.askWhatModelsMay());
+  if (access === undefined) return undefined;
   const question = booleanQuestion("ask", "Ask before your own tools run?", {
     context:
       "This is about tools that you add: commands and MCP servers. With yes, jp asks before it runs one; with no, it " +
@@ -235,31 +257,7 @@ async function askChoices(
   const commits = made.commits ?? (await askWhetherToCommit(prompter, situation.root));
   if (commits === undefined) return undefined;
   const run = asks === true ? "ask" : "unattended";
-  return { ...(model !== LATER && { model }), files, runsCommands, run, commits };
-}
-
-async function askCommands(
-  prompter: TerminalPrompter,
-  { describeSandbox }: AskedSituation,
-): Promise<boolean | undefined> {
-  const question = booleanQuestion("shell", "May models run commands here?", {
-    context:
-      "With yes, models get shell_run, for tests and builds for example. jp asks you before each command.\n" +
-      (await describeSandbox()),
-    default: false,
-    persistence: "none",
-  });
-  const answer = await ask(prompter, question);
-  return typeof answer === "boolean" ? answer : undefined;
-}
-
-async function askFileAccess(prompter: TerminalPrompter): Promise<FileAccess | undefined> {
-  const question = selectQuestion("files", "What may models do with the files here?", {
-    options: FILE_ACCESS_OPTIONS.map(({ value, description }) => ({ value, description })),
-    context: "You can change it at any time: /tools in a session, -t fs for one query.",
-  });
-  const answer = await ask(prompter, question);
-  return FILE_ACCESS_OPTIONS.find(({ value }) => value === answer)?.access;
+  return { ...(model !== LATER && { model }), access, run, commits };
 }
 
 /** Asks nothing outside a repository. */
@@ -276,12 +274,6 @@ async function askWhetherToCommit(
   });
   const answer = await ask(prompter, question);
   return typeof answer === "boolean" ? answer : undefined;
-}
-
-function isInRepository(folder: string): boolean {
-  if (existsSync(path.join(folder, ".git"))) return true;
-  const parent = path.dirname(folder);
-  return parent !== folder && isInRepository(parent);
 }
 
 async function askModel(
@@ -345,18 +337,13 @@ interface Choices {
   readonly model?: string;
   /** Absent in a non-interactive run. */
   readonly run?: "ask" | "unattended";
-  readonly files?: FileAccess;
-  /** Absent in a non-interactive run. */
-  readonly runsCommands?: boolean;
+  readonly access?: ToolAccess;
   /** Commit conversations to Git. */
   readonly commits?: boolean;
 }
 
 /** `found` lists available models. No argument may contain control characters. */
-function configText(
-  { model, run, files, runsCommands }: Choices,
-  found: readonly string[],
-): string {
+function configText({ model, run }: Choices, found: readonly string[]): string {
   const [suggested = "ollama/qwen3", ...others] = found;
   const isOpen = model === undefined;
   return `#:schema ./${SCHEMA_FILE}
@@ -373,19 +360,19 @@ ${isOpen && others.length > 0 ? `# Also found: ${others.join(", ")}\n` : ""}
 # The default for tools. Before a tool runs: "ask", "unattended" (run at once), "edit" (change its
 # arguments first) or "skip". jp's file tools ask in their own way: see below.
 [conversation.tools.'*']
-${run === undefined ? "#" : ""}run = "${run ?? "ask"}"
+${run === "unattended" ? "" : "#"}run = "${run ?? "ask"}"
 # In a non-interactive run, such as a script, a tool that jp would ask about does not run ("deny").
 # Questions of tools go to a model ("auto"), take their defaults, or are refused ("deny"). Questions
 # that only you may answer, such as those about file changes, are always refused.
 #detached = { run = "deny", tool = "defaults" }
 
-# jp's file tools, which work in this folder only. "read": those that read, without asking. true: also
-# those that change files, which show you each change and ask. For one query: jp query -t fs
+# jp's tools for files and commands, for everyone who works here and trusts this config. What you chose
+# for yourself is in your own config, which wins: jp config path lists the files. fs: "read" for the tools
+# that read, without asking; true also for those that change files, which show you each change and ask.
 [conversation.tools]
-${files === undefined ? "#" : ""}fs.enable = ${JSON.stringify(FILE_ACCESS[files ?? "read"])}
-# shell_run, which runs commands in this folder, in a sandbox if there is one. jp asks before each. For
-# one query: jp query -t shell
-${runsCommands === undefined ? "#" : ""}shell.enable = ${runsCommands ?? true}
+#fs.enable = "read"
+# shell_run, which runs commands in this folder, in a sandbox if there is one. jp asks before each.
+#shell.enable = true
 
 # A tool of your own is a command. To ask, it prints a question and exits; jp runs it again with the
 # answer, which is null until then. Try it: jp tool run clean

@@ -13,8 +13,9 @@ import {
 export const INIT = {
   "--non-interactive": "Never prompt; leave the choices open in the config",
   "--allow <what>": {
-    description: "What models may do with the files here; edit: jp shows you each change, and asks",
-    choices: ["read", "edit", "nothing"],
+    description:
+      "What models may do there, kept in your own config; run: commands too, asking before each",
+    choices: ["read", "edit", "run", "sandbox", "nothing"],
   },
   "--commit-conversations": "Let Git see the conversations; by default it ignores them",
 } as const satisfies Options;

@@ -54,6 +54,8 @@ export type ShownQuestion = Pick<QuestionRequest, "inquiryId" | "question"> &
   Partial<Omit<Shown<QuestionRequest>, "kind" | "signal">> & {
     /** jp itself asks, outside of a turn, so words cannot become a message. */
     readonly isOwn?: boolean;
+    /** Called if Ctrl-C cancels it. */
+    readonly onInterrupt?: () => void;
   };
 
 export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Promise<PromptResult> {
@@ -67,7 +69,11 @@ export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Pro
   if (context !== "" && !hasContext)
     dialogue.printAbove(asContext(context, acts ? "verbatim" : "prose"));
   printLabel(shown, dialogue);
-  const ask = () => answerQuestion(open, dialogue);
+  const ask = async () => {
+    const result = await answerQuestion(open, dialogue);
+    if (result.type === "cancelled" && result.isInterrupt === true) shown.onInterrupt?.();
+    return result;
+  };
   return await askUntilClosed({ ask, inquiryId, message, allowsLater, marksNo: acts }, dialogue);
 }
 

@@ -11,6 +11,12 @@ export type { Candidate, Completion, InputState, ShownMode } from "./input-state
 export type { MenuRequest } from "./interrupt-menu.ts";
 export type { TextBuffer } from "./text-buffer.ts";
 export type { KeptTerminal } from "./kept-terminal.ts";
-export { keepTerminal, NO_TERMINAL, openKeyboard, TerminalPrompter } from "./terminal-prompter.ts";
+export {
+  keepTerminal,
+  NO_TERMINAL,
+  openKeyboard,
+  type OwnQuestion,
+  TerminalPrompter,
+} from "./terminal-prompter.ts";
 export type { TurnKeyboard } from "./turn-keyboard.ts";
 export { createStatusLine, type Pace, type StatusLine } from "./status-line.ts";

@@ -31,6 +31,8 @@ export interface TerminalPrompterOptions extends Partial<DialogueOptions> {
 /** One of jp's own questions, outside of a turn: it concerns no call and is not recorded. */
 export interface OwnQuestion extends Pick<QuestionRequest, "inquiryId" | "question" | "signal"> {
   readonly kind?: never;
+  /** Called if Ctrl-C, rather than Esc, cancels it. */
+  readonly onInterrupt?: () => void;
 }
 
 type WithSignal<Request> = Request & { readonly signal: AbortSignal };

@@ -14,7 +14,7 @@ import type { Finding } from "./finding.ts";
 const check = "sandbox";
 
 export async function checkSandbox(
-  { environment: { home, platform, variables } }: CommandContext,
+  { environment: { home, platform, variables } }: Pick<CommandContext, "environment">,
   workspace: Pick<Workspace, "root"> | undefined,
 ): Promise<Finding> {
   const problem =

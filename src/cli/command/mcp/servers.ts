@@ -63,7 +63,7 @@ export async function addServer({
     const hint = "Choose another name, or replace it with --force.";
     throw new JpError("server_exists", `A server named ${name} already exists.`, { hint });
   }
-  const file = await editConfigFile(place, { keys, value: server }, context);
+  const file = await editConfigFile(place, [{ keys, value: server }], context);
   if (place === "workspace") await trustServer(name, added, context);
   context.output.notice(neutralize(`Added ${name} to ${file}`));
   context.output.notice(`To see its tools: jp mcp tools ${name}`);
@@ -312,7 +312,7 @@ export async function removeServer({
     );
   }
   const servers = resolveMcpServers(foldLayers(await loadConfig(context, {})));
-  const file = await editConfigFile(place, { keys }, context);
+  const file = await editConfigFile(place, [{ keys }], context);
   context.output.notice(neutralize(`Removed ${name} from ${file}`));
   await tellOfLogin(servers.get(name), context);
 }

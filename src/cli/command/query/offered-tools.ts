@@ -56,7 +56,7 @@ export class OfferedTools {
   }
 
   async #offer(name: string, person: TerminalPrompter, signal: AbortSignal): Promise<void> {
-    const { trusted, conversation, directives, servers, changes } = this.#turn;
+    const { trusted, conversation, directives, servers, changes, mode, onConfig } = this.#turn;
     const { offerTool } = await loadModule(() => import("../../offer-tools.ts"));
     const { layers, config: before } = trusted;
     const called = { name, config: this.#config ?? before, layers, directives, signal };
@@ -65,8 +65,9 @@ export class OfferedTools {
     );
     if (config === undefined) return;
     this.#config = config;
+    onConfig?.(config);
     const machine = machineOf(this.#context);
-    const parts = { conversation: conversation.id, servers, changes };
+    const parts = { conversation: conversation.id, servers, changes, ...(mode && { mode }) };
     // Opens nothing: it uses the turn's servers.
     this.#toolbox = openTools(machine, config, parts).toolbox;
   }

@@ -1,7 +1,7 @@
 /** `jp query`: opens the turn that the flags describe, and runs it at the terminal. */
 import { openTurn, type OpenTurn, type OpenTurnOptions } from "../../../assemble/index.ts";
 import type { Model } from "../../../reach/provider/index.ts";
-import type { AssistantSettings } from "../../../settings/config/index.ts";
+import type { AssistantSettings, Mode } from "../../../settings/config/index.ts";
 import type { ConversationWriter } from "../../../stores/index.ts";
 import { loadModule } from "../../../util/index.ts";
 import { compactByFlag } from "../../compact.ts";
@@ -19,6 +19,7 @@ import { reportNoMessage } from "./report.ts";
 import { send, type SendOptions } from "./run-turn.ts";
 import { announceReplay, chooseStart, type StartFlags } from "./start.ts";
 import { titleOf } from "./title.ts";
+import type { ViewFlags } from "./view-settings.ts";
 import type { FlagsOf } from "../../options.ts";
 import type { QUERY } from "./options.ts";
 
@@ -45,6 +46,7 @@ export async function query({ args: words, options, context }: Call<typeof QUERY
     found,
     start,
     nonInteractive,
+    format,
     ...(options.enqueue === true && { createModel: unreachedModel }),
     // Reports problems before the user writes a message in the editor.
     readMessage: async (begun, { left, config, found: last }) => {
@@ -106,7 +108,8 @@ export async function continueTurn(
 }
 
 /** A turn to open at the terminal. */
-export interface TerminalTurn extends OpenTurnOptions, Pick<InteractionFlags, "nonInteractive"> {
+export interface TerminalTurn
+  extends OpenTurnOptions, Pick<InteractionFlags, "nonInteractive">, Pick<ViewFlags, "format"> {
   readonly start: StartFlags;
   /** Withdraws questions about the last turn. */
   readonly signal?: AbortSignal | undefined;
@@ -115,15 +118,37 @@ export interface TerminalTurn extends OpenTurnOptions, Pick<InteractionFlags, "n
 /** Opens a turn, and asks the person at the terminal what has to be decided before. Throws what `openTurn` throws. */
 export async function openHere(
   context: CommandContext,
-  { start, nonInteractive, signal = new AbortController().signal, ...options }: TerminalTurn,
+  {
+    start,
+    nonInteractive,
+    format,
+    signal = new AbortController().signal,
+    ...options
+  }: TerminalTurn,
 ): Promise<OpenTurn | undefined> {
-  const isSaved = options.storage?.persist !== false;
+  const { schema, storage: { persist } = {}, settings: { directives } = {}, createModel } = options;
+  const { isSession = false } = options;
+  const isForWorker = createModel !== undefined;
+  const flags = { nonInteractive, format, schema, persist, directives, isForWorker };
+  const isSaved = persist !== false;
+  const own: { mode?: Mode | undefined } = {};
   return openTurn(context, {
     findTruster: (config) => findTruster(context, config, { nonInteractive }),
     waitForLock: (open, config) => openWhenUnlocked(context, open, config),
     chooseStart: async ({ found, left, config }) => {
       const prompter = left && findQuietPrompter(context, config, { nonInteractive });
       return chooseStart({ found, left, isSaved }, start, { context, prompter, signal });
+    },
+    decideTools: async (trusted) => {
+      if (!context.host.isInteractive()) return undefined;
+      // If an upgrade has replaced its code meanwhile, the message is sent anyway.
+      const code = await loadModule(() => import("../../decide-tools.ts")).catch(() => undefined);
+      return code?.decideTools(context, { trusted, flags, isSession, signal });
+    },
+    // It may change while the turn runs.
+    mode: () => own.mode ?? "ask",
+    onConfig: ({ conversation }) => {
+      own.mode = conversation?.mode;
     },
     onProgress: showProgress(context),
     titleOf,
