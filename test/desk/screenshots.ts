@@ -1,14 +1,19 @@
-/** Takes the pictures in docs/desk/ of a workspace with fixed content: `npm run screenshots`. */
+/**
+ * Takes the pictures in docs/desk/ of a workspace with fixed content: `npm run screenshots`. With `--into`, it takes all
+ * pictures, the dark ones too, and puts them into that folder.
+ */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
-import type { Browser } from "playwright-core";
+import { parseArgs } from "node:util";
+import type { Browser, Page } from "playwright-core";
 import { openWorkspace } from "../../src/stores/index.ts";
 import { ROOT } from "../support/documents.ts";
-import { launchBrowser, openContext, SIZES } from "./browser.ts";
+import { launchBrowser, type Look, openContext, SIZES } from "./browser.ts";
+import type { FakeClock } from "../../src/testing/index.ts";
 import { toPalette } from "./palette-png.ts";
-import { fillShop, NOW, type Shop } from "./shop.ts";
+import { fillShop, NOW, type Shop, startWork } from "./shop.ts";
 import { DeskProcess, fragmentOf } from "./support.ts";
 
 /** Shown instead of the temporary folder. */
@@ -25,14 +30,28 @@ const TWO_FRAMES = `new Promise((done) => {
   requestAnimationFrame(() => requestAnimationFrame(done));
 })`;
 
+/** The pictures that the documents show. */
+const DOCUMENTED: ReadonlySet<string> = new Set([
+  "inbox",
+  "question",
+  "form",
+  "diff",
+  "permission",
+  "conversation",
+  "audit",
+]);
+
+interface Shown {
+  readonly shop: Shop;
+  /** A conversation that runs. */
+  readonly working: string;
+}
+
 /** The fragment of the address of each picture. */
 function viewsOf({
-  RENAME,
-  DEPLOY,
-  FIX,
-  NEWSLETTER,
-  CLEANUP,
-}: Shop): Readonly<Record<string, string>> {
+  shop: { RENAME, DEPLOY, FIX, NEWSLETTER, CLEANUP, CHECK },
+  working,
+}: Shown): Readonly<Record<string, string>> {
   return {
     inbox: "#/",
     question: fragmentOf(DEPLOY, "c1.region.1"),
@@ -41,11 +60,13 @@ function viewsOf({
     permission: fragmentOf(CLEANUP, "c4:run:1"),
     conversation: `#/conversations/${RENAME}`,
     audit: "#/audit",
+    several: fragmentOf(CHECK, "c6:run:1"),
+    working: `#/conversations/${working}`,
   };
 }
 
 /** Starts the desk of a new workspace, and calls `take` with it. */
-async function withShop(take: (desk: DeskProcess, shop: Shop, root: string) => Promise<void>) {
+async function withShop(take: (desk: DeskProcess, shown: Shown, root: string) => Promise<void>) {
   const folder = mkdtempSync(path.join(realpathSync(tmpdir()), "jp-screenshots-"));
   const root = path.join(folder, "shop");
   const variables = {
@@ -59,12 +80,13 @@ async function withShop(take: (desk: DeskProcess, shop: Shop, root: string) => P
     mkdirSync(path.join(root, ".jp"), { recursive: true });
     writeFileSync(path.join(root, ".jp", ".id"), "abc12");
     const environment = { variables, home: folder, platform: process.platform };
-    const shop = await fillShop(
-      (clock) => openWorkspace({ from: root, environment, clock, pid: process.pid }).conversations,
-    );
+    const open = (clock: FakeClock) =>
+      openWorkspace({ from: root, environment, clock, pid: process.pid }).conversations;
+    const shop = await fillShop(open);
+    await using writer = await startWork(open);
     const desk = await DeskProcess.start({ root, variables });
     try {
-      await take(desk, shop, root);
+      await take(desk, { shop, working: writer.id }, root);
     } finally {
       await desk.kill();
     }
@@ -73,38 +95,65 @@ async function withShop(take: (desk: DeskProcess, shop: Shop, root: string) => P
   }
 }
 
-/** Returns the pictures by their names. */
-async function takePictures(browser: Browser): Promise<ReadonlyMap<string, Buffer>> {
-  const pictures = new Map<string, Buffer>();
-  await withShop(async (desk, shop, root) => {
-    const context = await openContext(browser);
-    const page = await context.newPage();
-    await page.clock.setFixedTime(NOW);
+const LOOKS = [
+  { size: "phone", colors: "light" },
+  { size: "desktop", colors: "light" },
+  { size: "phone", colors: "dark" },
+  { size: "desktop", colors: "dark" },
+] as const satisfies readonly Look[];
+
+interface Picture {
+  readonly view: string;
+  readonly look: (typeof LOOKS)[number];
+  readonly png: Buffer;
+}
+
+/** Calls `keep` with each picture. */
+async function takePictures(browser: Browser, keep: (picture: Picture) => void): Promise<void> {
+  await withShop(async (desk, shown, root) => {
+    const [stranger, page] = [await openPage(browser), await openPage(browser)];
     await page.goto(desk.login);
     await page.getByText("Live").waitFor();
-    for (const size of ["phone", "desktop"] as const) {
-      await page.setViewportSize(SIZES[size]);
-      for (const [name, fragment] of Object.entries(viewsOf(shop))) {
-        await page.goto(`${desk.url}/${fragment}`);
-        await page.locator("main h1").waitFor();
-        await page.getByText("Loading …").waitFor({ state: "detached" });
-        await page.evaluate(TWO_FRAMES);
-        await page.evaluate(`${HIDE}(${JSON.stringify([root, SHOWN_ROOT])})`);
-        pictures.set(`${name}-${size}.png`, toPalette(await page.screenshot({ caret: "hide" })));
+    const take = async (page: Page, fragment: string) => {
+      await page.goto(`${desk.url}/${fragment}`);
+      await page.locator("main h1").waitFor();
+      await page.getByText("Loading …").waitFor({ state: "detached" });
+      await page.evaluate(TWO_FRAMES);
+      await page.evaluate(`${HIDE}(${JSON.stringify([root, SHOWN_ROOT])})`);
+      return toPalette(await page.screenshot({ caret: "hide" }));
+    };
+    for (const look of LOOKS) {
+      for (const each of [stranger, page]) {
+        await each.setViewportSize(SIZES[look.size]);
+        await each.emulateMedia({ colorScheme: look.colors });
+      }
+      keep({ view: "login", look, png: await take(stranger, "") });
+      for (const [view, fragment] of Object.entries(viewsOf(shown))) {
+        keep({ view, look, png: await take(page, fragment) });
       }
     }
   });
-  return pictures;
 }
 
-const folder = path.join(ROOT, "docs", "desk");
+async function openPage(browser: Browser): Promise<Page> {
+  const context = await openContext(browser);
+  const page = await context.newPage();
+  await page.clock.setFixedTime(NOW);
+  return page;
+}
+
+const { values } = parseArgs({ options: { into: { type: "string" } } });
+const folder = values.into ?? path.join(ROOT, "docs", "desk");
 mkdirSync(folder, { recursive: true });
 const browser = await launchBrowser();
 try {
-  for (const [name, picture] of await takePictures(browser)) {
-    writeFileSync(path.join(folder, name), picture);
-    console.log(`${name}: ${Math.ceil(picture.length / 1000)} kB`);
-  }
+  await takePictures(browser, ({ view, look: { size, colors }, png }) => {
+    const isDocumented = DOCUMENTED.has(view) && colors === "light";
+    if (values.into === undefined && !isDocumented) return;
+    const name = `${view}-${size}${colors === "dark" ? "-dark" : ""}.png`;
+    writeFileSync(path.join(folder, name), png);
+    console.log(`${name}: ${Math.ceil(png.length / 1000)} kB`);
+  });
 } finally {
   await browser.close();
 }

@@ -16,7 +16,7 @@ import {
   type DecisionSubject,
   timestampFromDate,
 } from "../../src/record/conversation/index.ts";
-import type { ConversationStore } from "../../src/stores/index.ts";
+import type { ConversationStore, ConversationWriter } from "../../src/stores/index.ts";
 import { FakeClock } from "../../src/testing/index.ts";
 import type { InquiryQuestion, ToolOrigin } from "../../src/record/tool/index.ts";
 import { sha256 } from "../../src/util/index.ts";
@@ -157,6 +157,48 @@ const CLEANUP: Story = {
   ],
 };
 
+function runs(
+  id: string,
+  command: string,
+): readonly [call: ConversationEvent, asked: ConversationEvent] {
+  const asked = {
+    ...permissionRequest(id),
+    tool: "shell_run",
+    arguments: { command },
+    ...sourceOf({ type: "builtin", confinement: "sandbox" }),
+    takes: { turn: { code: "calls" }, note: "any" },
+  } as const;
+  return [toolCall(id, "shell_run", { command }), asked];
+}
+
+const CHECKS = [runs("c6", "npm test"), runs("c7", "npm run lint"), runs("c8", "git diff --stat")];
+
+/** Several calls that are decided on one card. */
+const CHECK: Story = {
+  title: "Check the branch before the release",
+  minutesAgo: 4,
+  events: [
+    ...begins("Check the branch before the release.", "I run the tests and the linter."),
+    ...CHECKS.map(([call]) => call),
+    ...CHECKS.map(([, asked]) => asked),
+  ],
+};
+
+/** In the middle of its turn, as long as someone holds its writer. */
+const REINDEX: Story = {
+  title: "Rebuild the search index",
+  minutesAgo: 3,
+  events: [
+    ...begins("Rebuild the search index.", "It has **120,000 entries**. I count them first."),
+    toolCall("c9", "count_entries", { index: "products" }),
+    attemptStart("c9"),
+    toolResult("c9", "119,874 entries, 126 without a price"),
+    message("126 entries have no price. I leave them out, and rebuild the rest."),
+    toolCall("c10", "rebuild_index", { index: "products", without: "price" }),
+    attemptStart("c10"),
+  ],
+};
+
 /** Complete, with a question that Ada has answered. */
 const RENAME: Story = {
   title: "Rename the checkout service",
@@ -185,23 +227,35 @@ const RENAME: Story = {
   ],
 };
 
-const STORIES = { RENAME, DEPLOY, FIX, NEWSLETTER, CLEANUP };
+const STORIES = { RENAME, DEPLOY, FIX, NEWSLETTER, CLEANUP, CHECK };
 
 /** Their ids, by name. */
 export type Shop = Readonly<Record<keyof typeof STORIES, string>>;
 
+type Open = (clock: FakeClock) => ConversationStore;
+
 /** Writes them, each event 20 seconds after the one before. `open` opens the store with a clock. */
-export async function fillShop(open: (clock: FakeClock) => ConversationStore): Promise<Shop> {
+export async function fillShop(open: Open): Promise<Shop> {
   const ids: [string, string][] = [];
-  for (const [name, { title, minutesAgo, events }] of Object.entries(STORIES)) {
-    const start = NOW.getTime() - minutesAgo * 60_000;
-    await using writer = await open(new FakeClock(new Date(start))).create({ title });
-    const dated = events.map((event, index) => ({
-      ...event,
-      timestamp: timestampFromDate(new Date(start + index * 20_000)),
-    }));
-    await writer.append(...dated);
+  for (const [name, story] of Object.entries(STORIES)) {
+    await using writer = await tell(open, story);
     ids.push([name, writer.id]);
   }
   return Object.fromEntries(ids) as Shop; // One for each story.
+}
+
+/** A conversation that runs until its writer is disposed. */
+export function startWork(open: Open): Promise<ConversationWriter> {
+  return tell(open, REINDEX);
+}
+
+async function tell(open: Open, { title, minutesAgo, events }: Story): Promise<ConversationWriter> {
+  const start = NOW.getTime() - minutesAgo * 60_000;
+  const writer = await open(new FakeClock(new Date(start))).create({ title });
+  const dated = events.map((event, index) => ({
+    ...event,
+    timestamp: timestampFromDate(new Date(start + index * 20_000)),
+  }));
+  await writer.append(...dated);
+  return writer;
 }

@@ -63,7 +63,7 @@ export function ConversationView({ address }: { readonly address: ConversationAd
       <ol class="timeline">
         {shown.map((block, index) => (
           <li key={blocks.length - shown.length + index} class={`block block-${block.type}`}>
-            <BlockView block={block} address={address} />
+            <BlockView block={block} address={address} isRunning={state === "running"} />
           </li>
         ))}
       </ol>
@@ -150,13 +150,14 @@ function useConversation(
   return { ...loaded, problem };
 }
 
-function BlockView({
-  block,
-  address,
-}: {
+interface BlockProps {
   readonly block: TimelineBlock;
   readonly address: ConversationAddress;
-}): VNode {
+  /** A process works on the conversation. */
+  readonly isRunning: boolean;
+}
+
+function BlockView({ block, address, isRunning }: BlockProps): VNode {
   switch (block.type) {
     case "turn":
       return (
@@ -196,7 +197,7 @@ function BlockView({
     case "file":
       return <FileView file={block} address={address} />;
     case "call":
-      return <CallView call={block} address={address} />;
+      return <CallView call={block} address={address} isRunning={isRunning} />;
     case "end":
       return <p class="hint prose">{verbatimProse(block.text)}</p>;
     default:
@@ -256,13 +257,11 @@ function FileView({
   );
 }
 
-function CallView({
-  call,
-  address,
-}: {
+interface CallProps extends Omit<BlockProps, "block"> {
   readonly call: CallBlock;
-  readonly address: ConversationAddress;
-}): VNode {
+}
+
+function CallView({ call, address, isRunning }: CallProps): VNode {
   const { name, steps, result } = call;
   // The question below says the same.
   const isAsking = steps.some((step) => step.type === "question" && step.asker === ASSISTANT);
@@ -288,6 +287,7 @@ function CallView({
           ))}
         </ul>
       )}
+      {isRunning && call.isUnderway && <p class="hint">Running …</p>}
       {result !== undefined && (
         <details>
           <summary>

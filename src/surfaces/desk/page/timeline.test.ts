@@ -22,6 +22,25 @@ describe("a conversation", () => {
     expect(stepsOf(byAda, asked).map(({ type }) => type)).toEqual(["decision", "question"]);
   });
 
+  test("says that a call runs only once it has started, and while it waits for nobody", () => {
+    const call = { type: "tool_call_request", id: "1", name: "go", arguments: {} };
+    const asked = { type: "inquiry_request", id: "q", tool_call_id: "1", question: { text: "?" } };
+    const answered = { type: "inquiry_response", id: "q", outcome: "answered", answer: true };
+    const events = [
+      call,
+      { type: "attempt_start", tool_call_id: "1" },
+      asked,
+      answered,
+      { type: "tool_call_response", id: "1", content: "gone" },
+    ];
+    const underway = events.map((_, index) =>
+      toTimeline(events.slice(0, index + 1)).map(
+        (block) => "isUnderway" in block && block.isUnderway,
+      ),
+    );
+    expect(underway.flat()).toEqual([false, true, false, true, false]);
+  });
+
   test("has everything about a call in one place", () => {
     const blocks = toTimeline([
       { type: "turn_start", timestamp: "2026-01-02 03:04:05" },

@@ -41,6 +41,8 @@ export interface CallBlock {
   readonly id: string;
   readonly name: string;
   readonly arguments: JsonObject;
+  /** Started, and waits for nobody: it runs, unless no process does so any more. */
+  readonly isUnderway: boolean;
   /** In chronological order. */
   readonly steps: readonly Step[];
   readonly result?: { readonly content: string; readonly isError: boolean };
@@ -146,6 +148,7 @@ function callBlock({ request, response, events }: RecordedCall<TimelineEvent>): 
     id,
     name: stringOf(json["name"]) ?? "",
     arguments: isJsonObject(args) ? args : {},
+    isUnderway: isUnderway(events, steps) && response === undefined,
     steps: asks ? steps.filter((step) => !isUnasked(step)) : steps,
     ...(response !== undefined && {
       result: {
@@ -154,6 +157,11 @@ function callBlock({ request, response, events }: RecordedCall<TimelineEvent>): 
       },
     }),
   };
+}
+
+function isUnderway(events: readonly TimelineEvent[], steps: readonly Step[]): boolean {
+  const isWaiting = steps.some((step) => step.type === "asked" || step.end === undefined);
+  return !isWaiting && events.some(({ type }) => type === "attempt_start");
 }
 
 /** Whether the config let the call run without asking. */
