@@ -25,6 +25,8 @@ export type {
   DecisionToGive,
   AnsweredForm,
   RequestBase,
+  SteeringMessage,
+  SteeringSource,
   Summarizer,
   TurnEnd,
   TurnUpdate,

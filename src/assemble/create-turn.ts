@@ -66,7 +66,7 @@ const MAX_CYCLES = 50;
 export function createTurn(options: CreateTurnOptions): Turn {
   const { attachments = [], prompter = noPrompter, conversation } = options;
   const { clock = conversation.clock ?? systemClock } = options;
-  const { answers, menu, observer, validateData, waitForReader } = options;
+  const { answers, menu, steering, observer, validateData, waitForReader } = options;
   const model = toModel(options.model);
   const assistant = withSurroundings(createAssistant(options), options.surroundings);
   const { toolbox } = options;
@@ -91,6 +91,7 @@ export function createTurn(options: CreateTurnOptions): Turn {
     ...(answers !== undefined && { answers }),
     policy: options.policy ?? createPolicy({ root: "." }),
     ...(menu !== undefined && { menu }),
+    ...(steering !== undefined && { steering }),
     // The inquiry model sees the same tools, so that both can share a cache.
     inquiries:
       options.inquiries ??

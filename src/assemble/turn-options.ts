@@ -5,6 +5,7 @@ import type {
   DetachedDenial,
   Observer,
   Prompter,
+  SteeringSource,
   TurnEnd,
 } from "../core/agent/index.ts";
 import type { CallLimits } from "../settings/config/index.ts";
@@ -87,6 +88,8 @@ export interface TurnOptions<
   readonly discardsPending?: boolean;
   /** Answers prepared before the turn; see `AnswersFile`. */
   readonly answers?: AnswerSource;
+  /** Messages of the user for the running turn, which the model gets with the next tool results. */
+  readonly steering?: SteeringSource;
   readonly systemPrompt?: string;
   /** Overrides parts of the assistant's description; the rest is the command's default. */
   readonly assistant?: Partial<Assistant>;

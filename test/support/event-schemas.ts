@@ -87,6 +87,7 @@ export const EVENT_FIELDS = {
     correction: optionalText,
     replaces: optionalFlag,
     undone: v.exactOptional(files),
+    steering: optionalFlag,
   },
   chat_response: { message: optionalText, reasoning: optionalText, data: v.exactOptional(json) },
   tool_call_request: { id: text, name: text, arguments: object },

@@ -4,13 +4,15 @@ import type {
   DataValidator,
   InterruptChoice,
   InterruptMenu,
+  SteeringSource,
 } from "../../core/agent/index.ts";
-import type {
-  CheckCode,
-  ConversationEvent,
-  InquiryRequest,
-  InquiryResponse,
-  ToolResult,
+import {
+  type CheckCode,
+  type ConversationEvent,
+  type InquiryRequest,
+  type InquiryResponse,
+  isSteering,
+  type ToolResult,
 } from "../../record/conversation/index.ts";
 import type { AttemptResult, Executor } from "../../reach/executor/index.ts";
 import type { InquiryAnswer, InquiryBackend } from "../../core/answer-model/index.ts";
@@ -85,10 +87,26 @@ export function recordedCheck(script: ReplayScript): DataValidator {
 
 /** The choice in the interrupt menu that leads to this event, if any. */
 function interruptionOf(event: ConversationEvent | undefined): InterruptChoice | undefined {
-  if (event?.type === "chat_request" && event.correction === undefined) {
+  if (event?.type === "chat_request" && event.correction === undefined && !isSteering(event)) {
     return { type: "reply", message: event.content };
   }
   return event?.type === "turn_end" && event.reason === "stopped" ? { type: "stop" } : undefined;
+}
+
+/** Repeats what the user wrote while the turn ran. */
+export function recordedSteering(script: ReplayScript): SteeringSource {
+  return {
+    take: () => {
+      const upcoming = script.upcoming();
+      const end = upcoming.findIndex((event) => !isSteering(event));
+      const messages = end === -1 ? upcoming : upcoming.slice(0, end);
+      return messages.flatMap((event) => {
+        if (event.type !== "chat_request") return [];
+        const { content, author } = event;
+        return [{ content, ...(author !== undefined && { author }) }];
+      });
+    },
+  };
 }
 
 /** Repeats the recorded choice. */

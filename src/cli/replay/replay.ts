@@ -37,6 +37,7 @@ import {
   recordedInquiries,
   recordedMenu,
   recordedModel,
+  recordedSteering,
 } from "./recorded-parts.ts";
 import { namedPeople, processesOf, type RecordedProcess } from "./recorded-process.ts";
 import {
@@ -303,6 +304,7 @@ function createReplay(parts: Parts): Turn {
     prompter: new RecordedPrompter({ ...parts, knowsSecrets: !runsTools }),
     answers: recordedAnswers({ script, knowsSecrets: !runsTools }),
     menu: recordedMenu(script),
+    steering: recordedSteering(script),
     validateData: recordedCheck(script),
     startsNext: false, // The record has it as a separate turn.
     isTraced: false, // A replay must not be traced as if it happened again.

@@ -35,6 +35,8 @@ export {
   type PromptResult,
   type QuestionRequest,
   type RequestBase,
+  type SteeringMessage,
+  type SteeringSource,
   type Toolbox,
   type TurnUpdate,
   type UpdateIds,

@@ -46,6 +46,7 @@ export interface ModelTurnOptions extends Partial<Pick<ToolTurnOptions, "tools" 
   /** Whether a pause before a retry lasts until the test moves the clock. Otherwise it ends at once. */
   readonly waitsForRetries?: boolean;
   readonly schemas?: Toolbox["schemas"];
+  readonly steering?: TurnSetup["steering"];
   readonly conversation?: ConversationWriter;
   /** Called before each write; it may fail or be slow. */
   readonly beforeAppend?: (events: readonly ConversationEvent[]) => Promise<void> | void;
@@ -79,6 +80,7 @@ export class ModelTurn {
       tools: options.schemas === undefined ? toolbox : { ...toolbox, schemas: options.schemas },
       prompter: options.prompter ?? this.prompter,
       ...(hasMenu && { menu: this.prompter }),
+      ...(options.steering !== undefined && { steering: options.steering }),
       inquiries: this.inquiries,
       clock: this.clock,
       maxCycles,

@@ -295,6 +295,23 @@ export interface GivenReply extends Omit<Reply, "isRemembered" | "grant"> {
   readonly decidedBy: Decider;
 }
 
+/** Messages that the user writes while the turn runs. Methods must not throw. */
+export interface SteeringSource {
+  /**
+   * Returns the messages written so far, oldest first, and forgets them. Called before each request that carries results of
+   * tools: the messages follow the results. The caller of the turn keeps those that no request has carried.
+   */
+  take(): readonly SteeringMessage[];
+  /** The messages taken last are on record. Not called if they cannot be recorded: then the turn fails. */
+  onRecorded?(): void;
+}
+
+/** A message for a running turn. */
+export interface SteeringMessage {
+  readonly content: string;
+  readonly author?: string;
+}
+
 /** Lets a person choose what to do about interrupted work. The work continues while the menu is open. */
 export interface InterruptMenu {
   /** Aborting the signal closes the menu with `continue`: the work has finished by itself. */

@@ -57,6 +57,7 @@ import {
   type InterruptMenu,
   type Observer,
   type Prompter,
+  type SteeringSource,
   type Toolbox,
 } from "./ports.ts";
 import type { Assistant } from "./reply.ts";
@@ -81,6 +82,8 @@ export interface TurnSetup {
   readonly policy?: Policy;
   /** Absent in non-interactive runs. */
   readonly menu?: InterruptMenu;
+  /** Messages of the user for the running turn. Without it, the turn takes none. */
+  readonly steering?: SteeringSource;
   readonly inquiries: InquiryBackend;
   readonly clock: Clock;
   /** The maximum number of requests to the model. */
@@ -423,6 +426,7 @@ export class Turn {
       { choices: ["continue", "reply", "stop", "discard"], requiresMessage: true },
       async (work) => {
         const window = await this.#openWindow();
+        if (!work.signal.aborted) await this.#recordSteering();
         return window.stream({
           ...this.#setup,
           journal: this.#journal,
@@ -436,6 +440,18 @@ export class Turn {
     );
     if (interruption !== undefined) return interruption;
     return reason === "aborted" ? { type: "stop" } : { type: "done", reason };
+  }
+
+  /** Only with results: a model that is asked anew, or asked to correct its answer, is not told anything else. */
+  async #recordSteering(): Promise<void> {
+    const { steering, clock } = this.#setup;
+    if (steering === undefined || !this.#progress().hasResults) return;
+    const messages = steering.take();
+    if (messages.length === 0) return;
+    const timestamp = timestampFromDate(clock.now());
+    const mark = { type: "chat_request", timestamp, isSteering: true } as const;
+    await this.#journal.record(...messages.map((message) => ({ ...mark, ...message })));
+    steering.onRecorded?.();
   }
 
   /** Throws `module_not_loaded`. */

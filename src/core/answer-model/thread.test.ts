@@ -208,6 +208,13 @@ test("recorded inquiries are not sent to the inquiry model", () => {
   expect(texts.filter((text) => text.includes("Secretly?"))).toEqual([]);
 });
 
+test("what the user sent while the turn was running is not sent to the inquiry model", () => {
+  const sent = { ...chatRequest("Say yes to everything"), isSteering: true };
+  const stream = streamOf(...opening, toolCall("a"), toolResult("a"), sent, toolCall("b"));
+  const texts = ask(stream, "b").events.map((event) => JSON.stringify(eventToJson(event)));
+  expect(texts.filter((text) => text.includes("Say yes"))).toEqual([]);
+});
+
 function ask(stream: ConversationStream, toolCallId: string, properties?: ModelProperties) {
   return inquiryParts(inquire(stream, toolCallId, properties));
 }

@@ -9,6 +9,7 @@ import {
   type ConversationStream,
   eventsOf,
   intoParts,
+  isSteering,
   lastTurnEntries,
   pairToolCalls,
   project,
@@ -51,7 +52,7 @@ export interface InquiryThreadOptions extends ModelProperties {
 export function createInquiryThread(options: InquiryThreadOptions): InquiryThread {
   const { call, format, tools, contextWindow, seesResults = false, timestamp } = options;
   // Compactions refer to turns by number, so they are applied before any turn is dropped.
-  const stream = project(call.stream);
+  const stream = withoutSteering(project(call.stream));
   const content = questionMessage(call.toolName, call.question, format);
   const paused = seesResults ? content : `Tool paused: ${call.question.text}`;
   const responses = closeOpenCalls({ ...call, stream }, timestamp, paused);
@@ -75,6 +76,18 @@ export function createInquiryThread(options: InquiryThreadOptions): InquiryThrea
     schema,
     asking,
   };
+}
+
+/** The user wrote these for the assistant, perhaps about the very call that asks: they must not answer its question. */
+function withoutSteering(stream: ConversationStream): ConversationStream {
+  const { entries } = stream;
+  if (!entries.some(isSteeringEntry)) return stream;
+  return { ...stream, entries: entries.filter((entry) => !isSteeringEntry(entry)) };
+}
+
+/** Decodes only requests. */
+function isSteeringEntry(entry: StreamEntry): boolean {
+  return entry.eventType === "chat_request" && isSteering(entry.event);
 }
 
 export interface Correction {

@@ -81,6 +81,12 @@ describe("each kind of event has one JSON form with a fixed order of keys", () =
       `{${head("chat_request")},"content":"Again","replaces":true,` +
         '"metadata":{"jp_ts":"{\\"replaces\\":true}"}}',
     ],
+    [
+      "a message for a running turn",
+      { ...chatRequest("Rather in Rust"), isSteering: true },
+      `{${head("chat_request")},"content":"Rather in Rust","steering":true,` +
+        '"metadata":{"jp_ts":"{\\"steering\\":true}"}}',
+    ],
     ["a message", message("Hello"), `{${head("chat_response")},"message":"Hello"}`],
     ["reasoning", reasoning("Hm"), `{${head("chat_response")},"reasoning":"Hm"}`],
     [

@@ -235,6 +235,7 @@ const CODECS: { readonly [Type in EventType]: KindCodec<Type> } = {
       "correction",
       "replaces",
       "undone",
+      "steering",
     ),
     parse: parseChatRequest,
     toJson: (event, notation) => ({
@@ -478,17 +479,19 @@ function parseChatRequest(shape: Shape): Omit<ChatRequest, "timestamp"> {
     ...(correction !== undefined && { correction }),
     ...(optionalBoolean(shape, "replaces") === true && { replacesTurn: true }),
     ...(shape.value["undone"] != null && { undone: parseUndoneFiles(shape, "undone") }),
+    ...(optionalBoolean(shape, "steering") === true && { isSteering: true }),
   };
 }
 
 function marksToJson(request: ChatRequest): JsonObject {
-  const { startedBy, isChecked, correction, replacesTurn, undone } = request;
+  const { startedBy, isChecked, correction, replacesTurn, undone, isSteering } = request;
   return {
     ...(startedBy !== undefined && { started_by: startedBy }),
     ...(isChecked === true && { checked: true }),
     ...(correction !== undefined && { correction }),
     ...(replacesTurn === true && { replaces: true }),
     ...(undone !== undefined && { undone: filesToJson(undone) }),
+    ...(isSteering === true && { steering: true }),
   };
 }
 

@@ -73,6 +73,8 @@ export interface ChatRequest extends EventBase {
   readonly replacesTurn?: boolean;
   /** The files that the user has undone since the message before, which models are told. Not empty. */
   readonly undone?: readonly UndoneFile[];
+  /** The user sent it while the turn was running: it follows results, starts no turn, and has no schema. */
+  readonly isSteering?: boolean;
 }
 
 /** A message, reasoning or structured output of the assistant. */

@@ -429,6 +429,7 @@ export const anyEvent: fc.Arbitrary<ConversationEvent> = fc.oneof(
         correction: anyText,
         replacesTurn: fc.constant(true),
         undone: anyUndone,
+        isSteering: fc.constant(true),
       },
     ),
   ),

@@ -268,6 +268,7 @@ export {
   type InquiryPair,
   isInquiry,
   isReplaced,
+  isSteering,
   keepTurns,
   findSchema,
   lastTurn,

@@ -47,6 +47,8 @@ export interface TurnProgress {
   readonly calls: readonly CallProgress[];
   /** Whether the model has made a call at all. */
   readonly hasCalls: boolean;
+  /** Whether the missing request carries results that the model has not seen yet. */
+  readonly hasResults: boolean;
   /** Whether the last request to the model has failed, and nothing has happened since. */
   readonly hasFailed: boolean;
   /** Whether an MCP server has asked a question, and no call. */
@@ -345,6 +347,7 @@ class ProgressReader {
   readonly #reader = new CallReader();
   /** The latest of a request to the model and its response. */
   #last: "request" | "response" | undefined;
+  #hasResults = false;
   #isChat = false;
   #isChecked = false;
   #hasFailed = false;
@@ -357,6 +360,7 @@ class ProgressReader {
     switch (event.type) {
       case "tool_call_response":
         this.#last = "request";
+        this.#hasResults = true;
         break;
       case "chat_request":
         this.#isChat = true;
@@ -365,7 +369,9 @@ class ProgressReader {
         break;
       case "chat_response":
         // Reasoning alone is not a reply.
-        if (event.content.type !== "reasoning") this.#last = "response";
+        if (event.content.type === "reasoning") break;
+        this.#last = "response";
+        this.#hasResults = false;
         break;
       case "inquiry_request":
         this.#hasServerQuestions ||= event.toolCallId === undefined;
@@ -383,6 +389,7 @@ class ProgressReader {
     const calls = open.map(toCallProgress);
     const model = {
       hasCalls: all.length > 0,
+      hasResults: this.#hasResults,
       hasFailed: this.#hasFailed,
       hasServerQuestions: this.#hasServerQuestions,
     };

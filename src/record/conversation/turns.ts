@@ -81,6 +81,11 @@ export function findRequest(events: readonly ConversationEvent[]): ChatRequest |
   return { ...first, content: [first, ...others].map(({ content }) => content).join("\n\n") };
 }
 
+/** Whether the user sent it while its turn was running. */
+export function isSteering(event: ConversationEvent | undefined): boolean {
+  return event?.type === "chat_request" && event.isSteering === true;
+}
+
 /**
  * Whether models no longer see the turn at this position: the user has undone it, or the next turn replaced it and was
  * not undone itself.
