@@ -357,6 +357,24 @@ test("a worker starts although it loses a connection at any step of its start", 
   expect(steps).toBeGreaterThan(5);
 });
 
+test("a worker that stops while the server is killed just ends", async () => {
+  const { url, workspace } = await openFleet();
+  const isGoodbye = (text: string) => text.startsWith("X");
+  let goodbyes = 0;
+  await using relay = await Relay.start(url, (_message, text) => {
+    if (!isGoodbye(text)) return true;
+    goodbyes += 1;
+    return "killed";
+  });
+  const own = new PostgresStore({ url: relay.url, workspace, pid: process.pid });
+  const stopping = new AbortController();
+  const model = new ScriptedModel({ replies: [] });
+  const onStart = () => stopping.abort();
+  await runWorker({ store: own, turn: { model }, signal: stopping.signal, onStart });
+  await own.close();
+  expect(goodbyes).toBeGreaterThan(0);
+});
+
 test("a worker that may not wait any longer leaves its turns to others", async () => {
   const { store, startWorker } = await openFleet();
   await leave(store, "Hello?");

@@ -3,8 +3,25 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import path from "node:path";
 
-/** With false, the connection is lost instead; if `unanswered`, once the server has replied. */
-type Passing = boolean | "unanswered";
+/**
+ * With false, the connection is lost instead; if `unanswered`, once the server has replied; if `killed`, after the last words
+ * of a server that is killed.
+ */
+type Passing = boolean | "unanswered" | "killed";
+
+const LAST_WORDS = [
+  "SFATAL",
+  "C57P01",
+  "Mterminating connection due to unexpected postmaster exit",
+  "",
+];
+
+function lastWords(): Buffer {
+  const fields = Buffer.from(LAST_WORDS.map((field) => `${field}\0`).join(""));
+  const head = Buffer.from("E....");
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
+}
 
 export class Relay implements AsyncDisposable {
   readonly url: string;
@@ -38,6 +55,7 @@ export class Relay implements AsyncDisposable {
         const how = await passed;
         isUnanswered = how === "unanswered";
         if (how === false) client.destroy();
+        else if (how === "killed") client.end(lastWords());
         else upstream.write(data);
       };
       client.on("data", (data) => {

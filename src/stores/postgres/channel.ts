@@ -1,7 +1,8 @@
-/** The single connection that receives notifications of a database, for any number of stores. */
+/** A connection that receives the notifications of a database on one of its channels, for any number of listeners. */
 import { Database, type ReferencedClient } from "./database.ts";
 import type { Connecting } from "./store-options.ts";
 
+/** Of all stores of a database. */
 export const CHANNEL = "jp";
 
 /** The connections to one database. */
@@ -26,12 +27,14 @@ export interface ChannelListener {
 /** Connected while there are listeners. */
 export class Channel {
   readonly #database: Database;
+  readonly #name: string;
   readonly #listeners = new Set<ChannelListener>();
   #client: ReferencedClient | undefined;
   #isConnecting = false;
 
-  constructor(database: Database) {
+  constructor(database: Database, name = CHANNEL) {
     this.#database = database;
+    this.#name = name;
   }
 
   get isConnected(): boolean {
@@ -72,7 +75,7 @@ export class Channel {
         this.#client = undefined;
         this.connect();
       });
-      await client.query(`listen ${CHANNEL}`);
+      await client.query(`listen "${this.#name}"`);
       if (this.#listeners.size === 0 || this.#database.isClosed) return await client.end();
       this.#client = client;
       for (const { onConnected } of this.#listeners) onConnected();

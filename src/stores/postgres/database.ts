@@ -88,6 +88,11 @@ export class Database implements Queries {
     });
   }
 
+  /** Not retried. The result is that of the driver. Throws the server's errors. */
+  async queryOnce(text: string, values: unknown[]): Promise<QueryResult> {
+    return (await this.#open()).query(text, values);
+  }
+
   /** A separate connection, which does not keep the process running. Not retried here. */
   async connect(): Promise<ReferencedClient> {
     const { default: pg } = await loadPg();

@@ -286,10 +286,9 @@ export class PostgresStore implements ConversationStore, PortableStore {
     const workspace = await abortable(this.#rows.ensureKey(), signal);
     const { TurnWork } = await loadModule(() => import("./turn-work.ts"));
     signal.throwIfAborted();
-    const { url } = this.#options;
     const take = (id: ConversationId) => this.#openIf(id, TAKE);
     const { database } = this.#rows;
-    return TurnWork.start({ url, workspace, database, rows: this.#rows, take }, options);
+    return TurnWork.start({ workspace, database, rows: this.#rows, take }, options);
   }
 
   async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {

@@ -7,6 +7,7 @@ import { type ConversationId, findConversationId } from "../../record/conversati
 import { toError } from "../../util/index.ts";
 import type { ConversationWriter, RunningWork, WorkLoad, WorkOptions } from "../port.ts";
 import { StorageError } from "../storage-error.ts";
+import type { Channel } from "./channel.ts";
 import { type Database, isLost } from "./database.ts";
 import { loadBoss, queueName, type WakeUpData, workerOptions } from "./wake-ups.ts";
 import type { WorkspaceRows } from "./workspace-rows.ts";
@@ -27,12 +28,11 @@ const QUEUE_OPTIONS = {
 
 /** The part of the store that a worker needs. */
 export interface WorkPlace {
-  readonly url: string;
   /** The key of the workspace. */
   readonly workspace: string;
   /** Takes the turn if it is ready and free. */
   take(id: ConversationId): Promise<ConversationWriter | undefined>;
-  readonly database: Pick<Database, "untilConnected">;
+  readonly database: Database;
   readonly rows: Pick<WorkspaceRows, "findReady" | "measureWork">;
 }
 
@@ -43,6 +43,7 @@ export class TurnWork implements RunningWork {
   readonly #waiting: (() => void)[] = [];
   readonly #skipped = new Map<ConversationId, number>();
   #boss: PgBoss | undefined;
+  #wakeUps: Channel | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
   #isLooking = false;
@@ -91,11 +92,15 @@ export class TurnWork implements RunningWork {
     this.#look();
   }
 
-  /** The queue has its own connections, so its start is retried as a whole. */
+  /** The queue retries nothing, so its start is retried as a whole. */
   async #openBoss(Boss: typeof PgBoss): Promise<PgBoss> {
     const { signal, onProblem } = this.#options;
     signal?.throwIfAborted();
-    const boss = new Boss(workerOptions(this.#place.url));
+    const boss = new Boss(
+      workerOptions(this.#place.database, (channel) => {
+        this.#wakeUps = channel;
+      }),
+    );
     // The queue recovers by itself, and the rows are polled anyway.
     boss.on("error", (error) => onProblem?.(toError(error)));
     try {
@@ -138,13 +143,14 @@ export class TurnWork implements RunningWork {
   #look(): void {
     if (this.#isStopping || this.#isLooking) return;
     clearTimeout(this.#timer);
+    this.#wakeUps?.connect();
     this.#isLooking = true;
     this.#hasLeft = false;
     this.#looking = this.#findMissed()
       .catch((error: unknown) => this.#options.onProblem?.(toError(error)))
       .finally(() => {
         this.#isLooking = false;
-        if (!this.#isStopping) this.#timer = setTimeout(() => this.#look(), LOOK_MS).unref();
+        if (!this.#isStopping) this.#timer = setTimeout(() => this.#look(), LOOK_MS);
       });
   }
 

@@ -8,6 +8,7 @@ import type * as Package from "pg-boss";
 import type { ConversationId } from "../../record/conversation/index.ts";
 import { monotonicMs } from "../../util/index.ts";
 import { StorageError } from "../storage-error.ts";
+import { Channel } from "./channel.ts";
 import type { Database, Queries } from "./database.ts";
 import { MIGRATION_LOCK } from "./schema.ts";
 
@@ -73,12 +74,30 @@ function senderOptions(database: Database): ConstructorOptions {
   };
 }
 
-/** For a worker, on its own connections, one of which listens. */
-export function workerOptions(url: string): ConstructorOptions {
+/**
+ * For a worker, on our connections: those of pg-boss end the process if the server goes away while they close. `onListen`
+ * gets the channel of the wake-ups, whose caller connects it again.
+ */
+export function workerOptions(
+  database: Database,
+  onListen: (channel: Channel | undefined) => void,
+): ConstructorOptions {
   return {
-    connectionString: url,
-    application_name: "jp worker",
-    max: 4,
+    db: {
+      executeSql: (text, values = []) => database.queryOnce(text, values),
+      listen: async (name, onNotice, onConnected) => {
+        const channel = new Channel(database, name);
+        const listener = { onNotice, onConnected };
+        channel.add(listener);
+        onListen(channel);
+        return {
+          close: async () => {
+            onListen(undefined);
+            await channel.remove(listener);
+          },
+        };
+      },
+    },
     schema: SCHEMA,
     clock: unreferencedClock,
     migrate: false,
