@@ -49,14 +49,14 @@ async function start(replies: readonly Reply[], tools: readonly ScriptedTool[] =
 }
 
 describe("during a turn of a session, what is typed", () => {
-  test("is shown below the answer, and Enter queues each message for when the turn ends", async () => {
+  test("is shown below the answer, and each message is sent when the turn ends without calling a tool", async () => {
     const first = held();
     await using parts = await start([first.reply, "Two.", "Three."]);
     const screen = await open(parts.project);
     screen.type("one\r");
     await shows(screen, "The beginning of");
     for (const line of ["two\r", "three\r", "half"]) screen.type(line);
-    await shows(screen, /^The beginning of\n(.*\n)?  queued: two\n  queued: three\n» half$/m);
+    await shows(screen, /^The beginning of\n(.*\n)?  next: two\n  next: three\n» half$/m);
     const whileTyping = screen.lines;
     first.end();
     await shows(screen, /Three\.\n\n> half$/);
@@ -76,18 +76,18 @@ describe("during a turn of a session, what is typed", () => {
     ]);
   });
 
-  test("can be taken back with Up, edited, and queued again", async () => {
+  test("can be taken back with Up, edited, and entered again", async () => {
     const first = held();
     await using parts = await start([first.reply, "Two."]);
     const screen = await open(parts.project);
     screen.type("one\r");
     await shows(screen, "The beginning of");
     screen.type("two\r");
-    await shows(screen, "  queued: two (↑ takes it back)");
+    await shows(screen, "  next: two (↑ takes it back)");
     screen.type(UP);
     await shows(screen, /^» two$/m);
     screen.type(" and more\r");
-    await shows(screen, "queued: two and more");
+    await shows(screen, "next: two and more");
     first.end();
     await shows(screen, /Two\.\n(.*\n)*> ?$/m);
     screen.type(CTRL_D);
@@ -206,7 +206,7 @@ describe("during a turn of a session, what is typed", () => {
     screen.type("one\r");
     await shows(screen, "The beginning of");
     for (const piece of ["t", "\u001b[>0;27", "6;0c", "wo\u001b[24;1R\r"]) screen.type(piece);
-    await shows(screen, "queued: two");
+    await shows(screen, "next: two");
     first.end();
     await shows(screen, /Two\.\n(.*\n)*> ?$/m);
     screen.type(CTRL_D);

@@ -178,7 +178,7 @@ describe("messages queued in a session and the draft", () => {
     screen.type("two\r");
     await shows(screen, "The beginning of");
     for (const keys of ["three\r", "four\r"]) screen.type(keys);
-    await shows(screen, "queued: four");
+    await shows(screen, "next: four");
     screen.type(ESCAPE);
     await shows(screen, /^> three$/m);
     screen.type(`${CTRL_C}/new\r`);

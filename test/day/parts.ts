@@ -187,7 +187,7 @@ const TURNS: readonly Variants[] = [
   plain("▶", PROMPT),
   busy(drawn("Take your time⏎", /while,\n»$/)),
   busy(plain("Take your time⏎", "This takes a while")),
-  busy(drawn("two⏎three⏎", /nothing for 60 s[^]*queued: three/)),
+  busy(drawn("two⏎three⏎", /nothing for 60 s[^]*next: three/)),
   busy(drawn("↑", /nothing for 120 s[^]*» three/)),
   busy(drawn(" and a half", /nothing for 180 s[^]*» three and a half/)),
   drawn("⎋", "> three and a half"),

@@ -56,13 +56,14 @@ class FakeDevice implements TerminalDevice {
 }
 
 const ENTER = "\r";
+const TAB = "\t";
 const UP = "\u001b[A";
 const paste = (text: string) => `\u001b[200~${text}\u001b[201~`;
 
 type Happening =
   | { readonly type: "keys"; readonly bytes: string }
   | { readonly type: "output"; readonly text: string }
-  | { readonly type: "prompt_opens" | "prompt_closes" | "resize" };
+  | { readonly type: "prompt_opens" | "prompt_closes" | "resize" | "request" };
 
 const word = fc.constantFrom("a", "two words", "日本", "y", "\u001b[12;40R", "\u001b[>0;276;0c");
 const anyHappening: fc.Arbitrary<Happening> = fc.oneof(
@@ -72,7 +73,7 @@ const anyHappening: fc.Arbitrary<Happening> = fc.oneof(
       .oneof(
         word,
         word.map((text) => text + ENTER),
-        fc.constantFrom(ENTER, UP, "\u007f", "\u0015", "\u0003"),
+        fc.constantFrom(ENTER, TAB, UP, "\u007f", "\u0015", "\u0003"),
         fc.constantFrom("x", "x y", "").map(paste),
       )
       .map((bytes) => ({ type: "keys" as const, bytes })),
@@ -86,7 +87,12 @@ const anyHappening: fc.Arbitrary<Happening> = fc.oneof(
   {
     weight: 2,
     arbitrary: fc
-      .constantFrom("prompt_opens" as const, "prompt_closes" as const, "resize" as const)
+      .constantFrom(
+        "prompt_opens" as const,
+        "prompt_closes" as const,
+        "resize" as const,
+        "request" as const,
+      )
       .map((type) => ({ type })),
   },
 );
@@ -94,13 +100,25 @@ const anyHappening: fc.Arbitrary<Happening> = fc.oneof(
 /** What a person who types ahead expects. */
 class LineModel {
   line = "";
-  queued: string[] = [];
+  pending: { readonly text: string; readonly isForTurn: boolean }[] = [];
+
+  /** The running turn takes what is for it. */
+  take(): readonly string[] {
+    const taken = this.pending.filter(({ isForTurn }) => isForTurn);
+    this.pending = this.pending.filter(({ isForTurn }) => !isForTurn);
+    return taken.map(({ text }) => text);
+  }
 
   type(bytes: string): void {
     switch (bytes) {
       case UP:
         if (this.line !== "") break; // It moves in the line, or in the history, which is empty.
-        this.line = this.queued.pop() ?? "";
+        this.line = this.pending.pop()?.text ?? "";
+        break;
+      case TAB:
+        if (this.line.trim() === "") break;
+        this.pending.push({ text: this.line, isForTurn: false });
+        this.line = "";
         break;
       case "\u007f":
         this.line = this.line.slice(0, -1);
@@ -116,7 +134,7 @@ class LineModel {
         const isSent = !isPasted && text.endsWith(ENTER);
         this.line += isSent ? text.slice(0, -1) : text;
         if (isSent && this.line.trim() !== "") {
-          this.queued.push(this.line);
+          this.pending.push({ text: this.line, isForTurn: true });
           this.line = "";
         }
       }
@@ -125,14 +143,14 @@ class LineModel {
 }
 
 fuzz(
-  "what is typed ahead is queued as it was typed, and a draft is never lost",
+  "what is typed ahead is sent or queued as it was typed, and a draft is never lost",
   4000,
   fc.property(fc.array(anyHappening, { minLength: 1, maxLength: 25 }), (happenings) => {
     const device = new FakeDevice();
     const kept = new KeptTerminal(device);
     const line = { history: () => [], complete: () => undefined };
     using keyboard = new TurnKeyboard({ device, kept, line });
-    using running = keyboard.during({ onStop: () => {} });
+    using running = keyboard.during({ onStop: () => {}, takes: () => true });
     expect(running).toBeDefined();
     const model = new LineModel();
     const stream = new FakeOutput() as never; // Its text does not matter here.
@@ -154,6 +172,9 @@ fuzz(
           prompt?.[Symbol.dispose]();
           prompt = undefined;
           break;
+        case "request":
+          expect(keyboard.takeForTurn()).toEqual(model.take());
+          break;
         case "resize":
           for (const listener of device.resizing) listener();
       }
@@ -163,7 +184,8 @@ fuzz(
     for (let next = keyboard.takeQueued(); next !== undefined; next = keyboard.takeQueued()) {
       queued.push(next);
     }
-    expect([queued, keyboard.takeDraft().buffer.text]).toEqual([model.queued, model.line]);
+    const pending = model.pending.map(({ text }) => text);
+    expect([queued, keyboard.takeDraft().buffer.text]).toEqual([pending, model.line]);
   }),
 );
 

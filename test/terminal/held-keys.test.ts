@@ -66,7 +66,13 @@ describe.each(PROMPTS)("at %s", (_what, request, shown) => {
   });
 });
 
-const IDLE = { onResize: () => {}, onClose: () => {}, onLend: () => {}, onReturn: () => {} };
+const IDLE = {
+  onResize: () => {},
+  onClose: () => {},
+  onLend: () => {},
+  onReturn: () => {},
+  rowsAbove: () => [],
+};
 
 /** A prompt that opens half a pause after these keys. */
 async function interrupted(typed: string): Promise<[ClockedScreen, AskedPrompt]> {

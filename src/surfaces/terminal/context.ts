@@ -2,6 +2,7 @@
 import {
   type ContextStyle,
   moreLines,
+  plain,
   renderContext,
   truncate,
   verbatimProse,
@@ -10,7 +11,7 @@ import {
 } from "../render/index.ts";
 import { asContext, type FormHeader, type Passage } from "./dialogue.ts";
 import { answerLine, closedLine } from "./question-rows.ts";
-import type { Canvas, Widget } from "./widget.ts";
+import type { Canvas, Size, Widget } from "./widget.ts";
 
 const PAINT = { label: "cyan", notice: "yellow", question: "bold" } as const;
 
@@ -78,6 +79,31 @@ export function withHeader<State, Ending>(
         cursor: { ...cursor, row: cursor.row + above.rows.length },
         isCut: isCut || above.isCut,
       };
+    },
+  };
+}
+
+/** Draws these rows above a widget, unless the screen is too small for both. */
+export function withRowsAbove<State, Ending>(
+  rowsFor: (canvas: Canvas) => readonly string[],
+  widget: Widget<State, Ending>,
+): Widget<State, Ending> {
+  const rowsIn = (canvas: Canvas) => {
+    const above = rowsFor(canvas);
+    return canvas.rows - above.length < MIN_QUESTION_ROWS ? [] : above;
+  };
+  const below = (size: Size) => {
+    return { ...size, rows: size.rows - rowsIn({ ...size, paint: plain }).length };
+  };
+  return {
+    ...widget,
+    update: (state, key, size) => widget.update(state, key, below(size)),
+    settle: (state, size) => widget.settle?.(state, below(size)) ?? { state },
+    view: (state, canvas) => {
+      const above = rowsIn(canvas);
+      const frame = widget.view(state, { ...canvas, rows: canvas.rows - above.length });
+      const cursor = { ...frame.cursor, row: frame.cursor.row + above.length };
+      return { ...frame, rows: [...above, ...frame.rows], cursor };
     },
   };
 }

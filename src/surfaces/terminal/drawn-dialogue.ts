@@ -1,7 +1,14 @@
 /** The dialogue for ordinary terminals: draws each question as a widget and leaves one line of it. */
 import { neutralize, oneLine } from "../../util/index.ts";
 import { plain, truncate, wrapCode } from "../render/index.ts";
-import { headerPassages, passageLines, previewContext, shortLines, withHeader } from "./context.ts";
+import {
+  headerPassages,
+  passageLines,
+  previewContext,
+  shortLines,
+  withHeader,
+  withRowsAbove,
+} from "./context.ts";
 import {
   asContext,
   Dialogue,
@@ -219,9 +226,10 @@ export class DrawnDialogue extends Dialogue {
     prompt: Prompt<State, Ending>,
   ): Widget<State, Ending | SideAction | NoAnswer> {
     const { header, note: noteBefore } = this;
+    const { rowsAbove = () => [] } = this.#open();
     const withMore = (hasMore: boolean) => {
       const own = prompt.forms.drawn({ hasMore, note: this.note, read: this.#read });
-      return header === undefined ? own : withHeader(header, own);
+      return withRowsAbove(rowsAbove, header === undefined ? own : withHeader(header, own));
     };
     const at = (state: State, size: Size) => {
       const isCut = withMore(false).view(state, { ...size, paint: plain }).isCut === true;

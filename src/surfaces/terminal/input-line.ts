@@ -133,7 +133,8 @@ function openMenu({ complete }: InputOptions, buffer: TextBuffer): CompletionMen
   return { ...completion, active: 0, isChosen: false };
 }
 
-function isOpen({ candidates, note }: Completion): boolean {
+/** Whether it has anything to show. */
+export function isOpen({ candidates, note }: Completion): boolean {
   return candidates().length > 0 || note?.() !== undefined;
 }
 

@@ -57,8 +57,8 @@ export interface InputOptions {
   readonly hasWayBack?: boolean | undefined;
   /** The mode: what runs without asking. Shown below the line. Shift-Tab changes it. */
   readonly mode?: (() => ShownMode | undefined) | undefined;
-  /** For text typed while jp works: describes what Enter does. */
-  readonly typedAhead?: string | undefined;
+  /** For text typed while jp works: what Enter and Tab do with it. */
+  readonly typedAhead?: ((text: string) => readonly string[]) | undefined;
 }
 
 /** One line each, neutralized. */

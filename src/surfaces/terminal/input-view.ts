@@ -45,7 +45,8 @@ function footOf(options: InputOptions, state: InputState, canvas: Canvas): reado
   if (isLeaving) return warning("Press Ctrl-C again to leave.", canvas);
   if (isCleared) return warning("Cleared. Ctrl-Y brings it back.", canvas);
   if (position !== undefined) return hints(["↑↓ history", "Enter send", "Esc go back"], canvas);
-  if (typedAhead !== undefined) return buffer.text === "" ? [] : hints([typedAhead], canvas);
+  if (typedAhead !== undefined)
+    return buffer.text === "" ? [] : hints(typedAhead(buffer.text), canvas);
   if (hasWayBack) return hints(["Enter send", "Alt-Enter new line", "Esc go back"], canvas);
   if (buffer.folds !== undefined) return hints(FOLD_HINTS, canvas);
   if (buffer.text !== "") return [];

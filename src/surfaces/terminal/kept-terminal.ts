@@ -11,6 +11,7 @@ import {
   type Terminal,
   type TerminalEvents,
 } from "./terminal.ts";
+import type { Canvas } from "./widget.ts";
 
 /** Uses the terminal while no prompt does. */
 export interface Keeper extends Omit<TerminalEvents, "onContinue"> {
@@ -18,6 +19,8 @@ export interface Keeper extends Omit<TerminalEvents, "onContinue"> {
   onLend(): void;
   /** The terminal has been returned to the keeper. */
   onReturn(): void;
+  /** See `Terminal.rowsAbove`. */
+  rowsAbove(canvas: Canvas): readonly string[];
 }
 
 interface Borrower {
@@ -82,6 +85,7 @@ export class KeptTerminal implements Disposable {
       get msSinceTyped() {
         return msSinceTyped();
       },
+      rowsAbove: (canvas) => this.#keeper?.rowsAbove(canvas) ?? [],
       write: (text) => own.write(text),
       listen: (events) => {
         borrower.events = events;

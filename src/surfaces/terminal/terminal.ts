@@ -4,7 +4,7 @@ import type { Paint } from "../render/index.ts";
 import { JpError } from "../../util/index.ts";
 import type { TerminalDevice, TerminalInput, TerminalOutput } from "./controlling-terminal.ts";
 import { decodeInput, decodeLoneEscape, type Key, type Report } from "./key.ts";
-import type { Size } from "./widget.ts";
+import type { Canvas, Size } from "./widget.ts";
 
 export interface TerminalEvents {
   readonly onInput: (sent: readonly (Key | Report)[]) => void;
@@ -23,6 +23,8 @@ export interface Terminal extends Disposable {
   readonly isClosed: boolean;
   /** The time since the user last typed elsewhere, such as a message for later. */
   readonly msSinceTyped?: number;
+  /** Rows that a prompt shows above itself, such as messages that are not sent yet. */
+  readonly rowsAbove?: (canvas: Canvas) => readonly string[];
   /** Does nothing once the terminal is closed. */
   write(text: string): void;
   /** Input that arrives without a listener is dropped. */

@@ -1,9 +1,11 @@
 /**
- * The keyboard while jp works. Keys are not echoed: typed text goes to a line below the output, where Enter queues it
- * as a message for later. Output is printed above; its last line, while unfinished, is drawn with the rows below it.
+ * The keyboard while jp works. Keys are not echoed: typed text goes to a line below the output, where Enter leaves it as
+ * a message for the running turn, and Tab queues it for when the turn ends. Output is printed above; its last line, while
+ * unfinished, is drawn with the rows below it.
  *
  *   The answer as it streams in
  *   ⠋ anthropic/claude 12.0s · ~340 tokens · mode edits · Esc stops · Ctrl-C menu
+ *     next: in Rust, please
  *     queued: and fix the tests
  *   » what is being typed
  */
@@ -12,7 +14,7 @@ import { oneLine } from "../../util/index.ts";
 import { textWidth, truncate, wrapCode } from "../render/index.ts";
 import type { TakenNotice, TerminalDevice } from "./controlling-terminal.ts";
 import type { OutputStream } from "./descriptor-output.ts";
-import { inputLine, typedText } from "./input-line.ts";
+import { inputLine, isOpen, typedText } from "./input-line.ts";
 import { emptyInput, type InputOptions, type InputState, type ShownMode } from "./input-state.ts";
 import {
   breakPastedLines,
@@ -50,19 +52,29 @@ export interface KeyActions {
   readonly onStop: () => void;
   /** Called on Ctrl-O. */
   readonly onExpand?: () => void;
+  /** Whether the running turn takes this text on Enter. Otherwise Enter queues it, as Tab does. */
+  readonly takes?: (text: string) => boolean;
+}
+
+/** A message that was entered, and that no model has got yet. */
+interface Pending {
+  readonly text: string;
+  /** The running turn takes it, if it sends another request. */
+  readonly isForTurn: boolean;
 }
 
 /** Redrawing more often would only flicker. */
 const FRAME_MS = 16;
-const MAX_QUEUED_ROWS = 3;
+const MAX_PENDING_ROWS = 3;
 const CLEAR_SCREEN = "\u001b[H\u001b[2J";
 /** Terminals that support these show everything in between at once. */
 const BEGIN_UPDATE = "\u001b[?2026h";
 const END_UPDATE = "\u001b[?2026l";
 const KEYS = " · Esc stops · Ctrl-C menu";
 const SHORT_KEYS = " · Esc stops";
-const QUEUES = "Enter queues it for when the turn ends";
-const NOT_SENT = "jp prints this when the turn ends";
+const SENDS = ["Enter sends it with the next results", "Tab queues it for the end"];
+const QUEUES = ["Enter queues it for when the turn ends"];
+const NOT_SENT = ["jp prints this when the turn ends"];
 
 interface Piece {
   readonly stream: OutputStream;
@@ -74,7 +86,7 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
   isReasoningOpen: boolean | undefined;
   /** The last result that was not shown whole. */
   readonly shortened: { lines: readonly string[] } = { lines: [] };
-  /** Called after each key. `isQueued`: it has queued a message. Must not throw. */
+  /** Called after each key. `isQueued`: it has entered a message. Must not throw. */
   onTyped: ((isQueued: boolean) => void) | undefined;
   readonly #options: TurnKeyboardOptions;
   readonly #kept: KeptTerminal;
@@ -90,7 +102,8 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
   #isLineUnfinished = false;
   #status: string | undefined;
   #state = emptyInput();
-  #queued: readonly string[] = [];
+  /** Oldest first. */
+  #pending: readonly Pending[] = [];
   #timer: NodeJS.Timeout | undefined;
   #drawnAt = Number.NEGATIVE_INFINITY;
 
@@ -102,7 +115,10 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
       history: line?.history ?? (() => []),
       complete: line?.complete ?? (() => undefined),
       hasEditor: () => false,
-      typedAhead: line === undefined ? NOT_SENT : QUEUES,
+      typedAhead: (text) => {
+        if (line === undefined) return NOT_SENT;
+        return this.#takes(text) ? SENDS : QUEUES;
+      },
     };
     this.#line = inputLine(this.#input);
     this.#kept = options.kept ?? new KeptTerminal(options.device);
@@ -116,6 +132,7 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
         this.#isLineUnfinished = false; // A borrower starts and ends its own line.
       },
       onReturn: () => this.#refresh(),
+      rowsAbove: (canvas) => this.#pendingRows(canvas),
     };
   }
 
@@ -126,14 +143,17 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
     return {
       [Symbol.dispose]: () => {
         this.#actions.splice(this.#actions.indexOf(actions), 1);
-        if (this.#actions.length === 0) this.#leave();
+        if (this.#actions.length > 0) return;
+        this.#leave();
+        // No other turn takes them with its results.
+        this.#pending = this.#pending.map(({ text }) => ({ text, isForTurn: false }));
       },
     };
   }
 
-  /** The queued messages, oldest first. */
-  get queued(): readonly string[] {
-    return this.#queued;
+  /** The messages that no model has got yet, oldest first. */
+  get pending(): readonly string[] {
+    return this.#pending.map(({ text }) => text);
   }
 
   /** The typed but unqueued text. */
@@ -141,11 +161,20 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
     return typedText(this.#state, this.#input.history());
   }
 
-  /** Removes and returns the oldest queued message. */
+  /** Removes and returns the messages for the running turn, oldest first. */
+  takeForTurn(): readonly string[] {
+    const taken = this.#pending.filter(({ isForTurn }) => isForTurn);
+    if (taken.length === 0) return [];
+    this.#pending = this.#pending.filter(({ isForTurn }) => !isForTurn);
+    this.#schedule();
+    return taken.map(({ text }) => text);
+  }
+
+  /** Removes and returns the oldest message. */
   takeQueued(): string | undefined {
-    const [first, ...others] = this.#queued;
-    this.#queued = others;
-    return first;
+    const [first, ...others] = this.#pending;
+    this.#pending = others;
+    return first?.text;
   }
 
   /** The last result that was not shown whole, once. */
@@ -198,10 +227,10 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
     if (this.#region !== undefined) this.#region.losesCursor = this.#losesCursor;
     const keys = withoutPastedShiftTab(sent.filter(isKey));
     const notice = findNotice(this.#options.device);
-    const before = this.#queued.length;
+    const before = this.#pending.length;
     if (notice === undefined) for (const key of keys) this.#take(key);
     else this.#takeForNotice(notice, breakPastedLines(keys));
-    this.onTyped?.(this.#queued.length > before);
+    this.onTyped?.(this.#pending.length > before);
     this.#refresh(sent.find((one) => one.type === "cursor")?.column);
   }
 
@@ -226,7 +255,7 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
     if (key.type === "named" && this.#act(key.name)) return;
     const step = this.#line.update(this.#state, key, { columns: 0, rows: 0 });
     if ("state" in step) this.#state = step.state;
-    else if (step.ending.type === "sent") this.#queue();
+    else if (step.ending.type === "sent") this.#enter(this.#takes(this.#state.buffer.text));
   }
 
   /** Returns false if the key belongs to the line. */
@@ -259,6 +288,8 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
         return buffer.text === "";
       case "up":
         return isPlain && buffer.text === "" && this.#takeBack();
+      case "tab":
+        return (menu === undefined || !isOpen(menu)) && search === undefined && this.#queueLine();
       case "enter":
         if (this.#options.line !== undefined) return false;
         this.#take({ type: "named", name: "new-line" });
@@ -268,17 +299,28 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
     }
   }
 
-  #queue(): void {
-    this.#queued = [...this.#queued, this.#state.buffer.text];
+  #takes(text: string): boolean {
+    return this.#actions.at(-1)?.takes?.(text) === true;
+  }
+
+  #enter(isForTurn: boolean): void {
+    this.#pending = [...this.#pending, { text: this.#state.buffer.text, isForTurn }];
     this.#state = emptyInput();
   }
 
-  /** Takes back the last queued message for editing. Returns false if there is none. */
+  /** Queues the line for when the turn ends. Returns false if there is nothing to queue. */
+  #queueLine(): boolean {
+    if (this.#options.line === undefined || this.#state.buffer.text.trim() === "") return false;
+    this.#enter(false);
+    return true;
+  }
+
+  /** Takes back the last message for editing. Returns false if there is none. */
   #takeBack(): boolean {
-    const last = this.#queued.at(-1);
+    const last = this.#pending.at(-1);
     if (last === undefined) return false;
-    this.#queued = this.#queued.slice(0, -1);
-    this.#state = emptyInput(last);
+    this.#pending = this.#pending.slice(0, -1);
+    this.#state = emptyInput(last.text);
     return true;
   }
 
@@ -332,7 +374,8 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
     // A line may end before its colour is reset.
     const isEmpty = stripVTControlCharacters(text) === "";
     const tail = isEmpty ? [] : wrapCode(text, columns).slice(-half);
-    const above = [...tail, ...this.#statusRows(canvas), ...this.#queuedRows(canvas)];
+    const pending = this.#pendingRows(canvas, this.#state.buffer.text === "" ? TAKE_BACK : "");
+    const above = [...tail, ...this.#statusRows(canvas), ...pending];
     const notice = findNotice(this.#options.device);
     const isLineHidden = this.#options.line === undefined && this.#state.buffer.text === "";
     if (notice === undefined && isLineHidden) return endAt(above);
@@ -353,14 +396,16 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
     return [status + (keys === undefined ? "" : paint("dim", keys))];
   }
 
-  #queuedRows({ columns, paint }: Canvas): readonly string[] {
-    const more = Math.max(0, this.#queued.length - MAX_QUEUED_ROWS);
-    const rows = this.#queued.slice(more).map((text) => `  queued: ${oneLine(text)}`);
-    const all = more === 0 ? rows : [`  ${more} more queued`, ...rows];
+  /** The last ones. `hint` is added to the last one where it fits. */
+  #pendingRows({ columns, paint }: Canvas, hint = ""): readonly string[] {
+    const more = Math.max(0, this.#pending.length - MAX_PENDING_ROWS);
+    const rows = this.#pending.slice(more).map(({ text, isForTurn }) => {
+      return `  ${isForTurn ? "next" : "queued"}: ${oneLine(text)}`;
+    });
+    const all = more === 0 ? rows : [`  ${more} more before these`, ...rows];
     return all.map((row, index) => {
-      const isLast = index === all.length - 1 && this.#state.buffer.text === "";
-      const hint = isLast && textWidth(row) + textWidth(TAKE_BACK) <= columns ? TAKE_BACK : "";
-      return paint("dim", truncate(row + hint, columns));
+      const isHinted = index === all.length - 1 && textWidth(row) + textWidth(hint) <= columns;
+      return paint("dim", truncate(isHinted ? row + hint : row, columns));
     });
   }
 }

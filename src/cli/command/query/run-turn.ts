@@ -9,7 +9,13 @@ import {
   trustRecord,
   type TurnParts,
 } from "../../../assemble/index.ts";
-import type { DetachedDenial, Observer, Turn, TurnEnd } from "../../../core/agent/index.ts";
+import type {
+  DetachedDenial,
+  Observer,
+  SteeringSource,
+  Turn,
+  TurnEnd,
+} from "../../../core/agent/index.ts";
 import {
   type ConversationEvent,
   isIncomplete,
@@ -46,8 +52,19 @@ export interface SendOptions extends Pick<InteractionFlags, "nonInteractive" | "
   readonly isSession?: boolean | undefined;
   /** The session's keyboard. Without it, the turn takes the keyboard itself. */
   readonly keyboard?: TurnKeyboard | undefined;
+  /** Messages that are typed for the running turn. Without it, the turn takes none. */
+  readonly steering?: TypedSteering | undefined;
   /** Receives text typed during the turn but not sent. Without it, that text is printed. */
   readonly unsent?: UnsentText | undefined;
+}
+
+/** Messages that the user types for the running turn. */
+export interface TypedSteering {
+  /** Whether a turn takes this text. Otherwise it is queued for when the turn ends. */
+  readonly takes: (text: string) => boolean;
+  /** See `SteeringSource`. */
+  readonly take: () => readonly string[];
+  readonly onRecorded: () => void;
 }
 
 /**
@@ -117,8 +134,9 @@ async function run(
   const { conversation, trusted } = parts;
   const { config } = trusted;
   const { unsent = new UnsentText(), keyboard, nonInteractive = false, view: flags = {} } = options;
+  const { takes } = options.steering ?? {};
   const isUnattended = nonInteractive || flags.format === "json";
-  const keys = new TurnKeys(context, { keyboard, isUnattended, config, unsent });
+  const keys = new TurnKeys(context, { keyboard, isUnattended, config, unsent, takes });
   const view = createView(context, flags, {
     turn: parts,
     keyboard: () => keys.keyboard,
@@ -177,7 +195,7 @@ async function createShownTurn(
 ): Promise<Turn> {
   const { trusted, tools, conversation, providers, message, requestSent } = opened;
   const { config } = trusted;
-  const { answers, defer = false } = options;
+  const { answers, defer = false, steering } = options;
   const onUnsent = (text: string) => unsent.keep(text);
   const person = findPrompter(context, config, { nonInteractive, onUnsent, onSaid });
   const canAsk = person?.canAsk() === true;
@@ -195,6 +213,7 @@ async function createShownTurn(
   return createConfiguredTurn(context, opened, {
     toolbox: canAsk && answers === undefined ? offers.toolbox(person) : tools.toolbox,
     defer: defer || onlyCall !== undefined,
+    ...(steering !== undefined && { steering: steeringFrom(steering, config) }),
     ...(answers !== undefined && { answers }),
     allowsForeignTurn: true, // The user has confirmed it.
     prompter: offers.besides(withScreen(person ?? noTerminal, view, onlyCall)),
@@ -203,6 +222,15 @@ async function createShownTurn(
     }),
     observer: allOf(view, edits, ...(isContinued && !canAsk ? [onceBegun(load)] : [])),
   });
+}
+
+/** The messages as the user's own. Files that they mention are not attached: the model can read them with its tools. */
+function steeringFrom(
+  { take, onRecorded }: TypedSteering,
+  { user: { name: author } = {} }: PartialConfig,
+): SteeringSource {
+  const named = author !== undefined && { author };
+  return { take: () => take().map((text) => ({ content: text.trim(), ...named })), onRecorded };
 }
 
 /** Edits that a person approves may become trusted. */

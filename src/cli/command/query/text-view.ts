@@ -8,6 +8,7 @@ import {
   describeCompaction,
   describeTurns,
   type InquiryId,
+  isSteering,
   type Usage,
 } from "../../../record/conversation/index.ts";
 import {
@@ -20,6 +21,7 @@ import { assertNever, type Clock, type Json, oneLine } from "../../../util/index
 import { warn } from "../../context.ts";
 import { CallView, type CallViewOptions, percentRead } from "./call-view.ts";
 import { ReplyView, type ReplyViewOptions } from "./reply-view.ts";
+import { sentLines } from "./unsent-text.ts";
 import type { ShownCall, TurnView } from "./view.ts";
 
 /** When the status line shows waiting for a model, receiving arguments, or running tools. */
@@ -267,6 +269,7 @@ export class TextView implements TurnView {
       case "chat_request":
         this.#document = undefined;
         if (event.correction !== undefined) this.#note(ASKS_AGAIN);
+        if (isSteering(event)) this.#printLines(sentLines(event.content));
         return undefined;
       case "tool_call_request":
         this.#document = undefined;

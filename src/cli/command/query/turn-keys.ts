@@ -15,6 +15,8 @@ interface KeysOptions {
   readonly isUnattended: boolean;
   readonly config: PartialConfig;
   readonly unsent: UnsentText;
+  /** Whether the turn takes this text while it runs. */
+  readonly takes?: ((text: string) => boolean) | undefined;
 }
 
 export class TurnKeys {
@@ -46,10 +48,12 @@ export class TurnKeys {
         view.noteStop();
         turn.stop();
       };
+      const onExpand = () => view.expand();
+      const { takes } = this.#options;
       const show = (keyboard: TurnKeyboard) => {
         output.share(keyboard);
         this.#keyboard = keyboard;
-        this.#shown = keyboard.during({ onStop, onExpand: () => view.expand() });
+        this.#shown = keyboard.during({ onStop, onExpand, ...(takes !== undefined && { takes }) });
       };
       if (given !== undefined) return show(given);
       if (this.#isOver) return;

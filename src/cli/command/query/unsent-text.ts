@@ -34,3 +34,9 @@ export class UnsentText {
     }
   }
 }
+
+/** A sent message, as the prompt leaves it on the screen. */
+export function sentLines(text: string): readonly string[] {
+  const [first = "", ...others] = neutralize(text.trimEnd()).split("\n");
+  return ["", `> ${first}`, ...others.map((line) => `  ${line}`)];
+}

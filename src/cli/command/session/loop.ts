@@ -42,7 +42,7 @@ import { loadConversation } from "../query/conversation.ts";
 import { openHere } from "../query/query.ts";
 import { send } from "../query/run-turn.ts";
 import { announceReplay, type StartFlags } from "../query/start.ts";
-import { UnsentText } from "../query/unsent-text.ts";
+import { sentLines, UnsentText } from "../query/unsent-text.ts";
 import {
   completedCommands,
   findCommand,
@@ -58,7 +58,7 @@ import { describeEnd, nameCommand, runOwnCommand, toBlock } from "./own-command.
 import { describeCurrent, findCurrent } from "./picker.ts";
 import { MODES, SessionMode } from "./session-mode.ts";
 import { SessionState } from "./session-state.ts";
-import { sentLines, textOf, type Typed, TypedAhead } from "./typed-ahead.ts";
+import { textOf, type Typed, TypedAhead } from "./typed-ahead.ts";
 
 /** The prompt's history and completion. The prompt is open before they are loaded. */
 export interface SessionInput {
@@ -462,6 +462,13 @@ class Session implements AsyncDisposable {
       isSession: true,
       view: { undo: UNDO_COMPACTION },
       keyboard: this.#keyboard,
+      steering: {
+        takes: (text) => !isCommandLine(text),
+        take: () => this.#typed.takeForTurn(),
+        onRecorded: () => {
+          for (const text of this.#typed.noteTaken()) void this.#history.add(text);
+        },
+      },
       unsent,
       onSaid: (text) => void this.#history.add(text),
     });

@@ -1,11 +1,11 @@
 /**
- * Text that was typed in a session and not sent: the draft at the prompt, messages queued while jp works, which are sent
- * one by one when the turn ends, and messages left unsent because the turn was stopped or failed. Unsent ones return to
+ * Text that was typed in a session and not sent: the draft at the prompt, messages for the running turn, messages queued
+ * while jp works, which are sent one by one when the turn ends, and messages left unsent because the turn was stopped or failed. Unsent ones return to
  * the prompt, one after the other. All of it is kept for the next session.
  */
 import type { ConversationId } from "../../../record/conversation/index.ts";
 import type { InputState, TurnKeyboard } from "../../../surfaces/terminal/index.ts";
-import { neutralize, oneLine } from "../../../util/index.ts";
+import { oneLine } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { Drafts } from "./drafts.ts";
 
@@ -40,6 +40,8 @@ export class TypedAhead {
   #draft = "";
   /** Sent, but perhaps not on record yet. */
   #sending = "";
+  /** Taken by the running turn, but perhaps not on record yet. */
+  #taken: readonly string[] = [];
   #id: ConversationId | undefined;
   #isFollowing = false;
   /** The user has not been told about it yet. */
@@ -63,8 +65,9 @@ export class TypedAhead {
 
   /** The draft first. */
   get #texts(): readonly string[] {
-    const { draft = "", queued = [] } = this.#keyboard ?? {};
-    const texts = [this.#draft, draft, this.#sending, ...textsOf(this.#held), ...queued];
+    const { draft = "", pending = [] } = this.#keyboard ?? {};
+    const held = textsOf(this.#held);
+    const texts = [this.#draft, draft, this.#sending, ...held, ...this.#taken, ...pending];
     return texts.filter((text) => text.trim() !== "");
   }
 
@@ -87,6 +90,21 @@ export class TypedAhead {
     this.#draft = "";
     this.#sending = "";
     void this.#drafts.save();
+  }
+
+  /** The messages for the running turn, oldest first, which is about to record them. */
+  takeForTurn(): readonly string[] {
+    const texts = this.#keyboard?.takeForTurn() ?? [];
+    this.#taken = [...this.#taken, ...texts];
+    return texts;
+  }
+
+  /** The turn has recorded the messages that it took. Returns them. */
+  noteTaken(): readonly string[] {
+    const taken = this.#taken;
+    this.#taken = [];
+    void this.#drafts.save();
+    return taken;
   }
 
   /** The conversation now exists, or is continued in a copy: unsent text goes with it. */
@@ -130,7 +148,8 @@ export class TypedAhead {
 
   /** Keeps these texts, which were typed at questions, and the queue for the prompt. */
   hold(answers: readonly string[] = []): void {
-    const queued: Held[] = [];
+    const queued: Held[] = this.#taken.map((text) => ({ text }));
+    this.#taken = [];
     for (let text = this.#keyboard?.takeQueued(); text !== undefined;) {
       queued.push({ text });
       text = this.#keyboard?.takeQueued();
@@ -195,10 +214,4 @@ function textsOf(held: readonly Held[]): readonly string[] {
 
 export function textOf(typed: Typed): string {
   return typeof typed === "string" ? typed : typed.buffer.text;
-}
-
-/** A sent message, as the prompt leaves it on the screen. */
-export function sentLines(text: string): readonly string[] {
-  const [first = "", ...others] = neutralize(text.trimEnd()).split("\n");
-  return ["", `> ${first}`, ...others.map((line) => `  ${line}`)];
 }
