@@ -6,6 +6,9 @@ import { ModelServer, type Reply } from "./model-server.ts";
 import { queryProject, recordOf, type ScriptedTool } from "./query-project.ts";
 import { openSession as open, shows } from "./screen.ts";
 import type { Project } from "./support.ts";
+import { savedByOriginal } from "../../src/record/conversation/original-record.fixture.ts";
+import { laidOut } from "../../src/stores/record-elements.fixture.ts";
+import type { JsonObject } from "../../src/util/index.ts";
 
 const CTRL_C = "\u0003";
 const CTRL_D = "\u0004";
@@ -62,6 +65,19 @@ function drafts({ data }: Project): string {
     .filter((entry) => entry.isFile() && entry.name.endsWith(".json"))
     .map((entry) => readFileSync(path.join(entry.parentPath, entry.name), "utf8"))
     .join("");
+}
+
+/** A conversation whose only turn took a message. */
+async function steered(replies: readonly Reply[]) {
+  const parts = await start([CALL_SLOW, ...replies]);
+  const screen = await open(parts.project);
+  screen.type("write it\r");
+  await shows(screen, /^\S slow /m);
+  screen.type("in Rust\r");
+  await shows(screen, "  next: in Rust");
+  parts.endTool();
+  await shows(screen, /> in Rust\n.+\n(.*\n)*> ?$/m);
+  return { ...parts, screen };
 }
 
 describe("a message typed during a turn of a session", () => {
@@ -187,5 +203,51 @@ describe("a message typed during a turn of a session", () => {
       said(parts.project),
       entries.filter(({ type }) => type === "inquiry_response"),
     ]).toEqual([["write it", "~yes"], [expect.objectContaining({ answer: false })]]);
+  });
+});
+
+describe("the message of a turn that it took", () => {
+  test("is printed as such, goes with a fork, and is replayed where it was", async () => {
+    await using parts = await steered(["In Rust, then."]);
+    const { project, screen } = parts;
+    screen.type(CTRL_D);
+    await screen.end();
+    const printed = await project.jp("conversation", "print");
+    const verified = await project.jp("conversation", "verify");
+    await project.jp("conversation", "fork", "--activate");
+    const forked = await project.jp("conversation", "print", "--format", "markdown");
+    expect(printed.stdout).toContain("you (while the turn was running)\nin Rust\n");
+    expect(verified).toMatchObject({ status: 0 });
+    expect(forked.stdout).toContain("_Sent while the turn was running._\n\nin Rust\n");
+  });
+
+  test("is restored after the Rust version has saved the conversation", async () => {
+    await using parts = await steered(["In Rust, then."]);
+    const { project, screen } = parts;
+    screen.type(CTRL_D);
+    await screen.end();
+    const { folder } = recordOf(project);
+    const file = path.join(folder, "events.json");
+    const elements = JSON.parse(readFileSync(file, "utf8")) as JsonObject[];
+    const saved = savedByOriginal(elements);
+    writeFileSync(file, laidOut(saved));
+    const printed = await project.jp("conversation", "print");
+    expect(saved.some((element) => "steering" in element)).toBe(false);
+    expect(printed.stdout).toContain("you (while the turn was running)\nin Rust\n");
+  });
+
+  test("is a part of what /edit sends again", async () => {
+    await using parts = await steered(["In Rust, then.", "Again."]);
+    const { project, screen, server } = parts;
+    screen.type("/edit\r");
+    await shows(screen, /^> write it\n\n  in Rust$/m);
+    screen.type("\r");
+    await shows(screen, /Again\.\n(.*\n)*> ?$/m);
+    screen.type(CTRL_D);
+    await screen.end();
+    expect([said(project), server.lastMessages.at(-1)]).toEqual([
+      ["write it", "~in Rust", "write it\n\nin Rust"],
+      "write it\n\nin Rust",
+    ]);
   });
 });

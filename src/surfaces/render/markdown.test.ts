@@ -44,6 +44,12 @@ describe("a conversation as Markdown", () => {
     );
   });
 
+  test("says which messages were sent while the turn was running", () => {
+    expect(markdown({ ...chatRequest("In Rust."), isSteering: true })).toBe(
+      section("You", "_Sent while the turn was running._\n\nIn Rust."),
+    );
+  });
+
   test("lists the sources of a reply, one per line, whatever they are named", () => {
     const sources = replySources(
       { url: "https://moon.example/", title: "The moon\n- not a source" },

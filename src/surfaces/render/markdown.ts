@@ -9,6 +9,7 @@ import {
   type RecordedTurn,
   spokenText,
   type ToolStep,
+  isSteering,
 } from "../../record/conversation/index.ts";
 import { codeFence } from "../../record/tool/index.ts";
 import { assertNever, neutralize, oneLine } from "../../util/index.ts";
@@ -53,6 +54,7 @@ function renderEvent(event: ConversationEvent, names: ToolNames): string[] {
       return [
         `## ${oneLine(event.author ?? "You")} on ${time}`,
         ...(event.replacesTurn === true ? ["_Replaces the turn before._"] : []),
+        ...(isSteering(event) ? ["_Sent while the turn was running._"] : []),
         ...describeFiles(event),
         neutralize(event.content.trim()),
       ];

@@ -100,6 +100,18 @@ describe("a turn on the screen", () => {
     ]);
   });
 
+  test("says which messages were sent while the turn was running", () => {
+    const sent = { ...chatRequest("In Rust."), isSteering: true };
+    expect(body([chatRequest("Hi."), sent])).toEqual([
+      "you",
+      "Hi.",
+      "",
+      "you (while the turn was running)",
+      "In Rust.",
+      "",
+    ]);
+  });
+
   test("names the author of a request", () => {
     expect(body([{ ...chatRequest("Hi."), author: "Ada" }])).toEqual(["Ada", "Hi.", ""]);
   });

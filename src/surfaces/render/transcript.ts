@@ -15,6 +15,7 @@ import {
   toBlocks,
   type RecordedTurn,
   withoutSpoken,
+  isSteering,
 } from "../../record/conversation/index.ts";
 import { assertNever, neutralize, oneLine } from "../../util/index.ts";
 import {
@@ -83,9 +84,13 @@ function renderEvent(event: ConversationEvent, context: TranscriptContext): Part
   switch (event.type) {
     case "chat_request": {
       const name = paint("bold", paint("green", oneLine(event.author ?? "you")));
-      const note =
-        event.replacesTurn === true ? paint("dim", ` (replaces turn ${context.index})`) : "";
-      return speech([name + note, ...describeFiles(event), ...lines(event.content)]);
+      const replaced = event.replacesTurn === true ? ` (replaces turn ${context.index})` : "";
+      const note = isSteering(event) ? " (while the turn was running)" : replaced;
+      return speech([
+        name + (note === "" ? "" : paint("dim", note)),
+        ...describeFiles(event),
+        ...lines(event.content),
+      ]);
     }
     case "chat_response":
       return speech(renderResponse(event.content, context));

@@ -207,12 +207,13 @@ function BlockView({ block, address, isRunning }: BlockProps): VNode {
 
 type UserBlock = Extract<TimelineBlock, { readonly type: "user" }>;
 
-function UserMessage({ author, text, files }: UserBlock): VNode {
+function UserMessage({ author, text, isSteering, files }: UserBlock): VNode {
   return (
     <>
       <h3>
         <Line text={author ?? "User"} />
       </h3>
+      {isSteering && <p class="hint">Sent while the turn was running.</p>}
       <Markdown text={text} />
       {files.map((file, index) => (
         <p key={index} class="hint">

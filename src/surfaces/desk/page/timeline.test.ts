@@ -6,6 +6,12 @@ import { toTimeline } from "./timeline.ts";
 const BY = { kind: "user", channel: "desk", name: "Ada" };
 
 describe("a conversation", () => {
+  test("marks messages that were sent while the turn was running", () => {
+    const message = (marks: object) => ({ type: "chat_request", content: "In Rust.", ...marks });
+    const blocks = toTimeline([message({}), message({ steering: true })]);
+    expect(blocks.map((block) => block.type === "user" && block.isSteering)).toEqual([false, true]);
+  });
+
   test("does not say that a call is approved while it asks by itself", () => {
     const byPolicy = { kind: "policy", key: "conversation.tools.rm.run" };
     const call = { type: "tool_call_request", id: "1", name: "rm", arguments: {} };

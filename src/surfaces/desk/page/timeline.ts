@@ -18,6 +18,8 @@ export type TimelineBlock =
       readonly type: "user";
       readonly text: string;
       readonly author: string | undefined;
+      /** Sent while the turn was running. */
+      readonly isSteering: boolean;
       readonly files: readonly string[];
     }
   | { readonly type: "assistant"; readonly text: string }
@@ -117,6 +119,7 @@ function eventBlocks(event: JsonObject, number: number): readonly TimelineBlock[
           type: "user",
           text: stringOf(event["content"]) ?? "",
           author: stringOf(event["author"]),
+          isSteering: event["steering"] === true,
           files: fileNames(event["files"]),
         },
       ];
