@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { toolboxOf } from "../core/agent/tool-turn.fixture.ts";
+import type { TurnUpdate } from "../core/agent/index.ts";
 import { type Compaction, compactionsOf, StreamEntry } from "../record/conversation/index.ts";
 import { type ModelRequest, ProviderError } from "../reach/provider/index.ts";
 import type { ConversationWriter } from "../stores/index.ts";
@@ -46,6 +47,20 @@ describe("a turn whose model has a small context window", () => {
     );
     await ask("And now?");
     expect(compactionsIn(conversation)).toMatchObject([{ isAutomatic: true }]);
+  });
+
+  test("reports before each request how full it is", async () => {
+    const usage = { input: 190_000, output: 10 };
+    const end = { type: "end", reason: "stop", usage } as const;
+    const { ask, uses } = await longConversation(
+      { contextWindow: 1_000_000 },
+      { last: [{ type: "text", text: "Fine." }, end] },
+    );
+    await ask("And now?");
+    expect(uses).toMatchObject([
+      { type: "context_use", isEstimated: false, contextWindow: 1_000_000 },
+    ]);
+    expect(uses[0]?.tokens).toBeCloseTo(190_010, -2);
   });
 
   test("does not count a turn that is replaced", async () => {
@@ -435,6 +450,7 @@ async function longConversation(compaction: CompactionOptions | false, story: St
   const clock = new FakeClock();
   const conversation = await new MemoryConversationStore(clock).create({});
   const [updates, notices]: [string[], string[]] = [[], []];
+  const uses: Extract<TurnUpdate, { readonly type: "context_use" }>[] = [];
   let calls = 0;
   let wanted = 1;
   let isSetUp = true;
@@ -478,6 +494,7 @@ async function longConversation(compaction: CompactionOptions | false, story: St
     const observer: TurnOptions["observer"] = {
       observe: (update) => {
         updates.push(update.type);
+        if (update.type === "context_use") uses.push(update);
         if (update.type === "notice") notices.push(update.message);
       },
     };
@@ -490,7 +507,7 @@ async function longConversation(compaction: CompactionOptions | false, story: St
     };
     return run(options, content);
   };
-  return { conversation, model, inquiryModel, ask, updates, notices };
+  return { conversation, model, inquiryModel, ask, updates, notices, uses };
 }
 
 /** A message, with what it does besides. */

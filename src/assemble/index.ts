@@ -96,7 +96,7 @@ export {
   type SurroundingsOptions,
   type SurroundingsPart,
 } from "./surroundings.ts";
-export { loadRecordingParts, loadTurnParts, onceBegun } from "./load-parts.ts";
+export { loadNextRequest, loadRecordingParts, loadTurnParts, onceBegun } from "./load-parts.ts";
 export { findServerClashes, switchServerTools } from "./server-tools.ts";
 export { shippedConfig } from "./shipped-tools.ts";
 export { runToolCall } from "./tool-call.ts";

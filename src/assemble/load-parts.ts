@@ -23,7 +23,7 @@ import { assertCanLock, preloadSecrets } from "../stores/index.ts";
 import { loadUndo } from "./changes.ts";
 import { loadInquiries } from "./inquiry-models.ts";
 import { createShippedTools } from "./shipped-tools.ts";
-import { loadImports } from "../util/index.ts";
+import { loaderOf, loadImports } from "../util/index.ts";
 
 /**
  * Call it once a request has been sent, so that it does not slow down the start. An upgrade may replace jp's files
@@ -119,3 +119,6 @@ function findModel(resolve: () => AssistantSettings): readonly ModelSettings[] {
     return [];
   }
 }
+
+/** For `/context`. Throws `module_not_loaded`. */
+export const loadNextRequest = loaderOf(() => import("./next-request.ts"));

@@ -253,7 +253,7 @@ function withConfig(settled: SettledConfig, config = settled.trusted.config): Se
 }
 
 /** Throws what is wrong with the config, and `no_model`. */
-async function settleConfig(
+export async function settleConfig(
   place: Place,
   { found, settings = {}, findTruster, isSession = false }: OpenTurnOptions,
 ): Promise<SettledConfig> {
@@ -319,7 +319,7 @@ class FoundModels {
 type ReachedModel = Pick<OpenTurn, "model" | "providers" | "isNameInDoubt" | "requestSent">;
 
 /** Throws `ProviderError`. */
-async function reachModel(
+export async function reachModel(
   place: Place,
   { found, settings = {}, createModel, isSession = false }: OpenTurnOptions,
   { trusted: { config }, assistant }: SettledConfig,

@@ -457,6 +457,7 @@ describe("a streamed turn", () => {
       "turn_start",
       "chat_request",
       "cycle_start",
+      "context_use",
       "message_delta",
       "message_delta",
       "chat_response",

@@ -32,7 +32,7 @@ describe("the menu of commands", () => {
   test("says how many there are, and Enter runs the one it completes", async () => {
     const screen = await open(queryProject({}));
     screen.type("/");
-    await shows(screen, /^❯ \/help .*\n(.*\n){7} {2}1–8 of 18 · Enter run · Tab complete/m);
+    await shows(screen, /^❯ \/help .*\n(.*\n){7} {2}1–8 of 19 · Enter run · Tab complete/m);
     screen.type("ti");
     await shows(screen, /^> \/ti\n❯ \/title /m);
     screen.type("\r");
@@ -43,12 +43,12 @@ describe("the menu of commands", () => {
 
   test.each([
     ["/titl", /^Message: \/titl\nThe new conversation has no title yet\.\n[^]*Message: ?$/m],
-    ["/co", /Unknown command: \/co\. Did you mean \/compact, \/cost\?[^]*Message: ?$/],
+    ["/co", /Unknown command: \/co\. Did you mean \/compact, \/cost,\s\/context\?[^]*Message: ?$/],
     ["/modle", /Unknown command: \/modle\. Did you mean \/model\?[^]*Message: ?$/],
   ])("is not needed: %s", async (typed, shown) => {
     const variables = { JP_SESSION: "s", JP_PLAIN: "1", TERM: "xterm" };
     const screen = new ScreenProcess(queryProject({}), [], { variables });
-    await shows(screen, /leaves\.\nNew conversation[^]*Message: ?$/m);
+    await shows(screen, /leaves\.\n.* · mode ask: .*\nNew conversation[^]*Message: ?$/m);
     screen.type(`${typed}\r`);
     await shows(screen, shown);
     screen.type(CTRL_D);
@@ -96,7 +96,7 @@ describe("a long paste", () => {
   test("is one line again at the prompt if it cannot be sent", async () => {
     const screen = await open(queryProject({ config: 'assistant.model.id = "nowhere/x"' }));
     screen.type(`Why? ${PASTE}\r`);
-    await shows(screen, /nowhere[^]*^> Why\? \[pasted 300 lines\]$/m);
+    await shows(screen, /provider "nowhere"[^]*^> Why\? \[pasted 300 lines\]$/m);
     screen.type(`${CTRL_C}${CTRL_D}`);
     expect((await screen.end()).status).toBe(0);
   });
@@ -361,7 +361,7 @@ Review $1 for $2. All: $ARGUMENTS. Literally: \\$1
       }),
     );
     screen.type("/deploy now\r");
-    await shows(screen, /nowhere[^]*^> \/deploy now$/m);
+    await shows(screen, /provider "nowhere"[^]*^> \/deploy now$/m);
     screen.type(`${CTRL_C}${CTRL_D}`);
     expect((await screen.end()).status).toBe(0);
   });

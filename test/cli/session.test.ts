@@ -41,6 +41,7 @@ async function start(replies: readonly (Reply | string)[], tools: readonly Scrip
 
 const SHIFT_TAB = "\u001b[Z";
 const CREATE = { name: "fs_create_file", arguments: { path: "a.txt", content: "a" } };
+const READ = { name: "fs_read_file", arguments: { path: "a.txt" } };
 const FILES = "conversation.tools.fs.enable = true";
 const MODE_ROW = /^  mode (\w+) · /m;
 
@@ -172,6 +173,17 @@ describe("jp alone", () => {
     ]);
   });
 
+  test("begins with the folder, the model, the mode, and what models may do", async () => {
+    await using server = await ModelServer.start([]);
+    const screen = await open(queryProject({ server, config: FILES }));
+    await shows(
+      screen,
+      /^\S+ · (llamacpp\/)?scripted · mode ask: reads files, asks to edit\nNew conversation/m,
+    );
+    screen.type(CTRL_D);
+    await screen.end();
+  });
+
   test("says which conversation it is even if the first message comes before it knows", async () => {
     await using parts = await start(["Hello."]);
     const screen = new Screen(parts.project, [], { variables: { JP_SESSION: "s" } });
@@ -294,7 +306,7 @@ test("Ctrl-Z suspends jp at the prompt, and the prompt comes back with its text"
 test("an error is reported, and the message stays at the prompt", async () => {
   const screen = await open(queryProject({ config: '[assistant.model]\nid = "nowhere/x"\n' }));
   screen.type("hello\r");
-  await shows(screen, /nowhere[^]*\n> hello$/m);
+  await shows(screen, /provider "nowhere"[^]*\n> hello$/m);
   screen.type(`${CTRL_C}${CTRL_D}`);
   expect((await screen.end()).status).toBe(0);
 });
@@ -453,6 +465,7 @@ describe("a command", () => {
       "/undo",
       "/diff",
       "/cost",
+      "/context",
       "/title",
       "/quit",
     ]);
@@ -645,6 +658,37 @@ test("/compact shortens old turns, and /cost shows what the conversation took", 
   expect((await screen.end()).status).toBe(0);
 });
 
+test("/context shows what fills the context window, before the first message and after the last", async () => {
+  const usage = { prompt_tokens: 3000, completion_tokens: 20, total_tokens: 3020 };
+  await using server = await ModelServer.start([
+    { calls: [READ] },
+    { text: "A long answer.", usage },
+  ]);
+  const files = { "a.txt": "many words\n".repeat(400) };
+  const config = `${FILES}\nconversation.compaction.auto.context_window = 10_000`;
+  const screen = await open(queryProject({ server, config, files }));
+  screen.type("/context\r");
+  await shows(
+    screen,
+    /^instructions +\d+ +\d+%\ndescriptions of tools +[\d,]+ +\d+%\nllamacpp\/scripted/m,
+  );
+  await shows(screen, /about [\d,]+ tokens of context used, [\d,]+ left \(\d+%\)\.$/m);
+  screen.type("@a.txt read it\r");
+  await shows(screen, /answer\.\n(.*\n)*> ?$/m);
+  screen.type("/context\r");
+  await shows(screen, /^llamacpp\/scripted: 3,020 tokens of context used, 6,980 left \(69%\)\.$/m);
+  screen.type(CTRL_D);
+  const lines = (await screen.end()).lines.filter((line) => / <?\d+%$/.test(line));
+  expect(lines.slice(-6).map((line) => line.replace(/ +[\d,]+ +<?\d+%$/, ""))).toEqual([
+    "descriptions of tools",
+    "attached files",
+    "your messages",
+    "the model's replies",
+    "tool calls",
+    "tool results",
+  ]);
+});
+
 test("Ctrl-C stops a summary, and the session goes on", async () => {
   await using parts = await start(["A.", { hangs: true }, "B."]);
   const screen = await open(parts.project);
@@ -814,7 +858,7 @@ test("in plain mode, a session reads lines; pasted ones wait for Enter", async (
   await using parts = await start(["A.", "B."]);
   const variables = { JP_SESSION: "s", JP_PLAIN: "1", TERM: "xterm" };
   const screen = new ScreenProcess(parts.project, [], { variables, columns: 60 });
-  await shows(screen, /leaves\.\nNew conversation[^]*Message: ?$/m);
+  await shows(screen, /leaves\.\n.* · mode ask: .*\nNew conversation[^]*Message: ?$/m);
   screen.type("/help\r");
   await shows(screen, /^ {2}Ctrl-Z[^]*Message: ?$/m);
   screen.type("/nope\r");

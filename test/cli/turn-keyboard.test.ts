@@ -64,7 +64,7 @@ describe("during a turn of a session, what is typed", () => {
     const { lines } = await screen.end();
     expect(said(parts.project)).toEqual(["one", "two", "three"]);
     expect(whileTyping.filter((line) => line.startsWith("The"))).toEqual(["The beginning of"]);
-    expect(lines.slice(1, 9)).toEqual([
+    expect(lines.slice(2, 10)).toEqual([
       "> one",
       "The beginning of it and the end.",
       "",
@@ -74,6 +74,29 @@ describe("during a turn of a session, what is typed", () => {
       "> three",
       "Three.",
     ]);
+  });
+
+  test("stands below how full the context is, and what the conversation has cost so far", async () => {
+    const second = held();
+    const usage = { prompt_tokens: 2000, completion_tokens: 500, total_tokens: 2500 };
+    await using server = await ModelServer.start([{ text: "One.", usage }, second.reply]);
+    const config = `conversation.compaction.auto.context_window = 10_000
+[usage.prices."llamacpp/*"]
+input = 1
+output = 4
+`;
+    const screen = await open(queryProject({ server, config }));
+    screen.type("one\r");
+    await shows(screen, /One\.\n(.*\n)*> ?$/m);
+    screen.type("two\r");
+    await shows(
+      screen,
+      /Esc stops · Ctrl-C menu\n {2}2,50\d tokens of context used, 7,49\d left \(74%\) · 0\.0040 USD so far\n»/,
+    );
+    second.end();
+    await shows(screen, /and the end\.\n(.*\n)*> ?$/m);
+    screen.type(CTRL_D);
+    expect((await screen.end()).lines.join("\n")).not.toContain("so far");
   });
 
   test("can be taken back with Up, edited, and entered again", async () => {
@@ -319,7 +342,7 @@ describe("a reply in the menu", () => {
     await shows(screen, /Well\.\n(.*\n)*> ?$/m);
     screen.type(CTRL_D);
     const { lines } = await screen.end();
-    expect(lines.slice(2, 8)).toEqual([
+    expect(lines.slice(3, 9)).toEqual([
       "The beginning of",
       "it",
       "✔ Interrupted reply",

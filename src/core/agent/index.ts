@@ -12,6 +12,7 @@ export {
   type AnswerSource,
   type CallableTool,
   type CallToDecide,
+  type ContextUse,
   type DecisionBase,
   type DecisionRequest,
   type DecisionToGive,
@@ -51,6 +52,7 @@ export { createJournal } from "./journal.ts";
 export type { TurnContext } from "./context.ts";
 export {
   loadCalls,
+  loadWindow,
   startTurn,
   type TraceTurn,
   Turn,
@@ -59,4 +61,4 @@ export {
   type TurnSetup,
 } from "./turn.ts";
 export type { Summarizer } from "./summary.ts";
-export type { CompactionSetup } from "./window.ts";
+export type { CompactionSetup, MeasuredRequest } from "./window.ts";

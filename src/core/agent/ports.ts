@@ -360,6 +360,16 @@ export interface UpdateIds {
   readonly inquiryId?: InquiryId;
 }
 
+/** How full a model's context window is. */
+export interface ContextUse {
+  /** What the provider has counted, with an estimate of what came since; or else an estimate. */
+  readonly tokens: number;
+  /** The provider has counted nothing yet. */
+  readonly isEstimated: boolean;
+  /** In tokens. Absent if unknown. */
+  readonly contextWindow?: number;
+}
+
 /** One thing that happened in a turn. */
 export type TurnUpdate = UpdateIds &
   /** The event has been written to disk. */
@@ -367,6 +377,8 @@ export type TurnUpdate = UpdateIds &
     | { readonly type: "event"; readonly event: ConversationEvent }
     /** A request to the model starts. The first of a turn is number 1. */
     | { readonly type: "cycle_start"; readonly cycle: number }
+    /** How full the model's context window is with the next request. */
+    | ({ readonly type: "context_use" } & ContextUse)
     | { readonly type: "reasoning_delta"; readonly text: string }
     | { readonly type: "message_delta"; readonly text: string }
     /** The model has started to write a call. */

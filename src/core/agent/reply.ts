@@ -141,11 +141,16 @@ interface MadeParts extends Pick<ReplyRequest, "assistant" | "attachments"> {
   readonly parts: ThreadParts;
 }
 
+/** What the parts of a request are made of. */
+export type PartsRequest = Pick<ReplyRequest, "assistant" | "attachments" | "clock" | "view"> & {
+  readonly journal: Pick<Journal, "stream">;
+};
+
 /** Keyed by the entries of the record, which only grow. */
 const lastMade = new WeakMap<readonly StreamEntry[], MadeParts>();
 
 /** The request as the model gets it. Built once until something is added: a record may have a hundred thousand events. */
-export function createParts(request: ReplyRequest): ThreadParts {
+export function createParts(request: PartsRequest): ThreadParts {
   const { assistant, attachments, journal, view = (all) => all } = request;
   const stream = view(journal.stream);
   const { entries } = stream;
@@ -157,7 +162,7 @@ export function createParts(request: ReplyRequest): ThreadParts {
   return parts;
 }
 
-function makeParts(request: ReplyRequest, stream: ConversationStream): ThreadParts {
+function makeParts(request: PartsRequest, stream: ConversationStream): ThreadParts {
   const { assistant, attachments, clock } = request;
   const { systemPrompt, sections, surroundings } = assistant;
   const thread = {

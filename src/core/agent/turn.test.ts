@@ -463,12 +463,14 @@ describe("an observer of a turn", () => {
       early: [],
       others: [
         "cycle_start",
+        "context_use",
         ...["Let ", "me ", "think"].map((text) => `reasoning_delta ${text}`),
         ...["One ", "moment"].map((text) => `message_delta ${text}`),
         "tool_call_start",
         "tool_call_start",
         "response_end",
         "cycle_start",
+        "context_use",
         ...["It ", "is ", "done"].map((text) => `message_delta ${text}`),
         "response_end",
       ],
@@ -487,6 +489,7 @@ describe("an observer of a turn", () => {
       "event",
       "event",
       "cycle_start",
+      "context_use",
       "message_delta",
       "message_delta",
     ]);

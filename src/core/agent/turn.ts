@@ -503,7 +503,8 @@ export class Turn {
   }
 }
 
-const loadWindow = loaderOf(() => import("./window.ts"));
+/** Throws `module_not_loaded`. */
+export const loadWindow = loaderOf(() => import("./window.ts"));
 
 /**
  * Asks questions that any of several calls may have asked, and records those that belong to no running call, which their

@@ -24,6 +24,8 @@ import {
   trimLastTurn,
   turnsOf,
   eventTokens,
+  type RequestPart,
+  requestShares,
   requestTokens,
 } from "../../record/conversation/index.ts";
 import { type EndReason, type Model, ProviderError } from "../../reach/provider/index.ts";
@@ -31,8 +33,14 @@ import type { ConversationWriter } from "../../stores/index.ts";
 import { type CompactionSettings, resolveCompaction } from "../../settings/config/index.ts";
 import { type Clock, isJpError, messageOf } from "../../util/index.ts";
 import { type CompactionContext, makeCompaction, recordCompaction } from "./compact.ts";
-import type { Journal, Observer } from "./ports.ts";
-import { type Assistant, createParts, type ReplyRequest, streamReply } from "./reply.ts";
+import type { ContextUse, Journal, Observer } from "./ports.ts";
+import {
+  type Assistant,
+  createParts,
+  type PartsRequest,
+  type ReplyRequest,
+  streamReply,
+} from "./reply.ts";
 import { SUMMARY_SHARE, type Summarizer } from "./summary.ts";
 
 /** In tokens; estimates err on the high side. It fits into any window, so the model's limits need not be looked up. */
@@ -102,6 +110,7 @@ export class ContextWindow {
     await given.journal.stream.load?.();
     if (this.#setup.isAutomatic) await this.#prepare(request);
     for (;;) {
+      await this.#report(request);
       try {
         return await streamReply(request);
       } catch (error) {
@@ -112,20 +121,27 @@ export class ContextWindow {
   }
 
   async #prepare(request: ReplyRequest): Promise<void> {
-    const { stream } = this.#options.journal;
-    const measured = measure(stream, request);
-    if (measured === undefined ? isSmall(request) : measured < SMALL_REQUEST) return;
+    let { tokens } = measureRequest(request);
+    if (tokens < SMALL_REQUEST) return;
     const size = await this.#findSize(request.signal);
     if (size === undefined) return;
-    const estimated = estimateRequest(request);
-    let tokens = measured ?? estimated;
-    const scale = tokens / estimated; // The provider's count beats an estimate.
+    const scale = tokens / estimateRequest(request); // The provider's count beats an estimate.
     while (tokens > size * this.#setup.triggerRatio) {
       const isShorter =
         (await this.#compact(request, tokens)) || (await this.#leaveOut(request, MIN_SUMMARIZED));
       if (!isShorter) return;
       tokens = estimateRequest(request) * scale;
     }
+  }
+
+  async #report(request: ReplyRequest): Promise<void> {
+    const { observer, model } = this.#options;
+    if (observer === undefined) return;
+    // A local server is not asked only for this.
+    const isFree = model.isLocal !== true || this.#setup.contextWindow !== undefined;
+    const contextWindow = await (isFree ? this.#findSize(request.signal) : this.#size);
+    const size = contextWindow !== undefined && { contextWindow };
+    observer.observe({ type: "context_use", ...measureRequest(request), ...size });
   }
 
   /** Called when the provider reports a full window. Returns false if nothing is left to drop. */
@@ -286,26 +302,37 @@ function savedBy(compaction: Compaction, stream: ConversationStream): number {
   return before - after;
 }
 
-function estimateRequest(request: ReplyRequest): number {
-  return requestTokens(createParts(request), request.tools);
+/** A request that may be sent later. */
+export type MeasuredRequest = PartsRequest & Pick<ReplyRequest, "tools">;
+
+/** How many tokens a request has. */
+function measureRequest(request: MeasuredRequest): Omit<ContextUse, "contextWindow"> {
+  const counted = measure(request.journal.stream, request);
+  const isEstimated = counted === undefined;
+  return { tokens: counted ?? estimateRequest(request), isEstimated };
 }
 
-/** Reads no more of a long request than needed to see that it is long. */
-function isSmall(request: ReplyRequest): boolean {
-  const { events, ...others } = createParts(request);
-  let tokens = requestTokens({ ...others, events: [] }, request.tools);
-  for (const event of events) {
-    if (tokens >= SMALL_REQUEST) return false;
-    tokens += eventTokens([event]);
-  }
-  return tokens < SMALL_REQUEST;
+/** How many tokens a request has, and how they are divided among its parts. */
+export function measureParts(
+  request: MeasuredRequest,
+): ReturnType<typeof measureRequest> & { readonly parts: Readonly<Record<RequestPart, number>> } {
+  const measured = measureRequest(request);
+  const made = createParts(request);
+  const parts = { ...requestShares(made, request.tools) };
+  const scale = measured.tokens / requestTokens(made, request.tools);
+  for (const part of Object.keys(parts) as RequestPart[]) parts[part] *= scale;
+  return { ...measured, parts };
+}
+
+function estimateRequest(request: MeasuredRequest): number {
+  return requestTokens(createParts(request), request.tools);
 }
 
 /**
  * The tokens that the provider counted for the last request and its reply, plus an estimate of what came after.
  * Undefined if it reported none, or if the conversation was compacted or its turn replaced since.
  */
-function measure({ entries }: ConversationStream, { view }: ReplyRequest): number | undefined {
+function measure({ entries }: ConversationStream, { view }: PartsRequest): number | undefined {
   for (let index = entries.length - 1; index >= 0; index -= 1) {
     const entry = entries[index];
     if (entry === undefined || !isMeasure(entry)) continue;

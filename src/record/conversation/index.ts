@@ -332,7 +332,13 @@ export {
   timestampFromDate,
   timestampToMilliseconds,
 } from "./timestamp.ts";
-export { estimateTokens, eventTokens, requestTokens } from "./token-estimates.ts";
+export {
+  estimateTokens,
+  eventTokens,
+  type RequestPart,
+  requestShares,
+  requestTokens,
+} from "./token-estimates.ts";
 export { usageIn, usageOf } from "./recorded-usage.ts";
 export { addUsage, isReported, type Usage } from "./usage.ts";
 export { usageToJson } from "./usage-codec.ts";

@@ -3,7 +3,7 @@ import { filesForModel } from "../tool/index.ts";
 import { assertNever, base64Size } from "../../util/index.ts";
 import { type ConversationEvent, isProviderVisible, type ProviderEvent } from "./event.ts";
 import type { RecordedFile } from "./message-file.ts";
-import type { ThreadParts } from "./thread.ts";
+import { holdsAttachments, type ThreadParts } from "./thread.ts";
 
 const CHARACTERS_PER_TOKEN = 3;
 /** About what a large image or a page of a document costs, whatever its size in bytes. */
@@ -14,11 +14,58 @@ export function estimateTokens(text: string): number {
   return toTokens(text.length);
 }
 
+/** Parts of a request: what fills the context window of a model. `files` are attached, or sent with a message. */
+export type RequestPart =
+  | "instructions"
+  | "tools"
+  | "files"
+  | "messages"
+  | "replies"
+  | "calls"
+  | "results";
+
+/** Estimates each part of a request, with the schemas of the tools it offers. */
+export function requestShares(
+  parts: ThreadParts,
+  tools: readonly object[],
+): Readonly<Record<RequestPart, number>> {
+  const system = parts.systemParts.reduce((sum, { text }) => sum + text.length, 0);
+  const shares = {
+    instructions: system + jsonLength(parts.schema ?? {}),
+    tools: jsonLength(tools),
+    files: 0,
+    messages: 0,
+    replies: 0,
+    calls: 0,
+    results: 0,
+  };
+  for (const event of parts.events) {
+    const files = event.type === "chat_request" ? filesLength(event.files ?? []) : 0;
+    shares.files += files;
+    shares[partOf(event)] += lengthOf(event) - files;
+  }
+  for (const part of Object.keys(shares) as RequestPart[]) shares[part] = toTokens(shares[part]);
+  return shares;
+}
+
+function partOf(event: ProviderEvent): RequestPart {
+  switch (event.type) {
+    case "chat_request":
+      return holdsAttachments(event) ? "files" : "messages";
+    case "chat_response":
+      return "replies";
+    case "tool_call_request":
+      return "calls";
+    case "tool_call_response":
+      return "results";
+    default:
+      return assertNever(event);
+  }
+}
+
 /** Estimates a request, with the schemas of the tools it offers. */
 export function requestTokens(parts: ThreadParts, tools: readonly object[]): number {
-  const system = parts.systemParts.reduce((sum, { text }) => sum + text.length, 0);
-  const events = parts.events.reduce((sum, event) => sum + lengthOf(event), 0);
-  return toTokens(system + events + jsonLength(tools) + jsonLength(parts.schema ?? {}));
+  return Object.values(requestShares(parts, tools)).reduce((sum, tokens) => sum + tokens, 0);
 }
 
 /** Estimates the events that a model sees. */

@@ -81,7 +81,7 @@ export {
 export { loadMarkdownStream } from "./stream/load-markdown-stream.ts";
 export { type Cell, renderTable } from "./table.ts";
 export { unsaidArguments } from "./unsaid-arguments.ts";
-export { describeUsage, renderUsage } from "./usage.ts";
+export { describeContextUse, describeUsage, renderUsage } from "./usage.ts";
 export {
   verbatim,
   verbatimLines,

@@ -64,6 +64,27 @@ export function describeUsage(
   return parts.filter((part) => part !== "").join(", ");
 }
 
+/** How full a model's context window is: see `ContextUse` of the library. */
+export interface ContextFill {
+  readonly tokens: number;
+  readonly isEstimated: boolean;
+  readonly contextWindow?: number;
+}
+
+/** Such as `12,400 tokens of context used, 187,600 left (93%)`, and a shorter form. */
+export function describeContextUse({
+  tokens,
+  isEstimated,
+  contextWindow,
+}: ContextFill): readonly [string, string] {
+  const count = wholeCount(Math.round(tokens));
+  const used = `${isEstimated ? "about " : ""}${count} tokens of context used`;
+  if (contextWindow === undefined) return [used, used];
+  const left = Math.max(0, Math.round(contextWindow - tokens));
+  const share = `${Math.floor((100 * left) / contextWindow)}%`;
+  return [`${used}, ${wholeCount(left)} left (${share})`, `${share} of context left`];
+}
+
 function within(tokens: number | undefined, what: string): string {
   return tokens === undefined || tokens === 0 ? "" : ` (${wholeCount(tokens)} ${what})`;
 }

@@ -38,6 +38,8 @@ export interface StatusLineOptions {
   readonly row?: () => StatusRow | undefined;
   /** The mode, unless the row shows it. */
   readonly mode?: ShownMode | undefined;
+  /** A row below it, if the row has room: the same text in several lengths, the longest first. */
+  readonly below?: () => readonly string[];
 }
 
 /** The mode comes last, and stays in full if the rest has to be cut. */
@@ -48,9 +50,9 @@ export function withMode(line: string, mode: ShownMode | undefined, columns: num
   return line === "" || room < 1 ? truncate(shown, columns) : `${truncate(line, room)} · ${shown}`;
 }
 
-/** A row of the screen, below the output. */
+/** A row of the screen, below the output, and one below it: the same text in several lengths, the longest first. */
 export interface StatusRow {
-  setStatus(text: string | undefined): void;
+  setStatus(text: string | undefined, below?: readonly string[]): void;
 }
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -60,7 +62,7 @@ const DELAY_MS = 400;
 const CLEAR_LINE = "\r\u001b[K";
 
 export function createStatusLine(options: StatusLineOptions): StatusLine {
-  const { stream, isPlain, now, row = () => undefined, mode } = options;
+  const { stream, isPlain, now, row = () => undefined, mode, below } = options;
   if (!stream.isTTY || isPlain)
     return { isBelow: false, set: () => {}, clear: () => {}, resume: () => {} };
   let text: string | undefined;
@@ -79,7 +81,7 @@ export function createStatusLine(options: StatusLineOptions): StatusLine {
     if (own !== undefined) {
       if (isDrawn) stream.write(CLEAR_LINE); // Drawn before the row existed.
       isDrawn = false;
-      return own.setStatus(line);
+      return own.setStatus(line, below?.());
     }
     stream.write(`${CLEAR_LINE}${withMode(line, mode, Math.max(1, columnsOf(stream) - 1))}`);
     isDrawn = true;

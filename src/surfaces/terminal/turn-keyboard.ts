@@ -5,6 +5,7 @@
  *
  *   The answer as it streams in
  *   ⠋ anthropic/claude 12.0s · ~340 tokens · mode edits · Esc stops · Ctrl-C menu
+ *     12,400 tokens of context used, 187,600 left (93%) · 0.0312 USD so far
  *     next: in Rust, please
  *     queued: and fix the tests
  *   » what is being typed
@@ -72,6 +73,7 @@ const BEGIN_UPDATE = "\u001b[?2026h";
 const END_UPDATE = "\u001b[?2026l";
 const KEYS = " · Esc stops · Ctrl-C menu";
 const SHORT_KEYS = " · Esc stops";
+const INDENT = "  ";
 const SENDS = ["Enter sends it with the next results", "Tab queues it for the end"];
 const QUEUES = ["Enter queues it for when the turn ends"];
 const NOT_SENT = ["jp prints this when the turn ends"];
@@ -101,6 +103,7 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
   /** Other output has started a line, below which nothing can be drawn. */
   #isLineUnfinished = false;
   #status: string | undefined;
+  #belowStatus: readonly string[] = [];
   #state = emptyInput();
   /** Oldest first. */
   #pending: readonly Pending[] = [];
@@ -192,8 +195,9 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
     return { ...state, menu: undefined };
   }
 
-  setStatus(text: string | undefined): void {
+  setStatus(text: string | undefined, below: readonly string[] = []): void {
     this.#status = text;
+    this.#belowStatus = below;
     this.#schedule();
   }
 
@@ -393,7 +397,11 @@ export class TurnKeyboard implements SharedScreen, StatusRow, Disposable {
     const status = withMode(this.#status ?? "", mode, columns);
     const room = columns - textWidth(status);
     const keys = [KEYS, SHORT_KEYS].find((one) => textWidth(one) <= room);
-    return [status + (keys === undefined ? "" : paint("dim", keys))];
+    const below = this.#belowStatus.find((one) => textWidth(one) + INDENT.length <= columns);
+    return [
+      status + (keys === undefined ? "" : paint("dim", keys)),
+      ...(below === undefined ? [] : [paint("dim", INDENT + below)]),
+    ];
   }
 
   /** The last ones. `hint` is added to the last one where it fits. */

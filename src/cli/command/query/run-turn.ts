@@ -36,6 +36,7 @@ import { reportDenials, reportTurnEnd } from "./report.ts";
 import { reportPending } from "./start.ts";
 import { generateTitle } from "./title.ts";
 import { TurnKeys } from "./turn-keys.ts";
+import type { TurnUse } from "./turn-use.ts";
 import { UnsentText } from "./unsent-text.ts";
 import { menuWithScreen, type TurnView, withScreen } from "./view.ts";
 import { createView, modeToShow, type ViewFlags } from "./view-settings.ts";
@@ -137,15 +138,17 @@ async function run(
   const { takes } = options.steering ?? {};
   const isUnattended = nonInteractive || flags.format === "json";
   const keys = new TurnKeys(context, { keyboard, isUnattended, config, unsent, takes });
+  const use = flags.format === "json" ? undefined : await openUse(context, parts);
   const view = createView(context, flags, {
     turn: parts,
     keyboard: () => keys.keyboard,
     sessionKeyboard: keyboard,
+    use,
   });
   sayMode(context, config, options);
   const edits = watchEdits(context, parts);
   const offers = new OfferedTools(context, parts, view);
-  const shown = { ...options, view, unsent, edits, offers };
+  const shown = { ...options, view, use, unsent, edits, offers };
   const turn = await createShownTurn(context, opened, shown);
   const signals = watchSignals(turn, view, { context, unsent });
   // A session's prompt is already loaded. A query sends its request first.
@@ -168,6 +171,13 @@ async function run(
   }
 }
 
+/** Undefined if there is no status line to show it in. The turn works without it. */
+async function openUse(context: CommandContext, turn: TurnParts): Promise<TurnUse | undefined> {
+  if (!context.host.notices.isTTY || wantsPlainText(context, turn.trusted.config)) return undefined;
+  const code = await loadModule(() => import("./turn-use.ts")).catch(() => undefined);
+  return code && new code.TurnUse(turn);
+}
+
 /** Only in plain mode, which has no status line. A session announces it before the message. */
 function sayMode(
   context: CommandContext,
@@ -182,6 +192,7 @@ function sayMode(
 
 interface ShownParts extends Omit<SendOptions, "view" | "unsent"> {
   readonly view: TurnView;
+  readonly use: TurnUse | undefined;
   readonly unsent: UnsentText;
   readonly edits: Observer;
   readonly offers: OfferedTools;
@@ -191,7 +202,7 @@ interface ShownParts extends Omit<SendOptions, "view" | "unsent"> {
 async function createShownTurn(
   context: CommandContext,
   opened: OpenTurn,
-  { view, unsent, edits, offers, nonInteractive, onSaid, onlyCall, ...options }: ShownParts,
+  { view, use, unsent, edits, offers, nonInteractive, onSaid, onlyCall, ...options }: ShownParts,
 ): Promise<Turn> {
   const { trusted, tools, conversation, providers, message, requestSent } = opened;
   const { config } = trusted;
@@ -203,6 +214,7 @@ async function createShownTurn(
   const load = () =>
     Promise.allSettled([
       view.load(),
+      use?.load(),
       loadTurnParts(config, providers),
       ...(canAsk ? [person.load()] : []),
     ]);
@@ -220,7 +232,12 @@ async function createShownTurn(
     ...(canAsk && {
       menu: menuWithScreen(menuFor(person, config, { context, unsent, conversation }), view),
     }),
-    observer: allOf(view, edits, ...(isContinued && !canAsk ? [onceBegun(load)] : [])),
+    observer: allOf(
+      view,
+      edits,
+      ...(use === undefined ? [] : [use]),
+      ...(isContinued && !canAsk ? [onceBegun(load)] : []),
+    ),
   });
 }
 

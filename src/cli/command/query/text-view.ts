@@ -226,6 +226,8 @@ export class TextView implements TurnView {
         return this.#note(describeNewCompaction(update.compaction, this.#options.undo));
       case "answered_elsewhere":
         return this.#note(describeElsewhere(update));
+      case "context_use": // It has a row of its own.
+        return undefined;
       case "event":
         return this.#showEvent(update.event, at);
       default:

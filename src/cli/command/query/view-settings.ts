@@ -12,6 +12,7 @@ import type { CommandContext } from "../../context.ts";
 import { wantsPlainText } from "../../host.ts";
 import type { ReasoningDisplay } from "./reply-view.ts";
 import { type ProgressSettings, TextView } from "./text-view.ts";
+import type { TurnUse } from "./turn-use.ts";
 import { createJsonView, type TurnView } from "./view.ts";
 
 export interface ViewFlags {
@@ -30,12 +31,14 @@ interface ShownTurn {
   readonly keyboard: () => TurnKeyboard | undefined;
   /** The session's keyboard. */
   readonly sessionKeyboard?: TurnKeyboard | undefined;
+  /** For the row below the status line. */
+  readonly use?: Pick<TurnUse, "forms"> | undefined;
 }
 
 export function createView(
   context: CommandContext,
   { format, hideReasoning = false, verbose: isVerbose = false, undo }: ViewFlags,
-  { turn, keyboard, sessionKeyboard }: ShownTurn,
+  { turn, keyboard, sessionKeyboard, use }: ShownTurn,
 ): TurnView {
   const { trusted, assistant, model, tools, schema } = turn;
   const { config } = trusted;
@@ -54,6 +57,7 @@ export function createView(
       now,
       row: keyboard,
       mode: modeToShow(config),
+      below: () => use?.forms() ?? [],
     }),
     isPlain,
     hasHyperlinks: showsHyperlinks(environment.variables),

@@ -160,6 +160,14 @@ export const COMMANDS: readonly SessionCommand[] = [
     help: "Show the cost of this conversation",
     run: async (_, session) => cost(session),
   },
+  {
+    name: "context",
+    help: "Show what fills the model's context window",
+    run: async (_, session) => {
+      const { showContext } = await loadModule(() => import("./context-report.ts"));
+      await showContext(session);
+    },
+  },
   { name: "title", usage: "[title]", help: "Show or change the title", run: changeTitle },
   { name: "quit", help: "Leave the session", run: async () => LEFT },
 ];

@@ -1,7 +1,8 @@
 /** The loop of a session: reads a message or a command, runs it, and returns to the prompt. */
 import type { PartialConfig } from "../../../settings/config/index.ts";
+import type { TrustedConfig } from "../../../settings/trust/index.ts";
 import type { ConversationId } from "../../../record/conversation/index.ts";
-import { type McpServers, ScopeMissing, type ServerRefusal } from "../../../reach/mcp/index.ts";
+import { ScopeMissing, type ServerRefusal } from "../../../reach/mcp/index.ts";
 import { ProviderError } from "../../../reach/provider/index.ts";
 import { wrapProse } from "../../../surfaces/render/index.ts";
 import {
@@ -37,6 +38,7 @@ import {
 import { type Host, wantsPlainText } from "../../host.ts";
 import { editWith, findQuietPrompter } from "../../prompter.ts";
 import { trustedConfig } from "../../trust.ts";
+import { whyNotAsked } from "../../decide-tools.ts";
 import { loadMessageParts, type QueryMessage, withMentions } from "../query/message.ts";
 import { loadConversation } from "../query/conversation.ts";
 import { openHere } from "../query/query.ts";
@@ -59,6 +61,7 @@ import { describeCurrent, findCurrent } from "./picker.ts";
 import { MODES, SessionMode } from "./session-mode.ts";
 import { SessionState } from "./session-state.ts";
 import { textOf, type Typed, TypedAhead } from "./typed-ahead.ts";
+import { describeWhere } from "./where.ts";
 
 /** The prompt's history and completion. The prompt is open before they are loaded. */
 export interface SessionInput {
@@ -146,8 +149,6 @@ class Session implements AsyncDisposable {
   readonly #state: SessionState;
   readonly #input: SessionInput;
   readonly #history: InputHistory;
-  /** Each server runs from the first message that needs it until the session ends. */
-  readonly #servers: McpServers;
   /** The prompt opened last, which may be closed by now. */
   #prompt: OpenMessage | undefined;
   /** Text at the prompt from someone else's record, so its mentions are not attached. */
@@ -169,6 +170,10 @@ class Session implements AsyncDisposable {
   #login: string | undefined;
 
   private constructor(context: CommandContext, parts: StartParts, loaded: Loaded) {
+    const onWarning = (message: string) => this.#warn(message);
+    const onRefusal = (refusal: ServerRefusal) => {
+      this.#login ??= loginCommand(refusal);
+    };
     this.#state = new SessionState({
       context,
       signal: parts.signal,
@@ -176,6 +181,7 @@ class Session implements AsyncDisposable {
       isPlain: loaded.isPlain,
       mode: loaded.mode,
       replay: (added, isEdited) => this.#replay(added, isEdited),
+      servers: openConfiguredServers({ ...machineOf(context), onWarning, onRefusal }, {}),
     });
     this.#input = parts.input;
     this.#history = loaded.history;
@@ -187,11 +193,6 @@ class Session implements AsyncDisposable {
     this.#typed.noteDraft(this.#input.typed);
     parts.signal.addEventListener("abort", () => this.#typed.save(), { once: true });
     this.#prompt = parts.first.open;
-    const onWarning = (message: string) => this.#warn(message);
-    const onRefusal = (refusal: ServerRefusal) => {
-      this.#login ??= loginCommand(refusal);
-    };
-    this.#servers = openConfiguredServers({ ...machineOf(context), onWarning, onRefusal }, {});
     this.#input.history = this.#history.entries;
     const search = new FileSearch({
       root: machineOf(context).root,
@@ -213,13 +214,13 @@ class Session implements AsyncDisposable {
     const id = parts.conversationId ?? (await findCurrent(context));
     const flags = id === undefined ? {} : { id };
     // The session opens anyway: each message needs the config, and fails until it is fixed.
-    const config: PartialConfig = await trustedConfig(withOutput(context, output), flags).then(
-      (trusted) => trusted.config,
+    const trusted = await trustedConfig(withOutput(context, output), flags).catch(
       (error: unknown) => {
         if (isJpError(error)) notices.push(neutralize(describeError(error)));
-        return {};
+        return undefined;
       },
     );
+    const config: PartialConfig = trusted?.config ?? {};
     const prompter = findQuietPrompter(context, config, {});
     if (prompter === undefined) throw usageError("A session needs a terminal.");
     parts.input.editText = editWith(context, config.editor);
@@ -239,11 +240,23 @@ class Session implements AsyncDisposable {
     notices.push(...(await session.#findUnsent()));
     if (isPlain && mode.shown !== undefined)
       notices.push(`Mode ${mode.current}: ${MODES[mode.current]}.`);
-    const lines = notices.flatMap((line) => wrapProse(line, context.output.noticeWidth));
-    session.#print(lines);
+    const width = context.output.noticeWidth;
+    const where = trusted && (await session.#describeWhere(trusted, width));
+    const lines = notices.flatMap((line) => wrapProse(line, width));
+    session.#print([...(where === undefined ? [] : [where]), ...lines]);
     session.#state.findNames(config);
     void loadMessageParts();
     return session;
+  }
+
+  async #describeWhere({ config, layers }: TrustedConfig, width: number): Promise<string> {
+    const { context, mode } = this.#state;
+    const { host, environment, workspace } = context;
+    const { root } = workspace;
+    const first = { isInteractive: host.isInteractive(), flags: {}, layers, environment, root };
+    const isUndecided = whyNotAsked(first) === undefined;
+    const { home } = environment;
+    return describeWhere({ folder: root, home, config, mode: mode.current, isUndecided }, width);
   }
 
   async run(first: FirstPrompt, kept: KeptTerminal | undefined): Promise<void> {
@@ -506,7 +519,7 @@ class Session implements AsyncDisposable {
       settings: { model, mode: mode.chosen, directives },
       attach,
       isSession: true,
-      servers: this.#servers,
+      servers: this.#state.servers,
       mode: mode.forCall,
       start,
       signal: this.#state.signal,
@@ -608,7 +621,7 @@ class Session implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#keyboard?.[Symbol.dispose]();
-    await this.#servers.close();
+    await this.#state.servers.close();
   }
 
   #say(text: string): void {

@@ -1,6 +1,7 @@
 /** A session, as its commands see and change it. */
 import type { ToolDirective } from "../../../settings/config/index.ts";
 import type { ConversationId } from "../../../record/conversation/index.ts";
+import type { McpServers } from "../../../reach/mcp/index.ts";
 import type { WorkspaceSummary } from "../../../stores/index.ts";
 import type { TerminalPrompter } from "../../../surfaces/terminal/index.ts";
 import type { CommandContext } from "../../context.ts";
@@ -36,6 +37,8 @@ export interface OpenSession {
   shared: OwnCommand | undefined;
   /** Commands of the user and the workspace, as last read. */
   readonly custom: CustomCommands;
+  /** Each runs from the first message that needs it until the session ends. */
+  readonly servers: McpServers;
   /** Names for completion. */
   readonly tools: readonly string[];
   readonly models: readonly string[];

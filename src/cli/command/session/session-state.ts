@@ -17,7 +17,7 @@ import type { OwnCommand } from "./own-command.ts";
 /** The parts of a session that stay the same. */
 type SessionParts = Pick<
   OpenSession,
-  "context" | "prompter" | "isPlain" | "signal" | "mode" | "replay"
+  "context" | "prompter" | "isPlain" | "signal" | "mode" | "replay" | "servers"
 >;
 
 export class SessionState implements OpenSession {
@@ -27,6 +27,7 @@ export class SessionState implements OpenSession {
   readonly signal: AbortSignal;
   readonly mode: OpenSession["mode"];
   readonly replay: OpenSession["replay"];
+  readonly servers: OpenSession["servers"];
   conversationId: ConversationId | undefined;
   /** The last turn is incomplete, and the user has not been asked about it. */
   isIncomplete = false;
@@ -48,6 +49,7 @@ export class SessionState implements OpenSession {
     this.signal = parts.signal;
     this.mode = parts.mode;
     this.replay = parts.replay;
+    this.servers = parts.servers;
   }
 
   /** Reads the commands of the user and the workspace. */
