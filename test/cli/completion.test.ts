@@ -208,7 +208,7 @@ describe("completion", () => {
     }).toEqual({
       answer: [`${one}/call_1.q.1\tDeploy? …`, `${two}/call_1.q.1\tPublish?`, "call_2.q.1\tWhere?"],
       started: ["call_2.q.1"],
-      boolean: ["yes", "no"],
+      boolean: ["yes", "no", `${two}/call_1.q.1`],
       option: ["here\t", "there\tFar."],
       unknown: [],
       show: ["call_2.q.1"],

@@ -85,7 +85,13 @@ const ANSWER_HELP = `
 jp prints what you are answering: the question, and the tool with its source,
 folder and arguments. The answer counts only for that. If it has changed by
 then, jp says so and exits with status 1. With --digest, it must not have
-changed since you looked at it: \`jp inquiry show\` prints the digest.`;
+changed since you looked at it: \`jp inquiry show\` prints the digest.
+
+Several IDs take one yes or no: jp inquiry answer ID ID yes. jp prints all of
+them before it answers any, and records each answer on its own. It names those
+that were not used, and exits with status 1. What needs several people, a
+signature or more than the sandbox is answered alone. If one does not fit on the
+screen, jp asks you for the yes once you have read them all.`;
 
 export function defineInquiry(group: Command): void {
   define(group.command("ls"), {

@@ -54,6 +54,8 @@ export type ShownQuestion = Pick<QuestionRequest, "inquiryId" | "question"> &
   Partial<Omit<Shown<QuestionRequest>, "kind" | "signal">> & {
     /** jp itself asks, outside of a turn, so words cannot become a message. */
     readonly isOwn?: boolean;
+    /** See `OwnQuestion`. */
+    readonly above?: string;
     /** Called if Ctrl-C cancels it. */
     readonly onInterrupt?: () => void;
   };
@@ -66,6 +68,7 @@ export async function askQuestion(shown: ShownQuestion, dialogue: Dialogue): Pro
   await dialogue.start();
   const { hasContext } = printSubject(shown, dialogue);
   const { context = "" } = question;
+  if (shown.above !== undefined) dialogue.printAbove(asContext(shown.above, "drawn"));
   if (context !== "" && !hasContext)
     dialogue.printAbove(asContext(context, acts ? "verbatim" : "prose"));
   printLabel(shown, dialogue);
@@ -308,7 +311,7 @@ export async function askYesNo(
           { key: "Y", act: () => yesToAll },
         ]),
     ...(canGrant(grants) ? [{ ...GRANT, act: () => askGrant(grants, dialogue) }] : []),
-    { key: "n", label: "no", help: help?.n ?? "no", act: () => NO },
+    { key: "n", label: "no", help: help?.n ?? "no", isNo: true, act: () => NO },
     ...(scope === undefined ? [] : [{ key: "N", help: noToAll.summary, act: () => noToAll }]),
     ...others,
   ];

@@ -81,7 +81,9 @@ export function decisionLine<Choice extends string>(
     canEndUnread: (ending) =>
       ending.type === "said_no" ||
       ending.type === "cancelled" ||
-      (ending.type === "chosen" && ending.choice === menu.noKey),
+      (ending.type === "chosen" &&
+        (ending.choice === menu.noKey ||
+          menu.choices.some(({ key, isNo }) => isNo === true && key === ending.choice))),
     isSettling: ({ isHeld }) => isHeld,
     settle: (state) => line.settle(state),
     update: (state, key) => line.update(state, key),

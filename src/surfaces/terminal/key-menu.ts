@@ -29,6 +29,8 @@ export interface KeyChoice<Choice extends string> {
   readonly short?: string;
   /** Describes the key in the help. Defaults to the label. */
   readonly help?: string;
+  /** A no, which may be given before the text above was read. The menu's `noKey` always may. */
+  readonly isNo?: true;
 }
 
 export interface Chosen<Choice extends string> {

@@ -31,6 +31,8 @@ export interface TerminalPrompterOptions extends Partial<DialogueOptions> {
 /** One of jp's own questions, outside of a turn: it concerns no call and is not recorded. */
 export interface OwnQuestion extends Pick<QuestionRequest, "inquiryId" | "question" | "signal"> {
   readonly kind?: never;
+  /** Drawn above it: lines that are safe to print. If the answer acts, they are read to the end before a yes. */
+  readonly above?: string;
   /** Called if Ctrl-C, rather than Esc, cancels it. */
   readonly onInterrupt?: () => void;
 }

@@ -36,6 +36,7 @@ import {
   listPending,
   peopleOf,
   shippedConfig,
+  type PendingDecision,
 } from "../../../assemble/index.ts";
 import type { Position } from "./position.ts";
 
@@ -59,8 +60,10 @@ const VALUES: Readonly<Record<string, Values>> = {
   server: async (_position, context) =>
     [...resolveMcpServers(await quietConfig(context)).keys()].map((value) => ({ value })),
   key: async ({ word }, context) => findKeys(word, await quietConfig(context)),
-  value: ({ command, operands: [first = ""] }, context) =>
-    command.name() === "answer" ? findAnswers(first, context) : findKeyValues(first),
+  value: (position, context) =>
+    position.command.name() === "answer"
+      ? findAnswers(position, context)
+      : findKeyValues(position.operands[0] ?? ""),
   id: findDecisions,
   setting: findSettings,
   person: findPeople,
@@ -178,7 +181,12 @@ async function findPermissions(_position: Position, context: CommandContext) {
 async function findDecisions({ command }: Position, context: CommandContext) {
   const pending = await pendingIn(context);
   const recent = command.name() === "show" ? await recentDecisions(context) : [];
-  const rows = [...pending, ...recent];
+  return candidatesFor([...pending, ...recent]);
+}
+
+function candidatesFor(
+  rows: readonly Pick<PendingDecision, "conversation" | "id" | "question">[],
+): readonly Candidate[] {
   const ids = new Set(rows.map(({ conversation, id }) => `${conversation}/${id}`));
   return rows.flatMap(({ conversation, id, question }): Candidate[] => {
     const others = [...ids].filter((one) => one.endsWith(`/${id}`));
@@ -204,10 +212,21 @@ async function recentDecisions(context: CommandContext) {
   return rows.filter((row) => matchesInquiryFilter(row, {})).toReversed();
 }
 
-/** The valid answers to the pending decision with this ID. Text and secrets have to be typed. */
-async function findAnswers(id: string, context: CommandContext): Promise<readonly Candidate[]> {
-  const { answerType } = findPending(await pendingIn(context), id).question;
-  if (answerType.type === "boolean") return [{ value: "yes" }, { value: "no" }];
+/**
+ * The valid answers to the pending decision whose ID comes first. Text and secrets have to be typed. A yes or no may have
+ * more IDs before it.
+ */
+async function findAnswers(
+  { operands }: Position,
+  context: CommandContext,
+): Promise<readonly Candidate[]> {
+  const pending = await pendingIn(context);
+  const { answerType } = findPending(pending, operands[0] ?? "").question;
+  if (answerType.type === "boolean") {
+    const rows = pending.filter(({ question }) => question.answerType.type === "boolean");
+    const others = candidatesFor(rows).filter(({ value }) => !operands.includes(value));
+    return [{ value: "yes" }, { value: "no" }, ...others];
+  }
   if (answerType.type !== "select") return [];
   return answerType.options.map(({ value, description = "" }) => ({
     value: typeof value === "string" ? value : JSON.stringify(value),

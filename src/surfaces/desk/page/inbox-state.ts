@@ -1,6 +1,6 @@
 /** The pending decisions, kept up to date by events. Pure: the page draws it. */
 import type { AnsweredJson, DecisionJson, DeskChange, Page } from "../wire.ts";
-import { isUnconfined } from "../../../record/tool/index.ts";
+import { findLoneReason } from "../../../record/conversation/index.ts";
 import { canRemember } from "./draft.ts";
 import { type Item, keyOf, readItem } from "./item.ts";
 
@@ -149,10 +149,9 @@ function callKey({ kind, tool_call_id: callId, workspace, conversation }: Item) 
  * terminal, a call outside of the sandbox and one that has changed are decided alone.
  */
 function sharedKey([item, ...others]: Form, by: (item: Item) => unknown): string | undefined {
-  const { acts, changed, for: person, for_any: forAny, kind, origin, question, workspace } = item;
-  const isYesOrNo = acts && question.answerType.type === "boolean";
-  const isAlone = !canRemember(item) || changed !== undefined || isUnconfined(origin);
-  if (others.length > 0 || !isYesOrNo || isAlone || item.terms !== undefined) return undefined;
+  const { acts, for: person, for_any: forAny, kind, workspace } = item;
+  const isAlone = !acts || !canRemember(item) || findLoneReason(item) !== undefined;
+  if (others.length > 0 || isAlone) return undefined;
   return JSON.stringify([workspace, kind, person, forAny, by(item)]);
 }
 
