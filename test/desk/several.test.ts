@@ -120,15 +120,21 @@ test("a call that was refused is named, and the others are recorded", async () =
   const { page, answers } = await open();
   await page.keyboard.press("End");
   await page.locator("[data-key=y]:enabled").waitFor();
-  await page.route(/inquiries\/a[^/]*\/answer/, async (route) => {
-    const body = { ...(route.request().postDataJSON() as object), digest: "d0" };
-    await route.continue({ postData: JSON.stringify(body) });
+  let requests = 0;
+  await page.route(/\/answers?$/, async (route) => {
+    requests += 1;
+    const { answers } = route.request().postDataJSON() as { answers: { id: string }[] };
+    const changed = answers.map((each) =>
+      each.id.startsWith("a:") ? { ...each, digest: "d0" } : each,
+    );
+    await route.continue({ postData: JSON.stringify({ answers: changed }) });
   });
   await button(page, "Run all 3").click();
   await message(page, "2 answers sent. Refused: Run npm test");
   const refused = "This is no longer what you have read. Your answer was not used.";
   await article(page, "npm test").getByText(refused).waitFor();
   expect((await answers()).map(({ call }) => call)).toEqual(["b", "c"]);
+  expect(requests).toBe(1);
 });
 
 test("a call that comes later is not added to a card that is open", async () => {

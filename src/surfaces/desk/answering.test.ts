@@ -1,5 +1,5 @@
 /** Who may answer, and which of several questions an answer is for. */
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
 import { at, chatRequest, message, turnStart } from "../../record/conversation/events.fixture.ts";
 import {
@@ -205,6 +205,134 @@ test("a conversation that several workspaces have needs a workspace in the answe
     code: "ambiguous_conversation",
   });
   expect(served.problems).toEqual([]);
+});
+
+describe("several answers in one request", () => {
+  const READ = { digest: "d".repeat(64) };
+
+  /** Leaves questions with the same id in conversations of their own, with these changes. */
+  async function start(...changes: readonly object[]) {
+    const store = new MemoryConversationStore(new FakeClock());
+    const subject = { ...READ, version: 1, parts: {} };
+    const conversations = [];
+    for (const change of changes) {
+      const asked = { ...WAITING.at(-1), subject, ...change } as ConversationEvent;
+      conversations.push(await place(store, [...WAITING.slice(0, -1), asked]));
+    }
+    const desk = await open(store);
+    const served = await ServedDesk.start({ desk });
+    const headers = bearer(await served.addPerson("ada"));
+    const send = (answers: readonly object[], more: Record<string, string> = {}) => {
+      const options = { method: "POST", headers: { ...headers, ...more }, body: { answers } };
+      return served.send("/inquiries/answers", options);
+    };
+    const given = conversations.map((conversation) => ({
+      conversation,
+      id,
+      ...READ,
+      answer: true,
+    }));
+    return { served, desk, store, given, send };
+  }
+
+  test("are judged alone, and the reply names those that were refused with the reason", async () => {
+    counters("T-DESK-9");
+    const { desk, given, send } = await start({}, {}, {}, {});
+    const [one, two, three, four] = given as [object, object, object, object];
+    const { status, json } = await send([
+      one,
+      { ...two, digest: "0".repeat(64) },
+      { ...three, answer: "maybe" },
+      { ...four, digest: undefined },
+      { ...one, conversation: "no such" },
+    ]);
+    const about = given.map(({ conversation }) => ({ conversation, id }));
+    expect([status, json["items"]]).toEqual([
+      200,
+      [
+        { ...about[0], status: 200, type: "recorded" },
+        {
+          ...about[1],
+          status: 409,
+          error: expect.objectContaining({ code: "changed" }) as object,
+          changed: [],
+        },
+        {
+          ...about[2],
+          status: 422,
+          error: expect.objectContaining({ code: "does_not_fit", reason: "misfit" }) as object,
+        },
+        {
+          ...about[3],
+          status: 428,
+          error: expect.objectContaining({ code: "digest_required" }) as object,
+        },
+        {
+          conversation: "no such",
+          id,
+          status: 404,
+          error: expect.objectContaining({ code: "not_found" }) as object,
+        },
+      ],
+    ]);
+    expect((await desk.listPending()).items.length).toBe(3);
+  });
+
+  test("leave out what takes several people or a signature, and what is for other people", async () => {
+    const { given, send } = await start(
+      {},
+      { terms: { quorum: 2 } },
+      { terms: { isSigned: true } },
+      { for: "ada" },
+    );
+    const { json } = await send(given);
+    const items = json["items"] as { status: number; error?: { code: string } }[];
+    expect(items.map(({ status, error }) => [status, error?.code])).toEqual([
+      [200, undefined],
+      [422, "decided_alone"],
+      [422, "decided_alone"],
+      [422, "decided_alone"],
+    ]);
+  });
+
+  test("that are sent again with the same key have the same result, unless none was recorded", async () => {
+    const { given, send } = await start({}, {});
+    const [one, two] = given as [object, object];
+    const key = { "idempotency-key": "k" };
+    const first = await send([one, { ...two, digest: "0" }], key);
+    expect((await send([one, { ...two, digest: "0" }], key)).text).toBe(first.text);
+    const other = { "idempotency-key": "l" };
+    const refused = await send([one], other);
+    expect(refused.json["items"]).toMatchObject([{ status: 409 }]);
+    expect((await send([{ ...one, note: "x" }], other)).status).toBe(422);
+  });
+
+  test("are at least one and at most twenty, without fields that need an answer of their own", async () => {
+    const { given, send } = await start({});
+    const [one = {}] = given;
+    const statuses = [];
+    for (const answers of [[], Array.from({ length: 21 }, () => one), [{ ...one, content: "x" }]]) {
+      statuses.push((await send(answers)).status);
+    }
+    expect(statuses).toEqual([400, 400, 400]);
+  });
+
+  test("stay recorded if a later one fails, and the failure is reported to the user", async () => {
+    const { served, given, send, store } = await start({}, {});
+    const { answer } = store;
+    let count = 0;
+    store.answer = async (...words) => {
+      count += 1;
+      if (count === 2) throw new Error("the disk is gone");
+      return answer.apply(store, words);
+    };
+    const { json } = await send(given);
+    expect(json["items"]).toMatchObject([
+      { status: 200, type: "recorded" },
+      { status: 500, error: { code: "internal" } },
+    ]);
+    expect(served.problems).toEqual(["the disk is gone"]);
+  });
 });
 
 test("lists can be limited to one workspace", async () => {

@@ -1,15 +1,22 @@
 /** The API's operations. `server.ts` turns them into routes and identifies callers. */
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import * as v from "valibot";
-import { findConversationId, type InquiryId, type Reply } from "../../record/conversation/index.ts";
+import {
+  findConversationId,
+  type ForWhom,
+  type InquiryId,
+  isSameWhom,
+  type Reply,
+} from "../../record/conversation/index.ts";
 import { type Json, type JsonObject, loadModule } from "../../util/index.ts";
 import { ACCOUNT_OPERATIONS } from "./account-api.ts";
 import { PASSKEY_OPERATIONS, signatureFields, toSignature } from "./passkey-api.ts";
+import type { Caller } from "./access.ts";
 import { ApiError, badRequest, type JsonReply, notFound, tooLarge } from "./http.ts";
-import { MAX_BODY_BYTES, type Operation, operation } from "./operation.ts";
+import { type ApiParts, MAX_BODY_BYTES, type Operation, operation } from "./operation.ts";
 import type { ConversationRef, DeskAnswerResult, InquiryRef } from "./port.ts";
 import * as schemas from "./schemas.ts";
-import type { DeciderJson } from "./wire.ts";
+import type { ConversationAddress, DeciderJson } from "./wire.ts";
 
 /** The prefix of all operations. */
 export const API_PATH = "/api/v1";
@@ -17,6 +24,8 @@ export const API_PATH = "/api/v1";
 /** A result that a person edited may be as large as one from a tool. */
 const MAX_CONTENT_BYTES = 1 << 20;
 const MAX_PAGE = 500;
+/** As many as a card of the page has. */
+const MAX_ANSWERS = 20;
 
 /** Whatever the model says that it is: a browser shows none of it. */
 const FILE_TYPE = "application/octet-stream";
@@ -45,6 +54,26 @@ const reading = {
     v.exactOptional(v.string()),
     v.description("`digest` of what was read. An answer needs it if there is one."),
   ),
+};
+
+/** The parts of an answer that take no more than a person's word. */
+const answerFields = {
+  answer: v.pipe(
+    v.custom<Json>((value) => value !== undefined, "a value"),
+    v.description("What `jp inquiry answer` takes: a value of the question's type."),
+  ),
+  note: noteText,
+  remember: v.pipe(
+    v.exactOptional(v.boolean()),
+    v.description("Whether it counts for the rest of the turn."),
+  ),
+  redirects: v.pipe(
+    v.exactOptional(v.boolean()),
+    v.description(
+      "With a no: the note is also the next message, and calls that have not started are skipped.",
+    ),
+  ),
+  ...reading,
 };
 
 const ANSWER_RESPONSES = {
@@ -125,48 +154,61 @@ export const OPERATIONS: readonly Operation[] = [
     needs: "person",
     query: { workspace },
     body: {
-      answer: v.pipe(
-        v.custom<Json>((value) => value !== undefined, "a value"),
-        v.description("What `jp inquiry answer` takes: a value of the question's type."),
-      ),
-      note: noteText,
-      remember: v.pipe(
-        v.exactOptional(v.boolean()),
-        v.description("Whether it counts for the rest of the turn."),
-      ),
-      redirects: v.pipe(
-        v.exactOptional(v.boolean()),
-        v.description(
-          "With a no: the note is also the next message, and calls that have not started are skipped.",
-        ),
-      ),
+      ...answerFields,
       content: v.pipe(
         v.exactOptional(v.string()),
         v.description("For a delivery: what the model sees instead of the result."),
       ),
       signature: signatureFields,
-      ...reading,
     },
     maxBytes: MAX_CONTENT_BYTES + MAX_BODY_BYTES,
     isRepeatable: true,
     responses: { ...ANSWER_RESPONSES, 428: schemas.DIGEST_REQUIRED },
     handle: async ({ desk, keys, passkeys, request, params, query, body, caller }) => {
-      const { answer, note, remember, redirects, content, asked_at, digest } = body;
+      const { content, asked_at, digest } = body;
       const signature = body.signature && toSignature(body.signature);
       const { content: _content, ...rest } = body;
       if (Buffer.byteLength(JSON.stringify(rest)) > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
-      const reply: Reply = {
-        answer,
-        ...(note !== undefined && { note }),
-        ...(remember !== undefined && { isRemembered: remember }),
-        ...(redirects !== undefined && { redirects }),
-        ...(content !== undefined && { content }),
-      };
+      const reply = { ...replyIn(body), ...(content !== undefined && { content }) };
       const ref = inquiryRef(params, query, { asked_at, digest });
       return keys.run(request, { caller, body }, async () => {
         if (signature !== undefined) await passkeys.accept(signature, caller);
         const signed = signature === undefined ? reply : { ...reply, signature };
         return toReply(await desk.answer(ref, signed, caller.person));
+      });
+    },
+  }),
+  operation({
+    id: "answerInquiries",
+    summary: "Answer several of them, each of which is judged and refused alone",
+    route: "POST /inquiries/answers",
+    needs: "person",
+    body: {
+      answers: v.pipe(
+        v.array(
+          v.strictObject({
+            workspace,
+            conversation: v.string(),
+            id: v.string(),
+            ...answerFields,
+          }),
+        ),
+        v.minLength(1),
+        v.maxLength(MAX_ANSWERS),
+        v.description(
+          "What takes several people or a signature, and what is for other people than the first of them, has to be answered alone: `decided_alone`.",
+        ),
+      ),
+    },
+    isRepeatable: true,
+    responses: {
+      200: { description: "Each of them, in order. Some may be refused.", schema: schemas.answers },
+    },
+    handle: async (call) => {
+      const { keys, request, body, caller } = call;
+      return keys.run(request, { caller, body }, async () => {
+        const items = await answerEach(body.answers, call);
+        return { body: { items }, isRecorded: items.some(({ status }) => status === 200) };
       });
     },
   }),
@@ -327,6 +369,64 @@ function wholeNumber(min: number, max: number) {
     v.minValue(min),
     v.maxValue(max),
   );
+}
+
+interface GivenReply extends Pick<Reply, "answer" | "note" | "redirects"> {
+  readonly remember?: boolean;
+}
+
+interface GivenAnswer
+  extends GivenReply, ConversationAddress, Pick<InquiryRef, "asked_at" | "digest"> {
+  readonly id: string;
+}
+
+/** One of several, with the status that it would have alone. */
+interface AnswersItem extends ConversationAddress {
+  readonly id: string;
+  readonly status: number;
+  readonly error?: object;
+}
+
+/** In order. Whatever happens to one of them, those before it stay answered. */
+async function answerEach(
+  answers: readonly GivenAnswer[],
+  { desk, caller, toApiError }: Pick<ApiParts, "desk" | "toApiError"> & { readonly caller: Caller },
+): Promise<readonly AnswersItem[]> {
+  const items: AnswersItem[] = [];
+  let first: ForWhom | undefined;
+  for (const { workspace: root, conversation, id, asked_at, digest, ...given } of answers) {
+    const place = root === undefined ? {} : { workspace: root };
+    const about = { ...place, conversation, id };
+    try {
+      const ref = inquiryRef({ conversation, inquiry: id }, place, { asked_at, digest });
+      const found = answers.length === 1 ? undefined : await desk.findInquiry(ref);
+      if (found !== undefined) {
+        const whom = { for: found.for, forAny: found.for_any };
+        first ??= whom;
+        if (found.terms !== undefined || !isSameWhom(first, whom)) throw decidedAlone();
+      }
+      const { status = 200, body } = toReply(await desk.answer(ref, replyIn(given), caller.person));
+      items.push({ ...about, status, ...body });
+    } catch (error) {
+      const refused = toApiError(error);
+      items.push({ ...about, status: refused.status, error: refused.toJson() });
+    }
+  }
+  return items;
+}
+
+function decidedAlone(): ApiError {
+  const message = "This takes several people or a signature, or is for others: answer it alone.";
+  return new ApiError(422, "decided_alone", { message });
+}
+
+function replyIn({ answer, note, remember, redirects }: GivenReply): Reply {
+  return {
+    answer,
+    ...(note !== undefined && { note }),
+    ...(remember !== undefined && { isRemembered: remember }),
+    ...(redirects !== undefined && { redirects }),
+  };
 }
 
 interface Params {

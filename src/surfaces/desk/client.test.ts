@@ -33,6 +33,19 @@ describe("a client", () => {
     expect((await client.inquiry(pending)).outcome).toBe("answered");
   });
 
+  test("answers several at once, and is told which of them were refused and why", async () => {
+    const { served, client } = await start();
+    const changed = { ...PENDING, digest: "0" };
+    const [refused, recorded] = await client.answerSeveral([
+      { item: changed, answer: true },
+      { item: PENDING, answer: true, note: "Go.", isRemembered: false },
+    ]);
+    expect(refused).toBeInstanceOf(DeskError);
+    expect(refused).toMatchObject({ status: 409, code: "changed", changed: ["arguments"] });
+    expect(recorded).toMatchObject({ type: "recorded", id: PENDING.id });
+    expect(served.desk.calls).toEqual([{ answer: true, note: "Go.", isRemembered: false }]);
+  });
+
   test("cancels, and continues the turn", async () => {
     const { served, client } = await start();
     await expect(client.resume(PENDING)).rejects.toMatchObject({ code: "not_resumed" });

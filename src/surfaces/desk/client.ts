@@ -82,6 +82,16 @@ export interface AnswerExtras extends Omit<Reply, "answer" | "arguments"> {
   readonly signature?: AnswerSignature;
 }
 
+/** One of several answers. What takes a signature, or an edited result, is answered alone. */
+export interface AnswerToOne extends Omit<
+  AnswerExtras,
+  "idempotencyKey" | "signature" | "content"
+> {
+  /** A decision from `pending` or `inquiry`. */
+  readonly item: InquiryAddress;
+  readonly answer: Json;
+}
+
 /** A passkey's signature. Everything is in base64url. */
 export interface AnswerSignature {
   readonly nonce: string;
@@ -256,6 +266,32 @@ export class DeskClient {
     const headers: Sent["headers"] = key === undefined ? {} : { "idempotency-key": key };
     const path = `${inquiryPath(address)}/answer`;
     return this.#ask<AnswerOutcome>(withQuery(path, workspaceOf(address)), body, headers);
+  }
+
+  /**
+   * Answers up to 20 decisions in one request. Each is judged alone: returns the outcome of each in order, or why it was
+   * refused. Decisions that take several people or a signature, or are for other people than the first, are refused
+   * (`decided_alone`).
+   */
+  async answerSeveral(
+    answers: readonly AnswerToOne[],
+    { idempotencyKey: key }: Pick<AnswerExtras, "idempotencyKey"> = {},
+  ): Promise<readonly (AnswerOutcome | DeskError)[]> {
+    const given = answers.map(({ item, answer, isRemembered: remember, note, redirects }) => {
+      const { conversation, id } = item;
+      const which = { ...workspaceOf(item), conversation, id, ...readingOf(item) };
+      return { ...which, answer, note, remember, redirects };
+    });
+    const headers: Sent["headers"] = key === undefined ? {} : { "idempotency-key": key };
+    const body = { answers: given };
+    const { items } = await this.#ask<{ readonly items: readonly AnswersItem[] }>(
+      "/inquiries/answers",
+      body,
+      headers,
+    );
+    return items.map((item) =>
+      item.status === 200 ? item : new DeskError(item.status, refusalIn(item, item.status)),
+    );
   }
 
   /** The challenge to sign for this answer. Throws `no_passkey` if the caller has none for this address. */
@@ -445,8 +481,15 @@ function workspaceOf({ workspace }: ConversationAddress) {
   return { workspace };
 }
 
+/** An outcome, or a refusal with its own status. */
+type AnswersItem = AnswerOutcome & { readonly status: number };
+
 async function readRefusal(response: Response): Promise<Refusal> {
   const body: unknown = await response.json().catch(() => undefined);
+  return refusalIn(body, `${response.status} ${response.statusText}`.trim());
+}
+
+function refusalIn(body: unknown, status: string | number): Refusal {
   const { error, answered_by: by, changed } = isJsonObject(body) ? body : {};
   const { code, message, reason } = isJsonObject(error) ? error : {};
   if (typeof code === "string" && typeof message === "string") {
@@ -458,7 +501,6 @@ async function readRefusal(response: Response): Promise<Refusal> {
       changed: Array.isArray(changed) ? changed.map(String) : [],
     };
   }
-  const status = `${response.status} ${response.statusText}`.trim();
   return { code: "unexpected_response", message: `This is not a desk: it answered ${status}.` };
 }
 

@@ -59,6 +59,12 @@ export class ApiError extends Error {
     this.reason = reason;
     this.headers = headers;
   }
+
+  /** As it is in the body. */
+  toJson(): { readonly code: string; readonly message: string; readonly reason?: string } {
+    const { code, message, reason } = this;
+    return { code, message, ...(reason !== undefined && { reason }) };
+  }
 }
 
 export function badRequest(message: string): ApiError {
@@ -75,6 +81,8 @@ export interface JsonReply {
   /** Sent as JSON. */
   readonly body: object;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Whether something was recorded, so that a resend must get the same reply. By default, with the status 200. */
+  readonly isRecorded?: boolean;
 }
 
 export function toResponse({ status = 200, body, headers }: JsonReply): Response {
@@ -84,9 +92,9 @@ export function toResponse({ status = 200, body, headers }: JsonReply): Response
   });
 }
 
-export function toErrorResponse({ status, code, message, reason, headers }: ApiError): Response {
-  const error = { code, message, ...(reason !== undefined && { reason }) };
-  return toResponse({ status, headers, body: { error } });
+export function toErrorResponse(error: ApiError): Response {
+  const { status, headers } = error;
+  return toResponse({ status, headers, body: { error: error.toJson() } });
 }
 
 /**

@@ -51,9 +51,11 @@ export class IdempotencyKeys {
     if (this.#sent.size > MAX_KEYS && oldest !== undefined) this.#sent.delete(oldest);
     if (sent.reply !== undefined) return sent.reply;
     sent.reply = work();
-    const { status = 200 } = await sent.reply.catch(() => ({ status: 0 }));
+    const { status = 200, isRecorded = status === 200 } = await sent.reply.catch(
+      (): Partial<JsonReply> => ({ status: 0 }),
+    );
     const { reply } = sent;
-    if (status !== 200) sent.reply = undefined;
+    if (!isRecorded) sent.reply = undefined;
     return reply;
   }
 

@@ -35,6 +35,8 @@ export interface ApiParts {
   readonly passkeys: Passkeys;
   readonly gate: Gate;
   readonly clock: Clock;
+  /** The refusal for an error. Reports one that is not the client's. */
+  readonly toApiError: (error: unknown) => ApiError;
   /** Whether turns resume when their questions are answered. */
   readonly runs: boolean;
   /** Called with the log entry when a person's keys change. */

@@ -197,7 +197,7 @@ export const conversationPart = v.object({
   count: v.pipe(v.number(), v.description("How many events the conversation has.")),
   events: v.array(object),
 }) satisfies v.GenericSchema<unknown, ConversationPart>;
-export const recorded = v.union([
+const wasRecorded = [
   v.object({
     type: v.literal("recorded"),
     notice: v.pipe(
@@ -213,7 +213,8 @@ export const recorded = v.union([
     count: v.pipe(v.number(), v.description("How many have said the same.")),
     quorum: v.pipe(v.number(), v.description("How many have to.")),
   }),
-]);
+] as const;
+export const recorded = v.union(wasRecorded);
 export const file = v.pipe(v.string(), v.metadata({ format: "binary" }));
 export const started = v.object({ type: v.literal("started") });
 export const loggedOut = v.object({ type: v.literal("logged_out") });
@@ -236,6 +237,16 @@ const conflict = v.intersect([
     ),
   }),
 ]);
+
+const answerOf = {
+  workspace: v.exactOptional(v.string()),
+  conversation: v.string(),
+  id: v.string(),
+  status: v.pipe(v.number(), v.description("The status that the answer would have alone.")),
+};
+export const answers = v.object({
+  items: v.array(v.intersect([v.looseObject(answerOf), v.union([...wasRecorded, conflict])])),
+});
 
 function pageOf<Item extends v.GenericSchema>(item: Item) {
   return v.object({

@@ -150,7 +150,9 @@ export async function serveDesk(options: ServeDeskOptions): Promise<DeskService>
   const gate = new Gate(limits.requests);
   const passkeys = new Passkeys({ ...options, url: own[0] });
   const build = findBuild(options.page);
-  const answer = createListener(options, { ...options, access, events, keys, gate, passkeys });
+  const toApiError = createToApiError(options.onProblem);
+  const parts = { ...options, access, events, keys, gate, passkeys, toApiError };
+  const answer = createListener(options.page, parts);
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     if (isPipelined(request, response)) return void request.socket.destroy();
     open.set(response, once(response, "close"));
@@ -307,23 +309,28 @@ function refuse(response: ServerResponse, { status, code, message }: ApiError): 
 /** Error codes caused by the request. */
 const UNCLEAR = new Set(["ambiguous_conversation", "invalid_cursor"]);
 
-/** Handles requests that were not refused. */
-function createListener({ page, onProblem }: ServeDeskOptions, parts: ApiParts) {
-  const toFailure = (error: unknown): Response => {
-    if (error instanceof ApiError) return toErrorResponse(error);
-    if (isJpError(error) && UNCLEAR.has(error.code)) return toFailure(badRequest(error.message));
+/** The refusal for an error. Reports one that is not the client's. */
+function createToApiError(onProblem: ServeDeskOptions["onProblem"]) {
+  return (error: unknown): ApiError => {
+    if (error instanceof ApiError) return error;
+    if (isJpError(error) && UNCLEAR.has(error.code)) return badRequest(error.message);
     if (isNotLoaded(error)) {
       onProblem(`${messageOf(error)} To use a new version of jp, start the desk again.`);
       const message =
         "The desk cannot load a part of itself. Whoever runs it has to start it again.";
-      return toFailure(new ApiError(503, "restart_needed", { message }));
+      return new ApiError(503, "restart_needed", { message });
     }
     // Such as a path with a backslash.
-    if (error instanceof RequestError) return toFailure(badRequest("The path is not valid."));
+    if (error instanceof RequestError) return badRequest("The path is not valid.");
     const isGone = systemErrorCode(error) === "ECONNRESET"; // The client disconnected while sending.
     if (!isGone) onProblem(messageOf(error));
-    return toFailure(new ApiError(500, "internal", { message: "Internal error." }));
+    return new ApiError(500, "internal", { message: "Internal error." });
   };
+}
+
+/** Handles requests that were not refused. */
+function createListener(page: ServeDeskOptions["page"], parts: ApiParts) {
+  const toFailure = (error: unknown) => toErrorResponse(parts.toApiError(error));
   const app = new Hono<DeskEnv>({
     getPath: (_request, { env } = {}) => readPath(env?.incoming.url),
   });

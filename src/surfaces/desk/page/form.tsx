@@ -1,9 +1,11 @@
 /** Answers pending decisions: at once with two buttons, or with fields, and a review for several questions. */
 import type { RefObject, VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Reply } from "../../../record/conversation/index.ts";
 import { neutralize } from "../../../util/index.ts";
 import { describeVoidCause } from "../../render/index.ts";
 import { DeskError } from "../client.ts";
+import type { AnswerOutcome } from "../wire.ts";
 import { describeDraft, type Draft, isAnswerable, newDraft, toReply } from "./draft.ts";
 import { AnswerFields, Area, ExtraFields, type FieldProps } from "./fields.tsx";
 import { describeConsequences, QUICK_WORDS } from "./consequences.ts";
@@ -313,33 +315,67 @@ async function sendAll(
 ): Promise<Sent> {
   const failed: Record<string, string> = {};
   const notices: string[] = [];
-  for (const item of items) {
+  const given = items.flatMap((item) => {
     const result = toReply(item, draftOf(item));
-    if (result.type === "incomplete") continue;
-    const { answer, ...extras } = result.reply;
+    return result.type === "incomplete" ? [] : [{ item, ...result.reply }];
+  });
+  for await (const { item, outcome } of outcomesOf(given, client)) {
+    if (!("type" in outcome)) {
+      failed[item.key] = describeFailure(outcome.error);
+      if (!isLate(outcome.error)) continue;
+      onLate(item);
+      markAnswered(item, whoAnswered(outcome.error));
+      continue;
+    }
+    drafts.remove(item);
+    if (outcome.type === "recorded") {
+      markAnswered(item, byPerson(me));
+      if (outcome.notice !== undefined) notices.push(outcome.notice);
+    } else {
+      notices.push(`Counted: ${outcome.count} of ${outcome.quorum} people have said the same.`);
+    }
+  }
+  return { failed, notices };
+}
+
+interface Given extends Reply {
+  readonly item: Item;
+}
+
+interface Outcome {
+  readonly item: Item;
+  readonly outcome: AnswerOutcome | { readonly error: unknown };
+}
+
+/** Several calls are answered in one request, and anything else one by one. */
+async function* outcomesOf(
+  given: readonly Given[],
+  client: DeskContext["client"],
+): AsyncGenerator<Outcome> {
+  if (areCalls(given.map(({ item }) => item))) {
+    try {
+      const outcomes = await client.answerSeveral(given);
+      for (const [index, { item }] of given.entries()) {
+        const outcome = outcomes[index];
+        const isOutcome = outcome !== undefined && !(outcome instanceof DeskError);
+        yield { item, outcome: isOutcome ? outcome : { error: outcome } };
+      }
+    } catch (error) {
+      for (const { item } of given) yield { item, outcome: { error } };
+    }
+    return;
+  }
+  for (const { item, answer, ...extras } of given) {
     try {
       const signature = isSigned(item)
         ? await signAnswer(client, { item, answer, ...extras })
         : undefined;
-      const outcome = await client.answer(item, answer, {
-        ...extras,
-        ...(signature && { signature }),
-      });
-      drafts.remove(item);
-      if (outcome.type === "recorded") {
-        markAnswered(item, byPerson(me));
-        if (outcome.notice !== undefined) notices.push(outcome.notice);
-      } else {
-        notices.push(`Counted: ${outcome.count} of ${outcome.quorum} people have said the same.`);
-      }
+      const signed = { ...extras, ...(signature && { signature }) };
+      yield { item, outcome: await client.answer(item, answer, signed) };
     } catch (error) {
-      failed[item.key] = describeFailure(error);
-      if (!isLate(error)) continue;
-      onLate(item);
-      markAnswered(item, whoAnswered(error));
+      yield { item, outcome: { error } };
     }
   }
-  return { failed, notices };
 }
 
 function byPerson({ name }: DeskContext["me"]) {
