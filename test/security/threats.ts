@@ -452,6 +452,14 @@ const terminal: Area = {
         "jp puts a file aside that it cannot read, or that others could have written. Text comes back at the prompt " +
         "of its own conversation, neutralized, once its session has ended. Only the user sends it.",
     },
+    {
+      id: "T-TERM-14",
+      threat:
+        "The user pauses after the first letter of a reply, and the letter allows every call of the turn, or saves a rule.",
+      defence:
+        "A key for more than one call decides nothing by waiting. The prompt shows what it covers until Enter confirms it, and any other key " +
+        "makes it the first letter of words. The key s only opens a list, which any letter closes again. What is typed stays there as words.",
+    },
   ],
 };
 

@@ -53,10 +53,10 @@ const HELP = "  Esc    cancel";
 describe("a permission prompt", () => {
   test.each([
     ["y", answered(true), "yes"],
-    ["a", answered(true, { isRemembered: true }), "yes to all sweep calls this turn"],
-    ["Y", answered(true, { isRemembered: true }), "yes to all sweep calls this turn"],
+    ["a\r", answered(true, { isRemembered: true }), "yes to all sweep calls this turn"],
+    ["Y\r", answered(true, { isRemembered: true }), "yes to all sweep calls this turn"],
     ["n\r", answered(false), "no"],
-    ["N", answered(false, { isRemembered: true }), "no to all sweep calls this turn"],
+    ["N\r", answered(false, { isRemembered: true }), "no to all sweep calls this turn"],
   ])("is answered by %j", async (keys, result, said) => {
     const screen = permission();
     await screen.answer([OPEN, keys]);
@@ -145,7 +145,7 @@ describe("a permission prompt", () => {
 
   test("takes words after n, where Enter alone is a plain no", async () => {
     const [withWords, alone] = [permission(), permission()];
-    const asked = `? ${QUESTION} No:\n  Enter no · or type what to do instead · Esc back`;
+    const asked = `? ${QUESTION} No:\n  waits for Enter (no) or words (what to do instead) · Esc back`;
     await withWords.answer([OPEN, "n"], [asked, "use the mop\r"]);
     await alone.answer([OPEN, "n"], [asked, "\r"]);
     expect([await withWords.result(), await alone.result()]).toEqual([

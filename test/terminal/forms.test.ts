@@ -367,8 +367,8 @@ describe("the review of a form", () => {
   });
 
   test.each([
-    ["boolean", APPLY, "a\r", "turn (Enter)", "\r", { answer: true, isRemembered: true }],
-    ["boolean", APPLY, "N\r", "(2/2)", "\r", { answer: false, isRemembered: true }],
+    ["boolean", APPLY, "a\r", "turn (Enter)", "a\r", { answer: true, isRemembered: true }],
+    ["boolean", APPLY, "N\r", "(2/2)", "N\r", { answer: false, isRemembered: true }],
     ["boolean", APPLY, "N\r", "(2/2)", "y\r", { answer: true, isRemembered: false }],
     ["select", WHICH, "two\r", "❯ two", "\r", { answer: "two" }],
     ["select", WHICH, "six\r", "❯ six", "\u001b[H\r", { answer: "one" }],
@@ -385,6 +385,16 @@ describe("the review of a form", () => {
       ...field(1),
       type: "form",
       results: [answered(1, true), { ...answered(2, null), ...result }],
+    });
+  });
+
+  test("shows what an earlier answer for the whole turn covers before Enter keeps it", async () => {
+    const screen = await review([APPLY, NAME], ["N\r", "\r"]);
+    await screen.answer(["Send these", "1\r"], ["? (1/2) Apply it?", "\r"]);
+    await screen.answer(["N: no to this question for the rest of the turn", "\r"]);
+    await screen.answer(["Send these", "y\r"]);
+    expect(await screen.result()).toMatchObject({
+      results: [{ answer: false, isRemembered: true }, {}],
     });
   });
 

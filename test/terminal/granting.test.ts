@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ProposedGrant } from "../../src/core/policy/index.ts";
 import { booleanQuestion } from "../../src/record/tool/index.ts";
 import { counters } from "../security/threats.ts";
+import { ClockedScreen } from "./clocked-screen.ts";
 import { PromptProcess, PromptScreen } from "../support/prompt-screen.ts";
 import { type PrompterTask, TASK_ID } from "../support/prompter-task.ts";
 
@@ -34,64 +35,133 @@ function task(more: object = {}): PrompterTask {
 }
 
 const QUESTION = "Run built-in sweep tool?";
+const shownHeld = `? ${QUESTION}`;
+const GRANTABLE = {
+  kind: "permission",
+  tool: "sweep",
+  origin: { type: "builtin" },
+  grants: [FILE, FOLDER],
+} as const;
 const KEYS =
   "  y yes · a yes to all sweep calls this turn · s always… · n no · Tab say why · ? more";
 const WHICH = "Yes, and from now on without asking for:";
 const DOWN = "\u001b[B";
+const RIGHT = "\u001b[C";
+const LEFT = "\u001b[D";
+const paste = (text: string) => `\u001b[200~${text}\u001b[201~`;
 const ESCAPE = "\u001b";
 
 function granted({ rule }: Pick<ProposedGrant, "rule">, until: unknown) {
   return { inquiryId: TASK_ID, type: "answered", answer: true, grant: { rule, until } };
 }
 
+const LIST = [
+  `? ${WHICH}`,
+  "❯ 1: the path src/agent/a.ts",
+  "  2: files in src/agent/",
+  "  3: a rule that you write",
+  "  For how long:   4: this turn   5: today ❯ 6: 30 days   7: always, until you remove it",
+  "  ↑↓ which · ←→ how long · or their digits · Enter yes, with this rule · Esc go back",
+];
+const IN_30_DAYS = endOf(new Date(NOW), 30);
+
+/** The end of the day that comes so many days later. */
+function endOf(now: Date, days: number): string {
+  const end = new Date(now.getFullYear(), now.getMonth(), now.getDate() + days + 1);
+  return end.toISOString().replace("T", " ").replace(/00Z$/, "");
+}
+
 describe("the key s at a prompt", () => {
-  test("says yes with a rule: which calls it is for, and how long it counts", async () => {
+  test("saves the narrowest rule for 30 days with Enter", async () => {
     const screen = new PromptScreen(task(), WIDE);
-    await screen.answer([KEYS, "s"], [WHICH, ""]);
+    await screen.answer([KEYS, "s"], ["6: 30 days", ""]);
     const { lines } = screen;
-    await screen.answer(["❯ the path src/agent/a.ts", DOWN], ["❯ files in src/agent/", "\r"]);
-    await screen.answer(["For how long?", `${DOWN}${DOWN}`], ["❯ 30 days", "\r"]);
-    const [result] = [await screen.result()];
-    expect(lines.slice(1)).toEqual([
-      `? ${WHICH}`,
-      "❯ the path src/agent/a.ts",
-      "  files in src/agent/",
-      "  a rule that you write",
-      "  ↑↓ move · type to filter · then Enter select · Esc go back",
+    screen.type("\r");
+    expect([lines.slice(1), await screen.result(), screen.lines.at(-1)]).toEqual([
+      LIST,
+      granted(FILE, IN_30_DAYS),
+      `✔ ${QUESTION} yes, and for the path src/agent/a.ts until 17 Dec`,
     ]);
-    const until = new Date(2026, 11, 18).toISOString().replace("T", " ").replace(/00Z$/, "");
-    expect(result).toEqual(granted(FOLDER, until));
-    expect(screen.lines.at(-1)).toBe(`✔ ${QUESTION} yes, and for files in src/agent/ until 17 Dec`);
   });
 
   test.each([
-    ["1", "turn", "yes, and for the path src/agent/a.ts this turn"],
-    ["4", "always", "yes, and always for the path src/agent/a.ts"],
-  ])("counts as long as is chosen: option %s", async (key, until, said) => {
-    const screen = new PromptScreen(task(), WIDE);
-    await screen.answer([KEYS, "s"], [WHICH, "1\r"], ["For how long?", `${key}\r`]);
-    expect([await screen.result(), screen.lines.at(-1)]).toEqual([
-      granted(FILE, until),
-      `✔ ${QUESTION} ${said}`,
+    ["2\r", FOLDER, IN_30_DAYS],
+    ["4\r", FILE, "turn"],
+    [`${DOWN}\r`, FOLDER, IN_30_DAYS],
+    [`${RIGHT}\r`, FILE, "always"],
+    [`${RIGHT}${RIGHT}\r`, FILE, "turn"],
+    [`27\r`, FOLDER, "always"],
+    [`9${DOWN}${LEFT}${LEFT}\r`, FOLDER, "turn"],
+  ] as const)(
+    "takes the rule and the time that digits and arrows have chosen: %j",
+    async (keys, rule, until) => {
+      const screen = new ClockedScreen();
+      const prompt = screen.ask(GRANTABLE);
+      const now = screen.clock.now();
+      await screen.answer(["s always…", "s\r"], [WHICH, ""]);
+      for (const key of keys.match(/\u001b\[.|./gs) ?? []) await screen.typeUnseen(key);
+      const at = until === IN_30_DAYS ? endOf(now, 30) : until;
+      expect(await prompt.result).toEqual(granted(rule, at));
+    },
+  );
+
+  test("says nothing is chosen yet when digits and arrows move", async () => {
+    counters("T-SAVED-5");
+    const screen = new ClockedScreen();
+    const prompt = screen.ask(GRANTABLE);
+    await screen.answer(["s always…", "s\r"], [WHICH, ""]);
+    for (const key of ["2", "7", DOWN, RIGHT, "12", `${DOWN}${LEFT}`, "9", "0"]) {
+      await screen.typeUnseen(key);
+      await screen.wait(5000);
+    }
+    const before = [prompt.resultSoFar, screen.lines.includes(`? ${WHICH}`)];
+    await screen.answer([WHICH, ESCAPE], ["s always…", "n\r"]);
+    expect([before, await prompt.result]).toMatchObject([[undefined, true], { answer: false }]);
+  });
+
+  test.each([
+    ["a letter", ["kip the tests"], "skip the tests"],
+    ["letters that arrive one by one", ["k", "i", "p it"], "skip it"],
+    ["a digit before it", ["3", " buckets"], "s3 buckets"],
+    ["pasted text", [paste("kip\nit")], "skip\nit"],
+    ["an unmarked paste", ["kip\rit"], "skip\nit"],
+    ["a pasted digit", [paste("2"), "x"], "s2x"],
+    ["digits that arrive with Enter", ["12\r", "."], "s12."],
+  ])("closes its list for other keys, which are words with it: %s", async (_what, keys, words) => {
+    counters("T-TERM-14");
+    const screen = new ClockedScreen();
+    const prompt = screen.ask(GRANTABLE);
+    await screen.answer(["s always…", "s"], [`${shownHeld} s`, ""]);
+    await screen.wait(320);
+    await screen.answer([WHICH, ""]);
+    for (const key of keys) {
+      await screen.wait(320);
+      await screen.typeUnseen(key);
+    }
+    const before = prompt.resultSoFar;
+    screen.type("\r");
+    expect([before, await prompt.result]).toMatchObject([
+      undefined,
+      { answer: false, note: words, redirects: true },
     ]);
   });
 
-  test("decides nothing with Enter alone, and Escape goes one step back", async () => {
-    counters("T-SAVED-5");
-    const screen = new PromptScreen(task(), WIDE);
-    await screen.answer([KEYS, "s"], [WHICH, "\r\r"], [WHICH, "2\r"]);
-    await screen.answer(["For how long?", "\r\r"], ["For how long?", ESCAPE]);
-    await screen.answer([WHICH, ESCAPE], [KEYS, "n\r"]);
-    expect(await screen.result()).toEqual({ inquiryId: TASK_ID, type: "answered", answer: false });
+  test("is taken back by Backspace at its list", async () => {
+    const screen = new ClockedScreen();
+    const prompt = screen.ask(GRANTABLE);
+    await screen.answer(["s always…", "s\r"], [WHICH, "\u007f"], ["s always…", "y\r"]);
+    expect(await prompt.result).toEqual({ inquiryId: TASK_ID, type: "answered", answer: true });
   });
 
-  test("lets the person write the rule, until it can be used", async () => {
+  test("lets the person write the rule, until it can be used, and takes it with Enter", async () => {
     const own = { mode: "unattended", arg: "/path", glob: "src/**" };
     const refused = JSON.stringify(FILE.rule);
     const screen = new PromptScreen(task({ refused, edited: JSON.stringify(own) }), WIDE);
-    await screen.answer([KEYS, "s"], [WHICH, "3\r"], ['"const": "src/agent/a.ts"', "x\r"]);
+    await screen.answer([KEYS, "s"], [WHICH, "3"], ["Enter write it", "4\r"]);
+    await screen.answer(['"const": "src/agent/a.ts"', "x\r"]);
     await screen.answer(["Not a JSON object.", "\u007f\r"], ["No ␛[2Jgood.", "\u0018"]);
-    await screen.answer(['"glob":"src/**"', "\r"], ["For how long?", "1\r"]);
+    await screen.answer(['"glob":"src/**"', "\r"], ["❯ 3: calls that match", ""]);
+    await screen.answer(["❯ 5: this turn", "\r"]);
     expect(await screen.result()).toEqual(granted({ rule: own }, "turn"));
   });
 
@@ -110,7 +180,7 @@ describe("the key s at a prompt", () => {
     const question = booleanQuestion("apply_changes", "Apply these changes?", { exclusive: true });
     const request = { question, acts: true, tool: "sweep", arguments: {}, grants: [FOLDER] };
     const screen = new PromptScreen(task({ request }), WIDE);
-    await screen.answer(["s always…", "s"], [WHICH, "1\r"], ["For how long?", "4\r"]);
+    await screen.answer(["s always…", "s"], [WHICH, "6"], ["❯ 6: always", "\r"]);
     expect([await screen.result(), screen.lines.at(-1)]).toEqual([
       { ...granted(FOLDER, "always"), isRemembered: false },
       "✔ Apply these changes? yes, and always for files in src/agent/",
@@ -142,63 +212,87 @@ describe("at the prompt for a command, on 80 columns", () => {
     await screen.answer(["Tab say why", ""]);
     const { lines } = screen;
     screen.type("a");
+    await screen.answer(["Enter confirm", ""]);
+    const confirming = screen.lines.slice(-3);
+    screen.type("\r");
     expect(await screen.result()).toMatchObject({ answer: true, isRemembered: true });
-    expect(lines.slice(-3)).toEqual([
-      "  y yes",
-      "  a yes to all shell_run calls this turn, in the sandbox without a network, in",
-      "  src/ and below · s always… · n no · Tab say why · ? more",
+    expect([lines.slice(-3), confirming]).toEqual([
+      [
+        "  y yes",
+        "  a yes to all shell_run calls this turn, in the sandbox without a network, in",
+        "  src/ and below · s always… · n no · Tab say why · ? more",
+      ],
+      [
+        "  a: yes to all shell_run calls this turn, in the sandbox without a network,",
+        "  in src/ and below",
+        "  Enter confirm · any other key begins words · Esc back",
+      ],
     ]);
   });
 
   test("the key s names the folder, and the only options that a rule for first words allows", async () => {
     counters("T-SAVED-6");
     const screen = new PromptScreen(task({ request: COMMAND }), { columns: 80 });
-    await screen.answer(["Tab say why", "s"], [WHICH, ""]);
-    const which = screen.lines.slice(-5, -2);
-    await screen.answer([WHICH, "1\r"], ["For how long?", ""]);
-    const howLong = screen.lines.slice(-7, -5);
-    screen.type("4\r");
+    await screen.answer(["Tab say why", "s"], ["Esc go back", ""]);
+    const { lines } = screen;
+    screen.type("6\r");
     expect(await screen.result()).toEqual(granted(DIFF, "always"));
-    expect([which, howLong]).toEqual([
-      [
-        `? ${WHICH}`,
-        "❯ commands that begin with git diff, in src/ and below, with no options but",
-        "  --stat",
-      ],
-      [
-        "? Without asking for commands that begin with git diff, in src/ and below,",
-        "with no options but --stat. For how long?",
-      ],
+    expect(lines.slice(-8)).toEqual([
+      `? ${WHICH}`,
+      "❯ 1: commands that begin with git diff, in src/ and below, with no options but",
+      "  --stat",
+      "  2: a rule that you write",
+      "  For how long:   3: this turn   4: today ❯ 5: 30 days",
+      "  6: always, until you remove it",
+      "  ↑↓ which · ←→ how long · or their digits · Enter yes, with this rule",
+      "  Esc go back",
     ]);
   });
 });
 
-test("in plain text, the prompt for a command says the same", async () => {
-  const screen = new PromptProcess({ ...task({ request: COMMAND }), isPlain: true }, WIDE);
+/** Another process has its own clock. */
+const ON_A_DAY = expect.stringMatching(/^\d{4}-\d\d-\d\d /) as unknown;
+const plainTask = (more: object = {}) => ({ ...task(more), isPlain: true }) as const;
+
+test("in plain text, the prompt for a command says the same before it takes a line", async () => {
+  const screen = new PromptProcess(plainTask({ request: COMMAND }), { columns: 160 });
   const scope =
     "all shell_run calls this turn, in the sandbox without a network, in src/ and below";
   const rule = "commands that begin with git diff, in src/ and below, with no options but --stat";
-  const typed = [
-    [`a (yes to ${scope})`, "s\r"],
-    [`1. ${rule}`, "1\r"],
-    [`Without asking for ${rule}.`, "4\r"],
-  ] as const;
-  for (const [shown, keys] of typed) {
-    await screen.untilLineAsked(shown);
-    screen.type(keys);
-  }
-  expect(await screen.result()).toEqual(granted(DIFF, "always"));
+  await screen.untilLineAsked(`a (yes to ${scope})`);
+  const { lines } = screen;
+  screen.type("s 1\r");
+  expect(await screen.result()).toEqual(granted(DIFF, ON_A_DAY));
+  expect(lines).toContainEqual(
+    expect.stringMatching(new RegExp(`^s 1: yes, and for ${rule} until `)),
+  );
 });
 
-test("in plain text, s asks with numbered lines", async () => {
-  const screen = new PromptProcess({ ...task(), isPlain: true }, WIDE);
+test.each([
+  ["all", { answer: true, isRemembered: true }],
+  ["a", { answer: true, isRemembered: true }],
+  ["N", { answer: false, isRemembered: true }],
+  ["s 2", { answer: true, grant: { rule: FOLDER.rule, until: ON_A_DAY } }],
+])("in plain text, the whole line counts: %s", async (line, answer) => {
+  const screen = new PromptProcess(plainTask(), WIDE);
+  await screen.answerLines(`${line}\r`);
+  expect(await screen.result()).toMatchObject(answer);
+});
+
+test("in plain text, a number without a rule decides nothing, and is no reason for a no", async () => {
+  const screen = new PromptProcess(plainTask(), WIDE);
+  await screen.answerLines("s 9\r", "n\r");
+  expect(await screen.result()).toEqual({ inquiryId: TASK_ID, type: "answered", answer: false });
+});
+
+test("in plain text, s alone asks with numbered lines", async () => {
+  const screen = new PromptProcess(plainTask(), WIDE);
   const typed = [
     ["s (always…)", "s\r"],
     ["2. files in src/agent/", "\r"],
-    ["Type a number", "2\r"],
-    ["For how long?", "/cancel\r"],
-    ["2. files in src/agent/", "2\r"],
-    ["1. this turn", "1\r"],
+    ["Type the number of a rule", "/cancel\r"],
+    ["s 2: yes, and for files in src/agent/", "s\r"],
+    ["4. this turn", "2 4\r"],
   ] as const;
   for (const [shown, keys] of typed) {
     await screen.untilLineAsked(shown);

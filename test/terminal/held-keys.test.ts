@@ -4,6 +4,7 @@ import { HOLD_MS, TYPING_PAUSE_MS } from "../../src/surfaces/terminal/dialogue.t
 import { takeUnsent } from "../../src/surfaces/terminal/index.ts";
 import { KeptTerminal } from "../../src/surfaces/terminal/kept-terminal.ts";
 import { booleanQuestion } from "../../src/record/tool/index.ts";
+import { counters } from "../security/threats.ts";
 import { TASK_ID } from "../support/prompter-task.ts";
 import { type Asked, type AskedPrompt, ClockedScreen } from "./clocked-screen.ts";
 
@@ -63,6 +64,52 @@ describe.each(PROMPTS)("at %s", (_what, request, shown) => {
     const before = prompt.resultSoFar;
     await screen.typeUnseen("\r");
     expect([before, await prompt.withdraw()]).toMatchObject([undefined, ended]);
+  });
+});
+
+describe("at a prompt with a diff", () => {
+  const CHANGES = {
+    question: booleanQuestion("apply_changes", "Apply these changes?", {
+      context: "@@ -1 +1 @@\n-old\n+new",
+      exclusive: true,
+    }),
+    acts: true,
+    tool: "fs_modify_file",
+    allowsLater: true,
+  } as const;
+  const shown = "? Apply these changes?";
+  const covers = "to this question for the rest of the turn";
+  const pauses = [250, 320, 1000, 5000];
+
+  test.each(["a", "Y", "N"].flatMap((key) => pauses.map((pause) => ({ key, pause }))))(
+    "a key for more than this call decides nothing without Enter: $key, after $pause ms",
+    async ({ key, pause }) => {
+      counters("T-TERM-14");
+      const screen = new ClockedScreen();
+      const prompt = screen.ask(CHANGES);
+      await screen.answer([shown, key], [`  ${key}: ${key === "N" ? "no" : "yes"} ${covers}`, ""]);
+      await screen.wait(pause);
+      await screen.answer(
+        [`${shown} ${key}\n`, "dd a docstring too"],
+        [`${shown} ${key}dd a docstring too`, ""],
+      );
+      await screen.wait(pause);
+      const before = prompt.resultSoFar;
+      screen.type("\r");
+      expect([before, await prompt.result]).toMatchObject([
+        undefined,
+        { answer: false, isRemembered: false, note: `${key}dd a docstring too`, redirects: true },
+      ]);
+    },
+  );
+
+  test.each(pauses)("it decides with Enter, however late: after %d ms", async (pause) => {
+    const screen = new ClockedScreen();
+    const prompt = screen.ask(CHANGES);
+    await screen.answer([shown, "a"], [`  a: yes ${covers}`, ""]);
+    await screen.wait(pause);
+    screen.type("\r");
+    expect(await prompt.result).toMatchObject({ answer: true, isRemembered: true });
   });
 });
 

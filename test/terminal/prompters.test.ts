@@ -127,7 +127,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     title: "returns the answers of a form in the order of its fields",
     task: FORM,
     typed: [
-      ["Really?", "Y"],
+      ["Really?", "Y\r"],
       ["What?", "x\r"],
       ["Send these answers?", "y"],
     ],

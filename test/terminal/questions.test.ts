@@ -118,18 +118,21 @@ test.each(COMBINATIONS)(
 describe("a boolean question", () => {
   test.each([
     ["y", true, false, "yes"],
-    ["a", true, true, "yes to this question for the rest of the turn"],
-    ["Y", true, true, "yes to this question for the rest of the turn"],
-    ["N", false, true, "no to this question for the rest of the turn"],
-  ])("is answered by one key, without Enter: %s", async (keys, answer, isRemembered, said) => {
-    verifies("083/prompt/turn-offers-to-remember");
-    const screen = open(booleanQuestion("q", "Apply it?"));
-    await screen.answer(["Apply it?", keys]);
-    expect([await screen.result(), screen.lines]).toEqual([
-      { inquiryId, type: "answered", answer, isRemembered },
-      [`✔ Apply it? ${said}`],
-    ]);
-  });
+    ["a\r", true, true, "yes to this question for the rest of the turn"],
+    ["Y\r", true, true, "yes to this question for the rest of the turn"],
+    ["N\r", false, true, "no to this question for the rest of the turn"],
+  ])(
+    "is answered by one key, with Enter for more than this question: %j",
+    async (keys, answer, isRemembered, said) => {
+      verifies("083/prompt/turn-offers-to-remember");
+      const screen = open(booleanQuestion("q", "Apply it?"));
+      await screen.answer(["Apply it?", keys]);
+      expect([await screen.result(), screen.lines]).toEqual([
+        { inquiryId, type: "answered", answer, isRemembered },
+        [`✔ Apply it? ${said}`],
+      ]);
+    },
+  );
 
   test.each([
     ["plain", "n\r", {}, "no"],

@@ -195,7 +195,7 @@ describe("the arguments of a call", () => {
       counters("T-TERM-7");
       const screen = permission({ command: `${"ls; ".repeat(400)}rm -rf /` }, isEditing);
       const before = await statusRow(screen);
-      screen.type("Y");
+      screen.type("y");
       await untilOther(screen, before);
       const result = screen.resultSoFar;
       await screen.answer(["more lines", END], ["rm -rf /", ""]);

@@ -74,7 +74,7 @@ describe("several calls on one screen", () => {
 
   test("can be opened one by one, as if each were asked about alone", async () => {
     const screen = show();
-    await screen.answer([OPEN, DOWN], ['❯ [ ] sweep(path: "b")', "\r"], [ONE, "a"]);
+    await screen.answer([OPEN, DOWN], ['❯ [ ] sweep(path: "b")', "\r"], [ONE, "a\r"]);
     expect(await screen.result()).toEqual(form(answered(2, true, { isRemembered: true })));
     expect(screen.lines).toEqual([
       '• sweep(path: "b")',

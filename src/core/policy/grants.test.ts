@@ -93,19 +93,19 @@ describe("for a file, the proposals", () => {
     } as const;
     const paths = ["src/agent/a.ts", "src/b.ts"];
     expect(await proposed({ paths, pattern: "x" }, reads)).toEqual([
+      { code: "files", parts: paths, rule: { arg: "/paths", enum: paths } },
+      { code: "folder", parts: ["src"], rule: { arg: "/paths", prefix: "src" } },
       {
         code: "exact_call",
         parts: [JSON.stringify({ paths, pattern: "x" })],
         rule: { arg: "", const: { paths, pattern: "x" } },
       },
-      { code: "files", parts: paths, rule: { arg: "/paths", enum: paths } },
-      { code: "folder", parts: ["src"], rule: { arg: "/paths", prefix: "src" } },
     ]);
   });
 });
 
 test("for a page, the host on its usual port is proposed", async () => {
-  const [exact, host] = await proposed({ url: "https://Docs.example.com./a?b" }, FETCHES);
+  const [host, exact] = await proposed({ url: "https://Docs.example.com./a?b" }, FETCHES);
   expect([exact?.code, host]).toEqual([
     "exact_call",
     {
@@ -131,9 +131,9 @@ test("a rule proposed for a tool of the user's is for this exact call alone if o
   expect((await proposed(args, options)).map(({ code }) => code)).toEqual(["exact_call"]);
   const only = { ...options, properties: { path: { type: "string" } } };
   expect((await proposed({ path: "src/agent/a.ts" }, only)).map(({ code }) => code)).toEqual([
-    "exact_call",
     "files",
     "folder",
+    "exact_call",
   ]);
 });
 
@@ -188,6 +188,15 @@ test.each<[string, readonly string[]]>([
   ["npm run lint -- --fix", ["command npm run lint -- --fix", "command_prefix npm run lint"]],
   ["git status", ["command git status", "command_prefix git status"]],
   ["gh pr list", ["command gh pr list", "command_prefix gh pr list"]],
+  [
+    "python3 -m unittest -q",
+    ["command python3 -m unittest -q", "command_prefix python3 -m unittest"],
+  ],
+  ["python3.12 -m pytest", ["command python3.12 -m pytest", "command_prefix python3.12 -m pytest"]],
+  ["python3 -m -c x", ["command python3 -m -c x"]],
+  ["python3 -m", ["command python3 -m"]],
+  ["python3 -c pass", ["command python3 -c pass"]],
+  ["python3 check.py", ["command python3 check.py"]],
   ["git -c core.pager=x log", ["command git -c core.pager=x log"]],
   ["ls -la src", ["command ls -la src"]],
   ["sudo npm test", ["command sudo npm test"]],

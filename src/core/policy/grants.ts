@@ -26,7 +26,10 @@ interface ProposeOptions extends PolicyOptions {
   readonly questionId?: string | undefined;
 }
 
-/** Narrowest first. Never throws. */
+/**
+ * The narrowest useful rule first. A rule for the exact call comes last: a call of the same kind with other arguments is
+ * more likely than the same call again. Never throws.
+ */
 export async function proposeGrants(
   call: CallOfTool,
   { questionId, ...options }: ProposeOptions,
@@ -37,9 +40,9 @@ export async function proposeGrants(
   if (effect === "destroys" || (await isAskedAnyway(call, options))) return [];
   const rules = await narrowRules(call, options.root);
   const matching = await Promise.all(rules.map((rule) => doesAllow(rule, call, options)));
-  return Promise.all(
-    rules.filter((_, index) => matching[index] === true).map((rule) => toProposal(rule, call)),
-  );
+  const found = rules.filter((_, index) => matching[index] === true);
+  const [exact, others] = [found.filter(isExactCall), found.filter((rule) => !isExactCall(rule))];
+  return Promise.all([...others, ...exact].map((rule) => toProposal(rule, call)));
 }
 
 /** The rules that could let a call run, narrowest first, even if they are of little use. */
@@ -156,6 +159,8 @@ const SUBCOMMANDS: Readonly<Record<string, number>> = {
 };
 /** `npm run test`, `cargo run`: the next word is what runs. */
 const RUNNERS = new Set(["run", "exec"]);
+/** `python3 -m unittest`: the module is what runs. */
+const PYTHON = /^python\d*(?:\.\d+)?$/;
 /** Only plain words, with nothing that a shell would interpret. */
 const PLAIN_LINE = /^[\w@%+:,./=-]+(?: [\w@%+:,./=-]+)*$/;
 
@@ -165,10 +170,15 @@ function commandRules(arg: string, { arguments: args }: CallOfTool): readonly Ru
   const words = line.split(" ");
   const [program = "", subcommand] = words;
   if (program.includes("=")) return [];
+  const isModule = PYTHON.test(program) && subcommand === "-m";
   const own = Object.hasOwn(SUBCOMMANDS, program) ? (SUBCOMMANDS[program] ?? 0) : 0;
-  const count = 1 + own + (subcommand !== undefined && RUNNERS.has(subcommand) ? 1 : 0);
+  const count = isModule
+    ? 3
+    : 1 + own + (subcommand !== undefined && RUNNERS.has(subcommand) ? 1 : 0);
   const first = words.slice(0, count);
-  const isNamed = own > 0 && first.length === count && !first.some((word) => word.startsWith("-"));
+  const names = isModule ? first.slice(2) : first;
+  const isNamed =
+    (isModule || own > 0) && first.length === count && !names.some((word) => word.startsWith("-"));
   const exact: RuleConfig = { mode: "unattended", arg, const: line };
   return isNamed ? [exact, { mode: "unattended", arg, prefix: first.join(" ") }] : [exact];
 }
@@ -236,4 +246,8 @@ function hasExact({ tool }: CallOfTool, own: readonly RuleConfig[]): boolean {
 
 function exactCall({ arguments: args }: CallOfTool): readonly RuleConfig[] {
   return [{ mode: "unattended", arg: "", const: args }];
+}
+
+function isExactCall({ arg }: RuleConfig): boolean {
+  return arg === "";
 }

@@ -3,9 +3,15 @@ import { timestampFromDate, type Grant } from "../../record/conversation/index.t
 import type { GrantChoices } from "../../core/agent/index.ts";
 import { describeGrant, describeScope } from "../render/index.ts";
 import { findJson, isJsonObject, jsonBlock } from "../../util/index.ts";
-import { selectPrompt } from "./choose.ts";
-import type { Aborted, Answered, Dialogue } from "./dialogue.ts";
-import { type SelectState, untouchedList } from "./listed-options.ts";
+import { type Aborted, type Answered, type Dialogue, Prompt } from "./dialogue.ts";
+import {
+  grantList,
+  type GrantList,
+  type GrantListEnding,
+  type GrantListState,
+  plainGrantList,
+} from "./grant-list.ts";
+import type { Key } from "./key.ts";
 import { enterJson, NOT_AN_OBJECT } from "./text-entry.ts";
 
 type Choices = Required<GrantChoices>;
@@ -16,61 +22,58 @@ export function canGrant(choices: GrantChoices): choices is Choices {
   return choices.checkGrant !== undefined && (choices.grants ?? []).length > 0;
 }
 
-/** A yes with a rule. Escape goes one step back, at last to the question: undefined. Enter alone decides nothing. */
+/** The user was typing words: the keys after the one that opened the list. */
+export interface BegunWords {
+  readonly type: "words";
+  readonly keys: readonly Key[];
+}
+
+/**
+ * A yes with a rule. The first proposal is highlighted, for the usual time. Escape goes one step back, at last to the
+ * question: undefined.
+ */
 export async function askGrant(
   choices: Choices,
   dialogue: Dialogue,
-): Promise<Answered | Aborted | undefined> {
-  let place: SelectState = untouchedList;
+): Promise<Answered | Aborted | BegunWords | undefined> {
+  let proposals: readonly Proposal[] = choices.grants;
+  let start: GrantListState = { rule: 0, lifetime: USUAL_LIFETIME, digits: [] };
   for (;;) {
-    const chosen = await chooseRule(choices, place, dialogue);
-    if (chosen === undefined || chosen.type === "aborted") return chosen;
-    place = chosen.place;
-    const { proposal } = chosen;
-    const until = await chooseUntil(proposal, dialogue);
-    if (until === undefined) continue;
-    if (typeof until === "object") return until;
-    const summary = describeGrant(proposal, until, dialogue.now());
-    return { type: "answered", answer: true, grant: { rule: proposal.rule, until }, summary };
-  }
-}
-
-interface ChosenRule {
-  readonly type: "rule";
-  readonly proposal: Proposal;
-  readonly place: SelectState;
-}
-
-async function chooseRule(
-  choices: Choices,
-  start: SelectState,
-  dialogue: Dialogue,
-): Promise<ChosenRule | Aborted | undefined> {
-  const { grants } = choices;
-  const labels = [...grants.map((proposal) => describeScope(proposal)), "a rule that you write"];
-  let place = start;
-  for (;;) {
-    const prompt = selectPrompt(
-      {
-        message: "Yes, and from now on without asking for:",
-        options: labels.map((label) => ({ label })),
-        escape: "go back",
-        acts: true,
-      },
-      place,
-    );
+    const rules = [...proposals.map((proposal) => describeScope(proposal)), OWN_RULE];
+    const list: GrantList = { message: WHICH, rules, lifetimes: LIFETIMES.map(labelOf) };
+    const prompt = new Prompt<GrantListState, GrantListEnding>(start, {
+      passages: () => [{ type: "question", text: list.message }],
+      drawn: (sideActions) => grantList(list, sideActions),
+      plain: (state) => plainGrantList(list, state),
+    });
     const ending = await dialogue.ask(prompt);
-    place = { ...prompt.state, filter: "" };
-    if (ending.type === "aborted") return ending;
+    if (ending.type === "aborted" || ending.type === "words") return ending;
     if (ending.type !== "chosen") return undefined;
-    const [index = 0] = ending.indexes;
-    const proposal = grants[index];
-    if (proposal !== undefined) return { type: "rule", proposal, place };
+    const proposal = proposals[ending.rule];
+    if (proposal !== undefined) return yesWith(proposal, ending.lifetime, dialogue);
+    start = { ...prompt.state, digits: [] };
     const written = await writeRule(choices, dialogue);
     if (written === undefined) continue;
-    return "type" in written ? written : { type: "rule", proposal: written, place };
+    if ("type" in written) return written;
+    proposals = [...choices.grants, written];
+    start = { ...start, rule: choices.grants.length };
   }
 }
+
+/** A yes with the proposal, for as long as is usual. */
+export function usualGrant(proposal: Proposal, dialogue: Pick<Dialogue, "now">): Answered {
+  return yesWith(proposal, USUAL_LIFETIME, dialogue);
+}
+
+function yesWith(proposal: Proposal, lifetime: number, dialogue: Pick<Dialogue, "now">): Answered {
+  const now = dialogue.now();
+  const until = untilOf(LIFETIMES[lifetime] ?? { days: 0 }, now);
+  const summary = describeGrant(proposal, until, now);
+  return { type: "answered", answer: true, grant: { rule: proposal.rule, until }, summary };
+}
+
+const WHICH = "Yes, and from now on without asking for:";
+const OWN_RULE = "a rule that you write";
 
 /** Starts with the narrowest rule. */
 function writeRule(
@@ -85,34 +88,25 @@ function writeRule(
   return enterJson({ message: "The rule:", text }, check, dialogue);
 }
 
-type Lifetime = { readonly label: string } & (
+type Lifetime =
   | { readonly until: "turn" | "always" }
   /** Until the end of the day in the user's time zone. */
-  | { readonly days: number }
-);
+  | { readonly days: number };
 
-const LIFETIMES: readonly Lifetime[] = [
+const LIFETIMES: readonly (Lifetime & { readonly label: string })[] = [
   { label: "this turn", until: "turn" },
   { label: "today", days: 0 },
   { label: "30 days", days: 30 },
   { label: "always, until you remove it", until: "always" },
 ];
+const USUAL_LIFETIME = 2;
 
-async function chooseUntil(
-  proposal: Proposal,
-  dialogue: Dialogue,
-): Promise<Grant["until"] | Aborted | undefined> {
-  const options = LIFETIMES.map(({ label }) => ({ label }));
-  const message = `Without asking for ${describeScope(proposal)}. For how long?`;
-  const list = { message, options, escape: "go back", acts: true };
-  const ending = await dialogue.ask(selectPrompt(list));
-  if (ending.type === "aborted") return ending;
-  const [index = -1] = ending.type === "chosen" ? ending.indexes : [];
-  const lifetime = LIFETIMES[index];
-  if (lifetime === undefined) return undefined;
-  return "until" in lifetime
-    ? lifetime.until
-    : timestampFromDate(endOfDay(dialogue.now(), lifetime.days));
+function labelOf({ label }: { readonly label: string }): string {
+  return label;
+}
+
+function untilOf(lifetime: Lifetime, now: Date): Grant["until"] {
+  return "until" in lifetime ? lifetime.until : timestampFromDate(endOfDay(now, lifetime.days));
 }
 
 /** The end of a day in the user's time zone. */

@@ -29,8 +29,9 @@ import {
   type SelectType,
 } from "../../record/tool/index.ts";
 import { assertNever, isJsonArray, type Json, oneLine } from "../../util/index.ts";
-import { askGrant, canGrant } from "./ask-grant.ts";
+import { askGrant, canGrant, usualGrant } from "./ask-grant.ts";
 import { choose, selectPrompt } from "./choose.ts";
+import { beginWords } from "./decision-line.ts";
 import { type Closable, closeUnanswered, LATER_OR_CANCEL } from "./close-unanswered.ts";
 import {
   type Answered,
@@ -295,7 +296,7 @@ export async function askYesNo(
 ): Promise<Answered | NoAnswer> {
   const yesToAll = { ...YES, isRemembered: true, summary: `yes to ${scope}` };
   const noToAll = { ...NO, isRemembered: true, summary: `no to ${scope}` };
-  const { summary: all } = yesToAll;
+  const [{ summary: all }, { summary: none }] = [yesToAll, noToAll];
   const choices: readonly YesNoChoice[] = [
     { key: "y", label: "yes", help: help?.y ?? "yes", act: () => YES },
     ...(scope === undefined
@@ -306,13 +307,14 @@ export async function askYesNo(
             label: all,
             short: "yes to all",
             help: `${all} (also Y)`,
+            covers: all,
             act: () => yesToAll,
           },
-          { key: "Y", act: () => yesToAll },
+          { key: "Y", covers: all, act: () => yesToAll },
         ]),
-    ...(canGrant(grants) ? [{ ...GRANT, act: () => askGrant(grants, dialogue) }] : []),
+    ...(canGrant(grants) ? grantChoices(grants, { ...menu, takesWords }, dialogue) : []),
     { key: "n", label: "no", help: help?.n ?? "no", isNo: true, act: () => NO },
-    ...(scope === undefined ? [] : [{ key: "N", help: noToAll.summary, act: () => noToAll }]),
+    ...(scope === undefined ? [] : [{ key: "N", help: none, covers: none, act: () => noToAll }]),
     ...others,
   ];
   for (;;) {
@@ -330,6 +332,26 @@ const GRANT: KeyChoice<string> = {
   label: "always…",
   help: "yes, and save a rule, so that jp does not ask about calls like this one",
 };
+
+/** The key opens a list. In plain mode, a line with a number takes a rule without it. */
+function grantChoices(
+  grants: Required<GrantChoices>,
+  { message, takesWords }: Pick<YesNo, "message" | "takesWords">,
+  dialogue: Dialogue,
+): readonly YesNoChoice[] {
+  const act = async () => {
+    const result = await askGrant(grants, dialogue);
+    if (result?.type !== "words") return result;
+    const words = beginWords([{ type: "text", text: GRANT.key }, ...result.keys]);
+    if (takesWords === true) dialogue.drafts.set(message, words);
+    return undefined;
+  };
+  const lines = grants.grants.map((proposal, index): YesNoChoice => {
+    const yes = usualGrant(proposal, dialogue);
+    return { key: `${GRANT.key} ${index + 1}`, isLine: true, help: yes.summary, act: () => yes };
+  });
+  return [{ ...GRANT, act }, ...lines];
+}
 
 /** The answer and its summary on the line that stays on the screen. */
 export function noInWords({ text: note, isMessage }: SaidNo) {

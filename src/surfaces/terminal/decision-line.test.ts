@@ -10,9 +10,14 @@ const MENU: KeyMenu<Choice> = {
   message: "Apply it?",
   choices: [
     { key: "y", label: "yes" },
-    { key: "a", label: "yes to all edits this turn", short: "yes to all" },
+    {
+      key: "a",
+      label: "yes to all edits this turn",
+      short: "yes to all",
+      covers: "yes to all edits this turn",
+    },
     { key: "n", label: "no" },
-    { key: "N", help: "no to all edits this turn" },
+    { key: "N", help: "no to all edits this turn", covers: "no to all edits this turn" },
     { key: "e", help: "edit it first" },
   ],
   noKey: "n",
@@ -74,24 +79,65 @@ describe("a key", () => {
     expect(open().send(`${key}\r`).ending).toEqual(chose(key));
   });
 
-  test.each(["y", "a", "N", "e"])("decides when nothing follows: %s", (key) => {
+  test.each(["y", "e"])("decides when nothing follows: %s", (key) => {
     expect(open().type(key).wait().ending).toEqual(chose(key));
+  });
+
+  test.each([
+    ["a", "yes"],
+    ["N", "no"],
+  ])("that covers more waits for Enter, and says what it covers: %s", (key, answer) => {
+    const line = open().type(key).wait();
+    expect([line.ending, line.screen]).toEqual([
+      undefined,
+      [
+        `? Apply it? ${key}▮`,
+        `  ${key}: ${answer} to all edits this turn`,
+        "  Enter confirm · any other key begins words · Esc back",
+      ],
+    ]);
+    expect(line.type("\r").ending).toEqual(chose(key));
+  });
+
+  test.each(["a", "N"])(
+    "that covers more is the beginning of words, however late they come: %s",
+    (key) => {
+      const line = open().type(key).wait().type("dd a docstring too").wait();
+      expect([line.ending, line.screen[0]]).toEqual([
+        undefined,
+        `? Apply it? ${key}dd a docstring too▮`,
+      ]);
+      expect(line.type("\r").ending).toEqual(instead(`${key}dd a docstring too`));
+    },
+  );
+
+  test("that covers more than fits on the screen has to be read to the end first", () => {
+    const covers = "yes to all calls, with no files outside the workspace but /a, /b, /c and /d";
+    const choices = [{ key: "a", covers }] as const;
+    const small = { menu: { choices }, columns: 24, rows: 5 };
+    const reading = { type: "read_more", text: covers, style: "drawn", isRequired: true };
+    expect(open(small).type("a\r").ending).toEqual(reading);
+    const asides = { hasMore: false, read: new Set([covers]) };
+    expect(open({ ...small, asides }).type("a\r").ending).toEqual(chose("a"));
   });
 
   test("is shown while it is held", () => {
     expect(open().type("y").screen).toEqual(["? Apply it? y▮", ROW]);
   });
 
-  test.each(["\u007f", "\u0015", "\u001b"])("is taken back by %j", (key) => {
-    const line = open().type(`y${key}`).wait();
-    expect([line.ending, line.screen[0]]).toEqual([undefined, "? Apply it? ▮"]);
-  });
+  test.each(["y\u007f", "y\u0015", "y\u001b", "a\u007f", "a\u001b"])(
+    "is taken back by Backspace, Ctrl-U and Escape: %j",
+    (keys) => {
+      const line = open().type(keys).wait();
+      expect([line.ending, line.screen]).toEqual([undefined, ["? Apply it? ▮", ROW]]);
+    },
+  );
 
   test("for a no opens a line, where Enter alone is a plain no", () => {
     const line = open().type("n").wait();
     expect(line.screen).toEqual([
       "? Apply it? No: ▮",
-      "  Enter no · or type what to do instead · Esc back",
+      "  waits for Enter (no) or words (what to do instead) · Esc back",
     ]);
     expect(line.type("\r").ending).toEqual(chose("n"));
     expect(open().type("n\r").ending).toEqual(chose("n"));
@@ -226,6 +272,12 @@ describe("pasted text", () => {
 });
 
 describe("Enter", () => {
+  test("shows what a default covers before it takes it", () => {
+    const line = open({ menu: { default: "N" } }).type("\r");
+    expect([line.ending, line.screen[1]]).toEqual([undefined, "  N: no to all edits this turn"]);
+    expect(line.type("\r").ending).toEqual(chose("N"));
+  });
+
   test("takes the default if no other key came before", () => {
     expect(open({ menu: { default: "y" } }).type("\r").ending).toEqual(chose("y"));
     expect(open({ menu: { default: "y" } }).type("\n").ending).toEqual(chose("y"));

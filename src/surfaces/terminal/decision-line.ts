@@ -2,10 +2,11 @@
  * The widget for a question decided by a key; yes-or-no questions also accept words.
  *
  * A key is held until nothing follows it: it decides on Enter, or when no other key comes for a while. If another
- * character follows at once, it was the beginning of words, which are a no, never a yes. Pasted text and keys that
- * arrive together decide nothing either: only a single key, optionally with Enter, does.
+ * character follows at once, it was the beginning of words, which are a no, never a yes. A key that covers more than the
+ * question never decides by waiting: the line says what it covers until Enter confirms it, or another key makes words of
+ * it. Pasted text and keys that arrive together decide nothing either: only a single key, optionally with Enter, does.
  */
-import { wrapWords } from "../render/index.ts";
+import { wrapVerbatim, wrapWords } from "../render/index.ts";
 import { assertNever } from "../../util/index.ts";
 import { isEnter, type Key } from "./key.ts";
 import {
@@ -13,6 +14,7 @@ import {
   describeKeys,
   describeWords,
   findChoice,
+  findCoverage,
   type KeyMenu,
   readWords,
   type SaidNo,
@@ -27,7 +29,7 @@ import {
   type SideActions,
 } from "./question-rows.ts";
 import { bufferOf, editBuffer, type TextBuffer } from "./text-buffer.ts";
-import type { Canvas, Frame, Step, Widget } from "./widget.ts";
+import type { Canvas, Frame, Size, Step, Widget } from "./widget.ts";
 
 export interface DecisionState {
   /** The words typed so far, or the held key. */
@@ -84,11 +86,17 @@ export function decisionLine<Choice extends string>(
       (ending.type === "chosen" &&
         (ending.choice === menu.noKey ||
           menu.choices.some(({ key, isNo }) => isNo === true && key === ending.choice))),
-    isSettling: ({ isHeld }) => isHeld,
-    settle: (state) => line.settle(state),
-    update: (state, key) => line.update(state, key),
+    isSettling: (state) => line.isSettling(state),
+    settle: (state, size) => line.settle(state, size),
+    update: (state, key, size) => line.update(state, key, size),
     view: (state, canvas) => line.view(state, canvas),
   };
+}
+
+/** Words that begin with these keys. */
+export function beginWords(keys: readonly Key[]): DecisionState {
+  const line = keys.reduce((before, key) => editBuffer(before, key) ?? before, bufferOf(""));
+  return { ...undecided, line, isTouched: true };
 }
 
 type DecisionStep<Choice extends string> = Step<DecisionState, DecisionEnding<Choice>>;
@@ -102,7 +110,7 @@ class DecisionLine<Choice extends string> {
     this.#sideActions = sideActions;
   }
 
-  update(before: DecisionState, key: Key): DecisionStep<Choice> {
+  update(before: DecisionState, key: Key, size: Size): DecisionStep<Choice> {
     const { problem: _problem, ...rest } = before;
     const state: DecisionState = { ...rest, isTouched: true };
     switch (key.type) {
@@ -111,24 +119,35 @@ class DecisionLine<Choice extends string> {
       case "paste":
         return { state: this.#addWords({ ...state, isPasted: true }, key) };
       case "named":
-        return this.#press(before, state, key);
+        return this.#press(before, state, { key, size });
       default:
         return assertNever(key);
     }
   }
 
+  isSettling({ line: { text }, isHeld }: DecisionState): boolean {
+    return isHeld && findCoverage(this.#menu, text) === undefined;
+  }
+
   /** Called when nothing has followed the held key. */
-  settle(state: DecisionState): DecisionStep<Choice> {
+  settle(state: DecisionState, size: Size): DecisionStep<Choice> {
     const { text } = state.line;
     if (text === this.#menu.noKey) {
       return { state: { ...state, line: bufferOf(""), isHeld: false, place: "no" } };
     }
-    return this.#takeHeld(state);
+    return this.#takeHeld(state, size);
   }
 
-  #takeHeld(state: DecisionState): DecisionStep<Choice> {
+  #takeHeld(state: DecisionState, { columns, rows }: Size): DecisionStep<Choice> {
     const { text } = state.line;
     const released = { ...state, line: bufferOf(""), isHeld: false };
+    const covers = findCoverage(this.#menu, text);
+    if (covers !== undefined && this.#sideActions.read?.has(covers) !== true) {
+      // The question and the keys have a row each.
+      const isCut = coverageRows(text, covers, columns).length > rows - 2;
+      if (isCut)
+        return { ending: { type: "read_more", text: covers, style: "drawn", isRequired: true } };
+    }
     if (text === READ_KEY && this.#sideActions.hasMore) return { ending: { type: "read_more" } };
     const choice = findChoice(this.#menu, text);
     return choice === undefined
@@ -164,7 +183,7 @@ class DecisionLine<Choice extends string> {
   #press(
     before: DecisionState,
     state: DecisionState,
-    key: Extract<Key, { readonly type: "named" }>,
+    { key, size }: { readonly key: NamedKey; readonly size: Size },
   ): DecisionStep<Choice> {
     const { line, isHeld, place } = state;
     const isEmpty = line.text === "";
@@ -173,9 +192,9 @@ class DecisionLine<Choice extends string> {
     if (sideAction !== undefined && isAside) return { ending: sideAction };
     switch (key.name) {
       case "enter":
-        return this.#enter(before, state);
+        return this.#enter(before, state, size);
       case "new-line":
-        if (isHeld || (isEmpty && place === "keys")) return this.#enter(before, state);
+        if (isHeld || (isEmpty && place === "keys")) return this.#enter(before, state, size);
         break;
       case "tab":
         if (!takesWords(this.#menu)) break;
@@ -191,8 +210,8 @@ class DecisionLine<Choice extends string> {
     return { state: { ...state, line: edited, isHeld: false, isPasted } };
   }
 
-  #enter(before: DecisionState, state: DecisionState): DecisionStep<Choice> {
-    if (state.isHeld) return this.#takeHeld(state);
+  #enter(before: DecisionState, state: DecisionState, size: Size): DecisionStep<Choice> {
+    if (state.isHeld) return this.#takeHeld(state, size);
     const { default: suggested, noKey } = this.#menu;
     const text = state.line.text.trim();
     if (text !== "") return this.#say(state, text);
@@ -201,6 +220,8 @@ class DecisionLine<Choice extends string> {
     }
     if (state.place === "reason") return { state: { ...state, place: "keys" } };
     if (suggested !== undefined && !before.isTouched) {
+      const isWide = findCoverage(this.#menu, suggested) !== undefined;
+      if (isWide) return { state: { ...state, line: bufferOf(suggested), isHeld: true } };
       return { ending: { type: "chosen", choice: suggested } };
     }
     return { state: { ...state, isHelpShown: true } };
@@ -227,18 +248,28 @@ class DecisionLine<Choice extends string> {
     const { line, isHeld, place, isHelpShown, problem } = state;
     const isTyping = !isHeld && (line.text !== "" || place !== "keys");
     const { hasMore } = this.#sideActions;
+    const covers = isHeld ? findCoverage(this.#menu, line.text) : undefined;
+    const isConfirming = covers !== undefined;
     // While there are words, the keys edit them.
     const footer = isTyping
       ? footerRows({ hasMore }, typingHints(place, line.text === "", this.#sendsWords), canvas)
-      : footerRows(this.#sideActions, this.#hints(state), canvas);
-    const help = isHelpShown && !isTyping ? this.#helpRows(canvas) : [];
+      : isConfirming
+        ? footerRows({ hasMore }, this.#confirmingHints, canvas)
+        : footerRows(this.#sideActions, this.#hints(state), canvas);
+    const help = isHelpShown && !isTyping && !isConfirming ? this.#helpRows(canvas) : [];
     const { columns, paint } = canvas;
     const problems = problem === undefined ? [] : wrapWords(problem, columns - 2);
-    const below = [...problems.map((row) => paint("yellow", `  ${row}`)), ...help, ...footer];
+    const warnings = isConfirming ? coverageRows(line.text, covers, columns) : problems;
+    const below = [...warnings.map((row) => paint("yellow", `  ${row}`)), ...help, ...footer];
     const room = { ...canvas, rows: canvas.rows - below.length };
     const question = { message: this.#menu.message, suffix: SUFFIXES[place] };
     const { rows, cursor, isCut } = questionRows(question, line, room);
     return { rows: [...rows, ...below], cursor, isCut };
+  }
+
+  get #confirmingHints(): Hints {
+    const words = takesWords(this.#menu) ? ["any other key begins words"] : [];
+    return { own: ["Enter confirm", ...words, "Esc back"] };
   }
 
   #hints({ isTouched }: DecisionState): Hints {
@@ -285,6 +316,13 @@ class DecisionLine<Choice extends string> {
   }
 }
 
+/** What a key covers, in full. */
+function coverageRows(key: string, covers: string, columns: number): readonly string[] {
+  return wrapVerbatim(`${key}: ${covers}`, Math.max(1, columns - 3));
+}
+
+type NamedKey = Extract<Key, { readonly type: "named" }>;
+
 const SUFFIXES: Readonly<Record<Place, string>> = {
   keys: "",
   no: "No:",
@@ -311,7 +349,10 @@ function typingHints(place: Place, isEmpty: boolean, sendsWords: boolean): Hints
           short: [REASON, "Tab send it", "Esc back"],
         };
   }
-  if (isEmpty) return { own: ["Enter no", `or type ${describeWords(sendsWords)}`, "Esc back"] };
+  if (isEmpty) {
+    const words = describeWords(sendsWords);
+    return { own: [`waits for Enter (no) or words (${words})`, "Esc back"] };
+  }
   if (!sendsWords) return { own: [REASON, "Esc clear"] };
   return {
     own: ["Enter no, and send it as your message", "Tab only as the reason", "Esc clear"],
@@ -320,7 +361,7 @@ function typingHints(place: Place, isEmpty: boolean, sendsWords: boolean): Hints
 }
 
 /** See `Widget.joinKeys`. */
-function joinKeys(keys: readonly Key[]): readonly Key[] {
+export function joinKeys(keys: readonly Key[]): readonly Key[] {
   const [first, second] = keys;
   if (second === undefined) return keys;
   if (keys.length === 2 && first?.type === "text" && isEnter(second)) return keys;

@@ -31,6 +31,10 @@ export interface KeyChoice<Choice extends string> {
   readonly help?: string;
   /** A no, which may be given before the text above was read. The menu's `noKey` always may. */
   readonly isNo?: true;
+  /** A line of plain mode, such as `s 1`. No key decides it elsewhere. */
+  readonly isLine?: boolean;
+  /** What it decides beyond this question, in words: it decides only once they were shown and Enter was pressed. */
+  readonly covers?: string;
 }
 
 export interface Chosen<Choice extends string> {
@@ -53,6 +57,14 @@ export function findChoice<Choice extends string>(
   return choices.find((choice) => choice.key === key)?.key;
 }
 
+/** See `KeyChoice.covers`. */
+export function findCoverage<Choice extends string>(
+  { choices }: KeyMenu<Choice>,
+  key: string,
+): string | undefined {
+  return choices.find((choice) => choice.key === key)?.covers;
+}
+
 export function takesWords<Choice extends string>({ noKey }: KeyMenu<Choice>): boolean {
   return noKey !== undefined;
 }
@@ -64,15 +76,15 @@ export function describeWords(sendsWords: boolean): string {
 
 /** The help for each key. */
 export function describeKeys<Choice extends string>({ choices, besides = [] }: KeyMenu<Choice>) {
-  return [...choices, ...besides].flatMap(({ key, label, help = label }) =>
-    help === undefined ? [] : [{ key, help }],
+  return [...choices.filter(({ isLine }) => isLine !== true), ...besides].flatMap(
+    ({ key, label, help = label }) => (help === undefined ? [] : [{ key, help }]),
   );
 }
 
-const WORDS: Readonly<Record<string, "y" | "n">> = { yes: "y", no: "n" };
+const WORDS: Readonly<Record<string, "y" | "n" | "a">> = { yes: "y", no: "n", all: "a" };
 
 /** The key that a word stands for. */
-export function keyOfWord(word: string): "y" | "n" | undefined {
+export function keyOfWord(word: string): "y" | "n" | "a" | undefined {
   return WORDS[word.toLowerCase()];
 }
 

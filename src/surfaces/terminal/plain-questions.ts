@@ -63,7 +63,7 @@ export function plainMenu<Choice extends string>(
   const wanted = `Type ${namesOf(menu)}`;
   const words = describeWords(sendsWords);
   return {
-    lines: [message],
+    lines: [message, ...linesOf(menu)],
     hint: `${wanted} and press Enter${hasWords ? `, or say ${words}` : ""}.${onEnter(menu)}`,
     ...(hasWords && { commands: [WHY_COMMAND] }),
     cancelHint: `/cancel to ${escape}`,
@@ -71,9 +71,10 @@ export function plainMenu<Choice extends string>(
     takesPaste: hasWords,
     readLine: (line) => {
       const typed = line.trim();
-      const choice = typed === "" ? suggested : findChoice(menu, keyOfWord(typed) ?? typed);
+      const key = keyOfWord(typed) ?? typed;
+      const choice = typed === "" ? suggested : findChoice(menu, key);
       if (choice !== undefined) return accept({ type: "chosen", choice });
-      if (hasWords) {
+      if (hasWords && !looksLikeChoice(menu, key)) {
         return readNo(typed, sendsWords) ?? askAgain(`${wanted}, or say in a few words ${words}.`);
       }
       const problem = typed === "" ? "" : `"${truncate(oneLine(typed), 40)}" is not a choice. `;
@@ -99,6 +100,20 @@ export function readNo(typed: string, isMessage: boolean): LineResult<SaidNo> | 
   return accept({ type: "said_no", text: meaning.text, isMessage });
 }
 
+/** The lines that decide besides the keys, and what they decide. */
+function linesOf<Choice extends string>({ choices }: KeyMenu<Choice>): readonly string[] {
+  return choices.flatMap(({ key, isLine, help }) =>
+    isLine === true && help !== undefined ? `${key}: ${help}` : [],
+  );
+}
+
+/** Meant as one of the choices rather than as words, but none of them. */
+function looksLikeChoice<Choice extends string>(menu: KeyMenu<Choice>, typed: string): boolean {
+  const [key = "", ...numbers] = typed.split(/\s+/);
+  const areNumbers = numbers.length > 0 && numbers.every((number) => /^\d+$/.test(number));
+  return typed === "a" || (areNumbers && findChoice(menu, key) !== undefined);
+}
+
 /** Omits choices that are only in the help. */
 function namesOf<Choice extends string>({ choices }: KeyMenu<Choice>): string {
   const named = choices.filter(({ label }) => label !== undefined);
@@ -107,8 +122,11 @@ function namesOf<Choice extends string>({ choices }: KeyMenu<Choice>): string {
   );
 }
 
-function onEnter<Choice extends string>({ default: suggested }: KeyMenu<Choice>): string {
-  return suggested === undefined ? "" : ` Or just press Enter for ${spellKey(suggested)}.`;
+function onEnter<Choice extends string>({ choices, default: suggested }: KeyMenu<Choice>): string {
+  if (suggested === undefined) return "";
+  const { label, covers } = choices.find(({ key }) => key === suggested) ?? {};
+  const what = label === undefined && covers !== undefined ? ` (${covers})` : "";
+  return ` Or just press Enter for ${spellKey(suggested)}${what}.`;
 }
 
 /** Screen readers read `y` and `Y` alike. */

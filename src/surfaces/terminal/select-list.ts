@@ -33,17 +33,28 @@ import {
 import { bufferOf, editBuffer } from "./text-buffer.ts";
 import type { Canvas, Frame, Size, Step, Widget } from "./widget.ts";
 
-type ListEnding = SelectEnding | SideAction | { readonly type: "cancelled" };
+export type ListEnding = SelectEnding | SideAction | { readonly type: "cancelled" };
 
 type SelectStep = Step<SelectState, ListEnding>;
 
-type OpenList = SelectList & { readonly sideActions: SideActions };
+/** Below the options, for a widget that has the list as a part. */
+export interface ListFoot {
+  readonly rows: (canvas: Canvas) => readonly string[];
+  /** Instead of the list's own. */
+  readonly hints: readonly string[];
+}
+
+type OpenList = SelectList & {
+  readonly sideActions: SideActions;
+  readonly foot?: ListFoot | undefined;
+};
 
 export function selectList(
   list: SelectList,
   sideActions: SideActions,
+  foot?: ListFoot,
 ): Widget<SelectState, ListEnding> {
-  const open = { ...list, sideActions };
+  const open = { ...list, sideActions, foot };
   return {
     update: (state, key, size) => {
       const isReadKey = key.type === "named" && key.name === "ctrl-o";
@@ -198,11 +209,7 @@ interface SelectFrame extends Frame {
   readonly isOptionCut: boolean;
 }
 
-function viewSelect(
-  list: SelectList & { readonly sideActions: SideActions },
-  state: SelectState,
-  canvas: Canvas,
-): SelectFrame {
+function viewSelect(list: OpenList, state: SelectState, canvas: Canvas): SelectFrame {
   const { columns, rows: height, paint } = canvas;
   const rows = rowsOf(list, state.filter);
   const at = rows.indexOf(state.active);
@@ -212,9 +219,11 @@ function viewSelect(
   const details = detailRows(option, { isDescribed: beside === "", acts: list.acts }, canvas);
   const hasMore = list.sideActions.hasMore || details.isCut || active.isCut;
   const sideActions = { ...list.sideActions, hasMore };
+  const own = list.foot?.hints ?? hintsFor(list, state, { at, count: rows.length });
   const foot = [
     ...details.rows,
-    ...footerRows(sideActions, { own: hintsFor(list, state, { at, count: rows.length }) }, canvas),
+    ...(list.foot?.rows(canvas) ?? []),
+    ...footerRows(sideActions, { own }, canvas),
   ];
   const shown = rows.map((index) =>
     index === state.active
