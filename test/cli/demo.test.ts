@@ -104,8 +104,8 @@ describe("the tour", () => {
         ["> Does the README", "\u0003/skip\r"],
         ["> Raise the version", "\r"],
         ["s always…", "s"],
-        ["❯ the command sh check.sh", "1\r"],
-        ["For how long?", "4\r"],
+        ["❯ 1: the command sh check.sh", "6"],
+        ["❯ 6: always, until you remove it", "\r"],
         ["> Deploy it everywhere.", "\u0003\u0004"],
       );
       const { lines } = await screen.end();
@@ -265,7 +265,7 @@ async function reachJob(): Promise<Screen> {
     ["Apply these changes", "y"],
     ["> Raise the version", "\u0003/skip\r"],
     ["> Deploy it everywhere.", "\r"],
-    ["Deploy to Frankfurt?", "Y"],
+    ["Deploy to Frankfurt?", "Y\r"],
     ["> Announce it.", "\r"],
     ["Where should the announcement go?", "\r"],
     ["> Sign the release.", "\r"],

@@ -46,8 +46,8 @@ test("a rule that is saved at a prompt lets later turns go on without asking, un
   await using server = await creating("src/new/a.ts", "src/new/b.ts", "test/c.ts", "src/new/d.ts");
   const project = queryProject({ server, config: CONFIG });
   const screen = new Screen(project, ["query", "one"], { columns: 100 });
-  await screen.answer(["s always…", "s"], ["❯ the path src/new/a.ts", "2\r"]);
-  await screen.answer(["For how long?", "4\r"]);
+  await screen.answer(["s always…", "s"], ["❯ 1: the path src/new/a.ts", "2"]);
+  await screen.answer(["❯ 2: files in src/new/", "7"], ["❯ 7: always", "\r"]);
   await screen.end();
   expect(screen.lines.join("\n")).toContain("yes, and always for files in src/new/");
   const second = await query(project, ["two"]);
@@ -102,6 +102,20 @@ test("a rule that is saved at a prompt lets later turns go on without asking, un
   expect((await project.jp(...check)).stdout).not.toContain("saved");
 });
 
+test("two keys save a rule for 30 days, so that the next run of a command does not ask", async () => {
+  await using server = await creating("src/new/a.ts", "src/new/a.ts");
+  const project = queryProject({ server, config: CONFIG });
+  const screen = new Screen(project, ["query", "one"], { columns: 100 });
+  await screen.answer(["s always…", "s"], ["❯ 6: 30 days", "\r"]);
+  await screen.end();
+  const [saved] = jsonLines(await project.jp("permissions", "ls", "--format", "json"));
+  expect(saved).toMatchObject({
+    tool: "fs_create_file",
+    rule: { mode: "unattended", arg: "/path", const: "src/new/a.ts" },
+    until: expect.stringMatching(/^\d{4}-/) as string,
+  });
+});
+
 test("a rule for the turn covers the other calls of it, is not saved, and is the same in a replay", async () => {
   const calls = ["a", "b"].map((name) => {
     return { name: "fs_create_file", arguments: { path: `src/${name}`, content: "x\n" } };
@@ -109,8 +123,8 @@ test("a rule for the turn covers the other calls of it, is not saved, and is the
   await using server = await ModelServer.start([{ text: "", calls }, "Done."]);
   const project = queryProject({ server, config: CONFIG });
   const screen = new Screen(project, ["query", "one"], { columns: 100 });
-  await screen.answer(["s always…", "s"], ["❯ the path src/", "2\r"]);
-  await screen.answer(["For how long?", "1\r"]);
+  await screen.answer(["s always…", "s"], ["❯ 1: the path src/", "2"]);
+  await screen.answer(["❯ 2: files in src/", "4"], ["❯ 4: this turn", "\r"]);
   await screen.end();
   expect(["a", "b"].map((name) => existsSync(path.join(project.root, "src", name)))).toEqual([
     true,

@@ -368,11 +368,11 @@ describe("permission", () => {
   });
 
   test.each([
-    ["a", "yes", "approved", "hi Ada", "hi Ada"],
-    ["Y", "yes", "approved", "hi Ada", "hi Ada"],
-    ["N", "no", "denied", "Tool skipped by user.", "Tool skipped by user (remembered)."],
+    ["a\r", "yes", "approved", "hi Ada", "hi Ada"],
+    ["Y\r", "yes", "approved", "hi Ada", "hi Ada"],
+    ["N\r", "no", "denied", "Tool skipped by user.", "Tool skipped by user (remembered)."],
   ])(
-    "holds until the turn ends if you press the key for that: %s",
+    "holds until the turn ends if you press the key for that: %j",
     async (key, said, decision, first, then) => {
       verifies("082/remember/permissions-keyed-by-tool");
       const decided = await decide([CALL, CALL, "Done."], [[ASKED, key]]);
@@ -430,7 +430,7 @@ describe("a question in the middle of a turn", () => {
     const project = queryProject({ server, tools: [{ name: "asker", questions: [GO_ON] }] });
     const screen = new Screen(project, ["q", "x"]);
     await shows(screen, /^\? Go on\?\n {2}y yes · a yes to this question/m);
-    screen.type("a");
+    screen.type("a\r");
     const { lines } = await screen.end();
     expect(lines.filter((line) => line.includes("Go on?"))).toEqual([
       "✔ Go on? yes to this question for the rest of the turn",
@@ -454,7 +454,7 @@ describe("a question in the middle of a turn", () => {
     await shows(screen, /more lines ·/);
     screen.type("\u001b[F");
     await shows(screen, /PgUp PgDn scroll/);
-    screen.type("a");
+    screen.type("a\r");
     const shown = (await screen.end()).lines.join("");
     const after = shown.slice(shown.lastIndexOf("✔")).replaceAll(/\s/g, "");
     expect(after).toContain(

@@ -14,14 +14,16 @@ type Choice = "y" | "a" | "Y" | "n" | "N" | "e";
 
 const HOLD_MS = 250;
 const KEYS: ReadonlySet<string> = new Set(["y", "a", "Y", "n", "N", "e"]);
+/** They cover more than the question, and decide only with Enter. */
+const WIDE_KEYS: ReadonlySet<string> = new Set(["a", "Y", "N"]);
 const MENU: KeyMenu<Choice> = {
   message: "Apply it?",
   choices: [
     { key: "y", label: "yes" },
-    { key: "a", label: "yes to all" },
-    { key: "Y" },
+    { key: "a", label: "yes to all", covers: "yes to all" },
+    { key: "Y", covers: "yes to all" },
     { key: "n", label: "no" },
-    { key: "N", help: "no to all" },
+    { key: "N", help: "no to all", covers: "no to all" },
     { key: "e", help: "edit" },
   ],
   noKey: "n",
@@ -106,6 +108,7 @@ class PersonModel {
   /** A quarter of a second in which nothing came. */
   pause(): Meant {
     const { held } = this;
+    if (held !== undefined && WIDE_KEYS.has(held)) return undefined;
     this.held = undefined;
     if (held === "n") this.mood = "no";
     if (held === undefined || held === "n" || held === "?") return undefined;

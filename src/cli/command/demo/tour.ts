@@ -89,7 +89,7 @@ export const TOUR: readonly TourStep[] = [
     about:
       "A command runs in a sandbox, where this machine has one: without a network, and without your home. The mode " +
       "edits lets changes to files run without asking, because jp undo restores them.",
-    keys: "In the sandbox, s says yes and saves a rule: the second command then does not ask.",
+    keys: "In the sandbox, s and Enter say yes and save a rule: the second command then does not ask.",
     request: "Raise the version to 1.3.0, and check it before and after.",
     replies: [
       { calls: [CHECK] },
@@ -117,6 +117,7 @@ export const TOUR: readonly TourStep[] = [
     about:
       "They run in parallel and ask one at a time. Say yes to all deployments of this turn, and jp reuses your " +
       "answer for the others. The record says so.",
+    keys: "a shows what a yes to all covers, and Enter says it.",
     request: "Deploy it everywhere.",
     replies: [
       {
