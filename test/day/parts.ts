@@ -133,7 +133,7 @@ const QUESTIONS: readonly Variants[] = [
   drawn("b⏎", "tool? not yet"),
   drawn("⎋⎋", ASKED),
   plain("^C", "Leave this for later, or cancel it?"),
-  plain("b⏎", /b\n[^]*Answer:$/),
+  plain("b⏎", /Answer: b\n[^]*Answer:$/),
   answer("p", '"version": "1.1.0"'),
   drawn("e⏎", "Edit arguments"),
   drawn("⎋", ASKED),

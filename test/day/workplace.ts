@@ -15,8 +15,8 @@ import { WIRE } from "../provider/wire.ts";
 /** The length of its path affects line breaks, so it is always in the same folder. */
 const PARENT = "/tmp/jp-day-";
 const FOLDER = /\/tmp\/jp-day-\w{6}/g;
-/** jp names the folder of a folder by its path. */
-const FOLDER_KEY = /(?<=notes-)(?:[0-9a-f]\n?){16}/g;
+/** jp names the folder of a folder by its path. The beginning may be above the screen. */
+const FOLDER_KEY = /(?<=notes-)(?:[0-9a-f]\n?){16}|^[0-9a-f]{2,15}(?=\/config\.toml$)/gm;
 /** The link of the desk works once. */
 const LOGIN = /(?<=#login=)(?:[\w-]\n?){43}/g;
 const QR_ROW = /^[█▀▄ ]+$/gm;

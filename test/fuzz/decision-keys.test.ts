@@ -229,7 +229,9 @@ class Round {
     this.#clock = clock;
     this.model = new PersonModel(suggested);
     this.#ignoresUntil = isReplacement ? clock.now().getTime() + HOLD_MS : 0;
-    const widget = decisionLine({ ...MENU, default: suggested }, { hasMore: false });
+    // On a small screen, what a key covers would have to be read first.
+    const read = new Set(MENU.choices.flatMap(({ covers }) => covers ?? []));
+    const widget = decisionLine({ ...MENU, default: suggested }, { hasMore: false, read });
     const { signal } = this.#withdrawn;
     this.shown = new ShownWidget(widget, undecided, { terminal, signal, clock, isReplacement });
     void this.shown.ended.then((ending) => (this.ending = ending));
