@@ -197,7 +197,8 @@ export const rfd083Question: readonly Requirement[] = [
       "remember the answer for the turn.",
     state: "met",
     deviation:
-      "The line offers `y`, `a` and `n`, and `a` remembers a yes. `Y` and `N` work too, and `?` lists them.",
+      "The line offers `y`, `a` and `n`, and `a` remembers a yes. `Y` and `N` work too, and `?` lists them. " +
+      "Those that remember decide only with Enter.",
   },
   {
     id: "083/prompt/none-does-not-offer-to-remember",
