@@ -14,6 +14,7 @@ export const LONG = [
   "test/agent/void-tools.test.ts",
   "test/agent/void.property.test.ts",
   "test/day/day.test.ts",
+  "test/day/first-hour.test.ts",
   "test/desk/accessibility.test.ts",
   "test/desk/deciding.test.ts",
   "test/desk/hostile.test.ts",

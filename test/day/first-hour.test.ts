@@ -193,46 +193,58 @@ async function begin(repository: Repository): Promise<Newcomer> {
   return new Newcomer(repository, model.url);
 }
 
-test("two edits and two runs of the tests take six keys, and undoing them one", async () => {
-  const ada = await begin(NODE);
-  await ada.writes("Fix the failing test", "New conversation");
-  await ada.presses([DOWN, DOWN, DOWN, ENTER], WHAT_MAY_MODELS_DO);
-  await ada.presses(["y"], "Edit slug.js");
-  await ada.presses(["y"], "Edit link.js");
-  await ada.sees("all tests pass");
-  expect(ada.countKeys()).toBeLessThanOrEqual(6);
-  expect(ada.read("slug.js")).toContain("toLowerCase");
-  await ada.writes("/undo", "all tests pass");
-  await ada.presses(["y"], "Undo");
-  await ada.sees("Undone");
-  expect(ada.countKeys()).toBe(1);
-  expect(ada.read("slug.js")).toBe(NODE.files["slug.js"]);
-}, TIMEOUT_MS);
+test(
+  "two edits and two runs of the tests take six keys, and undoing them one",
+  async () => {
+    const ada = await begin(NODE);
+    await ada.writes("Fix the failing test", "New conversation");
+    await ada.presses([DOWN, DOWN, DOWN, ENTER], WHAT_MAY_MODELS_DO);
+    await ada.presses(["y"], "Edit slug.js");
+    await ada.presses(["y"], "Edit link.js");
+    await ada.sees("all tests pass");
+    expect(ada.countKeys()).toBeLessThanOrEqual(6);
+    expect(ada.read("slug.js")).toContain("toLowerCase");
+    await ada.writes("/undo", "all tests pass");
+    await ada.presses(["y"], "Restore 2 files?");
+    await ada.sees("Restored");
+    expect(ada.countKeys()).toBe(1);
+    expect(ada.read("slug.js")).toBe(NODE.files["slug.js"]);
+  },
+  TIMEOUT_MS,
+);
 
-test("a rule takes two keys, and counts for the second run of the tests", async () => {
-  const ada = await begin(PYTHON);
-  await ada.writes("Fix the failing test", "New conversation");
-  await ada.presses([DOWN, DOWN, ENTER], WHAT_MAY_MODELS_DO);
-  ada.countKeys();
-  await ada.presses(["s"], "Run python3 -m unittest -q");
-  await ada.presses([ENTER], "30 days");
-  expect(ada.countKeys()).toBe(2);
-  await ada.presses(["y"], "Edit prices.py");
-  await ada.sees("all tests pass");
-  expect(ada.countKeys()).toBe(1);
-}, TIMEOUT_MS);
+test(
+  "a rule takes two keys, and counts for the second run of the tests",
+  async () => {
+    const ada = await begin(PYTHON);
+    await ada.writes("Fix the failing test", "New conversation");
+    await ada.presses([DOWN, DOWN, ENTER], WHAT_MAY_MODELS_DO);
+    ada.countKeys();
+    await ada.presses(["s"], "Run built-in shell_run tool?");
+    await ada.presses([ENTER], "30 days");
+    expect(ada.countKeys()).toBe(2);
+    await ada.presses(["y"], "Edit prices.py");
+    await ada.sees("all tests pass");
+    expect(ada.countKeys()).toBe(1);
+  },
+  TIMEOUT_MS,
+);
 
-test("a question at the terminal is answered from the phone", async () => {
-  const ada = await begin(PYTHON);
-  await ada.writes("Which branch?", "New conversation");
-  await ada.presses([ENTER], WHAT_MAY_MODELS_DO);
-  await ada.sees("Which branch should it go to?");
-  const link = await ada.beside(["jp", "serve"], /#login=/);
-  const login = /http:\S+#login=\S+/.exec(link)?.[0] ?? "";
-  const page = await openPage(await openContext({ size: "phone" }), login);
-  await page.getByRole("link", { name: "Which branch should it go to?" }).click();
-  await page.getByText("next", { exact: true }).click();
-  await page.getByRole("button", { name: "Send answer" }).click();
-  await ada.sees("It goes where you said:");
-  await ada.sees("next");
-}, TIMEOUT_MS);
+test(
+  "a question at the terminal is answered from the phone",
+  async () => {
+    const ada = await begin(PYTHON);
+    await ada.writes("Which branch?", "New conversation");
+    await ada.presses([ENTER], WHAT_MAY_MODELS_DO);
+    await ada.sees("Which branch should it go to?");
+    const link = await ada.beside(["jp", "serve"], /#login=/);
+    const login = /http:\S+#login=\S+/.exec(link)?.[0] ?? "";
+    const page = await openPage(await openContext({ size: "phone" }), login);
+    await page.getByRole("link", { name: "Which branch should it go to?" }).click();
+    await page.getByText("next", { exact: true }).click();
+    await page.getByRole("button", { name: "Send answer" }).click();
+    await ada.sees("It goes where you said:");
+    await ada.sees("next");
+  },
+  TIMEOUT_MS,
+);
