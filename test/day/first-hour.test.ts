@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { type ChatBody, ModelServer, type Reply } from "../cli/model-server.ts";
+import { SIZES } from "../desk/browser.ts";
 import { openPage, useBrowser } from "../desk/support.ts";
 import { pack, ROOT, runOrThrow } from "../package/tarball.ts";
 import { useSandbox } from "../shell/support.ts";
@@ -195,6 +196,7 @@ async function begin(repository: Repository): Promise<Newcomer> {
 
 test(
   "two edits and two runs of the tests take six keys, and undoing them one",
+  { timeout: TIMEOUT_MS },
   async () => {
     const ada = await begin(NODE);
     await ada.writes("Fix the failing test", "New conversation");
@@ -210,11 +212,11 @@ test(
     expect(ada.countKeys()).toBe(1);
     expect(ada.read("slug.js")).toBe(NODE.files["slug.js"]);
   },
-  TIMEOUT_MS,
 );
 
 test(
   "a rule takes two keys, and counts for the second run of the tests",
+  { timeout: TIMEOUT_MS },
   async () => {
     const ada = await begin(PYTHON);
     await ada.writes("Fix the failing test", "New conversation");
@@ -227,11 +229,11 @@ test(
     await ada.sees("all tests pass");
     expect(ada.countKeys()).toBe(1);
   },
-  TIMEOUT_MS,
 );
 
 test(
-  "a question at the terminal is answered from the phone",
+  "a question at the terminal is answered from the phone, and read on a wide screen",
+  { timeout: TIMEOUT_MS },
   async () => {
     const ada = await begin(PYTHON);
     await ada.writes("Which branch?", "New conversation");
@@ -245,6 +247,9 @@ test(
     await page.getByRole("button", { name: "Send answer" }).click();
     await ada.sees("It goes where you said:");
     await ada.sees("next");
+    await page.setViewportSize(SIZES.desktop);
+    await page.getByRole("link", { name: "Conversations" }).click();
+    await page.getByRole("link", { name: "Which branch?" }).click();
+    await page.getByText("It goes where you said:").waitFor();
   },
-  TIMEOUT_MS,
 );
