@@ -234,16 +234,17 @@ describe("several IDs are refused, and nothing is answered or printed,", () => {
   });
 });
 
-describe("several IDs with one that does not fit on the screen", () => {
-  async function open() {
-    const project = new Project();
-    await place(project, asking("a", "npm test"), asking("b", LONG));
-    return { project, screen: new Screen(project, [...ANSWER, ...IDS, "yes"]) };
-  }
+/** Answers two with yes on a terminal, of which one does not fit on the screen. */
+async function openLong() {
+  const project = new Project();
+  await place(project, asking("a", "npm test"), asking("b", LONG));
+  return { project, screen: new Screen(project, [...ANSWER, ...IDS, "yes"]) };
+}
 
+describe("several IDs with one that does not fit on the screen", () => {
   test("are approved on a terminal only after all of it was read", async () => {
     counters("T-DESK-11");
-    const { project, screen } = await open();
+    const { project, screen } = await openLong();
     await shows(screen, "Answer all 2 with yes?");
     screen.type("y");
     await shows(screen, "Read to the end first");
@@ -255,7 +256,7 @@ describe("several IDs with one that does not fit on the screen", () => {
   });
 
   test("are not answered if the person says no there", async () => {
-    const { project, screen } = await open();
+    const { project, screen } = await openLong();
     await shows(screen, "Answer all 2 with yes?");
     screen.type("n");
     const { status, lines: shown } = await screen.end();

@@ -80,7 +80,7 @@ describe("the tour", () => {
     });
   });
 
-  test("shows a session that reads files, and an edit that it makes", async () => {
+  test("shows a session that reads files, and asks about its edit as jp does", async () => {
     const screen = new Screen(new Project({ isBare: true }), ["demo"]);
     await screen.answer(
       ["> Does the README", "\r"],
@@ -89,9 +89,14 @@ describe("the tour", () => {
     );
     const { lines } = await screen.end();
     const file = path.join(/--workspace (\S+)/.exec(lines.join(""))?.[1] ?? "", "README.md");
-    const calls = lines.flatMap((line) => /^✓ (fs_list_files|Read \S+)/.exec(line)?.[1] ?? []);
-    expect({ calls, text: readFileSync(file, "utf8").split("\n").at(-2) }).toEqual({
-      calls: ["fs_list_files", "Read README.md", "Read package.json"],
+    const calls = lines.flatMap((line) => /^[✓•] (fs_list_files|\w+ \S+)/.exec(line)?.[1] ?? []);
+    expect({
+      calls,
+      isRaw: lines.join("").includes("patterns"),
+      text: readFileSync(file, "utf8").split("\n").at(-2),
+    }).toEqual({
+      calls: ["fs_list_files", "Read README.md", "Read package.json", "Edit README.md"],
+      isRaw: false,
       text: "The forecast for tomorrow. This is version 1.2.0.",
     });
   });

@@ -123,8 +123,8 @@ test("a call that was refused is named, and the others are recorded", async () =
   let requests = 0;
   await page.route(/\/answers?$/, async (route) => {
     requests += 1;
-    const { answers } = route.request().postDataJSON() as { answers: { id: string }[] };
-    const changed = answers.map((each) =>
+    const sent = route.request().postDataJSON() as { answers: { id: string }[] };
+    const changed = sent.answers.map((each) =>
       each.id.startsWith("a:") ? { ...each, digest: "d0" } : each,
     );
     await route.continue({ postData: JSON.stringify({ answers: changed }) });

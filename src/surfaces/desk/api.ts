@@ -399,11 +399,11 @@ async function answerEach(
     const about = { ...place, conversation, id };
     try {
       const ref = inquiryRef({ conversation, inquiry: id }, place, { asked_at, digest });
-      const found = answers.length === 1 ? undefined : await desk.findInquiry(ref);
-      if (found !== undefined) {
-        const whom = { for: found.for, forAny: found.for_any };
+      const asked = answers.length === 1 ? undefined : await desk.findInquiry(ref);
+      if (asked !== undefined) {
+        const whom = { for: asked.for, forAny: asked.for_any };
         first ??= whom;
-        if (found.terms !== undefined || !isSameWhom(first, whom)) throw decidedAlone();
+        if (asked.terms !== undefined || !isSameWhom(first, whom)) throw decidedAlone();
       }
       const { status = 200, body } = toReply(await desk.answer(ref, replyIn(given), caller.person));
       items.push({ ...about, status, ...body });

@@ -19,7 +19,6 @@ import {
   lastTurnOf,
   openCalls,
 } from "../../../record/conversation/index.ts";
-import { createAskUser, createFileTools } from "../../../reach/executor/index.ts";
 import { type StyleName, wrapProse } from "../../../surfaces/render/index.ts";
 import {
   configuredChanges,
@@ -237,14 +236,14 @@ async function runDeferred(step: TourStep, tour: Tour, signal: AbortSignal): Pro
   return endOf(await takeTurn("resume", step, { ...tour, signal }));
 }
 
-/** A turn as `jp query` runs it, and the commands that show its effects. */
+/** A turn as `jp query` runs it. */
 async function runConfigured(
   step: TourStep,
   given: JsonObject,
   tour: TurnOfTour,
 ): Promise<StepEnd> {
   const { context, signal } = tour;
-  const { clock, workspace, output } = context;
+  const { clock, workspace } = context;
   const config = mergeConfig(shippedConfig().builtins, parseConfigOrThrow("the tour", given));
   const view = createView(tour, config);
   {
@@ -268,6 +267,13 @@ async function runConfigured(
     const events = lastTurnOf(recordedEnd(conversation.stream));
     if (endOf({ type: end.type, events }) === "left") return "left";
   }
+  if (step.isUndone === true) await showUndo(tour);
+  return "done";
+}
+
+async function showUndo(tour: Tour): Promise<void> {
+  const { context } = tour;
+  const { output } = context;
   for (const [line, run] of [
     [
       "jp permissions ls",
@@ -285,7 +291,6 @@ async function runConfigured(
       output.notice(error.message); // The user declined before anything was changed.
     }
   }
-  return "done";
 }
 
 /** The tour ends if the user cancels a question or the turn. */
@@ -310,14 +315,9 @@ async function takeTurn(
 ): Promise<TurnResult> {
   const { context, signal } = tour;
   const { clock, workspace } = context;
-  const shipped = [createAskUser(), ...createFileTools({ root: context.cwd })];
-  const tools = [...TOUR_TOOLS, ...shipped.map(({ tool }) => tool)];
-  const toolConfig: Record<string, JsonObject> = {
-    ...Object.fromEntries(TOUR_TOOLS.map(({ name }) => [name, { detached: "defer" }])),
-    ...Object.fromEntries(
-      shipped.map(({ tool, config }) => [tool.name, { ...(config as JsonObject), enable: true }]),
-    ),
-  };
+  const toolConfig: Record<string, JsonObject> = Object.fromEntries(
+    TOUR_TOOLS.map(({ name }) => [name, { detached: "defer" }]),
+  );
   const view = createView(
     tour,
     parseConfigOrThrow("the tour", { conversation: { tools: toolConfig } }),
@@ -326,7 +326,7 @@ async function takeTurn(
   await using conversation = await workspace.conversations.open(tour.conversation);
   const options = {
     model: createTourModel(step),
-    tools,
+    tools: TOUR_TOOLS,
     toolConfig,
     ...(how !== "defer" && { prompter: createLeavingPrompter(withScreen(tour.prompter, view)) }),
     observer: view,

@@ -25,11 +25,10 @@ export interface TourStep {
   readonly answers: readonly Json[];
   /** For a job that leaves its question open: what to watch for when the user answers it. */
   readonly afterwards?: string;
-  /**
-   * Config for a turn with jp's own tools, run as by `jp query`; afterwards, the tour shows what it saved and
-   * changed.
-   */
+  /** Config for a turn with jp's own tools, run as by `jp query`. Otherwise, it has the tools of the tour. */
   readonly config?: JsonObject;
+  /** Afterwards, the tour shows which rules were saved, what was changed, and how to undo that. */
+  readonly isUndone?: boolean;
   /** The user is meant to interrupt this step, which does not end the tour. */
   readonly isInterrupted?: boolean;
 }
@@ -50,6 +49,11 @@ export const TOUR_FILES: Readonly<Record<string, string>> = {
   "check.sh": "grep version package.json\n",
   "package.json": '{\n  "name": "weather",\n  "version": "1.2.0"\n}\n',
 };
+
+/** The config that enables these tools of jp's own. */
+function enabling(...names: readonly string[]): JsonObject {
+  return { tools: Object.fromEntries(names.map((name) => [name, { enable: true }])) };
+}
 
 const CHECK: TourCall = { name: "shell_run", arguments: { command: "sh check.sh" } };
 
@@ -83,6 +87,7 @@ export const TOUR: readonly TourStep[] = [
     ],
     conclusion: "The tool reports: …",
     answers: [true],
+    config: { conversation: enabling("fs_list_files", "fs_read_file", "fs_modify_file") },
   },
   {
     title: "2. A command, a rule, a mode, and undo",
@@ -105,12 +110,8 @@ export const TOUR: readonly TourStep[] = [
     ],
     conclusion: "It is 1.3.0 now.",
     answers: [{ answer: true, saves: "always" }],
-    config: {
-      conversation: {
-        mode: "edits",
-        tools: { fs_modify_file: { enable: true }, shell_run: { enable: true } },
-      },
-    },
+    config: { conversation: { mode: "edits", ...enabling("fs_modify_file", "shell_run") } },
+    isUndone: true,
   },
   {
     title: "3. Three calls ask the same question",
@@ -155,6 +156,7 @@ export const TOUR: readonly TourStep[] = [
     ],
     conclusion: "I received a typed answer: …",
     answers: ["mail"],
+    config: { conversation: enabling("ask_user") },
   },
   {
     title: "5. A secret",
