@@ -2,6 +2,7 @@
 // and the desk's page. Everything they import is bundled, except koffi's binaries, one package per platform (see
 // `optionalDependencies` in package.json), the PostgreSQL driver and queue, and OpenTelemetry's API, which has to be
 // the one that an SDK uses (see `peerDependencies`). Types from other packages are bundled too.
+// `build.mjs command` builds only what the command needs to run: no library, no types, no notices.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -373,51 +374,61 @@ const LIBRARY_GROUPS = {
  */
 const FINE_WARNINGS = new Set(["INEFFECTIVE_DYNAMIC_IMPORT", "PLUGIN_TIMINGS"]);
 
+const isWhole = process.argv[2] !== "command";
+
 // Built beside the version in use and swapped at the end, so that no one runs a partial build.
 const made = `dist-${process.pid}`;
 try {
-  const [launcher, command, library, page, types] = await Promise.all([
-    bundle(
-      { jp: "src/cli/main.ts" },
-      { dir: `${made}/bin`, format: "cjs", extension: "cjs", minify: true },
-    ),
-    bundle(
-      { run: "src/cli/run.ts", zod: ZOD },
-      {
-        dir: `${made}/bin`,
-        format: "cjs",
-        extension: "cjs",
-        minify: true,
-        groups: COMMAND_GROUPS,
-        later: LATER,
-        plugins: [separateZod, lightStreams, commandBuiltins, lazyStringWidth, plainExports],
-        // Node's `Headers` loads its `fetch`, which the command does not use for providers.
-        inject: { Headers: [path.resolve("src/reach/provider/http-headers.ts"), "HttpHeaders"] },
-      },
-    ),
-    bundle(Object.fromEntries(ENTRIES.map((entry) => [entry, `${ENTRY}src/${entry}.ts`])), {
-      dir: `${made}/lib`,
-      format: "esm",
-      extension: "js",
-      minify: false,
-      comments: { jsdoc: false }, // They are in the types, and Node would have to skip them.
-      minifiesPackages: true, // Our own code stays readable.
-      plugins: [entries, libraryBuiltins],
-      groups: LIBRARY_GROUPS,
-      banner: ({ isEntry }) => (isEntry ? NODE_CHECK : ""),
-    }),
-    bundlePage(`${made}/desk`),
-    writeTypes(`${made}/lib`),
-  ]);
+  const parts = [bundleLauncher(), bundleCommand(), bundlePage(`${made}/desk`)];
+  if (isWhole) parts.push(bundleLibrary(), writeTypes(`${made}/lib`));
+  const files = (await Promise.all(parts)).flat();
   const commandFiles = readdirSync(`${made}/bin`).filter((name) => name.endsWith(".cjs"));
   // Node reads, compares and compiles a file faster if all of it is ASCII.
   await rewrite(`${made}/bin`, commandFiles, { charset: "ascii", minifyWhitespace: true });
   writeHelp(`${made}/bin`);
   copyFileSync(MINIJINJA_WASM, path.join(made, path.basename(MINIJINJA_WASM)));
-  writeNotices([...launcher, ...command, ...library, ...page, ...types, MINIJINJA_WASM, PRICES]);
+  if (isWhole) writeNotices([...files, MINIJINJA_WASM, PRICES]);
   swap();
 } finally {
   rmSync(made, { recursive: true, force: true });
+}
+
+function bundleLauncher() {
+  return bundle(
+    { jp: "src/cli/main.ts" },
+    { dir: `${made}/bin`, format: "cjs", extension: "cjs", minify: true },
+  );
+}
+
+function bundleCommand() {
+  return bundle(
+    { run: "src/cli/run.ts", zod: ZOD },
+    {
+      dir: `${made}/bin`,
+      format: "cjs",
+      extension: "cjs",
+      minify: true,
+      groups: COMMAND_GROUPS,
+      later: LATER,
+      plugins: [separateZod, lightStreams, commandBuiltins, lazyStringWidth, plainExports],
+      // Node's `Headers` loads its `fetch`, which the command does not use for providers.
+      inject: { Headers: [path.resolve("src/reach/provider/http-headers.ts"), "HttpHeaders"] },
+    },
+  );
+}
+
+function bundleLibrary() {
+  return bundle(Object.fromEntries(ENTRIES.map((entry) => [entry, `${ENTRY}src/${entry}.ts`])), {
+    dir: `${made}/lib`,
+    format: "esm",
+    extension: "js",
+    minify: false,
+    comments: { jsdoc: false }, // They are in the types, and Node would have to skip them.
+    minifiesPackages: true, // Our own code stays readable.
+    plugins: [entries, libraryBuiltins],
+    groups: LIBRARY_GROUPS,
+    banner: ({ isEntry }) => (isEntry ? NODE_CHECK : ""),
+  });
 }
 
 /** Such as ` (3fa2c1d)`, with a plus if something has changed since. Empty outside a clone. */
