@@ -92,10 +92,15 @@ export async function serversForTurn(
 }
 
 /** Where commands run, and what is hidden from them. */
-function shellPlace({ root, variables }: Machine, config: PartialConfig): ShellPlace {
+function shellPlace(
+  { root, variables }: Machine,
+  config: PartialConfig,
+  mode = modeIn(config),
+): ShellPlace {
   const home = variables["HOME"] ?? process.getBuiltinModule("node:os").homedir();
   const dataFolder = userDataFolder({ variables, home, platform: process.platform });
-  return { root, home, dataFolder, variables, settings: resolveShell(config) };
+  const isReadOnly = () => mode() === "plan";
+  return { root, home, dataFolder, variables, settings: resolveShell(config), isReadOnly };
 }
 
 /** The context that tools get, and the connections that they share. */
@@ -143,7 +148,11 @@ export function openTools(
     const tool = await open(name, untilDone).catch(() => undefined);
     return tool?.description;
   };
-  const shipped = createShippedTools({ describe, changes, ...shippedOptions(machine, config) });
+  const shipped = createShippedTools({
+    describe,
+    changes,
+    ...shippedOptions(machine, config, mode),
+  });
   const conversationId = conversation ?? "";
   const local = { workspaceRoot: root, workspaceId, conversationId, variables, dataFolder };
   const sources = { shipped, local, servers };
@@ -203,22 +212,26 @@ function savedRulesOn({ dataFolder, root, clock, onWarning }: Machine): OpenSave
   return openSavedRules({ dataFolder, root, clock, onWarning: warningOnce(onWarning) });
 }
 
+function modeIn({ conversation }: PartialConfig): NonNullable<PolicyOptions["mode"]> {
+  return () => conversation?.mode ?? "ask";
+}
+
 /** The settings that decide if no rule does. */
 export function policyIn(
   config: PartialConfig,
-  mode: PolicyOptions["mode"] = () => config.conversation?.mode ?? "ask",
+  mode: PolicyOptions["mode"] = modeIn(config),
 ): Pick<PolicyOptions, "mode" | "allowsUnsandboxed"> {
   return { mode, allowsUnsandboxed: resolveShell(config).unsandboxed === "unattended" };
 }
 
-function shippedOptions(machine: Machine, config: PartialConfig) {
+function shippedOptions(machine: Machine, config: PartialConfig, mode?: PolicyOptions["mode"]) {
   const { root, variables, dataFolder } = machine;
   return {
     root,
     searchPath: variables["PATH"],
     dataFolder,
     privateHosts: config.web?.private_hosts,
-    shell: shellPlace(machine, config),
+    shell: shellPlace(machine, config, mode),
   };
 }
 

@@ -115,7 +115,10 @@ describe("the mode of a session", () => {
     const project = queryProject({});
     const variables = { JP_SESSION: "s", JP_PLAIN: "1", TERM: "xterm" };
     const screen = new ScreenProcess(project, ["--mode", "plan"], { variables });
-    await shows(screen, /^Mode plan: only tools that read run; nothing is changed\.\nMessage: ?$/m);
+    await shows(
+      screen,
+      /^Mode plan: only tools that read and commands you allow run; nothing is changed\.\nMessage: ?$/m,
+    );
     screen.type("/cost\r");
     await shows(screen, /^Mode: plan\.\nMessage: ?$/m);
     screen.type(CTRL_D);

@@ -14,7 +14,7 @@ import { WIRE } from "../provider/wire.ts";
 
 /** The length of its path affects line breaks, so it is always in the same folder. */
 const PARENT = "/tmp/jp-day-";
-const FOLDER = /\/tmp\/jp-day-\w{6}/g;
+const FOLDER = /jp-day-\w{6}/g;
 /** jp names the folder of a folder by its path. The beginning may be above the screen. */
 const FOLDER_KEY = /(?<=notes-)(?:[0-9a-f]\n?){16}|^[0-9a-f]{2,15}(?=\/config\.toml$)/gm;
 /** The link of the desk works once. */
@@ -91,7 +91,7 @@ export function createWorkplace(model: ScriptedModel, { isPrepared }: WorkplaceO
     setMinute,
     normalize: (text) =>
       text
-        .replaceAll(FOLDER, "/tmp/jp-day-k3Xw9a")
+        .replaceAll(FOLDER, "jp-day-k3Xw9a")
         .replaceAll(FOLDER_KEY, (found) => found.replaceAll(/./g, "8"))
         .replaceAll(LOGIN, (found) => found.replaceAll(/./g, "x"))
         .replaceAll(QR_ROW, "▀▄█ a row of the QR code"),

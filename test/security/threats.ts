@@ -177,7 +177,8 @@ const modes: Area = {
       threat:
         "Something is changed in the mode `plan`, because a rule allows it, or a server says that its tool only reads.",
       defence:
-        "Only tools of which jp or the user says that they read can run. Rules do not change that, and the word of a server does not count.",
+        "Only tools of which jp or the user says that they read can run, and commands that a rule of the user's own allows, where they can change nothing. " +
+        "Rules of a workspace do not change that, and the word of a server does not count.",
     },
     {
       id: "T-MODE-2",
@@ -190,6 +191,14 @@ const modes: Area = {
       threat: "The mode `sandbox` runs a command that is not confined, or has a network.",
       defence:
         "The mode does not let it run: it is asked about, unless a rule or a setting of the user's says otherwise.",
+    },
+    {
+      id: "T-MODE-4",
+      threat:
+        "A command that runs in the mode `plan` changes a file, or sends what it reads to another machine.",
+      defence:
+        "It runs only in the sandbox, where the workspace is read-only too, without a network. Where there is none, and with a network or write access to " +
+        "`.git`, it is refused. The mode counts as it is when the command starts.",
     },
   ],
 };

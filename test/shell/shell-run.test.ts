@@ -31,7 +31,12 @@ interface ShellScene extends ShellPlace {
 }
 
 /** `isConfined: false`: the home is the workspace, so that there is no sandbox. */
-function shellScene({ isConfined = true, settings = {}, more = {} } = {}): ShellScene {
+function shellScene({
+  isConfined = true,
+  isReadOnly = false,
+  settings = {},
+  more = {},
+} = {}): ShellScene {
   const { root, home, hidden, outside } = scene();
   const [dataFolder = ""] = hidden;
   const variables = { HOME: home, PATH: process.env["PATH"], ...more };
@@ -41,6 +46,7 @@ function shellScene({ isConfined = true, settings = {}, more = {} } = {}): Shell
     dataFolder,
     variables,
     settings: { ...resolveShell({}), ...settings },
+    isReadOnly: () => isReadOnly,
   };
   const { tool } = createShellRunTool(place);
   const lines: string[] = [];
@@ -76,6 +82,68 @@ async function sourceOf(place: ShellPlace, args: JsonObject, isShared = false) {
   });
   return tool.describeSource(args, { isShared });
 }
+
+describe("a command while planning", () => {
+  useSandbox();
+
+  test("reads the workspace, and can change nothing there, in .git or at a protected name", async () => {
+    counters("T-MODE-4");
+    const place = shellScene({ isReadOnly: true });
+    writeFileSync(path.join(place.root, "a.txt"), "before");
+    execFileSync("git", ["init", "-q"], { cwd: place.root });
+    mkdirSync(path.join(place.root, "open"), { mode: 0o777 });
+    const before = readdirSync(place.root).toSorted();
+    const lines = [
+      "cat a.txt",
+      "echo after > a.txt",
+      "rm a.txt",
+      "touch open/new",
+      "chmod 777 a.txt",
+      "git config core.pager evil",
+      "mkdir .jp.evil",
+      "mv open closed",
+    ];
+    const ends = await Promise.all(
+      lines.map((line) => place.call(line, { network: true, git: true })),
+    );
+    expect(ends[0]).toEqual({ type: "success", text: "before\n[Exit status 0.]" });
+    for (const { type, text } of ends.slice(1)) {
+      expect([type, text]).toEqual(["error", expect.stringContaining("Read-only file system")]);
+      expect(text).toContain("[The user is planning:");
+    }
+    expect(readdirSync(place.root).toSorted()).toEqual(before);
+    expect(readFileSync(path.join(place.root, "a.txt"), "utf8")).toBe("before");
+  });
+
+  test("can write to temporary files, which no one else sees", async () => {
+    const place = shellScene({ isReadOnly: true });
+    const { text } = await place.call("f=$(mktemp); echo kept > $f; cat $f");
+    expect(text).toBe("kept\n[Exit status 0.]");
+  });
+
+  test("has no network, even if the call asks for one", async () => {
+    counters("T-MODE-4");
+    const place = shellScene({ isReadOnly: true });
+    const { text } = await place.call("grep -c : /proc/net/dev", { network: true });
+    expect(text).toMatch(/^1(?:\n|$)/);
+  });
+
+  test("is described as one that can change nothing, and so another call than the same one later", async () => {
+    const place = shellScene();
+    const free = await sourceOf(place, { command: "make" });
+    const planned = await sourceOf({ ...place, isReadOnly: () => true }, { command: "make" });
+    expect(planned.origin).toMatchObject({ confinement: "sandbox", workspace: "read_only" });
+    expect(changedParts(free, planned)).toEqual(["origin"]);
+  });
+
+  test("is not run where there is no sandbox", async () => {
+    counters("T-MODE-4");
+    const place = shellScene({ isConfined: false, isReadOnly: true });
+    const { type, text } = await place.call("touch made");
+    expect([type, existsSync(path.join(place.root, "made"))]).toEqual(["error", false]);
+    expect(text).toContain("Nothing was run.");
+  });
+});
 
 const UNCONFINED = { isConfined: false };
 

@@ -30,6 +30,7 @@ export interface Scene extends SandboxPlace {
 export interface RunOptions {
   readonly network?: boolean;
   readonly git?: boolean;
+  readonly isReadOnly?: boolean;
   readonly variables?: Readonly<Record<string, string>>;
   /** Called for each line of its output. */
   readonly onLine?: () => void;
@@ -53,7 +54,14 @@ export function scene(): Scene {
 export async function runIn(
   place: SandboxPlace,
   line: string,
-  { network = false, git = false, variables = {}, onLine = () => {}, limits }: RunOptions = {},
+  {
+    network = false,
+    git = false,
+    isReadOnly = false,
+    variables = {},
+    onLine = () => {},
+    limits,
+  }: RunOptions = {},
 ): Promise<string> {
   const end = await runCommand({
     line,
@@ -64,7 +72,7 @@ export async function runIn(
     signal: new AbortController().signal,
     onLine,
     output: { shownBytes: 8192, folder: path.join(place.home, "output"), keptBytes: 1_000_000 },
-    sandbox: { place, network, git },
+    sandbox: { place, network, git, isReadOnly },
     ...(limits !== undefined && { limits }),
   });
   expect(end).toMatchObject({ type: "ended" });

@@ -26,7 +26,7 @@ const SKIPPED = "Tool skipped by user.";
 const SKIPPED_BY_MEMORY = "Tool skipped by user (remembered).";
 const SKIPPED_BY_CONFIG = "Tool skipped by configuration.";
 const NOT_WHILE_PLANNING =
-  "The user is planning: for now, only tools that read may run. Do not try to change anything; describe what you would do.";
+  "The user is planning: for now, only tools that read may run, and commands that the user has allowed by rules. Do not try to change anything; describe what you would do.";
 const INPUT_CANCELLED = "Tool input cancelled by user.";
 export const EXECUTION_CANCELLED = "Tool execution cancelled.";
 const DELIVERY_SKIPPED = "Result delivery skipped by user.";

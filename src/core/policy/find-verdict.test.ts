@@ -65,6 +65,68 @@ describe("write access to .git is given without asking by a rule of the user's o
   });
 });
 
+describe("a command while planning", () => {
+  const READ_ONLY: ToolSource = {
+    origin: { type: "builtin", confinement: "sandbox", workspace: "read_only" },
+  };
+  const REFUSED = { mode: "skip", key: "mode.plan", cause: "planning" };
+  const plan: Setting = { mode: () => "plan", source: READ_ONLY };
+
+  test("runs if a rule of the user's own allows it", async () => {
+    expect(await verdictOn({ command: "python -m unittest" }, plan)).toMatchObject({
+      mode: "unattended",
+      rules: [{ from: "program" }],
+    });
+  });
+
+  test.each<[string, JsonObject, Setting]>([
+    ["no rule allows", { command: "make" }, {}],
+    ["a rule allows only in part", { command: "python a.py && make" }, {}],
+    ["is not in the sandbox", { command: "python a.py" }, { source: UNCONFINED }],
+    [
+      "may run without a sandbox",
+      { command: "python a.py" },
+      { source: UNCONFINED, allowsUnsandboxed: true },
+    ],
+    ["could change the workspace", { command: "python a.py" }, { source: CONFINED }],
+    ["asks for a network", { command: "python a.py" }, { source: ONLINE }],
+    ["asks for write access to .git", { command: "python a.py" }, { source: WITH_GIT }],
+    ["gets input that may be a program", { command: "python -", stdin: "import os" }, {}],
+    [
+      "the user wants to be asked about",
+      { command: "python a.py" },
+      { rules: [{ mode: "ask" }, PYTHON] },
+    ],
+  ])("is refused, and not asked about, if it: %s", async (_, args, setting) => {
+    counters("T-MODE-4");
+    expect(await verdictOn(args, { ...plan, ...setting })).toEqual(REFUSED);
+  });
+
+  test.each(["workspace", "turn"] as const)("is not allowed by a rule from: %s", async (from) => {
+    counters("T-MODE-1");
+    const call = callOf(
+      { command: "python a.py" },
+      {
+        name: "shell_run",
+        source: READ_ONLY,
+        argumentKinds: { "/command": "command" },
+        config: { policy: { run: from === "workspace" ? [PYTHON] : [] } },
+      },
+    );
+    const { settings } = call.tool;
+    const run = settings.policy.run.map((rule) => ({ ...rule, place: { ...rule.place, from } }));
+    const tool = { ...call.tool, settings: { ...settings, policy: { ...settings.policy, run } } };
+    const granted = from === "turn" ? [{ rule: PYTHON, from: "call_1" }] : [];
+    const options = { root: temporaryFolder(), mode: () => "plan" as const };
+    expect(await findRunVerdict({ ...call, tool, granted }, options)).toEqual(REFUSED);
+    const free = await findRunVerdict(
+      { ...call, tool, granted },
+      { ...options, mode: () => "ask" },
+    );
+    expect(free.mode).toBe("unattended");
+  });
+});
+
 describe("a rule about a command", () => {
   test("lets it run in the sandbox, with no input", async () => {
     expect(await verdictOn({ command: "python a.py" })).toMatchObject({ mode: "unattended" });

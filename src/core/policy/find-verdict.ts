@@ -28,6 +28,35 @@ import {
 } from "./verdict.ts";
 
 export async function findRunVerdict(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {
+  const { mode = () => "ask" } = options;
+  const { settings, effect } = call.tool;
+  const isPlanned = mode() === "plan" && (settings.effect ?? effect) !== "reads";
+  return isPlanned ? plannedVerdict(call, options) : freeVerdict(call, options);
+}
+
+/**
+ * In the mode `plan`, for a tool that does more than read. A command runs if a rule of the user's own allows it, and if it
+ * can change nothing and reach no one. The model is told that all others are refused.
+ */
+async function plannedVerdict(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {
+  const { tool } = call;
+  const run = tool.settings.policy.run.filter((rule) => isOwn(rule) || rule.mode !== "unattended");
+  const settings = { ...tool.settings, policy: { ...tool.settings.policy, run } };
+  const own = { ...call, tool: { ...tool, settings }, granted: [] };
+  const verdict = await freeVerdict(own, {
+    ...options,
+    mode: () => "ask",
+    allowsUnsandboxed: false,
+  });
+  if (verdict.mode === "skip") return verdict;
+  const isAllowed = verdict.mode === "unattended" && verdict.rules !== undefined;
+  if (!isAllowed || !runsCommands(tool)) return MODE_VERDICTS.plan;
+  const confined = await findConfinement(call);
+  const isHarmless = confined.workspace === "read_only" && opensOf(confined).length === 0;
+  return isHarmless ? verdict : MODE_VERDICTS.plan;
+}
+
+async function freeVerdict(call: CallOfTool, options: PolicyOptions): Promise<Verdict> {
   const found = await askedVerdict(call, options);
   // Even for a call that runs without asking: it may be in doubt later.
   const { target } = call.tool.settings;
@@ -91,9 +120,6 @@ async function askedVerdict(call: CallOfTool, options: PolicyOptions): Promise<V
   const byConfig = await evaluate(settings.policy.run, call, options);
   if (byConfig?.mode === "skip") return fromRules(byConfig, call);
   if (settings.run === "skip" && !isByUser(byConfig)) return plainVerdict(settings);
-  if (mode === "plan" && effect !== "reads") {
-    return MODE_VERDICTS.plan;
-  }
   // Neither another person's grant nor the mode decides what is assigned to certain people.
   const asked = byConfig === undefined ? plainVerdict(settings) : fromRules(byConfig, call);
   if (isForSome(asked) || asked.mode === "skip") return asked;

@@ -57,8 +57,8 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
         executor: createBuiltinExecutor(tool, settings.name, settings),
         describeSource: async (args, options = {}) => {
           const described = (await describeCall?.(args, options)) ?? {};
-          const { confinement, network, git, undo, ...call } = described;
-          const shown = confinementOf({ confinement, network, git, undo });
+          const { confinement, network, git, workspace, undo, ...call } = described;
+          const shown = confinementOf({ confinement, network, git, workspace, undo });
           return {
             ...call,
             origin: isOwn ? { type: "program" } : { type: "builtin", ...shown },
@@ -85,10 +85,11 @@ export async function createTool(settings: ToolSettings, parts: ToolParts): Prom
 }
 
 /** Leaves out unknown fields: the record and the digest have no empty ones. */
-function confinementOf({ confinement, network, git, undo }: Described): Confinement {
+function confinementOf({ confinement, network, git, workspace, undo }: Described): Confinement {
   if (confinement === undefined) return {};
   const opened = { ...(network && { network }), ...(git && { git }) };
-  return { confinement, ...opened, ...(undo !== undefined && { undo }) };
+  const closed = { ...(workspace && { workspace }) };
+  return { confinement, ...opened, ...closed, ...(undo !== undefined && { undo }) };
 }
 
 type Described = { readonly [Key in keyof Confinement]: Confinement[Key] | undefined };

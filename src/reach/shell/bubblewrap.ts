@@ -4,7 +4,7 @@ import { findSystemProgram, runProcess } from "../process/index.ts";
 import type { Mount } from "./cover.ts";
 import { openBubblewrapPipes } from "./bubblewrap-pipes.ts";
 import { findOpenSockets } from "./open-sockets.ts";
-import type { ProtectedPaths } from "./protected-paths.ts";
+import type { ConfinedRun } from "./protected-paths.ts";
 import { isInside, type SandboxPlace, type SandboxProblem } from "./sandbox-place.ts";
 import { seccompFilter } from "./seccomp.ts";
 
@@ -120,13 +120,13 @@ const NAME_SERVERS = ["/run/systemd/resolve", "/run/NetworkManager/resolv.conf",
 export function bubblewrapArguments(
   { options }: Bubblewrap,
   place: SandboxPlace,
-  { paths, network }: { readonly paths: ProtectedPaths; readonly network: boolean },
+  { paths, network, isReadOnly = false }: ConfinedRun,
 ): readonly string[] {
   const { root } = place;
   const { inner, outer } = hiddenFolders(place);
   const shown = [...NEEDED, ...(network ? NAME_SERVERS : []), ...place.readable, ...paths.readable];
   const visible = shown.filter((file) => existsSync(file));
-  const workspace = ["--bind", root, root];
+  const workspace = [isReadOnly ? "--ro-bind" : "--bind", root, root];
   const exposed = [root, ...place.readable, ...paths.readable];
   const isShown = (file: string) =>
     !isInsideAny(inner, file) && (isInsideAny(exposed, file) || !isInsideAny(outer, file));

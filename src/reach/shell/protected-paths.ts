@@ -30,15 +30,33 @@ export interface ProtectedPaths {
   readonly release: () => readonly string[];
 }
 
+/** A run of a command in the sandbox. */
+export interface ConfinedRun {
+  readonly paths: ProtectedPaths;
+  readonly network: boolean;
+  /** It can change nothing in the workspace. */
+  readonly isReadOnly?: boolean;
+}
+
+export interface ProtectOptions extends CoverOptions {
+  /** The command can change nothing in the workspace anyway. */
+  readonly isReadOnly?: boolean;
+}
+
 /** Prepares a command, which has to be started right away. Throws if the workspace cannot be written. */
 export async function protectPaths(
   place: SandboxPlace,
-  options: CoverOptions,
+  options: ProtectOptions,
 ): Promise<ProtectedPaths | SandboxProblem> {
   const { root } = place;
   const found = await findPlan(place, options);
   if ("reason" in found) return found;
   const { repositories, plan } = found;
+  const common = {
+    readable: repositories.flatMap((repository) => findSharedFolder(repository, root) ?? []),
+    folders: repositories.map(({ folder }) => folder),
+  };
+  if (options.isReadOnly === true) return { ...common, mounts: [], release: () => [] };
   const own = ownOf(root, repositories);
   const watched = options.git ? repositories.flatMap(unreservedNames) : [];
   // If its own repository loses its HEAD, Git may take the workspace itself for one.
@@ -52,9 +70,8 @@ export async function protectPaths(
   const before = new Set(listed());
   const guards = plan.standIns.flatMap((missing) => standIn(missing) ?? []);
   return {
+    ...common,
     mounts: plan.mounts,
-    readable: repositories.flatMap((repository) => findSharedFolder(repository, root) ?? []),
-    folders: repositories.map(({ folder }) => folder),
     release: () => {
       for (const guard of guards) guard[Symbol.dispose]();
       const added = listed().filter((file) => !before.has(file) && (file !== bareHead || isLost()));

@@ -7,9 +7,8 @@ import path from "node:path";
 import type { Program } from "../process/index.ts";
 import { openBubblewrapPipes } from "./bubblewrap-pipes.ts";
 import { type Bubblewrap, bubblewrapArguments, findBubblewrap } from "./bubblewrap.ts";
-import type { CoverOptions } from "./cover-git.ts";
 import { inheritedDescriptors } from "./inherited-descriptors.ts";
-import { findProtectionProblem, protectPaths } from "./protected-paths.ts";
+import { findProtectionProblem, type ProtectOptions, protectPaths } from "./protected-paths.ts";
 import { findNewRepositories } from "./new-repositories.ts";
 import { findSubmodules } from "./repositories.ts";
 import { isInside, type SandboxPlace, type SandboxProblem } from "./sandbox-place.ts";
@@ -50,7 +49,7 @@ export async function findProblemIn(place: SandboxPlace): Promise<SandboxProblem
   return (await findSandboxProblem()) ?? findProtectionProblem(place);
 }
 
-export interface SandboxOptions extends CoverOptions {
+export interface SandboxOptions extends ProtectOptions {
   readonly network: boolean;
 }
 
@@ -58,15 +57,15 @@ export interface SandboxOptions extends CoverOptions {
 export async function confine(
   program: Program,
   place: SandboxPlace,
-  { network, git }: SandboxOptions,
+  { network, git, isReadOnly = false }: SandboxOptions,
 ): Promise<ConfinedProgram | SandboxProblem> {
   if (isInside(place.root, place.home)) return { reason: "workspace_has_home" };
   const found = await findMachine();
   if ("reason" in found) return found;
   const startedMs = Date.now();
-  const paths = await protectPaths(place, { git });
+  const paths = await protectPaths(place, { git, isReadOnly });
   if ("reason" in paths) return paths;
-  const options = { paths, network };
+  const options = { paths, network, isReadOnly };
   const wrapped =
     "options" in found
       ? inBubblewrap(program, found, bubblewrapArguments(found, place, options))
@@ -75,6 +74,7 @@ export async function confine(
     ...wrapped,
     release: paths.release,
     findNewRepositories: async () => {
+      if (isReadOnly) return [];
       const made = await findNewRepositories(place.root, startedMs);
       // With `git`, a folder can become a submodule, into which Git goes by itself.
       const submodules = git ? await findSubmodules(place).catch(() => []) : [];

@@ -63,3 +63,12 @@ test("on macOS, jp's folders stay hidden in the workspace", () => {
   const workspace = rules.findIndex((rule) => rule.startsWith("(allow file-read* file-write*"));
   expect(rules[workspace + 1]).toBe(`(deny file-read* file-write* (subpath "${data}"))`);
 });
+
+test("on macOS, a command while planning writes nowhere in the workspace", () => {
+  const [rules, planned] = [false, true].map((isReadOnly) =>
+    seatbeltProfile(PLACE, { paths: NO_PATHS, network: false, isReadOnly }),
+  );
+  expect(rules).toContain('(allow file-read* file-write* (subpath "/Users/me/project"))');
+  expect(planned).toContain('(allow file-read* (subpath "/Users/me/project"))');
+  expect(planned).not.toMatch(/allow file-[^\n]*write[^\n]*project/);
+});

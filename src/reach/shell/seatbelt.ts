@@ -1,6 +1,6 @@
 /** The sandbox on macOS: a profile for `sandbox-exec`, with the same rules as on Linux. Untested, for lack of a machine. */
 import type { Mount } from "./cover.ts";
-import type { ProtectedPaths } from "./protected-paths.ts";
+import type { ConfinedRun } from "./protected-paths.ts";
 import { isInside, type SandboxPlace } from "./sandbox-place.ts";
 
 export const SANDBOX_EXEC = "/usr/bin/sandbox-exec";
@@ -14,7 +14,7 @@ const NO_SOCKET_FILES = [
 /** Later rules take precedence. */
 export function seatbeltProfile(
   { root, home, hidden, readable }: SandboxPlace,
-  { paths, network }: { readonly paths: ProtectedPaths; readonly network: boolean },
+  { paths, network, isReadOnly = false }: ConfinedRun,
 ): string {
   const inner = hidden.filter((folder) => isInside(root, folder));
   const closed = ["/Users", "/Volumes", "/private/tmp", "/private/var/run", home, ...hidden];
@@ -29,7 +29,7 @@ export function seatbeltProfile(
     ...([...readable, ...paths.readable].length === 0
       ? []
       : [`(allow file-read* ${subpaths([...readable, ...paths.readable])})`]),
-    `(allow file-read* file-write* ${subpaths([root])})`,
+    `(allow file-read*${isReadOnly ? "" : " file-write*"} ${subpaths([root])})`,
     ...(inner.length === 0 ? [] : [`(deny file-read* file-write* ${subpaths(inner)})`]),
     '(allow file-write* (literal "/dev/null") (literal "/dev/zero") (subpath "/dev/fd"))',
     ...paths.mounts.map(mountRule),

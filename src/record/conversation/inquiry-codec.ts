@@ -232,13 +232,14 @@ export const UNDO_FORECASTS = [
 ] as const satisfies readonly UndoForecast[];
 
 /** An unknown kind counts as none. */
-function parseConfinement({ confinement, network, git, undo: kept }: JsonObject): Confinement {
+function parseConfinement(raw: JsonObject): Confinement {
+  const { confinement, network, git, workspace, undo: kept } = raw;
   if (typeof confinement !== "string") return {};
   const undo = UNDO_FORECASTS.find((forecast) => forecast === kept);
   const more = undo !== undefined && { undo };
   if (confinement !== "sandbox") return { confinement: "none", ...more };
   const opened = { ...(network === true && { network }), ...(git === true && { git }) };
-  return { confinement, ...opened, ...more };
+  return { confinement, ...opened, ...(workspace === "read_only" && { workspace }), ...more };
 }
 
 export function subjectToJson(event: DecisionSubject): JsonObject {

@@ -55,6 +55,7 @@ const COVERS = {
     asked === shown || (shown === "none" && asked === "sandbox"),
   network: ({ network: shown = false }, { network: asked = false }) => shown || !asked,
   git: ({ git: shown = false }, { git: asked = false }) => shown || !asked,
+  workspace: ({ workspace: shown }, { workspace: asked }) => shown === undefined || asked === shown,
   folder: (shown, asked) => isPathWithin(shown.folder, asked.folder),
   outside: ({ outside: shown = [] }, { outside: asked = [] }) =>
     asked.every((file) => shown.includes(file)),

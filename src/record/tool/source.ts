@@ -12,6 +12,8 @@ export type Confinement = {
   readonly network?: boolean;
   /** In the sandbox: whether it may write to `.git`, except for what makes Git run programs. */
   readonly git?: boolean;
+  /** In the sandbox: it can change nothing in the workspace either. */
+  readonly workspace?: "read_only";
   /**
    * Whether its changes can be undone. `git`: yes, except for files that Git ignores and nested repositories. Otherwise no: the workspace is
    * not in a Git work tree (`not_git`), git is missing or fails (`git_failed`), there is too much to keep

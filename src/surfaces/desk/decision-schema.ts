@@ -59,6 +59,10 @@ const origin = v.variant("type", [
     type: v.literal("builtin"),
     confinement: optional(v.picklist(["sandbox", "none"]), "How a command is confined."),
     network: optional(v.boolean(), "Whether the sandbox has network access."),
+    workspace: optional(
+      v.literal("read_only"),
+      "In the sandbox: the command can change nothing in the workspace.",
+    ),
     git: optional(
       v.boolean(),
       "Whether the command may write to `.git`, except for what makes Git run programs.",

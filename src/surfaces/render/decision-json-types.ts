@@ -34,6 +34,8 @@ export type DecisionJson = {
         readonly confinement?: "sandbox" | "none";
         /** Whether the sandbox has network access. */
         readonly network?: boolean;
+        /** In the sandbox: the command can change nothing in the workspace. */
+        readonly workspace?: "read_only";
         /** Whether the command may write to `.git`, except for what makes Git run programs. */
         readonly git?: boolean;
         /** Whether the changes of a command can be undone. `git`: yes, except for files that Git ignores and nested repositories. All others: no. */

@@ -37,11 +37,13 @@ export function describeConfinement(confined: Confinement): string {
     case "none":
       return ", not sandboxed";
     case "sandbox":
-      return `, in the sandbox${openingWords(confined)}`;
+      return `, in the sandbox${confined.workspace === "read_only" ? READ_ONLY : openingWords(confined)}`;
     default:
       return assertNever(confinement);
   }
 }
+
+const READ_ONLY = ", where it can change nothing";
 
 const OPENINGS: readonly (readonly [Opening, string])[] = [
   ["git", "write access to .git"],

@@ -8,7 +8,7 @@ import type { ShownMode } from "../../../surfaces/terminal/index.ts";
 /** The permissions of each mode. */
 export const MODES: Readonly<Record<Mode, string>> = {
   ask: "jp asks, as your rules and the tools' settings say",
-  plan: "only tools that read run; nothing is changed",
+  plan: "only tools that read and commands you allow run; nothing is changed",
   edits: "files here are changed without asking; /undo restores them",
   sandbox: "commands run without asking inside the sandbox, without a network",
 };

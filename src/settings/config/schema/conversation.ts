@@ -184,7 +184,7 @@ export const conversationGroup = group({
   max_cycles: key("higher", "maximum number of requests to the model per turn", atLeast(1)),
   mode: key(
     "own_mode",
-    "what runs without asking: ask (as each tool is configured), plan (only tools that read), edits (files of the workspace are " +
+    "what runs without asking: ask (as each tool is configured), plan (only tools that read, and commands that your rules allow), edits (files of the workspace are " +
       "changed unasked, and can be undone) or sandbox (what runs inside the sandbox)",
     v.pipe(v.picklist(MODE_NAMES), behaviour({ isMachineSpecific: true })),
   ),

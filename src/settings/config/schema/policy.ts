@@ -13,7 +13,7 @@ export type RunMode = (typeof MODES)[number];
 export const MODE_NAMES = ["ask", "plan", "edits", "sandbox"] as const;
 
 /**
- * How much a turn may do without asking. `ask`: follows rules and settings. `plan`: only tools that read. `edits`: files
+ * How much a turn may do without asking. `ask`: follows rules and settings. `plan`: only tools that read, and commands that rules allow. `edits`: files
  * of the workspace are changed without asking, and each change can be undone. `sandbox`: anything inside the sandbox
  * runs.
  */

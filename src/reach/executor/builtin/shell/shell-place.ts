@@ -22,6 +22,8 @@ export interface ShellPlace {
   readonly settings: ShellSettings;
   /** Saves the files that a command changes, for undo. */
   readonly changes?: ChangeKeeper | undefined;
+  /** Whether commands run now may change nothing, as in the mode `plan`: then they run in the sandbox, or not at all. */
+  readonly isReadOnly?: (() => boolean) | undefined;
 }
 
 export const DEFAULT_TIMEOUT_SECS = 120;

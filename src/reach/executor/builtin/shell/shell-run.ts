@@ -48,9 +48,16 @@ export async function runShellCall(
   const sandbox = sandboxPlace(place);
   const problem = await findProblemIn(sandbox).catch(toProblem);
   const isSandboxed = problem === undefined;
-  const hasNetwork = !isSandboxed || args.network === true;
+  const isReadOnly = place.isReadOnly?.() === true;
+  if (isReadOnly && !isSandboxed)
+    return failure(`[${READS_ONLY} There is no sandbox. Nothing was run.]`);
+  const opened = {
+    network: !isReadOnly && args.network === true,
+    git: !isReadOnly && args.git === true,
+  };
+  const hasNetwork = !isSandboxed || opened.network;
   const { variables, leftOut } = environmentOf(place, { isSandboxed, hasNetwork });
-  const kept = await place.changes?.keepFolder(context.signal);
+  const kept = isReadOnly ? undefined : await place.changes?.keepFolder(context.signal);
   const end = await runCommand({
     line: command,
     cwd: realPath,
@@ -66,7 +73,7 @@ export async function runShellCall(
     },
     limits,
     ...(problem === undefined && {
-      sandbox: { place: sandbox, network: args.network === true, git: args.git === true },
+      sandbox: { place: sandbox, ...opened, isReadOnly },
     }),
   });
   await kept?.done();
@@ -74,7 +81,8 @@ export async function runShellCall(
   return toResult(end, {
     seconds,
     isSandboxed,
-    hasGit: args.git === true,
+    isReadOnly,
+    hasGit: opened.git,
     leftOut: leftOut.length,
     ownPackage: ownPackage === undefined ? undefined : path.relative(sandbox.root, ownPackage),
     unkept: kept?.reason,
@@ -85,6 +93,8 @@ export async function runShellCall(
 interface RunPlace {
   readonly seconds: number;
   readonly isSandboxed: boolean;
+  /** It could change nothing. */
+  readonly isReadOnly: boolean;
   readonly hasGit: boolean;
   /** The number of variables that it did not get. */
   readonly leftOut: number;
@@ -96,6 +106,9 @@ interface RunPlace {
 
 /** As systems word it, on Linux and macOS. */
 const GIT_IS_READ_ONLY = /\.git\b.*(?:Read-only file system|Operation not permitted)/;
+
+const READS_ONLY =
+  "The user is planning: a command runs in a sandbox that hides the user's home, has no network, and keeps everything from being changed, the workspace too.";
 
 const UNKEPT: Readonly<Record<UnkeptFolderReason, string>> = {
   not_git: "the workspace is not in a Git work tree",
@@ -156,7 +169,7 @@ function toResult(end: CommandEnd, run: RunPlace): string | ToolContent {
 
 function toEndText(
   { exit, output, removed, repositories }: Extract<CommandEnd, { readonly type: "ended" }>,
-  { seconds, isSandboxed, hasGit, leftOut, ownPackage, unkept }: RunPlace,
+  { seconds, isSandboxed, isReadOnly, hasGit, leftOut, ownPackage, unkept }: RunPlace,
 ): string | ToolContent {
   const isSuccess = "status" in exit && exit.status === 0;
   const text = output.toText(leftOutNotice(output));
@@ -164,13 +177,14 @@ function toEndText(
     "timedOut" in exit ? `[Stopped after ${seconds} s.]` : "",
     "signal" in exit ? `[Ended by ${exit.signal}.]` : "",
     "status" in exit ? `[Exit status ${exit.status}.]` : "",
-    !isSuccess && isSandboxed
+    !isSuccess && isReadOnly ? `[${READS_ONLY}]` : "",
+    !isSuccess && isSandboxed && !isReadOnly
       ? "[It ran in a sandbox, which hides the user's home, keeps everything but the workspace from being changed, and has no network by default.]"
       : "",
-    !isSuccess && isSandboxed && !hasGit && GIT_IS_READ_ONLY.test(text)
+    !isSuccess && isSandboxed && !isReadOnly && !hasGit && GIT_IS_READ_ONLY.test(text)
       ? "[.git is read-only in the sandbox. If the user agrees, a call with git: true can change it, except for its config and hooks.]"
       : "",
-    !isSuccess && ownPackage !== undefined
+    !isSuccess && !isReadOnly && ownPackage !== undefined
       ? `[jp runs from ${ownPackage}, which a command cannot change: npm ci fails on it, and so does npm install if it would replace it.]`
       : "",
     !isSuccess && leftOut > 0
@@ -275,7 +289,7 @@ async function foreseeUndo({ changes }: ShellPlace): Promise<UndoForecast> {
 }
 
 interface FoundConfinement {
-  readonly shown: Pick<CallSource, "confinement" | "network" | "git">;
+  readonly shown: Pick<CallSource, "confinement" | "network" | "git" | "workspace">;
   readonly confined?: JsonObject;
 }
 
@@ -287,7 +301,12 @@ async function findConfinement(args: JsonObject, place: ShellPlace): Promise<Fou
   const [network, git] = [args["network"] === true, args["git"] === true];
   const { readable } = place.settings;
   return {
-    shown: { confinement: "sandbox", ...(network && { network }), ...(git && { git }) },
+    shown: {
+      confinement: "sandbox",
+      ...(network && { network }),
+      ...(git && { git }),
+      ...(place.isReadOnly?.() === true && { workspace: "read_only" }),
+    },
     ...(readable.length > 0 && { confined: { readable: [...readable] } }),
   };
 }
