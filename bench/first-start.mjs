@@ -23,7 +23,9 @@ try {
   if (cloned.status !== 0) throw new Error("git clone failed: see above.");
   const seconds = await measure(clone);
   const rounded = seconds.toFixed(1);
-  process.stdout.write(`The tour starts after ${rounded} s of CPU time; the limit is ${LIMIT} s.\n`);
+  process.stdout.write(
+    `The tour starts after ${rounded} s of CPU time; the limit is ${LIMIT} s.\n`,
+  );
   process.exitCode = seconds > LIMIT ? 1 : 0;
 } finally {
   rmSync(folder, { recursive: true, force: true });

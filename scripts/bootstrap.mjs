@@ -1,5 +1,5 @@
 // Sets up a clone and runs one command in it: `bootstrap.mjs [--build | --build-command] [command …]`.
-// `--build-command` builds only what jp itself needs to run, in a third of the time.
+// `--build-command` installs and builds only what jp itself needs to run, in half of the time.
 // `bootstrap.mjs --oldest-node command …` runs it on the oldest supported Node, `--newest-node` on the newest,
 // `--package-managers` with pnpm and Yarn in PATH, and `--postgres` with a PostgreSQL server. These set up nothing
 // else: they are for tests, during which no package may be replaced.
@@ -7,7 +7,16 @@
 // Each step is skipped while its inputs are unchanged.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -15,6 +24,42 @@ import { fileURLToPath } from "node:url";
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const WANTED_NODE = [24, 15];
 const OLDEST_NODE = [22, 22];
+/** Only tests, checks and types need these. */
+const NOT_FOR_COMMAND = new Set([
+  "@ai-sdk/openai-compatible-2",
+  "@arethetypeswrong/cli",
+  "@copilotkit/aimock",
+  "@cyclonedx/cyclonedx-library",
+  "@lydell/node-pty",
+  "@modelcontextprotocol/conformance",
+  "@modelcontextprotocol/server-everything",
+  "@modelcontextprotocol/server-filesystem",
+  "@modelcontextprotocol/server-memory",
+  "@opentelemetry/context-async-hooks",
+  "@opentelemetry/sdk-trace-base",
+  "@sparticuz/chromium",
+  "@types/json-schema",
+  "@types/node",
+  "@types/pg",
+  "@xterm/headless",
+  "ai-6",
+  "arktype",
+  "axe-core",
+  "fast-check",
+  "jscpd",
+  "knip",
+  "oidc-provider",
+  "oxfmt",
+  "oxlint",
+  "oxlint-tsgolint",
+  "playwright-core",
+  "publint",
+  "rolldown-plugin-dts",
+  "typescript",
+  "vite",
+  "vitest",
+  "zod3",
+]);
 
 const words = process.argv.slice(2);
 const flag = words[0]?.startsWith("--") ? words.shift() : undefined;
@@ -26,8 +71,9 @@ const forTests = {
   "--postgres": placePostgres,
 }[flag];
 const environment = withPath([(forTests ?? placeNode)(), binaries]);
+const isWhole = flag !== "--build-command";
 if (forTests === undefined) installPackages();
-if (flag === "--build" || flag === "--build-command") buildIfChanged(flag === "--build");
+if (flag === "--build" || flag === "--build-command") buildIfChanged();
 if (words.length > 0) process.exitCode = await runLast(words[0], words.slice(1));
 
 /** The folder of a new enough Node: the system's, else the pinned one, else an error. */
@@ -71,26 +117,95 @@ function placePinned(name, title) {
   return path.join(tools, "node_modules", `node-${process.platform}-${process.arch}`, "bin");
 }
 
+/** Whoever has all packages keeps all of them. */
 function installPackages() {
-  install(root, "Installing packages");
+  const isSmall = !isWhole && !existsSync(path.join(root, "node_modules", ".installed"));
+  if (isSmall) installForCommand();
+  else install(root, "Installing packages");
 }
 
 /** Runs `npm ci` in a folder, unless its lock file and this platform match the last install. */
 function install(folder, title) {
   const stamp = path.join(folder, "node_modules", ".installed");
-  const wanted = digest([
-    path.join(folder, "package-lock.json"),
-    path.join(folder, "package.json"),
-  ]).concat(` ${process.platform} ${process.arch}`);
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  const wanted = installedAs(folder);
+  if (isStamped(stamp, wanted)) return;
   say(`${title} …`);
-  const status = run("npm", ["ci", "--ignore-scripts"], process.env, folder, 2);
-  if (status !== 0) fail(`npm ci failed in ${folder}: see above, then run the command again.`);
+  clean(folder);
   writeFileSync(stamp, wanted);
 }
 
+/** The same versions from the same lock file, in a folder beside, without what the command does not need. */
+function installForCommand() {
+  const packages = path.join(root, "node_modules");
+  const stamp = path.join(packages, ".installed-command");
+  const wanted = installedAs(root);
+  if (isStamped(stamp, wanted)) return;
+  say("Installing packages …");
+  const folder = path.join(root, `dist-install-${process.pid}`);
+  mkdirSync(folder);
+  try {
+    copyFileSync(path.join(root, ".npmrc"), path.join(folder, ".npmrc"));
+    const { manifest, lock } = withoutTests();
+    writeFileSync(path.join(folder, "package.json"), JSON.stringify(manifest));
+    writeFileSync(path.join(folder, "package-lock.json"), JSON.stringify(lock));
+    clean(folder);
+    rmSync(packages, { recursive: true, force: true });
+    renameSync(path.join(folder, "node_modules"), packages);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  writeFileSync(stamp, wanted);
+}
+
+function withoutTests() {
+  const [manifest, lock] = ["package.json", "package-lock.json"].map((name) =>
+    JSON.parse(readFileSync(path.join(root, name), "utf8")),
+  );
+  for (const owner of [manifest, lock.packages[""]]) {
+    for (const name of NOT_FOR_COMMAND) delete owner.devDependencies[name];
+    delete owner.peerDependencies;
+    delete owner.peerDependenciesMeta;
+  }
+  const kept = new Set([""]);
+  for (const folder of kept) {
+    const { devDependencies, dependencies, optionalDependencies, peerDependencies } =
+      lock.packages[folder];
+    const own = folder === "" ? devDependencies : {};
+    const needed = { ...own, ...dependencies, ...optionalDependencies, ...peerDependencies };
+    for (const name of Object.keys(needed)) {
+      const found = findPackage(lock.packages, folder, name);
+      if (found !== undefined) kept.add(found);
+    }
+  }
+  const packages = Object.fromEntries([...kept].map((folder) => [folder, lock.packages[folder]]));
+  return { manifest, lock: { ...lock, packages } };
+}
+
+/** Where Node finds a package, seen from another one. Undefined for an optional one that is not in the lock file. */
+function findPackage(packages, from, name) {
+  for (let folder = from; ; folder = folder.replace(/(^|\/)node_modules\/(@[^/]+\/)?[^/]+$/, "")) {
+    const place = `${folder === "" ? "" : `${folder}/`}node_modules/${name}`;
+    if (packages[place] !== undefined) return place;
+    if (folder === "") return undefined;
+  }
+}
+
+function clean(folder) {
+  const status = run("npm", ["ci", "--ignore-scripts"], process.env, folder, 2);
+  if (status !== 0) fail(`npm ci failed in ${folder}: see above, then run the command again.`);
+}
+
+function installedAs(folder) {
+  const files = ["package-lock.json", "package.json"].map((name) => path.join(folder, name));
+  return `${digest(files)} ${process.platform} ${process.arch}`;
+}
+
+function isStamped(stamp, wanted) {
+  return existsSync(stamp) && readFileSync(stamp, "utf8") === wanted;
+}
+
 /** A build replaces all of `dist`, with its stamp. */
-function buildIfChanged(isWhole) {
+function buildIfChanged() {
   const whole = path.join(root, "dist", ".built");
   const command = path.join(root, "dist", ".built-command");
   const inputs = [
@@ -102,7 +217,7 @@ function buildIfChanged(isWhole) {
   ];
   const wanted = digest(inputs);
   const stamps = isWhole ? [whole] : [whole, command];
-  if (stamps.some((stamp) => existsSync(stamp) && readFileSync(stamp, "utf8") === wanted)) return;
+  if (stamps.some((stamp) => isStamped(stamp, wanted))) return;
   say("Building …");
   const build = [path.join("scripts", "build.mjs"), ...(isWhole ? [] : ["command"])];
   const status = run("node", build, environment, root, 2);

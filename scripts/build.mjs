@@ -21,7 +21,6 @@ import path from "node:path";
 import process from "node:process";
 import { transform } from "esbuild";
 import { rolldown } from "rolldown";
-import { dts } from "rolldown-plugin-dts";
 import { commandBuiltins, libraryBuiltins } from "./light-builtins.mjs";
 import { plainExports } from "./plain-exports.mjs";
 import {
@@ -685,6 +684,7 @@ async function writeTypes(folder) {
   const [status] = await once(spawn("tsc", words, { stdio: "inherit" }), "close");
   if (status !== 0) throw new Error("The types have errors: see above.");
 
+  const { dts } = await import("rolldown-plugin-dts"); // Not installed for the command alone.
   const output = await generate(
     {
       input: Object.fromEntries(ENTRIES.map((entry) => [entry, `${compiled}/${entry}.d.ts`])),
