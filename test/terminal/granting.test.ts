@@ -61,7 +61,7 @@ const LIST = [
   "  2: files in src/agent/",
   "  3: a rule that you write",
   "  For how long:   4: this turn   5: today ❯ 6: 30 days   7: always, until you remove it",
-  "  ↑↓ which · ←→ how long · or their digits · Enter yes, with this rule · Esc go back",
+  "  ↑↓ which · ←→ how long · or digits · Enter yes, with this rule · Esc back",
 ];
 const IN_30_DAYS = endOf(new Date(NOW), 30);
 
@@ -233,19 +233,18 @@ describe("at the prompt for a command, on 80 columns", () => {
   test("the key s names the folder, and the only options that a rule for first words allows", async () => {
     counters("T-SAVED-6");
     const screen = new PromptScreen(task({ request: COMMAND }), { columns: 80 });
-    await screen.answer(["Tab say why", "s"], ["Esc go back", ""]);
+    await screen.answer(["Tab say why", "s"], ["Esc back", ""]);
     const { lines } = screen;
     screen.type("6\r");
     expect(await screen.result()).toEqual(granted(DIFF, "always"));
-    expect(lines.slice(-8)).toEqual([
+    expect(lines.slice(-7)).toEqual([
       `? ${WHICH}`,
       "❯ 1: commands that begin with git diff, in src/ and below, with no options but",
       "  --stat",
       "  2: a rule that you write",
       "  For how long:   3: this turn   4: today ❯ 5: 30 days",
       "  6: always, until you remove it",
-      "  ↑↓ which · ←→ how long · or their digits · Enter yes, with this rule",
-      "  Esc go back",
+      "  ↑↓ which · ←→ how long · or digits · Enter yes, with this rule · Esc back",
     ]);
   });
 });

@@ -173,6 +173,25 @@ describe("at a prompt that opens while the user types a message for later", () =
   });
 });
 
+test("in a session, the hints about keys are one row from the fourth question on", async () => {
+  const screen = new ClockedScreen();
+  using kept = new KeptTerminal(screen.device, () => screen.clock.now().getTime());
+  kept.keeper = { ...IDLE, onInput: () => {} };
+  const remembered = booleanQuestion("q", "Sure?", { rememberAs: "all of this ".repeat(8) });
+  const shown: (readonly string[])[] = [];
+  for (let count = 0; count < 4; count += 1) {
+    const prompt = screen.ask({ question: remembered, allowsLater: true });
+    await screen.answer(["? Sure?\n  y yes", ""]);
+    shown.push(screen.lines.slice(screen.lines.indexOf("? Sure?") + 1));
+    screen.type("y\r");
+    await prompt.result;
+  }
+  const [first, , third, fourth] = shown;
+  expect(first).toHaveLength(3);
+  expect(third).toEqual(first);
+  expect(fourth).toEqual(["  y yes · a yes to all · n no · Tab say why · ? more"]);
+});
+
 test.each([
   ["Escape in the help", "?", "\u001b"],
   ["an arrow key", "\u001b[A", ""],

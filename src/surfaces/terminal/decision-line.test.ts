@@ -356,6 +356,16 @@ test("wraps between the keys on a narrow screen", () => {
   ]);
 });
 
+test.each([
+  [78, ROW],
+  [60, "  y yes · a yes to all · n no · Tab say why · ? more"],
+  [40, "  y yes · a yes to all · n no · ? more"],
+  [20, "  y yes · ? more"],
+])("names its keys in one row to a user who knows them: %d columns", (columns, row) => {
+  const asides = { hasMore: false, areHintsFolded: true };
+  expect(open({ asides, columns }).screen).toEqual(["? Apply it? ▮", row]);
+});
+
 test("names its keys in fewer words where there is little room", () => {
   const small = { rows: 8, columns: 66 };
   expect(open({ ...small, asides: { hasMore: true } }).screen).toEqual([

@@ -24,7 +24,7 @@ import { messageRows } from "./input-view.ts";
 import { canvasOf } from "./live-region.ts";
 import { MIN_TEXT_ROWS, pager, type PagerEnding, pagerStart, withTextAbove } from "./pager.ts";
 import { type ShowOptions, ShownWidget, startFreshLine } from "./show-widget.ts";
-import { openTerminal, type Terminal } from "./terminal.ts";
+import { openTerminal, type ShownPrompts, type Terminal } from "./terminal.ts";
 import {
   findNotice,
   noteShown,
@@ -38,6 +38,8 @@ import { enterNote } from "./text-entry.ts";
 import type { Canvas, Size, Widget } from "./widget.ts";
 
 const MAX_NOTIFICATION_WIDTH = 200;
+/** In a session, the hints about keys are short after so many messages or questions. */
+const PROMPTS_WITH_ALL_HINTS = 3;
 const CLEAR_SCREEN = "\u001b[H\u001b[2J";
 
 interface WidgetPlace extends Pick<ShowOptions, "isFullScreen" | "asksVersion" | "onOpen"> {
@@ -62,6 +64,8 @@ export class DrawnDialogue extends Dialogue {
   /** Texts that the user has read or skipped to the end. */
   readonly #read = new Set<string>();
   #losesCursor = false;
+  /** Undefined before the first question. */
+  #areHintsFolded: boolean | undefined;
   /** Control sequences to send once the question is visible. */
   #notification: string | undefined;
 
@@ -100,6 +104,7 @@ export class DrawnDialogue extends Dialogue {
     await this.#showNotice();
     const above = this.#above;
     const { isAside = false, isSecret } = prompt.forms;
+    this.#areHintsFolded ??= this.#countPrompt("questions");
     if (!this.signal.aborted) this.noteSeen({ isSecret });
     if (isAside) this.#above = [];
     const ending = await this.#show(prompt);
@@ -110,7 +115,9 @@ export class DrawnDialogue extends Dialogue {
   async enterMessage(request: MessageRequest): Promise<EnteredMessage> {
     const { hasEditor = () => this.hasEditor } = request;
     const expands = request.expand !== undefined;
-    const widget = reporting(inputLine({ ...request, hasEditor, expands }), request);
+    const areHintsFolded = this.#countPrompt("messages");
+    const options = { ...request, hasEditor, expands, areHintsFolded };
+    const widget = reporting(inputLine(options), request);
     const open: WidgetPlace = {
       isMessage: true,
       asksVersion: true,
@@ -152,6 +159,15 @@ export class DrawnDialogue extends Dialogue {
           return { ...line, ending };
       }
     }
+  }
+
+  /** Whether the hints about keys are short. Outside of a session, they never are. */
+  #countPrompt(kind: keyof ShownPrompts): boolean {
+    if (this.signal.aborted) return false;
+    const { shownPrompts } = this.#open();
+    if (shownPrompts === undefined) return false;
+    shownPrompts[kind] += 1;
+    return shownPrompts[kind] > PROMPTS_WITH_ALL_HINTS;
   }
 
   /** Other prompts wait until the user has dismissed it. */
@@ -226,9 +242,11 @@ export class DrawnDialogue extends Dialogue {
     prompt: Prompt<State, Ending>,
   ): Widget<State, Ending | SideAction | NoAnswer> {
     const { header, note: noteBefore } = this;
+    const areHintsFolded = this.#areHintsFolded;
     const { rowsAbove = () => [] } = this.#open();
     const withMore = (hasMore: boolean) => {
-      const own = prompt.forms.drawn({ hasMore, note: this.note, read: this.#read });
+      const asides = { hasMore, note: this.note, read: this.#read, areHintsFolded };
+      const own = prompt.forms.drawn(asides);
       return withRowsAbove(rowsAbove, header === undefined ? own : withHeader(header, own));
     };
     const at = (state: State, size: Size) => {

@@ -126,7 +126,7 @@ function footOf(list: GrantList, { rule, lifetime }: GrantListState) {
   const enter = isWritten ? "Enter write it" : "Enter yes, with this rule";
   return {
     rows: (canvas: Canvas) => lifetimeRows(list, lifetime, canvas),
-    hints: ["↑↓ which", "←→ how long", "or their digits", enter, "Esc go back"],
+    hints: ["↑↓ which", "←→ how long", "or digits", enter, "Esc back"],
   };
 }
 

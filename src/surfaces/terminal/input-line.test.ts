@@ -53,6 +53,12 @@ test("what is pasted is shown neutralized, in the message and in a search", () =
   );
 });
 
+test("an empty line names only the most important keys to a user who knows them", () => {
+  const known = { hasCommands: true, areHintsFolded: true };
+  const row = "  Enter send · /help keys and commands · Ctrl-D leave";
+  expect(line(known).screen).toEqual(["> ▮", row]);
+});
+
 test.each([
   ["Escape", ESCAPE],
   ["Ctrl-C", CTRL_C],

@@ -57,6 +57,8 @@ export interface InputOptions {
   readonly hasWayBack?: boolean | undefined;
   /** The mode: what runs without asking. Shown below the line. Shift-Tab changes it. */
   readonly mode?: (() => ShownMode | undefined) | undefined;
+  /** The user has seen the keys often enough: one row names the most important ones. */
+  readonly areHintsFolded?: boolean | undefined;
   /** For text typed while jp works: what Enter and Tab do with it. */
   readonly typedAhead?: ((text: string) => readonly string[]) | undefined;
 }

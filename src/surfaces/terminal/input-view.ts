@@ -61,7 +61,14 @@ function modeRows({ mode }: InputOptions, { columns, paint }: Canvas): readonly 
   return rows.map((row) => paint("cyan", `  ${row}`));
 }
 
-function emptyHints({ hasEditor, hasCommands = false }: InputOptions): readonly string[] {
+function emptyHints({
+  hasEditor,
+  hasCommands = false,
+  areHintsFolded = false,
+}: InputOptions): readonly string[] {
+  if (areHintsFolded) {
+    return ["Enter send", ...(hasCommands ? ["/help keys and commands"] : []), "Ctrl-D leave"];
+  }
   return [
     "Enter send",
     "Alt-Enter new line",

@@ -8,6 +8,7 @@ import {
   keepers,
   NOT_STOPPED_MS,
   openOwnTerminal,
+  type ShownPrompts,
   type Terminal,
   type TerminalEvents,
 } from "./terminal.ts";
@@ -30,6 +31,7 @@ interface Borrower {
 export class KeptTerminal implements Disposable {
   readonly #device: TerminalDevice;
   readonly #now: () => number;
+  readonly #shownPrompts: ShownPrompts = { messages: 0, questions: 0 };
   readonly #continuing: Disposable;
   #own: Terminal | undefined;
   #keeper: Keeper | undefined;
@@ -76,6 +78,7 @@ export class KeptTerminal implements Disposable {
     const msSinceTyped = () => this.#now() - this.#typedAt;
     return {
       paint: own.paint,
+      shownPrompts: this.#shownPrompts,
       get size() {
         return own.size;
       },

@@ -104,6 +104,8 @@ export interface SideActions {
   readonly note?: string | undefined;
   /** Texts that the user has read to the end. */
   readonly read?: ReadonlySet<string>;
+  /** The user has seen the keys often enough: those that fit in one row remain. */
+  readonly areHintsFolded?: boolean | undefined;
 }
 
 /** Done on another screen; the widget then resumes. */
@@ -137,7 +139,7 @@ export interface Hints {
 
 /** Below a question: the note so far, and the keys. */
 export function footerRows(
-  { hasMore, note }: SideActions,
+  { hasMore, note, areHintsFolded = false }: SideActions,
   { own = [], short = own, readKey = "Ctrl-O", last = [] }: Hints,
   canvas: Canvas,
 ): readonly string[] {
@@ -151,15 +153,39 @@ export function footerRows(
     note === undefined || note === ""
       ? []
       : [paint("dim", truncate(`  Note: ${oneLine(note)}`, columns))];
-  return [...noteRows, ...hintRows([...own, ...others], [...short, ...others], canvas)];
+  const hints = { whole: [...own, ...others], short: [...short, ...others] };
+  return [
+    ...noteRows,
+    ...(areHintsFolded ? foldedRow(hints, others.length, canvas) : hintRows(hints, canvas)),
+  ];
+}
+
+interface WrittenHints {
+  readonly whole: readonly string[];
+  readonly short: readonly string[];
+}
+
+/** The last ones, such as the key for help, stay; before them, as many as fit. */
+function foldedRow(
+  { whole, short }: WrittenHints,
+  lastCount: number,
+  { columns, paint }: Canvas,
+): readonly string[] {
+  const room = Math.max(1, columns - 2);
+  const isWhole = joinHints(whole, room).length === 1;
+  const hints = isWhole ? [...whole] : [...short];
+  const isTooLong = () => stringWidth(hints.join(HINT_SEPARATOR)) > room;
+  while (hints.length > Math.max(1, lastCount) && isTooLong()) {
+    hints.splice(hints.length - lastCount - 1, 1);
+  }
+  return [paint("dim", `  ${truncateWords(hints.join(HINT_SEPARATOR), room)}`)];
 }
 
 const HINT_SEPARATOR = " · ";
 
 /** As many rows as the hints need, but at most a sixth of the screen. */
 function hintRows(
-  hints: readonly string[],
-  short: readonly string[],
+  { whole: hints, short }: WrittenHints,
   { columns, rows: height, paint }: Canvas,
 ): readonly string[] {
   const maxRows = Math.max(1, Math.floor(height / 6));

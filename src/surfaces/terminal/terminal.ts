@@ -14,6 +14,12 @@ export interface TerminalEvents {
   readonly onClose: () => void;
 }
 
+/** Counts the prompts of a session. */
+export interface ShownPrompts {
+  messages: number;
+  questions: number;
+}
+
 /** While open, keys are neither echoed nor turned into signals. */
 export interface Terminal extends Disposable {
   /** Follows NO_COLOR and FORCE_COLOR. */
@@ -25,6 +31,8 @@ export interface Terminal extends Disposable {
   readonly msSinceTyped?: number;
   /** Rows that a prompt shows above itself, such as messages that are not sent yet. */
   readonly rowsAbove?: (canvas: Canvas) => readonly string[];
+  /** The prompts that it has shown in this session, where it is kept open. */
+  readonly shownPrompts?: ShownPrompts;
   /** Does nothing once the terminal is closed. */
   write(text: string): void;
   /** Input that arrives without a listener is dropped. */
