@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { onTestFinished } from "vitest";
-import type { Json } from "../../src/util/index.ts";
+import type { Json, JsonObject } from "../../src/util/index.ts";
 import { type ChatBody, ModelServer, type Piece, type Reply } from "../cli/model-server.ts";
 import { JP, NODE_COMPILE_CACHE } from "../cli/support.ts";
 import { CaptureServer } from "../provider/capture-server.ts";
@@ -308,6 +308,10 @@ const LEARN = {
     patterns: [{ old: "Use tabs.", new: "Use tabs. Test accents." }],
   },
 };
+const SURE_CALL = {
+  name: "ask_user",
+  arguments: { question: "Use the standard?", answer_type: "boolean" },
+};
 const RELEASE_CALL = { name: "release", arguments: { version: "1.1.0" } };
 const ISSUE_CALL = { name: "create_issue", arguments: { title: "Accents are lost" } };
 
@@ -382,13 +386,20 @@ const THEN: Readonly<Record<string, Reply>> = {
 };
 
 const USAGE = { prompt_tokens: 1200, completion_tokens: 80, total_tokens: 1280 };
+interface SlowReply {
+  readonly text: string;
+  readonly rest: readonly Piece[];
+  readonly calls?: readonly { readonly name: string; readonly arguments?: JsonObject }[];
+}
+
 /** These go on when they are told to. */
-const SLOW: Readonly<Record<string, { readonly text: string; readonly rest: readonly Piece[] }>> = {
+const SLOW: Readonly<Record<string, SlowReply>> = {
   "Go slowly": { text: "Step by step", rest: [{ text: ", and done." }] },
   "Think about it": {
     text: "Let me think.",
     rest: [{ reasoning: THOUGHTS }, { text: "I take it apart, then." }],
   },
+  "Ask me later": { text: "I have a question", rest: [{ text: "." }], calls: [SURE_CALL] },
 };
 
 /** The model that answers everyone in the shop. */
@@ -451,7 +462,7 @@ export class ScriptedModel implements AsyncDisposable {
     }
     if (line === "```") return "The tests fail because of accents.";
     const slow = SLOW[line];
-    if (slow !== undefined) return { text: slow.text, rest: this.#whenTold(slow.rest) };
+    if (slow !== undefined) return { ...slow, rest: this.#whenTold(slow.rest) };
     const count = this.#asked.get(line) ?? 0;
     this.#asked.set(line, count + 1);
     const replies = REPLIES[line];

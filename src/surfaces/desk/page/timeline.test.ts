@@ -7,8 +7,8 @@ const BY = { kind: "user", channel: "desk", name: "Ada" };
 
 describe("a conversation", () => {
   test("marks messages that were sent while the turn was running", () => {
-    const message = (marks: object) => ({ type: "chat_request", content: "In Rust.", ...marks });
-    const blocks = toTimeline([message({}), message({ steering: true })]);
+    const message = { type: "chat_request", content: "In Rust." };
+    const blocks = toTimeline([message, { ...message, steering: true }]);
     expect(blocks.map((block) => block.type === "user" && block.isSteering)).toEqual([false, true]);
   });
 
