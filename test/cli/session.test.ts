@@ -105,10 +105,27 @@ describe("the mode of a session", () => {
     await shows(given, /^New conversation/m);
     const before = given.lines.join("\n");
     given.type("/allow\r");
-    await shows(given, /^\* ask /m);
+    await shows(given, /^❯ ask \(in use\) - jp asks/m);
+    given.type("\u001b");
+    await shows(given, /^The mode is ask\.$/m);
     for (const screen of [configured, given]) screen.type(CTRL_D);
     await Promise.all([configured.end(), given.end()]);
     expect(before).not.toMatch(MODE_ROW);
+  });
+
+  test("is chosen from a list with /allow, and counts from then on", async () => {
+    const variables = { JP_SESSION: "s" };
+    const screen = new Screen(queryProject({}), ["--mode", "edits"], { variables });
+    await shows(screen, /^New conversation/m);
+    screen.type("/allow\r");
+    await shows(screen, /❯ edits \(in use\)[^]*\n {2}ask - /);
+    screen.type("plan");
+    await shows(screen, "❯ plan - only tools that read run");
+    screen.type("\r");
+    await shows(screen, /^Mode plan: only tools that read run; nothing is changed\.$/m);
+    await shows(screen, "  mode plan · Shift-Tab changes it");
+    screen.type(CTRL_D);
+    expect((await screen.end()).status).toBe(0);
   });
 
   test("in plain mode is a line when the session opens and before each message", async () => {
@@ -575,6 +592,28 @@ describe("a command", () => {
     const named = parts.server.requests.map((request) => JSON.stringify(request).includes("broom"));
     expect(named).toEqual([false, false]);
   });
+
+  test.each(["/tools shell on", "/tools on shell"])(
+    "/tools takes the name of a tool or group before or after the word: %s",
+    async (typed) => {
+      await using parts = await start(["A."]);
+      const screen = await open(parts.project);
+      screen.type(`${typed}\r`);
+      await shows(screen, "shell is on, starting with your next message.");
+      screen.type("/tools\r");
+      await shows(screen, /^on +shell_run/m);
+      screen.type(CTRL_D);
+      expect((await screen.end()).status).toBe(0);
+    },
+  );
+
+  test.each(["/tools shell", "/tools on off", "/tools shell fs on"])(
+    "/tools says what to type: %s",
+    async (typed) => {
+      const lines = await command(queryProject({}), typed, /jp: /);
+      expect(lines.join(" ")).toContain("Type /tools, /tools <name> on or /tools <name> off.");
+    },
+  );
 
   test("/tools refuses a name that is unknown", async () => {
     const lines = await command(queryProject({}), "/tools on nope", /jp: /);

@@ -255,7 +255,7 @@ describe("a question on a terminal", () => {
   test.each([
     { type: '{"type":"boolean"}', keys: "y", got: "got true" },
     { type: '{"type":"boolean"}', more: ',"default":false', keys: "\r", got: "got false" },
-    { type: '{"type":"boolean"}', keys: "Y", got: "got true" },
+    { type: '{"type":"boolean"}', keys: "Y\r", got: "got true" },
     { type: '{"type":"text"}', keys: "some words\r", got: 'got "some words"' },
     { type: '{"type":"text"}', more: ',"default":"as ever"', keys: "\r", got: 'got "as ever"' },
     { type: '{"type":"secret"}', keys: "hunter2\r", got: 'got "hunter2"' },
@@ -414,6 +414,33 @@ describe("the list of tools", () => {
     const listed = jsonLines(await project.jp("tool", "ls", "--format", "json"));
     const summary = "Says hi.\n\nNever call it twice.";
     expect(listed).toContainEqual(expect.objectContaining({ name: "greet", summary }));
+  });
+
+  test("says which file tools ask before they change anything", async () => {
+    const project = projectWith(`
+      [conversation.tools.fs_edit.questions.apply_changes]
+      answer = true
+      [conversation.tools.fs_delete_file]
+      run = "ask"
+    `);
+    const modes = async (...flags: readonly string[]) => {
+      const { stdout } = await project.jp("tool", "ls", ...flags);
+      const rows = stdout.matchAll(/^o\S+ +(fs_\w+) +fs +builtin +(\w+)/gm);
+      return Object.fromEntries([...rows].map(([, name = "", run]) => [name, run]));
+    };
+    const reading = {
+      fs_read_file: "unattended",
+      fs_list_files: "unattended",
+      fs_grep_files: "unattended",
+      fs_edit: "unattended",
+      fs_delete_file: "ask",
+    };
+    const asks = { ...reading, fs_create_file: "asks", fs_modify_file: "asks" };
+    const inEdits = { ...asks, fs_modify_file: "unattended" }; // Overwriting is still asked about.
+    expect([await modes(), await modes("--cfg", "conversation.mode=edits")]).toEqual([
+      asks,
+      inEdits,
+    ]);
   });
 
   test("applies -t and -T in order", async () => {

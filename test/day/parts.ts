@@ -151,7 +151,7 @@ const QUESTIONS: readonly Variants[] = [
   drawn("↓⏎", "Assignee"),
   plain("2⏎", "Assignee"),
   drawn("⎋", "? (1/3) Priority"),
-  resized(60, /^ {2}Esc leave or cancel all questions$/m),
+  resized(60, /Enter select$/m),
   resized(80, /Enter select · Esc leave or cancel all questions/),
   drawn("⏎", "✔ (1/3) Priority Normal"),
   both("alice⏎", "Notify the team"),

@@ -2,6 +2,7 @@
 import {
   applyDirectives,
   foldLayers,
+  type Mode,
   MODE_NAMES,
   resolveAssistant,
 } from "../../../settings/config/index.ts";
@@ -114,7 +115,7 @@ export const COMMANDS: readonly SessionCommand[] = [
   },
   {
     name: "tools",
-    usage: "[on|off <name>]",
+    usage: "[<name> on|off]",
     help: "List tools, or turn one on or off",
     values: ({ tools }) => ["on", "off", ...tools].map((text) => ({ text })),
     run: toggleTools,
@@ -402,25 +403,54 @@ async function changeMode(wanted: string, session: OpenSession): Promise<void> {
     return;
   }
   session.mode.configure(await effectiveConfig(session.context, session.configFlags));
-  const { current } = session.mode;
-  for (const name of MODE_NAMES) {
-    output.notice(`${name === current ? "*" : " "} ${name.padEnd(7)}  ${MODES[name]}`);
-  }
+  const picked = await pickMode(session);
+  return picked === undefined ? undefined : await changeMode(picked, session);
+}
+
+/** Undefined if the user chooses none or the current one, which is reported. */
+async function pickMode({
+  context,
+  mode: { current },
+  prompter,
+  signal,
+}: OpenSession): Promise<Mode | undefined> {
+  const names = [current, ...MODE_NAMES.filter((name) => name !== current)];
+  const options = names.map((name) => ({
+    label: name === current ? `${name} (in use)` : name,
+    typed: name,
+    description: MODES[name],
+  }));
+  const list = { message: "What may run without asking?", options, escape: "go back" };
+  const index = await prompter.select({ ...list, signal });
+  const picked = index === undefined ? undefined : names[index];
+  if (picked !== undefined && picked !== current) return picked;
+  if (!signal.aborted) context.output.notice(`The mode is ${current}.`);
+  return undefined;
 }
 
 async function toggleTools(argument: string, session: OpenSession): Promise<void> {
   const { context } = session;
   const flags = session.configFlags;
-  const [, state, name = ""] = /^(on|off)(?:\s+(\S+))?$/.exec(argument) ?? [];
+  const { state, name = "" } = readSwitch(argument);
   if (argument === "")
     return listTools({ args: [], options: { ...flags, format: "text" }, context });
-  if (state === undefined) throw usageError("Type /tools, /tools on <name> or /tools off <name>.");
+  if (state === undefined) throw usageError("Type /tools, /tools <name> on or /tools <name> off.");
   const directive = { isEnabled: state === "on", ...(name !== "" && { name }) };
   const before = foldLayers(await loadConfig(context, flags));
   applyDirectives(before, [...session.directives, directive]); // Throws if it is unknown.
   session.directives = [...session.directives, directive];
   const what = name === "" ? "All tools that can be toggled are" : `${oneLine(name)} is`;
   context.output.notice(`${what} ${state}, starting with your next message.`);
+}
+
+/** `shell on`, `on shell`, or `on` for all tools. */
+function readSwitch(argument: string): { readonly state?: string; readonly name?: string } {
+  const isState = (word: string) => word === "on" || word === "off";
+  const words = argument.split(/\s+/);
+  const [state, ...others] = words.filter(isState);
+  const [name, ...more] = words.filter((word) => !isState(word));
+  if (state === undefined || others.length + more.length > 0) return {};
+  return name === undefined ? { state } : { state, name };
 }
 
 /** Attaches to the next message. The conversation remembers it from then on. */

@@ -2,6 +2,7 @@
  * `jp tool ls` only reads config and starts no server; `jp tool show` starts the tool's own server, if it has one.
  */
 import {
+  type Mode,
   offeringServers,
   type QuestionSettings,
   resolveTools,
@@ -10,7 +11,14 @@ import {
 } from "../../../settings/config/index.ts";
 import type { ToolDescription } from "../../../reach/executor/index.ts";
 import { type Cell, renderTable } from "../../../surfaces/render/index.ts";
-import { findTool, machineOf, openTools, warnWithheld } from "../../../assemble/index.ts";
+import { MODE_VERDICTS } from "../../../core/policy/index.ts";
+import {
+  findTool,
+  machineOf,
+  openTools,
+  shippedConfig,
+  warnWithheld,
+} from "../../../assemble/index.ts";
 import type { Output } from "../../../surfaces/terminal/index.ts";
 import type { Call } from "../../define.ts";
 import { effectiveConfig } from "../../load-config.ts";
@@ -33,6 +41,7 @@ export async function listTools({
     for (const tool of settings) output.print(jsonLine(toJson(tool)));
     return;
   }
+  const isAsking = askingTools(config.conversation?.mode);
   const columns = [
     { title: "" },
     { title: "TOOL" },
@@ -46,7 +55,7 @@ export async function listTools({
     { text: oneLine(tool.name), style: "cyan" },
     { text: oneLine(tool.group ?? ""), style: "dim" },
     { text: sourceText(tool.source), style: "dim" },
-    { text: tool.run, style: "dim" },
+    { text: isAsking(tool) ? ASKS : tool.run, style: "dim" },
     { text: firstLine(tool.summary ?? tool.description ?? "") },
   ]);
   const { paint, lineWidth: width } = output;
@@ -54,6 +63,22 @@ export async function listTools({
   const names = wanted === undefined ? offeringServers(config).join(", ") : "";
   if (names !== "")
     output.notice(oneLine(`All tools of ${names} are on too. To list them: jp mcp tools`));
+}
+
+/** Shown instead of `unattended` for a file tool that shows its change and asks. */
+const ASKS = "asks";
+
+/** Tests whether a tool that runs without asking asks by itself before it changes a file. */
+function askingTools(mode: Mode = "ask"): (tool: ToolSettings) => boolean {
+  const { builtins, questionIds } = shippedConfig();
+  const answered: readonly string[] = mode === "edits" ? MODE_VERDICTS.edits.answers : [];
+  return ({ name, source, run, questions }) => {
+    if (run !== "unattended" || source.type !== "builtin") return false;
+    const shipped = source.tool ?? name;
+    const isFileTool = builtins.conversation?.tools?.[shipped]?.group === "fs";
+    const asked = isFileTool ? (questionIds[shipped] ?? []) : [];
+    return asked.some((id) => !answered.includes(id) && questions.get(id)?.answer === undefined);
+  };
 }
 
 /** A tool, or the tools of a group. Throws `unknown_tool`. */
