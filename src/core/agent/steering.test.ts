@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { findRequest } from "../../record/conversation/index.ts";
 import { holdPrompt, type ScriptedAnswer } from "../../testing/index.ts";
 import { ModelTurn, type ModelTurnOptions, until } from "./model-turn.fixture.ts";
 import type { DoubtRequest, QuestionRequest, SteeringMessage, SteeringSource } from "./ports.ts";
@@ -70,6 +71,17 @@ describe("a message for a running turn", () => {
         isSteering: true,
       },
     ]);
+  });
+
+  test("leaves the turn to whoever has started it", async () => {
+    const steering = new Written();
+    steering.left = [{ content: STEERED, author: "Ann" }];
+    const turn = await start({ steering, replies: [[call("a", "echo")], "Done."] });
+    await turn.run({ content: "Write it", author: "Ben" });
+    expect(findRequest(turn.events)).toMatchObject({
+      content: `Write it\n\n${STEERED}`,
+      author: "Ben",
+    });
   });
 
   test("starts no turn, and the answer still has to match the schema of the first message", async () => {
