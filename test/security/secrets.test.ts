@@ -389,7 +389,7 @@ test.each([
     const screen = await openSession(project);
     screen.type("one\r");
     await shows(screen, "I will call");
-    for (const keys of ["queued\r", "half"]) screen.type(keys);
+    for (const keys of ["queued\t", "half"]) screen.type(keys);
     await shows(screen, "» half");
     resolve();
     await shows(screen, "? The word?");

@@ -309,10 +309,11 @@ test("the observer learns how far a model has read, and what was changed for it,
   });
   await turn.run();
   const seen = turn.updates.map((update) => (update.type === "event" ? update.event.type : update));
-  expect(seen.slice(0, 6)).toEqual([
+  expect(seen.slice(0, 7)).toEqual([
     "turn_start",
     "chat_request",
     { type: "cycle_start", cycle: 1 },
+    { type: "context_use", tokens: 3, isEstimated: true },
     { type: "prompt_progress", processed: 43, total: 100 },
     { type: "notice", message: "As text." },
     { type: "message_delta", text: "Hi" },

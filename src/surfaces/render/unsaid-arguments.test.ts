@@ -14,8 +14,12 @@ const DIFF = "--- a/a.ts\n+++ b/a.ts\n@@ -1 +1 @@\n-one\n+two";
 
 test("the arguments of the assistant's own question are its question, options and all", () => {
   const source = { source: "assistant" } as const;
-  const args = { question: "Which?", answer_type: "select", options: [{ value: "a" }] };
-  expect(unsaidArguments({ ...ASKING, tool: "ask_user", source, arguments: args })).toEqual({});
+  const { text } = ASKING.question;
+  const one = { question: text, answer_type: "select", options: [{ value: "a" }] };
+  const ask = (args: AskingCall["arguments"]) =>
+    unsaidArguments({ ...ASKING, tool: "ask_user", source, arguments: args });
+  const other = { tag: "next" };
+  expect([ask(one), ask({ questions: [one] }), ask(other)]).toEqual([{}, {}, other]);
 });
 
 test.each([

@@ -25,8 +25,9 @@ export function unsaidArguments(call: AskingCall): JsonObject {
   const change = findFileChange({ name, arguments: given }, call);
   if (change !== undefined) return Object.fromEntries(change.others);
   if (acts) return given;
-  // The arguments of `ask_user` are its questions.
-  if (source?.source === "assistant") return {};
+  // The arguments of `ask_user`, whatever its name, are its questions.
+  const asks = JSON.stringify(given).includes(JSON.stringify(question.text));
+  if (source?.source === "assistant" && asks) return {};
   const texts = textsOf(question);
   return Object.values(given).every((value) => isSaid(value, texts)) ? {} : given;
 }

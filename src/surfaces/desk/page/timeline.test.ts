@@ -93,6 +93,7 @@ describe("a conversation", () => {
       id: "1",
       name: "go",
       arguments: { to: "x" },
+      isUnderway: false,
       steps: [
         {
           type: "decision",
