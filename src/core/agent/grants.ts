@@ -14,7 +14,7 @@ import { warnOnce } from "./observer.ts";
 
 /** Grants to offer in a prompt. */
 export interface Grantable {
-  /** Narrowest first; at least one. */
+  /** The narrowest useful one first; at least one. */
   readonly proposals: readonly ProposedGrant[];
   readonly check: (rule: JsonObject) => Promise<CheckedGrant>;
 }

@@ -147,7 +147,7 @@ export interface DecisionBase extends RequestBase {
 
 /** Grants that the person may add to a yes: see `grant` in the result. */
 export interface GrantChoices {
-  /** Rules that would let calls like this one run, narrowest first. Absent if only a yes or a no is possible. */
+  /** Rules that would let calls like this one run, the narrowest useful one first. Absent if only a yes or a no is possible. */
   readonly grants?: readonly ProposedGrant[];
   /** Whether a rule that the person wrote can be granted instead. Never throws. Absent with `grants`. */
   readonly checkGrant?: (rule: JsonObject) => Promise<CheckedGrant>;

@@ -29,7 +29,7 @@ export interface Policy {
 /** Widens a yes with a rule. */
 export interface Grants {
   /**
-   * The narrowest sensible rules, narrowest first. None for a call that may destroy something, and none that would
+   * The narrowest sensible rules, the narrowest useful one first. None for a call that may destroy something, and none that would
    * cover more than a person sees. `questionId`: the tool's own question, which the rule would answer too. Never
    * throws.
    */

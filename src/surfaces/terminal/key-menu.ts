@@ -81,10 +81,10 @@ export function describeKeys<Choice extends string>({ choices, besides = [] }: K
   );
 }
 
-const WORDS: Readonly<Record<string, "y" | "n" | "a">> = { yes: "y", no: "n", all: "a" };
+const WORDS: Readonly<Record<string, "y" | "n">> = { yes: "y", no: "n" };
 
 /** The key that a word stands for. */
-export function keyOfWord(word: string): "y" | "n" | "a" | undefined {
+export function keyOfWord(word: string): "y" | "n" | undefined {
   return WORDS[word.toLowerCase()];
 }
 

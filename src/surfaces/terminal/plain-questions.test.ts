@@ -12,6 +12,17 @@ const MENU = {
 } as const;
 
 test.each([
+  ["a", "yes to all edits", "a"],
+  ["an abort", undefined, undefined],
+])("the word all stands for the key a only where that covers more: %s", (label, covers, choice) => {
+  const choices = [...MENU.choices, { key: "a", label, ...(covers !== undefined && { covers }) }];
+  const reading = plainMenu<string>({ ...MENU, choices }).readLine("all");
+  expect("ending" in reading ? reading.ending : reading.type).toEqual(
+    choice === undefined ? "again" : { type: "chosen", choice },
+  );
+});
+
+test.each([
   ["the next message", true, "what to do instead"],
   ["only the reason, where there is no one to send them to", false, "why not"],
 ])("words at a yes or no are %s", (_what, sendsWords, asked) => {

@@ -6,6 +6,7 @@ import {
   describeKeys,
   describeWords,
   findChoice,
+  findCoverage,
   type KeyMenu,
   keyOfWord,
   readWords,
@@ -71,10 +72,9 @@ export function plainMenu<Choice extends string>(
     takesPaste: hasWords,
     readLine: (line) => {
       const typed = line.trim();
-      const key = keyOfWord(typed) ?? typed;
-      const choice = typed === "" ? suggested : findChoice(menu, key);
+      const choice = typed === "" ? suggested : findTyped(menu, typed);
       if (choice !== undefined) return accept({ type: "chosen", choice });
-      if (hasWords && !looksLikeChoice(menu, key)) {
+      if (hasWords && !looksLikeChoice(menu, typed)) {
         return readNo(typed, sendsWords) ?? askAgain(`${wanted}, or say in a few words ${words}.`);
       }
       const problem = typed === "" ? "" : `"${truncate(oneLine(typed), 40)}" is not a choice. `;
@@ -107,11 +107,23 @@ function linesOf<Choice extends string>({ choices }: KeyMenu<Choice>): readonly 
   );
 }
 
+const ALL = "all";
+
+/** The choice that the whole line stands for. */
+function findTyped<Choice extends string>(
+  menu: KeyMenu<Choice>,
+  typed: string,
+): Choice | undefined {
+  // Other menus have a key with another meaning.
+  const isAll = typed.toLowerCase() === ALL && findCoverage(menu, "a") !== undefined;
+  return findChoice(menu, isAll ? "a" : (keyOfWord(typed) ?? typed));
+}
+
 /** Meant as one of the choices rather than as words, but none of them. */
 function looksLikeChoice<Choice extends string>(menu: KeyMenu<Choice>, typed: string): boolean {
   const [key = "", ...numbers] = typed.split(/\s+/);
   const areNumbers = numbers.length > 0 && numbers.every((number) => /^\d+$/.test(number));
-  return typed === "a" || (areNumbers && findChoice(menu, key) !== undefined);
+  return typed.toLowerCase() === ALL || (areNumbers && findChoice(menu, key) !== undefined);
 }
 
 /** Omits choices that are only in the help. */

@@ -445,12 +445,15 @@ async function toggleTools(argument: string, session: OpenSession): Promise<void
 
 /** `shell on`, `on shell`, or `on` for all tools. */
 function readSwitch(argument: string): { readonly state?: string; readonly name?: string } {
-  const isState = (word: string) => word === "on" || word === "off";
   const words = argument.split(/\s+/);
   const [state, ...others] = words.filter(isState);
   const [name, ...more] = words.filter((word) => !isState(word));
   if (state === undefined || others.length + more.length > 0) return {};
   return name === undefined ? { state } : { state, name };
+}
+
+function isState(word: string): boolean {
+  return word === "on" || word === "off";
 }
 
 /** Attaches to the next message. The conversation remembers it from then on. */
