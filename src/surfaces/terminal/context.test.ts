@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { TypedWidget } from "./typed-widget.fixture.ts";
 import { type Paint, plain } from "../render/index.ts";
-import { contextLines, headerRows, previewContext, withHeader } from "./context.ts";
+import { contextLines, headerRows, previewContext, withHeader, withRowsAbove } from "./context.ts";
 import type { FormHeader } from "./dialogue.ts";
 import { selectList } from "./select-list.ts";
 
@@ -123,4 +123,15 @@ test.each([
   },
 ])("shows $what", ({ lines, shown, hasMore }) => {
   expect(previewContext(lines, CANVAS)).toEqual({ shown, hasMore });
+});
+
+test.each([
+  ["share the screen with a question", 12, ["  next: in Rust", "? Then? ▮"], 12],
+  ["leave a small screen to the question", 8, ["? Then? ▮", "  option 4"], 8],
+])("messages that wait %s", (_, rows, first, length) => {
+  const list = selectList({ message: "Then?", options: OPTIONS }, { hasMore: false });
+  const start = { filter: "", active: 8, marked: [] };
+  const both = withRowsAbove(() => ["  next: in Rust"], list);
+  const { screen } = new TypedWidget(both, start, { columns: 30, rows });
+  expect([screen.slice(0, 2), screen.length]).toEqual([first, length]);
 });
