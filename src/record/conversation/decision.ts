@@ -7,10 +7,8 @@ import {
   type InquiryQuestion,
   type InquirySource,
   isOther,
-  isUnconfined,
   type Question,
   selectQuestion,
-  type ToolOrigin,
 } from "../tool/index.ts";
 import type { Json, JsonObject } from "../../util/index.ts";
 import type {
@@ -109,25 +107,6 @@ export interface Decidable {
 
 /** An answer to a question, or a decision about a call. */
 export type AnswerEvent = InquiryResponse | PermissionDecision;
-
-/** Why a decision cannot be made together with others. */
-export type LoneReason = "not_boolean" | "terms" | "changed" | "unconfined";
-
-/**
- * Undefined if one yes or no may answer it together with others: a quorum, a signature, a changed decision and a call
- * outside of the sandbox take an answer of their own.
- */
-export function findLoneReason(item: {
-  readonly question: Pick<InquiryQuestion, "answerType">;
-  readonly terms?: unknown;
-  readonly changed?: unknown;
-  readonly origin?: ToolOrigin | undefined;
-}): LoneReason | undefined {
-  if (item.question.answerType.type !== "boolean") return "not_boolean";
-  if (item.terms !== undefined) return "terms";
-  if (item.changed !== undefined) return "changed";
-  return isUnconfined(item.origin) ? "unconfined" : undefined;
-}
 
 /** The options for a call in doubt. Any other text is the result. */
 export const RERUN_ANSWERS = { rerun: "run", skip: "skip" } as const;

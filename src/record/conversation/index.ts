@@ -115,14 +115,12 @@ export {
   deciderOf,
   DECISION_KINDS,
   type DecisionKind,
-  findLoneReason,
   grantOf,
   type GrantScope,
   isActing,
   isNo,
   isDecisionRequest,
   isPassedOn,
-  type LoneReason,
   outcomeOf,
   PASSED_ON,
   questionAbout,
@@ -133,6 +131,7 @@ export {
   redirectionOf,
   whomOf,
 } from "./decision.ts";
+export { findLoneReason, type LoneReason } from "./lone-reason.ts";
 export {
   type CallSubject,
   changedParts,
