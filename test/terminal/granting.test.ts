@@ -105,7 +105,7 @@ describe("the key s at a prompt", () => {
     },
   );
 
-  test("says nothing is chosen yet when digits and arrows move", async () => {
+  test("decides nothing while digits and arrows move", async () => {
     counters("T-SAVED-5");
     const screen = new ClockedScreen();
     const prompt = screen.ask(GRANTABLE);

@@ -177,12 +177,13 @@ test("in a session, the hints about keys are one row from the fourth question on
   const screen = new ClockedScreen();
   using kept = new KeptTerminal(screen.device, () => screen.clock.now().getTime());
   kept.keeper = { ...IDLE, onInput: () => {} };
-  const remembered = booleanQuestion("q", "Sure?", { rememberAs: "all of this ".repeat(8) });
+  const rememberAs = "all of this ".repeat(8);
   const shown: (readonly string[])[] = [];
   for (let count = 0; count < 4; count += 1) {
-    const prompt = screen.ask({ question: remembered, allowsLater: true });
-    await screen.answer(["? Sure?\n  y yes", ""]);
-    shown.push(screen.lines.slice(screen.lines.indexOf("? Sure?") + 1));
+    const text = `Question ${count}?`;
+    const prompt = screen.ask({ question: booleanQuestion("q", text, { rememberAs }) });
+    await screen.answer([`? ${text}\n  y yes`, ""]);
+    shown.push(screen.lines.slice(screen.lines.indexOf(`? ${text}`) + 1));
     screen.type("y\r");
     await prompt.result;
   }
