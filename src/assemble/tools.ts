@@ -148,11 +148,8 @@ export function openTools(
     const tool = await open(name, untilDone).catch(() => undefined);
     return tool?.description;
   };
-  const shipped = createShippedTools({
-    describe,
-    changes,
-    ...shippedOptions(machine, config, mode),
-  });
+  const own = shippedOptions(machine, config, mode);
+  const shipped = createShippedTools({ describe, changes, ...own });
   const conversationId = conversation ?? "";
   const local = { workspaceRoot: root, workspaceId, conversationId, variables, dataFolder };
   const sources = { shipped, local, servers };

@@ -185,7 +185,8 @@ export async function createProgram(
         host.stderr.write(wrapProse(neutralize(text), columnsOf(host.stderr)).join("\n")),
       outputError: (text, write) => write(text.replace(/^error: /, "jp: ")),
     })
-    .exitOverride();
+    .exitOverride()
+    .on("beforeAllHelp", ({ command }: { readonly command: Command }) => assertKnown(command));
   addOptions(program, GLOBAL_OPTIONS);
   setHost(program, host);
 
@@ -226,4 +227,25 @@ export async function createProgram(
 function nameHelp(definition: Command, words: string): void {
   definition.showHelpAfterError(`For usage: ${words} --help`);
   for (const one of definition.commands) nameHelp(one, `${words} ${one.name()}`);
+}
+
+const HELP_FLAGS = new Set(["-h", "--help"]);
+const HELP_COMMAND = "help";
+
+/** Thrown instead of help for a command that does not exist: it is the error that the command is without `--help`. */
+export class HelpForUnknown extends Error {
+  /** The command line without what asks for help. */
+  without(args: readonly string[]): readonly string[] {
+    const rest = args.filter((word) => !HELP_FLAGS.has(word));
+    return rest.length === args.length ? rest.toSpliced(rest.indexOf(HELP_COMMAND), 1) : rest;
+  }
+}
+
+/** Throws `HelpForUnknown` if the command line names a subcommand that this command does not have. */
+function assertKnown({ args, commands, registeredArguments }: Command): void {
+  const [first, second] = args.filter((word) => !word.startsWith("-"));
+  const word = first === HELP_COMMAND ? second : first;
+  if (word === undefined || commands.length === 0 || registeredArguments.length > 0) return;
+  const names = commands.flatMap((one) => [one.name(), ...one.aliases()]);
+  if (!names.includes(word)) throw new HelpForUnknown();
 }

@@ -47,7 +47,7 @@ export async function run(args: readonly string[], host: Host): Promise<number> 
 }
 
 async function runCommandLine(args: readonly string[], host: Host): Promise<void> {
-  const { createProgram } = await loadModule(() => import("./program.ts"));
+  const { createProgram, HelpForUnknown } = await loadModule(() => import("./program.ts"));
   const program = await createProgram(host, (word) => args.includes(word));
   const { operands, unknown } = program.parseOptions([...args]);
   const isBare = operands.length === 0 && unknown.length === 0;
@@ -55,6 +55,7 @@ async function runCommandLine(args: readonly string[], host: Host): Promise<void
   try {
     await program.parseAsync(args, { from: "user" });
   } catch (error) {
+    if (error instanceof HelpForUnknown) return runCommandLine(error.without(args), host);
     const names = program.commands.flatMap((one) => [one.name(), ...one.aliases()]);
     const isUnknown = isCommanderError(error) && error.code === "commander.unknownCommand";
     if (isUnknown && !names.includes(operands[0] ?? "")) await suggestQuery(args, error, host);

@@ -512,6 +512,7 @@ describe("a command", () => {
     for (const [typed, shown] of [
       ["write it\r", /Done\.\n(.*\n)*> ?$/m],
       ["/diff\r", /\+new\n(.*\n)*> ?$/m],
+      ["/diff stat\r", /^1 file +\+1 *-?\d*\n(.*\n)*> ?$/m],
       ["/undo what\r", /Type \/undo, \/undo message or \/undo force\.\n(.*\n)*> ?$/m],
       ["/undo\r", /-new\n(.*\n)*.*Restore 1 file\?/m],
       ["y\r", /Restored 1 file\.\n(.*\n)*> ?$/m],

@@ -338,3 +338,22 @@ test("jp diff shows what a conversation has changed since it began", async () =>
     lines("--- a/a.txt", "+++ b/a.txt", "@@ -1,2 +1,2 @@", " one", "-two", "+2"),
   ]);
 });
+
+test("jp diff --stat counts the changed lines of each file, and of all", async () => {
+  await using parts = await start([
+    [write("a.txt", "1\n"), write("b.txt", "b\nb\n"), write("empty.txt", "")],
+    [write("a.txt", "one\n2\n-3\n")],
+  ]);
+  const { project } = parts;
+  await query(project, ["One."]);
+  await query(project, ["Two."]);
+  const { stdout } = await project.jp("diff", "--stat");
+  expect(stdout.split("\n").map((line) => line.trimEnd())).toEqual([
+    "FILE       ADDED  REMOVED",
+    "a.txt         +2       -1",
+    "b.txt         +2",
+    "empty.txt                  new, empty",
+    "3 files       +4       -1",
+    "",
+  ]);
+});

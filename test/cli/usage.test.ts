@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { renderCommands } from "../support/command-reference.ts";
 import { placeRelease } from "./samples.ts";
 import { lines, printed, Project } from "./support.ts";
 
@@ -22,6 +23,38 @@ describe("the version", () => {
 });
 
 describe("help", () => {
+  test("fits 80 columns for every command", async () => {
+    const [, , , ...shown] = (await renderCommands()).split("\n");
+    expect(shown.filter((line) => line.length > 80)).toEqual([]);
+  });
+
+  test.each([
+    ["foo --help", "foo"],
+    ["-h foo", "foo"],
+    ["help foo", "foo"],
+    ["conversation foo --help", "conversation foo"],
+    ["conversation --help foo", "conversation foo"],
+    ["serve foo --help", "serve foo"],
+    ["serve people foo -h", "serve people foo"],
+  ])("of an unknown command is the error that it is without it: %s", async (asking, plain) => {
+    const project = new Project({ isBare: true });
+    const error = await project.jp(...plain.split(" "));
+    expect(error).toMatchObject({ status: 2, stdout: "" });
+    expect(await project.jp(...asking.split(" "))).toEqual(error);
+  });
+
+  test.each(["conversation ls --help", "help conversation", "c -h", "--width 60 serve --help"])(
+    "of a known command is printed: %s",
+    async (words) => {
+      const project = new Project({ isBare: true });
+      const { status, stdout } = await project.jp(...words.split(" "));
+      expect([status, stdout]).toEqual([
+        0,
+        expect.stringMatching(/^Usage: jp (conversation|serve)/),
+      ]);
+    },
+  );
+
   test("lists every command on stdout", async () => {
     const project = new Project({ isBare: true });
     expect(await project.jp("--help")).toEqual(

@@ -211,9 +211,7 @@ const TURNS: readonly Variants[] = [
   busy(drawn("Take your time⏎", /Take your time\nThis takes a while,\n»$/)),
   both("^C", /(?:c continue[^?]*\? more|Answer:)$/),
   drawn("?⏎", "keep the output so far"),
-  busy(
-    drawn("⎋", /Interrupted continue\n.*nothing for 180 s.*\n {2}about .* of context used.*\n»$/),
-  ),
+  busy(drawn("⎋", /Interrupted continue\n.*nothing for 180 s.*\n {2}.* of context used.*\n»$/)),
   plain("?⏎", "keep the output so far"),
   busy(plain("c⏎", "Answered: Interrupted continue")),
   both("^C", /Interrupted continue\n[^]*(?:c continue[^\n]*|Answer:)$/),

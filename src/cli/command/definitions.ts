@@ -30,8 +30,8 @@ conversations. If several conversations match, you choose from a list. If none
 does, the exit status is 1.
 
 Shows the end of the conversation, and opens an interactive session with it.
-Without a terminal, jp only makes it the active conversation, or lists those that
-match and exits with status 2.`,
+Without a terminal, jp only makes it the active conversation, or lists those
+that match and exits with status 2.`,
     run: async () => (await import("./session/resume.ts")).resume,
   }).argument("[target...]", "Conversation to continue (default: choose from a list)");
 }
@@ -54,6 +54,7 @@ ${targetHelp("active")}`,
 
 export function defineDiff(definition: Command): void {
   define(definition, {
+    options: options.DIFF,
     help: `
 Compares the files that jp's own tools have changed with what they were before
 the first change, as far as jp has kept that. Turns that you have undone do not

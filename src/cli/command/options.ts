@@ -26,6 +26,10 @@ export const UNDO = {
   "--with-message": "Also go back in the conversation: models no longer see the last turn",
 } as const satisfies Options;
 
+export const DIFF = {
+  "--stat": "Print only the changed files, with the number of changed lines",
+} as const satisfies Options;
+
 export const LIST_INQUIRIES = {
   "-c, --conversation <target>": {
     description: "Only from this conversation; repeatable",

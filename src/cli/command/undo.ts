@@ -16,7 +16,7 @@ import {
 } from "../../record/conversation/index.ts";
 import { unifiedDiff } from "../../reach/executor/index.ts";
 import { formatPath, parseText } from "../../reach/files/index.ts";
-import { renderContext, wrapProse } from "../../surfaces/render/index.ts";
+import { type Cell, renderContext, renderTable, wrapProse } from "../../surfaces/render/index.ts";
 import type { ConversationWriter } from "../../stores/index.ts";
 import type { TerminalPrompter } from "../../surfaces/terminal/index.ts";
 import { booleanQuestion } from "../../record/tool/index.ts";
@@ -39,7 +39,7 @@ import type { Call } from "../define.ts";
 import { ExitStatus, usageError } from "../exit-status.ts";
 import { findQuietPrompter } from "../prompter.ts";
 import { trustedConfig } from "../trust.ts";
-import type { UNDO } from "./options.ts";
+import type { DIFF, UNDO } from "./options.ts";
 import type { FlagsOf } from "../options.ts";
 
 export async function undo({ args, options, context }: Call<typeof UNDO>): Promise<void> {
@@ -303,13 +303,17 @@ function report(
   output.notice(told);
 }
 
-export async function diff({ args, context }: Call): Promise<void> {
+export async function diff({ args, options, context }: Call<typeof DIFF>): Promise<void> {
   const { id } = await resolveTargetForReading(context, args[0]);
-  await diffOf(id, context);
+  await diffOf(id, options, context);
 }
 
 /** Prints what the conversation has changed since it began. */
-export async function diffOf(id: ConversationId, context: CommandContext): Promise<void> {
+export async function diffOf(
+  id: ConversationId,
+  { stat = false }: FlagsOf<typeof DIFF>,
+  context: CommandContext,
+): Promise<void> {
   const store = openStore(context);
   const kept = store?.listTurns(id).filter(({ isUndone }) => !isUndone) ?? [];
   const { variables } = context.environment;
@@ -318,7 +322,7 @@ export async function diffOf(id: ConversationId, context: CommandContext): Promi
     return context.output.notice("This conversation has changed no files that jp has kept.");
   }
   if (store.hasDropped(id)) context.output.notice("(Older changes are no longer kept.)");
-  await printSteps(store, steps, context);
+  await (stat ? printStat : printSteps)(store, steps, context);
 }
 
 interface ShownStep extends Pick<UndoStep, "path" | "before" | "now"> {
@@ -344,6 +348,59 @@ async function printSteps(
       : text.replace(/\n$/, "").split("\n");
     for (const row of rows) output.print(row);
   }
+}
+
+/** One line per file, and the sum. */
+async function printStat(
+  store: UndoStore,
+  steps: readonly ShownStep[],
+  { output }: CommandContext,
+): Promise<void> {
+  const { paint, lineWidth: width } = output;
+  const rows: Cell[][] = [];
+  const sum = { added: 0, removed: 0 };
+  for (const step of steps) {
+    const text = await describeStep(store, step);
+    if (text === "") continue;
+    const { added, removed, note } = countLines(text);
+    sum.added += added;
+    sum.removed += removed;
+    const name = oneLine(formatPath(step.path));
+    rows.push([{ text: name, style: "cyan" }, ...countCells({ added, removed }), { text: note }]);
+  }
+  const files = rows.length === 1 ? "1 file" : `${rows.length} files`;
+  const right = { align: "right" } as const;
+  const columns = [
+    { title: "FILE", shrinks: true },
+    { title: "ADDED", ...right },
+    { title: "REMOVED", ...right },
+    { title: "" },
+  ];
+  const all = [...rows, [{ text: files }, ...countCells(sum), { text: "" }]];
+  for (const line of renderTable({ columns, rows: all, paint, width })) output.print(line);
+}
+
+function countCells({ added, removed }: Record<"added" | "removed", number>): readonly Cell[] {
+  return [
+    { text: added === 0 ? "" : `+${added}`, style: "green" },
+    { text: removed === 0 ? "" : `-${removed}`, style: "red" },
+  ];
+}
+
+/** From a description of `describeStep`. */
+function countLines(text: string) {
+  const lines = text.split("\n");
+  const start = lines.findIndex((line) => line.startsWith("@@"));
+  const changed = start === -1 ? [] : lines.slice(start);
+  const count = (mark: string) => changed.filter((line) => line.startsWith(mark)).length;
+  const [, empty] = /^Empty file .*: (new|deleted)$/m.exec(text) ?? [];
+  const other = text.startsWith("Mode of ") ? "mode" : "link";
+  const kind = /^Binary file /m.test(text) ? "binary" : empty && `${empty}, empty`;
+  return {
+    added: count("+"),
+    removed: count("-"),
+    note: start === -1 ? (kind ?? other) : "",
+  };
 }
 
 /** A unified diff, or a one-line description if there are no lines to compare. Empty for folders. */

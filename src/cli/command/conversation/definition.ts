@@ -111,9 +111,9 @@ function defineCompact(group: Command): void {
     description: "Shorten old turns for the model; the record keeps them",
     options: options.COMPACT,
     help: `
-Without -r, -t, -s or -k, jp applies conversation.compaction.rules of the config;
-by default, it strips reasoning and tool calls, and keeps the first and last
-turn. jp also compacts by itself before the model's context window is full
+Without -r, -t, -s or -k, jp applies conversation.compaction.rules of the
+config; by default, it strips reasoning and tool calls, and keeps the first and
+last turn. jp also compacts by itself before the model's context window is full
 (conversation.compaction.auto).
 
 ${COMPACT_HELP}

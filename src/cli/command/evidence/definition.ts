@@ -22,8 +22,8 @@ knows that, what they were shown (as a digest), under which policy, when, and
 what came of it. Secrets are never in it. The first export makes the key of this
 machine.
 
-A conversation is exported whole: with --since, each that has changed since. What
-record and chain do not agree about is named in the export.`,
+A conversation is exported whole: with --since, each that has changed since.
+What record and chain do not agree about is named in the export.`,
     run: async () => (await import("./export.ts")).exportToFile,
   });
 }

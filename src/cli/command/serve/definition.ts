@@ -11,8 +11,8 @@ export function defineServe(definition: Command): void {
 Serves a page and an API where you answer what is waiting, and read
 conversations. Prints a link that logs you in. The link works once; press Enter
 for another one. If a phone can open it, jp prints it as a QR code too, on a
-terminal only: whoever sees it can log in as you. Other people, and programs, log in with their own tokens:
-see \`jp serve people\`.
+terminal only: whoever sees it can log in as you. Other people, and programs,
+log in with their own tokens: see \`jp serve people\`.
 
 On an address that other machines can reach, jp requires HTTPS. Pass --tls-cert
 and --tls-key, or put a proxy in front and pass its address:
@@ -97,17 +97,17 @@ function defineAccounts(group: Command): void {
     help: `
 The first passkey takes such a link, and so does one for another address, or
 after a loss. Further ones are allowed by a passkey that is there. They open the
-link and log in with their own token. Send it in another way than the token: with
-both, anyone can sign as them. Another link replaces it.`,
+link and log in with their own token. Send it in another way than the token:
+with both, anyone can sign as them. Another link replaces it.`,
     run: async () => (await import("./accounts.ts")).createLink,
   });
   define(group.command("confirm <person>"), {
     description: "Confirm an account that was added at the desk, so that it counts",
     help: `
 An account that an administrator adds at the desk decides nothing that is for
-certain people or takes several of them, until it is confirmed: here, or at the desk by
-an administrator who did not add it, and neither added whoever did nor was added by
-them. Accounts from the command line count at once.`,
+certain people or takes several of them, until it is confirmed: here, or at the
+desk by an administrator who did not add it, and neither added whoever did nor
+was added by them. Accounts from the command line count at once.`,
     run: async () => (await import("./accounts.ts")).confirmPerson,
   });
   define(group.command("log"), {
@@ -122,13 +122,15 @@ function defineKeys(group: Command): void {
     description: "Add an Ed25519 key with which they sign on a terminal",
     options: options.ADD_KEY,
     help: `
-What config says has to be signed (target = { role = "release", proof = "signed" }),
+What config says has to be signed, as in
+  target = { role = "release", proof = "signed" }
 counts only with the signature of a key of whoever says yes. On a terminal, jp
-signs with the first key of the person whose OS user runs it. \`ssh-add -l\` lists
-the fingerprints of the SSH agent, such as SHA256:47DEQpj8HBSa….
+signs with the first key of the person whose OS user runs it. \`ssh-add -l\`
+lists the fingerprints of the SSH agent, such as SHA256:47DEQpj8HBSa….
 
 Passkeys are added on the page of \`jp serve\`, by the person themself: see
-\`jp serve people link\`. Each change of keys ends the person's sessions at the desk.`,
+\`jp serve people link\`. Each change of keys ends the person's sessions at the
+desk.`,
     run: async () => (await import("./keys.ts")).addKey,
   });
   define(group.command("ls"), {

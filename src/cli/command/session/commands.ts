@@ -155,7 +155,13 @@ export const COMMANDS: readonly SessionCommand[] = [
     values: () => ["message", "force"].map((text) => ({ text })),
     run: undoHere,
   },
-  { name: "diff", help: "Show what this conversation has changed", run: diffHere },
+  {
+    name: "diff",
+    usage: "[stat]",
+    help: "Show what this conversation has changed",
+    values: () => [{ text: "stat" }],
+    run: diffHere,
+  },
   {
     name: "cost",
     help: "Show the cost of this conversation",
@@ -337,12 +343,13 @@ async function undoHere(argument: string, session: OpenSession): Promise<void> {
 }
 
 async function diffHere(
-  _argument: string,
+  argument: string,
   { context, conversationId: id }: OpenSession,
 ): Promise<void> {
+  if (argument !== "" && argument !== "stat") throw usageError("Type /diff or /diff stat.");
   if (id === undefined) return context.output.notice("Nothing has changed yet.");
   const { diffOf } = await loadModule(() => import("../undo.ts"));
-  await diffOf(id, context);
+  await diffOf(id, { stat: argument === "stat" }, context);
 }
 
 /** `jp query --fork`. */
