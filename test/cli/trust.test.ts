@@ -43,6 +43,30 @@ function hasRun(project: Project): boolean {
   return existsSync(path.join(project.root, "RAN"));
 }
 
+test("a tool whose config has a mistyped key is off, with the reason, and no question about trust", async () => {
+  await using server = await ModelServer.start(["Hello."]);
+  const config = `[conversation.tools.deploy]
+source = "local"
+comand = "sh deploy.sh"
+enable = true
+`;
+  const project = queryProject({ server, config });
+  const listed = await jp(project, "tool", "ls", "deploy");
+  expect(listed.stdout).toMatch(/^off +deploy +local/m);
+  expect(listed.stderr).toContain(
+    "conversation.tools.deploy.comand: unknown key; did you mean conversation.tools.deploy.command? The tool is off.",
+  );
+  expect(listed.stderr).toContain(
+    "conversation.tools.deploy.command: command is missing, so the tool cannot be used",
+  );
+  expect((await jp(project, "tool", "ls", "-t", "deploy")).stdout).not.toMatch(/^on +deploy/m);
+  const screen = new Screen(project, ["query", "Hi"], { variables: NOTHING_TRUSTED });
+  const { status, lines } = await screen.end();
+  expect([status, lines.join("\n")]).toEqual([0, expect.stringContaining("Hello.")]);
+  expect(lines.join("\n")).not.toMatch(/[Tt]rust/);
+  expect(JSON.stringify(server.requests)).not.toContain("deploy");
+});
+
 const REFUSED = {
   status: 1,
   stdout: "",

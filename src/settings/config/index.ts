@@ -118,6 +118,7 @@ export { findUnknownQuestions, listDeclared } from "./question-ids.ts";
 export {
   type CallLimits,
   DEFAULT_LIMITS,
+  missingKeyOf,
   parseToolSource,
   type QuestionSettings,
   resolveLimits,

@@ -4,6 +4,7 @@ import { counters } from "../../../test/security/threats.ts";
 import { anyConfig, ofTool, readConfig, SECRET } from "./any-config.fixture.ts";
 import type { Json, JsonObject } from "../../util/index.ts";
 import { findUnusable, parseConfig, parseConfigOrThrow } from "./parse-config.ts";
+import { resolveTools } from "./tool-settings.ts";
 
 describe("a wrong type", () => {
   test("is reported with its key, the expected and the actual type", () => {
@@ -368,7 +369,7 @@ test("a config that is nested too deeply is rejected", () => {
 test("a tool without a source and a server without an address are reported by key", () => {
   const config = readConfig({
     conversation: {
-      tools: { "*": { run: "ask" }, a: { source: "local" }, "b.c": { run: "ask" } },
+      tools: { "*": { run: "ask" }, a: { source: "local", command: "a" }, "b.c": { run: "ask" } },
     },
     providers: {
       mcp: {
@@ -418,3 +419,44 @@ test.each([
   const path = ["web", "private_hosts", "0"];
   expect(errors).toEqual(isValid ? [] : [{ path, message: "expected a host, or host:port" }]);
 });
+
+describe("a tool with an unknown key", () => {
+  test("is off and cannot be switched on where it is defined, and the warning says so", () => {
+    const { config, warnings } = parseTools({
+      a: { source: "local", command: "a", enable: true, idempotnt: true },
+      b: { source: "local", command: "b", enable: true },
+    });
+    const tools = [...resolveTools(config).values()];
+    expect(tools.map(({ name, isEnabled, allowToggle }) => [name, isEnabled, allowToggle])).toEqual(
+      [
+        ["a", false, "never"],
+        ["b", true, "any"],
+      ],
+    );
+    expect(warnings.map(({ message }) => message)).toEqual([
+      "unknown key; did you mean conversation.tools.a.idempotent? The tool is off.",
+    ]);
+  });
+
+  test("is only warned about where other files define it, for a group, and below a key", () => {
+    const { config, warnings } = parseTools({
+      "*": { zzz: 1 },
+      fs: { enable: true, zzz: 1 },
+      a: { source: "local", command: "a", enable: true, style: { zzz: 1 } },
+    });
+    expect(resolveTools(config).get("a")?.isEnabled).toBe(true);
+    expect(warnings.map(({ message }) => message)).toEqual(Array(3).fill("unknown key"));
+  });
+});
+
+test("a local tool without a command is reported", () => {
+  const tool = { source: "local", enable: true };
+  const { config } = parseConfig({ conversation: { tools: { a: tool } } });
+  expect(findUnusable(config).map(({ path }) => path.join("."))).toEqual([
+    "conversation.tools.a.command",
+  ]);
+});
+
+function parseTools(tools: JsonObject) {
+  return parseConfig({ conversation: { tools } });
+}

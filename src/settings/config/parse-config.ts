@@ -12,6 +12,8 @@ import {
   writtenTables,
 } from "./schema-node.ts";
 import { configSchema, type PartialConfig } from "./schema/config-schema.ts";
+import { missingKeyOf } from "./tool-settings.ts";
+import { mergeConfig } from "./layers.ts";
 import { modelIdSchema } from "./schema/model-id-schema.ts";
 import { findBehaviour } from "./schema/node.ts";
 
@@ -36,13 +38,44 @@ export function parseConfig(value: unknown): ParsedConfig {
   const [wrong, unknown] = [found.filter(isError), found.filter((issue) => !isError(issue))];
   const warnings = unknown.map(toConfigIssue);
   const result = v.safeParse(configSchema, value, { abortPipeEarly: true });
-  if (result.success && wrong.length === 0) return { config: result.output, errors: [], warnings };
+  if (result.success && wrong.length === 0)
+    return { errors: [], ...switchOff(result.output, warnings) };
   // Our own messages about these places are more helpful than the library's.
   const reported = new Set(wrong.map(({ path }) => pathToText(path)));
   const isReported = ({ path }: ConfigIssue) =>
     [...path.keys(), path.length].some((depth) => reported.has(pathToText(path.slice(0, depth))));
   const invalid = (result.issues ?? []).flatMap(toIssues).filter((issue) => !isReported(issue));
   return { config: {}, errors: [...invalid, ...wrong.map(toConfigIssue)], warnings };
+}
+
+/** A tool is off if its definition has a key that jp does not know: it may be what makes the tool safe. */
+function switchOff(
+  config: PartialConfig,
+  warnings: readonly ConfigIssue[],
+): Pick<ParsedConfig, "config" | "warnings"> {
+  const { tools = {} } = config.conversation ?? {};
+  const isMistaken = ({ path: [first, second, name = "", ...key], isUnsupported }: ConfigIssue) =>
+    first === "conversation" &&
+    second === "tools" &&
+    key.length === 1 &&
+    isUnsupported !== true &&
+    tools[name] !== undefined &&
+    "source" in tools[name] &&
+    tools[name].source !== undefined;
+  const names = warnings.filter(isMistaken).map(({ path: [, , name = ""] }) => name);
+  if (names.length === 0) return { config, warnings };
+  const enable = { state: false, allow_toggle: "never" } as const;
+  const off = Object.fromEntries(names.map((name) => [name, { enable }]));
+  return {
+    config: mergeConfig(config, { conversation: { tools: off } }),
+    warnings: warnings.map((issue) =>
+      isMistaken(issue) ? { ...issue, message: withEffect(issue) } : issue,
+    ),
+  };
+}
+
+function withEffect({ message }: ConfigIssue): string {
+  return message.endsWith("?") ? `${message} The tool is off.` : `${message}; the tool is off`;
 }
 
 /** Used for flags and library callers, where an unknown key is an error too. Throws `config_invalid`. */
@@ -59,10 +92,11 @@ export function findUnusable(config: PartialConfig): readonly ConfigIssue[] {
   const usable = resolveMcpServers(config);
   return [
     ...Object.entries(tools)
-      .filter(([, { source }]) => source === undefined)
-      .map(([name]) => ({
-        path: ["conversation", "tools", name, "source"],
-        message: "source is missing, so the tool cannot be used",
+      .map(([name, tool]) => ({ name, key: missingKeyOf(tool) }))
+      .filter(({ key }) => key !== undefined)
+      .map(({ name, key = "" }) => ({
+        path: ["conversation", "tools", name, key],
+        message: `${key} is missing, so the tool cannot be used`,
       })),
     ...Object.entries(config.providers?.mcp ?? {})
       .filter(([name]) => !usable.has(name))

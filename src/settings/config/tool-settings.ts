@@ -115,6 +115,16 @@ export function resolveTools(config: PartialConfig): ReadonlyMap<string, ToolSet
   return new Map(settings.map((tool) => [tool.name, tool]));
 }
 
+/** The key without which a tool cannot run. */
+export function missingKeyOf({
+  source,
+  command,
+}: Pick<PartialToolConfig, "source" | "command">): "source" | "command" | undefined {
+  if (source === undefined) return "source";
+  const isLocal = parseToolSource(source).type === "local";
+  return isLocal && (command?.program ?? "") === "" ? "command" : undefined;
+}
+
 /** The settings that `ask_user` ships with, for its aliases: asking for permission to ask would be one prompt too many. */
 const ALIAS_OF_ASK_USER: PartialToolConfig = { run: "unattended", result: "unattended" };
 

@@ -1,8 +1,10 @@
 /** Judges a workspace's settings for tools against the user's own: for one tool, and for all of them. */
 import {
   classifiedValues,
+  missingKeyOf,
   parseToolSource,
   type PartialConfig,
+  type PartialToolConfig,
   resolveTools,
 } from "../config/index.ts";
 import { isDeepEqual, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
@@ -13,8 +15,7 @@ import { tableAt, toolPolicy, TOOLS, type Views, withOffered } from "./views.ts"
 export function trustRelevantToolFields(name: string, views: Views, facts: Facts): JsonObject {
   const { workspace, own, user, inForce, readOnlyTools } = views;
   const path = [...TOOLS, name];
-  // A tool without a source cannot be used.
-  if (name !== "*" && tableAt(inForce, path)["source"] === undefined) return {};
+  if (name !== "*" && cannotRun(tableAt(inForce, path))) return {};
   const entry = tableAt(own, path);
   const policy = toolPolicy(tableAt(own, [...TOOLS, "*"]), entry);
   const values = classifiedValues(workspace, path);
@@ -32,6 +33,13 @@ export function trustRelevantToolFields(name: string, views: Views, facts: Facts
     relevant.filter(({ path: [key = ""] }) => !isHarmless || isUserAffected(key, isSetByUser)),
   );
   return name === "*" ? defaultsWithEffect(fields, views) : fields;
+}
+
+/** A tool without a source, or one without a command that is off because of a mistake in its config. */
+function cannotRun(tool: JsonObject): boolean {
+  const missing = missingKeyOf(tool as PartialToolConfig); // As parsed.
+  const { state, allow_toggle: toggle } = tableAt(tool, ["enable"]);
+  return missing === "source" || (missing === "command" && state === false && toggle === "never");
 }
 
 /** Whether a setting matters for a tool that only reads. Its style decides what the user sees of it. */
