@@ -168,10 +168,12 @@ function withoutTests() {
   }
   const kept = new Set([""]);
   for (const folder of kept) {
-    const { devDependencies, dependencies, optionalDependencies, peerDependencies } =
-      lock.packages[folder];
+    const { devDependencies, dependencies, optionalDependencies } = lock.packages[folder];
+    const { peerDependencies = {}, peerDependenciesMeta: peers = {} } = lock.packages[folder];
     const own = folder === "" ? devDependencies : {};
-    const needed = { ...own, ...dependencies, ...optionalDependencies, ...peerDependencies };
+    const needed = { ...own, ...peerDependencies };
+    for (const [name, { optional }] of Object.entries(peers)) if (optional) delete needed[name];
+    Object.assign(needed, dependencies, optionalDependencies);
     for (const name of Object.keys(needed)) {
       const found = findPackage(lock.packages, folder, name);
       if (found !== undefined) kept.add(found);
