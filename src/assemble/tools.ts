@@ -143,15 +143,14 @@ export function openTools(
   const { root, workspaceId, variables, dataFolder, onWarning } = machine;
   const saved = savedRulesOn(machine);
   const settings = resolveTools(config);
-  const { signal: untilDone } = new AbortController();
   const describe: FindDescription = async (name) => {
-    const tool = await open(name, untilDone).catch(() => undefined);
+    const tool = await open(name, new AbortController().signal).catch(() => undefined);
     return tool?.description;
   };
   const own = shippedOptions(machine, config, mode);
   const shipped = createShippedTools({ describe, changes, ...own });
-  const conversationId = conversation ?? "";
-  const local = { workspaceRoot: root, workspaceId, conversationId, variables, dataFolder };
+  const ids = { workspaceId, conversationId: conversation ?? "" };
+  const local = { workspaceRoot: root, ...ids, variables, dataFolder };
   const sources = { shipped, local, servers };
   const names = offeringServers(config);
   const warn = warningOnce(onWarning);

@@ -81,8 +81,7 @@ export function hasPipedInput(): boolean {
 }
 
 export function isInteractive(): boolean {
-  const { isatty } = process.getBuiltinModule("node:tty");
-  return isatty(0) && isatty(1);
+  return isTerminal() && process.getBuiltinModule("node:tty").isatty(0);
 }
 
 /** Terminals are character devices: for pipes and files, the stream need not be opened. */

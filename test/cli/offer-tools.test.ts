@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/util/index.ts";
 import { useSandbox } from "../shell/support.ts";
@@ -126,7 +127,7 @@ describe("shell_run, where there is a sandbox", () => {
     const screen = new Screen(here, ["query", "Go."]);
     await shows(screen, `shell_run ${ASKED}`);
     screen.type(`${DOWN}${DOWN}\r`);
-    const { bytes } = await screen.end();
+    const bytes = stripVTControlCharacters((await screen.end()).bytes);
     expect({
       isFirst: /leave it off[^]*run commands - [^]*without asking/.test(bytes),
       isReadOffered: bytes.includes("read files"),

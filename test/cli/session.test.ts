@@ -201,7 +201,7 @@ describe("jp alone", () => {
       /^\S+ · (llamacpp\/)?scripted · mode ask: reads files, asks to edit\nNew conversation/m,
     );
     screen.type(CTRL_D);
-    await screen.end();
+    expect((await screen.end()).status).toBe(0);
   });
 
   test("says which conversation it is even if the first message comes before it knows", async () => {

@@ -250,6 +250,8 @@ test(
     await page.setViewportSize(SIZES.desktop);
     await page.getByRole("link", { name: "Conversations" }).click();
     await page.getByRole("link", { name: "Which branch?" }).click();
-    await page.getByText("It goes where you said:").waitFor();
+    const said = page.getByText("It goes where you said:");
+    await said.waitFor();
+    expect(await said.innerText()).toContain("next");
   },
 );

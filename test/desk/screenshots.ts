@@ -111,9 +111,9 @@ interface Picture {
 /** Calls `keep` with each picture. */
 async function takePictures(browser: Browser, keep: (picture: Picture) => void): Promise<void> {
   await withShop(async (desk, shown, root) => {
-    const [stranger, page] = [await openPage(browser), await openPage(browser)];
-    await page.goto(desk.login);
-    await page.getByText("Live").waitFor();
+    const [stranger, ada] = [await openPage(browser), await openPage(browser)];
+    await ada.goto(desk.login);
+    await ada.getByText("Live").waitFor();
     const take = async (page: Page, fragment: string) => {
       await page.goto(`${desk.url}/${fragment}`);
       await page.locator("main h1").waitFor();
@@ -123,13 +123,13 @@ async function takePictures(browser: Browser, keep: (picture: Picture) => void):
       return toPalette(await page.screenshot({ caret: "hide" }));
     };
     for (const look of LOOKS) {
-      for (const each of [stranger, page]) {
+      for (const each of [stranger, ada]) {
         await each.setViewportSize(SIZES[look.size]);
         await each.emulateMedia({ colorScheme: look.colors });
       }
       keep({ view: "login", look, png: await take(stranger, "") });
       for (const [view, fragment] of Object.entries(viewsOf(shown))) {
-        keep({ view, look, png: await take(page, fragment) });
+        keep({ view, look, png: await take(ada, fragment) });
       }
     }
   });

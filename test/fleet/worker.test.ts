@@ -359,10 +359,9 @@ test("a worker starts although it loses a connection at any step of its start", 
 
 test("a worker that stops while the server is killed just ends", async () => {
   const { url, workspace } = await openFleet();
-  const isGoodbye = (text: string) => text.startsWith("X");
   let goodbyes = 0;
   await using relay = await Relay.start(url, (_message, text) => {
-    if (!isGoodbye(text)) return true;
+    if (!text.startsWith("X")) return true; // The client's goodbye.
     goodbyes += 1;
     return "killed";
   });

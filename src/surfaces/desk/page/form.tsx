@@ -41,9 +41,7 @@ export function AnswerForm({ items, heading, onLate }: AnswerFormProps): VNode {
   useFocusOnProblem(form, problems);
   const acts = answerable.some((item) => item.acts);
   const { isLocked, hint, end } = useLock(items, acts, step !== "review");
-  useEffect(() => {
-    if (isLocked && step === "review") setStep("edit"); // The question has changed.
-  }, [isLocked, step]);
+  useStepBack(isLocked, answers);
   if (step === "review") {
     const onBack = () => {
       setStep("edit");
@@ -77,7 +75,6 @@ export function AnswerForm({ items, heading, onLate }: AnswerFormProps): VNode {
         />
       ))}
       <Consequences items={answerable} />
-      <SigningHint items={answerable} />
       <span ref={end} aria-hidden="true" />
       <Buttons
         items={answerable}
@@ -93,17 +90,23 @@ export function AnswerForm({ items, heading, onLate }: AnswerFormProps): VNode {
   );
 }
 
-/** What follows from the answers: the same for each of a form, as a rule. */
+/** Once a question that is reviewed has changed, it is read again. */
+function useStepBack(isLocked: boolean, { step, setStep }: Answers): void {
+  useEffect(() => {
+    if (isLocked && step === "review") setStep("edit");
+  }, [isLocked, step]);
+}
+
+/** What follows from the answers: the same for each of a form, as a rule. Shown before someone approves. */
 function Consequences({ items }: Pick<AnswerFormProps, "items">): VNode {
   const { runs } = useDesk().me;
   const all = new Set(items.map((item) => describeConsequences(item, runs)));
-  return <p class="hint">{[...all].join(" ")}</p>;
-}
-
-/** Shown before someone approves. */
-function SigningHint({ items }: Pick<AnswerFormProps, "items">): VNode | null {
-  if (!items.some(isSigned)) return null;
-  return <p class="hint">A yes is signed with your passkey.</p>;
+  return (
+    <>
+      <p class="hint">{[...all].join(" ")}</p>
+      {items.some(isSigned) && <p class="hint">A yes is signed with your passkey.</p>}
+    </>
+  );
 }
 
 /** Whether an action cannot be approved yet, and why. `end` is the element after everything there is to read. */

@@ -123,6 +123,11 @@ describe("the inbox", () => {
   });
 });
 
+const grouped = (...list: readonly DecisionJson[]) => {
+  const { items } = withList(EMPTY_INBOX, EMPTY_INBOX, { items: list });
+  return toForms(items).map((form) => form.map(({ id }) => id));
+};
+
 describe("several calls", () => {
   const takes = { turn: { code: "calls" }, note: "any" } as const;
   const origin = { type: "builtin", confinement: "sandbox" } as const;
@@ -136,11 +141,6 @@ describe("several calls", () => {
       takes,
       ...fields,
     });
-  const grouped = (...list: readonly DecisionJson[]) => {
-    const { items } = withList(EMPTY_INBOX, EMPTY_INBOX, { items: list });
-    return toForms(items).map((form) => form.map(({ id }) => id));
-  };
-
   test("of one turn are on one card, at the place of the first", () => {
     const other = pending("q");
     expect(grouped(call("a"), other, call("b"), call("c"))).toEqual([["a", "b", "c"], ["q"]]);
@@ -156,12 +156,10 @@ describe("several calls", () => {
   });
 
   test("of several turns are on one card only if they are the same call", () => {
-    const inTurn = (id: string, conversation: string, command: string) =>
-      call(id, { conversation, arguments: { command } });
     const list = [
-      inTurn("a", "1", "npm test"),
-      inTurn("b", "2", "npm i"),
-      inTurn("c", "3", "npm test"),
+      call("a", { conversation: "1", arguments: { command: "npm test" } }),
+      call("b", { conversation: "2", arguments: { command: "npm i" } }),
+      call("c", { conversation: "3", arguments: { command: "npm test" } }),
     ];
     expect(grouped(...list)).toEqual([["a", "c"], ["b"]]);
   });

@@ -140,17 +140,17 @@ describe("code", () => {
   });
 
   test("keeps every character, also of a language in another one", () => {
-    const html = "<p id='a'>&amp; b</p><script>const a = 1;</script>";
-    const pieces = highlight(html, "html") ?? [];
-    expect(pieces.map(({ text }) => text).join("")).toBe(html);
+    const source = "<p id='a'>&amp; b</p><script>const a = 1;</script>";
+    const pieces = highlight(source, "html") ?? [];
+    expect(pieces.map(({ text }) => text).join("")).toBe(source);
     expect(pieces).toContainEqual({ text: "const", scope: "keyword" });
   });
 });
 
-describe("a diff", () => {
-  const numbered = (text: string, isHunks?: boolean) =>
-    diffLines(text, isHunks).map(({ kind, number, old }) => [kind, number, old]);
+const numbered = (text: string, isHunks?: boolean) =>
+  diffLines(text, isHunks).map(({ kind, number, old }) => [kind, number, old]);
 
+describe("a diff", () => {
   test("has the numbers of the file's own lines, the old one's for what is removed", () => {
     const diff = "--- a/x\n+++ b/x\n@@ -7,4 +9,4 @@ f()\n a\n-b\n+c\n\n d\n@@ -50 +52 @@\n-e\n+f";
     expect(numbered(diff)).toEqual([
