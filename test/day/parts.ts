@@ -219,7 +219,12 @@ const TURNS: readonly Variants[] = [
   both("Faster please⏎", "You said: Faster please"),
   drawn("^C", "Ctrl-Y brings it back"),
   both("Build it⏎", ASKED),
-  busy(drawn("y⏎", /build tool\? yes\n.*compiled 12 of 40 files 0\.0s.*\n»$/)),
+  busy(
+    drawn(
+      "y⏎",
+      /build tool\? yes\n.*compiled 12 of 40 files 0\.0s.*\n {2}.* of context used.*\n»$/,
+    ),
+  ),
   writes("building", busy(plain("y⏎", "build tool? yes"))),
   busy(drawn("wait", /compiled 12 of 40 files 60\.0s[^]*» wait/)),
   both("^C", /restart the tools|t: restart/),

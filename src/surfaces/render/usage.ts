@@ -77,10 +77,10 @@ export function describeContextUse({
   isEstimated,
   contextWindow,
 }: ContextFill): readonly [string, string] {
-  const count = wholeCount(Math.round(tokens));
-  const used = `${isEstimated ? "about " : ""}${count} tokens of context used`;
+  const shown = isEstimated ? Number(tokens.toPrecision(2)) : Math.round(tokens);
+  const used = `${isEstimated ? "about " : ""}${wholeCount(shown)} tokens of context used`;
   if (contextWindow === undefined) return [used, used];
-  const left = Math.max(0, Math.round(contextWindow - tokens));
+  const left = Math.max(0, contextWindow - shown);
   const share = `${Math.floor((100 * left) / contextWindow)}%`;
   return [`${used}, ${wholeCount(left)} left (${share})`, `${share} of context left`];
 }
