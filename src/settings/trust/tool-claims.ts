@@ -4,7 +4,6 @@ import {
   missingKeyOf,
   parseToolSource,
   type PartialConfig,
-  type PartialToolConfig,
   resolveTools,
 } from "../config/index.ts";
 import { isDeepEqual, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
@@ -37,7 +36,7 @@ export function trustRelevantToolFields(name: string, views: Views, facts: Facts
 
 /** A tool without a source, or one without a command that is off because of a mistake in its config. */
 function cannotRun(tool: JsonObject): boolean {
-  const missing = missingKeyOf(tool as PartialToolConfig); // As parsed.
+  const missing = missingKeyOf(tool);
   const { state, allow_toggle: toggle } = tableAt(tool, ["enable"]);
   return missing === "source" || (missing === "command" && state === false && toggle === "never");
 }
