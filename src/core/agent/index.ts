@@ -61,4 +61,4 @@ export {
   type TurnSetup,
 } from "./turn.ts";
 export type { Summarizer } from "./summary.ts";
-export type { CompactionSetup, MeasuredRequest } from "./window.ts";
+export type { CompactionSetup } from "./window.ts";

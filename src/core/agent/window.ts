@@ -303,7 +303,7 @@ function savedBy(compaction: Compaction, stream: ConversationStream): number {
 }
 
 /** A request that may be sent later. */
-export type MeasuredRequest = PartsRequest & Pick<ReplyRequest, "tools">;
+type MeasuredRequest = PartsRequest & Pick<ReplyRequest, "tools">;
 
 /** How many tokens a request has. */
 function measureRequest(request: MeasuredRequest): Omit<ContextUse, "contextWindow"> {
