@@ -164,7 +164,7 @@ export class Drafts {
       if (this.#hasFailed) return;
       this.#hasFailed = true;
       this.#options.onProblem(
-        `What you type is not saved, and lost if jp is killed: ${messageOf(error)}.`,
+        `What you type is not saved, and lost if jp is killed: ${messageOf(error).replace(/\.$/, "")}.`,
       );
     });
     return this.#last;
