@@ -25,6 +25,7 @@ export type {
   DecisionToGive,
   AnsweredForm,
   RequestBase,
+  ContextUse,
   SteeringMessage,
   SteeringSource,
   Summarizer,
