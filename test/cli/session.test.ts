@@ -122,7 +122,10 @@ describe("the mode of a session", () => {
     screen.type("plan");
     await shows(screen, "❯ plan - only tools that read and commands you allow run");
     screen.type("\r");
-    await shows(screen, /^Mode plan: only tools that read and commands you allow run; nothing is changed\.$/m);
+    await shows(
+      screen,
+      /^Mode plan: only tools that read and commands you allow run; nothing is changed\.$/m,
+    );
     await shows(screen, "  mode plan · Shift-Tab changes it");
     screen.type(CTRL_D);
     expect((await screen.end()).status).toBe(0);
