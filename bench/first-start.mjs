@@ -39,15 +39,17 @@ async function measure(cwd) {
     detached: true,
     stdio: ["ignore", "pipe", "inherit"],
   });
+  const { pid } = started;
+  if (pid === undefined) throw new Error("npm cannot be started.");
   try {
     let output = "";
     for await (const piece of started.stdout) {
       output += piece;
-      if (output.includes(FIRST_LINE)) return cpuSeconds(started.pid);
+      if (output.includes(FIRST_LINE)) return cpuSeconds(pid);
     }
     throw new Error("npm start ended before the tour began.");
   } finally {
-    process.kill(-started.pid, "SIGKILL");
+    process.kill(-pid, "SIGKILL");
   }
 }
 
