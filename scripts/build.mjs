@@ -167,6 +167,20 @@ const partsOfHighlight = {
   },
 };
 
+/** The page never guesses a language, which is all that these scores are for. */
+const unscoredLanguages = {
+  name: "unscored-languages",
+  transform: {
+    filter: { id: /[\\/]highlight\.js[\\/](?:es|lib)[\\/]languages[\\/]/ },
+    handler(code) {
+      const own = code
+        .replaceAll(/\brelevance: [\d.]+,/g, "")
+        .replaceAll(/,?\s*\brelevance: [\d.]+(?=\s*(?:\}|\n|\/\/))/g, "");
+      return { code: own, map: null };
+    },
+  },
+};
+
 const PROVIDER_MODULE =
   /[\\/](?:node_modules[\\/](?:@ai-sdk|@openrouter|ollama)|src[\\/]reach[\\/]provider)[\\/]/;
 const LIGHT_STREAMS = path.resolve("src/reach/provider/light-streams.ts");
@@ -572,7 +586,7 @@ async function bundlePage(dir) {
       platform: "browser",
       tsconfig: `${source}/tsconfig.json`,
       transform: { target: "es2024" },
-      plugins: [unusedNode, lexerOfMarked, partsOfHighlight],
+      plugins: [unusedNode, lexerOfMarked, partsOfHighlight, unscoredLanguages],
     },
     {
       dir,

@@ -11,6 +11,8 @@ const RUN = {
   processes: { "git status": 1 },
   files: { "/config.toml": 1 },
   syncs: { "/events.json": 2 },
+  stats: { stats: 40 },
+  read: { read: 10_000 },
 };
 const BUDGET: Budget = {
   node: nodeVersion(),
@@ -19,6 +21,8 @@ const BUDGET: Budget = {
       bytes: 100_000,
       functions: 20,
       syncs: { "/events.json": 2 },
+      stats: 40,
+      read: 10_000,
       processes: ["git status"],
       builtins: ["net"],
       packages: ["zod"],
@@ -52,6 +56,8 @@ describe("the budget of a path", () => {
         processes: { ...RUN.processes, "git config": 1 },
         files: { "/config.toml": 2, "/more.toml": 1 },
         syncs: { "/events.json": 3, "/project": 1 },
+        stats: { stats: 60 },
+        read: { read: 20_000 },
       },
     ]);
     expect(findProblems("jp query", use, BUDGET)).toEqual([
@@ -64,6 +70,8 @@ describe("the budget of a path", () => {
       "/config.toml is opened 2 times instead of 1 on the way of jp query.",
       "/events.json is synced 3 times instead of 2 on the way of jp query.",
       "jp query needs 200,000 bytes of JavaScript. Its budget is 100,000.",
+      "jp query needs 60 looks at files. Its budget is 40.",
+      "jp query needs 20,000 bytes of files. Its budget is 10,000.",
       "jp query needs 31 functions. Its budget is 20. More than before: 7 in valibot, 4 in src/cli.",
     ]);
   });

@@ -30,6 +30,10 @@ export interface Allowed {
   readonly bytes: number;
   readonly functions: number;
   readonly syncs: Counts;
+  /** How often something is looked at without being opened. */
+  readonly stats: number;
+  /** Bytes of files of the user and the workspace. */
+  readonly read: number;
   readonly processes: readonly string[];
   readonly builtins: readonly string[];
   readonly packages: readonly string[];
@@ -39,13 +43,23 @@ export interface Allowed {
   readonly functions_by_folder: Counts;
 }
 
-const KINDS = ["modules", "bytes", "functions", "builtins", "processes", "files", "syncs"] as const;
+const KINDS = [
+  "modules",
+  "bytes",
+  "functions",
+  "builtins",
+  "processes",
+  "files",
+  "syncs",
+  "stats",
+  "read",
+] as const;
 const FILE = path.join(import.meta.dirname, "budget.json");
 /** The share of a budget that has to be used: less is a win, which is kept by lowering the budget. */
 const LEAST_USED = 0.9;
 /** Bytes and functions have some slack, so that not every change needs a new budget. */
 const ROOM = 1.01;
-const STEPS = { bytes: 5_000, functions: 5 };
+const STEPS = { bytes: 5_000, functions: 5, stats: 2, read: 500 };
 /** How many files and syncs may happen concurrently with the request. */
 const BESIDE = 3;
 
@@ -100,12 +114,16 @@ function allowedFor({
   processes,
   files,
   syncs,
+  stats,
+  read,
 }: Use): Allowed {
   const names = Object.keys(modules.most);
   return {
     bytes: roundedUp(totalOf(bytes.most), STEPS.bytes),
     functions: roundedUp(totalOf(functions.most), STEPS.functions),
     syncs: syncs.most,
+    stats: roundedUp(totalOf(stats.most), STEPS.stats),
+    read: roundedUp(totalOf(read.most), STEPS.read),
     processes: Object.keys(processes.most),
     builtins: Object.keys(builtins.most),
     packages: names.filter((name) => !isOurs(name)),
@@ -144,10 +162,13 @@ function findAdded(name: string, use: Use, budget: Budget, allowed: Allowed): re
     ),
   ].map((each) => `${each} ${way}.`);
   const [bytes, functions] = [totalOf(use.bytes.least), totalOf(use.functions.least)];
+  const [stats, read] = [totalOf(use.stats.least), totalOf(use.read.least)];
   return [
     ...added,
     ...more,
     ...(bytes > allowed.bytes ? [over(name, "bytes of JavaScript", bytes, allowed.bytes)] : []),
+    ...(stats > allowed.stats ? [over(name, "looks at files", stats, allowed.stats)] : []),
+    ...(read > allowed.read ? [over(name, "bytes of files", read, allowed.read)] : []),
     ...(functions > allowed.functions
       ? [
           `${over(name, "functions", functions, allowed.functions)} ` +
@@ -167,6 +188,8 @@ function findUnused(name: string, use: Use, budget: Budget, allowed: Allowed): r
   const numbers = [
     ["bytes", totalOf(use.bytes.most), allowed.bytes, STEPS.bytes],
     ["functions", totalOf(use.functions.most), allowed.functions, STEPS.functions],
+    ["looks at files", totalOf(use.stats.most), allowed.stats, STEPS.stats],
+    ["bytes of files", totalOf(use.read.most), allowed.read, STEPS.read],
     ["opened files", totalOf(use.files.most), totalOf(allowed.files), BESIDE],
     ["syncs", totalOf(use.syncs.most), totalOf(allowed.syncs), BESIDE],
   ] as const;

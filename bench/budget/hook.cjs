@@ -16,6 +16,8 @@ const files = [];
 const processes = [];
 const addons = [];
 const syncs = [];
+const stats = [];
+const reads = [];
 
 const endProfile = isProfiled ? startProfile() : undefined;
 const modulesBefore = new Set(process.moduleLoadList);
@@ -33,7 +35,7 @@ process.on("exit", () => {
 function stop(reason) {
   if (found !== undefined) return;
   const modules = process.moduleLoadList.filter((name) => !modulesBefore.has(name));
-  found = { reason, startedAt, files, processes, addons, syncs, modules };
+  found = { reason, startedAt, files, processes, addons, syncs, stats, reads, modules };
   found = structuredClone({ ...found, profile: endProfile?.() }); // As of now.
   if (isCovered) require("node:v8").takeCoverage();
 }
@@ -66,9 +68,20 @@ function watchFiles() {
     replace(fs, name, ([file]) => typeof file === "number" || files.push(String(file)));
   }
   for (const name of ["fsync", "fdatasync"]) {
-    replace(fs, name, ([number]) => syncs.push(fs.readlink(`/proc/self/fd/${number}`, "utf8")));
+    replace(fs, name, ([number]) => syncs.push(nameOf(number)));
   }
+  for (const name of ["stat", "lstat", "fstat"]) {
+    replace(fs, name, ([file]) =>
+      stats.push(typeof file === "number" ? nameOf(file) : String(file)),
+    );
+  }
+  replace(fs, "read", undefined, (bytes, [number]) => reads.push({ file: nameOf(number), bytes }));
   replace(process, "dlopen", ([, file]) => addons.push(file));
+}
+
+/** Of an open file. */
+function nameOf(number) {
+  return process.binding("fs").readlink(`/proc/self/fd/${number}`, "utf8");
 }
 
 function watchProcesses() {
@@ -101,11 +114,14 @@ function watchRequests() {
   }
 }
 
-function replace(object, name, watch) {
+/** `watch` gets the arguments before the call, `note` what was returned, too. */
+function replace(object, name, watch, note) {
   const original = object[name];
   if (original === undefined) throw new Error(`This Node has no ${name}.`);
   object[name] = function (...args) {
-    if (found === undefined) watch(args);
-    return Reflect.apply(original, this, args);
+    if (found === undefined) watch?.(args);
+    const returned = Reflect.apply(original, this, args);
+    if (found === undefined) note?.(returned, args);
+    return returned;
   };
 }

@@ -1,4 +1,4 @@
-/** Measures what five commands and two uses of the library load, run and open, up to their request or their end. */
+/** Measures what five commands and three uses of the library load, run and open, up to their request or their end. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -42,6 +42,8 @@ interface Place {
   readonly server: ModelServer;
   /** Runs the command without measuring it. */
   readonly jp: (words: readonly string[], expected?: number) => Promise<void>;
+  /** Runs a program without measuring it. */
+  readonly start: (words: readonly string[]) => Promise<void>;
 }
 
 /** When to stop: when the request is sent, at the end, or when the tool starts. */
@@ -101,7 +103,16 @@ export const PATHS = {
     until: "exit",
     prepare: async ({ root }) => {
       const program = path.join(import.meta.dirname, "turn-program.mjs");
-      return [program, path.join(path.dirname(root), "store")];
+      return [program, path.join(path.dirname(root), "store"), "ask"];
+    },
+  },
+  "a question that is answered, and its turn continued": {
+    until: "exit",
+    prepare: async ({ root, start }) => {
+      const program = path.join(import.meta.dirname, "turn-program.mjs");
+      const store = path.join(path.dirname(root), "store");
+      await start([program, store, "ask"]);
+      return [program, store, "answer"];
     },
   },
 } as const satisfies Record<string, Path>;
@@ -119,7 +130,9 @@ export async function checkBudget(name: keyof typeof PATHS): Promise<readonly st
 }
 
 export async function measureUse(name: keyof typeof PATHS): Promise<Use> {
-  const { report, coverage, built, processes, files, syncs } = await observe(PATHS[name]);
+  const { report, coverage, built, processes, files, syncs, stats, reads } = await observe(
+    PATHS[name],
+  );
   const counts: Readonly<Record<Kind, Counts>> = {
     modules: countsOf(built.flatMap(({ modules }) => modules)),
     bytes: { bytes: built.reduce((sum, { bytes }) => sum + bytes, 0) },
@@ -128,8 +141,15 @@ export async function measureUse(name: keyof typeof PATHS): Promise<Use> {
     processes: countsOf(processes),
     files: { ...countsOf(files), ...countsOf([...new Set(files.filter(isPolled))]) },
     syncs: countsOf(syncs),
+    stats: { stats: stats.filter((file) => !isPolled(file)).length },
+    read: { read: reads.reduce((sum, { bytes }) => sum + bytes, 0) },
   };
   return useOf([counts]);
+}
+
+interface Read {
+  readonly file: string;
+  readonly bytes: number;
 }
 
 /** The hook's report. */
@@ -141,6 +161,8 @@ export interface Report {
   readonly processes: readonly (readonly string[])[];
   readonly addons: readonly string[];
   readonly syncs: readonly string[];
+  readonly stats: readonly string[];
+  readonly reads: readonly Read[];
   readonly modules: readonly string[];
 }
 
@@ -157,6 +179,9 @@ interface Observed {
   /** Leaves out what differs between runs and machines. */
   readonly files: readonly string[];
   readonly syncs: readonly string[];
+  /** Of files and folders of the place: what leads to the code is as deep as the clone. */
+  readonly stats: readonly string[];
+  readonly reads: readonly Read[];
   readonly processes: readonly string[];
   /** The build's files that were loaded. */
   readonly built: readonly BuiltFile[];
@@ -172,7 +197,7 @@ async function observe({ until, prepare }: Path): Promise<Observed> {
       await run(words, { cwd: root, env: { ...env, ...more }, expected });
     const jp = async (words: readonly string[], expected?: number) =>
       await start([JP, ...words], expected);
-    const words = await prepare({ root, server, jp });
+    const words = await prepare({ root, server, jp, start });
     const file = path.join(folder, "report.json");
     const coverage = path.join(folder, "coverage");
     await start(["--require", HOOK, ...words], 0, {
@@ -190,6 +215,8 @@ async function observe({ until, prepare }: Path): Promise<Observed> {
         .filter((each) => !scripts.has(each) && !each.startsWith(import.meta.dirname))
         .map((each) => nameOf(each, folder)),
       syncs: report.syncs.map((each) => nameOf(each, folder)),
+      stats: report.stats.filter((each) => each.startsWith(folder)),
+      reads: report.reads.filter(({ file }) => file.startsWith(folder)),
       processes: report.processes.map((each) => processName(each, folder)),
       built: [...scripts].map((each) => new BuiltFile(each)),
     };

@@ -78,7 +78,7 @@ const MAX_INSTALLED_BYTES = 15_000_000;
 const MAX_PACKAGES = 10;
 const MCP_SERVER = "@modelcontextprotocol/server";
 /** Of all scripts of the desk's page, compressed. */
-const MAX_PAGE_BYTES = 79_300;
+const MAX_PAGE_BYTES = 79_200;
 const API_KEYS = {
   ANTHROPIC_API_KEY: "key",
   GEMINI_API_KEY: "key",

@@ -118,10 +118,7 @@ function Allowance({
   if (hasLink) return <p>Your link lets you add or replace one passkey.</p>;
   if (count > 0) {
     return (
-      <p>
-        To change them, one of these has to sign too. Each change ends your sessions in other
-        browsers.
-      </p>
+      <p>To change them, one of these has to sign too. Each change ends your other sessions.</p>
     );
   }
   return (

@@ -32,9 +32,8 @@ export function People({ openings }: { readonly openings: number }): VNode {
     <dialog ref={dialog} aria-labelledby="people">
       <h2 id="people">People</h2>
       <p>
-        An account that was added at the desk decides nothing that is for certain people until it is
-        confirmed: on the command line, or by an administrator who is independent of whoever added
-        it.
+        An account added at the desk decides nothing that is for certain people until it is
+        confirmed on the command line, or by an administrator independent of whoever added it.
       </p>
       <ul class="entries">
         {items.map((person) => (

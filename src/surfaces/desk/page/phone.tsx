@@ -36,13 +36,13 @@ export function Phone({ openings }: PhoneProps): VNode {
       <h2 id="phone">Open on your phone</h2>
       {isLocal(location.hostname) ? (
         <p>
-          Only this machine can reach this desk. To open it on a phone, start it with an address
-          that the phone can reach: <code>jp serve --help</code>
+          Only this machine can reach this desk. For a phone, start it with an address that the
+          phone can reach: <code>jp serve --help</code>
         </p>
       ) : (
         <p>
-          Scan this with the camera of your phone. It logs in as <Line text={me.name} />, once,
-          within ten minutes: do not show it to anyone else.
+          Scan this with your phone’s camera. It logs in as <Line text={me.name} />, once, within
+          ten minutes: do not show it to anyone else.
         </p>
       )}
       {problem !== undefined && <Notice>{problem}</Notice>}
