@@ -216,7 +216,7 @@ async function observe({ until, prepare }: Path): Promise<Observed> {
         .map((each) => nameOf(each, folder)),
       syncs: report.syncs.map((each) => nameOf(each, folder)),
       stats: report.stats.filter((each) => each.startsWith(folder)),
-      reads: report.reads.filter(({ file }) => file.startsWith(folder)),
+      reads: report.reads.filter((each) => each.file.startsWith(folder)),
       processes: report.processes.map((each) => processName(each, folder)),
       built: [...scripts].map((each) => new BuiltFile(each)),
     };

@@ -201,8 +201,8 @@ test(
     const ada = await begin(NODE);
     await ada.writes("Fix the failing test", "New conversation");
     await ada.presses([DOWN, DOWN, DOWN, ENTER], WHAT_MAY_MODELS_DO);
-    await ada.presses(["y"], "Edit slug.js");
-    await ada.presses(["y"], "Edit link.js");
+    await ada.presses(["y"], "Apply these changes to slug.js?");
+    await ada.presses(["y"], "Apply these changes to link.js?");
     await ada.sees("all tests pass");
     expect(ada.countKeys()).toBeLessThanOrEqual(6);
     expect(ada.read("slug.js")).toContain("toLowerCase");
@@ -225,7 +225,7 @@ test(
     await ada.presses(["s"], "Run built-in shell_run tool?");
     await ada.presses([ENTER], "30 days");
     expect(ada.countKeys()).toBe(2);
-    await ada.presses(["y"], "Edit prices.py");
+    await ada.presses(["y"], "Apply these changes to prices.py?");
     await ada.sees("all tests pass");
     expect(ada.countKeys()).toBe(1);
   },
