@@ -1,6 +1,6 @@
 /**
- * What models may do with jp's own tools in a folder: one table of choices, for the question before the first message, for
- * `jp init`, and for a tool that is off when a model calls it. The user's choice is in their own config for the folder.
+ * The choices of what models may do with jp's own tools in a folder: one table, for the question before the first message,
+ * for `jp init`, and for a tool that is off when a model calls it. The user's choice is in their own config for the folder.
  */
 import { existsSync } from "node:fs";
 import path from "node:path";
@@ -35,7 +35,7 @@ export interface ToolAccess {
   readonly description: string;
   /** Each group's `enable` in the config. A group that is absent is left as it is. */
   readonly enable: Readonly<Partial<Record<Group, Json>>>;
-  /** What runs without asking, if the choice is about that. */
+  /** The mode to set, if the choice is also about what runs without asking. */
   readonly mode?: Mode;
 }
 

@@ -362,7 +362,7 @@ export interface UpdateIds {
 
 /** How full a model's context window is. */
 export interface ContextUse {
-  /** What the provider has counted, with an estimate of what came since; or else an estimate. */
+  /** The count of the provider, with an estimate of what came since. Without a count, an estimate. */
   readonly tokens: number;
   /** The provider has counted nothing yet. */
   readonly isEstimated: boolean;

@@ -141,7 +141,7 @@ interface MadeParts extends Pick<ReplyRequest, "assistant" | "attachments"> {
   readonly parts: ThreadParts;
 }
 
-/** What the parts of a request are made of. */
+/** The fields of a reply request from which its parts are made. */
 export type PartsRequest = Pick<ReplyRequest, "assistant" | "attachments" | "clock" | "view"> & {
   readonly journal: Pick<Journal, "stream">;
 };

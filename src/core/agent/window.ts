@@ -108,9 +108,10 @@ export class ContextWindow {
   async #stream(given: Omit<ReplyRequest, "view">): Promise<EndReason | "aborted"> {
     const request = { ...given, view: this.view };
     await given.journal.stream.load?.();
-    if (this.#setup.isAutomatic) await this.#prepare(request);
+    let measured = this.#setup.isAutomatic ? await this.#prepare(request) : undefined;
     for (;;) {
-      await this.#report(request);
+      await this.#report(request, measured);
+      measured = undefined; // If the request is sent again, it is another one.
       try {
         return await streamReply(request);
       } catch (error) {
@@ -120,28 +121,34 @@ export class ContextWindow {
     }
   }
 
-  async #prepare(request: ReplyRequest): Promise<void> {
-    let { tokens } = measureRequest(request);
-    if (tokens < SMALL_REQUEST) return;
+  /** Returns the measure of a request that has room. */
+  async #prepare(request: ReplyRequest): Promise<Measured | undefined> {
+    const measured = measureRequest(request);
+    let { tokens } = measured;
+    if (tokens < SMALL_REQUEST) return measured;
     const size = await this.#findSize(request.signal);
-    if (size === undefined) return;
+    if (size === undefined) return measured;
+    const most = size * this.#setup.triggerRatio;
+    if (tokens <= most) return measured;
     const scale = tokens / estimateRequest(request); // The provider's count beats an estimate.
-    while (tokens > size * this.#setup.triggerRatio) {
+    while (tokens > most) {
       const isShorter =
         (await this.#compact(request, tokens)) || (await this.#leaveOut(request, MIN_SUMMARIZED));
-      if (!isShorter) return;
+      if (!isShorter) break;
       tokens = estimateRequest(request) * scale;
     }
+    return undefined;
   }
 
-  async #report(request: ReplyRequest): Promise<void> {
+  async #report(request: ReplyRequest, measured: Measured | undefined): Promise<void> {
     const { observer, model } = this.#options;
     if (observer === undefined) return;
     // A local server is not asked only for this.
     const isFree = model.isLocal !== true || this.#setup.contextWindow !== undefined;
     const contextWindow = await (isFree ? this.#findSize(request.signal) : this.#size);
     const size = contextWindow !== undefined && { contextWindow };
-    observer.observe({ type: "context_use", ...measureRequest(request), ...size });
+    const use = measured ?? measureRequest(request);
+    observer.observe({ type: "context_use", ...use, ...size });
   }
 
   /** Called when the provider reports a full window. Returns false if nothing is left to drop. */
@@ -305,8 +312,10 @@ function savedBy(compaction: Compaction, stream: ConversationStream): number {
 /** A request that may be sent later. */
 type MeasuredRequest = PartsRequest & Pick<ReplyRequest, "tools">;
 
+type Measured = Omit<ContextUse, "contextWindow">;
+
 /** How many tokens a request has. */
-function measureRequest(request: MeasuredRequest): Omit<ContextUse, "contextWindow"> {
+function measureRequest(request: MeasuredRequest): Measured {
   const counted = measure(request.journal.stream, request);
   const isEstimated = counted === undefined;
   return { tokens: counted ?? estimateRequest(request), isEstimated };
@@ -315,7 +324,7 @@ function measureRequest(request: MeasuredRequest): Omit<ContextUse, "contextWind
 /** How many tokens a request has, and how they are divided among its parts. */
 export function measureParts(
   request: MeasuredRequest,
-): ReturnType<typeof measureRequest> & { readonly parts: Readonly<Record<RequestPart, number>> } {
+): Measured & { readonly parts: Readonly<Record<RequestPart, number>> } {
   const measured = measureRequest(request);
   const made = createParts(request);
   const parts = { ...requestShares(made, request.tools) };

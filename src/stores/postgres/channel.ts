@@ -2,7 +2,7 @@
 import { Database, type ReferencedClient } from "./database.ts";
 import type { Connecting } from "./store-options.ts";
 
-/** Of all stores of a database. */
+/** The channel that all stores of a database listen to. */
 export const CHANNEL = "jp";
 
 /** The connections to one database. */

@@ -30,7 +30,7 @@ describe("the first line of a session", () => {
   });
 
   test("leaves out the provider, and keeps the end of the folder, to fit the screen", () => {
-    const line = where("/home/ana/work/clients/acme/web-shop");
+    const line = where("/home/ana/code/clients/acme/web-shop");
     expect([line, textWidth(line) <= 80]).toEqual([
       "…/acme/web-shop · claude-sonnet-4-5 · mode ask: reads files, asks to edit or run",
       true,

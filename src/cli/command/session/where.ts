@@ -7,6 +7,7 @@ import {
   resolveTools,
   type ToolSettings,
 } from "../../../settings/config/index.ts";
+import { asksByItself } from "../../asking-tools.ts";
 import { textWidth, truncate } from "../../../surfaces/render/index.ts";
 import { isJpError, oneLine } from "../../../util/index.ts";
 
@@ -66,7 +67,7 @@ function shortenPath(path: string, width: number): string {
   return ends.find((end) => textWidth(end) <= width) ?? truncate(ends.at(-1) ?? path, width);
 }
 
-/** What models may do with jp's tools for files and commands, in a few words. Rules may allow more, or less. */
+/** Says in a few words what models may do with jp's tools for files and commands. Rules may allow more, or less. */
 export function describeAllowed(config: PartialConfig, mode: Mode): string {
   const enabled = [...resolveTools(config).values()].filter(({ isEnabled }) => isEnabled);
   const { readOnlyTools } = shippedConfig();
@@ -75,6 +76,7 @@ export function describeAllowed(config: PartialConfig, mode: Mode): string {
   if (mode === "plan") return reads ? "only reads files" : "changes nothing";
   const edits = files.filter(({ name }) => !readOnlyTools.includes(name));
   const commands = enabled.filter(({ group }) => group === "shell");
+  const asks = (tool: ToolSettings) => tool.run !== "unattended" || asksByItself(tool, mode);
   const asksToEdit = mode !== "edits" && edits.some(asks);
   const asksToRun = mode !== "sandbox" && commands.some(asks);
   const free = [
@@ -90,10 +92,4 @@ export function describeAllowed(config: PartialConfig, mode: Mode): string {
     ...(asked.length === 0 ? [] : [`asks to ${asked.join(" or ")}`]),
   ];
   return parts.length === 0 ? "no tools for files or commands" : parts.join(", ");
-}
-
-/** Without a rule or a mode that allows it. */
-function asks({ name, run, questions }: ToolSettings): boolean {
-  const ids = shippedConfig().questionIds[name] ?? [];
-  return run !== "unattended" || ids.some((id) => questions.get(id)?.answer?.value !== true);
 }

@@ -2,7 +2,6 @@
  * `jp tool ls` only reads config and starts no server; `jp tool show` starts the tool's own server, if it has one.
  */
 import {
-  type Mode,
   offeringServers,
   type QuestionSettings,
   resolveTools,
@@ -11,15 +10,9 @@ import {
 } from "../../../settings/config/index.ts";
 import type { ToolDescription } from "../../../reach/executor/index.ts";
 import { type Cell, renderTable } from "../../../surfaces/render/index.ts";
-import { MODE_VERDICTS } from "../../../core/policy/index.ts";
-import {
-  findTool,
-  machineOf,
-  openTools,
-  shippedConfig,
-  warnWithheld,
-} from "../../../assemble/index.ts";
+import { findTool, machineOf, openTools, warnWithheld } from "../../../assemble/index.ts";
 import type { Output } from "../../../surfaces/terminal/index.ts";
+import { asksByItself } from "../../asking-tools.ts";
 import type { Call } from "../../define.ts";
 import { effectiveConfig } from "../../load-config.ts";
 import { assertTrusted } from "../../../settings/trust/index.ts";
@@ -41,7 +34,6 @@ export async function listTools({
     for (const tool of settings) output.print(jsonLine(toJson(tool)));
     return;
   }
-  const isAsking = askingTools(config.conversation?.mode);
   const columns = [
     { title: "" },
     { title: "TOOL" },
@@ -55,7 +47,7 @@ export async function listTools({
     { text: oneLine(tool.name), style: "cyan" },
     { text: oneLine(tool.group ?? ""), style: "dim" },
     { text: sourceText(tool.source), style: "dim" },
-    { text: isAsking(tool) ? ASKS : tool.run, style: "dim" },
+    { text: asksByItself(tool, config.conversation?.mode) ? ASKS : tool.run, style: "dim" },
     { text: firstLine(tool.summary ?? tool.description ?? "") },
   ]);
   const { paint, lineWidth: width } = output;
@@ -67,19 +59,6 @@ export async function listTools({
 
 /** Shown instead of `unattended` for a file tool that shows its change and asks. */
 const ASKS = "asks";
-
-/** Tests whether a tool that runs without asking asks by itself before it changes a file. */
-function askingTools(mode: Mode = "ask"): (tool: ToolSettings) => boolean {
-  const { builtins, questionIds } = shippedConfig();
-  const answered: readonly string[] = mode === "edits" ? MODE_VERDICTS.edits.answers : [];
-  return ({ name, source, run, questions }) => {
-    if (run !== "unattended" || source.type !== "builtin") return false;
-    const shipped = source.tool ?? name;
-    const isFileTool = builtins.conversation?.tools?.[shipped]?.group === "fs";
-    const asked = isFileTool ? (questionIds[shipped] ?? []) : [];
-    return asked.some((id) => !answered.includes(id) && questions.get(id)?.answer === undefined);
-  };
-}
 
 /** A tool, or the tools of a group. Throws `unknown_tool`. */
 function findTools(all: ReadonlyMap<string, ToolSettings>, name: string): readonly ToolSettings[] {
