@@ -51,18 +51,22 @@ export async function createContext(
   return context;
 }
 
+/** A reader such as `head` has seen enough. A socket resets the connection if it was written to at that moment. */
+function isGone({ code }: NodeJS.ErrnoException): boolean {
+  return code === "EPIPE" || code === "ECONNRESET";
+}
+
 function contextOf(
   host: Host,
   flags: GlobalFlags,
   database: DatabaseOptions | undefined,
 ): CommandContext {
   const { environment, version, results, notices, pid } = host;
-  // EPIPE means that a reader such as `head` has seen enough.
-  const exitQuietly = (error: NodeJS.ErrnoException) => host.exit(error.code === "EPIPE" ? 0 : 1);
+  const exitQuietly = (error: NodeJS.ErrnoException) => host.exit(isGone(error) ? 0 : 1);
   let onGone = exitQuietly;
   let isReaderGone = false;
   results.on("error", (error) => {
-    isReaderGone ||= error.code === "EPIPE";
+    isReaderGone ||= isGone(error);
     if (error.code === "ENOSPC") notices.write("jp: Cannot write the output: the disk is full.\n");
     onGone(error);
   });

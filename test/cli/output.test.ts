@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
+import { createContext } from "../../src/cli/context.ts";
+import { Collected, createHost } from "../support/command-host.ts";
 import { message, request } from "./records.ts";
 import { placeLegacy, placeRelease } from "./samples.ts";
 import { Screen, ScreenProcess, show } from "./screen.ts";
@@ -211,6 +213,18 @@ test("an editor gets the terminal", async () => {
 });
 
 describe("a reader that closes the pipe", () => {
+  test.each([
+    ["EPIPE", 0],
+    ["ECONNRESET", 0],
+    ["EIO", 1],
+  ])("ends the command with the status of its error: %s", async (code, expected) => {
+    const { promise: status, resolve: exit } = Promise.withResolvers<number>();
+    const stdout = new Collected();
+    await createContext({ ...createHost({}, { stdout }), exit }, {});
+    stdout.destroy(Object.assign(new Error("write failed"), { code }));
+    expect(await status).toBe(expected);
+  });
+
   test.each([
     ["print", ["conversation", "print"]],
     ["print as JSON", ["conversation", "print", "--format", "json"]],
