@@ -6,7 +6,9 @@ import {
   type ChainLink,
   type ConversationId,
   hashLink,
+  hasLinks,
   isLinkOf,
+  lastTurnEntries,
   type OwnRun,
   parseChainLine,
   type StreamEntry,
@@ -16,7 +18,7 @@ import type { ChainProblem } from "./port.ts";
 
 /** The end of a chain, as it is stored. */
 export interface ChainTail {
-  /** At least as many as the current turn has entries, or all of them. */
+  /** See `linesNeeded`. */
   readonly lines: readonly ChainLine[];
   /** It is followed by something unreadable. */
   readonly isTorn: boolean;
@@ -32,13 +34,13 @@ export class ChainGrowth {
   /** Written before anything else. */
   #first: readonly ChainLine[];
 
-  /** `before`: the last turn on record. Missing links of it are rebuilt, and marked as such. */
+  /** `before`: what is on record, at least its last turn. Missing links are rebuilt, and marked as such. */
   constructor(id: ConversationId, { lines, isTorn }: ChainTail, before: readonly StreamEntry[]) {
-    const earlier = this.#chained.pick(before);
+    const earlier = this.#chained.pick(linkedPart(before));
     const last = lines.at(-1)?.link;
     const builder = new ChainBuilder(id, lines);
     this.#builder = builder;
-    const known = earlier.findLastIndex((entry) => lines.some((line) => isLinkOf(line, entry.raw)));
+    const known = earlier.findLastIndex((entry) => hasLinkOf(lines, entry));
     const missing = earlier.slice(known + 1);
     const hasNone = last === undefined && missing.length > 0;
     this.#first = [
@@ -70,6 +72,30 @@ export class ChainGrowth {
     this.#first = [];
     return lines;
   }
+}
+
+/** For lines that are not about an entry, and the link before the turn. */
+const MORE_LINES = 8;
+
+/** How many of the last lines of a chain its next links need: those of the current turn. `before`: as in `ChainGrowth`. */
+export function linesNeeded(before: readonly StreamEntry[]): number {
+  return new ChainedEntries().pick(linkedPart(before)).length + MORE_LINES;
+}
+
+/** False if links are missing, and earlier lines have to be read to see since when. */
+export function isUpToDate({ lines }: ChainTail, before: readonly StreamEntry[]): boolean {
+  const last = new ChainedEntries().pick(linkedPart(before)).at(-1);
+  return last === undefined || hasLinkOf(lines, last);
+}
+
+/** The last turn, or all entries if it has no links. */
+function linkedPart(before: readonly StreamEntry[]): readonly StreamEntry[] {
+  const turn = lastTurnEntries(before);
+  return hasLinks(turn) ? turn : before;
+}
+
+function hasLinkOf(lines: readonly ChainLine[], entry: StreamEntry): boolean {
+  return lines.findLastIndex((line) => isLinkOf(line, entry.raw)) !== -1;
 }
 
 /** The start of a copy's chain. `last`: the current end of the original's. */

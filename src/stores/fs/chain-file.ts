@@ -3,7 +3,7 @@
  * `record/conversation/chain.ts`). It is written after the record, without a sync: links lost in a crash are rebuilt
  * from the record, and marked.
  */
-import { closeSync, fstatSync, readSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, readSync, writeSync } from "node:fs";
 import path from "node:path";
 import {
   type ChainLine,
@@ -18,22 +18,26 @@ import {
   ChainGrowth,
   type ChainTail,
   findChainLine,
+  isUpToDate,
+  linesNeeded,
   removedHead,
   startOfCopy,
 } from "../chain-growth.ts";
 import { CHAIN } from "./conversation-folders.ts";
 import { openRecord, openToAppend } from "./safe-open.ts";
 
-/** Enough for the links of most turns. */
-const TAIL_BYTES = 256 * 1024;
+/** How much is read first. */
+const FIRST_PIECE = 1 << 13;
 
 /** Appends to the chain of a conversation that the caller has locked. */
 export class ChainFile {
   readonly #id: ConversationId;
   readonly #folder: () => string;
   #growth: ChainGrowth | undefined;
-  /** The file, if this process wrote its last line. */
-  #written: string | undefined;
+  /** Open from a write on, until `rest`. */
+  #opened: number | undefined;
+  /** It ends with a whole line. */
+  #isWhole = false;
   #noted = "";
 
   /** `folder`: the conversation's, which may be renamed. */
@@ -56,15 +60,21 @@ export class ChainFile {
       this.#growth ??= this.#open(before);
       const lines = this.#growth.add(entries);
       if (lines.length === 0) return;
-      const text = lines.map(chainLineToText).join("");
-      const file = this.#file;
-      appendText(file, text, { isWhole: this.#written === file });
-      this.#written = file;
+      this.#opened ??= openToAppend(this.#file, RECORD_FILE);
+      writeLines(this.#opened, lines.map(chainLineToText).join(""), this.#isWhole);
+      this.#isWhole = true;
     } catch (error) {
       this.#growth = undefined; // Missing links are found the next time.
-      this.#written = undefined;
+      this.#isWhole = false;
+      this.rest();
       throw error;
     }
+  }
+
+  /** Closes the file until the next write. */
+  rest(): void {
+    if (this.#opened !== undefined) closeSync(this.#opened);
+    this.#opened = undefined;
   }
 
   get #file(): string {
@@ -72,10 +82,14 @@ export class ChainFile {
   }
 
   #open(before: readonly StreamEntry[]): ChainGrowth {
-    const tail = readTail(this.#file, before.length);
-    const last = tail.lines.at(-1)?.link;
+    this.rest();
+    this.#opened = findChain(this.#file, constants.O_RDWR | constants.O_APPEND);
+    const tail = readTail(this.#opened, linesNeeded(before));
+    const enough = isUpToDate(tail, before) ? tail : readTail(this.#opened, before.length);
+    this.#isWhole = enough.isWhole;
+    const last = enough.lines.at(-1)?.link;
     this.#noted = last === undefined ? "" : hashLink(last);
-    return new ChainGrowth(this.#id, tail, before);
+    return new ChainGrowth(this.#id, enough, before);
   }
 }
 
@@ -100,7 +114,12 @@ export function noteRemoved(
 }
 
 function lastLink(folder: string) {
-  return readTail(path.join(folder, CHAIN)).lines.at(-1)?.link;
+  const descriptor = findChain(path.join(folder, CHAIN), constants.O_RDONLY);
+  try {
+    return readTail(descriptor).lines.at(-1)?.link;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
 }
 
 /** The end of a conversation's chain, now or when the conversation was removed. */
@@ -119,74 +138,68 @@ export function noteHead(log: string, { id, isRemoved = false, ...noted }: HeadT
   const { workspace, folder, from, length, head, except } = noted;
   const of = { conversation: id, workspace, folder };
   const line = { ...of, from, length, head, except, removed: isRemoved || undefined };
-  appendText(log, `${JSON.stringify(line)}\n`, { mode: OWNER_FILE });
+  appendText(log, `${JSON.stringify(line)}\n`, OWNER_FILE);
 }
 
-/** Only the end of a long chain: `count` lines, or more. */
-function readTail(file: string, count = 1): ChainTail {
-  const end = findEnd(file, TAIL_BYTES);
-  if (end === undefined) return { lines: [], isTorn: false };
-  const tail = parseTail(end.text);
-  return end.isAll || tail.lines.length >= count
-    ? tail
-    : parseTail(findEnd(file, Number.POSITIVE_INFINITY)?.text ?? "");
-}
-
-function parseTail(text: string): ChainTail {
-  const lines: ChainLine[] = [];
-  let isTorn = !text.endsWith("\n") && text !== "";
-  for (const line of text.split("\n")) {
-    if (line === "") continue;
-    const parsed = findChainLine(line);
-    // A line cut by the start of the tail is not torn.
-    if (parsed === undefined && lines.length > 0) isTorn = true;
-    if (parsed !== undefined) {
-      lines.push(parsed);
-      isTorn = false;
-    }
-  }
-  return { lines, isTorn };
-}
-
-function findEnd(
-  file: string,
-  maxBytes: number,
-): { readonly text: string; readonly isAll: boolean } | undefined {
-  let descriptor: number;
+/** Undefined if there is none. Throws system errors and `UnsafePathError`. */
+function findChain(file: string, flags: number): number | undefined {
   try {
-    descriptor = openRecord(file);
+    return openRecord(file, flags);
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") return undefined;
     throw error;
   }
+}
+
+interface ReadTail extends ChainTail {
+  /** The last byte ends a line. */
+  readonly isWhole: boolean;
+}
+
+/** Only the end of a long chain: the last `count` lines. */
+function readTail(descriptor: number | undefined, count = 1): ReadTail {
+  const size = descriptor === undefined ? 0 : fstatSync(descriptor).size;
+  for (let piece = FIRST_PIECE; ; piece *= 4) {
+    const text = descriptor === undefined ? "" : readEnd(descriptor, size, piece);
+    const tail = parseTail(text, count);
+    const isEnough = piece >= size || tail.lines.length >= count;
+    if (isEnough) return { ...tail, isWhole: text === "" || text.endsWith("\n") };
+  }
+}
+
+/** The last `count` lines of a text that may begin within one. */
+function parseTail(text: string, count: number): ChainTail {
+  const lines: ChainLine[] = [];
+  let isFollowed = false;
+  for (const line of text.split("\n").toReversed()) {
+    if (lines.length === count) break;
+    const parsed = line === "" ? undefined : findChainLine(line);
+    if (parsed !== undefined) lines.push(parsed);
+    else if (line !== "" && lines.length === 0) isFollowed = true;
+  }
+  const isTorn = lines.length === 0 ? text !== "" && !text.endsWith("\n") : isFollowed;
+  return { lines: lines.toReversed(), isTorn };
+}
+
+function readEnd(descriptor: number, size: number, maxBytes: number): string {
+  const bytes = Buffer.alloc(Math.min(size, maxBytes));
+  const length = readSync(descriptor, bytes, 0, bytes.length, size - bytes.length);
+  return bytes.toString("utf8", 0, length);
+}
+
+/** Not synced. */
+function appendText(file: string, text: string, mode = RECORD_FILE): void {
+  const descriptor = openToAppend(file, mode);
   try {
-    const { size } = fstatSync(descriptor);
-    const bytes = Buffer.alloc(Math.min(size, maxBytes));
-    const length = readSync(descriptor, bytes, 0, bytes.length, size - bytes.length);
-    return { text: bytes.toString("utf8", 0, length), isAll: bytes.length === size };
+    writeLines(descriptor, text, false);
   } finally {
     closeSync(descriptor);
   }
 }
 
-interface AppendTextOptions {
-  readonly mode?: number;
-  /** This process has written to the file before, so it ends with a whole line. */
-  readonly isWhole?: boolean;
-}
-
-/** Starts a new line, no matter how the file ends. Not synced. */
-function appendText(
-  file: string,
-  text: string,
-  { mode = 0o644, isWhole = false }: AppendTextOptions = {},
-): void {
-  const descriptor = openToAppend(file, { mode, isFolderChecked: isWhole });
-  try {
-    writeSync(descriptor, isWhole || endsWhole(descriptor) ? text : `\n${text}`);
-  } finally {
-    closeSync(descriptor);
-  }
+/** Starts a new line, no matter how the file ends. `isWhole`: it is known to end with a whole one. */
+function writeLines(descriptor: number, text: string, isWhole: boolean): void {
+  writeSync(descriptor, isWhole || endsWhole(descriptor) ? text : `\n${text}`);
 }
 
 function endsWhole(descriptor: number): boolean {
@@ -196,5 +209,6 @@ function endsWhole(descriptor: number): boolean {
 }
 
 const NEWLINE = 0x0a;
+const RECORD_FILE = 0o644;
 /** Private, because the log names other workspaces. */
 const OWNER_FILE = 0o600;

@@ -43,6 +43,7 @@ import {
   writeJson,
 } from "./durable.ts";
 import type { KeptFiles } from "./kept-files.ts";
+import { readAgain } from "./read-again.ts";
 import { assertNotLink, isLink, readRecord } from "./safe-open.ts";
 import { readMetadata } from "./summary.ts";
 import { noteMetadataChange } from "./summary-index.ts";
@@ -103,7 +104,8 @@ export async function readOrReplaceMetadata(
   written?: string,
 ): Promise<ConversationMetadata> {
   try {
-    if (written === undefined) return readMetadata(folder);
+    if (written === undefined)
+      return readAgain(path.join(folder, METADATA), () => readMetadata(folder));
     return parseMetadata(parseJson(written));
   } catch {
     const file = path.join(folder, METADATA);
@@ -117,8 +119,10 @@ export async function readOrReplaceMetadata(
 /** Undefined in packed records. Throws `read_failed`. */
 export function readBaseConfig(folder: string): JsonObject | undefined {
   const file = path.join(folder, BASE_CONFIG);
-  const bytes = findFile(file);
-  return bytes && parseBaseConfig(file, bytes);
+  return readAgain(file, () => {
+    const bytes = findFile(file);
+    return bytes && parseBaseConfig(file, bytes);
+  });
 }
 
 /** The content of this file. Throws `read_failed`. */
@@ -259,19 +263,25 @@ function partialFolder(folder: string): string {
 }
 
 /**
- * Removes temporary folders and files of processes that were killed, the latter from its copies. Requires the
- * conversation's lock. What cannot be removed now stays until the next time.
+ * Removes temporary folders of processes that were killed. Requires the conversation's lock. What cannot be removed now
+ * stays until the next time.
  */
-export async function removeLeftovers(
+export async function removeLeftFolders(
   roots: ConversationRoots,
   id: ConversationId,
-  copies: readonly ConversationCopy[],
 ): Promise<void> {
-  const files: string[] = [];
-  for (const { folder } of copies) files.push(...(await partialFiles(folder)));
-  for (const name of [...partialFolders(roots, id), ...files]) {
-    await rm(name, { recursive: true, force: true }).catch(() => undefined);
+  for (const name of partialFolders(roots, id)) await removeQuietly(name);
+}
+
+/** Like `removeLeftFolders`, for temporary files in these copies. */
+export async function removeLeftFiles(copies: readonly ConversationCopy[]): Promise<void> {
+  for (const { folder } of copies) {
+    for (const name of await partialFiles(folder)) await removeQuietly(name);
   }
+}
+
+function removeQuietly(name: string): Promise<void> {
+  return rm(name, { recursive: true, force: true }).catch(() => undefined);
 }
 
 function partialFolders(roots: ConversationRoots, id: ConversationId): string[] {

@@ -2,7 +2,7 @@
  * Finds the folders of a conversation. In a workspace there may be two copies, one in it and one in the
  * user's own folder. As in the Rust original, the one that changed last is read.
  */
-import { type Dirent, existsSync, lstatSync, readdirSync, statSync } from "node:fs";
+import { type Dirent, existsSync, lstatSync, readdirSync, type Stats, statSync } from "node:fs";
 import path from "node:path";
 import {
   type ConversationCreation,
@@ -10,8 +10,9 @@ import {
   newestOf,
 } from "../../record/conversation/index.ts";
 import { readError } from "../storage-error.ts";
+import { isSettled } from "./fingerprint.ts";
 import { fileIdCreation, fileIdToNumber, findIdInFolderName, isOlderThan } from "./file-id.ts";
-import { assertNotLink } from "./safe-open.ts";
+import { assertNotLink, lstatUnlinked } from "./safe-open.ts";
 import { systemErrorCode } from "../../util/index.ts";
 
 /** The folder that marks its parent as a workspace. */
@@ -87,11 +88,29 @@ export function copiesOf(
   roots: ConversationRoots,
   id: ConversationId,
 ): readonly ConversationCopy[] {
-  return places(roots, "all").flatMap(({ root, isArchived }) => {
-    const parent = parentFolder(roots, root, isArchived);
-    const names = roots.names.list(parent, id);
-    return names.map((name) => ({ root, isArchived, folder: `${parent}${path.sep}${name}` }));
+  return (["main", "local"] as const).flatMap((root): readonly ConversationCopy[] => {
+    const live = roots[root];
+    if (live === undefined) return [];
+    const stats = lookAt(roots, root, live);
+    if (stats === undefined) return [];
+    const archive = path.join(live, ARCHIVE);
+    const archived = lookAt(roots, root, archive);
+    const inFolder = (isArchived: boolean, parent: string, state: Stats) =>
+      roots.names
+        .list(parent, id, state)
+        .map((name) => ({ root, isArchived, folder: `${parent}${path.sep}${name}` }));
+    return [
+      ...inFolder(false, live, stats),
+      ...(archived === undefined ? [] : inFolder(true, archive, archived)),
+    ];
   });
+}
+
+/** Undefined if the folder does not exist. Throws `read_failed` if it is a link that may have come with a clone. */
+function lookAt(roots: ConversationRoots, root: Root, folder: string): Stats | undefined {
+  if (root === "local") return statOf(folder);
+  if (folder === roots.main) assertNotLink(path.dirname(folder));
+  return lstatUnlinked(folder);
 }
 
 /** Like `copiesOf`, but finds a folder that is renamed or moved meanwhile too. */
@@ -105,14 +124,15 @@ export function findCopies(
 
 /**
  * Reads the copies that `find` returns, and again if one of them was renamed or moved meanwhile: a new title renames
- * the folder. Throws what `find` and `read` throw.
+ * the folder. `known`: what it returned just now. Throws what `find` and `read` throw.
  */
 export async function readCopies<Value>(
   find: () => readonly ConversationCopy[],
   read: (copies: readonly ConversationCopy[]) => Promise<Value> | Value,
+  known?: readonly ConversationCopy[],
 ): Promise<Value> {
   for (let rounds = 1; ; rounds += 1) {
-    const copies = find();
+    const copies = (rounds === 1 ? known : undefined) ?? find();
     const isOver = () => rounds === MAX_ROUNDS || copies.every(({ folder }) => existsSync(folder));
     try {
       const value = await read(copies);
@@ -271,9 +291,6 @@ class Listing {
 /** For folders that are not conversations. */
 const NO_ID = "" as ConversationId;
 
-/** File times are coarse: a folder that changed more recently may change again without a new time. */
-const SETTLE_MS = { seconds: 2000, fractions: 100 };
-
 interface FolderState {
   readonly changed: number;
   /** The listing is cached, or can be. */
@@ -287,18 +304,20 @@ interface FolderState {
 export class FolderNames {
   readonly #known = new Map<string, { readonly changed: number; readonly listing: Listing }>();
 
-  /** With an id, only the folders of this conversation. Empty if the folder does not exist. */
-  list(folder: string, only?: ConversationId): readonly string[] {
-    if (only === undefined) return this.listing(folder).names;
-    const state = this.#stateOf(folder);
-    if (state === undefined) return [];
+  /** With an id, only the folders of this conversation. Empty if the folder does not exist. `stats`: its current state. */
+  list(folder: string, only?: ConversationId, stats = statOf(folder)): readonly string[] {
+    if (stats === undefined) return [];
+    const state = this.#stateOf(folder, stats);
+    if (only === undefined) return this.#listingAt(folder, state).names;
     return state.isCached ? this.#listingAt(folder, state).of(only) : listFoldersOf(folder, only);
   }
 
   /** Empty if the folder does not exist. */
   listing(folder: string): Listing {
-    const state = this.#stateOf(folder);
-    return state === undefined ? new Listing([]) : this.#listingAt(folder, state);
+    const stats = statOf(folder);
+    return stats === undefined
+      ? new Listing([])
+      : this.#listingAt(folder, this.#stateOf(folder, stats));
   }
 
   #listingAt(folder: string, { changed, isCached }: FolderState): Listing {
@@ -309,14 +328,16 @@ export class FolderNames {
     return listing;
   }
 
-  /** Undefined if the folder does not exist. */
-  #stateOf(folder: string): FolderState | undefined {
-    const changed = statSync(folder, { throwIfNoEntry: false })?.mtimeMs;
-    if (changed === undefined) return undefined;
-    const settled = changed % 1000 === 0 ? SETTLE_MS.seconds : SETTLE_MS.fractions;
-    const isSettled = Date.now() - changed > settled;
-    return { changed, isCached: isSettled || this.#known.get(folder)?.changed === changed };
+  #stateOf(folder: string, { mtimeMs: changed }: Stats): FolderState {
+    return {
+      changed,
+      isCached: isSettled(changed) || this.#known.get(folder)?.changed === changed,
+    };
   }
+}
+
+function statOf(folder: string): Stats | undefined {
+  return statSync(folder, { throwIfNoEntry: false });
 }
 
 function listEntries(folder: string): readonly Dirent[] {

@@ -19,6 +19,8 @@ import {
   rewriteInLayout,
 } from "./event-layout.ts";
 import { endsElement, readEntries } from "./event-reader.ts";
+import { fingerprint } from "./fingerprint.ts";
+import { mayClose, mayNotClose } from "./kept-open.ts";
 import { outlineBefore } from "./last-turns.ts";
 import {
   findDoubt,
@@ -62,6 +64,8 @@ export interface EventFileListener {
   beforeWrite(entries: readonly StreamEntry[]): void;
   /** Called once they are on disk, or will not be. */
   afterWrite(isWritten: boolean): void;
+  /** The file was closed, and other files that are written along with it should be. */
+  afterClose(): void;
 }
 
 interface PendingAppend {
@@ -73,7 +77,7 @@ export class EventFile {
   readonly #open: OpenFile;
   readonly #listener: EventFileListener;
   #file: string;
-  /** Open only while needed: a turn may wait for days, and a process has a limited number of open files. */
+  /** Open while it is written, and as long afterwards as the process has files to spare: a turn may wait for days. */
   #handle: RecordHandle | undefined;
   /** The fingerprint after our last write; empty if the file has to be read again. */
   #lastFingerprint = "";
@@ -84,6 +88,7 @@ export class EventFile {
   /** Tasks on the file run one after another; this is the last of them. */
   #lastTask: Promise<unknown> = Promise.resolve();
   #isClosed = false;
+  readonly #close = () => void this.#closeHandle();
 
   constructor(file: string, listener: EventFileListener, openWith: OpenFile = openRecordToWrite) {
     this.#file = file;
@@ -136,7 +141,7 @@ export class EventFile {
     return this.#enqueue(async () => {
       if (this.#needsRollback || this.#isAsWritten()) return true;
       this.#listener.onChanged(await this.open());
-      await this.#closeHandle();
+      mayClose(this.#close);
       return false;
     });
   }
@@ -166,6 +171,11 @@ export class EventFile {
     return { file: this.#file, fingerprint: this.#lastFingerprint };
   }
 
+  /** Its file is kept open, and so may be those that are written along with it. */
+  get isOpen(): boolean {
+    return this.#handle !== undefined;
+  }
+
   /** In bytes, up to the end of the last entry. */
   get size(): number {
     return this.#point.position;
@@ -178,8 +188,10 @@ export class EventFile {
   }
 
   async #closeHandle(): Promise<void> {
+    mayNotClose(this.#close);
     const handle = this.#handle;
     this.#handle = undefined;
+    this.#listener.afterClose();
     await handle?.close().catch(() => undefined); // Everything acknowledged is synced.
   }
 
@@ -187,13 +199,14 @@ export class EventFile {
   async #flushQueue(): Promise<void> {
     const batch = this.#queue;
     this.#queue = [];
+    mayNotClose(this.#close);
     try {
       await this.#write(batch.flatMap(({ entries }) => entries));
       for (const { done } of batch) done.resolve();
     } catch (error) {
       for (const { done } of batch) done.reject(error);
     }
-    if (this.#queue.length === 0 && !this.#needsRollback) await this.#closeHandle();
+    if (this.#queue.length === 0 && !this.#needsRollback) mayClose(this.#close);
   }
 
   async #write(entries: readonly StreamEntry[]): Promise<void> {
@@ -355,16 +368,6 @@ function readAppendPoint({ fd }: RecordHandle, size: number): AppendPoint | unde
   const bytes = Buffer.alloc(Math.min(size, ENDING_LENGTH));
   readSync(fd, bytes, 0, bytes.length, size - bytes.length);
   return findAppendPoint(size, bytes.toString("latin1"));
-}
-
-/** Changes when a program writes to the file or replaces it. */
-export function fingerprintOf(file: string): string {
-  const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false });
-  return stats === undefined ? "" : fingerprint(stats);
-}
-
-function fingerprint({ ino, size, mtimeNs }: BigIntStats): string {
-  return `${ino} ${size} ${mtimeNs}`;
 }
 
 /** A single `write` may write less than asked, for example on a disk that is filling up. */

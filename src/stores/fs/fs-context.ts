@@ -4,7 +4,7 @@ import path from "node:path";
 import { type ConversationId } from "../../record/conversation/index.ts";
 import { type CacheEnvironment, type Clock, isJpError, monotonicMs } from "../../util/index.ts";
 import { archivedError, noFreeIdError, conversationNotFoundError } from "../storage-error.ts";
-import { removeLeftovers } from "./conversation-files.ts";
+import { removeLeftFolders } from "./conversation-files.ts";
 import {
   type ConversationCopy,
   type ConversationRoots,
@@ -211,6 +211,12 @@ export class FsContext {
     return copies;
   }
 
+  /** It is likely to be in the workspace or store, which is seen without a look at other places. */
+  isListed(id: ConversationId): boolean {
+    const { main, names } = this.roots();
+    return names.list(main, id).length > 0;
+  }
+
   /** Throws `conversation_not_found`, `conversation_archived`. */
   liveCopies(id: ConversationId, copies = this.copies(id)): readonly ConversationCopy[] {
     const live = copies.filter((copy) => !copy.isArchived);
@@ -344,7 +350,7 @@ export class FsContext {
     for (const id of listLockFiles(locksIn(folder))) {
       const lock = known.has(id) ? undefined : await this.#tryLock(id);
       if (lock === undefined) continue;
-      if (!this.#exists(id)) await removeLeftovers(this.roots(), id, []);
+      if (!this.#exists(id)) await removeLeftFolders(this.roots(), id);
       lock.release();
     }
   }

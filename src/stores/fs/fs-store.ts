@@ -51,7 +51,8 @@ import {
   readBaseConfig,
   readOrReplaceMetadata,
   removeFolder,
-  removeLeftovers,
+  removeLeftFiles,
+  removeLeftFolders,
   writeConversation,
   writeMetadata,
 } from "./conversation-files.ts";
@@ -72,9 +73,10 @@ import {
 } from "./conversation-folders.ts";
 import { makeFolder, moveFolder } from "./durable.ts";
 import { eventFileBytes, readInLayout } from "./event-layout.ts";
-import { fingerprintOf, type LoadedEvents, outlineEarlier, readEarlier } from "./event-file.ts";
+import { type LoadedEvents, outlineEarlier, readEarlier } from "./event-file.ts";
 import { readEntries } from "./event-reader.ts";
 import { fileIdCreatedAt, fileIdCreation, folderName, isFileId } from "./file-id.ts";
+import { fingerprintOf } from "./fingerprint.ts";
 import { FsContext, type FsStoreOptions } from "./fs-context.ts";
 import { FsConversationWriter, type FsWriterParts, loadChainFile } from "./fs-writer.ts";
 import { findLastTurns, findRecordEnd } from "./last-turns.ts";
@@ -107,7 +109,7 @@ interface FoundSummary {
 
 interface OpenedParts extends Pick<
   FsWriterParts,
-  "id" | "folder" | "otherFolders" | "lock" | "ownTurn" | "isOwnUnmarked"
+  "id" | "folder" | "otherFolders" | "lock" | "ownTurn" | "trustsUnmarked"
 > {
   /** Just written to a new folder, so they need not be read. */
   readonly written?: Pick<ConversationFiles, "baseConfig"> & { readonly metadata: string };
@@ -169,17 +171,12 @@ export class FsConversationStore implements ConversationStore, PortableStore {
     found: readonly ConversationCopy[],
     { isMarked, index }: { readonly isMarked: boolean; readonly index?: SummaryIndex | undefined },
   ): Promise<FoundSummary | undefined> {
-    let known: readonly ConversationCopy[] | undefined = found;
-    const find = () => {
-      const copies = known ?? findCopies(this.context.roots(), id);
-      known = undefined;
-      return copies;
-    };
-    return readCopies(find, async (copies) => {
+    const read = async (copies: readonly ConversationCopy[]) => {
       if (copies.length === 0) return undefined;
       const summary = summarize(id, copies, index);
       return { summary: isMarked ? await this.#withTurn(summary, copies) : summary, copies };
-    });
+    };
+    return readCopies(() => findCopies(this.context.roots(), id), read, found);
   }
 
   load(id: ConversationId, options: LoadOptions = {}): Promise<Conversation> {
@@ -321,18 +318,22 @@ export class FsConversationStore implements ConversationStore, PortableStore {
     id: ConversationId,
     find: (file: string) => Promise<LoadedEvents | undefined> | LoadedEvents | undefined,
   ): Promise<FsConversationWriter> {
-    this.context.liveCopies(id);
+    if (!this.context.isListed(id)) this.context.liveCopies(id);
     const lock = await this.context.lock(id);
     try {
       const all = this.context.copies(id);
-      await removeLeftovers(this.context.roots(), id, all);
+      const [first] = all;
+      const isOnly = all.length === 1 && first?.isArchived === false;
+      const recent = isOnly ? takeRecent(path.join(first.folder, EVENTS)) : undefined;
+      await removeLeftFiles(all);
+      // Only a killed process that created or removed it leaves folders, and this one had it since.
+      if (recent === undefined) await removeLeftFolders(this.context.roots(), id);
       const copies = this.context.liveCopies(id, all);
       const folder = await mergeCopies(copies, "main");
       const otherFolders = copies.map((copy) => copy.folder).filter((other) => other !== folder);
-      const events = path.join(folder, EVENTS);
-      const known = takeRecent(events) ?? (await find(events));
-      const isOwnUnmarked = this.#isOwnUnmarked(id);
-      return await this.#openWriter({ id, folder, otherFolders, lock, isOwnUnmarked }, known);
+      const known = recent ?? (await find(path.join(folder, EVENTS)));
+      const { trustsUnmarked } = this.context;
+      return await this.#openWriter({ id, folder, otherFolders, lock, trustsUnmarked }, known);
     } catch (error) {
       lock.release();
       throw error;

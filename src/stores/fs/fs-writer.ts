@@ -21,7 +21,7 @@ import { EventFile, type LoadedEvents, type OpenedEvents, type OpenFile } from "
 import { loadSecretSockets } from "./load-secret-sockets.ts";
 import type { ConversationLock } from "./lock.ts";
 import { FileOffers } from "./offers.ts";
-import { findCopy, TurnMarker, turnToText } from "./open-turns.ts";
+import { findCopy, TurnMarker } from "./open-turns.ts";
 import { keepRecent } from "./recent-records.ts";
 import { RecordStream } from "./record-stream.ts";
 import type { PrivatePlace } from "./user-data.ts";
@@ -39,8 +39,8 @@ export interface FsWriterParts extends PrivatePlace {
   readonly lock: ConversationLock;
   /** The open turn of the conversation that this one is a copy of: see `TurnMarker`. */
   readonly ownTurn?: string | undefined;
-  /** The turn is the user's own, although no marker says so. */
-  readonly isOwnUnmarked?: boolean;
+  /** Without a marker, the turn is the user's own: see `TurnMarker`. */
+  readonly trustsUnmarked?: boolean;
   /** The log of heads: see `noteHead`. */
   readonly headsFile: string;
   readonly openFile?: OpenFile;
@@ -101,6 +101,10 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
         if (isWritten) this.#marker?.commit();
         else this.#marker?.undo();
       },
+      afterClose: () => {
+        this.#marker?.rest();
+        this.#chain?.rest();
+      },
     };
     this.#events = new EventFile(file, listener, parts.openFile);
   }
@@ -110,10 +114,10 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
     const writer = new FsConversationWriter(parts);
     try {
       writer.#replaceStream(await writer.#events.open(loaded));
-      const { isOwnUnmarked = false } = parts;
+      const { ownTurn, trustsUnmarked } = parts;
       const { lastEntries: entries } = writer.#stream;
-      const ownTurn = isOwnUnmarked ? turnToText(entries) : parts.ownTurn;
-      const marked = { folderName: path.basename(parts.folder), entries, ownTurn };
+      const folderName = path.basename(parts.folder);
+      const marked = { folderName, entries, ownTurn, trustsUnmarked };
       writer.#marker = new TurnMarker(writer.#place, marked);
       return writer;
     } catch (error) {
@@ -185,6 +189,7 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
     const extend = async () => {
       this.#chain ??= await this.#createChain();
       this.#chain.append(entries, before);
+      if (!this.#events.isOpen) this.#chain.rest();
     };
     this.#chaining = this.#chaining.then(extend).catch(() => undefined);
   }

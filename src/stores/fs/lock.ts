@@ -52,17 +52,27 @@ export async function acquireLock(
   owner: LockOwner,
 ): Promise<ConversationLock> {
   const file = lockFile(folder, id);
-  await makeFolder(folder);
-  const fd = tryLockFile(file);
-  if (fd === undefined) throw lockedError(id, file);
+  const locked = await lockInFolder(folder, file);
+  if (locked === undefined) throw lockedError(id, file);
   try {
-    writeOwner(fd, owner);
+    writeOwner(locked, owner);
   } catch (error) {
-    closeSync(fd);
+    closeSync(locked.fd);
     throw writeError(file, error);
   }
   held.add(file);
-  return { release: releaseOnce(fd, file) };
+  return { release: releaseOnce(locked.fd, file) };
+}
+
+/** Creates the folder if it is missing. */
+async function lockInFolder(folder: string, file: string): Promise<LockFile | undefined> {
+  try {
+    return tryLockFile(file);
+  } catch (error) {
+    if (!(error instanceof Error) || systemErrorCode(error.cause) !== "ENOENT") throw error;
+    await makeFolder(folder);
+    return tryLockFile(file);
+  }
 }
 
 /**
@@ -74,12 +84,12 @@ export async function withFileLock<Value>(
   action: () => Promise<Value>,
 ): Promise<Value> {
   for (let waited = 0; waited < MAX_WAIT_MS; waited += RETRY_MS) {
-    const fd = tryLockFile(file, 0o600);
-    if (fd === undefined) {
+    const locked = tryLockFile(file, 0o600);
+    if (locked === undefined) {
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       continue;
     }
-    const release = releaseOnce(fd, file);
+    const release = releaseOnce(locked.fd, file);
     try {
       return await action();
     } finally {
@@ -93,19 +103,26 @@ export async function withFileLock<Value>(
 
 /** Holds the lock file until it is released or the process ends. Undefined if it is held already. Throws `write_failed`. */
 export function holdFileLock(file: string): ConversationLock | undefined {
-  const fd = tryLockFile(file, 0o600);
-  return fd === undefined ? undefined : { release: releaseOnce(fd, file) };
+  const locked = tryLockFile(file, 0o600);
+  return locked && { release: releaseOnce(locked.fd, file) };
+}
+
+/** Locked, and open. */
+interface LockFile {
+  readonly fd: number;
+  readonly size: number;
 }
 
 /** Does not wait: undefined if the lock is held. Throws `write_failed`. */
-function tryLockFile(file: string, mode?: number): number | undefined {
+function tryLockFile(file: string, mode?: number): LockFile | undefined {
   const tryLock = (flock ??= loadFlock());
   for (;;) {
     const fd = openLockFile(file, mode);
     let isLockedHere = false;
     try {
       isLockedHere = tryLock(fd);
-      if (isLockedHere && isSameFile(fd, file)) return fd;
+      const { ino, size } = fstatSync(fd);
+      if (isLockedHere && isNamed(file, ino)) return { fd, size };
     } catch (error) {
       closeSync(fd);
       throw writeError(file, error);
@@ -124,19 +141,20 @@ function openLockFile(file: string, mode?: number): number {
   }
 }
 
-function isSameFile(fd: number, file: string): boolean {
+/** The file of this name is still the one with this inode. */
+function isNamed(file: string, ino: number): boolean {
   try {
-    return statSync(file).ino === fstatSync(fd).ino;
+    return statSync(file).ino === ino;
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") return false;
     throw writeError(file, error);
   }
 }
 
-function writeOwner(fd: number, owner: LockOwner): void {
+function writeOwner({ fd, size }: LockFile, owner: LockOwner): void {
   const { pid, session, acquiredAt } = owner;
   // Not for a new file: ext4 would flush a truncated file when it is closed, and deleting it would wait for that.
-  if (fstatSync(fd).size > 0) ftruncateSync(fd);
+  if (size > 0) ftruncateSync(fd);
   writeSync(fd, JSON.stringify({ pid, session, acquired_at: acquiredAt }));
 }
 

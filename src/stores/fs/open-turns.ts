@@ -124,6 +124,8 @@ interface MarkerFile {
   readonly writes: readonly string[];
   /** It ends in the middle of a write, whose process was killed before it could write to the record. */
   readonly isTorn: boolean;
+  /** As a power failure may leave it. */
+  readonly isEmpty: boolean;
 }
 
 /** Undefined if it does not exist: its writer may just have removed it. Throws `read_failed`. */
@@ -139,6 +141,7 @@ function findMarker({ privateFolder, id }: PrivatePlace): MarkerFile | undefined
     // Earlier versions kept lone surrogates, which the record does not have.
     writes: parts.slice(0, -1).map(withoutLoneSurrogates),
     isTorn: parts.at(-1) !== "",
+    isEmpty: text === "",
   };
 }
 
@@ -278,8 +281,10 @@ function toLines(entries: readonly StreamEntry[]): string {
 
 export interface MarkedRecord extends Pick<Marker, "folderName"> {
   readonly entries: readonly StreamEntry[];
-  /** The last turn, if it is known to be the user's own: from a copied conversation, or without a marker. */
+  /** The last turn of the conversation that this one is a copy of, if it is known to be the user's own. */
   readonly ownTurn?: string | undefined;
+  /** Without a marker, the last turn is the user's own: there is nothing to compare it with, and no clone brings it. */
+  readonly trustsUnmarked?: boolean | undefined;
 }
 
 /** The marker of a conversation that is open for writing. */
@@ -289,32 +294,34 @@ export class TurnMarker {
   #isOwnTurn: boolean;
   /** The next write starts a turn. */
   #isStarting = false;
-  /** Open only while it is written. */
+  /** Open from a write on, until `rest`. */
   #file: number | undefined;
   /** There are unsynced writes. */
   #isUnsynced = false;
-  /** The length before the last write. */
-  #length = 0;
+  /** Its length, and its length before the last write. */
+  #length = { now: 0, before: 0 };
   /** It describes this record. Clones of a workspace share their markers. */
   #isOurs: boolean;
   #startedIn: string | undefined;
 
   /** Throws `write_failed`. */
-  constructor(place: PrivatePlace, { folderName, entries, ownTurn }: MarkedRecord) {
+  constructor(place: PrivatePlace, { folderName, entries, ...given }: MarkedRecord) {
     const { workspace = null } = place;
     this.#place = place;
     // A clone may bring a name with several lines, which would count as written by this user.
     const name = folderName.includes("\n") ? "" : folderName;
     this.#head = `${name}\n${JSON.stringify(workspace)}\n`;
-    const isCopied = ownTurn !== undefined && turnToText(entries) === ownTurn;
     const marker = findMarker(place);
+    const isUnmarked = marker?.isEmpty ?? true;
+    const turn = turnToText(entries);
+    const ownTurn = isUnmarked && given.trustsUnmarked === true ? turn : given.ownTurn;
+    const isCopied = ownTurn !== undefined && turn === ownTurn;
     const own = ownTurnIn(marker, place, entries);
     this.#isOwnTurn = isCopied || own !== undefined;
     this.#isOurs = this.#isOwnTurn;
     this.#startedIn = this.#isOwnTurn ? undefined : otherFolderIn(marker, place, entries);
     if (own?.isComplete === false) this.#repair(own);
     if (marker === undefined && hasOpenTurn(entries)) this.#start(isCopied ? ownTurn : "");
-    this.#closeFile();
   }
 
   get #path(): string {
@@ -353,17 +360,22 @@ export class TurnMarker {
     } catch {
       // Watchers read it later.
     }
-    this.#closeFile();
   }
 
   /** Called if they are not written. */
   undo(): void {
     try {
-      if (this.#file !== undefined) ftruncateSync(this.#file, this.#length);
+      if (this.#file !== undefined) this.#truncate(this.#length.before);
     } catch {
       // Then the turn counts as someone else's.
     }
-    this.#closeFile();
+    this.rest();
+  }
+
+  /** Closes the file until the next write. */
+  rest(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
   }
 
   /** Called when another program has changed the record. */
@@ -376,8 +388,8 @@ export class TurnMarker {
   /** Removes it unless the turn is still open. */
   close(entries: readonly StreamEntry[]): void {
     const isOpen = hasOpenTurn(entries);
-    this.#closeFile();
-    if (this.#isUnsynced && isOpen) syncFile(this.#path);
+    if (this.#isUnsynced && isOpen) this.#sync();
+    this.rest();
     if (this.#isOurs && !isOpen) unmark(this.#place.privateFolder, this.#place.id);
   }
 
@@ -397,7 +409,7 @@ export class TurnMarker {
 
   /** Replaces its content. A process killed in between leaves an empty marker, and a record without a turn. */
   #start(text: string): void {
-    if (this.#file !== undefined) ftruncateSync(this.#file);
+    if (this.#file !== undefined) this.#truncate(0);
     this.#write(this.#head + (text === "" ? "" : `${text}\n\n`), "w");
   }
 
@@ -405,9 +417,13 @@ export class TurnMarker {
   #write(text: string, flag: "a" | "w" = "a"): void {
     const file = this.#path;
     try {
-      this.#file ??= flag === "w" ? openEmpty(file) : openSync(file, "a", 0o600);
-      this.#length = fstatSync(this.#file).size;
+      if (this.#file === undefined) {
+        this.#file = flag === "w" ? openEmpty(file) : openSync(file, "a", 0o600);
+        this.#length.now = fstatSync(this.#file).size;
+      }
+      this.#length.before = this.#length.now;
       const written = writeSync(this.#file, text);
+      this.#length.now += written;
       if (written < Buffer.byteLength(text)) throw new Error("the disk is full");
     } catch (error) {
       this.undo();
@@ -417,22 +433,18 @@ export class TurnMarker {
     this.#isOurs = true;
   }
 
-  #closeFile(): void {
-    if (this.#file !== undefined) closeSync(this.#file);
-    this.#file = undefined;
+  #truncate(length: number): void {
+    if (this.#file !== undefined) ftruncateSync(this.#file, length);
+    this.#length.now = length;
   }
-}
 
-function syncFile(file: string): void {
-  try {
-    const opened = openSync(file, "r");
+  #sync(): void {
     try {
-      fsyncSync(opened);
-    } finally {
-      closeSync(opened);
+      this.#file ??= openSync(this.#path, "r");
+      fsyncSync(this.#file);
+    } catch {
+      // The next writer tries again.
     }
-  } catch {
-    // The next writer tries again.
   }
 }
 

@@ -20,8 +20,9 @@ import {
   METADATA,
   readCopies,
 } from "./conversation-folders.ts";
-import { fingerprintOf, readEvents } from "./event-file.ts";
+import { readEvents } from "./event-file.ts";
 import { findIdInFolderName, isFileId } from "./file-id.ts";
+import { fingerprintOf } from "./fingerprint.ts";
 import type { FsContext } from "./fs-context.ts";
 import { findLastTurn } from "./last-turns.ts";
 import { findCopy, hasOpenTurn, listMarkers, type Marker } from "./open-turns.ts";
@@ -65,6 +66,7 @@ export async function listPendingTurns(
       const { entries, problem } = await readCopies(
         () => copiesOfMarked(roots, marker),
         (found) => readLastTurn(found, context.findPlace(id)),
+        copies,
       );
       if (problem === undefined && !hasOpenTurn(entries)) continue;
       const described = hasMetadata && metadata && titleAndLabels(metadata);

@@ -2,7 +2,8 @@
  * Caches the records that this process released last: a service opens the same conversation for a message, for the
  * answer to a question and for the next message, and need not read all of it each time.
  */
-import { fingerprintOf, type LoadedEvents } from "./event-file.ts";
+import type { LoadedEvents } from "./event-file.ts";
+import { fingerprintOf } from "./fingerprint.ts";
 
 /** The maximum size of the cached records, in bytes on disk. They take several times as much memory. */
 const MAX_BYTES = 16 << 20;

@@ -27,10 +27,10 @@ const SAFE_FLAGS = (noFollow ?? 0) | noBlock;
 
 const LINK = "a symbolic link, which jp does not follow";
 
-/** Opens a file of a record for reading. Throws `UnsafePathError` and system errors. */
-export function openRecord(file: string): number {
+/** Opens a file of a record, for reading unless the flags say more. Throws `UnsafePathError` and system errors. */
+export function openRecord(file: string, flags = constants.O_RDONLY): number {
   assertFolderNotLink(file);
-  return openRegularFile(file).fd;
+  return openRegularFile(file, { flags }).fd;
 }
 
 /** Opens a file of a record for reading and writing. Throws `UnsafePathError` and system errors. */
@@ -47,19 +47,12 @@ export async function openRecordToWrite(file: string): Promise<DirectHandle> {
   }
 }
 
-export interface AppendOptions {
-  /** The mode of a new file. */
-  readonly mode: number;
-  /** This process has opened a file in the same folder before. */
-  readonly isFolderChecked?: boolean;
-}
-
-/** Opens a file of a record for reading and appending, and creates it. Throws `UnsafePathError` and system errors. */
-export function openToAppend(
-  file: string,
-  { mode, isFolderChecked = false }: AppendOptions,
-): number {
-  if (!isFolderChecked) assertFolderNotLink(file);
+/**
+ * Opens a file of a record for reading and appending, or creates it with this mode. Throws `UnsafePathError` and system
+ * errors.
+ */
+export function openToAppend(file: string, mode: number): number {
+  assertFolderNotLink(file);
   const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
   return openRegularFile(file, { flags, mode }).fd;
 }
@@ -106,7 +99,14 @@ export function openerOf(folder: string): (name: string) => OpenedFile {
 
 /** Throws `read_failed` if the folder is a link. A missing folder is fine. */
 export function assertNotLink(folder: string): void {
-  if (isLink(folder)) throw readError(folder, new UnsafePathError(`it is ${LINK}`));
+  lstatUnlinked(folder);
+}
+
+/** Undefined if the folder does not exist. Throws `read_failed` if it is a link. */
+export function lstatUnlinked(folder: string): Stats | undefined {
+  const stats = lstatSync(folder, { throwIfNoEntry: false });
+  if (stats?.isSymbolicLink() !== true) return stats;
+  throw readError(folder, new UnsafePathError(`it is ${LINK}`));
 }
 
 export function isLink(file: string): boolean {

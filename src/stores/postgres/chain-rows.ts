@@ -11,15 +11,20 @@ import {
   type StreamEntry,
 } from "../../record/conversation/index.ts";
 import { loadModule } from "../../util/index.ts";
-import { ChainGrowth, findChainLine, lineOrProblem, startOfCopy } from "../chain-growth.ts";
+import {
+  ChainGrowth,
+  type ChainTail,
+  findChainLine,
+  isUpToDate,
+  lineOrProblem,
+  linesNeeded,
+  startOfCopy,
+} from "../chain-growth.ts";
 import type { HeadToNote } from "../fs/chain-file.ts";
 import type { ChainProblem } from "../port.ts";
 import type { Queries } from "./database.ts";
 import type { PostgresStoreOptions } from "./store-options.ts";
 import type { WorkspaceRows } from "./workspace-rows.ts";
-
-/** The minimum number of links to read. A turn with more entries needs more. */
-const TAIL = 500;
 
 /** The row of a conversation. */
 interface ChainPlace {
@@ -42,13 +47,9 @@ export class ChainRows {
     { key, id }: ChainPlace,
     before: readonly StreamEntry[],
   ): Promise<ChainGrowth> {
-    const rows = await queries.query<{ readonly line: string }>({
-      name: "jp_chain",
-      text: "select line from jp.chain where conversation = $1 order by seq desc limit $2",
-      values: [key, Math.max(TAIL, before.length)],
-    });
-    const lines = rows.toReversed().flatMap(({ line }) => findChainLine(line) ?? []);
-    return new ChainGrowth(id, { lines, isTorn: false }, before);
+    const tail = await readTail(queries, key, linesNeeded(before));
+    const enough = isUpToDate(tail, before) ? tail : await readTail(queries, key, before.length);
+    return new ChainGrowth(id, enough, before);
   }
 
   async *read(key: string): AsyncGenerator<ChainLine | ChainProblem> {
@@ -94,4 +95,14 @@ export class ChainRows {
       // See above.
     }
   }
+}
+
+async function readTail(queries: Queries, key: string, count: number): Promise<ChainTail> {
+  const rows = await queries.query<{ readonly line: string }>({
+    name: "jp_chain",
+    text: "select line from jp.chain where conversation = $1 order by seq desc limit $2",
+    values: [key, count],
+  });
+  const lines = rows.toReversed().flatMap(({ line }) => findChainLine(line) ?? []);
+  return { lines, isTorn: false };
 }
