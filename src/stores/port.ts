@@ -217,6 +217,13 @@ export interface ConversationWriter extends AsyncDisposable {
    */
   append(...events: readonly ConversationEvent[]): Promise<void>;
 
+  /**
+   * Like `append`, but stored together with the events of the next call if that follows at once: one write instead of
+   * two. They are in `stream` from now on, so nothing outside this process may depend on them before this resolves.
+   * Absent if the store gains nothing from it.
+   */
+  appendSoon?(...events: readonly ConversationEvent[]): Promise<void>;
+
   /** Like `append`, for entries that are not events: config deltas, compactions. */
   appendEntries(entries: readonly StreamEntry[]): Promise<void>;
 

@@ -95,5 +95,5 @@ export const UNHEARD: EventFileListener = {
   onChanged: () => undefined,
   beforeWrite: () => undefined,
   afterWrite: () => undefined,
-  afterClose: () => undefined,
+  beforeRest: () => undefined,
 };

@@ -1,7 +1,9 @@
 /** A disk that fails in the middle of an append leaves no trace of the append. */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
+import type { ConversationEvent } from "../../src/record/conversation/index.ts";
 import { EventFile } from "../../src/stores/fs/event-file.ts";
 import {
   codeOf,
@@ -117,6 +119,48 @@ test("concurrent appends share a write and its failure, and later ones succeed",
   });
 });
 
+test("an event that is stored soon shares the write of the next one, in their order", async () => {
+  const { disk, writer, file, appendSoon } = await openRecord(1);
+  await using _ = writer;
+  let syncs = 0;
+  disk.onSync = () => {
+    syncs += 1;
+  };
+  const soon = appendSoon(numbered(1));
+  const before = plainStream(writer).elements;
+  await Promise.all([soon, writer.append(numbered(2))]);
+  await appendSoon(numbered(3));
+  expect([before, syncs, readFileSync(file, "utf8")]).toEqual([
+    numberedElements(2),
+    2,
+    laidOut(numberedElements(4)),
+  ]);
+});
+
+test("an event that could not be stored soon is gone again, with all that were appended since", async () => {
+  const { disk, writer, file, appendSoon } = await openRecord(1);
+  await using _ = writer;
+  disk.failNext("write", "ENOSPC", 10);
+  const soon = codeOf(appendSoon(numbered(8)));
+  await setImmediate(); // It is being written alone.
+  const codes = await Promise.all([soon, codeOf(writer.append(numbered(9)))]);
+  await setImmediate();
+  await writer.append(numbered(1));
+  expect([codes, readFileSync(file, "utf8"), plainStream(writer).elements]).toEqual([
+    ["write_failed", "write_failed"],
+    laidOut(numberedElements(2)),
+    numberedElements(2),
+  ]);
+});
+
+test("an event that is to be stored soon is stored before the release", async () => {
+  const { writer, file, appendSoon } = await openRecord(1);
+  const soon = appendSoon(numbered(1));
+  await writer.release();
+  await soon;
+  expect(readFileSync(file, "utf8")).toBe(laidOut(numberedElements(2)));
+});
+
 test.each([
   { name: "cannot be cut off", failing: ["write", "truncate"] as const },
   { name: "cannot be overwritten", failing: ["write", "write"] as const },
@@ -209,5 +253,9 @@ async function openRecord(events: number) {
   const { conversations, files } = temporaryWorkspace({ openFile: disk.openFile });
   const writer = await conversations.create({});
   for (let number = 0; number < events; number += 1) await writer.append(numbered(number));
-  return { disk, conversations, writer, file: files.paths(writer.id).events };
+  const appendSoon = async (event: ConversationEvent) => {
+    if (writer.appendSoon === undefined) throw new Error("a writer of files can");
+    await writer.appendSoon(event);
+  };
+  return { disk, conversations, writer, file: files.paths(writer.id).events, appendSoon };
 }

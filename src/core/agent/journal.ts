@@ -15,6 +15,13 @@ import type { Journal, Observer } from "./ports.ts";
 export interface TurnJournal extends Journal {
   /** Records the event with the next ones. If none follow, nothing happened, and it is dropped. */
   recordWithNext(event: ConversationEvent): void;
+  /**
+   * Like `record`, but may resolve before: see `ConversationWriter.appendSoon`. If it fails later, the next `record` or
+   * `settle` throws.
+   */
+  recordSoon(...events: readonly ConversationEvent[]): Promise<void>;
+  /** Resolves once everything is on disk. Throws `write_failed`. */
+  settle(): Promise<void>;
 }
 
 /**
@@ -27,6 +34,33 @@ export function createJournal(
   traceparent?: () => Traceparent | undefined,
 ): TurnJournal {
   let held: readonly ConversationEvent[] = [];
+  /** Never rejects. */
+  let soon: Promise<void> = Promise.resolve();
+  let failure: { readonly error: unknown } | undefined;
+  /** With what was held. */
+  const all = (added: readonly ConversationEvent[]) => {
+    const events = [...held, ...added];
+    held = [];
+    const trace = traceparent?.();
+    return trace === undefined ? events : withTraceparent(events, trace);
+  };
+  const report = (events: readonly ConversationEvent[]) => {
+    if (observer === undefined) return;
+    for (const event of events)
+      observer.observe({ type: "event", event, ...about(event, conversation) });
+  };
+  const settle = async () => {
+    await soon;
+    if (failure !== undefined) throw failure.error;
+  };
+  const record: Journal["record"] = async (...added) => {
+    if (added.length === 0) return;
+    if (failure !== undefined) throw failure.error;
+    const events = all(added);
+    await conversation.append(...events);
+    await settle();
+    report(events);
+  };
   return {
     conversation: conversation.id,
     ...(conversation.isShared !== undefined && { isShared: conversation.isShared }),
@@ -39,17 +73,19 @@ export function createJournal(
     recordWithNext: (event) => {
       held = [...held, event];
     },
-    record: async (...next) => {
-      if (next.length === 0) return;
-      const all = [...held, ...next];
-      held = [];
-      const trace = traceparent?.();
-      const events = trace === undefined ? all : withTraceparent(all, trace);
-      await conversation.append(...events);
-      if (observer === undefined) return;
-      for (const event of events)
-        observer.observe({ type: "event", event, ...about(event, conversation) });
+    recordSoon: async (...added) => {
+      if (conversation.appendSoon === undefined) return record(...added);
+      const events = all(added);
+      const written = conversation.appendSoon(...events).then(
+        () => report(events),
+        (error: unknown) => {
+          failure = { error };
+        },
+      );
+      soon = soon.then(() => written);
     },
+    settle,
+    record,
   };
 }
 

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { at } from "../../record/conversation/events.fixture.ts";
 import {
   ModelTurn,
   REQUEST_LIMITS,
@@ -10,7 +9,6 @@ import {
 import { echo } from "./turn-tools.fixture.ts";
 import {
   type ConversationEvent,
-  type ConversationId,
   describeFile,
   eventsOf,
   readTurnProgress,
@@ -449,17 +447,14 @@ function setUp({ isStructured = false, record = async () => {} } = {}) {
   const events: object[] = [];
   const updates: TurnUpdate[] = [];
   let writes = 0;
+  const add = async (...added: readonly ConversationEvent[]) => {
+    await record();
+    writes += 1;
+    for (const { timestamp: _timestamp, ...event } of added) events.push(event);
+  };
   const recorder = new ReplyRecorder({
     model: { id: "test/model" },
-    journal: {
-      conversation: "jp-c17000000000" as ConversationId, // In the format of the store.
-      stream: { createdAt: at(0), baseConfig: {}, entries: [] },
-      record: async (...added: readonly ConversationEvent[]) => {
-        await record();
-        writes += 1;
-        for (const { timestamp: _timestamp, ...event } of added) events.push(event);
-      },
-    },
+    journal: { record: add, recordSoon: add },
     clock: new FakeClock(),
     observer: { observe: (update) => updates.push(update) },
     isStructured,

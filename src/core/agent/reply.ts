@@ -39,6 +39,7 @@ import {
 } from "../../reach/provider/index.ts";
 import { abortable, assertNever, type Clock, findJson, type JsonObject } from "../../util/index.ts";
 import { CONTINUE_REPLY } from "./model-texts.ts";
+import type { TurnJournal } from "./journal.ts";
 import type { Journal, Observer } from "./ports.ts";
 
 /** The instructions of an assistant, and how its model is asked. */
@@ -56,6 +57,7 @@ export interface Assistant {
 }
 
 export interface ReplyRequest extends Omit<RecorderOptions, "isStructured"> {
+  readonly journal: TurnJournal;
   readonly model: Model;
   readonly assistant: Assistant;
   readonly attachments: readonly Attachment[];
@@ -183,7 +185,7 @@ function makeParts(request: PartsRequest, stream: ConversationStream): ThreadPar
 
 interface RecorderOptions {
   readonly model: Pick<Model, "id">;
-  readonly journal: Journal;
+  readonly journal: Pick<TurnJournal, "record" | "recordSoon" | "saveFile">;
   readonly clock: Clock;
   readonly observer?: Observer | undefined;
   /** The reply should be JSON. */
@@ -280,7 +282,10 @@ export class ReplyRecorder {
     const calls = held.filter((event) => event.type === "tool_call_request");
     const kept = isWhole ? held : held.filter((event) => event.type !== "tool_call_request");
     const events = [...kept, ...this.#takeSources(), ...this.#reportUsage(usage)];
-    if (events.length > 0) await this.#options.journal.record(...events);
+    const { journal } = this.#options;
+    // What comes of its calls is recorded next.
+    if (isWhole && calls.length > 0) await journal.recordSoon(...events);
+    else await journal.record(...events);
     if (calls.length === 0) return;
     this.#hasCalls = isWhole;
     this.#hasCutCalls = !isWhole;

@@ -311,6 +311,7 @@ export class Turn {
     try {
       const end = await this.#runCycles(context);
       if (end.type !== "redirected") await this.#recordEnd(end);
+      await this.#journal.settle();
       return end;
     } finally {
       offers[Symbol.dispose]();

@@ -27,7 +27,7 @@ export class ByteWindow implements Disposable {
   constructor(file: string) {
     this.file = file;
     try {
-      this.#fd = openRecord(file);
+      this.#fd = openRecord(file).fd;
     } catch (error) {
       throw readError(file, error);
     }

@@ -3,7 +3,7 @@
  * `record/conversation/chain.ts`). It is written after the record, without a sync: links lost in a crash are rebuilt
  * from the record, and marked.
  */
-import { closeSync, constants, fstatSync, readSync, writeSync } from "node:fs";
+import { closeSync, constants, readSync, writeSync } from "node:fs";
 import path from "node:path";
 import {
   type ChainLine,
@@ -24,7 +24,7 @@ import {
   startOfCopy,
 } from "../chain-growth.ts";
 import { CHAIN } from "./conversation-folders.ts";
-import { openRecord, openToAppend } from "./safe-open.ts";
+import { type OpenedFile, openRecord, openToAppend } from "./safe-open.ts";
 
 /** How much is read first. */
 const FIRST_PIECE = 1 << 13;
@@ -35,7 +35,7 @@ export class ChainFile {
   readonly #folder: () => string;
   #growth: ChainGrowth | undefined;
   /** Open from a write on, until `rest`. */
-  #opened: number | undefined;
+  #opened: OpenedFile | undefined;
   /** It ends with a whole line. */
   #isWhole = false;
   #noted = "";
@@ -73,7 +73,7 @@ export class ChainFile {
 
   /** Closes the file until the next write. */
   rest(): void {
-    if (this.#opened !== undefined) closeSync(this.#opened);
+    if (this.#opened !== undefined) closeSync(this.#opened.fd);
     this.#opened = undefined;
   }
 
@@ -114,11 +114,11 @@ export function noteRemoved(
 }
 
 function lastLink(folder: string) {
-  const descriptor = findChain(path.join(folder, CHAIN), constants.O_RDONLY);
+  const chain = findChain(path.join(folder, CHAIN), constants.O_RDONLY);
   try {
-    return readTail(descriptor).lines.at(-1)?.link;
+    return readTail(chain).lines.at(-1)?.link;
   } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
+    if (chain !== undefined) closeSync(chain.fd);
   }
 }
 
@@ -142,7 +142,7 @@ export function noteHead(log: string, { id, isRemoved = false, ...noted }: HeadT
 }
 
 /** Undefined if there is none. Throws system errors and `UnsafePathError`. */
-function findChain(file: string, flags: number): number | undefined {
+function findChain(file: string, flags: number): OpenedFile | undefined {
   try {
     return openRecord(file, flags);
   } catch (error) {
@@ -157,12 +157,11 @@ interface ReadTail extends ChainTail {
 }
 
 /** Only the end of a long chain: the last `count` lines. */
-function readTail(descriptor: number | undefined, count = 1): ReadTail {
-  const size = descriptor === undefined ? 0 : fstatSync(descriptor).size;
+function readTail(chain: OpenedFile | undefined, count = 1): ReadTail {
   for (let piece = FIRST_PIECE; ; piece *= 4) {
-    const text = descriptor === undefined ? "" : readEnd(descriptor, size, piece);
+    const text = chain === undefined ? "" : readEnd(chain, piece);
     const tail = parseTail(text, count);
-    const isEnough = piece >= size || tail.lines.length >= count;
+    const isEnough = piece >= (chain?.size ?? 0) || tail.lines.length >= count;
     if (isEnough) return { ...tail, isWhole: text === "" || text.endsWith("\n") };
   }
 }
@@ -181,31 +180,30 @@ function parseTail(text: string, count: number): ChainTail {
   return { lines: lines.toReversed(), isTorn };
 }
 
-function readEnd(descriptor: number, size: number, maxBytes: number): string {
+function readEnd({ fd, size }: OpenedFile, maxBytes: number): string {
   const bytes = Buffer.alloc(Math.min(size, maxBytes));
-  const length = readSync(descriptor, bytes, 0, bytes.length, size - bytes.length);
+  const length = readSync(fd, bytes, 0, bytes.length, size - bytes.length);
   return bytes.toString("utf8", 0, length);
 }
 
 /** Not synced. */
 function appendText(file: string, text: string, mode = RECORD_FILE): void {
-  const descriptor = openToAppend(file, mode);
+  const opened = openToAppend(file, mode);
   try {
-    writeLines(descriptor, text, false);
+    writeLines(opened, text, false);
   } finally {
-    closeSync(descriptor);
+    closeSync(opened.fd);
   }
 }
 
 /** Starts a new line, no matter how the file ends. `isWhole`: it is known to end with a whole one. */
-function writeLines(descriptor: number, text: string, isWhole: boolean): void {
-  writeSync(descriptor, isWhole || endsWhole(descriptor) ? text : `\n${text}`);
+function writeLines(opened: OpenedFile, text: string, isWhole: boolean): void {
+  writeSync(opened.fd, isWhole || endsWhole(opened) ? text : `\n${text}`);
 }
 
-function endsWhole(descriptor: number): boolean {
-  const { size } = fstatSync(descriptor);
+function endsWhole({ fd, size }: OpenedFile): boolean {
   const end = Buffer.alloc(1);
-  return size === 0 || readSync(descriptor, end, 0, 1, size - 1) === 0 || end[0] === NEWLINE;
+  return size === 0 || readSync(fd, end, 0, 1, size - 1) === 0 || end[0] === NEWLINE;
 }
 
 const NEWLINE = 0x0a;

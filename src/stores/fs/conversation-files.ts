@@ -44,7 +44,7 @@ import {
 } from "./durable.ts";
 import type { KeptFiles } from "./kept-files.ts";
 import { readAgain } from "./read-again.ts";
-import { assertNotLink, isLink, readRecord } from "./safe-open.ts";
+import { assertNotLink, readRecord } from "./safe-open.ts";
 import { readMetadata } from "./summary.ts";
 import { noteMetadataChange } from "./summary-index.ts";
 import { findIdInFolderName } from "./file-id.ts";
@@ -273,7 +273,7 @@ export async function removeLeftFolders(
   for (const name of partialFolders(roots, id)) await removeQuietly(name);
 }
 
-/** Like `removeLeftFolders`, for temporary files in these copies. */
+/** Like `removeLeftFolders`, for temporary files in these copies, none of which is a link. */
 export async function removeLeftFiles(copies: readonly ConversationCopy[]): Promise<void> {
   for (const { folder } of copies) {
     for (const name of await partialFiles(folder)) await removeQuietly(name);
@@ -296,7 +296,6 @@ function partialFolders(roots: ConversationRoots, id: ConversationId): string[] 
 }
 
 async function partialFiles(folder: string): Promise<readonly string[]> {
-  if (isLink(folder)) return [];
   const names = readdirSync(folder);
   const partial = names
     .filter((name) => FILES.has(PARTIAL_FILE.exec(name)?.[1] ?? ""))

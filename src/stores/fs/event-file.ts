@@ -64,13 +64,15 @@ export interface EventFileListener {
   beforeWrite(entries: readonly StreamEntry[]): void;
   /** Called once they are on disk, or will not be. */
   afterWrite(isWritten: boolean): void;
-  /** The file was closed, and other files that are written along with it should be. */
-  afterClose(): void;
+  /** The file is closed until the next append, and so should those be that are written along with it. */
+  beforeRest(): void;
 }
 
 interface PendingAppend {
   readonly entries: readonly StreamEntry[];
   readonly done: PromiseWithResolvers<void>;
+  /** See `appendSoon`. */
+  readonly isSoon: boolean;
 }
 
 export class EventFile {
@@ -85,6 +87,10 @@ export class EventFile {
   #needsRollback = false;
   #point: AppendPoint = { position: 0, separator: "" };
   #queue: PendingAppend[] = [];
+  /** The queue will be written. */
+  #isScheduled = false;
+  /** Why entries were not written that others rely on. */
+  #failure: unknown;
   /** Tasks on the file run one after another; this is the last of them. */
   #lastTask: Promise<unknown> = Promise.resolve();
   #isClosed = false;
@@ -127,10 +133,33 @@ export class EventFile {
 
   /** Resolves when the entries are on disk. If it throws, none of them are in the record. */
   append(entries: readonly StreamEntry[]): Promise<void> {
+    const done = this.#queueUp(entries, false);
+    this.#schedule();
+    return done;
+  }
+
+  /**
+   * Like `append`, but waits for the next append of this turn of the event loop. If it throws, the file is read again
+   * before the next one (see `onChanged`).
+   */
+  appendSoon(entries: readonly StreamEntry[]): Promise<void> {
+    const done = this.#queueUp(entries, true);
+    setImmediate(() => this.#schedule());
+    return done;
+  }
+
+  #queueUp(entries: readonly StreamEntry[], isSoon: boolean): Promise<void> {
     const done = Promise.withResolvers<void>();
-    this.#queue.push({ entries, done });
-    if (this.#queue.length === 1) void this.#enqueue(() => this.#flushQueue());
+    if (this.#failure !== undefined) done.reject(this.#failure);
+    else this.#queue.push({ entries, done, isSoon });
     return done.promise;
+  }
+
+  /** Writes what is queued once earlier tasks are done. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#queue.length === 0) return;
+    this.#isScheduled = true;
+    void this.#enqueue(() => this.#flushQueue());
   }
 
   /**
@@ -165,8 +194,10 @@ export class EventFile {
 
   /** Waits for pending tasks. Later appends fail. Returns the file and its fingerprint, unless it has to be read again. */
   async close(): Promise<Pick<LoadedEvents, "file" | "fingerprint"> | undefined> {
+    this.#schedule();
+    await this.#lastTask;
     this.#isClosed = true;
-    await this.#enqueue(() => this.#closeHandle());
+    await this.#enqueue(() => this.#closeOwn());
     if (this.#lastFingerprint === "" || this.#needsRollback) return undefined;
     return { file: this.#file, fingerprint: this.#lastFingerprint };
   }
@@ -188,10 +219,14 @@ export class EventFile {
   }
 
   async #closeHandle(): Promise<void> {
+    this.#listener.beforeRest();
+    await this.#closeOwn();
+  }
+
+  async #closeOwn(): Promise<void> {
     mayNotClose(this.#close);
     const handle = this.#handle;
     this.#handle = undefined;
-    this.#listener.afterClose();
     await handle?.close().catch(() => undefined); // Everything acknowledged is synced.
   }
 
@@ -199,14 +234,27 @@ export class EventFile {
   async #flushQueue(): Promise<void> {
     const batch = this.#queue;
     this.#queue = [];
+    this.#isScheduled = false;
     mayNotClose(this.#close);
     try {
       await this.#write(batch.flatMap(({ entries }) => entries));
       for (const { done } of batch) done.resolve();
     } catch (error) {
       for (const { done } of batch) done.reject(error);
+      if (batch.some(({ isSoon }) => isSoon)) this.#failFollowing(error);
     }
     if (this.#queue.length === 0 && !this.#needsRollback) mayClose(this.#close);
+  }
+
+  /** What was appended since relies on entries that are not in the file. */
+  #failFollowing(error: unknown): void {
+    for (const { done } of this.#queue) done.reject(error);
+    this.#queue = [];
+    this.#lastFingerprint = "";
+    this.#failure = error;
+    setImmediate(() => {
+      this.#failure = undefined; // By now, its caller knows.
+    });
   }
 
   async #write(entries: readonly StreamEntry[]): Promise<void> {

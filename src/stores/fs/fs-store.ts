@@ -325,11 +325,11 @@ export class FsConversationStore implements ConversationStore, PortableStore {
       const [first] = all;
       const isOnly = all.length === 1 && first?.isArchived === false;
       const recent = isOnly ? takeRecent(path.join(first.folder, EVENTS)) : undefined;
-      await removeLeftFiles(all);
       // Only a killed process that created or removed it leaves folders, and this one had it since.
       if (recent === undefined) await removeLeftFolders(this.context.roots(), id);
       const copies = this.context.liveCopies(id, all);
       const folder = await mergeCopies(copies, "main");
+      await removeLeftFiles(copies);
       const otherFolders = copies.map((copy) => copy.folder).filter((other) => other !== folder);
       const known = recent ?? (await find(path.join(folder, EVENTS)));
       const { trustsUnmarked } = this.context;

@@ -61,6 +61,8 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
   #otherFolders: readonly string[];
   #folder: string;
   #lastAppend: Promise<unknown> = Promise.resolve();
+  /** Appends that are not in `stream` yet. */
+  #pending = 0;
   #chain: ChainFile | undefined;
   /** The turn has decisions. Undefined before the first append. */
   #isChained: boolean | undefined;
@@ -101,7 +103,7 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
         if (isWritten) this.#marker?.commit();
         else this.#marker?.undo();
       },
-      afterClose: () => {
+      beforeRest: () => {
         this.#marker?.rest();
         this.#chain?.rest();
       },
@@ -116,9 +118,9 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
       writer.#replaceStream(await writer.#events.open(loaded));
       const { ownTurn, trustsUnmarked } = parts;
       const { lastEntries: entries } = writer.#stream;
-      const folderName = path.basename(parts.folder);
-      const marked = { folderName, entries, ownTurn, trustsUnmarked };
-      writer.#marker = new TurnMarker(writer.#place, marked);
+      const marked = { entries, ownTurn, trustsUnmarked };
+      const name = path.basename(parts.folder);
+      writer.#marker = new TurnMarker(writer.#place, { folderName: name, ...marked });
       return writer;
     } catch (error) {
       await writer.close();
@@ -161,8 +163,23 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
     return done;
   }
 
+  appendSoon(...events: readonly ConversationEvent[]): Promise<void> {
+    const entries = events.map((event) => StreamEntry.fromEvent(event));
+    // Decisions have to be in the chain too, and the order must be that of the file.
+    if (this.#pending > 0 || hasLinks(entries)) return this.appendEntries(entries);
+    const done = this.#events.appendSoon(entries);
+    this.#stream.append(entries);
+    this.#lastAppend = done.catch(() => undefined);
+    return done;
+  }
+
   async #append(entries: readonly StreamEntry[]): Promise<void> {
-    await this.#events.append(entries);
+    this.#pending += 1;
+    try {
+      await this.#events.append(entries);
+    } finally {
+      this.#pending -= 1;
+    }
     const { lastEntries } = this.#stream;
     const hasDecision = hasLinks(entries);
     // A killed process may have left decisions without links.
@@ -240,6 +257,7 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
       await this.#metadataWrites;
       await this.#chaining;
       this.#noteHead();
+      this.#chain?.rest();
       const closed = await this.#events.close();
       const { isWhole, lastEntries } = this.#stream;
       this.#marker?.close(lastEntries);

@@ -312,9 +312,9 @@ export class TurnMarker {
     const name = folderName.includes("\n") ? "" : folderName;
     this.#head = `${name}\n${JSON.stringify(workspace)}\n`;
     const marker = findMarker(place);
-    const isUnmarked = marker?.isEmpty ?? true;
+    const hasNone = marker?.isEmpty ?? true;
     const turn = turnToText(entries);
-    const ownTurn = isUnmarked && given.trustsUnmarked === true ? turn : given.ownTurn;
+    const ownTurn = hasNone && given.trustsUnmarked === true ? turn : given.ownTurn;
     const isCopied = ownTurn !== undefined && turn === ownTurn;
     const own = ownTurnIn(marker, place, entries);
     this.#isOwnTurn = isCopied || own !== undefined;

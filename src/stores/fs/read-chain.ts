@@ -99,7 +99,7 @@ interface NumberedLine {
 
 /** In pieces, without empty lines. */
 function* readLines(file: string): Generator<readonly NumberedLine[]> {
-  const descriptor = readIfThere(file, () => openRecord(file));
+  const descriptor = readIfThere(file, () => openRecord(file).fd);
   if (descriptor === undefined) return;
   try {
     let read: NumberedLine[] = [];

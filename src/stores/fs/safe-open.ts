@@ -28,9 +28,9 @@ const SAFE_FLAGS = (noFollow ?? 0) | noBlock;
 const LINK = "a symbolic link, which jp does not follow";
 
 /** Opens a file of a record, for reading unless the flags say more. Throws `UnsafePathError` and system errors. */
-export function openRecord(file: string, flags = constants.O_RDONLY): number {
+export function openRecord(file: string, flags = constants.O_RDONLY): OpenedFile {
   assertFolderNotLink(file);
-  return openRegularFile(file, { flags }).fd;
+  return openRegularFile(file, { flags });
 }
 
 /** Opens a file of a record for reading and writing. Throws `UnsafePathError` and system errors. */
@@ -51,10 +51,10 @@ export async function openRecordToWrite(file: string): Promise<DirectHandle> {
  * Opens a file of a record for reading and appending, or creates it with this mode. Throws `UnsafePathError` and system
  * errors.
  */
-export function openToAppend(file: string, mode: number): number {
+export function openToAppend(file: string, mode: number): OpenedFile {
   assertFolderNotLink(file);
   const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
-  return openRegularFile(file, { flags, mode }).fd;
+  return openRegularFile(file, { flags, mode });
 }
 
 function openHandleCarefully(file: string): DirectHandle {
