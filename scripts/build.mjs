@@ -372,7 +372,7 @@ const LIBRARY_GROUPS = {
   core: ["src/index.ts"],
   "serve-tool": ["src/surfaces/serve-tool/index.ts"],
   client: ["src/surfaces/desk/client.ts"],
-  store: ["src/stores/fs/open-store.ts"],
+  store: ["src/stores/fs/open-store.ts", "src/stores/fs/chain-file.ts"],
   turn: ["src/assemble/own-turn.ts"],
   calls: ["src/core/agent/calls.ts"],
   request: ["src/core/agent/window.ts", "src/reach/provider/reply.ts"],

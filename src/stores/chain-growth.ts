@@ -15,6 +15,7 @@ import {
 } from "../record/conversation/index.ts";
 import { messageOf } from "../util/index.ts";
 import type { ChainProblem } from "./port.ts";
+import { newSalt } from "./salt.ts";
 
 /** The end of a chain, as it is stored. */
 export interface ChainTail {
@@ -22,12 +23,16 @@ export interface ChainTail {
   readonly lines: readonly ChainLine[];
   /** It is followed by something unreadable. */
   readonly isTorn: boolean;
+  /** No link of the record is missing. */
+  readonly isUpToDate?: boolean;
 }
 
 /** Extends the chain of a conversation that the caller has locked. */
 export class ChainGrowth {
   readonly #builder: ChainBuilder;
   readonly #chained = new ChainedEntries();
+  /** The digest of the last link that was stored. Empty without one. */
+  readonly storedHead: string;
   /** The position of the first link added here for a new entry. */
   readonly #from: number;
   readonly #except: number[] = [];
@@ -35,12 +40,16 @@ export class ChainGrowth {
   #first: readonly ChainLine[];
 
   /** `before`: what is on record, at least its last turn. Missing links are rebuilt, and marked as such. */
-  constructor(id: ConversationId, { lines, isTorn }: ChainTail, before: readonly StreamEntry[]) {
+  constructor(id: ConversationId, tail: ChainTail, before: readonly StreamEntry[]) {
+    const { lines, isTorn, isUpToDate = false } = tail;
     const earlier = this.#chained.pick(linkedPart(before));
     const last = lines.at(-1)?.link;
     const builder = new ChainBuilder(id, lines);
     this.#builder = builder;
-    const known = earlier.findLastIndex((entry) => hasLinkOf(lines, entry));
+    this.storedHead = builder.head;
+    const known = isUpToDate
+      ? earlier.length - 1
+      : earlier.findLastIndex((entry) => hasLinkOf(lines, entry));
     const missing = earlier.slice(known + 1);
     const hasNone = last === undefined && missing.length > 0;
     this.#first = [
@@ -82,10 +91,13 @@ export function linesNeeded(before: readonly StreamEntry[]): number {
   return new ChainedEntries().pick(linkedPart(before)).length + MORE_LINES;
 }
 
-/** False if links are missing, and earlier lines have to be read to see since when. */
-export function isUpToDate({ lines }: ChainTail, before: readonly StreamEntry[]): boolean {
+/** If links are missing after all, earlier lines have to be read to see since when. */
+export function compareTail<Tail extends ChainTail>(
+  tail: Tail,
+  before: readonly StreamEntry[],
+): Tail {
   const last = new ChainedEntries().pick(linkedPart(before)).at(-1);
-  return last === undefined || hasLinkOf(lines, last);
+  return { ...tail, isUpToDate: last === undefined || hasLinkOf(tail.lines, last) };
 }
 
 /** The last turn, or all entries if it has no links. */
@@ -128,9 +140,4 @@ export function lineOrProblem(text: string, line: number): ChainLine | ChainProb
   } catch (error) {
     return { line, problem: messageOf(error) };
   }
-}
-
-/** 122 unguessable bits. */
-function newSalt(): string {
-  return crypto.randomUUID();
 }

@@ -9,7 +9,6 @@ import {
   type ChainLine,
   chainLineToText,
   type ConversationId,
-  hashLink,
   type OwnRun,
   type StreamEntry,
 } from "../../record/conversation/index.ts";
@@ -17,8 +16,8 @@ import { systemErrorCode } from "../../util/index.ts";
 import {
   ChainGrowth,
   type ChainTail,
+  compareTail,
   findChainLine,
-  isUpToDate,
   linesNeeded,
   removedHead,
   startOfCopy,
@@ -84,12 +83,12 @@ export class ChainFile {
   #open(before: readonly StreamEntry[]): ChainGrowth {
     this.rest();
     this.#opened = findChain(this.#file, constants.O_RDWR | constants.O_APPEND);
-    const tail = readTail(this.#opened, linesNeeded(before));
-    const enough = isUpToDate(tail, before) ? tail : readTail(this.#opened, before.length);
+    const tail = compareTail(readTail(this.#opened, linesNeeded(before)), before);
+    const enough = tail.isUpToDate === true ? tail : readTail(this.#opened, before.length);
+    const growth = new ChainGrowth(this.#id, enough, before);
     this.#isWhole = enough.isWhole;
-    const last = enough.lines.at(-1)?.link;
-    this.#noted = last === undefined ? "" : hashLink(last);
-    return new ChainGrowth(this.#id, enough, before);
+    this.#noted = growth.storedHead;
+    return growth;
   }
 }
 

@@ -9,7 +9,7 @@ import {
   type KeptFile,
   StreamEntry,
 } from "../../record/conversation/index.ts";
-import { type JsonObject, loadModule } from "../../util/index.ts";
+import { type JsonObject, loaderOf } from "../../util/index.ts";
 import type { AnswerListener, ConversationWriter, MetadataChange, RecordProblem } from "../port.ts";
 import { Releasable } from "../releasable.ts";
 import { writeError } from "../storage-error.ts";
@@ -47,9 +47,7 @@ export interface FsWriterParts extends PrivatePlace {
 }
 
 /** Needed only for decisions. Throws `module_not_loaded`. */
-export function loadChainFile() {
-  return loadModule(() => import("./chain-file.ts"));
-}
+export const loadChainFile = loaderOf(() => import("./chain-file.ts"));
 
 export class FsConversationWriter extends Releasable implements ConversationWriter {
   readonly id: ConversationId;

@@ -14,8 +14,8 @@ import { loadModule } from "../../util/index.ts";
 import {
   ChainGrowth,
   type ChainTail,
+  compareTail,
   findChainLine,
-  isUpToDate,
   lineOrProblem,
   linesNeeded,
   startOfCopy,
@@ -47,9 +47,13 @@ export class ChainRows {
     { key, id }: ChainPlace,
     before: readonly StreamEntry[],
   ): Promise<ChainGrowth> {
-    const tail = await readTail(queries, key, linesNeeded(before));
-    const enough = isUpToDate(tail, before) ? tail : await readTail(queries, key, before.length);
-    return new ChainGrowth(id, enough, before);
+    const tail = compareTail(await readTail(queries, key, linesNeeded(before)), before);
+    const isEnough = tail.isUpToDate === true;
+    return new ChainGrowth(
+      id,
+      isEnough ? tail : await readTail(queries, key, before.length),
+      before,
+    );
   }
 
   async *read(key: string): AsyncGenerator<ChainLine | ChainProblem> {
