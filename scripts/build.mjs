@@ -300,6 +300,7 @@ const LATER = {
     "src/settings/trust/trust-rules",
     "src/settings/trust/views",
   ],
+  list: ["src/stores/fs/summary-index"],
   mcp: ["src/reach/executor/mcp/", "src/reach/mcp/"],
   running: [
     "src/reach/executor/builtin/fs/consent",

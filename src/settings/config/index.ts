@@ -90,9 +90,8 @@ export {
   rungsOf,
   type TargetTerms,
 } from "./schema/people-target.ts";
+export { explainRule, findRule } from "./schema/policy.ts";
 export {
-  explainRule,
-  findRule,
   MATCHERS,
   type Matcher,
   type Mode,
@@ -101,7 +100,7 @@ export {
   type RuleConfig,
   type RulePlace,
   type RunMode,
-} from "./schema/policy.ts";
+} from "./policy-list.ts";
 export type {
   EscalatingTargetConfig,
   ParameterKeywords,

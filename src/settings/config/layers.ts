@@ -3,7 +3,7 @@ import type * as v from "valibot";
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
 import { configSchema, type PartialConfig } from "./schema/config-schema.ts";
 import { findBehaviour, type Mergeable } from "./schema/node.ts";
-import { mergePolicyLists, type PolicyList } from "./schema/policy.ts";
+import { mergePolicyLists, type PolicyList } from "./policy-list.ts";
 import { findChild, nodeOf, ownValue, toJson, unwrap } from "./schema-node.ts";
 
 /** The part of a config from one place. */

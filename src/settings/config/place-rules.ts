@@ -1,7 +1,7 @@
 /** Records each rule's place in its layer, so that a decision can name it, and a workspace cannot pass for the user. */
 import type { Layer } from "./layers.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
-import { type PolicyList, ruleKey, type RulePlace } from "./schema/policy.ts";
+import { type PolicyList, ruleKey, type RulePlace } from "./policy-list.ts";
 import type { PartialToolConfig } from "./schema/tool.ts";
 
 /** A conversation has no rules: it may come from anywhere, and rules say whom to ask here. */

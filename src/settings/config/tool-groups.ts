@@ -5,7 +5,7 @@
 import type { ConfigIssue } from "./config-error.ts";
 import { foldLayers, type Layer, mergeConfig, omitPaths } from "./layers.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
-import type { PolicyList } from "./schema/policy.ts";
+import type { PolicyList } from "./policy-list.ts";
 import type { Enable, PartialToolConfig } from "./schema/tool.ts";
 import { parseToolSource, resolveTools, type ToolSettings } from "./tool-settings.ts";
 

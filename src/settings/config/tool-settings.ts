@@ -6,7 +6,7 @@ import type { CommandConfig } from "./schema/command.ts";
 import type { PartialConfig } from "./schema/config-schema.ts";
 import { definedOnly } from "./defined-only.ts";
 import type { PeopleTarget } from "./schema/people-target.ts";
-import { ownFirst, type Rule, ruleKey, type RulePlace, type RunMode } from "./schema/policy.ts";
+import { ownFirst, type Rule, ruleKey, type RulePlace, type RunMode } from "./policy-list.ts";
 import type {
   DetachedMode,
   ParameterConfig,

@@ -23,6 +23,7 @@ import {
   startOfCopy,
 } from "../chain-growth.ts";
 import { CHAIN } from "./conversation-folders.ts";
+import { OWNER_FILE } from "./private-folder.ts";
 import { type OpenedFile, openRecord, openToAppend } from "./safe-open.ts";
 
 /** How much is read first. */
@@ -132,7 +133,7 @@ export interface HeadToNote extends Omit<OwnRun, "from"> {
   readonly isRemoved?: boolean;
 }
 
-/** Adds a line to the log of heads. Throws system errors. */
+/** Adds a line to the log of heads, which is private: it names other workspaces. Throws system errors. */
 export function noteHead(log: string, { id, isRemoved = false, ...noted }: HeadToNote): void {
   const { workspace, folder, from, length, head, except } = noted;
   const of = { conversation: id, workspace, folder };
@@ -207,5 +208,3 @@ function endsWhole({ fd, size }: OpenedFile): boolean {
 
 const NEWLINE = 0x0a;
 const RECORD_FILE = 0o644;
-/** Private, because the log names other workspaces. */
-const OWNER_FILE = 0o600;

@@ -1,6 +1,14 @@
 /** Reads, checks, writes, copies and removes a conversation's folder and the three files in it. */
 import { isUtf8 } from "node:buffer";
-import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fchmodSync,
+  fstatSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+} from "node:fs";
 import { cp, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import {
@@ -44,9 +52,8 @@ import {
 } from "./durable.ts";
 import type { KeptFiles } from "./kept-files.ts";
 import { readAgain } from "./read-again.ts";
-import { assertNotLink, readRecord } from "./safe-open.ts";
+import { assertNotLink, openerOf, readRecord } from "./safe-open.ts";
 import { readMetadata } from "./summary.ts";
-import { noteMetadataChange } from "./summary-index.ts";
 import { findIdInFolderName } from "./file-id.ts";
 
 export interface ConversationFiles {
@@ -92,6 +99,20 @@ export function baseConfigFile(baseConfig: JsonObject): string {
 export async function writeMetadata(folder: string, metadata: ConversationMetadata): Promise<void> {
   await writeJson(path.join(folder, METADATA), metadataToJson(metadata));
   noteMetadataChange(folder);
+}
+
+/** Lists check nothing but the times of `events.json`. */
+function noteMetadataChange(folder: string): void {
+  try {
+    const { fd } = openerOf(folder)(EVENTS);
+    try {
+      fchmodSync(fd, fstatSync(fd).mode & 0o7777);
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    // Lists show it within an hour.
+  }
 }
 
 /**

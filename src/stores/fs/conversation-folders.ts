@@ -12,7 +12,7 @@ import {
 import { readError } from "../storage-error.ts";
 import { isSettled } from "./fingerprint.ts";
 import { fileIdCreation, fileIdToNumber, findIdInFolderName, isOlderThan } from "./file-id.ts";
-import { assertNotLink, lstatUnlinked } from "./safe-open.ts";
+import { assertNotLink } from "./safe-open.ts";
 import { systemErrorCode } from "../../util/index.ts";
 
 /** The folder that marks its parent as a workspace. */
@@ -88,29 +88,27 @@ export function copiesOf(
   roots: ConversationRoots,
   id: ConversationId,
 ): readonly ConversationCopy[] {
-  return (["main", "local"] as const).flatMap((root): readonly ConversationCopy[] => {
+  const copies: ConversationCopy[] = [];
+  for (const root of ["main", "local"] as const) {
     const live = roots[root];
-    if (live === undefined) return [];
-    const stats = lookAt(roots, root, live);
-    if (stats === undefined) return [];
-    const archive = path.join(live, ARCHIVE);
-    const archived = lookAt(roots, root, archive);
-    const inFolder = (isArchived: boolean, parent: string, state: Stats) =>
-      roots.names
-        .list(parent, id, state)
-        .map((name) => ({ root, isArchived, folder: `${parent}${path.sep}${name}` }));
-    return [
-      ...inFolder(false, live, stats),
-      ...(archived === undefined ? [] : inFolder(true, archive, archived)),
-    ];
-  });
+    if (live === undefined) continue;
+    for (const parent of [live, path.join(live, ARCHIVE)]) {
+      const stats = lookAt(roots, root, parent);
+      if (stats === undefined) break; // Then there is no archive in it either.
+      for (const name of roots.names.list(parent, id, stats)) {
+        const folder = `${parent}${path.sep}${name}`;
+        copies.push({ root, isArchived: parent !== live, folder });
+      }
+    }
+  }
+  return copies;
 }
 
 /** Undefined if the folder does not exist. Throws `read_failed` if it is a link that may have come with a clone. */
 function lookAt(roots: ConversationRoots, root: Root, folder: string): Stats | undefined {
-  if (root === "local") return statOf(folder);
+  if (root === "local") return statSync(folder, { throwIfNoEntry: false });
   if (folder === roots.main) assertNotLink(path.dirname(folder));
-  return lstatUnlinked(folder);
+  return assertNotLink(folder);
 }
 
 /** Like `copiesOf`, but finds a folder that is renamed or moved meanwhile too. */

@@ -197,7 +197,7 @@ export class EventFile {
     this.#schedule();
     await this.#lastTask;
     this.#isClosed = true;
-    await this.#enqueue(() => this.#closeOwn());
+    await this.#enqueue(() => this.#closeHandle(true));
     if (this.#lastFingerprint === "" || this.#needsRollback) return undefined;
     return { file: this.#file, fingerprint: this.#lastFingerprint };
   }
@@ -218,12 +218,9 @@ export class EventFile {
     return done;
   }
 
-  async #closeHandle(): Promise<void> {
-    this.#listener.beforeRest();
-    await this.#closeOwn();
-  }
-
-  async #closeOwn(): Promise<void> {
+  /** `isLast`: other files are closed by their owner. */
+  async #closeHandle(isLast = false): Promise<void> {
+    if (!isLast) this.#listener.beforeRest();
     mayNotClose(this.#close);
     const handle = this.#handle;
     this.#handle = undefined;

@@ -8,6 +8,7 @@ import {
   existsSync,
   fstatSync,
   ftruncateSync,
+  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -21,7 +22,7 @@ import type koffi from "koffi";
 import type { ConversationId } from "../../record/conversation/index.ts";
 import { isJsonObject, messageOf, systemErrorCode } from "../../util/index.ts";
 import { LockedError, StorageError, THIS_PROCESS, writeError } from "../storage-error.ts";
-import { makeFolder } from "./durable.ts";
+import { OWNER_FILE } from "./private-folder.ts";
 import { fileIdFromNumber, fileIdToNumber } from "./file-id.ts";
 
 /** A lock that this process holds. */
@@ -52,7 +53,7 @@ export async function acquireLock(
   owner: LockOwner,
 ): Promise<ConversationLock> {
   const file = lockFile(folder, id);
-  const locked = await lockInFolder(folder, file);
+  const locked = tryLockFile(file, openInFolder);
   if (locked === undefined) throw lockedError(id, file);
   try {
     writeOwner(locked, owner);
@@ -64,14 +65,14 @@ export async function acquireLock(
   return { release: releaseOnce(locked.fd, file) };
 }
 
-/** Creates the folder if it is missing. */
-async function lockInFolder(folder: string, file: string): Promise<LockFile | undefined> {
+/** Creates the folder if it is missing. Not synced: no lock outlives its process. */
+function openInFolder(file: string): number {
   try {
-    return tryLockFile(file);
+    return openSync(file, "a+");
   } catch (error) {
-    if (!(error instanceof Error) || systemErrorCode(error.cause) !== "ENOENT") throw error;
-    await makeFolder(folder);
-    return tryLockFile(file);
+    if (systemErrorCode(error) !== "ENOENT") throw error;
+    mkdirSync(path.dirname(file), { recursive: true });
+    return openSync(file, "a+");
   }
 }
 
@@ -84,7 +85,7 @@ export async function withFileLock<Value>(
   action: () => Promise<Value>,
 ): Promise<Value> {
   for (let waited = 0; waited < MAX_WAIT_MS; waited += RETRY_MS) {
-    const locked = tryLockFile(file, 0o600);
+    const locked = tryLockFile(file);
     if (locked === undefined) {
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       continue;
@@ -103,7 +104,7 @@ export async function withFileLock<Value>(
 
 /** Holds the lock file until it is released or the process ends. Undefined if it is held already. Throws `write_failed`. */
 export function holdFileLock(file: string): ConversationLock | undefined {
-  const locked = tryLockFile(file, 0o600);
+  const locked = tryLockFile(file);
   return locked && { release: releaseOnce(locked.fd, file) };
 }
 
@@ -114,10 +115,10 @@ interface LockFile {
 }
 
 /** Does not wait: undefined if the lock is held. Throws `write_failed`. */
-function tryLockFile(file: string, mode?: number): LockFile | undefined {
+function tryLockFile(file: string, open: (file: string) => number = openOwn): LockFile | undefined {
   const tryLock = (flock ??= loadFlock());
   for (;;) {
-    const fd = openLockFile(file, mode);
+    const fd = openLockFile(file, open);
     let isLockedHere = false;
     try {
       isLockedHere = tryLock(fd);
@@ -133,9 +134,13 @@ function tryLockFile(file: string, mode?: number): LockFile | undefined {
   }
 }
 
-function openLockFile(file: string, mode?: number): number {
+function openOwn(file: string): number {
+  return openSync(file, "a+", OWNER_FILE);
+}
+
+function openLockFile(file: string, open: (file: string) => number): number {
   try {
-    return openSync(file, "a+", mode);
+    return open(file);
   } catch (error) {
     throw writeError(file, error);
   }

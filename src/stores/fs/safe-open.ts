@@ -97,13 +97,8 @@ export function openerOf(folder: string): (name: string) => OpenedFile {
   };
 }
 
-/** Throws `read_failed` if the folder is a link. A missing folder is fine. */
-export function assertNotLink(folder: string): void {
-  lstatUnlinked(folder);
-}
-
-/** Undefined if the folder does not exist. Throws `read_failed` if it is a link. */
-export function lstatUnlinked(folder: string): Stats | undefined {
+/** Its state; undefined if it does not exist. Throws `read_failed` if the folder is a link. */
+export function assertNotLink(folder: string): Stats | undefined {
   const stats = lstatSync(folder, { throwIfNoEntry: false });
   if (stats?.isSymbolicLink() !== true) return stats;
   throw readError(folder, new UnsafePathError(`it is ${LINK}`));

@@ -5,17 +5,7 @@
  * long as everything else: jp updates the index when it changes metadata itself, and a new title renames the folder. A
  * file that is damaged, missing or someone else's counts as empty, and one that cannot be written stays as it is.
  */
-import {
-  closeSync,
-  fchmodSync,
-  fstatSync,
-  lstatSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  writeFileSync,
-} from "node:fs";
+import { lstatSync, readdirSync, renameSync, rmSync, type Stats, writeFileSync } from "node:fs";
 import path from "node:path";
 import {
   type ConversationMetadata,
@@ -39,7 +29,6 @@ import {
 import { type ConversationCopy, EVENTS, METADATA } from "./conversation-folders.ts";
 import { readPrivate } from "./private-file.ts";
 import { OWNER_FILE } from "./private-folder.ts";
-import { openerOf } from "./safe-open.ts";
 
 /** The list view of a conversation, apart from what its folder's name and place say. */
 export interface ReadSummary {
@@ -92,20 +81,6 @@ export interface SummaryIndexOptions {
   readonly clock: Clock;
   /** Its real path. */
   readonly workspace: string;
-}
-
-/** Call this after changing only metadata. Lists check nothing but the time of `events.json`. */
-export function noteMetadataChange(folder: string): void {
-  try {
-    const { fd } = openerOf(folder)(EVENTS);
-    try {
-      fchmodSync(fd, fstatSync(fd).mode & 0o7777);
-    } finally {
-      closeSync(fd);
-    }
-  } catch {
-    // Lists show it within an hour.
-  }
 }
 
 export class SummaryIndex {

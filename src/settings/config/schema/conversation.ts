@@ -15,7 +15,7 @@ import {
   trust,
   wholeNumber,
 } from "./node.ts";
-import { MODE_NAMES } from "./policy.ts";
+import { MODE_NAMES } from "../policy-list.ts";
 import { toolsSchema } from "./tool.ts";
 
 const NO_LABEL_RULES = "label conversations with jp conversation label or --label";

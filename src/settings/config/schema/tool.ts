@@ -28,7 +28,8 @@ import {
   peopleToJson,
   rungsOf,
 } from "./people-target.ts";
-import { MODES, policyListSchema } from "./policy.ts";
+import { MODES } from "../policy-list.ts";
+import { policyListSchema } from "./policy.ts";
 
 /**
  * Which directives may switch a tool on or off. `any`: all of them. `if_named`: one that names the tool.
