@@ -25,6 +25,10 @@ const DEFER = {
   none: "a question that is deferred, answered and resumed, at 0 messages",
   many: "a question that is deferred, answered and resumed, at 10,000 messages",
 };
+const HERE = {
+  none: "a question that waits in its process, from asked to answered, at 0 messages",
+  many: "a question that waits in its process, from asked to answered, at 10,000 messages",
+};
 const RESUME = {
   none: "cold resume in the library, until the tool has run, at 0 messages",
   some: "cold resume in the library, until the tool has run, at 1,000 messages",
@@ -57,15 +61,27 @@ export const libraryImport: Bench = {
 };
 
 export const deferred: Bench = {
-  rows: Object.values(DEFER),
+  rows: [...Object.values(DEFER), ...Object.values(HERE)],
   run: async (folder) => {
-    const defer = async (id: string) => (await program<{ cpu: number[] }>("defer", folder, id)).cpu;
-    const [none, many] = [writeStore(folder, 0), writeStore(folder, SIZES.messages)];
+    const rounds = (scenario: string, messages: number) => {
+      const id = writeStore(folder, messages);
+      return async () => (await program<{ cpu: number[] }>(scenario, folder, id)).cpu;
+    };
     const took = await takeTurns(
-      { none: () => defer(none), many: () => defer(many) },
+      {
+        none: rounds("defer", 0),
+        many: rounds("defer", SIZES.messages),
+        noneHere: rounds("here", 0),
+        manyHere: rounds("here", SIZES.messages),
+      },
       SIZES.deferRounds,
     );
-    return [inMs(DEFER.none, took.none.flat(), 2.5), inMs(DEFER.many, took.many.flat(), 5)];
+    return [
+      inMs(DEFER.none, took.none.flat(), 8),
+      inMs(DEFER.many, took.many.flat(), 8),
+      inMs(HERE.none, took.noneHere.flat(), 1.5),
+      inMs(HERE.many, took.manyHere.flat(), 1.5),
+    ];
   },
 };
 
@@ -84,9 +100,9 @@ export const coldResume: Bench = {
       SIZES.resumeRounds,
     );
     return [
-      inMs(RESUME.none, took.none, 90),
-      inMs(RESUME.some, took.some, 90),
-      inMs(RESUME.many, took.many, 90),
+      inMs(RESUME.none, took.none, 115),
+      inMs(RESUME.some, took.some, 115),
+      inMs(RESUME.many, took.many, 115),
     ];
   },
 };
@@ -106,7 +122,7 @@ export const waitingTurns: Bench = {
       inMs(
         WAIT.cpu,
         turns.map((each) => each.cpu),
-        4,
+        3,
       ),
       {
         name: WAIT.files,

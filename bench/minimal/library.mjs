@@ -8,12 +8,14 @@ const cpu = () => {
   return (user + system) / 1e3;
 };
 
+let whenAsked = 0;
 let whenRun = 0;
 const pay = defineTool({
   name: "pay",
   description: "Pays back.",
   parameters: { type: "object" },
   run: async (_args, { ask }) => {
+    whenAsked = cpu();
     const isMeant = await ask(booleanQuestion("ok", "Pay it back?"));
     whenRun = cpu();
     return `Paid: ${isMeant}`;
@@ -83,6 +85,27 @@ const SCENARIOS = {
       const before = cpu();
       await answer(store, await leaveQuestion(store, id));
       used.push(cpu() - before);
+    }
+    return { cpu: used.slice(WARM_UP) };
+  },
+  /** Someone answers at once, in the process that asks. */
+  here: async (folder, id) => {
+    const store = await openStore(folder);
+    const prompter = {
+      channel: "bench",
+      canAsk: () => true,
+      ask: async ({ inquiryId }) => ({
+        type: "answered",
+        inquiryId,
+        answer: true,
+        isRemembered: false,
+      }),
+    };
+    const used = [];
+    await using conversation = await store.open(id);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await runTurn({ conversation, ...options, prompter }, "Pay it back.");
+      used.push(whenRun - whenAsked);
     }
     return { cpu: used.slice(WARM_UP) };
   },

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { defineTool, runTurn } from "../../src/index.ts";
 import type { ConversationEvent } from "../../src/record/conversation/index.ts";
 import { EventFile } from "../../src/stores/fs/event-file.ts";
 import {
@@ -16,6 +17,7 @@ import {
   plainStream,
   UNHEARD,
 } from "../../src/stores/record-elements.fixture.ts";
+import { ScriptedModel } from "../../src/testing/index.ts";
 import { FailingDisk } from "../support/failing-disk.ts";
 import {
   temporaryFolder,
@@ -144,12 +146,43 @@ test("an event that could not be stored soon is gone again, with all that were a
   const soon = codeOf(appendSoon(numbered(8)));
   await setImmediate(); // It is being written alone.
   const codes = await Promise.all([soon, codeOf(writer.append(numbered(9)))]);
+  const left = plainStream(writer).elements;
   await setImmediate();
   await writer.append(numbered(1));
-  expect([codes, readFileSync(file, "utf8"), plainStream(writer).elements]).toEqual([
+  expect([codes, left, readFileSync(file, "utf8"), plainStream(writer).elements]).toEqual([
     ["write_failed", "write_failed"],
+    numberedElements(1),
     laidOut(numberedElements(2)),
     numberedElements(2),
+  ]);
+});
+
+test("a call does not run if the reply that makes it cannot be stored", async () => {
+  const { disk, writer, file } = await openRecord(0);
+  await using _ = writer;
+  disk.onSync = () => {
+    disk.onSync = () => undefined;
+    disk.failNext("write", "ENOSPC", 10); // After the message.
+  };
+  let hasRun = false;
+  const tool = defineTool({
+    name: "pay",
+    description: "Pays.",
+    parameters: { type: "object" },
+    run: async () => {
+      hasRun = true;
+      return "Paid.";
+    },
+  });
+  const model = new ScriptedModel({ replies: [[{ type: "tool_call", id: "a", name: "pay" }]] });
+  const code = await codeOf(runTurn({ conversation: writer, model, tools: [tool] }, "Pay."));
+  const types = writer.stream.entries.map(({ eventType }) => eventType);
+  const stored = (JSON.parse(readFileSync(file, "utf8")) as { readonly type: string }[]).length;
+  expect([code, hasRun, types, stored]).toEqual([
+    "write_failed",
+    false,
+    ["turn_start", "chat_request"],
+    2,
   ]);
 });
 

@@ -31,9 +31,9 @@ export async function runWithFault(fault: Fault, work: () => Promise<void>): Pro
 export function acknowledging(writer: ConversationWriter): ConversationWriter {
   return new Proxy(writer, {
     get(target, key) {
-      if (key === "append") {
+      if (key === "append" || key === "appendSoon") {
         return async (...events: readonly ConversationEvent[]) => {
-          await target.append(...events);
+          await target[key]?.(...events);
           for (const event of events) {
             report({ type: "recorded", element: StreamEntry.fromEvent(event).raw });
           }

@@ -138,10 +138,7 @@ export class EventFile {
     return done;
   }
 
-  /**
-   * Like `append`, but waits for the next append of this turn of the event loop. If it throws, the file is read again
-   * before the next one (see `onChanged`).
-   */
+  /** Like `append`, but waits for the next append of this turn of the event loop. If it throws, so does that one. */
   appendSoon(entries: readonly StreamEntry[]): Promise<void> {
     const done = this.#queueUp(entries, true);
     setImmediate(() => this.#schedule());
@@ -247,7 +244,6 @@ export class EventFile {
   #failFollowing(error: unknown): void {
     for (const { done } of this.#queue) done.reject(error);
     this.#queue = [];
-    this.#lastFingerprint = "";
     this.#failure = error;
     setImmediate(() => {
       this.#failure = undefined; // By now, its caller knows.

@@ -167,7 +167,7 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
     if (this.#pending > 0 || hasLinks(entries)) return this.appendEntries(entries);
     const done = this.#events.appendSoon(entries);
     this.#stream.append(entries);
-    this.#lastAppend = done.catch(() => undefined);
+    this.#lastAppend = done.catch(() => this.#stream.drop(entries));
     return done;
   }
 

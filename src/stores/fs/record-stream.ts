@@ -100,6 +100,12 @@ export class RecordStream implements ConversationStream {
     append(this.#entries, added);
   }
 
+  /** Takes back what was not stored after all. */
+  drop(added: readonly StreamEntry[]): void {
+    const dropped = new Set(added);
+    this.#entries = this.#entries.filter((entry) => !dropped.has(entry));
+  }
+
   /** Does nothing if another call was faster. */
   #complete(earlier: StreamEntry[]): void {
     if (this.#unread === undefined) return;
