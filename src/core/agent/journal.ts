@@ -37,8 +37,7 @@ export function createJournal(
   /** Never rejects. */
   let soon: Promise<void> = Promise.resolve();
   let failure: { readonly error: unknown } | undefined;
-  /** With what was held. */
-  const all = (added: readonly ConversationEvent[]) => {
+  const withHeld = (added: readonly ConversationEvent[]) => {
     const events = [...held, ...added];
     held = [];
     const trace = traceparent?.();
@@ -56,7 +55,7 @@ export function createJournal(
   const record: Journal["record"] = async (...added) => {
     if (added.length === 0) return;
     if (failure !== undefined) throw failure.error;
-    const events = all(added);
+    const events = withHeld(added);
     await conversation.append(...events);
     await settle();
     report(events);
@@ -75,7 +74,7 @@ export function createJournal(
     },
     recordSoon: async (...added) => {
       if (conversation.appendSoon === undefined) return record(...added);
-      const events = all(added);
+      const events = withHeld(added);
       const written = conversation.appendSoon(...events).then(
         () => report(events),
         (error: unknown) => {

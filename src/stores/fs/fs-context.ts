@@ -211,7 +211,7 @@ export class FsContext {
     return copies;
   }
 
-  /** It is likely to be in the workspace or store, which is seen without a look at other places. */
+  /** Whether one look finds it. If not, it may be archived, or the user's own. */
   isListed(id: ConversationId): boolean {
     const { main, names } = this.roots();
     return names.list(main, id).length > 0;

@@ -63,6 +63,18 @@ export const WRITERS: StoreCases = {
     assert.equal(await codeOf(store.open(second.id)), "conversation_locked");
   },
 
+  "events that are stored soon are in the stream at once, and on record in the order of the calls":
+    async ({ store, other }) => {
+      await using writer = await store.create({});
+      if (writer.appendSoon === undefined) return;
+      const soon = writer.appendSoon(numbered(0));
+      assert.deepEqual(plain(writer.stream.entries), numberedElements(0));
+      await Promise.all([soon, writer.append(numbered(1))]);
+      await writer.appendSoon(numbered(2));
+      assert.deepEqual(plain(writer.stream.entries), numberedElements(0, 1, 2));
+      assert.deepEqual(await elementsIn(other, writer.id), numberedElements(0, 1, 2));
+    },
+
   "a writer appends several events at once, and nothing if there are none": async (opened) => {
     const { store, other } = opened;
     await using writer = await store.create({});
