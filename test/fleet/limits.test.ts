@@ -8,7 +8,12 @@ import { answerBy, WAITING } from "../../src/stores/open-question.fixture.ts";
 import { Database } from "../../src/stores/postgres/database.ts";
 import { readLimits, type TenantLimits, writeLimits } from "../../src/stores/postgres/limits.ts";
 import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
-import { codeOf, numbered } from "../../src/stores/record-elements.fixture.ts";
+import {
+  codeOf,
+  numbered,
+  numberedElements,
+  plainStream,
+} from "../../src/stores/record-elements.fixture.ts";
 import { temporaryWorkspace } from "../../src/stores/temporary-workspace.fixture.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
 import { counters } from "../security/threats.ts";
@@ -148,6 +153,26 @@ test("the files of models count towards the limit, also in a fork, until they ar
   await store.remove(fork);
   const third = await codeOf(store.fork(writer.id));
   expect([refused, second, third]).toEqual(["store_full", "store_full", undefined]);
+});
+
+test("what a full store does not take soon is gone from memory, with what was stored since", async () => {
+  const { store, limit } = await openTenant();
+  await using writer = await store.create({});
+  await writer.append(numbered(0));
+  await limit({ bytes: 10 });
+  const codes = await Promise.all([
+    codeOf(writer.appendSoon(numbered(8))),
+    codeOf(writer.append(numbered(9))),
+  ]);
+  const left = plainStream(writer).elements;
+  await limit({});
+  await writer.append(numbered(1));
+  const { stream } = await store.load(writer.id);
+  expect([codes, left, plainStream({ stream }).elements]).toEqual([
+    ["store_full", "store_full"],
+    numberedElements(1),
+    numberedElements(2),
+  ]);
 });
 
 test("a decision that a full store has refused is chained once there is room", async () => {

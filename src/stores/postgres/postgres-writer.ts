@@ -71,6 +71,8 @@ export interface WriterParts extends StoreParts {
 interface Waiting {
   readonly entries: readonly StreamEntry[];
   readonly done: PromiseWithResolvers<void>;
+  /** They are in the stream already. */
+  readonly isSoon: boolean;
 }
 
 export class PostgresWriter extends Releasable implements ConversationWriter {
@@ -78,7 +80,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
   readonly id: ConversationId;
   readonly #parts: WriterParts;
   readonly #base: ConversationStream;
-  readonly #entries: StreamEntry[];
+  #entries: StreamEntry[];
   readonly #lease: Disposable;
   #turn: LastTurn;
   /** The length of the record. A packed one has one entry more than the stream. */
@@ -135,12 +137,34 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
   async appendEntries(entries: readonly StreamEntry[]): Promise<void> {
     this.assertHeld();
     if (entries.length === 0) return;
-    const waiting = { entries, done: Promise.withResolvers<void>() };
-    this.#waiting.push(waiting);
+    const done = this.#wait(entries, false);
+    this.#startWriting();
+    await done;
+  }
+
+  async appendSoon(...events: readonly ConversationEvent[]): Promise<void> {
+    const entries = events.map((event) => StreamEntry.fromEvent(event));
+    // What others wait for comes first, in the stream too.
+    const isFirst = this.#writing === undefined && this.#waiting.length === 0;
+    if (!isFirst || hasLinks(entries)) return this.appendEntries(entries);
+    this.assertHeld();
+    const done = this.#wait(entries, true);
+    for (const entry of entries) this.#entries.push(entry);
+    setImmediate(() => this.#startWriting());
+    await done;
+  }
+
+  #wait(entries: readonly StreamEntry[], isSoon: boolean): Promise<void> {
+    const done = Promise.withResolvers<void>();
+    this.#waiting.push({ entries, done, isSoon });
+    return done.promise;
+  }
+
+  #startWriting(): void {
+    if (this.#waiting.length === 0) return;
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = undefined;
     });
-    await waiting.done.promise;
   }
 
   /** Entries added while a statement runs are written by the next one. */
@@ -152,11 +176,21 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
       for (const each of together) for (const entry of each.entries) entries.push(entry);
       try {
         await this.#write(entries);
+        for (const each of together)
+          if (!each.isSoon) for (const entry of each.entries) this.#entries.push(entry);
         for (const { done } of together) done.resolve();
       } catch (error) {
-        for (const { done } of together) done.reject(error);
+        this.#refuse(together, error);
       }
     }
+  }
+
+  /** What was added since relies on entries that were to be stored soon, and is refused with them. */
+  #refuse(together: readonly Waiting[], error: unknown): void {
+    const dropped = new Set(together.flatMap(({ entries, isSoon }) => (isSoon ? entries : [])));
+    const relying = dropped.size === 0 ? [] : this.#waiting.splice(0);
+    if (dropped.size > 0) this.#entries = this.#entries.filter((entry) => !dropped.has(entry));
+    for (const { done } of [...together, ...relying]) done.reject(error);
   }
 
   async #write(entries: readonly StreamEntry[]): Promise<void> {
@@ -180,7 +214,6 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     this.#turn = turn;
     this.#isOwnTurn = isOwnTurn;
     this.#length += entries.length;
-    for (const entry of entries) this.#entries.push(entry);
   }
 
   /** As in files, a turn is chained from its first decision. */
@@ -303,6 +336,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
 
   protected async close(): Promise<void> {
     const { rows, chains, row, owner, wakeUps } = this.#parts;
+    this.#startWriting();
     await this.#writing;
     await this.#metadataWrites;
     this.#isReleased = true;
