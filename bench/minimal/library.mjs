@@ -8,14 +8,15 @@ const cpu = () => {
   return (user + system) / 1e3;
 };
 
-let whenAsked = 0;
+/** The tool runs once to ask, and again with the answer. */
+let whenAsked;
 let whenRun = 0;
 const pay = defineTool({
   name: "pay",
   description: "Pays back.",
   parameters: { type: "object" },
   run: async (_args, { ask }) => {
-    whenAsked = cpu();
+    whenAsked ??= cpu();
     const isMeant = await ask(booleanQuestion("ok", "Pay it back?"));
     whenRun = cpu();
     return `Paid: ${isMeant}`;
@@ -104,6 +105,7 @@ const SCENARIOS = {
     const used = [];
     await using conversation = await store.open(id);
     for (let round = 0; round < ROUNDS; round += 1) {
+      whenAsked = undefined;
       await runTurn({ conversation, ...options, prompter }, "Pay it back.");
       used.push(whenRun - whenAsked);
     }
