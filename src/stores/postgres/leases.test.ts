@@ -37,7 +37,8 @@ function start() {
 
 describe("a lease", () => {
   beforeEach(() => {
-    vi.useFakeTimers();
+    // The test runner has timeouts of its own.
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
   });
 
