@@ -83,7 +83,7 @@ export class ChainGrowth {
   }
 }
 
-/** For lines that are not about an entry, and the link before the turn. */
+/** For lines that are about no entry, and the link before the turn. */
 const MORE_LINES = 8;
 
 /** How many of the last lines of a chain its next links need: those of the current turn. `before`: as in `ChainGrowth`. */
@@ -91,7 +91,12 @@ export function linesNeeded(before: readonly StreamEntry[]): number {
   return new ChainedEntries().pick(linkedPart(before)).length + MORE_LINES;
 }
 
-/** If links are missing after all, earlier lines have to be read to see since when. */
+/** How many are needed at most: if links are missing, earlier lines show since when. */
+export function mostLinesNeeded(before: readonly StreamEntry[]): number {
+  return before.length + MORE_LINES;
+}
+
+/** Adds whether links are missing. Then `mostLinesNeeded` have to be read. */
 export function compareTail<Tail extends ChainTail>(
   tail: Tail,
   before: readonly StreamEntry[],

@@ -75,12 +75,12 @@ export function createJournal(
     recordSoon: async (...added) => {
       if (conversation.appendSoon === undefined) return record(...added);
       const events = withHeld(added);
-      const written = conversation.appendSoon(...events).then(
-        () => report(events),
-        (error: unknown) => {
+      const written = conversation
+        .appendSoon(...events)
+        .then(() => report(events))
+        .catch((error: unknown) => {
           failure = { error };
-        },
-      );
+        });
       soon = soon.then(() => written);
     },
     settle,

@@ -20,6 +20,7 @@ import {
 } from "../../record/conversation/index.ts";
 import {
   answered,
+  at,
   attemptStart,
   inquiry,
   permission,
@@ -132,6 +133,25 @@ describe("the chain of a conversation", () => {
       (file, index) => statSync(file).size - (before[index] ?? 0),
     );
     expect([chained > 0, chained <= recorded]).toEqual([true, true]);
+  });
+
+  test("gets back its last link after many turns, and no other link twice", async () => {
+    const workspace = temporaryWorkspace();
+    const writer = await workspace.conversations.create({});
+    for (let turn = 0; turn < 30; turn += 1) {
+      const timestamp = at(turn);
+      await writer.append(...[...WAITING, ...REST].map((event) => ({ ...event, timestamp })));
+    }
+    await writer.release();
+    const whole = kindsOf(workspace);
+    const text = readFileSync(chainIn(workspace), "utf8");
+    writeFileSync(chainIn(workspace), text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1));
+    await using again = await workspace.conversations.open(writer.id);
+    await again.append({ type: "turn_end", timestamp: at(31), reason: "done" });
+    expect([text.length > 1 << 14, kindsOf(workspace)]).toEqual([
+      true,
+      whole.with(-1, "tool_call_response rebuilt"),
+    ]);
   });
 
   test("says that it begins late if it was removed", async () => {

@@ -19,6 +19,7 @@ import {
   compareTail,
   findChainLine,
   linesNeeded,
+  mostLinesNeeded,
   removedHead,
   startOfCopy,
 } from "../chain-growth.ts";
@@ -85,7 +86,8 @@ export class ChainFile {
     this.rest();
     this.#opened = findChain(this.#file, constants.O_RDWR | constants.O_APPEND);
     const tail = compareTail(readTail(this.#opened, linesNeeded(before)), before);
-    const enough = tail.isUpToDate === true ? tail : readTail(this.#opened, before.length);
+    const enough =
+      tail.isUpToDate === true ? tail : readTail(this.#opened, mostLinesNeeded(before));
     const growth = new ChainGrowth(this.#id, enough, before);
     this.#isWhole = enough.isWhole;
     this.#noted = growth.storedHead;

@@ -240,7 +240,7 @@ export class EventFile {
     if (this.#queue.length === 0 && !this.#needsRollback) mayClose(this.#close);
   }
 
-  /** What was appended since relies on entries that are not in the file. */
+  /** Rejects later appends too: they may rely on entries that are not in the file. */
   #failFollowing(error: unknown): void {
     for (const { done } of this.#queue) done.reject(error);
     this.#queue = [];

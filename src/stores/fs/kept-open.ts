@@ -6,7 +6,7 @@
 /** How many writers keep their files open while they write nothing. */
 const MOST = 4;
 
-/** What closes the files of each, the one that wrote last at the end. */
+/** Functions that close the files of idle writers. That of the last to write is at the end. */
 const idle = new Set<() => void>();
 
 /** Nothing is being written: `close` may be called from now on, once. */

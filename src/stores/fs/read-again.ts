@@ -14,7 +14,7 @@ const MAX_FILES = 256;
 const MAX_BYTES = 1 << 16;
 
 /**
- * What `read` returned the last time, if the file has not changed since. The value must not be changed. Throws what
+ * Calls `read`, or returns its last value if the file has not changed since. The value must not be changed. Throws what
  * `read` throws.
  */
 export function readAgain<Value>(file: string, read: () => Value): Value {

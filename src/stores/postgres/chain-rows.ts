@@ -18,6 +18,7 @@ import {
   findChainLine,
   lineOrProblem,
   linesNeeded,
+  mostLinesNeeded,
   startOfCopy,
 } from "../chain-growth.ts";
 import type { HeadToNote } from "../fs/chain-file.ts";
@@ -49,11 +50,8 @@ export class ChainRows {
   ): Promise<ChainGrowth> {
     const tail = compareTail(await readTail(queries, key, linesNeeded(before)), before);
     const isEnough = tail.isUpToDate === true;
-    return new ChainGrowth(
-      id,
-      isEnough ? tail : await readTail(queries, key, before.length),
-      before,
-    );
+    const enough = isEnough ? tail : await readTail(queries, key, mostLinesNeeded(before));
+    return new ChainGrowth(id, enough, before);
   }
 
   async *read(key: string): AsyncGenerator<ChainLine | ChainProblem> {

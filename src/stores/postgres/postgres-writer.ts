@@ -185,7 +185,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     }
   }
 
-  /** What was added since relies on entries that were to be stored soon, and is refused with them. */
+  /** Takes back entries that were to be stored soon, and rejects later ones too: they may rely on them. */
   #refuse(together: readonly Waiting[], error: unknown): void {
     const dropped = new Set(together.flatMap(({ entries, isSoon }) => (isSoon ? entries : [])));
     const relying = dropped.size === 0 ? [] : this.#waiting.splice(0);
