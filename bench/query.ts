@@ -3,6 +3,13 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { spawn } from "@lydell/node-pty";
+import { recordCompaction } from "../src/core/agent/index.ts";
+import {
+  parseConversationId,
+  timestampFromDate,
+  turnsOf,
+} from "../src/record/conversation/index.ts";
+import { systemClock } from "../src/util/index.ts";
 import { writeRecord } from "./data.ts";
 import {
   against,
@@ -24,6 +31,7 @@ import { median, ratioOf } from "./statistics.ts";
 import {
   benchEnvironment,
   makeWorkspace,
+  openBenchWorkspace,
   recordFolder,
   writeRecords,
   writeUserConfig,
@@ -92,6 +100,7 @@ const LONG_ID = "10000000003";
 const LONG = {
   time: "jp query --id X on 100,000 events (71 MB)",
   memory: "peak memory of jp query --id X on 100,000 events",
+  compacted: "jp query --id X on 100,000 events, of which a summary replaces most",
 };
 
 export const queryLong: Bench = {
@@ -100,8 +109,16 @@ export const queryLong: Bench = {
     await using server = await ModelServer.start();
     const words = configure(server, folder, ["--id", LONG_ID]);
     writeRecord(recordFolder(folder, LONG_ID), sized(100_000, 104), "long");
+    const compacted = path.join(folder, "compacted");
+    const queryCompacted = query(server, compacted, ["--id", LONG_ID]);
+    writeRecord(recordFolder(compacted, LONG_ID), sized(100_000, 104), "long");
+    await summarize(compacted);
     const took = await takeTurns(
-      { node: startNode, long: query(server, folder, ["--id", LONG_ID]) },
+      {
+        node: startNode,
+        long: query(server, folder, ["--id", LONG_ID]),
+        compacted: queryCompacted,
+      },
       LONG_ROUNDS,
     );
     const env = benchEnvironment(folder);
@@ -123,9 +140,25 @@ export const queryLong: Bench = {
         figures: { size: ratioOf(ours, theirs) },
         detail: `${formatMb(median(ours))} against ${formatMb(median(theirs))}`,
       },
+      {
+        name: LONG.compacted,
+        unit: NODE_START,
+        goal: { most: 5 },
+        ...compared(took.compacted, took.node),
+      },
     ];
   },
 };
+
+/** All turns but the first and the last three. */
+async function summarize(folder: string): Promise<void> {
+  const { conversations } = openBenchWorkspace(folder);
+  await using conversation = await conversations.open(parseConversationId(`jp-c${LONG_ID}`));
+  const toTurn = turnsOf(conversation.stream.entries).length - 4;
+  const timestamp = timestampFromDate(systemClock.now());
+  const summary = "The fox jumped over the lazy dog.";
+  await recordCompaction({ conversation }, { timestamp, fromTurn: 1, toTurn, summary });
+}
 
 const STREAM_ROUNDS = 7;
 const STREAMED_BYTES = sized(3e4);

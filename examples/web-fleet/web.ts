@@ -39,7 +39,7 @@ async function follow(id: ConversationId, signal: AbortSignal) {
     if (change.id === undefined || change.id === id) changed.resolve();
   });
   for (;;) {
-    const { stream } = await store.load(id, { onlyEnd: true });
+    const { stream } = await store.load(id, { only: "end" });
     const events = lastTurnOf(stream.entries);
     const isDone = readTurnProgress(events).next === "done";
     const questions = await questionsIn(id);

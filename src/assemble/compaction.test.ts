@@ -264,14 +264,14 @@ describe("compacting by hand", () => {
     expect(results.filter((text) => text === LONG)).toHaveLength(2);
   });
 
-  test("writes the record of the Rust original", async () => {
+  test("writes the record of the Rust original, and what is earlier", async () => {
     const { conversation } = await longConversation(false);
     await compactConversation(conversation);
     const raw = conversation.stream.entries.findLast(
       (entry) => typeOf(entry) === "compaction",
     )?.raw;
     expect(JSON.stringify(raw)).toMatch(
-      /^\{"type":"compaction","timestamp":"[^"]+","from_turn":1,"to_turn":3,"reasoning":"strip","tool_calls":\{"policy":"strip","request":true,"response":true\}\}$/,
+      /^\{"type":"compaction","timestamp":"[^"]+","from_turn":1,"to_turn":3,"reasoning":"strip","tool_calls":\{"policy":"strip","request":true,"response":true\},"earlier":\{.*\}\}$/,
     );
   });
 

@@ -355,7 +355,7 @@ export async function findForeignNotice(
   { conversation: id, isLive }: Pick<PendingDecision, "conversation" | "isLive">,
 ): Promise<string | undefined> {
   if (isLive || conversations.work !== undefined) return undefined;
-  const { isOwnTurn } = await conversations.load(id, { onlyEnd: true });
+  const { isOwnTurn } = await conversations.load(id, { only: "end" });
   if (isOwnTurn) return undefined;
   return (
     "Someone else started this turn, or another program has changed its record since. It continues only once you " +

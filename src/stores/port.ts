@@ -406,10 +406,10 @@ export interface ChainProblem {
 /** How much of a record to read at once. */
 export interface LoadOptions {
   /**
-   * Read only the last turn, and the rest once all entries are requested, if the store can. Damage before the last turn
-   * is then not listed as a problem, but thrown at that point.
+   * Read only the last turn (`end`), or only what models see (`visible`), and the rest once all entries are requested, if the
+   * store can. Damage in the rest is then not listed as a problem, but thrown at that point.
    */
-  readonly onlyEnd?: boolean;
+  readonly only?: "end" | "visible";
 }
 
 /** The end of a record. */

@@ -156,7 +156,8 @@ describe("jp conversation compact", () => {
 
   test("undoes one compaction by its number, and says which there are", async () => {
     const project = new Project();
-    const { id } = placeLong(project);
+    const { id, events } = placeLong(project);
+    const before = readFileSync(events, "utf8");
     await compact(project, id, "-r");
     await compact(project, id, "-t");
     const { stdout } = await project.jp("conversation", "show", id);
@@ -169,6 +170,10 @@ describe("jp conversation compact", () => {
       expect.stringContaining("No compaction 3"),
     ]);
     await compact(project, id, "--reset", "1");
+    // What the other one said of the first is forgotten.
+    const after = readFileSync(events, "utf8");
+    expect(after.startsWith(before.slice(0, -3))).toBe(true);
+    expect(after).not.toContain('"earlier"');
     const { stdout: left } = await project.jp("conversation", "show", id);
     expect(left).toContain("Compactions  1: turns 2..3 (tool calls)\n");
     const { stderr } = await project.jp("conversation", "print", id);

@@ -317,6 +317,7 @@ test("Ctrl-Z suspends jp at the prompt, and the prompt comes back with its text"
   screen.type("half a mess");
   await shows(screen, "> half a mess");
   screen.type("\u001a");
+  await screen.untilSuspended();
   await screen.untilShown((lines) => !lines.join("\n").includes("half"));
   const isRaw = screen.isRaw;
   screen.continueCommand();

@@ -282,6 +282,7 @@ test("Ctrl-Z during a turn suspends jp, and the line comes back with its text", 
   screen.type("half");
   await shows(screen, "» half");
   screen.type("\u001a");
+  await screen.untilSuspended();
   await screen.untilShown((lines) => !lines.join("\n").includes("half"));
   const { isRaw } = screen;
   screen.continueCommand();

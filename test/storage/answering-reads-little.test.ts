@@ -73,7 +73,7 @@ test("an answered record that is open at its end knows its config and its turns 
 test("a conversation that is loaded at its end is opened there, and reads the rest when it is asked for", async () => {
   const { id, conversations, files } = await placeLongByOther(500);
   const { bytes } = watchFiles();
-  const loaded = await conversations.load(id, { onlyEnd: true });
+  const loaded = await conversations.load(id, { only: "end" });
   await using writer = await conversations.open(id, loaded);
   expect(bytes.get("events.json")).toBeLessThanOrEqual(PIECE);
   expect(statSync(files.paths(id).events).size).toBeGreaterThan(16 * PIECE);

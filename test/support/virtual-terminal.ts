@@ -26,6 +26,7 @@ export abstract class VirtualTerminal extends TerminalScreen {
   readonly #continuing = new Set<() => void>();
   /** How often the command has been stopped with Ctrl-Z. */
   suspensions = 0;
+  readonly #suspended = Promise.withResolvers<void>();
   /** Typed while no prompt is open. */
   #typedAhead = "";
   #isHungUp = false;
@@ -47,6 +48,7 @@ export abstract class VirtualTerminal extends TerminalScreen {
       interrupt: () => this.onInterrupt(),
       suspend: () => {
         this.suspensions += 1;
+        this.#suspended.resolve();
       },
       onContinue: (listener) => {
         this.#continuing.add(listener);
@@ -93,6 +95,11 @@ export abstract class VirtualTerminal extends TerminalScreen {
   override resize(columns: number, rows: number): void {
     super.resize(columns, rows);
     for (const listener of this.#resizing) listener();
+  }
+
+  /** Resolves once the command has been stopped with Ctrl-Z for the first time. */
+  untilSuspended(): Promise<void> {
+    return this.#suspended.promise;
   }
 
   /** As `fg` does after Ctrl-Z. */

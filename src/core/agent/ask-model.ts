@@ -6,9 +6,11 @@ import {
   type InquiryId,
   type InquiryOutcome,
   isReported,
+  loadVisible,
   timestampFromDate,
   type TokenUsage,
   type Usage,
+  visibleOf,
 } from "../../record/conversation/index.ts";
 import type { ModelReply } from "../../reach/executor/index.ts";
 import type { InquiryAnswer } from "../answer-model/index.ts";
@@ -106,10 +108,12 @@ async function inquireBackend(
 ): Promise<InquiryAnswer> {
   const { name } = tool.settings;
   try {
-    if (prompt === undefined) await journal.stream.load?.();
+    if (prompt === undefined) await loadVisible(journal.stream);
     const { stream } = journal;
     const seen =
-      prompt === undefined ? { stream: view(stream) } : { stream: emptyStream(stream), prompt };
+      prompt === undefined
+        ? { stream: view(visibleOf(stream)) }
+        : { stream: emptyStream(stream), prompt };
     return await inquiries.inquire({
       inquiryId,
       toolCallId,

@@ -7,6 +7,8 @@ import {
   StreamEntry,
   timestampFromDate,
   toCompaction,
+  visibleOf,
+  withEarlier,
 } from "../../record/conversation/index.ts";
 import type { ConversationWriter } from "../../stores/index.ts";
 import type { Clock } from "../../util/index.ts";
@@ -29,15 +31,15 @@ export interface CompactionContext {
 export interface CompactionCause {
   /** jp started it, and summarizes what the model would see. */
   readonly isAutomatic: boolean;
-  /** The most tokens to summarize at once. By default, what fits into the model's context window. */
-  readonly maxTokens?: number | undefined;
+  /** In tokens. By default, that of the model that writes the summary. */
+  readonly contextWindow?: number | undefined;
 }
 
 /** Throws `write_failed`; for a summary also `ProviderError`, `summary_failed` and the signal's reason. */
 export async function makeCompaction(
   context: CompactionContext,
   planned: PlannedCompaction,
-  { isAutomatic, maxTokens }: CompactionCause,
+  { isAutomatic, contextWindow }: CompactionCause,
 ): Promise<Compaction> {
   const { clock, observer } = context;
   const timestamp = timestampFromDate(clock.now());
@@ -51,15 +53,16 @@ export async function makeCompaction(
     model: summarizer.model.id,
   });
   const spent = new SpentTokens();
+  const room = contextWindow ?? (await roomOf(summarizer, context.signal));
   try {
     const { reasoning: _reasoning, toolCalls: _toolCalls, ...rest } = base;
     const summary = await writeSummary({
-      stream: context.journal.stream,
+      stream: isAutomatic ? visibleOf(context.journal.stream) : context.journal.stream,
       range: { fromTurn, toTurn },
       rule: planned.rule.summary,
       summarizer,
       isRaw: !isAutomatic,
-      maxTokens: maxTokens ?? (await roomOf(summarizer, context.signal)),
+      maxTokens: room && room * SUMMARY_SHARE,
       spent,
       clock,
       signal: context.signal,
@@ -73,10 +76,11 @@ export async function makeCompaction(
 
 /** Throws `write_failed`. */
 export async function recordCompaction(
-  { conversation, observer }: CompactionContext,
+  { conversation, observer }: Pick<CompactionContext, "conversation" | "observer">,
   compaction: Compaction,
 ): Promise<void> {
-  await conversation.appendEntries([StreamEntry.fromCompaction(compaction)]);
+  const recorded = withEarlier(compaction, visibleOf(conversation.stream));
+  await conversation.appendEntries([StreamEntry.fromCompaction(recorded)]);
   observer?.observe({ type: "compaction", compaction });
 }
 
@@ -84,6 +88,5 @@ async function roomOf(
   { model, parameters }: Summarizer,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  const { contextWindow } = (await model.properties?.(parameters, signal)) ?? {};
-  return contextWindow && contextWindow * SUMMARY_SHARE;
+  return (await model.properties?.(parameters, signal))?.contextWindow;
 }

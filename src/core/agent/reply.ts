@@ -19,6 +19,7 @@ import {
   timestampFromDate,
   type ToolCallRequest,
   type Usage,
+  visibleOf,
 } from "../../record/conversation/index.ts";
 import {
   type CachePolicy,
@@ -154,7 +155,7 @@ const lastMade = new WeakMap<readonly StreamEntry[], MadeParts>();
 /** The request as the model gets it. Built once until something is added: a record may have a hundred thousand events. */
 export function createParts(request: PartsRequest): ThreadParts {
   const { assistant, attachments, journal, view = (all) => all } = request;
-  const stream = view(journal.stream);
+  const stream = view(visibleOf(journal.stream));
   const { entries } = stream;
   const last = lastMade.get(entries);
   const isSame = last?.assistant === assistant && last.attachments === attachments;

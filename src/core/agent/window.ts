@@ -14,6 +14,7 @@ import {
   compactionsOf,
   type ConversationStream,
   eventsOf,
+  loadVisible,
   planCompactions,
   type PlannedCompaction,
   project,
@@ -23,6 +24,7 @@ import {
   toCompaction,
   trimLastTurn,
   turnsOf,
+  visibleOf,
   eventTokens,
   type RequestPart,
   requestShares,
@@ -31,8 +33,8 @@ import {
 import { type EndReason, type Model, ProviderError } from "../../reach/provider/index.ts";
 import type { ConversationWriter } from "../../stores/index.ts";
 import { type CompactionSettings, resolveCompaction } from "../../settings/config/index.ts";
-import { type Clock, isJpError, messageOf } from "../../util/index.ts";
-import { type CompactionContext, makeCompaction, recordCompaction } from "./compact.ts";
+import { type Clock, isJpError, loaderOf, messageOf } from "../../util/index.ts";
+import type { CompactionContext } from "./compact.ts";
 import type { ContextUse, Journal, Observer } from "./ports.ts";
 import {
   type Assistant,
@@ -41,7 +43,7 @@ import {
   type ReplyRequest,
   streamReply,
 } from "./reply.ts";
-import { SUMMARY_SHARE, type Summarizer } from "./summary.ts";
+import type { Summarizer } from "./summary.ts";
 
 /** In tokens; estimates err on the high side. It fits into any window, so the model's limits need not be looked up. */
 const SMALL_REQUEST = 2000;
@@ -107,7 +109,7 @@ export class ContextWindow {
 
   async #stream(given: Omit<ReplyRequest, "view">): Promise<EndReason | "aborted"> {
     const request = { ...given, view: this.view };
-    await given.journal.stream.load?.();
+    await loadVisible(given.journal.stream);
     let measured = this.#setup.isAutomatic ? await this.#prepare(request) : undefined;
     for (;;) {
       await this.#report(request, measured);
@@ -153,16 +155,20 @@ export class ContextWindow {
 
   /** Called when the provider reports a full window. Returns false if nothing is left to drop. */
   async #makeRoom(request: ReplyRequest): Promise<boolean> {
-    const { journal, observer } = this.#options;
+    const { observer } = this.#options;
     if (await this.#compact(request, estimateRequest(request))) return true;
     if (await this.#leaveOut(request, 0)) return true;
     if (request.signal.aborted || this.#isTrimmed) return false;
-    if (trimLastTurn(journal.stream) === journal.stream) return false;
+    if (trimLastTurn(this.#visible) === this.#visible) return false;
     this.#isTrimmed = true;
     const message =
       "This turn fills the context window: the model sees only the latest tool results.";
     observer?.observe({ type: "notice", message });
     return true;
+  }
+
+  get #visible(): ConversationStream {
+    return visibleOf(this.#options.journal.stream);
   }
 
   #findSize(signal: AbortSignal): Promise<number | undefined> {
@@ -184,8 +190,8 @@ export class ContextWindow {
       const compaction = await this.#make(context, planned, tokens);
       if (compaction === undefined) continue;
       // A rule may cover nothing that it could drop.
-      if (savedBy(compaction, this.#options.journal.stream) <= 0) continue;
-      await recordCompaction(context, compaction);
+      if (savedBy(compaction, this.#visible) <= 0) continue;
+      await (await loadCompact()).recordCompaction(context, compaction);
       return true;
     }
     return false;
@@ -196,19 +202,20 @@ export class ContextWindow {
    * tokens.
    */
   async #leaveOut({ signal }: ReplyRequest, minTokens: number): Promise<boolean> {
-    const { clock, journal, observer } = this.#options;
+    const { clock, observer } = this.#options;
+    const stream = this.#visible;
     if (signal.aborted) return false;
     const { keepFirst } = ALL_EARLIER;
-    for (let left = turnsOf(journal.stream.entries).length; left > 1;) {
+    for (let left = turnsOf(stream.entries).length; left > 1;) {
       left = Math.floor(left / 2);
       const rule = { keepFirst, keepLast: { type: "keep", count: left }, summary: {} } as const;
-      const [planned] = planCompactions(journal.stream, [rule], { now: clock.now() });
+      const [planned] = planCompactions(stream, [rule], { now: clock.now() });
       if (planned === undefined) continue;
       const base = toCompaction(planned, timestampFromDate(clock.now()));
-      const summary = [...summariesIn(planned, journal.stream), LEFT_OUT].join("\n\n");
+      const summary = [...summariesIn(planned, stream), LEFT_OUT].join("\n\n");
       const compaction = { ...base, summary, isAutomatic: true, isLeftOut: true };
-      if (savedBy(compaction, journal.stream) <= minTokens) continue;
-      await recordCompaction(this.#context(signal), compaction);
+      if (savedBy(compaction, stream) <= minTokens) continue;
+      await (await loadCompact()).recordCompaction(this.#context(signal), compaction);
       const count = planned.toTurn + 1;
       const turns = count === 1 ? "turn. It stays" : `${count} turns. They stay`;
       const message = `The context window is full: the model no longer sees the oldest ${turns} on record.`;
@@ -231,9 +238,8 @@ export class ContextWindow {
 
   /** A new summary starts after the one before, so that nothing is summarized twice, unless it covers all turns. */
   #plan(rule: CompactionRule): PlannedCompaction | undefined {
-    const { journal, clock } = this.#options;
-    const { stream } = journal;
-    const now = clock.now();
+    const stream = this.#visible;
+    const now = this.#options.clock.now();
     const { keepFirst, keepLast } = rule;
     const [planned] = planCompactions(stream, [{ keepFirst, keepLast }], { now });
     if (planned === undefined || rule.summary === undefined) return planned && { ...planned, rule };
@@ -255,9 +261,10 @@ export class ContextWindow {
     planned: PlannedCompaction,
     tokens: number,
   ): Promise<Compaction | undefined> {
-    const maxTokens = ((await this.#findSize(context.signal)) ?? tokens) * SUMMARY_SHARE;
+    const contextWindow = (await this.#findSize(context.signal)) ?? tokens;
+    const { makeCompaction } = await loadCompact();
     try {
-      return await makeCompaction(context, planned, { isAutomatic: true, maxTokens });
+      return await makeCompaction(context, planned, { isAutomatic: true, contextWindow });
     } catch (error) {
       if (context.signal.aborted) return undefined;
       if (!isJpError(error) || error.code === "write_failed") throw error;
@@ -275,6 +282,9 @@ export class ContextWindow {
     return { conversation, journal, summarizer, clock, signal, observer };
   }
 }
+
+/** Most turns have room. Throws `module_not_loaded`. */
+const loadCompact = loaderOf(() => import("./compact.ts"));
 
 function isWorthwhile(range: CompactionRange, stream: ConversationStream): boolean {
   if (range.fromTurn > range.toTurn) return false;
@@ -316,7 +326,7 @@ type Measured = Omit<ContextUse, "contextWindow">;
 
 /** How many tokens a request has. */
 function measureRequest(request: MeasuredRequest): Measured {
-  const counted = measure(request.journal.stream, request);
+  const counted = measure(visibleOf(request.journal.stream), request);
   const isEstimated = counted === undefined;
   return { tokens: counted ?? estimateRequest(request), isEstimated };
 }

@@ -5,6 +5,7 @@
  */
 import {
   integerField,
+  isJsonArray,
   isJsonObject,
   type JsonObject,
   objectField,
@@ -150,6 +151,18 @@ export interface Compaction {
   readonly isAutomatic?: boolean;
   /** The turns are left out. The summary says so, after what earlier summaries said of them. */
   readonly isLeftOut?: boolean;
+  /** Set by jp when it records the compaction. */
+  readonly earlier?: EarlierRecord;
+}
+
+/** What a reader has to know of the record before a compaction: see earlier.ts. */
+export interface EarlierRecord {
+  /** The turn in which the compaction is recorded, counted from 0. */
+  readonly lastTurn: number;
+  /** The timestamp of its start. */
+  readonly lastTurnAt: string;
+  /** The elements before it that are config deltas, or compactions that still count. */
+  readonly entries: readonly JsonObject[];
 }
 
 /** `strip` removes arguments and results of tool calls; `omit` removes the calls. */
@@ -173,16 +186,28 @@ export function parseCompaction(value: unknown): Compaction {
     }),
     ...(shape.value["source"] === AUTOMATIC && { isAutomatic: true }),
     ...(shape.value["left_out"] === true && { isLeftOut: true }),
+    ...(isJsonObject(shape.value[EARLIER]) && findEarlier(shape.value[EARLIER])),
   };
 }
 
-/** The `source` of a compaction. The original ignores it, and `left_out`. */
+/** None if it is not as jp writes it: it only saves reading. */
+function findEarlier(value: JsonObject): Pick<Compaction, "earlier"> {
+  const { last_turn: lastTurn, last_turn_at: lastTurnAt, entries } = value;
+  const isValid =
+    Number.isSafeInteger(lastTurn) && isJsonArray(entries) && entries.every(isJsonObject);
+  if (!isValid || typeof lastTurn !== "number" || typeof lastTurnAt !== "string") return {};
+  return { earlier: { lastTurn, lastTurnAt, entries } };
+}
+
+/** The `source` of a compaction. The original ignores it, `left_out` and `earlier`. */
 const AUTOMATIC = "auto";
+/** Only jp's own compactions have it, as their last key. */
+export const EARLIER = "earlier";
 
 /** Keys in the order of the Rust original. */
 function compactionToJson(compaction: Compaction): JsonObject {
   const { timestamp, fromTurn, toTurn, summary, reasoning, toolCalls } = compaction;
-  const { isAutomatic, isLeftOut } = compaction;
+  const { isAutomatic, isLeftOut, earlier } = compaction;
   return {
     type: "compaction",
     timestamp,
@@ -193,7 +218,12 @@ function compactionToJson(compaction: Compaction): JsonObject {
     ...(toolCalls !== undefined && { tool_calls: { ...toolCalls } }),
     ...(isAutomatic === true && { source: AUTOMATIC }),
     ...(isLeftOut === true && { left_out: true }),
+    ...(earlier !== undefined && { [EARLIER]: earlierToJson(earlier) }),
   };
+}
+
+function earlierToJson({ lastTurn, lastTurnAt, entries }: EarlierRecord): JsonObject {
+  return { last_turn: lastTurn, last_turn_at: lastTurnAt, entries };
 }
 
 function parseToolCalls(shape: Shape): ToolCallCompaction {

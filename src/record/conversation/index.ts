@@ -19,6 +19,7 @@ export { OwnLinks, type OwnRun } from "./own-links.ts";
 export {
   hasLinks,
   type Compaction,
+  EARLIER,
   type EntryContent,
   StreamEntry,
   type ToolCallCompaction,
@@ -304,6 +305,15 @@ export {
   type TurnBound,
 } from "./compaction.ts";
 export { compactionsOf, project, projectRange, projectTurns, trimLastTurn } from "./projection.ts";
+export {
+  type Checkpoint,
+  checkpointOf,
+  findReplaced,
+  isAt,
+  outlineAt,
+  toAbridged,
+  withEarlier,
+} from "./earlier.ts";
 export { sanitize } from "./sanitize.ts";
 export { createTextFinder, type SearchScope } from "./searchable-text.ts";
 export {
@@ -312,6 +322,8 @@ export {
   createStream,
   endOf,
   eventsOf,
+  loadVisible,
+  visibleOf,
   withRequiredConfig,
   type StoredStream,
 } from "./stream.ts";

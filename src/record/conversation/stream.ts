@@ -15,6 +15,10 @@ export interface ConversationStream {
   readonly end?: readonly StreamEntry[] | undefined;
   /** Resolves when all entries are read, while others can go on. Absent if they always are. Throws `read_failed`, `record_damaged`. */
   load?(): Promise<void>;
+  /** Like `load`, but skips turns that models do not see: see `visible`. Absent if all entries are always read. */
+  loadVisible?(): Promise<void>;
+  /** After `loadVisible`: turns that summaries replace may have no events. Models see the same of it. */
+  readonly visible?: ConversationStream;
   /**
    * Says as much of all entries without reading them. Undefined if they are read already, or have to be for it. Damage is
    * not noticed. Throws `read_failed`.
@@ -28,6 +32,17 @@ export interface StreamOutline {
   readonly deltas: readonly StreamEntry[];
   /** The index of the last turn. */
   readonly lastTurn: number;
+}
+
+/** Reads what models see of the conversation. Throws `read_failed`, `record_damaged`. */
+export async function loadVisible(stream: ConversationStream): Promise<ConversationStream> {
+  await stream.loadVisible?.();
+  return visibleOf(stream);
+}
+
+/** Everything that models see of it. Call `loadVisible` first. */
+export function visibleOf(stream: ConversationStream): ConversationStream {
+  return stream.visible ?? stream;
 }
 
 /** The last turn, or more: enough for whoever looks at the last turn only. Reads nothing. */

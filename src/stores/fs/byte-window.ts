@@ -83,6 +83,12 @@ export class ByteWindow implements Disposable {
     this.isAtEnd = false;
   }
 
+  /** Moves to another place in the file. */
+  seek(offset: number): void {
+    this.offset = offset;
+    this.restart();
+  }
+
   /** Drops bytes from the front. */
   advance(length: number): void {
     this.#start += length;

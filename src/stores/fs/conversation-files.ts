@@ -12,6 +12,7 @@ import {
 import { cp, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import {
+  EARLIER,
   type ConversationId,
   type ConversationMetadata,
   FILES_FOLDER,
@@ -22,7 +23,11 @@ import {
   withRequiredConfig,
 } from "../../record/conversation/index.ts";
 import {
+  findJson,
+  isDeepEqual,
+  isJsonArray,
   isJsonObject,
+  type Json,
   type JsonObject,
   jsonTypeOf,
   loadModule,
@@ -163,14 +168,39 @@ export function findFile(file: string): Buffer | undefined {
   return readIfThere(file, () => readRecord(file));
 }
 
-/** Checks the text of an edited file before it replaces a good one. Throws `invalid_record`. */
-export function assertValidRecordFile(file: RecordFile, text: string): void {
+/**
+ * Checks the text of an edited file before it replaces a good one. Returns what is to be written: the user may have changed
+ * what compactions say of the record before them. Throws `invalid_record`.
+ */
+export function checkRecordFile(file: RecordFile, text: string): string {
   try {
-    CHECKS[file](parseJson(text));
+    const value = parseJson(text);
+    CHECKS[file](value);
+    return file === "events" ? forgetEarlier(text, value) : text;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new StorageError("invalid_record", `Invalid ${file} file: ${reason}`, { cause });
   }
+}
+
+/** In the usual layout, the key is the last one. */
+const EARLIER_IN_LAYOUT = new RegExp(`,\\n {4}"${EARLIER}": \\{\\n(?: {6}.*\\n)* {4}\\}`, "g");
+
+/** Changes nothing else, unless the file is not in the usual layout. */
+function forgetEarlier(text: string, value: Json): string {
+  if (!isJsonArray(value) || !value.some(saysEarlier)) return text;
+  const wanted = value.map((element) => {
+    if (!saysEarlier(element)) return element;
+    const { [EARLIER]: _earlier, ...rest } = element;
+    return rest;
+  });
+  const cut = text.replaceAll(EARLIER_IN_LAYOUT, "");
+  const isExact = isDeepEqual(findJson(cut), wanted);
+  return isExact ? cut : `${JSON.stringify(wanted, null, 2)}\n`;
+}
+
+function saysEarlier(element: Json): element is JsonObject {
+  return isJsonObject(element) && element["type"] === "compaction" && EARLIER in element;
 }
 
 const CHECKS = {

@@ -3,10 +3,10 @@
  * and is on disk when it resolves. Appends that are queued together share one sync.
  */
 import { type BigIntStats, fstatSync, lstatSync, readSync } from "node:fs";
-import type { StreamEntry, StreamOutline } from "../../record/conversation/index.ts";
+import type { StreamEntry } from "../../record/conversation/index.ts";
 import { yieldToEventLoop, shouldYield } from "../../util/index.ts";
 import type { RecordProblem } from "../port.ts";
-import { damagedError, readError, writeError } from "../storage-error.ts";
+import { damagedError, writeError } from "../storage-error.ts";
 import {
   type AppendPoint,
   CLOSING,
@@ -18,10 +18,9 @@ import {
   restoreTurn,
   rewriteInLayout,
 } from "./event-layout.ts";
-import { endsElement, readEntries } from "./event-reader.ts";
+import { readEntries } from "./event-reader.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { mayClose, mayNotClose } from "./kept-open.ts";
-import { outlineBefore } from "./last-turns.ts";
 import {
   findDoubt,
   isWhole,
@@ -172,14 +171,8 @@ export class EventFile {
     });
   }
 
-  /** The entries before a position where one ended when the file was read. Throws `read_failed`, `record_damaged`. */
-  readEarlier(end: number): Iterable<readonly StreamEntry[]> {
-    return readEarlier(this.#file, end);
-  }
-
-  /** An outline of the earlier entries. Throws `read_failed`. */
-  outlineEarlier(end: number): Promise<StreamOutline | undefined> {
-    return outlineEarlier(this.#file, end);
+  get file(): string {
+    return this.#file;
   }
 
   /** Runs an action that moves the file and returns its new path. Throws what the action throws. */
@@ -329,30 +322,6 @@ export class EventFile {
       // If the process dies now, the next one to open the file repairs it.
     }
   }
-}
-
-/** The entries before a position where one ended when the file was read. Throws `read_failed`, `record_damaged`. */
-export function* readEarlier(file: string, end: number): Generator<readonly StreamEntry[]> {
-  assertEnd(file, end);
-  for (const { entries, problems } of readEntries(file, end)) {
-    const [problem] = problems;
-    if (problem !== undefined) throw damagedError(problem);
-    yield entries;
-  }
-}
-
-/** An outline of the earlier entries. Undefined if that requires reading them. Throws `read_failed`. */
-export async function outlineEarlier(
-  file: string,
-  end: number,
-): Promise<StreamOutline | undefined> {
-  assertEnd(file, end);
-  return outlineBefore(file, end);
-}
-
-/** Does not use the fingerprint: an append may be in progress. */
-function assertEnd(file: string, end: number): void {
-  if (!endsElement(file, end)) throw readError(file, new Error("another program has changed it"));
 }
 
 /** Reads the whole file. Throws `read_failed`. */

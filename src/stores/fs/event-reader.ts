@@ -21,6 +21,8 @@ export interface EntryBatch {
 export const BETWEEN = Buffer.from("\n  },\n  {");
 /** The length of the part that belongs to the first of them. */
 export const ELEMENT_CLOSES = "\n  }".length;
+/** From there to one space before the next element: `parsePiece` puts a bracket there. */
+const TO_NEXT_ELEMENT = BETWEEN.length - ELEMENT_CLOSES - 2;
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 const COMMA = 0x2c;
@@ -29,17 +31,26 @@ const SPACE = 0x20;
 /** A writer that never stops must not block a reader forever. */
 const MAX_REREADS = 100;
 
+/** A part of a file. */
+interface Part {
+  /** The end of an element, or 0. */
+  readonly after?: number;
+  /** The end of any element but the last. */
+  readonly before?: number;
+}
+
 /**
  * Needs no lock: a writer only replaces the end of the list, so an unparsable end is read again if the file has changed
- * meanwhile. With a position, which must be the end of any element but the last, reads only what comes before. Throws
- * `read_failed`.
+ * meanwhile. Throws `read_failed`.
  */
 export function* readEntries(
   file: string,
-  before = Number.POSITIVE_INFINITY,
+  { after = 0, before = Number.POSITIVE_INFINITY }: Part = {},
 ): Generator<EntryBatch> {
+  if (after >= before) return;
   using window = new ByteWindow(file);
-  let end = 0;
+  if (after > 0) window.seek(after + TO_NEXT_ELEMENT);
+  let end = after;
   let { version } = window;
   let rereads = 0;
   for (;;) {
@@ -63,8 +74,7 @@ export function* readEntries(
     yield { entries, problems: [], isScanned: false };
     if (window.isAtEnd || isLast) return;
     end = window.offset + cut + ELEMENT_CLOSES;
-    // Keep one space before the next element: `parsePiece` puts a bracket there.
-    window.advance(cut + BETWEEN.length - 2);
+    window.advance(cut + ELEMENT_CLOSES + TO_NEXT_ELEMENT);
   }
   for (const { element, problem, end: elementEnd } of scanElements(window, end)) {
     if (elementEnd > before) return;

@@ -14,6 +14,7 @@ import {
   type KeptFile,
   lastTurnOf,
   newestOf,
+  type StoredStream,
   StreamEntry,
   timestampFromDate,
   titleAndLabels,
@@ -73,7 +74,7 @@ import {
 } from "./conversation-folders.ts";
 import { makeFolder, moveFolder } from "./durable.ts";
 import { eventFileBytes, readInLayout } from "./event-layout.ts";
-import { type LoadedEvents, outlineEarlier, readEarlier } from "./event-file.ts";
+import type { LoadedEvents } from "./event-file.ts";
 import { readEntries } from "./event-reader.ts";
 import { fileIdCreatedAt, fileIdCreation, folderName, isFileId } from "./file-id.ts";
 import { fingerprintOf } from "./fingerprint.ts";
@@ -94,7 +95,7 @@ import {
 } from "./open-turns.ts";
 import { describeProblem, listPendingTurns, readLastTurn, readWithCopy } from "./pending-turns.ts";
 import { takeRecent } from "./recent-records.ts";
-import { type EarlierSource, RecordStream } from "./record-stream.ts";
+import { RecordStream } from "./record-stream.ts";
 import { folderOfLatest, summarize } from "./summary.ts";
 import type { SummaryIndex } from "./summary-index.ts";
 import { isWorkspace } from "./user-data.ts";
@@ -186,20 +187,15 @@ export class FsConversationStore implements ConversationStore, PortableStore {
   async #load(
     id: ConversationId,
     copies: readonly ConversationCopy[],
-    { onlyEnd = false }: LoadOptions,
+    { only }: LoadOptions,
   ): Promise<Conversation> {
     const folder = folderOfLatest(copies, EVENTS, BASE_CONFIG);
     const file = path.join(folder, EVENTS);
-    const end = onlyEnd ? await loadEnd(file) : undefined;
-    const read = end === undefined ? await this.#readAll(id, file) : { loaded: end, problems: [] };
-    const { loaded, problems } = read;
-    const { entries, unread } = loaded;
-    const baseConfig = readBaseConfig(folder);
-    const stored = { createdAt: fileIdCreatedAt(id), baseConfig, entries };
-    const stream =
-      unread === undefined
-        ? createStream(stored)
-        : new RecordStream(stored, earlierIn(file), unread);
+    const base = { createdAt: fileIdCreatedAt(id), baseConfig: readBaseConfig(folder) };
+    const part = only && (await loadPart(file, base, only));
+    const { loaded, problems } = part ?? (await this.#readAll(id, file));
+    const { entries } = loaded;
+    const stream = part?.stream ?? createStream({ ...base, entries });
     const isOwnTurn = this.#isOwnUnmarked(id) || this.#findOwnTurn(id, entries) !== undefined;
     const conversation = { id, stream, isOwnTurn, problems };
     if (loaded.fingerprint !== "") this.#loaded.set(conversation, loaded);
@@ -577,15 +573,6 @@ function* continued<Piece>(first: Piece, others: Generator<Piece>): Generator<Pi
   }
 }
 
-/** For a conversation opened only for reading. */
-function earlierIn(file: string): EarlierSource {
-  return {
-    readEarlier: (end) => readEarlier(file, end),
-    outlineEarlier: (end) => outlineEarlier(file, end),
-    refresh: async () => true,
-  };
-}
-
 /** Loads the end instead of the whole record. Undefined if only a full read is certain to find the last turn. */
 async function loadEnd(file: string): Promise<LoadedEvents | undefined> {
   const fingerprint = fingerprintOf(file);
@@ -595,6 +582,24 @@ async function loadEnd(file: string): Promise<LoadedEvents | undefined> {
   if (end === undefined || lastTurnOf(end.entries).length === 0) return undefined;
   const { entries, offset } = end;
   return { file, fingerprint, entries, ...(offset > 0 && { unread: { end: offset } }) };
+}
+
+/** Undefined if all of it has to be read. */
+async function loadPart(
+  file: string,
+  base: Omit<StoredStream, "entries">,
+  only: NonNullable<LoadOptions["only"]>,
+) {
+  const loaded = await loadEnd(file);
+  if (loaded === undefined) return undefined;
+  const { entries, unread } = loaded;
+  const stream = new RecordStream(
+    { ...base, entries },
+    { file, refresh: async () => true },
+    unread,
+  );
+  const isEnough = only === "end" || stream.isWhole || (await stream.abridge());
+  return isEnough ? { loaded, stream, problems: [] } : undefined;
 }
 
 /** The files of a fork that are copied from this folder, with the elements to keep. */

@@ -14,7 +14,7 @@ import type {
   WorkspaceSummary,
 } from "../workspace-port.ts";
 import {
-  assertValidRecordFile,
+  checkRecordFile,
   copyFolder,
   findFile,
   mergeCopies,
@@ -96,12 +96,12 @@ export class FsWorkspaceStore extends FsConversationStore implements WorkspaceSt
   }
 
   async replace(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void> {
-    assertValidRecordFile(file, edit.after);
+    const after = checkRecordFile(file, edit.after);
     await this.context.withLock(id, async () => {
       const target = this.paths(id)[file];
       if ((await this.read(id, file)) !== edit.before) throw recordChangedError(target);
-      await writeDurably(target, Buffer.from(edit.after));
-      if (file === "events") this.#unmarkEmptied(id, edit.after);
+      await writeDurably(target, Buffer.from(after));
+      if (file === "events") this.#unmarkEmptied(id, after);
       if (file === "metadata") await this.#renameFolders(id);
     });
   }

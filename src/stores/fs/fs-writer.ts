@@ -87,7 +87,6 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
     this.#folder = parts.folder;
     this.#otherFolders = parts.otherFolders;
     this.#metadata = parts.metadata;
-    this.#stream = this.#createStream({ entries: [], problems: [] });
     const file = path.join(parts.folder, EVENTS);
     const listener = {
       findCopy: () => findCopy(this.#place),
@@ -107,6 +106,7 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
       },
     };
     this.#events = new EventFile(file, listener, parts.openFile);
+    this.#stream = this.#createStream({ entries: [], problems: [] });
   }
 
   /** Takes ownership of the lock, and releases it if opening fails. */
@@ -287,12 +287,7 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
   }
 
   #createStream({ entries, unread }: OpenedEvents): RecordStream {
-    const source = {
-      readEarlier: (end: number) => this.#events.readEarlier(end),
-      outlineEarlier: (end: number) => this.#events.outlineEarlier(end),
-      refresh: () => this.#events.refresh(),
-    };
-    return new RecordStream({ ...this.#base, entries }, source, unread);
+    return new RecordStream({ ...this.#base, entries }, this.#events, unread);
   }
 
   /** Returns the new path of the events. */

@@ -7,7 +7,8 @@ import type { JsonObject } from "../../util/index.ts";
 import { anyElement, laidOut, numberedElement, time } from "../record-elements.fixture.ts";
 import { temporaryFolder } from "../temporary-workspace.fixture.ts";
 import { readEntries } from "./event-reader.ts";
-import { findLastTurns, outlineBefore } from "./last-turns.ts";
+import { findLastTurns } from "./last-turns.ts";
+import { outlineBefore } from "./outline.ts";
 
 const START = { timestamp: time(0), type: "turn_start" };
 /** So small that even a short record is read in several pieces. */

@@ -1,6 +1,6 @@
 /**
  * The stream of an open record. Opened at its end, it reads earlier turns only when they are needed: a call that was
- * answered can run without them. It does not know where the record is, and writes nothing.
+ * answered can run without them. It writes nothing.
  */
 import {
   type ConversationStream,
@@ -10,23 +10,32 @@ import {
   type StreamEntry,
   type StreamOutline,
 } from "../../record/conversation/index.ts";
-import { type JsonObject, shouldYield, yieldToEventLoop } from "../../util/index.ts";
+import { type JsonObject, loaderOf, shouldYield, yieldToEventLoop } from "../../util/index.ts";
+import { damagedError, readError } from "../storage-error.ts";
+import type { AbridgedPart } from "./abridged-part.ts";
+import { endsElement, readEntries } from "./event-reader.ts";
+import type { RecordOutline } from "./outline.ts";
 
-/** The file of the record. All methods throw `read_failed` and `record_damaged`. */
+/** The file of the record. */
 export interface EarlierSource {
-  /** Reads the entries before a position, piece by piece. */
-  readEarlier(end: number): Iterable<readonly StreamEntry[]>;
-  /** An outline of the record before a position. Undefined if that requires reading it. */
-  outlineEarlier(end: number): Promise<StreamOutline | undefined>;
-  /** Called before they are read. Returns false if the record has changed: then another stream has replaced this one. */
+  /** It may be moved. */
+  readonly file: string;
+  /** Called before it is read. Returns false if it has changed: then another stream has replaced this one. */
   refresh(): Promise<boolean>;
 }
 
-/** The part of a record that is not read yet. */
+/** The part of a record that is not read yet. What is known of it is shared by all streams of the same part. */
 export interface UnreadPart {
   readonly end: number;
-  /** Its outline, shared by all streams of the same part. */
-  outline?: Promise<StreamOutline | undefined>;
+  outline?: Promise<RecordOutline | undefined>;
+  abridged?: Promise<AbridgedPart | undefined>;
+}
+
+/** The first entries, if only what models see was read. */
+interface AbridgedStart {
+  readonly length: number;
+  /** What was in memory in their place. */
+  readonly instead: readonly StreamEntry[];
 }
 
 /** Spreading it does not copy its accessors, so a changed copy has only the entries it is given. */
@@ -34,8 +43,10 @@ export class RecordStream implements ConversationStream {
   readonly createdAt: ConversationStream["createdAt"];
   readonly baseConfig: JsonObject;
   readonly #source: EarlierSource;
+  /** All, those after `#unread`, or those that models see. */
   #entries: StreamEntry[];
   #unread: UnreadPart | undefined;
+  #abridged: AbridgedStart | undefined;
 
   constructor(stored: StoredStream, source: EarlierSource, unread?: UnreadPart) {
     const { createdAt, baseConfig, entries } = createStream(stored);
@@ -49,10 +60,16 @@ export class RecordStream implements ConversationStream {
   get entries(): readonly StreamEntry[] {
     if (this.#unread !== undefined) {
       const earlier: StreamEntry[] = [];
-      for (const batch of this.#source.readEarlier(this.#unread.end)) append(earlier, batch);
+      for (const batch of readEarlier(this.#locate())) append(earlier, batch);
       this.#complete(earlier);
     }
     return this.#entries;
+  }
+
+  get visible(): ConversationStream {
+    if (this.isWhole || this.#abridged === undefined) return this;
+    const { createdAt, baseConfig } = this;
+    return { createdAt, baseConfig, entries: this.#entries };
   }
 
   get end(): readonly StreamEntry[] | undefined {
@@ -69,31 +86,39 @@ export class RecordStream implements ConversationStream {
   }
 
   async load(): Promise<void> {
+    if (!this.isWhole && (await this.#source.refresh())) await this.#readAll();
+  }
+
+  async loadVisible(): Promise<void> {
+    if (this.isWhole || !(await this.#source.refresh())) return;
+    if (!(await this.abridge())) await this.#readAll();
+  }
+
+  /** Reads only what models see. Returns false if all of it has to be read for that. */
+  async abridge(): Promise<boolean> {
     const unread = this.#unread;
-    if (unread === undefined || !(await this.#source.refresh())) return;
-    const earlier: StreamEntry[] = [];
-    for (const batch of this.#source.readEarlier(unread.end)) {
-      append(earlier, batch);
-      if (shouldYield()) await yieldToEventLoop();
+    if (unread === undefined) return false;
+    if (this.#abridged !== undefined) return true;
+    const { abridge } = await loadParts();
+    unread.abridged ??= abridge({ ...this.#locate(), entries: this.#entries, stream: this });
+    const part = await unread.abridged;
+    if (part === undefined) return false;
+    if (this.#abridged === undefined && !this.isWhole) {
+      const { entries, included } = part;
+      const instead = this.#entries.slice(0, included);
+      this.#abridged = { length: entries.length, instead };
+      this.#entries = [...entries, ...this.#entries.slice(included)];
     }
-    this.#complete(earlier);
+    return true;
   }
 
   async outline(): Promise<StreamOutline | undefined> {
-    if (this.#unread === undefined) return undefined;
-    this.#unread.outline ??= this.#outlineEarlier(this.#unread.end);
-    const earlier = await this.#unread.outline;
-    if (earlier === undefined || this.isWhole) return undefined;
-    const deltas = this.#entries.filter(({ eventType }) => eventType === undefined);
-    const starts = this.#entries.filter(({ eventType }) => eventType === "turn_start");
-    return {
-      deltas: [...earlier.deltas, ...deltas],
-      lastTurn: earlier.lastTurn + starts.length,
-    };
-  }
-
-  async #outlineEarlier(end: number): Promise<StreamOutline | undefined> {
-    return (await this.#source.refresh()) ? this.#source.outlineEarlier(end) : undefined;
+    if (this.isWhole) return undefined;
+    const { findOutline, outlineOf } = await loadParts();
+    if (this.#abridged !== undefined) return outlineOf(this.#entries);
+    if (!(await this.#source.refresh())) return undefined;
+    const outline = await findOutline({ ...this.#locate(), entries: this.#entries });
+    return this.isWhole ? undefined : outline;
   }
 
   append(added: readonly StreamEntry[]): void {
@@ -106,12 +131,48 @@ export class RecordStream implements ConversationStream {
     this.#entries = this.#entries.filter((entry) => !dropped.has(entry));
   }
 
+  async #readAll(): Promise<void> {
+    const earlier: StreamEntry[] = [];
+    for (const batch of readEarlier(this.#locate())) {
+      append(earlier, batch);
+      if (shouldYield()) await yieldToEventLoop();
+    }
+    this.#complete(earlier);
+  }
+
+  /** Does not use the fingerprint: an append may be in progress. */
+  #locate(): { readonly file: string; readonly unread: UnreadPart } {
+    const { file } = this.#source;
+    const unread = this.#unread ?? { end: 0 };
+    if (endsElement(file, unread.end)) return { file, unread };
+    throw readError(file, new Error("another program has changed it"));
+  }
+
   /** Does nothing if another call was faster. */
   #complete(earlier: StreamEntry[]): void {
     if (this.#unread === undefined) return;
-    append(earlier, this.#entries);
+    const { length, instead } = this.#abridged ?? { length: 0, instead: [] };
+    append(earlier, instead);
+    append(earlier, this.#entries.slice(length));
     this.#entries = earlier;
     this.#unread = undefined;
+  }
+}
+
+/** Only long records have a part that is not read. Throws `module_not_loaded`. */
+const loadParts = loaderOf(() => import("./abridged-part.ts"));
+
+function* readEarlier({
+  file,
+  unread,
+}: {
+  readonly file: string;
+  readonly unread: UnreadPart;
+}): Generator<readonly StreamEntry[]> {
+  for (const { entries, problems } of readEntries(file, { before: unread.end })) {
+    const [problem] = problems;
+    if (problem !== undefined) throw damagedError(problem);
+    yield entries;
   }
 }
 

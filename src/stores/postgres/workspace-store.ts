@@ -13,7 +13,7 @@ import type {
 } from "../port.ts";
 import type { PortableStore } from "../portable.ts";
 import { StorageError } from "../storage-error.ts";
-import { assertValidRecordFile } from "../fs/conversation-files.ts";
+import { checkRecordFile } from "../fs/conversation-files.ts";
 import { BASE_CONFIG, EVENTS, METADATA } from "../fs/conversation-folders.ts";
 import type {
   FileEdit,
@@ -131,8 +131,8 @@ export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles {
   }
 
   async replace(id: ConversationId, file: RecordFile, edit: FileEdit): Promise<void> {
-    assertValidRecordFile(file, edit.after);
-    await (await this.#store()).replaceText(id, file, edit);
+    const after = checkRecordFile(file, edit.after);
+    await (await this.#store()).replaceText(id, file, { ...edit, after });
   }
 }
 

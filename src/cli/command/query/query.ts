@@ -34,7 +34,7 @@ export async function query({ args: words, options, context }: Call<typeof QUERY
   const { replay, defer = false, format } = options;
   // The answers file replaces the person.
   const nonInteractive = options.nonInteractive === true || answers !== undefined || defer;
-  const found = await loadConversation(context, options, { onlyEnd: isContinued });
+  const found = await loadConversation(context, options, { only: isContinued ? "end" : "visible" });
   const start = { continueTurn: isContinued, discardTurn, replay, hasMessage: words.length > 0 };
   if (options.showPrompt === true) {
     const { showPrompt } = await loadModule(() => import("./show-prompt.ts"));
@@ -94,7 +94,7 @@ export async function continueTurn(
   { id, opened, defer = false, onlyCall }: ContinuedTurn,
 ): Promise<void> {
   await using turn = await openHere(context, {
-    found: opened ?? (await loadConversation(context, { id }, { onlyEnd: true })),
+    found: opened ?? (await loadConversation(context, { id }, { only: "end" })),
     opened,
     start: { continueTurn: true },
     nonInteractive: defer,

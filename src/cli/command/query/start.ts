@@ -11,6 +11,7 @@ import {
   type InquiryId,
   isForKnown,
   isIncomplete,
+  lastTurnIndex,
   lastTurnOf,
   noPeopleHint,
   openCalls,
@@ -18,7 +19,7 @@ import {
   pendingOf,
   readTurnProgress,
   type TurnProgress,
-  turnsOf,
+  visibleOf,
 } from "../../../record/conversation/index.ts";
 import {
   describeCalls,
@@ -305,7 +306,7 @@ export function announceReplay(
   { output, isSaved }: Pick<CommandContext, "output"> & Saved,
 ): void {
   const request = findRequest(lastTurnOf(endOf(stream)));
-  const number = turnsOf(stream.entries).length;
+  const number = lastTurnIndex(visibleOf(stream).entries) + 1;
   const asked = oneLine(firstLine(request?.content ?? ""));
   output.notice(truncate(`Asking again: ${asked}`, output.noticeWidth));
   if (!isSaved) return;

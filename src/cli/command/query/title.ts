@@ -4,6 +4,7 @@
  */
 import { type PartialConfig, resolveAssistant } from "../../../settings/config/index.ts";
 import {
+  endOf,
   findRequest,
   intoParts,
   isReported,
@@ -109,7 +110,7 @@ async function askForTitle(
   { config, providers, clock, conversation: { stream } }: TitleRequest,
   signal: AbortSignal,
 ): Promise<WrittenTitle | undefined> {
-  const { content: message = "" } = findRequest(lastTurnOf(stream.entries)) ?? {};
+  const { content: message = "" } = findRequest(lastTurnOf(endOf(stream))) ?? {};
   if (headingOf(message, config) !== undefined) return undefined;
   const { assistant = {}, conversation } = config;
   const { id = assistant.model?.id, parameters = {} } = conversation?.title?.generate?.model ?? {};
