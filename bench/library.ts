@@ -4,7 +4,16 @@ import path from "node:path";
 import process from "node:process";
 import type { ConversationEvent, Timestamp } from "../src/record/conversation/index.ts";
 import { writeEvents } from "./data.ts";
-import { type Bench, formatMs, type Result, run, takeTurns } from "./measure.ts";
+import {
+  type Bench,
+  formatMs,
+  goalInMs,
+  NODE_START,
+  type Result,
+  run,
+  startNode,
+  takeTurns,
+} from "./measure.ts";
 import { sized } from "./small.ts";
 import { figureOf, median } from "./statistics.ts";
 
@@ -13,13 +22,13 @@ const SIZES = {
   deferRounds: 3,
   resumeRounds: 10,
   waitRounds: 3,
+  nodeStarts: 5,
   waiting: sized(1_000),
   /** Number of messages in a long conversation. */
   messages: sized(10_000),
   fewer: sized(1_000),
 };
 
-const MS = "ms of CPU";
 const IMPORT = "import of the library, CPU over node";
 const DEFER = {
   none: "a question that is deferred, answered and resumed, at 0 messages",
@@ -52,11 +61,12 @@ export const libraryImport: Bench = {
       {
         empty: written("empty.mjs", ""),
         importing: written("import.mjs", `import ${JSON.stringify(index)};\n`),
+        node: startNodes,
       },
       SIZES.importRounds,
     );
     const more = took.importing.map(({ cpu }, round) => cpu - (took.empty[round]?.cpu ?? 0));
-    return [inMs(IMPORT, more, 35)];
+    return [beside(took.node, IMPORT, more, 35)];
   },
 };
 
@@ -73,14 +83,15 @@ export const deferred: Bench = {
         many: rounds("defer", SIZES.messages),
         noneHere: rounds("here", 0),
         manyHere: rounds("here", SIZES.messages),
+        node: startNodes,
       },
       SIZES.deferRounds,
     );
     return [
-      inMs(DEFER.none, took.none.flat(), 8),
-      inMs(DEFER.many, took.many.flat(), 8),
-      inMs(HERE.none, took.noneHere.flat(), 1.5),
-      inMs(HERE.many, took.manyHere.flat(), 1.5),
+      beside(took.node, DEFER.none, took.none.flat(), 8),
+      beside(took.node, DEFER.many, took.many.flat(), 8),
+      beside(took.node, HERE.none, took.noneHere.flat(), 1.5),
+      beside(took.node, HERE.many, took.manyHere.flat(), 1.5),
     ];
   },
 };
@@ -96,13 +107,18 @@ export const coldResume: Bench = {
       };
     };
     const took = await takeTurns(
-      { none: resume(0), some: resume(SIZES.fewer), many: resume(SIZES.messages) },
+      {
+        none: resume(0),
+        some: resume(SIZES.fewer),
+        many: resume(SIZES.messages),
+        node: startNodes,
+      },
       SIZES.resumeRounds,
     );
     return [
-      inMs(RESUME.none, took.none, 115),
-      inMs(RESUME.some, took.some, 115),
-      inMs(RESUME.many, took.many, 115),
+      beside(took.node, RESUME.none, took.none, 115),
+      beside(took.node, RESUME.some, took.some, 115),
+      beside(took.node, RESUME.many, took.many, 115),
     ];
   },
 };
@@ -116,14 +132,11 @@ export const waitingTurns: Bench = {
       const store = path.join(folder, `waiting-${rounds}`);
       return program<{ cpu: number; files: number }>("wait", store, String(SIZES.waiting));
     };
-    const { turns } = await takeTurns({ turns: wait }, SIZES.waitRounds);
+    const { turns, node } = await takeTurns({ turns: wait, node: startNodes }, SIZES.waitRounds);
     const files = turns.map((each) => each.files);
+    const each = turns.map(({ cpu }) => cpu);
     return [
-      inMs(
-        WAIT.cpu,
-        turns.map((each) => each.cpu),
-        3,
-      ),
+      beside(node, WAIT.cpu, each, 3),
       {
         name: WAIT.files,
         unit: "open files",
@@ -135,13 +148,26 @@ export const waitingTurns: Bench = {
   },
 };
 
-function inMs(name: string, values: readonly number[], most: number): Result {
+/** Bare Node beside the programs: machines differ, and the same machine from hour to hour. */
+async function startNodes(): Promise<number> {
+  const starts: number[] = [];
+  for (let count = 0; count < SIZES.nodeStarts; count += 1) starts.push((await startNode()).cpu);
+  return median(starts);
+}
+
+function beside(
+  node: readonly number[],
+  name: string,
+  values: readonly number[],
+  most: number,
+): Result {
+  const { value, noise } = figureOf(values);
   return {
     name,
-    unit: MS,
-    figures: { cpu: figureOf(values) },
-    goal: { most, text: `${most} ms` },
-    detail: formatMs(median(values)),
+    unit: NODE_START,
+    figures: { cpu: { value: value / median(node), noise: noise + figureOf(node).noise } },
+    goal: goalInMs(most),
+    detail: `${formatMs(value)} of CPU against ${formatMs(median(node))}`,
   };
 }
 

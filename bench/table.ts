@@ -102,5 +102,5 @@ function withNoise(figure: Figure | undefined): string {
 function number(value: number | undefined): string {
   if (value === undefined) return "";
   if (value >= 100 || Number.isInteger(value)) return Math.round(value).toLocaleString("en-US");
-  return value.toFixed(value >= 10 ? 1 : 2);
+  return value.toFixed(value >= 10 ? 1 : value >= 0.1 ? 2 : 3);
 }

@@ -226,8 +226,7 @@ test("a turn asks its model without reading turns that a summary replaces", asyn
   const { conversations, id } = await placeCompacted();
   const model = new ScriptedModel({ replies: ["Fine."] });
   const { bytes } = watchFiles();
-  const loaded = await conversations.load(id, { only: "end" });
-  await using conversation = await conversations.open(id, loaded);
+  await using conversation = await conversations.open(id);
   await runTurn({ conversation, model }, "And now?");
   expect(bytes.get("events.json")).toBeLessThan(4 * PIECE);
   const [request] = model.requests;

@@ -129,9 +129,7 @@ function entriesOf({ entries }: EarlierRecord): readonly StreamEntry[] {
     .filter((entry) => isConfigDelta(entry) || entry.content.kind === "compaction");
 }
 
-/**
- * The longest run of turns before the checkpoint's own that summaries replace. Undefined if there are none.
- */
+/** The longest run of turns before the checkpoint's own that summaries replace. Undefined if there are none. */
 export function findReplaced({ entry, earlier }: Checkpoint): CompactionRange | undefined {
   const all = [...entriesOf(earlier), entry].flatMap(({ content }) =>
     content.kind === "compaction" && content.compaction.summary !== undefined
@@ -140,8 +138,9 @@ export function findReplaced({ entry, earlier }: Checkpoint): CompactionRange | 
   );
   let longest: CompactionRange | undefined;
   let run: CompactionRange | undefined;
-  for (const { fromTurn, toTurn } of all.toSorted((one, other) => one.fromTurn - other.fromTurn)) {
-    const last = Math.min(toTurn, earlier.lastTurn - 1);
+  for (const range of all.toSorted((one, other) => one.fromTurn - other.fromTurn)) {
+    const fromTurn = Math.max(range.fromTurn, 0);
+    const last = Math.min(range.toTurn, earlier.lastTurn - 1);
     if (last < fromTurn) continue;
     run =
       run !== undefined && fromTurn <= run.toTurn + 1

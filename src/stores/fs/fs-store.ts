@@ -2,7 +2,7 @@
  * Stores conversations on disk in the layout of the Rust original, which can read and write them
  * too. Reading creates no folders, moves no files and takes no locks.
  */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import path from "node:path";
 import {
   type AnswerEvent,
@@ -306,7 +306,9 @@ export class FsConversationStore implements ConversationStore, PortableStore {
   }
 
   open(id: ConversationId, loaded?: Conversation): Promise<FsConversationWriter> {
-    return this.#open(id, () => loaded && this.#loaded.get(loaded));
+    return this.#open(id, (file) =>
+      loaded === undefined ? loadVisible(file, fileIdCreatedAt(id)) : this.#loaded.get(loaded),
+    );
   }
 
   /** `find` returns the known events, once they are locked. */
@@ -593,13 +595,23 @@ async function loadPart(
   const loaded = await loadEnd(file);
   if (loaded === undefined) return undefined;
   const { entries, unread } = loaded;
-  const stream = new RecordStream(
-    { ...base, entries },
-    { file, refresh: async () => true },
-    unread,
-  );
+  const source = { file, refresh: async () => true };
+  const stream = new RecordStream({ ...base, entries }, source, unread);
   const isEnough = only === "end" || stream.isWhole || (await stream.abridge());
   return isEnough ? { loaded, stream, problems: [] } : undefined;
+}
+
+/** Shorter records are read as a whole at once. */
+const MIN_ABRIDGED = 1 << 18;
+
+/** Undefined if all of it has to be read. */
+async function loadVisible(
+  file: string,
+  createdAt: StoredStream["createdAt"],
+): Promise<LoadedEvents | undefined> {
+  const { size = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
+  if (size < MIN_ABRIDGED) return undefined;
+  return (await loadPart(file, { createdAt, baseConfig: {} }, "visible"))?.loaded;
 }
 
 /** The files of a fork that are copied from this folder, with the elements to keep. */

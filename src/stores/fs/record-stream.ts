@@ -113,9 +113,11 @@ export class RecordStream implements ConversationStream {
   }
 
   async outline(): Promise<StreamOutline | undefined> {
-    if (this.isWhole) return undefined;
+    const unread = this.#unread;
+    if (unread === undefined) return undefined;
     const { findOutline, outlineOf } = await loadParts();
-    if (this.#abridged !== undefined) return outlineOf(this.#entries);
+    const isAbridged = unread.abridged !== undefined && (await this.abridge());
+    if (isAbridged) return outlineOf(this.#entries);
     if (!(await this.#source.refresh())) return undefined;
     const outline = await findOutline({ ...this.#locate(), entries: this.#entries });
     return this.isWhole ? undefined : outline;
