@@ -102,7 +102,11 @@ async function countEvents(
     for (const entry of entries) {
       const { eventType } = entry;
       if (eventType === undefined) {
-        if (entry.content.kind === "compaction") compactions.push(entry.content.compaction);
+        const { content } = entry;
+        if (content.kind === "compaction") {
+          const { earlier: _earlier, ...compaction } = content.compaction; // Only for readers of the record.
+          compactions.push(compaction);
+        }
         continue;
       }
       turns = counter.next(eventType) + 1;
