@@ -252,6 +252,7 @@ test.each([
     '"last_turn_at": "2026-02-03 00:00:01.0"',
   ],
   ["no number", /"last_turn": \d+/, '"last_turn": "many"'],
+  ["fewer turns than none", /"last_turn": \d+/, '"last_turn": -1'],
 ])("a compaction that says %s does not count as saying anything", async (_name, text, wrong) => {
   const { conversations, id, events } = await placeCompacted();
   writeFileSync(events, readFileSync(events, "utf8").replace(text, wrong));

@@ -193,9 +193,9 @@ export function parseCompaction(value: unknown): Compaction {
 /** None if it is not as jp writes it: it only saves reading. */
 function findEarlier(value: JsonObject): Pick<Compaction, "earlier"> {
   const { last_turn: lastTurn, last_turn_at: lastTurnAt, entries } = value;
-  const isValid =
-    Number.isSafeInteger(lastTurn) && isJsonArray(entries) && entries.every(isJsonObject);
-  if (!isValid || typeof lastTurn !== "number" || typeof lastTurnAt !== "string") return {};
+  const isNumber = typeof lastTurn === "number" && Number.isSafeInteger(lastTurn) && lastTurn >= 0;
+  const isValid = isJsonArray(entries) && entries.every(isJsonObject);
+  if (!isNumber || !isValid || typeof lastTurnAt !== "string") return {};
   return { earlier: { lastTurn, lastTurnAt, entries } };
 }
 
