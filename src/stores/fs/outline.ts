@@ -46,6 +46,9 @@ export async function outlineBefore(file: string, end: number): Promise<RecordOu
 /** In bytes. With more after a compaction, hardly anything would be saved. */
 const MAX_SEARCHED = 1 << 24;
 
+/** A record from elsewhere may have any number of compactions that say nothing. */
+const MAX_TRIED = 64;
+
 /** The last checkpoint before an offset, where an element must end. Throws `read_failed`. */
 export async function findCheckpoint(
   file: string,
@@ -68,6 +71,8 @@ class Outliner {
   /** A checkpoint whose turn has not been found yet, and how many turns start after it. */
   #open: { readonly checkpoint: PlacedCheckpoint; readonly starts: number } | undefined;
   #isDone = false;
+  /** How many compactions have been looked at. */
+  #tried = 0;
 
   constructor(window: ByteWindow, end: number) {
     this.#window = window;
@@ -106,6 +111,8 @@ class Outliner {
   }
 
   #findCheckpoint(position: number) {
+    this.#tried += 1;
+    if (this.#tried > MAX_TRIED) return undefined;
     const found = readElementAt(this.#window, position, this.#end);
     const [entry] = found?.entries ?? [];
     const checkpoint = entry && checkpointOf(entry);
