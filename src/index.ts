@@ -106,6 +106,7 @@ export {
   type VoteCount,
   type DenialCause,
   describeDecider,
+  type EarlierRecord,
   type EntryContent,
   eventsOf,
   eventToJson,

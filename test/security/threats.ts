@@ -859,6 +859,15 @@ const workspace: Area = {
         "Every command in the workspace fails, names the file and lists the ids that this machine has for its path. jp never writes over the " +
         "file, and makes an id only if there is no file.",
     },
+    {
+      id: "T-WORK-28",
+      threat:
+        "A compaction in its records says other things of the turns before it than there are: millions of turns, or settings that " +
+        "stand nowhere.",
+      defence:
+        "Only config changes and compactions are taken from it, and the config is a claim like any other. The number of turns has to " +
+        "fit the start of the compaction's own turn and the length of the file, or all of the record is read. At most 64 compactions are looked at.",
+    },
   ],
 };
 

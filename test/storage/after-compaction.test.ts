@@ -23,6 +23,7 @@ import {
 import type { ConversationWriter } from "../../src/stores/index.ts";
 import { runTurn } from "../../src/index.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
+import { counters } from "../security/threats.ts";
 import { watchFiles } from "../../src/stores/file-access.fixture.ts";
 import { time } from "../../src/stores/record-elements.fixture.ts";
 import { temporaryWorkspace } from "../../src/stores/temporary-workspace.fixture.ts";
@@ -245,18 +246,22 @@ test("what a person changes in the record counts, before a compaction too", asyn
 });
 
 test.each([
-  ["more turns than there can be", /"last_turn": \d+/, '"last_turn": 100000000'],
+  ["more turns than fit", /"last_turn": \d+/, '"last_turn": 100000000'],
   [
     "another start of its turn",
     /"last_turn_at": "[^"]+"/,
     '"last_turn_at": "2026-02-03 00:00:01.0"',
   ],
-  ["no number", /"last_turn": \d+/, '"last_turn": "many"'],
-  ["fewer turns than none", /"last_turn": \d+/, '"last_turn": -1'],
-])("a compaction that says %s does not count as saying anything", async (_name, text, wrong) => {
-  const { conversations, id, events } = await placeCompacted();
-  writeFileSync(events, readFileSync(events, "utf8").replace(text, wrong));
-  const { stream } = await conversations.load(id, { only: "end" });
-  expect((await stream.outline?.())?.lastTurn).toBe(1020);
-  expect(await loadVisible(stream)).toBe(stream);
-});
+  ["not a number", /"last_turn": \d+/, '"last_turn": "many"'],
+  ["a negative number", /"last_turn": \d+/, '"last_turn": -1'],
+])(
+  "what a compaction says of the record before it does not count if it cannot be (%s)",
+  async (_name, text, wrong) => {
+    counters("T-WORK-28");
+    const { conversations, id, events } = await placeCompacted();
+    writeFileSync(events, readFileSync(events, "utf8").replace(text, wrong));
+    const { stream } = await conversations.load(id, { only: "end" });
+    expect((await stream.outline?.())?.lastTurn).toBe(1020);
+    expect(await loadVisible(stream)).toBe(stream);
+  },
+);

@@ -20,6 +20,7 @@ export {
   hasLinks,
   type Compaction,
   EARLIER,
+  type EarlierRecord,
   type EntryContent,
   StreamEntry,
   type ToolCallCompaction,

@@ -13,7 +13,13 @@ import {
   toAbridged,
 } from "../../record/conversation/index.ts";
 import { findCheckpoint, outlineBefore, readAround, type RecordOutline } from "./outline.ts";
-import type { UnreadPart } from "./record-stream.ts";
+
+/** The part of a record that is not read yet. What is known of it is shared by all streams of the same part. */
+export interface UnreadPart {
+  readonly end: number;
+  outline?: Promise<RecordOutline | undefined>;
+  abridged?: Promise<AbridgedPart | undefined>;
+}
 
 /** What models see of an unread part, and of the first entries after it. */
 export interface AbridgedPart {

@@ -12,9 +12,8 @@ import {
 } from "../../record/conversation/index.ts";
 import { type JsonObject, loaderOf, shouldYield, yieldToEventLoop } from "../../util/index.ts";
 import { damagedError, readError } from "../storage-error.ts";
-import type { AbridgedPart } from "./abridged-part.ts";
+import type { UnreadPart } from "./abridged-part.ts";
 import { endsElement, readEntries } from "./event-reader.ts";
-import type { RecordOutline } from "./outline.ts";
 
 /** The file of the record. */
 export interface EarlierSource {
@@ -22,13 +21,6 @@ export interface EarlierSource {
   readonly file: string;
   /** Called before it is read. Returns false if it has changed: then another stream has replaced this one. */
   refresh(): Promise<boolean>;
-}
-
-/** The part of a record that is not read yet. What is known of it is shared by all streams of the same part. */
-export interface UnreadPart {
-  readonly end: number;
-  outline?: Promise<RecordOutline | undefined>;
-  abridged?: Promise<AbridgedPart | undefined>;
 }
 
 /** The first entries, if only what models see was read. */
