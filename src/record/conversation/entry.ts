@@ -155,7 +155,7 @@ export interface Compaction {
   readonly earlier?: EarlierRecord;
 }
 
-/** What a reader has to know of the record before a compaction: see earlier.ts. */
+/** Describes the record before a compaction, for readers that skip it: see earlier.ts. */
 export interface EarlierRecord {
   /** The turn in which the compaction is recorded, counted from 0. */
   readonly lastTurn: number;

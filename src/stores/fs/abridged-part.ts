@@ -1,4 +1,4 @@
-/** What is known of the part of a record that is not read: its outline, and what models see of it. */
+/** Finds the outline of a part of a record that is not read, and reads only what models see of it. */
 import {
   type Checkpoint,
   checkpointOf,
@@ -12,6 +12,7 @@ import {
   type StreamOutline,
   toAbridged,
 } from "../../record/conversation/index.ts";
+import { isTurnStart, nthTurnStartFromEnd } from "./last-turns.ts";
 import { findCheckpoint, outlineBefore, readAround, type RecordOutline } from "./outline.ts";
 
 /** The part of a record that is not read yet. What is known of it is shared by all streams of the same part. */
@@ -21,7 +22,7 @@ export interface UnreadPart {
   abridged?: Promise<AbridgedPart | undefined>;
 }
 
-/** What models see of an unread part, and of the first entries after it. */
+/** The entries that models see of an unread part, and of the first entries after it. */
 export interface AbridgedPart {
   readonly entries: readonly StreamEntry[];
   /** How many entries after the part that includes. */
@@ -39,7 +40,7 @@ interface Ending {
 interface KnownOutline extends StreamOutline {
   /** The first entry in memory that is not in it. */
   readonly index: number;
-  /** What to read from, if it is there. */
+  /** The checkpoint at its end, if there is one. */
   readonly checkpoint?: Checkpoint;
   /** The end of the element before the checkpoint, or of the unread part. */
   readonly position?: number | undefined;
@@ -100,16 +101,6 @@ function toKnown(outline: RecordOutline | undefined): KnownOutline | undefined {
   const { checkpoint, ...rest } = outline;
   const position = checkpoint?.position;
   return { ...rest, index: 0, ...(checkpoint && { checkpoint, position }) };
-}
-
-/** -1 if there are fewer. */
-function nthTurnStartFromEnd(entries: readonly StreamEntry[], count: number): number {
-  let missing = count;
-  return entries.findLastIndex((entry) => isTurnStart(entry) && (missing -= 1) === 0);
-}
-
-function isTurnStart({ eventType }: StreamEntry): boolean {
-  return eventType === "turn_start";
 }
 
 function isNoEvent({ eventType }: StreamEntry): boolean {

@@ -16,7 +16,7 @@ const BEFORE_COMPACTION = /\n {2}\},\n {2}\{\n {4}"type": $/;
 /** The longest possible match. */
 const MAX_BEFORE = 100;
 const MARGIN = 20;
-/** What is looked for is often near the end. */
+/** Small, because the search often ends near the end of the file. */
 const FIRST_BLOCK = 1 << 14;
 /** Each read fits into the buffer that windows share. */
 const MAX_BLOCK = (1 << 18) - MAX_BEFORE - MARGIN;
@@ -24,7 +24,7 @@ const MAX_BLOCK = (1 << 18) - MAX_BEFORE - MARGIN;
 const ESCAPED_ASCII = /\\u00[2-7]/;
 const ESCAPE = Buffer.from("\\u00");
 
-/** What a piece of the file has. All positions are those of a type in an element, in ascending order. */
+/** The finds in one piece of the file. Each position is that of the type of an element, in ascending order. */
 export interface Found {
   readonly turnStarts: readonly number[];
   readonly compactions: readonly number[];
@@ -39,8 +39,9 @@ interface Range {
 }
 
 /**
- * Calls `see` with what is found, from the last piece of a range to the first, until it returns true. Returns false if that is not certain to be all: the text of a turn start occurs elsewhere too. Does not notice damage: it also finds
- * unreadable elements. Throws `read_failed`.
+ * Calls `see` with the finds of each piece, from the last one of a range to the first, until it returns true. Returns false
+ * if there may be others: the text of a turn start occurs elsewhere too. Does not notice damage: it also finds unreadable
+ * elements. Throws `read_failed`.
  */
 export async function scanBack(
   window: ByteWindow,

@@ -307,7 +307,7 @@ export class FsConversationStore implements ConversationStore, PortableStore {
 
   open(id: ConversationId, loaded?: Conversation): Promise<FsConversationWriter> {
     return this.#open(id, (file) =>
-      loaded === undefined ? loadVisible(file, fileIdCreatedAt(id)) : this.#loaded.get(loaded),
+      loaded === undefined ? loadAbridged(file, fileIdCreatedAt(id)) : this.#loaded.get(loaded),
     );
   }
 
@@ -605,7 +605,7 @@ async function loadPart(
 const MIN_ABRIDGED = 1 << 18;
 
 /** Undefined if all of it has to be read. */
-async function loadVisible(
+async function loadAbridged(
   file: string,
   createdAt: StoredStream["createdAt"],
 ): Promise<LoadedEvents | undefined> {

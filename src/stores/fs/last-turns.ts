@@ -112,7 +112,7 @@ function parsePiece(
 }
 
 /** -1 if there are fewer. */
-function nthTurnStartFromEnd(entries: readonly StreamEntry[], count: number): number {
+export function nthTurnStartFromEnd(entries: readonly StreamEntry[], count: number): number {
   let missing = count;
   return entries.findLastIndex((entry) => isTurnStart(entry) && (missing -= 1) === 0);
 }
@@ -121,7 +121,7 @@ function isEvent({ eventType }: StreamEntry): boolean {
   return eventType !== undefined;
 }
 
-function isTurnStart({ eventType }: StreamEntry): boolean {
+export function isTurnStart({ eventType }: StreamEntry): boolean {
   return eventType === "turn_start";
 }
 
