@@ -5,7 +5,7 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import { counters } from "../../../test/security/threats.ts";
 import { withinOrigin } from "../../util/index.ts";
-import { createHttpFetch } from "./http-fetch.ts";
+import { createHttpFetch, withActivity } from "./http-fetch.ts";
 import { HttpHeaders } from "./http-headers.ts";
 
 const httpFetch = createHttpFetch();
@@ -218,4 +218,17 @@ test("does not send a request again if a new connection fails", async () => {
   });
   await expect(httpFetch(url, { method: "POST", body: "1" })).rejects.toThrow("fetch failed");
   expect(requests).toBe(1);
+});
+
+test("merges deltas of a reply that arrive together, and counts the bytes that arrived", async () => {
+  const delta = (content: string) => `data: ${JSON.stringify({ delta: { content } })}\n\n`;
+  const sent = delta("a") + delta("b") + delta("c");
+  const arrived: number[] = [];
+  const reply = (type: string) => async () =>
+    new Response(sent, { headers: { "content-type": type } });
+  const read = async (type: string) =>
+    await (await withActivity(reply(type), (bytes) => arrived.push(bytes))("http://a")).text();
+  expect(await read("text/event-stream; charset=utf-8")).toBe(delta("abc"));
+  expect(arrived).toEqual([0, sent.length, 0]);
+  expect(await read("text/plain")).toBe(sent);
 });

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, RequestOptions } from "node:http";
 import type { Readable } from "node:stream";
-import { withinOrigin } from "../../util/index.ts";
+import { loadModule, withinOrigin } from "../../util/index.ts";
 import type { Fetch } from "./definition.ts";
 import { HttpHeaders } from "./http-headers.ts";
 
@@ -140,24 +140,38 @@ export function createResponse(head: ResponseHead, body: ReadableStream<Uint8Arr
   return new HttpResponse(head, body) as unknown as Response;
 }
 
-/** A `fetch` that reports each arrival, a response or a part of its body, and how many bytes it has. */
+/**
+ * A `fetch` that reports each arrival, a response or a part of its body, and how many bytes it has. Deltas that arrive
+ * together are merged.
+ */
 export function withActivity(fetch: Fetch, onActivity: (bytes: number) => void): Fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
     onActivity(0);
     const reader = response.body?.getReader();
     if (reader === undefined) return response;
+    const merge = isEventStream(response) ? await loadDeltaMerger() : undefined;
     const body = new ReadableStream<Uint8Array>({
       async pull(controller) {
         const { done, value } = await reader.read();
         onActivity(value?.byteLength ?? 0);
         if (done) controller.close();
-        else controller.enqueue(value);
+        else controller.enqueue(merge?.(value) ?? value);
       },
       cancel: (reason) => reader.cancel(reason),
     });
     return createResponse(response, body);
   };
+}
+
+function isEventStream({ headers }: Pick<Response, "headers">): boolean {
+  return headers.get("content-type")?.startsWith("text/event-stream") === true;
+}
+
+/** Loaded with the first reply: while the model thinks, if jp has warmed up. */
+async function loadDeltaMerger(): Promise<(chunk: Uint8Array) => Uint8Array> {
+  const { createDeltaMerger } = await loadModule(() => import("./merge-deltas.ts"));
+  return createDeltaMerger();
 }
 
 /** jp does not ask for compression, but some servers compress anyway. */

@@ -25,7 +25,8 @@ export function cannedFetch(text: string): Fetch {
     const body = new Readable({ read: () => {} });
     body.push(Buffer.from(text));
     body.push(null);
-    const head = { statusCode: 200, statusMessage: "", headers: {}, rawHeaders: [] };
+    const rawHeaders = ["content-type", "text/event-stream"];
+    const head = { statusCode: 200, statusMessage: "", headers: {}, rawHeaders };
     return toResponse(Object.assign(body, head) as unknown as IncomingMessage);
   };
 }
