@@ -220,8 +220,11 @@ test("does not send a request again if a new connection fails", async () => {
   expect(requests).toBe(1);
 });
 
+function delta(content: string): string {
+  return `data: ${JSON.stringify({ delta: { content } })}\n\n`;
+}
+
 test("merges deltas of a reply that arrive together, and counts the bytes that arrived", async () => {
-  const delta = (content: string) => `data: ${JSON.stringify({ delta: { content } })}\n\n`;
   const sent = delta("a") + delta("b") + delta("c");
   const arrived: number[] = [];
   const reply = (type: string) => async () =>

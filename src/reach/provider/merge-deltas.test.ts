@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { array, assert, constantFrom, integer, oneof, property, string } from "fast-check";
 import { expect, test } from "vitest";
 import { createDeltaMerger } from "./merge-deltas.ts";
 
@@ -107,17 +107,17 @@ function joined(events: readonly unknown[]): readonly string[] {
 }
 
 test("a client reads the same from any chunks of any events", () => {
-  const anyText = fc.string({ unit: "grapheme", maxLength: 6 });
-  const anyEvent = fc.oneof(
+  const anyText = string({ unit: "grapheme", maxLength: 6 });
+  const anyEvent = oneof(
     anyText.map(content),
     anyText.map(thinking),
     anyText.map(spoken),
-    fc.constantFrom(": alive\n\n", "data: [DONE]\n\n", "\n", event({ choices: [] })),
+    constantFrom(": alive\n\n", "data: [DONE]\n\n", "\n", event({ choices: [] })),
   );
-  const anyEvents = fc.array(anyEvent, { maxLength: 20 });
-  const anySizes = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 5 });
-  fc.assert(
-    fc.property(anyEvents, anySizes, (events, sizes) => {
+  const anyEvents = array(anyEvent, { maxLength: 20 });
+  const anySizes = array(integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 5 });
+  assert(
+    property(anyEvents, anySizes, (events, sizes) => {
       const bytes = Buffer.from(events.join(""));
       const chunks: Uint8Array[] = [];
       for (let [start, index] = [0, 0]; start < bytes.length; index += 1) {
