@@ -396,6 +396,16 @@ describe("a delta", () => {
     );
   });
 
+  test("never holds what belongs to a machine", () => {
+    fc.assert(
+      fc.property(anyConfig(), anyConfig(), (first, second) => {
+        const [before, after] = [readConfig(first), readConfig(second)];
+        const [known, wanted] = [withoutMachineSettings(before), withoutMachineSettings(after)];
+        expect(configDelta(before, after)).toEqual(configDelta(known, wanted));
+      }),
+    );
+  });
+
   test("holds unknown parameters", () => {
     expect(
       configDelta(withParameters({ seed: 1, top_k: 1 }), withParameters({ seed: 2, top_k: 1 })),

@@ -5,12 +5,12 @@
  */
 import * as v from "valibot";
 import { isDeepEqual, isJsonObject, type Json, type JsonObject } from "../../util/index.ts";
-import { withoutMachineSettings } from "./conversation-config.ts";
 import { DEFAULTS, TOOL_DEFAULTS } from "./defaults.ts";
 import { mergeConfig, omitPaths, valueAt, withValue } from "./layers.ts";
 import { type ModelId, resolveModelId } from "./model-id.ts";
-import { findChild, nodeOf, ownValue, toJson } from "./schema-node.ts";
+import { findChild, nodeOf, ownValue, toJson, unwrap } from "./schema-node.ts";
 import { configSchema, type PartialConfig } from "./schema/config-schema.ts";
+import { findBehaviour } from "./schema/node.ts";
 import {
   sharedSchema,
   sharedToolDefaultsSchema,
@@ -40,7 +40,7 @@ export function recordConfig({ builtins, remembered, config }: ConfigChange): Re
   const shipped = mergeConfig(DEFAULTS, builtins);
   const before = remembered === undefined ? shipped : mergeConfig(shipped, remembered);
   const after = inRecordedNotation(config);
-  const delta = configDelta(withoutUnrecorded(before), withoutUnrecorded(after)) ?? {};
+  const delta = configDelta(withoutProviders(before), withoutProviders(after)) ?? {};
   const tables = valueAt(delta, TOOLS);
   const { "*": defaults = {}, ...tools } = isJsonObject(tables) ? tables : {};
   const replaced = APPENDED.filter((keys) => {
@@ -70,8 +70,8 @@ export function recordConfig({ builtins, remembered, config }: ConfigChange): Re
 const TOOLS = ["conversation", "tools"];
 
 /** Models are recorded in full, without the aliases and addresses of providers. */
-function withoutUnrecorded(config: PartialConfig): PartialConfig {
-  return withoutMachineSettings(omitPaths(config, [["providers"]]));
+function withoutProviders(config: PartialConfig): PartialConfig {
+  return omitPaths(config, [["providers"]]);
 }
 
 type Model = NonNullable<PartialConfig["assistant"]>["model"];
@@ -198,7 +198,7 @@ function mergeJson(lower: Json | undefined, upper: Json | undefined): Json | und
 
 /**
  * The change as stored by a conversation; undefined if nothing changed. A delta adds and replaces but cannot remove, and
- * never contains private values.
+ * never contains private values, or those that belong to a machine.
  */
 export function configDelta(before: PartialConfig, after: PartialConfig): JsonObject | undefined {
   const delta = difference(configSchema, before, after);
@@ -208,6 +208,7 @@ export function configDelta(before: PartialConfig, after: PartialConfig): JsonOb
 /** Undefined if they are equal. An empty table is not a difference, but any other empty value is. */
 function difference(schema: v.GenericSchema, before: unknown, after: unknown): Json | undefined {
   if (before === after) return undefined;
+  if (findBehaviour(unwrap(schema)).isMachineSpecific === true) return undefined;
   const node = nodeOf(schema);
   if (node.kind === "leaf" || !isJsonObject(after)) {
     const [old, current] = [toJson(schema, before), toJson(schema, after)];
