@@ -38,7 +38,7 @@ export {
 } from "./json.ts";
 export { isDeepEqual } from "./deep-equal.ts";
 export { isPathWithin } from "./paths.ts";
-export { canonicalJson, canonicalObject, sha256 } from "./digest.ts";
+export { canonicalJson, canonicalObject, nodeCrypto, sha256 } from "./digest.ts";
 export { findForeignCaller, isLoopback, isSameSecret, listen, parseHost } from "./http.ts";
 export { graphemesOf } from "./graphemes.ts";
 export { findClosest } from "./find-closest.ts";

@@ -2,7 +2,7 @@
  * The keys people sign decisions with, as data, and whether one of them made a signature. Private keys are elsewhere: in
  * an agent, a file, or a passkey that no program can read.
  */
-import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
+import type { KeyObject } from "node:crypto";
 import type { DecisionSignature } from "../../record/conversation/index.ts";
 import {
   canonicalJson,
@@ -12,6 +12,7 @@ import {
   isJsonObject,
   type Json,
   type JsonObject,
+  nodeCrypto,
   objectField,
   optionalString,
   sha256,
@@ -154,13 +155,14 @@ export function sshString(bytes: Buffer): Buffer {
 
 /** Such as `SHA256:47DEQpj8…`. */
 export function fingerprintOf(publicKey: Buffer): string {
-  const digest = createHash("sha256").update(sshBlobOf(publicKey)).digest("base64");
+  const digest = nodeCrypto().createHash("sha256").update(sshBlobOf(publicKey)).digest("base64");
   return `SHA256:${digest.replace(/=+$/, "")}`;
 }
 
 /** Whether the key has signed these 32 bytes, in hexadecimal. Also false for an invalid signature. */
 export function hasSigned(key: PublicPart, hash: string, signature: DecisionSignature): boolean {
   if (signature.key !== key.id) return false;
+  const { createHash, verify } = nodeCrypto();
   const bytes = Buffer.from(hash, "hex");
   try {
     const object = toObject(key);
@@ -183,6 +185,7 @@ export function hasSigned(key: PublicPart, hash: string, signature: DecisionSign
 }
 
 function toObject(key: PublicPart): KeyObject {
+  const { createPublicKey } = nodeCrypto();
   if (key.type === "passkey") return createPublicKey({ key: { ...key.public }, format: "jwk" });
   const bytes = Buffer.from(key.public, "base64");
   if (fingerprintOf(bytes) !== key.id) throw new TypeError("another key");
@@ -197,7 +200,7 @@ const MIN_DATA_BYTES = 37;
 /** Checks the authenticator's data: it signs for this host name, and has verified the user. */
 function isOf(rpId: string, data: Buffer): boolean {
   if (data.length < MIN_DATA_BYTES) return false;
-  const rpIdHash = createHash("sha256").update(rpId).digest();
+  const rpIdHash = nodeCrypto().createHash("sha256").update(rpId).digest();
   const flags = data[32] ?? 0;
   const isVerified = (flags & USER_PRESENT) !== 0 && (flags & USER_VERIFIED) !== 0;
   return isVerified && data.subarray(0, 32).equals(rpIdHash);

@@ -2,11 +2,10 @@
  * The people who may use the desk and make decisions: finds them by their tokens, and changes them. Each change is logged
  * with its actor and channel. What someone may decide is determined elsewhere (`record/conversation/whom.ts`).
  */
-import { timingSafeEqual } from "node:crypto";
 import { userInfo } from "node:os";
 import { isSameName } from "../../record/conversation/index.ts";
 import type { PeopleTable } from "../../stores/index.ts";
-import { JpError } from "../../util/index.ts";
+import { JpError, nodeCrypto } from "../../util/index.ts";
 import type { KeyChange, Passkey, PersonKey } from "./keys.ts";
 import {
   type Actor,
@@ -457,7 +456,7 @@ function isPermitOf(person: StoredPerson, permit: KeyPermit, now: Date): boolean
 
 function isLinkOf({ link }: StoredPerson, hash: string, now: Date): boolean {
   if (link === undefined || link.until < now || !HASH.test(hash)) return false;
-  return timingSafeEqual(Buffer.from(link.hash), Buffer.from(hash));
+  return nodeCrypto().timingSafeEqual(Buffer.from(link.hash), Buffer.from(hash));
 }
 
 function withoutSubstitute(person: StoredPerson, name: string): StoredPerson {
@@ -466,6 +465,7 @@ function withoutSubstitute(person: StoredPerson, name: string): StoredPerson {
 }
 
 function findHashed(people: readonly StoredPerson[], hash: string): StoredPerson | undefined {
+  const { timingSafeEqual } = nodeCrypto();
   const given = Buffer.from(hash);
   let found: StoredPerson | undefined;
   for (const person of people) {

@@ -1,5 +1,4 @@
 /** One person as data: their identity, rights, and the origin of their account. Reads and writes their JSON. */
-import { createHash } from "node:crypto";
 import { type Timestamp, timestampFromDate } from "../../record/conversation/index.ts";
 import {
   integerField,
@@ -7,6 +6,7 @@ import {
   isJsonObject,
   type Json,
   type JsonObject,
+  nodeCrypto,
   optionalString,
   shapeOf,
   stringField,
@@ -103,7 +103,7 @@ export function confirmationOf(person: Person): Timestamp | false | undefined {
 
 /** The id of a person whose entry has none: every process derives the same one, without writing it. */
 export function deriveId(tokenHash: string): string {
-  const digest = createHash("sha256").update(`jp person\n${tokenHash}`).digest("hex");
+  const digest = nodeCrypto().createHash("sha256").update(`jp person\n${tokenHash}`).digest("hex");
   return `p_${digest.slice(0, 32)}`;
 }
 

@@ -1,16 +1,10 @@
 /** Signs as a person, with a key that this process can use: in a file, or in the SSH agent. */
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type KeyObject,
-  sign,
-} from "node:crypto";
+import type { KeyObject } from "node:crypto";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { hashToSign, type PersonSigner } from "../../record/conversation/index.ts";
 import { PrivateFile, type PrivateFileOptions } from "../../stores/index.ts";
-import { JpError, loadModule, messageOf } from "../../util/index.ts";
+import { JpError, loadModule, messageOf, nodeCrypto } from "../../util/index.ts";
 import { type Ed25519Key, fingerprintOf, type PersonKey } from "./keys.ts";
 
 /** The signing person, and their agent's socket. */
@@ -34,7 +28,7 @@ export function createSigner({ person, agentSocket }: SignerOptions): PersonSign
       const signed =
         file === undefined
           ? await signByAgent(agentSocket, key, bytes)
-          : sign(null, bytes, readKeyFile(file).privateKey);
+          : nodeCrypto().sign(null, bytes, readKeyFile(file).privateKey);
       const sig = signed.toString("base64url");
       return { type: "ed25519", key: id, nonce: toSign.nonce, sig };
     },
@@ -88,6 +82,7 @@ function parseKeyFile(text: string): PrivateKey {
   if (text.includes("BEGIN OPENSSH PRIVATE KEY")) {
     throw new TypeError("it is a key of OpenSSH, which jp uses through the SSH agent");
   }
+  const { createPrivateKey, createPublicKey } = nodeCrypto();
   const privateKey = createPrivateKey(text);
   if (privateKey.asymmetricKeyType !== "ed25519") throw new TypeError("it is no Ed25519 key");
   const { x = "" } = createPublicKey(privateKey).export({ format: "jwk" });
@@ -104,7 +99,7 @@ function cannotUse(file: string, why: string, cause?: unknown): JpError {
 
 /** Creates a key in its own file in this folder. Throws `write_failed`. */
 export async function makeKeyFile(folder: string): Promise<string> {
-  const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+  const { publicKey, privateKey } = nodeCrypto().generateKeyPairSync("ed25519");
   const { x = "" } = publicKey.export({ format: "jwk" });
   const id = fingerprintOf(Buffer.from(x, "base64url"));
   const name = Buffer.from(id.slice("SHA256:".length), "base64").toString("hex").slice(0, 16);
