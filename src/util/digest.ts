@@ -32,7 +32,7 @@ export function canonicalObject(
 }
 
 /** Up to this size, our own implementation is faster than loading Node's. */
-const MAX_OWN_BYTES = 4096;
+const MAX_OWN_BYTES = 8192;
 let ownBytes = 0;
 let nodeHash: typeof NodeCrypto.hash | undefined;
 
