@@ -95,7 +95,10 @@ const NO_POINTS: CachePoints = {
 
 /** The messages of turns that many requests start with. */
 interface BegunPrompt {
-  readonly messages: readonly LanguageModelV4Message[];
+  /** All but the last. Nothing is added to them. */
+  readonly closed: readonly LanguageModelV4Message[];
+  /** The last, if there is one. What comes next may have the same role. */
+  readonly open: readonly LanguageModelV4Message[];
   /** The ids of the calls in them. */
   readonly ids: ReadonlySet<string>;
 }
@@ -112,10 +115,11 @@ function toPlainPrompt({ systemParts, events }: ThreadParts, dialect: Dialect): 
   if (beginning === undefined || system.at(-1)?.role === "user") {
     return { prompt: toMessages(system, toPieces(events, dialect), context), context };
   }
-  const { messages, ids } = beginPrompt(beginning, context);
+  const { closed, open, ids } = beginPrompt(beginning, context);
   const later = events.slice(beginning.events.length);
   const pieces = toPieces(later, dialect, new ToolCallIds(dialect, ids));
-  return { prompt: toMessages([...system, ...messages], pieces, context), context };
+  // Copies thousands of messages at once, which spreading them does not.
+  return { prompt: system.concat(closed, toMessages(open, pieces, context)), context };
 }
 
 function beginPrompt(
@@ -130,8 +134,9 @@ function beginPrompt(
   const base = made.get(before);
   const ids = new ToolCallIds(dialect, base?.ids);
   const added = base === undefined ? events : events.slice(before.length);
-  const messages = toMessages(base?.messages ?? [], toPieces(added, dialect, ids), context);
-  const prompt = { messages, ids: ids.taken };
+  const messages = toMessages(base?.open ?? [], toPieces(added, dialect, ids), context);
+  const open = messages.splice(-1);
+  const prompt = { closed: base?.closed.concat(messages) ?? messages, open, ids: ids.taken };
   made.set(events, prompt);
   return prompt;
 }

@@ -10,19 +10,24 @@ import type { ConversationStream } from "./stream.ts";
 import { lastTurnIndex } from "./turns.ts";
 
 export interface SettledTurns {
-  /** Everything before the last turn. */
-  readonly entries: readonly StreamEntry[];
+  /** How many entries there are before the last turn. */
+  readonly length: number;
   /** The same list as long as the entries are the same. */
   readonly events: readonly ProviderEvent[];
   /** The list of a turn earlier, with which this one starts. */
   readonly before?: readonly ProviderEvent[];
 }
 
+interface KnownTurns extends SettledTurns {
+  /** The entries that they were made of, and possibly more: a turn later adds its own to the same list. */
+  readonly entries: StreamEntry[];
+}
+
 /**
  * By the first entry of a record. The latest, and those that it was made of: a question to another model adds a turn of its
  * own to a copy. No more, since each is as long as the record.
  */
-const known = new WeakMap<StreamEntry, readonly SettledTurns[]>();
+const known = new WeakMap<StreamEntry, readonly KnownTurns[]>();
 
 /** The events that a model sees of a stream. */
 type ToEvents = (stream: ConversationStream) => readonly ProviderEvent[];
@@ -42,10 +47,11 @@ export function findSettledTurns(
   const base = start > 0 && isAddition(turn) ? recall(entries, start) : undefined;
   const settled =
     base === undefined
-      ? settle({ ...stream, entries: entries.slice(0, end) }, toEvents)
+      ? settle(stream, entries.slice(0, end), toEvents)
       : {
-          entries: entries.slice(0, end),
-          events: [...base.events, ...toEvents({ ...stream, entries: turn })],
+          length: end,
+          entries: withTurn(base, turn),
+          events: base.events.concat(toEvents({ ...stream, entries: turn })),
           before: base.events,
         };
   const [first] = entries;
@@ -54,24 +60,40 @@ export function findSettledTurns(
   return settled;
 }
 
+/** Copies only what another turn has been added to: a list is as long as the record. */
+function withTurn({ entries, length }: KnownTurns, turn: readonly StreamEntry[]): StreamEntry[] {
+  const all = entries.length === length ? entries : entries.slice(0, length);
+  for (const entry of turn) all.push(entry); // There may be too many for one call.
+  return all;
+}
+
 /** Undefined if what follows could change them, or how they are sent. */
-function settle(stream: ConversationStream, toEvents: ToEvents): SettledTurns | undefined {
-  const { entries } = stream;
+function settle(
+  all: ConversationStream,
+  entries: StreamEntry[],
+  toEvents: ToEvents,
+): KnownTurns | undefined {
+  const stream = { ...all, entries };
   const next = lastTurnIndex(entries) + 1;
   if (compactionsOf(stream).some(({ toTurn }) => toTurn >= next)) return undefined;
   const events = toEvents(stream);
   // Without a request, a model sees nothing of them.
-  return events.some(({ type }) => type === "chat_request") ? { entries, events } : undefined;
+  const isSeen = events.some(({ type }) => type === "chat_request");
+  return isSeen ? { length: entries.length, entries, events } : undefined;
 }
 
-/** Comparing thousands of entries takes microseconds. */
-function recall(entries: readonly StreamEntry[], end: number): SettledTurns | undefined {
+function recall(entries: readonly StreamEntry[], end: number): KnownTurns | undefined {
   const [first] = entries;
   const all = (first && known.get(first)) ?? [];
-  return all.find(
-    (one) =>
-      one.entries.length === end && one.entries.every((entry, index) => entry === entries[index]),
-  );
+  return all.find((one) => one.length === end && startsWith(entries, one));
+}
+
+/** A loop: there may be thousands, and calling a function for each takes ten times as long. */
+function startsWith(all: readonly StreamEntry[], { entries, length }: KnownTurns): boolean {
+  for (let index = 0; index < length; index += 1) {
+    if (all[index] !== entries[index]) return false;
+  }
+  return true;
 }
 
 /** Whether a turn leaves those before it as they are, and starts with a request, as each does that jp has recorded. */

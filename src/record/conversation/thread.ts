@@ -71,11 +71,12 @@ export function intoParts(thread: Thread): ThreadParts {
   const view = toView(
     settled === undefined
       ? thread.stream
-      : { ...thread.stream, entries: thread.stream.entries.slice(settled.entries.length) },
+      : { ...thread.stream, entries: thread.stream.entries.slice(settled.length) },
   );
   const schema = findSchema(view);
   const attached = attachmentMessages(thread);
-  const events = [...attached, ...(settled?.events ?? []), ...modelEvents(view)];
+  // Copies thousands of events at once, which spreading them does not.
+  const events = attached.concat(settled?.events ?? [], modelEvents(view));
   if (settled !== undefined && attached.length === 0) beginnings.set(events, settled);
   return {
     systemParts: renderSystemParts(thread),
@@ -151,7 +152,7 @@ export function holdsAttachments({ metadata }: ProviderEvent): boolean {
 }
 
 /** One message with all texts, then one for each file. */
-function attachmentMessages({ attachments, stream }: Thread): readonly ChatRequest[] {
+function attachmentMessages({ attachments, stream }: Thread): readonly ProviderEvent[] {
   const common = {
     type: "chat_request",
     timestamp: stream.createdAt,

@@ -48,7 +48,8 @@ export interface OpenedEvents {
 export interface LoadedEvents {
   readonly file: string;
   readonly fingerprint: string;
-  readonly entries: readonly StreamEntry[];
+  /** Whoever opens the file with them adds to this list. */
+  readonly entries: StreamEntry[];
   /** The unread entries before these, if only the last were read. */
   readonly unread?: UnreadPart | undefined;
 }
@@ -106,7 +107,7 @@ export class EventFile {
     await this.#closeHandle();
     const mayBeLoaded = loaded?.file === this.#file && loaded.fingerprint !== "";
     if (mayBeLoaded && (await this.#openAtEnd()) && this.#lastFingerprint === loaded.fingerprint) {
-      return { entries: [...loaded.entries], problems: [], unread: loaded.unread };
+      return { entries: loaded.entries, problems: [], unread: loaded.unread };
     }
     await this.#closeHandle();
     const opened = await readForWriting(this.#file, () => this.#listener.findCopy());

@@ -306,9 +306,11 @@ export class FsConversationStore implements ConversationStore, PortableStore {
   }
 
   open(id: ConversationId, loaded?: Conversation): Promise<FsConversationWriter> {
-    return this.#open(id, (file) =>
-      loaded === undefined ? loadAbridged(file, fileIdCreatedAt(id)) : this.#loaded.get(loaded),
-    );
+    return this.#open(id, (file) => {
+      if (loaded === undefined) return loadAbridged(file, fileIdCreatedAt(id));
+      const known = this.#loaded.get(loaded);
+      return known && { ...known, entries: [...known.entries] };
+    });
   }
 
   /** `find` returns the known events, once they are locked. */

@@ -261,7 +261,7 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
       this.#marker?.close(lastEntries);
       const isSound = this.#marker !== undefined && this.#problems.length === 0;
       if (closed === undefined || !isWhole || !isSound) return;
-      keepRecent({ ...closed, entries: this.#stream.entries }, this.#events.size);
+      keepRecent({ ...closed, entries: this.#stream.handOver() }, this.#events.size);
     } finally {
       this.#lock.release();
     }

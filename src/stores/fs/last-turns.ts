@@ -57,7 +57,8 @@ export async function findLastTurn(file: string): Promise<readonly StreamEntry[]
 
 /** The end of a record: its last turn, and possibly entries before it. */
 export interface RecordEnd {
-  readonly entries: readonly StreamEntry[];
+  /** A list of its own. */
+  readonly entries: StreamEntry[];
   /** The end of the element before them; 0 if there is none. */
   readonly offset: number;
 }

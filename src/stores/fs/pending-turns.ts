@@ -103,7 +103,7 @@ export async function readLastTurn(
 ): Promise<LastTurnRead> {
   const file = path.join(folderOfLatest(currentCopies(copies), EVENTS, BASE_CONFIG), EVENTS);
   const recent = findRecent(file)?.entries;
-  if (recent !== undefined) return { entries: lastTurnEntries(recent) };
+  if (recent !== undefined) return { entries: [...lastTurnEntries(recent)] };
   const entries = await findLastTurn(file);
   return entries === undefined || entries.length === 0 ? readWithCopy(file, place) : { entries };
 }

@@ -23,7 +23,7 @@ export function keepRecent(loaded: LoadedEvents, bytes: number): void {
   }
 }
 
-/** Undefined if it is not cached, or another program has changed the file. */
+/** Undefined if it is not cached, or another program has changed the file. The next writer adds to its list of entries. */
 export function findRecent(file: string): LoadedEvents | undefined {
   const loaded = recent.get(file)?.loaded;
   return loaded?.fingerprint === fingerprintOf(file) ? loaded : undefined;

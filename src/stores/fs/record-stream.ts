@@ -39,12 +39,19 @@ export class RecordStream implements ConversationStream {
   #entries: StreamEntry[];
   #unread: UnreadPart | undefined;
   #abridged: AbridgedStart | undefined;
+  /** The number of entries that were handed over: another stream may add to them. */
+  #handedOver: number | undefined;
 
-  constructor(stored: StoredStream, source: EarlierSource, unread?: UnreadPart) {
-    const { createdAt, baseConfig, entries } = createStream(stored);
+  /** Adds to the list of entries that it is given. */
+  constructor(
+    { entries, ...stored }: StoredStream & { readonly entries: StreamEntry[] },
+    source: EarlierSource,
+    unread?: UnreadPart,
+  ) {
+    const { createdAt, baseConfig, entries: all } = createStream({ ...stored, entries });
     this.createdAt = createdAt;
     this.baseConfig = baseConfig;
-    this.#entries = entries.slice();
+    this.#entries = all === entries ? entries : [...all];
     this.#unread = unread;
     this.#source = source;
   }
@@ -54,6 +61,14 @@ export class RecordStream implements ConversationStream {
       const earlier: StreamEntry[] = [];
       for (const batch of readEarlier(this.#locate())) append(earlier, batch);
       this.#complete(earlier);
+    }
+    return this.#own;
+  }
+
+  get #own(): readonly StreamEntry[] {
+    if (this.#handedOver !== undefined) {
+      this.#entries = this.#entries.slice(0, this.#handedOver);
+      this.#handedOver = undefined;
     }
     return this.#entries;
   }
@@ -70,7 +85,7 @@ export class RecordStream implements ConversationStream {
 
   /** The entries from the last turn start, or all that are read. */
   get lastEntries(): readonly StreamEntry[] {
-    return lastTurnEntries(this.#entries);
+    return lastTurnEntries(this.#own);
   }
 
   get isWhole(): boolean {
@@ -117,6 +132,16 @@ export class RecordStream implements ConversationStream {
 
   append(added: readonly StreamEntry[]): void {
     append(this.#entries, added);
+  }
+
+  /**
+   * All entries, for a stream that continues this one: a copy is as long as the record. Nothing may be appended here
+   * afterwards.
+   */
+  handOver(): StreamEntry[] {
+    const { entries } = this;
+    this.#handedOver = entries.length;
+    return this.#entries;
   }
 
   /** Takes back what was not stored after all. */
