@@ -47,6 +47,15 @@ describe("in a workspace,", () => {
   });
 });
 
+test("a loaded conversation stays as it was while it is continued", async () => {
+  const { conversations } = place(laidOut(numberedElements(2)));
+  const loaded = await conversations.load(ID);
+  await using writer = await conversations.open(ID, loaded);
+  await writer.append(numbered(2));
+  expect(plainStream(loaded).elements).toEqual(numberedElements(2));
+  expect(plainStream(writer).elements).toEqual(numberedElements(3));
+});
+
 test("a record whose file has not changed is not read again", async () => {
   const { conversations, file } = place(laidOut(numberedElements(2)));
   const moment = new Date("2026-01-01T00:00:00.000Z");

@@ -1,5 +1,5 @@
 /** A process remembers the records that it has let go of, and must never take a part of one for the whole. */
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import {
@@ -10,6 +10,7 @@ import {
   openStore,
   runTurn,
 } from "../../src/index.ts";
+import { turnStart } from "../../src/record/conversation/events.fixture.ts";
 import { temporaryFolder } from "../../src/stores/temporary-workspace.fixture.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
 
@@ -84,4 +85,49 @@ test("what waits is no longer listed once another program has taken its turn out
   const start = elements.findLastIndex(({ type }) => type === "turn_start");
   writeFileSync(file, `${JSON.stringify(elements.slice(0, start), null, 2)}\n`);
   expect(await listPending(store)).toEqual([]);
+});
+
+test("what was read of a record stays as it was while the next writer adds to it", async () => {
+  const store = await openStore(temporaryFolder());
+  const call = [{ type: "tool_call", id: "call_1", name: "pay" }] as const;
+  const model = new ScriptedModel({ replies: [call, "Done."] });
+  const first = await store.create({});
+  await runTurn({ conversation: first, model, tools: [pay], defer: true }, "Pay.");
+  await first.release();
+  const [turn] = await store.listPending({});
+  const loaded = await store.load(first.id);
+  const lengths = () => ({
+    first: first.stream.entries.length,
+    end: first.stream.end?.length,
+    loaded: loaded.stream.entries.length,
+    turn: turn?.entries.length,
+  });
+  const { length } = loaded.stream.entries;
+  await using second = await store.open(first.id);
+  await second.append(turnStart());
+  expect({ ...lengths(), isLonger: second.stream.entries.length > length }).toEqual({
+    first: length,
+    end: undefined,
+    loaded: length,
+    turn: length,
+    isLonger: true,
+  });
+});
+
+test("a conversation whose base config is in its record still has it when it is opened again", async () => {
+  const folder = temporaryFolder();
+  const { store, id, length } = await leaveQuestion(folder);
+  const file = eventsFile(folder, id);
+  const elements = JSON.parse(readFileSync(file, "utf8")) as readonly unknown[];
+  const delta = { assistant: { name: "packed" } };
+  const base = { type: "config_delta", timestamp: "2026-01-02 03:04:05.0", delta };
+  writeFileSync(file, `${JSON.stringify([base, ...elements], null, 2)}\n`);
+  rmSync(path.join(path.dirname(file), "base_config.json"));
+  const open = async () => {
+    await using conversation = await store.open(id);
+    const { baseConfig, entries } = conversation.stream;
+    return { baseConfig, length: entries.length };
+  };
+  const first = await open();
+  expect([first, await open()]).toEqual([first, { baseConfig: delta, length }]);
 });

@@ -260,7 +260,9 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
       const { isWhole, lastEntries } = this.#stream;
       this.#marker?.close(lastEntries);
       const isSound = this.#marker !== undefined && this.#problems.length === 0;
-      if (closed === undefined || !isWhole || !isSound) return;
+      // Without a base config of its own, its first element is the base config, which the entries lack.
+      const isPacked = this.#base.baseConfig === undefined;
+      if (closed === undefined || !isWhole || !isSound || isPacked) return;
       keepRecent({ ...closed, entries: this.#stream.handOver() }, this.#events.size);
     } finally {
       this.#lock.release();
