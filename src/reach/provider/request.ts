@@ -7,6 +7,7 @@ import type {
   LanguageModelV4ToolChoice,
 } from "@ai-sdk/provider";
 import {
+  Beginning,
   findBeginning,
   holdsAttachments,
   type ProviderEvent,
@@ -95,8 +96,10 @@ const NO_POINTS: CachePoints = {
 
 /** The messages of turns that many requests start with. */
 interface BegunPrompt {
+  /** The number of events that they are made of. */
+  readonly length: number;
   /** All but the last. Nothing is added to them. */
-  readonly closed: readonly LanguageModelV4Message[];
+  readonly closed: Beginning<LanguageModelV4Message>;
   /** The last, if there is one. What comes next may have the same role. */
   readonly open: readonly LanguageModelV4Message[];
   /** The ids of the calls in them. */
@@ -104,7 +107,7 @@ interface BegunPrompt {
 }
 
 /** Keyed by the events that they are made of. */
-const begun = new WeakMap<Dialect, WeakMap<readonly ProviderEvent[], BegunPrompt>>();
+const begun = new WeakMap<Dialect, WeakMap<Beginning<ProviderEvent>, BegunPrompt>>();
 
 /** A prompt without cache points. Builds messages only for events that earlier requests did not have. */
 function toPlainPrompt({ systemParts, events }: ThreadParts, dialect: Dialect): Prompt {
@@ -118,25 +121,25 @@ function toPlainPrompt({ systemParts, events }: ThreadParts, dialect: Dialect): 
   const { closed, open, ids } = beginPrompt(beginning, context);
   const later = events.slice(beginning.events.length);
   const pieces = toPieces(later, dialect, new ToolCallIds(dialect, ids));
-  // Copies thousands of messages at once, which spreading them does not.
-  return { prompt: system.concat(closed, toMessages(open, pieces, context)), context };
+  return { prompt: closed.between(system, toMessages(open, pieces, context)), context };
 }
 
 function beginPrompt(
-  { events, before = [] }: NonNullable<ReturnType<typeof findBeginning>>,
+  { events, before }: NonNullable<ReturnType<typeof findBeginning>>,
   context: Context,
 ): BegunPrompt {
   const { dialect } = context;
-  const made = begun.get(dialect) ?? new WeakMap<readonly ProviderEvent[], BegunPrompt>();
+  const made = begun.get(dialect) ?? new WeakMap<Beginning<ProviderEvent>, BegunPrompt>();
   begun.set(dialect, made);
   const same = made.get(events);
   if (same !== undefined) return same;
-  const base = made.get(before);
+  const base = before && made.get(before);
   const ids = new ToolCallIds(dialect, base?.ids);
-  const added = base === undefined ? events : events.slice(before.length);
+  const added = events.from(base?.length ?? 0);
   const messages = toMessages(base?.open ?? [], toPieces(added, dialect, ids), context);
   const open = messages.splice(-1);
-  const prompt = { closed: base?.closed.concat(messages) ?? messages, open, ids: ids.taken };
+  const closed = base?.closed.continueWith(messages) ?? new Beginning(messages);
+  const prompt = { length: events.length, closed, open, ids: ids.taken };
   made.set(events, prompt);
   return prompt;
 }

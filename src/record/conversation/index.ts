@@ -339,6 +339,7 @@ export {
   type Thread,
   type ThreadParts,
 } from "./thread.ts";
+export { Beginning } from "./settled-turns.ts";
 export {
   compareTimestamps,
   findTimestamp,

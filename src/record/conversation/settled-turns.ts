@@ -10,24 +10,18 @@ import type { ConversationStream } from "./stream.ts";
 import { lastTurnIndex } from "./turns.ts";
 
 export interface SettledTurns {
-  /** How many entries there are before the last turn. */
-  readonly length: number;
-  /** The same list as long as the entries are the same. */
-  readonly events: readonly ProviderEvent[];
-  /** The list of a turn earlier, with which this one starts. */
-  readonly before?: readonly ProviderEvent[];
-}
-
-interface KnownTurns extends SettledTurns {
-  /** The entries that they were made of, and possibly more: a turn later adds its own to the same list. */
-  readonly entries: StreamEntry[];
+  /** Everything before the last turn. */
+  readonly entries: Beginning<StreamEntry>;
+  readonly events: Beginning<ProviderEvent>;
+  /** The events of a turn earlier, with which these start. */
+  readonly before?: Beginning<ProviderEvent>;
 }
 
 /**
  * By the first entry of a record. The latest, and those that it was made of: a question to another model adds a turn of its
- * own to a copy. No more, since each is as long as the record.
+ * own to a copy.
  */
-const known = new WeakMap<StreamEntry, readonly KnownTurns[]>();
+const known = new WeakMap<StreamEntry, readonly SettledTurns[]>();
 
 /** The events that a model sees of a stream. */
 type ToEvents = (stream: ConversationStream) => readonly ProviderEvent[];
@@ -47,11 +41,10 @@ export function findSettledTurns(
   const base = start > 0 && isAddition(turn) ? recall(entries, start) : undefined;
   const settled =
     base === undefined
-      ? settle(stream, entries.slice(0, end), toEvents)
+      ? settle(stream, end, toEvents)
       : {
-          length: end,
-          entries: withTurn(base, turn),
-          events: base.events.concat(toEvents({ ...stream, entries: turn })),
+          entries: base.entries.continueWith(turn),
+          events: base.events.continueWith(toEvents({ ...stream, entries: turn })),
           before: base.events,
         };
   const [first] = entries;
@@ -60,40 +53,28 @@ export function findSettledTurns(
   return settled;
 }
 
-/** Copies only what another turn has been added to: a list is as long as the record. */
-function withTurn({ entries, length }: KnownTurns, turn: readonly StreamEntry[]): StreamEntry[] {
-  const all = entries.length === length ? entries : entries.slice(0, length);
-  for (const entry of turn) all.push(entry); // There may be too many for one call.
-  return all;
-}
-
 /** Undefined if what follows could change them, or how they are sent. */
 function settle(
   all: ConversationStream,
-  entries: StreamEntry[],
+  end: number,
   toEvents: ToEvents,
-): KnownTurns | undefined {
+): SettledTurns | undefined {
+  const entries = all.entries.slice(0, end);
   const stream = { ...all, entries };
   const next = lastTurnIndex(entries) + 1;
   if (compactionsOf(stream).some(({ toTurn }) => toTurn >= next)) return undefined;
   const events = toEvents(stream);
   // Without a request, a model sees nothing of them.
   const isSeen = events.some(({ type }) => type === "chat_request");
-  return isSeen ? { length: entries.length, entries, events } : undefined;
+  return isSeen
+    ? { entries: new Beginning(entries), events: new Beginning([...events]) }
+    : undefined;
 }
 
-function recall(entries: readonly StreamEntry[], end: number): KnownTurns | undefined {
+function recall(entries: readonly StreamEntry[], end: number): SettledTurns | undefined {
   const [first] = entries;
   const all = (first && known.get(first)) ?? [];
-  return all.find((one) => one.length === end && startsWith(entries, one));
-}
-
-/** A loop: there may be thousands, and calling a function for each takes ten times as long. */
-function startsWith(all: readonly StreamEntry[], { entries, length }: KnownTurns): boolean {
-  for (let index = 0; index < length; index += 1) {
-    if (all[index] !== entries[index]) return false;
-  }
-  return true;
+  return all.find((one) => one.entries.length === end && one.entries.isStartOf(entries));
 }
 
 /** Whether a turn leaves those before it as they are, and starts with a request, as each does that jp has recorded. */
@@ -115,4 +96,48 @@ function lastTurnStart(entries: readonly StreamEntry[], end: number): number {
     if (entries[index]?.eventType === "turn_start") return index;
   }
   return -1;
+}
+
+/**
+ * The first items of a list that grows. Whoever continues it adds to the same list, unless someone else already has: a copy
+ * of a long record for each of its turns would cost more than the turn.
+ */
+export class Beginning<Item> {
+  readonly length: number;
+  readonly #list: Item[];
+
+  /** Adds to the list that it is given. */
+  constructor(list: Item[], length = list.length) {
+    this.#list = list;
+    this.length = length;
+  }
+
+  /** These items and others, of which this one stays the beginning. */
+  continueWith(items: readonly Item[]): Beginning<Item> {
+    const list = this.#isLongest ? this.#list : this.#list.slice(0, this.length);
+    for (const item of items) list.push(item); // There may be too many for one call.
+    return new Beginning(list);
+  }
+
+  /** The items from this position on. */
+  from(position: number): readonly Item[] {
+    return this.#list.slice(position, this.length);
+  }
+
+  /** These items, between others. Copies all at once, which spreading thousands of them does not. */
+  between(before: readonly Item[], after: readonly Item[]): Item[] {
+    return before.concat(this.#isLongest ? this.#list : this.from(0), after);
+  }
+
+  /** Whether the list starts with the same items. In a loop: calling a function for each would take ten times as long. */
+  isStartOf(list: readonly Item[]): boolean {
+    for (let index = 0; index < this.length; index += 1) {
+      if (list[index] !== this.#list[index]) return false;
+    }
+    return true;
+  }
+
+  get #isLongest(): boolean {
+    return this.#list.length === this.length;
+  }
 }

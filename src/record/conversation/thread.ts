@@ -71,12 +71,13 @@ export function intoParts(thread: Thread): ThreadParts {
   const view = toView(
     settled === undefined
       ? thread.stream
-      : { ...thread.stream, entries: thread.stream.entries.slice(settled.length) },
+      : { ...thread.stream, entries: thread.stream.entries.slice(settled.entries.length) },
   );
   const schema = findSchema(view);
   const attached = attachmentMessages(thread);
-  // Copies thousands of events at once, which spreading them does not.
-  const events = attached.concat(settled?.events ?? [], modelEvents(view));
+  const own = modelEvents(view);
+  const events =
+    settled === undefined ? [...attached, ...own] : settled.events.between(attached, own);
   if (settled !== undefined && attached.length === 0) beginnings.set(events, settled);
   return {
     systemParts: renderSystemParts(thread),
