@@ -23,7 +23,7 @@ async function databaseProject(server: ModelServer, options: QueryProjectOptions
   configureStore(project, url);
   expect(await project.jp("store", "migrate")).toMatchObject({
     status: 0,
-    stderr: lines("Created the tables (version 2)."),
+    stderr: lines("Created the tables (version 3)."),
   });
   return { project, url };
 }

@@ -14,6 +14,7 @@ import {
 } from "../../src/index.ts";
 import { Database } from "../../src/stores/postgres/database.ts";
 import { writeLimits } from "../../src/stores/postgres/limits.ts";
+import { SCHEMA_VERSION } from "../../src/stores/postgres/schema.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
 import { PostgresServer } from "../support/postgres.ts";
 import { CALL, payTool } from "./pay-tool.ts";
@@ -63,7 +64,11 @@ test("what waits in a backup is there on another server, and goes on at a worker
     return (await next.database.query({ text })).length;
   };
   const future = [await countFuture()];
-  expect(await migrateStore(next.url)).toMatchObject({ from: 2, to: 2, hasQueue: true });
+  expect(await migrateStore(next.url)).toMatchObject({
+    from: SCHEMA_VERSION,
+    to: SCHEMA_VERSION,
+    hasQueue: true,
+  });
   future.push(await countFuture());
   expect(future).toEqual([2, 0]);
 

@@ -169,7 +169,7 @@ test("a tenant's role writes no row that another tenant has, or that would be an
   const [denied, dangling] = ["store_denied", "23503"];
   expect(results).toEqual([
     [denied, denied, denied, denied, denied],
-    [0, dangling, dangling, dangling, dangling],
+    [0, dangling, dangling, dangling, denied],
   ]);
 });
 

@@ -48,24 +48,36 @@ export class ChainRows {
     { key, id }: ChainPlace,
     before: readonly StreamEntry[],
   ): Promise<ChainGrowth> {
-    const tail = compareTail(await readTail(queries, key, linesNeeded(before)), before);
+    const tail = compareTail(await this.#readTail(queries, key, linesNeeded(before)), before);
     const isEnough = tail.isUpToDate === true;
-    const enough = isEnough ? tail : await readTail(queries, key, mostLinesNeeded(before));
+    const enough = isEnough ? tail : await this.#readTail(queries, key, mostLinesNeeded(before));
     return new ChainGrowth(id, enough, before);
+  }
+
+  async #readTail(queries: Queries, key: string, count: number): Promise<ChainTail> {
+    const rows = await queries.query<{ readonly line: string }>({
+      name: "jp_chain",
+      text: `select line from jp.chain
+        where tenant = $1 and conversation = $2 order by seq desc limit $3`,
+      values: [this.#rows.tenant, key, count],
+    });
+    const lines = rows.toReversed().flatMap(({ line }) => findChainLine(line) ?? []);
+    return { lines, isTorn: false };
   }
 
   async *read(key: string): AsyncGenerator<ChainLine | ChainProblem> {
     const rows = await this.#rows.database.query<{ readonly seq: number; readonly line: string }>({
-      text: "select seq, line from jp.chain where conversation = $1 order by seq",
-      values: [key],
+      text: "select seq, line from jp.chain where tenant = $1 and conversation = $2 order by seq",
+      values: [this.#rows.tenant, key],
     });
     for (const { seq, line } of rows) yield lineOrProblem(line, seq + 1);
   }
 
   async findLast(key: string): Promise<ChainLink | undefined> {
     const [row] = await this.#rows.database.query<{ readonly line: string }>({
-      text: "select line from jp.chain where conversation = $1 order by seq desc limit 1",
-      values: [key],
+      text: `select line from jp.chain
+        where tenant = $1 and conversation = $2 order by seq desc limit 1`,
+      values: [this.#rows.tenant, key],
     });
     return row && findChainLine(row.line)?.link;
   }
@@ -76,11 +88,12 @@ export class ChainRows {
     if (last === undefined) return;
     await this.#rows.database.query({
       text: `insert into jp.chain (conversation, tenant, seq, line)
-        select key, tenant, 0, $3 from jp.conversations where workspace = $1 and id = $2 on conflict do nothing`,
+        select key, tenant, 0, $3 from jp.conversations where tenant = $4 and workspace = $1 and id = $2 on conflict do nothing`,
       values: [
         await this.#rows.findKey(),
         copy,
         chainLineToText(startOfCopy(copy, original.id, last)).trimEnd(),
+        this.#rows.tenant,
       ],
     });
   }
@@ -97,14 +110,4 @@ export class ChainRows {
       // See above.
     }
   }
-}
-
-async function readTail(queries: Queries, key: string, count: number): Promise<ChainTail> {
-  const rows = await queries.query<{ readonly line: string }>({
-    name: "jp_chain",
-    text: "select line from jp.chain where conversation = $1 order by seq desc limit $2",
-    values: [key, count],
-  });
-  const lines = rows.toReversed().flatMap(({ line }) => findChainLine(line) ?? []);
-  return { lines, isTorn: false };
 }

@@ -16,7 +16,7 @@ import type { Queries } from "./database.ts";
 import type { StoreParts } from "./postgres-writer.ts";
 import { appendRows, growthOf, toStored } from "./row-changes.ts";
 import { WakeUpError } from "./wake-ups.ts";
-import { COLUMNS, type ConversationRow, readEntries } from "./workspace-rows.ts";
+import { COLUMNS, type ConversationRow } from "./workspace-rows.ts";
 
 interface GivenAnswer {
   readonly workspace: string | undefined;
@@ -70,10 +70,10 @@ async function answerRow(
   const [row] = await queries.query<ConversationRow & { readonly transaction: string }>({
     name: "jp_answer",
     text: `select ${COLUMNS}, pg_current_xact_id()::xid::text as transaction
-      from jp.conversations c where c.workspace = $1 and c.id = $2 for update`,
-    values: [workspace ?? null, id],
+      from jp.conversations c where c.tenant = $1 and c.workspace = $2 and c.id = $3 for update`,
+    values: [rows.tenant, workspace ?? null, id],
   });
-  const written = await findWritten(queries, tries);
+  const written = await findWritten(queries, rows.tenant, tries);
   if (written !== undefined) return written;
   if (row === undefined) throw conversationNotFoundError(id);
   if (row.is_archived) throw archivedError(id);
@@ -82,7 +82,7 @@ async function answerRow(
   const from = start ?? 0;
   const { entries, turn, isOwnTurn } = rows.recordOf(
     row,
-    await readEntries(queries, row, { from }),
+    await rows.readEntries(row, { from, queries }),
     from,
   );
   const { event, result } = planAnswer(entries, offered, false);
@@ -105,14 +105,15 @@ async function answerRow(
 /** The entry shows which transaction wrote it: another process may have given the same answer. */
 async function findWritten(
   queries: Queries,
+  tenant: string,
   tries: readonly TriedAnswer[],
 ): Promise<ClosedAnswer | undefined> {
   for (const tried of tries) {
     const { key, seq, text, transaction } = tried;
     const rows = await queries.query({
       text: `select 1 from jp.events
-        where conversation = $1 and seq = $2 and entry = $3 and xmin = $4::xid`,
-      values: [key, seq, text, transaction],
+        where tenant = $1 and conversation = $2 and seq = $3 and entry = $4 and xmin = $5::xid`,
+      values: [tenant, key, seq, text, transaction],
     });
     if (rows.length > 0) return tried;
   }

@@ -24,7 +24,7 @@ class Renewals {
 
 function start() {
   const renewals = new Renewals();
-  const leases = new Leases(renewals.database);
+  const leases = new Leases(renewals.database, "default");
   const lost: string[] = [];
   const hold = (key: string) => {
     const lease: Lease = { key, epoch: "1", onLost: () => lost.push(key) };

@@ -37,12 +37,14 @@ export interface Lease {
 /** All leases of a store, renewed together. */
 export class Leases {
   readonly #database: Database;
+  readonly #tenant: string;
   readonly #held = new Set<Lease>();
   #timer: NodeJS.Timeout | undefined;
   #isRenewing = false;
 
-  constructor(database: Database) {
+  constructor(database: Database, tenant: string) {
     this.#database = database;
+    this.#tenant = tenant;
   }
 
   hold(lease: Lease): Disposable {
@@ -73,9 +75,14 @@ export class Leases {
         text: `update jp.conversations c
           set lease_until = clock_timestamp() + make_interval(secs => $3)
           from unnest($1::bigint[], $2::bigint[]) as held (key, epoch)
-          where c.key = held.key and c.epoch = held.epoch and c.lease_owner is not null
+          where c.tenant = $4 and c.key = held.key and c.epoch = held.epoch and c.lease_owner is not null
           returning c.key`,
-        values: [leases.map(({ key }) => key), leases.map(({ epoch }) => epoch), LEASE_SECONDS],
+        values: [
+          leases.map(({ key }) => key),
+          leases.map(({ epoch }) => epoch),
+          LEASE_SECONDS,
+          this.#tenant,
+        ],
       });
       const renewed = new Set(rows.map(({ key }) => key));
       for (const lease of leases) {

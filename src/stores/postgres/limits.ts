@@ -23,7 +23,7 @@ export interface LimitedTenant extends TenantLimits {
  */
 export const LIMIT_FUNCTIONS = `
   -- Whether a worker may take a conversation.
-  create function jp.may_take(of_tenant text, taken bigint) returns boolean
+  create or replace function jp.may_take(of_tenant text, taken bigint) returns boolean
   language plpgsql set search_path = pg_catalog, pg_temp as $$
   declare
     most integer;
@@ -41,15 +41,14 @@ export const LIMIT_FUNCTIONS = `
   end $$;
 
   -- Returns the bytes, if they may be added.
-  create function jp.grow(of_tenant text, added bigint, starts integer) returns bigint
+  create or replace function jp.grow(of_tenant text, added bigint, starts integer) returns bigint
   language plpgsql set search_path = pg_catalog, pg_temp as $$
   declare
     most bigint;
   begin
     select l.bytes into most from jp.limits l where l.tenant = of_tenant;
     if added > 0 and most is not null and added + (
-      select coalesce(sum(c.bytes), 0)
-      from jp.workspaces w join jp.conversations c on c.workspace = w.key where w.tenant = of_tenant
+      select coalesce(sum(c.bytes), 0) from jp.conversations c where c.tenant = of_tenant
     ) > most then
       raise exception 'the store of the tenant is full' using errcode = '${FULL_STATE}', detail = most::text;
     end if;

@@ -31,11 +31,18 @@ export interface Waiting {
   readonly onNotice: () => void;
 }
 
+/** The workspace whose changes are reported. */
+interface ListeningPlace {
+  readonly tenant: string;
+  /** Its key. Undefined until something is stored in it. */
+  readonly findWorkspace: () => Promise<string | undefined>;
+}
+
 export class Listening {
   readonly #database: Database;
   readonly #channel: Channel;
   readonly #hearing: ChannelListener;
-  readonly #findWorkspace: () => Promise<string | undefined>;
+  readonly #place: ListeningPlace;
   readonly #watching = new Set<Watching>();
   readonly #waiting = new Set<Waiting>();
   #isHearing = false;
@@ -47,11 +54,11 @@ export class Listening {
 
   constructor(
     { database, channel }: { readonly database: Database; readonly channel: Channel },
-    findWorkspace: () => Promise<string | undefined>,
+    place: ListeningPlace,
   ) {
     this.#database = database;
     this.#channel = channel;
-    this.#findWorkspace = findWorkspace;
+    this.#place = place;
     this.#hearing = {
       onNotice: (payload) => this.#hear(payload),
       onConnected: () => void this.#begin(),
@@ -118,7 +125,7 @@ export class Listening {
   /** Notifies everyone, since earlier changes may have been missed. */
   async #begin(): Promise<void> {
     try {
-      this.#workspace ??= await this.#findWorkspace();
+      this.#workspace ??= await this.#place.findWorkspace();
     } catch {
       // Retried with the next poll.
     }
@@ -152,7 +159,7 @@ export class Listening {
     this.#isLooking = true;
     try {
       if (this.#workspace === undefined) {
-        this.#workspace = await this.#findWorkspace();
+        this.#workspace = await this.#place.findWorkspace();
         if (this.#workspace !== undefined) this.#tellAll();
       }
       for (const { onNotice } of this.#waiting) onNotice();
@@ -165,7 +172,10 @@ export class Listening {
   }
 
   async #findChanges(): Promise<void> {
-    const found = await changesSince(this.#database, this.#workspace ?? "", this.#cursor);
+    const found = await changesSince(this.#database, this.#place.tenant, {
+      workspace: this.#workspace ?? "",
+      cursor: this.#cursor,
+    });
     const isFirst = this.#cursor === undefined;
     this.#cursor = found.cursor;
     // Changes before the first poll are unknown, if no notifications arrived.
@@ -183,12 +193,17 @@ interface ChangeRow {
  * The conversations changed since the cursor, and the next cursor. A transaction that was not committed at the last
  * poll has a number not lower than the cursor, so none is missed; some are found twice.
  */
-async function changesSince(queries: Queries, workspace: string, cursor: string | undefined) {
+async function changesSince(
+  queries: Queries,
+  tenant: string,
+  { workspace, cursor }: { readonly workspace: string; readonly cursor: string | undefined },
+) {
   const rows = await queries.query<ChangeRow>({
     text: `select pg_snapshot_xmin(pg_current_snapshot())::text as cursor, c.id
       from (select 1) as one
-      left join jp.conversations c on c.workspace = $1 and c.changed >= $2::text::xid8 and $2 is not null`,
-    values: [workspace, cursor ?? null],
+      left join jp.conversations c on c.tenant = $3 and c.workspace = $1
+        and c.changed >= $2::text::xid8 and $2 is not null`,
+    values: [workspace, cursor ?? null, tenant],
   });
   const ids = rows.flatMap(({ id }) => (id === null ? [] : [id as ConversationId])); // Written by a store.
   return { ids, cursor: rows[0]?.cursor ?? cursor ?? "0" };

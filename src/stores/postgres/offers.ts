@@ -19,6 +19,7 @@ import { type Listening, notifySql } from "./listening.ts";
 
 /** The conversation that receives the offers. */
 export interface OfferPlace {
+  readonly tenant: string;
   readonly key: string;
   readonly id: ConversationId;
   readonly workspace: string;
@@ -44,16 +45,23 @@ export class TableOffers {
   }
 
   async place(offered: OfferedAnswer): Promise<Offer> {
-    const { id, key, workspace } = this.#place;
+    const { tenant, id, key, workspace } = this.#place;
     await this.#removeUnread();
-    const offer = new TableOffer(this.#database, this.#listening, id);
+    const offer = new TableOffer(this.#database, this.#listening, { tenant, id });
     await this.#database.query({
       text: `with placed as (
           insert into jp.offers (key, conversation, tenant, offered)
-          select $1, c.key, c.tenant, $3 from jp.conversations c where c.key = $2
-          on conflict (key) do nothing returning 1
+          select $1, c.key, c.tenant, $3 from jp.conversations c where c.tenant = $6 and c.key = $2
+          on conflict (tenant, key) do nothing returning 1
         ) select ${notifySql("offered", "$4::text", "$5::text")} from placed`,
-      values: [offer.key, key, JSON.stringify(offeredToJson(offered, undefined)), workspace, id],
+      values: [
+        offer.key,
+        key,
+        JSON.stringify(offeredToJson(offered, undefined)),
+        workspace,
+        id,
+        tenant,
+      ],
     });
     return offer;
   }
@@ -88,45 +96,49 @@ export class TableOffers {
     const rows = this.#database.query<OfferRow>({
       name: "jp_offers",
       text: `select key, offered from jp.offers
-        where conversation = $1 and state <> 'refused' order by made_at`,
-      values: [this.#place.key],
+        where tenant = $1 and conversation = $2 and state <> 'refused' order by made_at`,
+      values: [this.#place.tenant, this.#place.key],
     });
     return rows.catch(() => []);
   }
 
   async #pass(key: string, text: string, listener: AnswerListener): Promise<void> {
     const claimed = await this.#database.query({
-      text: "update jp.offers set state = 'claimed' where key = $1 and state <> 'refused' returning 1",
-      values: [key],
+      text: `update jp.offers set state = 'claimed'
+        where tenant = $1 and key = $2 and state <> 'refused' returning 1`,
+      values: [this.#place.tenant, key],
     });
     if (claimed.length === 0) return;
     const result = await decideOffered(() => text, undefined, listener);
     if (result === undefined) {
       // The next writer of the conversation may be able to decide.
-      await this.#settle(key, "update jp.offers set state = 'offered' where key = $1 returning 1");
+      await this.#settle(
+        key,
+        "update jp.offers set state = 'offered' where tenant = $4 and key = $1 returning 1",
+      );
     } else if (isRefusal(result)) {
       const query =
-        "update jp.offers set state = 'refused', refusal = $4 where key = $1 returning 1";
+        "update jp.offers set state = 'refused', refusal = $5 where tenant = $4 and key = $1 returning 1";
       await this.#settle(key, query, JSON.stringify(refusalToJson(result)));
     } else {
-      await this.#settle(key, "delete from jp.offers where key = $1 returning 1");
+      await this.#settle(key, "delete from jp.offers where tenant = $4 and key = $1 returning 1");
     }
   }
 
   async #settle(key: string, text: string, refusal?: string): Promise<void> {
-    const { workspace, id } = this.#place;
+    const { tenant, workspace, id } = this.#place;
     await this.#database.query({
       text: `with settled as (${text}) select ${notifySql("changed", "$2::text", "$3::text")} from settled`,
-      values: [key, workspace, id, ...(refusal === undefined ? [] : [refusal])],
+      values: [key, workspace, id, tenant, ...(refusal === undefined ? [] : [refusal])],
     });
   }
 
   /** Removes leftovers of processes that were killed before they could read them. */
   async #removeUnread(): Promise<void> {
     await this.#database.query({
-      text: `delete from jp.offers where conversation = $1 and state = 'refused'
+      text: `delete from jp.offers where tenant = $1 and conversation = $2 and state = 'refused'
         and made_at < clock_timestamp() - interval '${MAX_UNREAD}'`,
-      values: [this.#place.key],
+      values: [this.#place.tenant, this.#place.key],
     });
   }
 }
@@ -134,11 +146,17 @@ export class TableOffers {
 class TableOffer implements Offer {
   readonly key = crypto.randomUUID();
   readonly #database: Database;
+  readonly #tenant: string;
   readonly #waiting: Disposable;
   #changed = Promise.withResolvers<void>();
 
-  constructor(database: Database, listening: Listening, id: ConversationId) {
+  constructor(
+    database: Database,
+    listening: Listening,
+    { tenant, id }: Pick<OfferPlace, "tenant" | "id">,
+  ) {
     this.#database = database;
+    this.#tenant = tenant;
     const onNotice = () => this.#changed.resolve();
     this.#waiting = listening.wait({ id, kind: "changed", onNotice });
   }
@@ -150,24 +168,24 @@ class TableOffer implements Offer {
 
   async findRefusal(): Promise<AnswerProblem | undefined> {
     const [row] = await this.#database.query<{ readonly refusal: string | null }>({
-      text: "select refusal from jp.offers where key = $1 and state = 'refused'",
-      values: [this.key],
+      text: "select refusal from jp.offers where tenant = $1 and key = $2 and state = 'refused'",
+      values: [this.#tenant, this.key],
     });
     return row?.refusal == null ? undefined : parseRefusal(parseJson(row.refusal));
   }
 
   async withdraw(): Promise<boolean> {
     const rows = await this.#database.query({
-      text: "delete from jp.offers where key = $1 and state = 'offered' returning 1",
-      values: [this.key],
+      text: "delete from jp.offers where tenant = $1 and key = $2 and state = 'offered' returning 1",
+      values: [this.#tenant, this.key],
     });
     return rows.length > 0;
   }
 
   async discard(): Promise<void> {
     await this.#database.query({
-      text: "delete from jp.offers where key = $1",
-      values: [this.key],
+      text: "delete from jp.offers where tenant = $1 and key = $2",
+      values: [this.#tenant, this.key],
     });
   }
 

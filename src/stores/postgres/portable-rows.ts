@@ -103,7 +103,7 @@ export async function exportRow(
     metadata: row.metadata,
     baseConfig: row.base_config ?? undefined,
     entries,
-    ...(await readOthers(rows.database, row.key)),
+    ...(await readOthers(rows.database, { key: row.key, tenant: rows.tenant })),
   });
   const folder = row.folder ?? folderName(id, metadataOf(row).title);
   return { id, isArchived: row.is_archived, isOwnTurn, folder, files };
@@ -135,8 +135,8 @@ export async function importRow(rows: WorkspaceRows, record: PortableRecord): Pr
     await queries.query({
       // An id from the future would push all later ones after it.
       text: `update jp.workspaces set last_id = greatest(last_id, $2)
-        where key = $1 and $2 <= extract(epoch from clock_timestamp()) * 10`,
-      values: [workspace, fileIdToNumber(id)],
+        where tenant = $3 and key = $1 and $2 <= extract(epoch from clock_timestamp()) * 10`,
+      values: [workspace, fileIdToNumber(id), tenant],
     });
     return true;
   });
@@ -168,15 +168,15 @@ async function insertOthers(
 
 async function readOthers(
   queries: Queries,
-  key: string,
+  { key, tenant }: { readonly key: string; readonly tenant: string },
 ): Promise<Pick<RecordRows, "chain" | "others">> {
   const lines = await queries.query<{ readonly line: string }>({
-    text: "select line from jp.chain where conversation = $1 order by seq",
-    values: [key],
+    text: "select line from jp.chain where tenant = $1 and conversation = $2 order by seq",
+    values: [tenant, key],
   });
   const files = await queries.query<{ readonly name: string; readonly content: Buffer }>({
-    text: "select name, content from jp.files where conversation = $1",
-    values: [key],
+    text: "select name, content from jp.files where tenant = $1 and conversation = $2",
+    values: [tenant, key],
   });
   return {
     chain: lines.map(({ line }) => line),

@@ -70,7 +70,6 @@ import {
   idOf,
   metadataOf,
   type OpenedRow,
-  readEntries,
   streamOf,
   VERSION_COLUMNS,
   versionOf,
@@ -122,17 +121,20 @@ export class PostgresStore implements ConversationStore, PortableStore {
     this.#parts = {
       rows,
       chains: new ChainRows(rows, options),
-      leases: new Leases(database),
-      listening: new Listening(connections, () => rows.findKey()),
+      leases: new Leases(database, rows.tenant),
+      listening: new Listening(connections, {
+        tenant: rows.tenant,
+        findWorkspace: () => rows.findKey(),
+      }),
       wakeUps: new WakeUps(database),
     };
   }
 
   async list({ which = "live", limit, before }: ListOptions = {}): Promise<ConversationSummary[]> {
     const rows = await this.#rows.select(
-      `($2::text = 'all' or c.is_archived = ($2 = 'archived'))
-        and ($3::text is null or (c.created_at, c.id) < ($3, $4))
-        order by c.created_at desc, c.id desc limit $5`,
+      `($3::text = 'all' or c.is_archived = ($3 = 'archived'))
+        and ($4::text is null or (c.created_at, c.id) < ($4, $5))
+        order by c.created_at desc, c.id desc limit $6`,
       [which, before?.createdAt ?? null, before?.id ?? null, limit ?? null],
     );
     return this.#rows.summarize(rows);
@@ -153,7 +155,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     const row = await this.#rows.get(id);
     for (let from = 0; from < row.length; from += PIECE) {
       const end = Math.min(from + PIECE, row.length);
-      const stored = await readEntries(this.#rows.database, row, { from, end });
+      const stored = await this.#rows.readEntries(row, { from, end });
       yield { entries: stored.map(entryOf) };
     }
   }
@@ -165,8 +167,8 @@ export class PostgresStore implements ConversationStore, PortableStore {
   async readFile(id: ConversationId, file: KeptFile): Promise<Uint8Array | undefined> {
     const { key } = await this.#rows.get(id);
     const [found] = await this.#rows.database.query<{ readonly content: Buffer }>({
-      text: "select content from jp.files where conversation = $1 and name = $2",
-      values: [key, keptFileName(file)],
+      text: "select content from jp.files where tenant = $1 and conversation = $2 and name = $3",
+      values: [this.#rows.tenant, key, keptFileName(file)],
     });
     return found !== undefined && isRecordedFile(found.content, file) ? found.content : undefined;
   }
@@ -182,8 +184,8 @@ export class PostgresStore implements ConversationStore, PortableStore {
     const isLabelled = Object.keys(labels).length > 0;
     const which = [
       "c.open_turn is not null and not c.is_archived",
-      ...ids.map((_list, index) => `c.id = any($${index + 2}::text[])`),
-      ...(isLabelled ? [`c.labels @> $${ids.length + 2}::jsonb`] : []),
+      ...ids.map((_list, index) => `c.id = any($${index + 3}::text[])`),
+      ...(isLabelled ? [`c.labels @> $${ids.length + 3}::jsonb`] : []),
     ].join(" and ");
     const values = [...ids, ...(isLabelled ? [JSON.stringify(labels)] : [])];
     // There may be a hundred thousand.
@@ -219,11 +221,12 @@ export class PostgresStore implements ConversationStore, PortableStore {
         const row = await this.#rows.get(id);
         if (row.is_archived) throw archivedError(id);
         const from = row.open_turn ?? 0;
-        return (await readEntries(this.#rows.database, row, { from })).map(entryOf);
+        return (await this.#rows.readEntries(row, { from })).map(entryOf);
       },
       offer: async (id, offered) => {
         const { key } = await this.#rows.get(id);
-        const place = { key, id, workspace: await this.#rows.ensureKey() };
+        const { tenant } = this.#rows;
+        const place = { tenant, key, id, workspace: await this.#rows.ensureKey() };
         return new TableOffers(this.#rows.database, this.#parts.listening, place).place(offered);
       },
       ...(this.#options.ensurePrivateFolder !== undefined && {
@@ -271,11 +274,11 @@ export class PostgresStore implements ConversationStore, PortableStore {
           lease_owner = $3, lease_holder = $4,
           lease_until = clock_timestamp() + make_interval(secs => $5), is_taken = ${isTaken},
           changed = pg_current_xact_id()
-        where c.workspace = $1 and c.id = $2 and not c.is_archived
+        where c.tenant = $6 and c.workspace = $1 and c.id = $2 and not c.is_archived
           and (c.lease_until is null or c.lease_until < clock_timestamp() or c.lease_owner = $3)
           and ${condition}
         returning ${COLUMNS}, ${SERVER_MS} as now, ${notifySql("changed", "c.workspace", "c.id")}`,
-      values: [workspace, id, owner, holderOf(this.#options.pid), LEASE_SECONDS],
+      values: [workspace, id, owner, holderOf(this.#options.pid), LEASE_SECONDS, this.#rows.tenant],
     });
     return row && this.#openWriter(row, { owner, workspace });
   }
@@ -327,7 +330,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
     const row = await this.#rows.get(id);
     if (file === "metadata") return row.metadata;
     if (file === "baseConfig") return row.base_config ?? undefined;
-    const entries = (await readEntries(this.#rows.database, row)).map(entryOf);
+    const entries = (await this.#rows.readEntries(row)).map(entryOf);
     return eventFileBytes(entries).toString("utf8");
   }
 
@@ -366,7 +369,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
   }
 
   async #setArchived(id: ConversationId, metadata: ConversationMetadata): Promise<void> {
-    const set = `is_archived = $3, metadata = $4, changed = pg_current_xact_id()`;
+    const set = `is_archived = $4, metadata = $5, changed = pg_current_xact_id()`;
     const values = [metadata.archivedAt !== undefined, metadataFile(metadata)];
     await this.#change(id, `update jp.conversations c set ${set} where`, values);
   }
@@ -380,11 +383,11 @@ export class PostgresStore implements ConversationStore, PortableStore {
     const workspace = await this.#rows.findKeyFor(id);
     const rows = await this.#rows.database.query({
       text: `with done as (
-          ${statement} c.workspace = $1 and c.id = $2
+          ${statement} c.tenant = $1 and c.workspace = $2 and c.id = $3
             and (c.lease_until is null or c.lease_until < clock_timestamp())
           returning c.workspace, c.id
         ) select ${notifySql("changed", "workspace", "id")} from done`,
-      values: [workspace ?? null, id, ...values],
+      values: [this.#rows.tenant, workspace ?? null, id, ...values],
     });
     if (rows.length === 0) throw await this.#explainLocked(id, false);
   }
@@ -453,8 +456,8 @@ export class PostgresStore implements ConversationStore, PortableStore {
           select coalesce($2::bigint, ${SERVER_MS}) as now
         )
         update jp.workspaces set last_id = greatest(last_id + 1, now / 100) from time
-        where key = $1 returning last_id, now`,
-      values: [workspace, clock?.now().getTime() ?? null],
+        where tenant = $3 and key = $1 returning last_id, now`,
+      values: [workspace, clock?.now().getTime() ?? null, this.#rows.tenant],
     });
     if (row === undefined) throw new Error("the workspace was removed");
     return { id: fileIdFromNumber(Number(row.last_id)), now: new Date(Number(row.now)) };
@@ -463,10 +466,11 @@ export class PostgresStore implements ConversationStore, PortableStore {
   /** The entries of a conversation that was just opened. If they cannot be read, it is released for others to try. */
   async #readHeld(row: ConversationRow, owner: string): Promise<readonly StoredEntry[]> {
     try {
-      return await readEntries(this.#rows.database, row);
+      return await this.#rows.readEntries(row);
     } catch (error) {
       const { key, epoch } = row;
-      await releaseRow(this.#rows.database, { key, epoch, owner }).catch(() => undefined);
+      const { database, tenant } = this.#rows;
+      await releaseRow(database, { tenant, key, epoch, owner }).catch(() => undefined);
       throw error;
     }
   }

@@ -231,10 +231,10 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     const before = this.#length;
     const [found] = await rows.database.query<{ readonly is_there: boolean | null }>({
       text: `select c.epoch = $2 and c.length = $3 + cardinality($4::text[]) and $4::text[] = array(
-          select entry from jp.events e where e.conversation = c.key and e.seq >= $3 order by e.seq
+          select entry from jp.events e where e.tenant = $5 and e.conversation = c.key and e.seq >= $3 order by e.seq
         ) as is_there
-        from jp.conversations c where c.key = $1`,
-      values: [row.key, row.epoch, before, texts],
+        from jp.conversations c where c.tenant = $5 and c.key = $1`,
+      values: [row.key, row.epoch, before, texts, rows.tenant],
     });
     return found?.is_there === true;
   }
@@ -270,9 +270,9 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     const written = await rows.database.query({
       text: `with held as (
           update jp.conversations set ${set}, changed = pg_current_xact_id()
-          where key = $1 and epoch = $2 returning workspace, id
+          where tenant = $1 and key = $2 and epoch = $3 returning workspace, id
         ) select ${notifySql("changed", "workspace", "id")} from held`,
-      values: [row.key, row.epoch, ...values],
+      values: [rows.tenant, row.key, row.epoch, ...values],
     });
     if (written.length === 0) throw this.#fail(lostError(this.id));
   }
@@ -285,13 +285,13 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     const turn = rows.turnAt(this.id).with(stored);
     await rows.database.transaction(async (queries) => {
       await queries.query({
-        text: `with entries as (delete from jp.events where conversation = $1),
-            files as (delete from jp.files where conversation = $1 and name = $2)
+        text: `with entries as (delete from jp.events where tenant = $5 and conversation = $1),
+            files as (delete from jp.files where tenant = $5 and conversation = $1 and name = $2)
           update jp.conversations set length = 0, bytes = (
             select coalesce(sum(octet_length(content)), 0) from jp.files
-            where conversation = $1 and name like $4
-          ) where key = $1 and epoch = $3`,
-        values: [row.key, EVENTS, row.epoch, `${FILES_FOLDER}/%`],
+            where tenant = $5 and conversation = $1 and name like $4
+          ) where tenant = $5 and key = $1 and epoch = $3`,
+        values: [row.key, EVENTS, row.epoch, `${FILES_FOLDER}/%`, rows.tenant],
       });
       const growth = growthOf(turn, stored, { isOwnTurn: false, signer: undefined, isCopy: true });
       const isDone = await appendRows(queries, { ...row, tenant: rows.tenant, length: 0 }, growth);
@@ -306,16 +306,16 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
 
   /** Replaces another part of the record. */
   async replaceText(part: "metadata" | "baseConfig", text: string): Promise<void> {
-    if (part === "baseConfig") return this.#writeText("base_config = $3", [text]);
+    if (part === "baseConfig") return this.#writeText("base_config = $4", [text]);
     const metadata = parseMetadata(parseJson(text));
-    await this.#writeText("metadata = $3, labels = $4", [text, labelsOf(metadata)]);
+    await this.#writeText("metadata = $4, labels = $5", [text, labelsOf(metadata)]);
     this.#metadata = metadata;
   }
 
   onAnswer(listener: AnswerListener): Disposable {
     this.assertHeld();
     const { rows, listening, row, workspace } = this.#parts;
-    const place = { key: row.key, id: this.id, workspace };
+    const place = { tenant: rows.tenant, key: row.key, id: this.id, workspace };
     const taking = new TableOffers(rows.database, listening, place).listen((offered) => {
       this.#offered.add(offered.event.id);
       return listener(offered);
@@ -345,9 +345,11 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     const end = this.#failure === undefined ? this.#chain?.end : undefined;
     if (end !== undefined) await chains.noteHead({ id: this.id, ...end });
     // If it fails, the lease expires.
-    const freed = await releaseRow(rows.database, { ...row, owner }, this.#left).catch(
-      () => undefined,
-    );
+    const freed = await releaseRow(
+      rows.database,
+      { ...row, tenant: rows.tenant, owner },
+      this.#left,
+    ).catch(() => undefined);
     if (freed?.ready_at == null) return;
     const { workspace, queue, ready_at: at } = freed;
     await wakeUps.send({ workspace, queue, id: this.id, at: Number(at) });

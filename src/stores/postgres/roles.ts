@@ -18,9 +18,12 @@ grant usage on schema jp to jp_reader, jp_writer;
 grant select on jp.schema_version, jp.tenant_roles, jp.workspaces, jp.conversations, jp.events,
   jp.chain, jp.files, jp.offers, jp.limits, jp.people to jp_reader, jp_writer;
 
--- The command line, and programs that embed jp.
-grant insert, update on jp.workspaces to jp_writer;
-grant insert, update, delete on jp.conversations, jp.offers to jp_writer;
+-- The command line, and programs that embed jp. The server numbers the rows: no login chooses a key, or moves a row.
+revoke insert, update on jp.workspaces, jp.conversations, jp.people, jp.people_log from jp_writer, jp_desk;
+${grantColumns("jp.workspaces", WORKSPACE_COLUMNS, "tenant, name")}
+${grantColumns("jp.conversations", CONVERSATION_COLUMNS, "workspace, tenant, id, created_at, folder")}
+grant delete on jp.conversations to jp_writer;
+grant insert, update, delete on jp.offers to jp_writer;
 grant insert, delete on jp.events, jp.files to jp_writer;
 grant insert on jp.chain to jp_writer;
 -- To count against the limits of the tenant, not to change them.
@@ -28,8 +31,8 @@ grant update (lock) on jp.limits to jp_writer;
 grant select, insert, delete on jp.turn_starts to jp_writer;
 
 -- The desk, and those who manage people: whoever can write here says who may decide.
-grant insert, update, delete on jp.people to jp_desk;
-grant select, insert on jp.people_log to jp_desk;
+grant insert (tenant, name, person), update (person), delete on jp.people to jp_desk;
+grant select, insert (tenant, person_id, what, entry) on jp.people_log to jp_desk;
 grant select, insert, update, delete on jp.desk_sessions to jp_desk;
 
 -- The queue of pg-boss, if jp store migrate has made it.
@@ -49,6 +52,17 @@ end $$;
 
 commit;
 `;
+}
+
+/** Columns that a writer sets when it inserts a row, and changes later. */
+const WORKSPACE_COLUMNS = "last_id";
+const CONVERSATION_COLUMNS = `metadata, labels, base_config, is_archived, length, bytes, last_event_at, open_turn,
+  ready_at, queue, failures, is_own_turn, turn_key, turn_signature, epoch, lease_owner, lease_holder, lease_until,
+  is_taken, changed`;
+
+/** `fixed`: columns that a writer sets only when it inserts the row. */
+function grantColumns(table: string, columns: string, fixed: string): string {
+  return `grant insert (${fixed}, ${columns}), update (${columns}) on ${table} to jp_writer;`;
 }
 
 const GROUPS = `-- Roles for conversations in PostgreSQL. Run it in the database, as the owner of its tables who may also

@@ -114,7 +114,7 @@ export async function insertRow(
           ${grownSql("$2", `$11 + ${COPIED_BYTES}`, "$12")}, $13, $14, ${readySql("$15")}, $16, $17, $18,
           case when $19::text is null then 0 else 1 end, $19, $20,
           case when $19 is not null then clock_timestamp() + make_interval(secs => $21) end)
-        on conflict (workspace, id) do update set lease_until = excluded.lease_until
+        on conflict (tenant, workspace, id) do update set lease_until = excluded.lease_until
           where jp.conversations.lease_owner = excluded.lease_owner
         returning *
       ), added as (
@@ -124,7 +124,7 @@ export async function insertRow(
       ), copied as (
         insert into jp.files (conversation, tenant, name, content)
         select c.key, c.tenant, f.name, f.content from c, jp.files f
-        where f.conversation = $22 and f.name = any($23::text[])
+        where f.tenant = $2 and f.conversation = $22 and f.name = any($23::text[])
         on conflict do nothing
       ) select ${COLUMNS}, ${SERVER_MS} as now,
         case when c.lease_owner is not null then ${notifySql("changed", "c.workspace", "c.id")} end
@@ -160,7 +160,7 @@ export async function insertRow(
 
 /** The size of the files that a fork copies. */
 const COPIED_BYTES = `coalesce((select sum(octet_length(f.content)) from jp.files f
-  where f.conversation = $22 and f.name = any($23::text[])), 0)`;
+  where f.tenant = $2 and f.conversation = $22 and f.name = any($23::text[])), 0)`;
 
 /**
  * Stores a file, unless it is there. Returns whether the lease is still held. Throws `store_full`.
@@ -173,9 +173,9 @@ export async function insertFile(
   const rows = await queries.query({
     text: `with held as (
         update jp.conversations c set bytes = c.bytes + case
-          when exists (select from jp.files f where f.conversation = $1 and f.name = $4) then 0
+          when exists (select from jp.files f where f.tenant = $2 and f.conversation = $1 and f.name = $4) then 0
           else ${grownSql("$2", "octet_length($5::bytea)", "0")} end
-        where c.key = $1 and c.epoch = $3 returning c.key, c.tenant
+        where c.tenant = $2 and c.key = $1 and c.epoch = $3 returning c.key, c.tenant
       ), added as (
         insert into jp.files (conversation, tenant, name, content)
         select key, tenant, $4, $5 from held on conflict do nothing
@@ -219,7 +219,7 @@ export async function appendRows(
           epoch = epoch + $16,
           lease_owner = case when $16 = 0 then lease_owner end,
           changed = pg_current_xact_id()
-        where key = $1 and epoch = $2 and length = $3
+        where tenant = $13 and key = $1 and epoch = $2 and length = $3
         returning key, tenant, workspace, id
       ), added as (
         insert into jp.events (conversation, tenant, seq, entry)
@@ -262,7 +262,7 @@ function readySql(parameter: string): string {
 const MAX_FAILURES = 10;
 const MAX_PAUSE_MS = 300_000;
 
-/** Parameters: the lease's key, epoch and owner; then the queue and the failure. */
+/** Parameters: the lease's key, epoch and owner; then the queue, the failure and the tenant. */
 const RELEASE = `with freed as (
     update jp.conversations set
       lease_owner = null, lease_holder = null, lease_until = null, is_taken = false,
@@ -274,7 +274,7 @@ const RELEASE = `with freed as (
           then ${SERVER_MS} + least(1000 * 2 ^ failures, ${MAX_PAUSE_MS})
       end,
       changed = pg_current_xact_id()
-    where key = $1 and epoch = $2 and lease_owner = $3
+    where tenant = $6 and key = $1 and epoch = $2 and lease_owner = $3
     returning workspace, id, queue, ready_at
   ) select workspace, queue, ready_at, ${notifySql("changed", "workspace", "id")} from freed`;
 
@@ -286,16 +286,24 @@ export interface FreedRow {
   readonly ready_at: string | null;
 }
 
+/** A conversation and its lease. */
+interface HeldRow {
+  readonly tenant: string;
+  readonly key: string;
+  readonly epoch: string;
+  readonly owner: string;
+}
+
 /** Undefined if someone else has it by now. */
 export async function releaseRow(
   queries: Queries,
-  { key, epoch, owner }: { readonly key: string; readonly epoch: string; readonly owner: string },
+  { tenant, key, epoch, owner }: HeldRow,
   { queue, failure }: LeftTurn = {},
 ): Promise<FreedRow | undefined> {
   const [row] = await queries.query<FreedRow & QueryResultRow>({
     name: "jp_release",
     text: RELEASE,
-    values: [key, epoch, owner, queue ?? null, failure ?? null],
+    values: [key, epoch, owner, queue ?? null, failure ?? null, tenant],
   });
   return row;
 }

@@ -179,7 +179,6 @@ const MIGRATIONS: readonly string[] = [
   );
   create index on jp.desk_sessions (tenant, who);
   ${TENANT_TABLES.map(separate).join("")}
-  ${LIMIT_FUNCTIONS}
   `,
   `
   -- Changes to people. Rows are kept, so that the id of someone who was removed is never given to anyone else.
@@ -195,7 +194,44 @@ const MIGRATIONS: readonly string[] = [
   create index on jp.people_log (tenant, person_id);
   ${separate("people_log")}
   `,
+  `
+  -- The tenant comes first in every key, so that no row of one tenant can stand in the way of another's.
+  alter table jp.events drop constraint events_conversation_tenant_fkey, drop constraint events_pkey;
+  alter table jp.chain drop constraint chain_conversation_tenant_fkey, drop constraint chain_pkey;
+  alter table jp.files drop constraint files_conversation_tenant_fkey, drop constraint files_pkey;
+  alter table jp.offers drop constraint offers_conversation_tenant_fkey, drop constraint offers_pkey;
+  alter table jp.conversations drop constraint conversations_workspace_tenant_fkey,
+    drop constraint conversations_pkey, drop constraint conversations_workspace_id_key;
+  alter table jp.workspaces drop constraint workspaces_pkey;
+  alter table jp.people drop constraint people_pkey;
+  alter table jp.people_log drop constraint people_log_pkey;
+  alter table jp.people add primary key (tenant, key);
+  alter table jp.people_log add primary key (tenant, key);
+  alter table jp.workspaces add primary key (tenant, key);
+  alter table jp.conversations add primary key (tenant, key), add unique (tenant, workspace, id),
+    add foreign key (tenant, workspace) references jp.workspaces (tenant, key) on delete cascade;
+  ${["events", "chain"].map((table) => keepWithin(table, "conversation, seq")).join("")}
+  ${keepWithin("files", "conversation, name")}
+  ${keepWithin("offers", "key")}
+
+  drop index jp.conversations_workspace_created_at_id_idx, jp.conversations_workspace_changed_idx,
+    jp.conversations_workspace_key_idx, jp.conversations_workspace_queue_ready_at_idx,
+    jp.offers_conversation_idx;
+  create index on jp.conversations (tenant, workspace, created_at, id);
+  create index on jp.conversations (tenant, workspace, changed);
+  create index on jp.conversations (tenant, workspace, key) where open_turn is not null;
+  create index on jp.conversations (tenant, workspace, queue, ready_at) where ready_at is not null;
+  create index on jp.offers (tenant, conversation);
+  ${LIMIT_FUNCTIONS}
+  `,
 ];
+
+/** Keys of a table with rows that belong to a conversation. */
+function keepWithin(table: string, key: string): string {
+  return `
+  alter table jp.${table} add primary key (tenant, ${key}),
+    add foreign key (tenant, conversation) references jp.conversations (tenant, key) on delete cascade;`;
+}
 
 /** The version of the tables that this version of jp reads and writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

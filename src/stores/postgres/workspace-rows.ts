@@ -163,14 +163,14 @@ export class WorkspaceRows {
     const workspace = await this.findKey();
     if (workspace === undefined) return [];
     const rows = await this.database.query<Row>({
-      text: `select ${columns} from jp.conversations c where c.workspace = $1 and ${where}`,
-      values: [workspace, ...values],
+      text: `select ${columns} from jp.conversations c where c.tenant = $1 and c.workspace = $2 and ${where}`,
+      values: [this.tenant, workspace, ...values],
     });
     return rows.filter(({ id }) => findConversationId(id) !== undefined); // Manual changes may add invalid ids.
   }
 
   async find(id: ConversationId): Promise<ConversationRow | undefined> {
-    const [row] = await this.select("c.id = $2", [id]);
+    const [row] = await this.select("c.id = $3", [id]);
     return row;
   }
 
@@ -183,7 +183,7 @@ export class WorkspaceRows {
   }
 
   async summarize(rows: readonly ConversationRow[]): Promise<ConversationSummary[]> {
-    const turns = await readTurns(this.database, rows);
+    const turns = await this.#readTurns(rows);
     return rows.map((row) => summaryOf(row, turns.get(row.key)));
   }
 
@@ -192,7 +192,7 @@ export class WorkspaceRows {
     rows: readonly ConversationRow[],
     hasMetadata: boolean,
   ): Promise<readonly PendingTurn[]> {
-    const turns = await readTurns(this.database, rows);
+    const turns = await this.#readTurns(rows);
     return rows.map((row) => ({
       id: idOf(row),
       isLive: row.is_live,
@@ -201,9 +201,54 @@ export class WorkspaceRows {
     }));
   }
 
+  /** The open turns of these conversations, by key. A damaged one does not hide the others. */
+  async #readTurns(rows: readonly ConversationRow[]): Promise<ReadonlyMap<string, ReadTurn>> {
+    const open = rows.flatMap(({ key, open_turn: start, length }) =>
+      start === null ? [] : [{ key, start, length }],
+    );
+    if (open.length === 0) return new Map();
+    const found = await this.database.query<{ readonly key: string; readonly entry: string }>({
+      name: "jp_turns",
+      text: `select e.conversation as key, e.entry
+        from unnest($2::bigint[], $3::int[], $4::int[]) as turn (key, start, length)
+        join jp.events e on e.tenant = $1 and e.conversation = turn.key
+          and e.seq >= turn.start and e.seq < turn.length
+        order by e.conversation, e.seq`,
+      values: [
+        this.tenant,
+        open.map(({ key }) => key),
+        open.map(({ start }) => start),
+        open.map(({ length }) => length),
+      ],
+    });
+    const texts = Map.groupBy(found, ({ key }) => key);
+    return new Map(
+      open.map(({ key, start, length }) => [key, readTurn(texts.get(key) ?? [], length - start)]),
+    );
+  }
+
+  /** The entries of a conversation, or a range of them. Throws `read_failed`. */
+  async readEntries(
+    { key, length }: Pick<ConversationRow, "key" | "length">,
+    {
+      from = 0,
+      end = length,
+      queries = this.database,
+    }: { readonly from?: number; readonly end?: number; readonly queries?: Queries } = {},
+  ): Promise<readonly StoredEntry[]> {
+    if (from >= end) return [];
+    const rows = await queries.query<EntryRow>({
+      name: "jp_entries",
+      text: `select entry from jp.events
+        where tenant = $1 and conversation = $2 and seq >= $3 and seq < $4 order by seq`,
+      values: [this.tenant, key, from, end],
+    });
+    return toEntries(rows, end - from);
+  }
+
   /** Reads as many entries as the row says: later appends do not belong to it. Throws `read_failed`. */
   async readRecord(row: ConversationRow): Promise<ReadRecord> {
-    return this.recordOf(row, await readEntries(this.database, row));
+    return this.recordOf(row, await this.readEntries(row));
   }
 
   /** The record of all entries, or of those starting at `from`. */
@@ -234,7 +279,7 @@ export class WorkspaceRows {
     const rows = await this.database.query<{ readonly id: string }>({
       name: "jp_ready",
       text: `select c.id from jp.conversations c
-        where c.workspace = $1 and c.queue = $2 and c.ready_at <= ${SERVER_MS} and not c.is_archived
+        where c.tenant = $6 and c.workspace = $1 and c.queue = $2 and c.ready_at <= ${SERVER_MS} and not c.is_archived
           and (c.lease_until is null or c.lease_until < clock_timestamp())
           and c.is_own_turn and ($3::text[] is null or c.turn_key = any ($3))
           and c.id <> all ($4::text[]) and not ${isBusySql("$6")}
@@ -266,9 +311,9 @@ export class WorkspaceRows {
               and coalesce(lease_until < clock_timestamp(), true) as is_ready,
             coalesce(lease_until >= clock_timestamp(), false) as is_live
           from jp.conversations
-          where workspace = $1 and queue = $2 and open_turn is not null and not is_archived
+          where tenant = $1 and workspace = $2 and queue = $3 and open_turn is not null and not is_archived
         ) as turns`,
-      values: [await this.findKey(), queue],
+      values: [this.tenant, await this.findKey(), queue],
     });
     return {
       ready: Number(row?.ready ?? 0),
@@ -290,33 +335,6 @@ interface ReadTurn {
   readonly problem?: string;
 }
 
-/** The open turns of these conversations, by key. A damaged one does not hide the others. */
-async function readTurns(
-  queries: Queries,
-  rows: readonly ConversationRow[],
-): Promise<ReadonlyMap<string, ReadTurn>> {
-  const open = rows.flatMap(({ key, open_turn: start, length }) =>
-    start === null ? [] : [{ key, start, length }],
-  );
-  if (open.length === 0) return new Map();
-  const found = await queries.query<{ readonly key: string; readonly entry: string }>({
-    name: "jp_turns",
-    text: `select e.conversation as key, e.entry
-      from unnest($1::bigint[], $2::int[], $3::int[]) as turn (key, start, length)
-      join jp.events e on e.conversation = turn.key and e.seq >= turn.start and e.seq < turn.length
-      order by e.conversation, e.seq`,
-    values: [
-      open.map(({ key }) => key),
-      open.map(({ start }) => start),
-      open.map(({ length }) => length),
-    ],
-  });
-  const texts = Map.groupBy(found, ({ key }) => key);
-  return new Map(
-    open.map(({ key, start, length }) => [key, readTurn(texts.get(key) ?? [], length - start)]),
-  );
-}
-
 function readTurn(texts: readonly EntryRow[], count: number): ReadTurn {
   try {
     return { entries: toEntries(texts, count).map(entryOf) };
@@ -327,22 +345,6 @@ function readTurn(texts: readonly EntryRow[], count: number): ReadTurn {
 
 interface EntryRow {
   readonly entry: string;
-}
-
-/** The entries of a conversation, or a range of them. Throws `read_failed`. */
-export async function readEntries(
-  queries: Queries,
-  { key, length }: Pick<ConversationRow, "key" | "length">,
-  { from = 0, end = length }: { readonly from?: number; readonly end?: number } = {},
-): Promise<readonly StoredEntry[]> {
-  if (from >= end) return [];
-  const rows = await queries.query<EntryRow>({
-    name: "jp_entries",
-    text: `select entry from jp.events
-      where conversation = $1 and seq >= $2 and seq < $3 order by seq`,
-    values: [key, from, end],
-  });
-  return toEntries(rows, end - from);
 }
 
 /** Only manual changes of the tables can damage them. */
