@@ -11,6 +11,7 @@ import {
   type Conversation,
   type ConversationWriter,
   MemoryConversationStore,
+  type OpenOptions,
   type WorkspaceCreateOptions,
 } from "../stores/index.ts";
 import type { Clock } from "../util/index.ts";
@@ -54,14 +55,14 @@ export async function openConversation(
   const { config, storage, waitForLock = (open) => open() } = options;
   if (storage.persist === false) return openCopy(place, found, options);
   const { conversations } = place.workspace;
-  const open = async (id: ConversationId, loaded?: Conversation) =>
-    waitForLock(() => conversations.open(id, loaded), config);
+  const open = async (id: ConversationId, known: Pick<OpenOptions, "loaded"> = {}) =>
+    waitForLock(() => conversations.open(id, { only: "end", ...known }), config);
   const conversation =
     options.opened ??
     (found === undefined
       ? await conversations.create(createOptions(options, place))
       : storage.fork === undefined
-        ? await open(found.id, found)
+        ? await open(found.id, { loaded: found })
         : await open(await fork(place, found, storage)));
   for (const { file, message } of conversation.problems ?? []) place.warn(`${file}: ${message}`);
   if (found !== undefined) await recordChange(conversation, config, place);
@@ -74,7 +75,7 @@ export async function openConversation(
   return conversation;
 }
 
-/** Copies only complete turns: an incomplete one continues in the original. */
+/** Copies only complete turns: an incomplete one continues in the original. Throws `read_failed`, `record_damaged`. */
 async function fork(
   { workspace, notice }: Place,
   found: Conversation,
@@ -82,7 +83,7 @@ async function fork(
 ): Promise<ConversationId> {
   const id = await workspace.conversations.fork(found.id, {
     ...(title !== undefined && { title }),
-    keep: keepForked(found, last),
+    keep: await keepForked(found, last),
   });
   notice(`Forked ${found.id} to ${id}.`);
   if (isIncomplete(found.stream)) notice("The incomplete turn was not copied.");
@@ -90,7 +91,8 @@ async function fork(
 }
 
 /** Replaced turns are copied with their replacement and do not count. */
-function keepForked({ stream }: Conversation, last: number | true | undefined) {
+async function keepForked({ stream }: Conversation, last: number | true | undefined) {
+  await stream.load?.();
   const turns = turnsOf(stream.entries);
   const to = turns.length - (isIncomplete(stream) ? 2 : 1);
   if (last === 0) return keepTurns({ from: 0, to: -1 });
@@ -107,7 +109,9 @@ async function openCopy(
 ): Promise<ConversationWriter> {
   const options = createOptions(opened, { clock });
   const { fork: last } = opened.storage;
-  const keep = found === undefined || last === undefined ? () => true : keepForked(found, last);
+  const keep =
+    found === undefined || last === undefined ? () => true : await keepForked(found, last);
+  await found?.stream.load?.();
   const entries = [...(options.entries ?? []), ...(found?.stream.entries ?? []).filter(keep)];
   return new MemoryConversationStore(clock).create({ ...options, entries });
 }

@@ -17,6 +17,7 @@ import { shippedConfig } from "./shipped-tools.ts";
 /** Throws `read_failed` and `record_damaged` if the record has not been read yet. */
 export async function rememberedConfig(stream: ConversationStream): Promise<PartialConfig> {
   const outline = await stream.outline?.();
+  if (outline === undefined) await stream.load?.();
   const deltas = (outline?.deltas ?? stream.entries)
     .filter(({ eventType }) => eventType === undefined) // Decoding all events is slow.
     .flatMap(({ content }) =>

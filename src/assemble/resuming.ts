@@ -2,6 +2,7 @@
 import type { AnswerSource, GivenReply } from "../core/agent/index.ts";
 import {
   type ConversationId,
+  endOf,
   eventsOf,
   findAnswerTo,
   judgeOffered,
@@ -83,7 +84,7 @@ async function passSecret<Data>(
   const opened = await openUnlessLocked(store, item.conversation);
   if (opened === undefined) return answerInquiry(store, item, answer);
   await using conversation = opened;
-  const judged = judgeOffered(lastTurnOf(conversation.stream.entries), offered, true);
+  const judged = judgeOffered(lastTurnOf(endOf(conversation.stream)), offered, true);
   if (judged.type !== "fits") return judged;
   const secret = offered.secret?.reveal() ?? { answer: "" }; // A matching reply has a secret.
   const reply = { ...secret, decidedBy: deciderOf(judged.item, answer) };
@@ -113,7 +114,7 @@ async function openUnlessLocked(
   id: ConversationId,
 ): Promise<ConversationWriter | undefined> {
   try {
-    return await store.open(id);
+    return await store.open(id, { only: "end" });
   } catch (error) {
     if (isJpError(error) && error.code === "conversation_locked") return undefined;
     throw error;

@@ -64,6 +64,7 @@ export type {
   LoadOptions,
   ListPendingTurnsOptions,
   MetadataChange,
+  OpenOptions,
   PendingTurn,
   RecordPiece,
   RecordProblem,

@@ -102,10 +102,11 @@ export interface ConversationStore {
   create(options: CreateOptions): Promise<ConversationWriter>;
 
   /**
-   * Locks the conversation and opens it for writing. Does not wait for the lock. Repairs damage left by a crash. Throws
-   * `conversation_locked` (as a `LockedError`), `conversation_archived`, `record_damaged`, `conversation_not_found`.
+   * Locks the conversation and opens it for writing, with all of its entries unless `options` says otherwise. Does not
+   * wait for the lock. Repairs damage left by a crash. Throws `conversation_locked` (as a `LockedError`),
+   * `conversation_archived`, `record_damaged`, `conversation_not_found`.
    */
-  open(id: ConversationId): Promise<ConversationWriter>;
+  open(id: ConversationId, options?: OpenOptions): Promise<ConversationWriter>;
 
   /**
    * Copies the entries, or those that `keep` accepts, unchanged to a new conversation. Takes no lock on the original.
@@ -143,7 +144,7 @@ export interface WorkOptions {
   readonly queue: string;
   /** The maximum number of concurrent turns. */
   readonly concurrency: number;
-  /** Continues the turn, and releases the conversation. Must not throw. */
+  /** Continues the turn, and releases the conversation, which may be open at its end only. Must not throw. */
   readonly run: (conversation: ConversationWriter) => Promise<void>;
   /** Ends the start: `work` throws its reason. A worker that has started is stopped with `stop`. */
   readonly signal?: AbortSignal;
@@ -406,10 +407,22 @@ export interface ChainProblem {
 /** How much of a record to read at once. */
 export interface LoadOptions {
   /**
-   * Read only the last turn (`end`), or only what models see (`visible`), and the rest once all entries are requested, if the
-   * store can. Damage in the rest is then not listed as a problem, but thrown at that point.
+   * Read only the last turn (`end`), or only what models see (`visible`), if the store can, and the rest once it is needed.
+   * Damage in the rest is then not listed as a problem, but thrown at that point. Await the `load` of the stream before
+   * you use its `entries`.
    */
   readonly only?: "end" | "visible";
+}
+
+/** How much of a record to read when it is opened. */
+export interface OpenOptions {
+  /**
+   * Read only the last turn, if the store can: all that `runTurn` and `resumeTurn` need before a model is asked. Await
+   * the `load` of the stream before you use its `entries`.
+   */
+  readonly only?: "end";
+  /** As it was loaded before. May save reading it again, if it has not changed since. */
+  readonly loaded?: Conversation;
 }
 
 /** The end of a record. */

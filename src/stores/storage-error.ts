@@ -12,6 +12,7 @@ export type StorageErrorCode =
   | "record_damaged"
   | "invalid_record"
   | "record_changed"
+  | "not_loaded"
   | "write_failed"
   | "read_failed"
   | "invalid_store"
@@ -101,6 +102,15 @@ export function recordChangedError(file: string): StorageError {
   return new StorageError("record_changed", `${file} was changed by another program.`, {
     hint: "Nothing was written. Edit it again.",
   });
+}
+
+/** Thrown for entries that nobody has waited for. */
+export function notLoadedError(): StorageError {
+  return new StorageError(
+    "not_loaded",
+    "The conversation is open at its last turn, and its earlier entries have not been read yet.",
+    { hint: "Await `stream.load?.()` before you use `stream.entries`, or open it without `only`." },
+  );
 }
 
 export function damagedError(problem: RecordProblem): StorageError {

@@ -1,7 +1,6 @@
 /** The extras of a workspace's store: the user's private conversations, the files of a record, and terminal sessions. */
 import type { ConversationId } from "../record/conversation/index.ts";
 import type {
-  Conversation,
   ConversationStore,
   ConversationSummary,
   ConversationWriter,
@@ -16,9 +15,6 @@ export interface WorkspaceStore extends ConversationStore {
   find(id: ConversationId): Promise<WorkspaceSummary | undefined>;
 
   create(options: WorkspaceCreateOptions): Promise<ConversationWriter>;
-
-  /** `loaded` saves reading the record again, if it has not changed since. */
-  open(id: ConversationId, loaded?: Conversation): Promise<ConversationWriter>;
 
   /** Moves it to the user's own folder, or back to the workspace. Throws `conversation_locked`. */
   setLocal(id: ConversationId, isLocal: boolean): Promise<void>;

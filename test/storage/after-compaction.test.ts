@@ -209,7 +209,7 @@ test("a request reads what models see, and a few pieces more", async () => {
   expect(statSync(events).size).toBeGreaterThan(16 * PIECE);
   const { bytes } = watchFiles();
   const loaded = await conversations.load(id, { only: "end" });
-  await using writer = await conversations.open(id, loaded);
+  await using writer = await conversations.open(id, { loaded });
   expect((await writer.stream.outline?.())?.lastTurn).toBe(1020);
   const visible = await loadVisible(writer.stream);
   const seen = requestOf(visible);

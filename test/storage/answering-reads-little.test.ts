@@ -74,7 +74,7 @@ test("a conversation that is loaded at its end is opened there, and reads the re
   const { id, conversations, files } = await placeLongByOther(500);
   const { bytes } = watchFiles();
   const loaded = await conversations.load(id, { only: "end" });
-  await using writer = await conversations.open(id, loaded);
+  await using writer = await conversations.open(id, { loaded });
   expect(bytes.get("events.json")).toBeLessThanOrEqual(PIECE);
   expect(statSync(files.paths(id).events).size).toBeGreaterThan(16 * PIECE);
   expect(loaded.isOwnTurn).toBe(true);

@@ -70,7 +70,7 @@ describe.each(LOSSES)("a record with $name", ({ lose, keepsEarlier }) => {
   test("has its open turn again once it is opened for writing, and the damaged bytes beside it", async () => {
     const { conversations, id, folder, file, whole, lost } = await waiting(lose);
     const loaded = await conversations.load(id);
-    await using writer = await conversations.open(id, loaded);
+    await using writer = await conversations.open(id, { loaded });
     const { isOwnTurn, stream, problems = [] } = writer;
     const types = [...(keepsEarlier ? EARLIER : []), ...WAITING].map(({ type }) => type);
     const kept = readdirSync(folder).filter((name) => name.startsWith("events.torn"));

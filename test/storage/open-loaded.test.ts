@@ -26,7 +26,7 @@ describe("in a workspace,", () => {
     await created.append(numbered(0));
     await created.release();
     const loaded = await store.load(created.id);
-    await using writer = await store.open(created.id, loaded);
+    await using writer = await store.open(created.id, { loaded });
     await writer.append(numbered(1));
     const { elements, baseConfig } = plainStream(writer);
     expect({ elements, baseConfig, saved: plainStream(await store.load(created.id)) }).toEqual({
@@ -42,7 +42,7 @@ describe("in a workspace,", () => {
     const loaded = await store.load(created.id);
     await created.append(numbered(0));
     await created.release();
-    await using writer = await store.open(created.id, loaded);
+    await using writer = await store.open(created.id, { loaded });
     expect(plainStream(writer).elements).toEqual(numberedElements(1));
   });
 });
@@ -50,7 +50,7 @@ describe("in a workspace,", () => {
 test("a loaded conversation stays as it was while it is continued", async () => {
   const { conversations } = place(laidOut(numberedElements(2)));
   const loaded = await conversations.load(ID);
-  await using writer = await conversations.open(ID, loaded);
+  await using writer = await conversations.open(ID, { loaded });
   await writer.append(numbered(2));
   expect(plainStream(loaded).elements).toEqual(numberedElements(2));
   expect(plainStream(writer).elements).toEqual(numberedElements(3));
@@ -64,7 +64,7 @@ test("a record whose file has not changed is not read again", async () => {
   // The same size and time: only reading it would show the difference.
   writeFileSync(file, readFileSync(file, "utf8").replace("number 0", "number 7"));
   utimesSync(file, moment, moment);
-  await using writer = await conversations.open(ID, loaded);
+  await using writer = await conversations.open(ID, { loaded });
   expect(plainStream(writer).elements).toEqual(numberedElements(2));
 });
 
@@ -73,7 +73,7 @@ test("an edit after loading is kept, and the next append follows it", async () =
   const loaded = await conversations.load(ID);
   const edited = { ...numberedElement(0), content: "edited by hand" };
   writeFileSync(file, laidOut([edited, numberedElement(1)]));
-  await using writer = await conversations.open(ID, loaded);
+  await using writer = await conversations.open(ID, { loaded });
   await writer.append(numbered(2));
   const elements = [edited, numberedElement(1), numberedElement(2)];
   expect({ stream: plainStream(writer).elements, text: readFileSync(file, "utf8") }).toEqual({
@@ -90,7 +90,7 @@ test.each([
 ])("a loaded record that is %s is repaired on opening", async (_name, change) => {
   const { conversations, file } = place(change(laidOut(numberedElements(2))));
   const loaded = await conversations.load(ID);
-  await using writer = await conversations.open(ID, loaded);
+  await using writer = await conversations.open(ID, { loaded });
   await writer.append(numbered(2));
   expect({ stream: plainStream(writer).elements, text: readFileSync(file, "utf8") }).toEqual({
     stream: numberedElements(3),
@@ -101,7 +101,7 @@ test.each([
 test("a packed record keeps its base config", async () => {
   const base = { type: "config_delta", timestamp: time(0), delta: { key: "base" } };
   const { conversations } = place(laidOut([base, numberedElement(1)]));
-  await using writer = await conversations.open(ID, await conversations.load(ID));
+  await using writer = await conversations.open(ID, { loaded: await conversations.load(ID) });
   const { baseConfig, elements } = plainStream(writer);
   expect({ baseConfig, elements }).toEqual({
     baseConfig: { key: "base" },

@@ -86,7 +86,9 @@ export async function attemptCall(
   const { progress, tool, signal } = call;
   const token = {};
   // Tools outside this process always get their key, which depends on the turn index. Read it without blocking others.
-  if (tool.settings.source.type !== "builtin") await context.state.findTurnIndex(context.journal);
+  const isOutside = tool.settings.source.type !== "builtin";
+  if (isOutside || context.journal.stream.mustLoad === true)
+    await context.state.findTurnIndex(context.journal);
   const attempt = await resumeAttempt(context, call, steps);
   if ("type" in attempt) return attempt;
   const { given, budget } = attempt;
@@ -493,7 +495,7 @@ async function answerAttempt(
   const questions = asked.map(({ question }) => question);
   // A prompt for a model has an id that jp chose.
   const ids = asked.flatMap(({ question: { id }, prompt }) => (prompt === undefined ? [id] : []));
-  noticeUnnamed(context, call.tool, ids);
+  await noticeUnnamed(context, call.tool, ids);
   const exceeded = budget.countBytes(bytesOf(questions, needs.state));
   let result: QuestionsResult;
   if (exceeded !== undefined) result = exhausted(questionsTooLarge(name, exceeded));

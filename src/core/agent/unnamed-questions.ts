@@ -11,17 +11,18 @@ type Context = Pick<TurnContext, "journal" | "observer" | "state">;
 
 /**
  * Sends a notice if config names other questions of this tool, and the tool has never asked some of them in this
- * conversation. At most once a turn for each tool.
+ * conversation. At most once a turn for each tool. Throws `read_failed`, `record_damaged`.
  */
-export function noticeUnnamed(
+export async function noticeUnnamed(
   { journal, observer, state }: Context,
   { settings, questionIds }: Pick<CallableTool, "settings" | "questionIds">,
   asked: readonly string[],
-): void {
+): Promise<void> {
   const { name, questions } = settings;
   const unnamed = asked.find((id) => !questions.has(id));
   const isChecked = questionIds !== undefined || questions.size === 0;
   if (observer === undefined || isChecked || unnamed === undefined) return;
+  await journal.stream.load?.();
   const known = new Set([...asked, ...askedBy(name, journal.stream.entries)]);
   const unasked = [...questions.keys()].filter((id) => !known.has(id));
   if (unasked.length === 0 || state.hasNoticedUnnamed.has(name)) return;

@@ -102,19 +102,16 @@ export function checkpointOf(entry: StreamEntry): Checkpoint | undefined {
   return earlier && { entry, earlier };
 }
 
-/** In bytes. The start of a turn takes more. */
-const MIN_TURN = 50;
-
 /**
- * Whether it says the truth about what is before it, as far as the start of its turn shows, and the length of that in bytes: a
- * fork may lack turns, and a record that comes with a clone may say anything.
+ * Whether it says the truth about what is before it, as far as the start of its turn shows, and the number of turns for which
+ * there is room: a fork may lack turns, and a record that comes with a clone may say anything.
  */
 export function isAt(
   { earlier }: Checkpoint,
   startOfTurn: Timestamp | undefined,
-  bytes: number,
+  maxTurns: number,
 ): boolean {
-  return earlier.lastTurnAt === startOfTurn && earlier.lastTurn * MIN_TURN < bytes;
+  return earlier.lastTurnAt === startOfTurn && earlier.lastTurn <= maxTurns;
 }
 
 /** The outline of the record up to the checkpoint. */

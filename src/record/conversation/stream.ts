@@ -9,12 +9,17 @@ export interface ConversationStream {
   readonly createdAt: Timestamp;
   /** The config when the conversation was created, as opaque JSON. */
   readonly baseConfig: JsonObject;
-  /** All of them. If the store has not read them all yet, it does so now, at once: see `load`. */
+  /**
+   * All of them. If they were not all read when the record was opened or loaded, with `only`, await `load` first: a store
+   * in files reads the rest now, at once, and a database cannot, and throws `not_loaded`.
+   */
   readonly entries: readonly StreamEntry[];
   /** Those from the last turn start on, as long as only the end of the record is read. */
   readonly end?: readonly StreamEntry[] | undefined;
   /** Resolves when all entries are read, while others can go on. Absent if they always are. Throws `read_failed`, `record_damaged`. */
   load?(): Promise<void>;
+  /** `entries` throws until `load` has resolved. Absent if it can be read at any time. */
+  readonly mustLoad?: boolean;
   /** Like `load`, but skips turns that models do not see: see `visible`. Absent if all entries are always read. */
   loadVisible?(): Promise<void>;
   /** After `loadVisible`: turns that summaries replace may have no events. Models see the same of it. */

@@ -39,6 +39,16 @@ export function lastTurnStart(entries: readonly StreamEntry[]): number {
   return entries.findLastIndex(({ eventType }) => eventType === "turn_start");
 }
 
+/** The position of the turn start that is this many from the end; -1 if there are fewer. */
+export function nthTurnStartFromEnd(entries: readonly StreamEntry[], count: number): number {
+  let missing = count;
+  return entries.findLastIndex((entry) => isTurnStart(entry) && (missing -= 1) === 0);
+}
+
+export function isTurnStart({ eventType }: StreamEntry): boolean {
+  return eventType === "turn_start";
+}
+
 /** The entries from the last turn start, or all. */
 export function lastTurnEntries(entries: readonly StreamEntry[]): readonly StreamEntry[] {
   const start = lastTurnStart(entries);

@@ -31,7 +31,7 @@ import {
   withLoss,
 } from "./restore-turn.ts";
 import type { RecordHandle } from "./record-handle.ts";
-import type { UnreadPart } from "./abridged-part.ts";
+import type { UnreadPart } from "./earlier-in-file.ts";
 import { openRecordToWrite } from "./safe-open.ts";
 
 /** Opens the file for reading and writing. Tests simulate a failing disk here. */

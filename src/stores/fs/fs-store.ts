@@ -37,10 +37,12 @@ import type {
   ListPendingTurnsOptions,
   LoadOptions,
   MetadataChange,
+  OpenOptions,
   PendingTurn,
   RecordPiece,
 } from "../port.ts";
 import type { PortableRecord, PortableStore } from "../portable.ts";
+import { RecordStream } from "../record-stream.ts";
 import { damagedError } from "../storage-error.ts";
 import {
   baseConfigFile,
@@ -73,6 +75,7 @@ import {
   type Root,
 } from "./conversation-folders.ts";
 import { makeFolder, moveFolder } from "./durable.ts";
+import { EarlierInFile } from "./earlier-in-file.ts";
 import { eventFileBytes, readInLayout } from "./event-layout.ts";
 import type { LoadedEvents } from "./event-file.ts";
 import { readEntries } from "./event-reader.ts";
@@ -95,7 +98,6 @@ import {
 } from "./open-turns.ts";
 import { describeProblem, listPendingTurns, readLastTurn, readWithCopy } from "./pending-turns.ts";
 import { takeRecent } from "./recent-records.ts";
-import { RecordStream } from "./record-stream.ts";
 import { folderOfLatest, summarize } from "./summary.ts";
 import type { SummaryIndex } from "./summary-index.ts";
 import { isWorkspace } from "./user-data.ts";
@@ -305,11 +307,13 @@ export class FsConversationStore implements ConversationStore, PortableStore {
     return this.#createConversation(root, files, ownTurn);
   }
 
-  open(id: ConversationId, loaded?: Conversation): Promise<FsConversationWriter> {
+  open(id: ConversationId, { only, loaded }: OpenOptions = {}): Promise<FsConversationWriter> {
     return this.#open(id, (file) => {
-      if (loaded === undefined) return loadAbridged(file, fileIdCreatedAt(id));
-      const known = this.#loaded.get(loaded);
-      return known && { ...known, entries: [...known.entries] };
+      if (loaded !== undefined) {
+        const known = this.#loaded.get(loaded);
+        return known && { ...known, entries: [...known.entries] };
+      }
+      return only === "end" ? loadEnd(file) : loadAbridged(file, fileIdCreatedAt(id));
     });
   }
 
@@ -585,7 +589,7 @@ async function loadEnd(file: string): Promise<LoadedEvents | undefined> {
   const end = fingerprint === "" || isPacked ? undefined : await findRecordEnd(file);
   if (end === undefined || lastTurnOf(end.entries).length === 0) return undefined;
   const { entries, offset } = end;
-  return { file, fingerprint, entries, ...(offset > 0 && { unread: { end: offset } }) };
+  return { file, fingerprint, entries, ...(offset > 0 && { unread: { end: offset, known: {} } }) };
 }
 
 /** Undefined if all of it has to be read. */
@@ -598,7 +602,8 @@ async function loadPart(
   if (loaded === undefined) return undefined;
   const { entries, unread } = loaded;
   const source = { file, refresh: async () => true };
-  const stream = new RecordStream({ ...base, entries }, source, unread);
+  const earlier = unread && new EarlierInFile(source, unread);
+  const stream = new RecordStream({ ...base, entries }, earlier);
   const isEnough = only === "end" || stream.isWhole || (await stream.abridge());
   return isEnough ? { loaded, stream, problems: [] } : undefined;
 }

@@ -11,19 +11,20 @@ import {
 } from "../../record/conversation/index.ts";
 import { type JsonObject, loaderOf } from "../../util/index.ts";
 import type { AnswerListener, ConversationWriter, MetadataChange, RecordProblem } from "../port.ts";
+import { RecordStream } from "../record-stream.ts";
 import { Releasable } from "../releasable.ts";
 import { writeError } from "../storage-error.ts";
 import type { ChainFile } from "./chain-file.ts";
 import { loadKeptFiles, writeMetadata } from "./conversation-files.ts";
 import { EVENTS } from "./conversation-folders.ts";
 import { renameFolder } from "./durable.ts";
+import { EarlierInFile } from "./earlier-in-file.ts";
 import { EventFile, type LoadedEvents, type OpenedEvents, type OpenFile } from "./event-file.ts";
 import { loadSecretSockets } from "./load-secret-sockets.ts";
 import type { ConversationLock } from "./lock.ts";
 import { FileOffers } from "./offers.ts";
 import { findCopy, TurnMarker } from "./open-turns.ts";
 import { keepRecent } from "./recent-records.ts";
-import { RecordStream } from "./record-stream.ts";
 import type { PrivatePlace } from "./user-data.ts";
 import { folderName } from "./file-id.ts";
 
@@ -289,7 +290,8 @@ export class FsConversationWriter extends Releasable implements ConversationWrit
   }
 
   #createStream({ entries, unread }: OpenedEvents): RecordStream {
-    return new RecordStream({ ...this.#base, entries }, this.#events, unread);
+    const earlier = unread && new EarlierInFile(this.#events, unread);
+    return new RecordStream({ ...this.#base, entries }, earlier);
   }
 
   /** Returns the new path of the events. */

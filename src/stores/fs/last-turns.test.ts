@@ -8,7 +8,7 @@ import { anyElement, laidOut, numberedElement, time } from "../record-elements.f
 import { temporaryFolder } from "../temporary-workspace.fixture.ts";
 import { readEntries } from "./event-reader.ts";
 import { findLastTurns } from "./last-turns.ts";
-import { outlineBefore } from "./outline.ts";
+import { sourceBefore } from "./outline.ts";
 
 const START = { timestamp: time(0), type: "turn_start" };
 /** So small that even a short record is read in several pieces. */
@@ -144,7 +144,7 @@ interface ElementOutline {
 }
 
 async function outline(file: string, end: number): Promise<ElementOutline | undefined> {
-  const found = await outlineBefore(file, end);
+  const found = await sourceBefore(file, end).outline();
   return found && { ...found, deltas: found.deltas.filter(isDelta).map(({ raw }) => raw) };
 }
 

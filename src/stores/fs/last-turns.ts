@@ -3,7 +3,12 @@
  * layout, where only elements are indented by two spaces. If the file looks different, the result is undefined: then
  * only a full read is certain.
  */
-import { lastTurnStart, type StreamEntry } from "../../record/conversation/index.ts";
+import {
+  isTurnStart,
+  lastTurnStart,
+  nthTurnStartFromEnd,
+  type StreamEntry,
+} from "../../record/conversation/index.ts";
 import { loaderOf, shouldYield, yieldToEventLoop } from "../../util/index.ts";
 import type { LastTurns } from "../port.ts";
 import { ByteWindow } from "./byte-window.ts";
@@ -112,18 +117,8 @@ function parsePiece(
   return parseList(elements, isFirst ? "" : "[", isLast ? "" : "]");
 }
 
-/** -1 if there are fewer. */
-export function nthTurnStartFromEnd(entries: readonly StreamEntry[], count: number): number {
-  let missing = count;
-  return entries.findLastIndex((entry) => isTurnStart(entry) && (missing -= 1) === 0);
-}
-
 function isEvent({ eventType }: StreamEntry): boolean {
   return eventType !== undefined;
-}
-
-export function isTurnStart({ eventType }: StreamEntry): boolean {
-  return eventType === "turn_start";
 }
 
 /** Undefined if the file does not begin in the usual layout. */

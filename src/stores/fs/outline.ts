@@ -3,16 +3,20 @@
  * means that only a full read is certain.
  */
 import {
-  type Checkpoint,
   checkpointOf,
-  type CompactionRange,
   isAt,
   outlineAt,
   type StreamEntry,
-  type StreamOutline,
   TurnCounter,
 } from "../../record/conversation/index.ts";
 import { shouldYield, yieldToEventLoop } from "../../util/index.ts";
+import type {
+  AroundReplaced,
+  PlacedCheckpoint,
+  ReadAround,
+  RecordOutline,
+  UnreadSource,
+} from "../abridged-part.ts";
 import { type Found, scanBack } from "./back-scan.ts";
 import { ByteWindow } from "./byte-window.ts";
 import { BETWEEN, ELEMENT_CLOSES, parseList, readEntries } from "./event-reader.ts";
@@ -20,23 +24,29 @@ import { BETWEEN, ELEMENT_CLOSES, parseList, readEntries } from "./event-reader.
 /** Long enough for most elements. */
 const FIRST_REACH = 1 << 13;
 
-/** A checkpoint, and where it is. */
-export interface PlacedCheckpoint extends Checkpoint {
-  /** The end of the element before it. */
-  readonly position: number;
+/** In bytes. The start of a turn takes more. */
+const MIN_TURN = 50;
+
+/** The part of a record before an offset, where an element must end. Each position is that of the end of an element. */
+export function sourceBefore(file: string, end: number): UnreadSource {
+  return {
+    end,
+    maxTurns,
+    outline: () => outlineBefore(file, end),
+    findCheckpoint: () => findCheckpoint(file, end),
+    readAround: (around) => readAround(file, end, around),
+  };
 }
 
-/** An outline of a part of a record. */
-export interface RecordOutline extends StreamOutline {
-  /** The last one. */
-  readonly checkpoint?: PlacedCheckpoint;
+function maxTurns(offset: number): number {
+  return offset / MIN_TURN;
 }
 
 /**
  * An outline of the record before an offset, where an element must end. Reads nothing before a checkpoint. Parses only
  * elements that look like config deltas or compactions, and those before the first turn. Throws `read_failed`.
  */
-export async function outlineBefore(file: string, end: number): Promise<RecordOutline | undefined> {
+async function outlineBefore(file: string, end: number): Promise<RecordOutline | undefined> {
   using window = new ByteWindow(file);
   const outliner = new Outliner(window, end);
   const isCertain = await scanBack(window, { before: end }, (found) => outliner.see(found));
@@ -50,7 +60,7 @@ const MAX_SEARCHED = 1 << 24;
 const MAX_TRIED = 64;
 
 /** The last checkpoint before an offset, where an element must end. Throws `read_failed`. */
-export async function findCheckpoint(
+async function findCheckpoint(
   file: string,
   end: number,
 ): Promise<RecordOutline | undefined> {
@@ -103,7 +113,8 @@ class Outliner {
     const { checkpoint } = this.#open ?? {};
     if (checkpoint !== undefined) {
       const [entry] = readElementAt(this.#window, position, this.#end)?.entries ?? [];
-      this.#isDone = isAt(checkpoint, entry?.event?.timestamp, checkpoint.position);
+      const room = maxTurns(checkpoint.position);
+      this.#isDone = isAt(checkpoint, entry?.event?.timestamp, room);
       if (this.#isDone) return;
       this.#open = undefined;
     }
@@ -142,28 +153,11 @@ class Outliner {
   }
 }
 
-/** Turns that summaries replace, and what has to be read around them. All positions are those of the end of an element. */
-export interface AroundReplaced {
-  readonly replaced: CompactionRange;
-  /** How many turns before the position are read, too. */
-  readonly turns: number;
-  readonly position: number;
-  readonly end: number;
-}
-
-export interface ReadAround {
-  /** The turns before those that are replaced. */
-  readonly head: readonly StreamEntry[];
-  /** From the turn after them, up to the position. */
-  readonly middle: readonly StreamEntry[];
-  /** From the position to the end. */
-  readonly tail: readonly StreamEntry[];
-}
-
 /** Throws `read_failed`. */
-export async function readAround(
+async function readAround(
   file: string,
-  { replaced, turns, position, end }: AroundReplaced,
+  end: number,
+  { replaced, turns, position }: AroundReplaced,
 ): Promise<ReadAround | undefined> {
   const head = await readHead(file, replaced.fromTurn);
   const start = turns === 0 ? position : await findStartOfTurn(file, position, turns);

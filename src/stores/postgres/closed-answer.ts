@@ -78,13 +78,8 @@ async function answerRow(
   if (row === undefined) throw conversationNotFoundError(id);
   if (row.is_archived) throw archivedError(id);
   if (row.is_live) return undefined;
-  const { key, epoch, length, open_turn: start, transaction } = row;
-  const from = start ?? 0;
-  const { entries, turn, isOwnTurn } = rows.recordOf(
-    row,
-    await rows.readEntries(row, { from, queries }),
-    from,
-  );
+  const { key, epoch, length, transaction } = row;
+  const { entries, turn, isOwnTurn } = await rows.readEnd(row, queries);
   const { event, result } = planAnswer(entries, offered, false);
   if (event === undefined) return { result };
   const added = toStored(StreamEntry.fromEvent(event));

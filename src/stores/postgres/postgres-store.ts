@@ -36,6 +36,8 @@ import type {
   LastTurns,
   ListOptions,
   ListPendingTurnsOptions,
+  LoadOptions,
+  OpenOptions,
   PendingTurn,
   RecordPiece,
   RunningWork,
@@ -54,23 +56,24 @@ import { ChainRows } from "./chain-rows.ts";
 import { type Connections, openConnections } from "./channel.ts";
 import { answerClosed } from "./closed-answer.ts";
 import { SERVER_MS } from "./database.ts";
+import { EarlierRows, streamOf } from "./earlier-rows.ts";
 import { holderOf, isOfThisProcess, LEASE_SECONDS, Leases, newOwner } from "./leases.ts";
 import { Listening, notifySql } from "./listening.ts";
 import { TableOffers } from "./offers.ts";
 import { exportRow, importRow, parseEvents } from "./portable-rows.ts";
-import { PostgresWriter, type StoreParts } from "./postgres-writer.ts";
+import { PostgresWriter, type StoreParts, type WriterParts } from "./postgres-writer.ts";
 import { type CopiedFiles, growthOf, insertRow, releaseRow, toStored } from "./row-changes.ts";
 import type { PostgresStoreOptions } from "./store-options.ts";
-import type { StoredEntry } from "./turn-state.ts";
 import { WakeUps } from "./wake-ups.ts";
 import {
   COLUMNS,
-  type ConversationRow,
+  type EndRow,
   entryOf,
   idOf,
+  joinEnd,
   metadataOf,
   type OpenedRow,
-  streamOf,
+  type ReadRecord,
   VERSION_COLUMNS,
   versionOf,
   type VersionRow,
@@ -92,13 +95,19 @@ interface OpenStatement {
   readonly condition: string;
   /** Taken by a worker. */
   readonly isTaken: boolean;
+  /** With all entries, or else with the last turn. */
+  readonly isWhole: boolean;
 }
+
+const OPEN: OpenStatement = { name: "jp_open", condition: "true", isTaken: false, isWhole: true };
+const OPEN_END: OpenStatement = { ...OPEN, name: "jp_open_end", isWhole: false };
 
 /** `jp.may_take` has a declared cost, so that it is evaluated last. */
 const TAKE: OpenStatement = {
   name: "jp_take",
   condition: `c.ready_at <= ${SERVER_MS} and jp.may_take(c.tenant, c.key)`,
   isTaken: true,
+  isWhole: false,
 };
 
 /** How many entries are read at once. */
@@ -145,10 +154,13 @@ export class PostgresStore implements ConversationStore, PortableStore {
     return row && (await this.#rows.summarize([row]))[0];
   }
 
-  async load(id: ConversationId): Promise<Conversation> {
+  async load(id: ConversationId, { only }: LoadOptions = {}): Promise<Conversation> {
     const row = await this.#rows.get(id);
-    const { entries, isOwnTurn } = await this.#rows.readRecord(row);
-    return { id, stream: streamOf(row, entries), isOwnTurn };
+    const isWhole = only === undefined;
+    const record = await (isWhole ? this.#rows.readRecord(row) : this.#rows.readEnd(row));
+    const stream = streamOf(this.#rows, row, record);
+    if (only === "visible") await stream.loadVisible();
+    return { id, stream, isOwnTurn: record.isOwnTurn };
   }
 
   async *scan(id: ConversationId): AsyncGenerator<RecordPiece> {
@@ -173,9 +185,9 @@ export class PostgresStore implements ConversationStore, PortableStore {
     return found !== undefined && isRecordedFile(found.content, file) ? found.content : undefined;
   }
 
-  async findLastTurns(id: ConversationId): Promise<LastTurns | undefined> {
-    await this.#rows.get(id);
-    return undefined;
+  async findLastTurns(id: ConversationId, count: number): Promise<LastTurns | undefined> {
+    const row = await this.#rows.get(id);
+    return new EarlierRows(this.#rows, row, row.length).findLastTurns(count);
   }
 
   async listPending(options: ListPendingTurnsOptions = {}): Promise<readonly PendingTurn[]> {
@@ -216,12 +228,12 @@ export class PostgresStore implements ConversationStore, PortableStore {
 
   #target(): AnswerTarget {
     return {
-      open: (id) => this.open(id),
+      // A turn that continues here reads the rest once a model is asked.
+      open: (id) => this.open(id, { only: "end" }),
       readLastTurn: async (id) => {
         const row = await this.#rows.get(id);
         if (row.is_archived) throw archivedError(id);
-        const from = row.open_turn ?? 0;
-        return (await this.#rows.readEntries(row, { from })).map(entryOf);
+        return (await this.#rows.readEnd(row)).entries;
       },
       offer: async (id, offered) => {
         const { key } = await this.#rows.get(id);
@@ -253,8 +265,8 @@ export class PostgresStore implements ConversationStore, PortableStore {
     });
   }
 
-  async open(id: ConversationId): Promise<PostgresWriter> {
-    const writer = await this.#openIf(id, { name: "jp_open", condition: "true", isTaken: false });
+  async open(id: ConversationId, { only }: OpenOptions = {}): Promise<PostgresWriter> {
+    const writer = await this.#openIf(id, only === "end" ? OPEN_END : OPEN);
     if (writer === undefined) throw await this.#explainLocked(id, true);
     return writer;
   }
@@ -262,25 +274,31 @@ export class PostgresStore implements ConversationStore, PortableStore {
   /** Undefined if someone has it open, or the condition is not met. */
   async #openIf(
     id: ConversationId,
-    { name, condition, isTaken }: OpenStatement,
+    { name, condition, isTaken, isWhole }: OpenStatement,
   ): Promise<PostgresWriter | undefined> {
     const workspace = await this.#rows.findKeyFor(id);
     if (workspace === undefined) return undefined;
     const owner = newOwner();
-    const [row] = await this.#rows.database.query<OpenedRow>({
+    const [row] = await this.#rows.database.query<OpenedRow & EndRow>({
       name,
-      text: `update jp.conversations c set
-          epoch = case when c.lease_owner = $3 then c.epoch else c.epoch + 1 end,
-          lease_owner = $3, lease_holder = $4,
-          lease_until = clock_timestamp() + make_interval(secs => $5), is_taken = ${isTaken},
-          changed = pg_current_xact_id()
-        where c.tenant = $6 and c.workspace = $1 and c.id = $2 and not c.is_archived
-          and (c.lease_until is null or c.lease_until < clock_timestamp() or c.lease_owner = $3)
-          and ${condition}
-        returning ${COLUMNS}, ${SERVER_MS} as now, ${notifySql("changed", "c.workspace", "c.id")}`,
+      text: `with c as (
+          update jp.conversations c set
+            epoch = case when c.lease_owner = $3 then c.epoch else c.epoch + 1 end,
+            lease_owner = $3, lease_holder = $4,
+            lease_until = clock_timestamp() + make_interval(secs => $5), is_taken = ${isTaken},
+            changed = pg_current_xact_id()
+          where c.tenant = $6 and c.workspace = $1 and c.id = $2 and not c.is_archived
+            and (c.lease_until is null or c.lease_until < clock_timestamp() or c.lease_owner = $3)
+            and ${condition}
+          returning c.*
+        )
+        select ${COLUMNS}, ${SERVER_MS} as now, ${notifySql("changed", "c.workspace", "c.id")},
+          ${isWhole ? "0 as start, null as entries from c" : `last.start, last.entries from c ${joinEnd("$6")}`}`,
       values: [workspace, id, owner, holderOf(this.#options.pid), LEASE_SECONDS, this.#rows.tenant],
     });
-    return row && this.#openWriter(row, { owner, workspace });
+    if (row === undefined) return undefined;
+    const record = await this.#readHeld(row, owner);
+    return this.#createWriter(row, { owner, workspace, record });
   }
 
   /** Starts only once the workspace is known: turns left there can continue here. */
@@ -422,21 +440,18 @@ export class PostgresStore implements ConversationStore, PortableStore {
     });
     // An imported conversation may have the id.
     if (row === undefined) return this.#create(parts);
-    return this.#openWriter(row, { owner, workspace }, stored);
+    return this.#createWriter(row, { owner, workspace, record: this.#rows.recordOf(row, stored) });
   }
 
-  async #openWriter(
+  #createWriter(
     row: OpenedRow,
-    held: { readonly owner: string; readonly workspace: string },
-    known?: readonly StoredEntry[],
-  ): Promise<PostgresWriter> {
+    held: Pick<WriterParts, "owner" | "workspace" | "record">,
+  ): PostgresWriter {
     const { clock = clockAt(Number(row.now)), ensurePrivateFolder } = this.#options;
-    const stored = known ?? (await this.#readHeld(row, held.owner));
     return new PostgresWriter({
       ...this.#parts,
       ...held,
       row,
-      record: this.#rows.recordOf(row, stored),
       clock,
       ...(ensurePrivateFolder !== undefined && { openSecrets: () => this.#secrets(idOf(row)) }),
     });
@@ -463,10 +478,10 @@ export class PostgresStore implements ConversationStore, PortableStore {
     return { id: fileIdFromNumber(Number(row.last_id)), now: new Date(Number(row.now)) };
   }
 
-  /** The entries of a conversation that was just opened. If they cannot be read, it is released for others to try. */
-  async #readHeld(row: ConversationRow, owner: string): Promise<readonly StoredEntry[]> {
+  /** The record of a conversation that was just opened. If it cannot be read, it is released for others to try. */
+  async #readHeld(row: OpenedRow & EndRow, owner: string): Promise<ReadRecord> {
     try {
-      return await this.#rows.readEntries(row);
+      return await this.#rows.toEnd(row, row);
     } catch (error) {
       const { key, epoch } = row;
       const { database, tenant } = this.#rows;

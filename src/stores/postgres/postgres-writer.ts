@@ -9,7 +9,6 @@ import {
   hasLinks,
   type KeptFile,
   keptFileName,
-  lastTurnEntries,
   parseMetadata,
   StreamEntry,
 } from "../../record/conversation/index.ts";
@@ -19,9 +18,11 @@ import { EVENTS } from "../fs/conversation-folders.ts";
 import type { ChainGrowth } from "../chain-growth.ts";
 import type { SecretSockets } from "../fs/secret-sockets.ts";
 import type { AnswerListener, ConversationWriter, LeftTurn, MetadataChange } from "../port.ts";
+import type { RecordStream } from "../record-stream.ts";
 import { Releasable } from "../releasable.ts";
 import { StorageError } from "../storage-error.ts";
 import type { ChainRows } from "./chain-rows.ts";
+import { streamOf } from "./earlier-rows.ts";
 import type { Leases } from "./leases.ts";
 import { type Listening, notifySql } from "./listening.ts";
 import { TableOffers } from "./offers.ts";
@@ -42,7 +43,6 @@ import {
   idOf,
   metadataOf,
   type ReadRecord,
-  streamOf,
   type WorkspaceRows,
 } from "./workspace-rows.ts";
 
@@ -79,8 +79,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
   readonly isShared = true;
   readonly id: ConversationId;
   readonly #parts: WriterParts;
-  readonly #base: ConversationStream;
-  #entries: StreamEntry[];
+  #stream: RecordStream;
   readonly #lease: Disposable;
   #turn: LastTurn;
   /** The length of the record. A packed one has one entry more than the stream. */
@@ -105,8 +104,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     const { key, epoch } = row;
     this.id = idOf(row);
     this.#parts = parts;
-    this.#base = streamOf(row, record.entries);
-    this.#entries = this.#base.entries.slice();
+    this.#stream = streamOf(parts.rows, row, record);
     this.#turn = record.turn;
     this.#length = row.length;
     this.#isOwnTurn = record.isOwnTurn;
@@ -123,7 +121,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
   }
 
   get stream(): ConversationStream {
-    return { ...this.#base, entries: this.#entries };
+    return this.#stream;
   }
 
   get isOwnTurn(): boolean {
@@ -149,7 +147,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     if (!isFirst || hasLinks(entries)) return this.appendEntries(entries);
     this.assertHeld();
     const done = this.#wait(entries, true);
-    for (const entry of entries) this.#entries.push(entry);
+    this.#stream.append(entries);
     setImmediate(() => this.#startWriting());
     await done;
   }
@@ -176,8 +174,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
       for (const each of together) for (const entry of each.entries) entries.push(entry);
       try {
         await this.#write(entries);
-        for (const each of together)
-          if (!each.isSoon) for (const entry of each.entries) this.#entries.push(entry);
+        for (const each of together) if (!each.isSoon) this.#stream.append(each.entries);
         for (const { done } of together) done.resolve();
       } catch (error) {
         this.#refuse(together, error);
@@ -187,9 +184,9 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
 
   /** Takes back entries that were to be stored soon, and rejects later ones too: they may rely on them. */
   #refuse(together: readonly Waiting[], error: unknown): void {
-    const dropped = new Set(together.flatMap(({ entries, isSoon }) => (isSoon ? entries : [])));
-    const relying = dropped.size === 0 ? [] : this.#waiting.splice(0);
-    if (dropped.size > 0) this.#entries = this.#entries.filter((entry) => !dropped.has(entry));
+    const dropped = together.flatMap(({ entries, isSoon }) => (isSoon ? entries : []));
+    const relying = dropped.length === 0 ? [] : this.#waiting.splice(0);
+    if (dropped.length > 0) this.#stream.drop(dropped);
     for (const { done } of [...together, ...relying]) done.reject(error);
   }
 
@@ -219,7 +216,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
   /** As in files, a turn is chained from its first decision. */
   async #link(entries: readonly StreamEntry[]): Promise<readonly ChainLine[]> {
     const { rows, chains, row } = this.#parts;
-    const before = lastTurnEntries(this.#entries);
+    const before = this.#stream.lastEntries;
     if (this.#chain === undefined && !hasLinks(entries) && !hasLinks(before)) return [];
     this.#chain ??= await chains.open(rows.database, { key: row.key, id: this.id }, before);
     return this.#chain.add(entries, ({ raw }) => this.#offered.has(raw["id"]));
@@ -300,8 +297,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     this.#length = entries.length;
     this.#turn = turn;
     this.#isOwnTurn = false;
-    this.#entries.length = 0;
-    for (const entry of entries) this.#entries.push(entry);
+    this.#stream = streamOf(rows, row, { entries, from: 0 });
   }
 
   /** Replaces another part of the record. */

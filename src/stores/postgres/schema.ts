@@ -5,6 +5,7 @@
 import { StorageError } from "../storage-error.ts";
 import type { Database, Queries } from "./database.ts";
 import { LIMIT_FUNCTIONS } from "./limits.ts";
+import { IS_OTHER, IS_START } from "./marks.ts";
 
 /** Each has a column `tenant`. */
 const TENANT_TABLES =
@@ -223,6 +224,10 @@ const MIGRATIONS: readonly string[] = [
   create index on jp.conversations (tenant, workspace, queue, ready_at) where ready_at is not null;
   create index on jp.offers (tenant, conversation);
   ${LIMIT_FUNCTIONS}
+
+  -- Where turns start, and what a reader of the last turn has to know of earlier ones.
+  create index events_starts on jp.events (tenant, conversation, seq) where ${IS_START};
+  create index events_others on jp.events (tenant, conversation, seq) where ${IS_OTHER};
   `,
 ];
 

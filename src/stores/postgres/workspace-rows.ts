@@ -1,15 +1,17 @@
 /** Reads the rows of a workspace's conversations and their entries, and converts them to values. */
+import type { QueryResultRow } from "pg";
 import {
   type ConversationId,
   type ConversationMetadata,
-  createStream,
   describeOpenTurn,
   findConversationId,
   findTimestamp,
   invalidIdError,
+  isTurnStart,
   lastTurnOf,
   parseConversationId,
   parseMetadata,
+  type StoredStream,
   StreamEntry,
   type Timestamp,
   timestampFromDate,
@@ -20,6 +22,7 @@ import type { ConversationSummary, PendingTurn, WorkLoad } from "../port.ts";
 import { conversationNotFoundError, StorageError } from "../storage-error.ts";
 import { type Database, type Queries, SERVER_MS } from "./database.ts";
 import { isBusySql } from "./limits.ts";
+import { lastStartSql } from "./marks.ts";
 import { assertVersion } from "./schema.ts";
 import type { PostgresStoreOptions } from "./store-options.ts";
 import { TurnSigner } from "./turn-keys.ts";
@@ -53,6 +56,31 @@ export interface OpenedRow extends ConversationRow {
   readonly now: string;
 }
 
+/** The end of a record, as it was read along with its row. */
+export interface EndRow {
+  /** The position of the first of these entries. */
+  readonly start: number;
+  /** The texts of the entries from there. Null if there are none. */
+  readonly entries: readonly string[] | null;
+}
+
+/**
+ * Joins the columns of an `EndRow` as `last` to a row `c`: the entries from the last turn start. Without a base config,
+ * the first entry is that, so they are all.
+ */
+export function joinEnd(tenant: string): string {
+  const lastStart = lastStartSql(tenant, "c.key", "c.length");
+  return `cross join lateral (
+    select start, (
+      select json_agg(e.entry order by e.seq) from jp.events e
+      where e.tenant = ${tenant} and e.conversation = c.key and e.seq >= start and e.seq < c.length
+    ) as entries
+    from (
+      select case when c.base_config is not null then coalesce(c.open_turn, ${lastStart}, 0) else 0 end as start
+    ) as of
+  ) as last`;
+}
+
 export const COLUMNS = `c.key, c.id, c.created_at, c.metadata, c.base_config, c.folder, c.is_archived, c.length,
   c.last_event_at, c.open_turn, c.is_own_turn,
   c.turn_key, c.turn_signature, c.queue, c.epoch, c.lease_owner, c.lease_holder, c.changed::text,
@@ -66,6 +94,8 @@ export type VersionRow = Pick<ConversationRow, "id" | "changed" | "is_live">;
 
 /** A record as it was read, or the end of one. */
 export interface ReadRecord {
+  /** The position of the first entry that was read. */
+  readonly from: number;
   readonly stored: readonly StoredEntry[];
   readonly entries: readonly StreamEntry[];
   readonly turn: LastTurn;
@@ -223,7 +253,7 @@ export class WorkspaceRows {
     });
     const texts = Map.groupBy(found, ({ key }) => key);
     return new Map(
-      open.map(({ key, start, length }) => [key, readTurn(texts.get(key) ?? [], length - start)]),
+      open.map(({ key, start, length }) => [key, readTurn((texts.get(key) ?? []).map(({ entry }) => entry), length - start)]),
     );
   }
 
@@ -243,7 +273,10 @@ export class WorkspaceRows {
         where tenant = $1 and conversation = $2 and seq >= $3 and seq < $4 order by seq`,
       values: [this.tenant, key, from, end],
     });
-    return toEntries(rows, end - from);
+    return toEntries(
+      rows.map(({ entry }) => entry),
+      end - from,
+    );
   }
 
   /** Reads as many entries as the row says: later appends do not belong to it. Throws `read_failed`. */
@@ -251,10 +284,45 @@ export class WorkspaceRows {
     return this.recordOf(row, await this.readEntries(row));
   }
 
+  /** Reads the last turn of a record, or more if that is not certain to be all of it. Throws `read_failed`. */
+  async readEnd(
+    row: ConversationRow,
+    queries: Queries = this.database,
+  ): Promise<ReadRecord> {
+    const [end] = await queries.query<EndRow & QueryResultRow>({
+      name: "jp_end",
+      text: `select last.start, last.entries
+        from (select $2::bigint as key, $3::int as length, $4::int as open_turn, $5::text as base_config) as c
+        ${joinEnd("$1")}`,
+      values: [this.tenant, row.key, row.length, row.open_turn, row.base_config],
+    });
+    return this.toEnd(row, end ?? { start: 0, entries: null }, queries);
+  }
+
+  /**
+   * The end of a record that was read along with its row. A statement that has waited for another to change the row has
+   * not seen the entries of that one: they are read again. Throws `read_failed`.
+   */
+  async toEnd(
+    row: ConversationRow,
+    { start, entries }: EndRow,
+    queries: Queries = this.database,
+  ): Promise<ReadRecord> {
+    const count = row.length - start;
+    const stored =
+      entries?.length === count
+        ? toEntries(entries, count)
+        : await this.readEntries(row, { from: start, queries });
+    const isCertain = start === 0 || stored.some(({ entry }) => isTurnStart(entry));
+    if (isCertain) return this.recordOf(row, stored, start);
+    return this.recordOf(row, await this.readEntries(row, { queries }));
+  }
+
   /** The record of all entries, or of those starting at `from`. */
   recordOf(row: ConversationRow, stored: readonly StoredEntry[], from = 0): ReadRecord {
     const turn = this.turnAt(row.id, from).with(stored);
-    return { stored, entries: stored.map(entryOf), turn, isOwnTurn: this.#isOwn(row, turn) };
+    const isOwnTurn = this.#isOwn(row, turn);
+    return { from, stored, entries: stored.map(entryOf), turn, isOwnTurn };
   }
 
   /** The last turn of a conversation, before any entries from this position on are added. */
@@ -335,7 +403,7 @@ interface ReadTurn {
   readonly problem?: string;
 }
 
-function readTurn(texts: readonly EntryRow[], count: number): ReadTurn {
+function readTurn(texts: readonly string[], count: number): ReadTurn {
   try {
     return { entries: toEntries(texts, count).map(entryOf) };
   } catch (error) {
@@ -348,21 +416,33 @@ interface EntryRow {
 }
 
 /** Only manual changes of the tables can damage them. */
-function toEntries(rows: readonly EntryRow[], count: number): readonly StoredEntry[] {
-  if (rows.length !== count) {
+function toEntries(texts: readonly string[], count: number): readonly StoredEntry[] {
+  if (texts.length !== count) {
     throw new StorageError(
       "read_failed",
-      `The record has ${rows.length} entries instead of ${count}.`,
+      `The record has ${texts.length} entries instead of ${count}.`,
     );
   }
-  return rows.map(({ entry: text }, index) => {
-    const value = findJson(text);
-    if (isJsonObject(value)) return { entry: StreamEntry.fromJson(value), text };
+  return texts.map((text, index) => {
+    const entry = findEntry(text);
+    if (entry !== undefined) return { entry, text };
     throw new StorageError(
       "read_failed",
       `Entry ${index + 1} of the ${count} that were read is not JSON.`,
     );
   });
+}
+
+/** Throws `read_failed`. */
+export function parseEntry(text: string): StreamEntry {
+  const entry = findEntry(text);
+  if (entry !== undefined) return entry;
+  throw new StorageError("read_failed", "An entry of the record is not JSON.");
+}
+
+function findEntry(text: string): StreamEntry | undefined {
+  const value = findJson(text);
+  return isJsonObject(value) ? StreamEntry.fromJson(value) : undefined;
 }
 
 export function entryOf({ entry }: StoredEntry): StreamEntry {
@@ -382,11 +462,14 @@ function assertId(id: ConversationId): void {
   }
 }
 
-export function streamOf(row: ConversationRow, entries: readonly StreamEntry[]) {
+export function storedStreamOf(
+  row: ConversationRow,
+  entries: readonly StreamEntry[],
+): StoredStream {
   const config = row.base_config === null ? undefined : findJson(row.base_config);
   const baseConfig: JsonObject | undefined = isJsonObject(config) ? config : undefined;
   const createdAt = row.created_at as Timestamp; // Written by a store.
-  return createStream({ createdAt, baseConfig, entries });
+  return { createdAt, baseConfig, entries };
 }
 
 export function metadataOf(row: ConversationRow): ConversationMetadata {

@@ -84,7 +84,7 @@ async function compactOne(
     show(found, planned, { options, context });
     return output.notice("Dry run: nothing was changed.");
   }
-  await using conversation = await context.workspace.conversations.open(id, found);
+  await using conversation = await context.workspace.conversations.open(id, { loaded: found });
   const summarizer = configuredSummarizer(config, openProviders(machineOf(context), config));
   const before = { stream: { ...conversation.stream, entries: [...conversation.stream.entries] } };
   const made = await compactInForeground(context, conversation, { ...wanted, summarizer });

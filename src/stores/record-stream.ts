@@ -9,18 +9,23 @@ import {
   type StoredStream,
   type StreamEntry,
   type StreamOutline,
-} from "../../record/conversation/index.ts";
-import { type JsonObject, loaderOf, shouldYield, yieldToEventLoop } from "../../util/index.ts";
-import { damagedError, readError } from "../storage-error.ts";
-import type { UnreadPart } from "./abridged-part.ts";
-import { endsElement, readEntries } from "./event-reader.ts";
+} from "../record/conversation/index.ts";
+import { type JsonObject, loaderOf, shouldYield, yieldToEventLoop } from "../util/index.ts";
+import type { AbridgedPart, KnownPart, UnreadSource } from "./abridged-part.ts";
+import { notLoadedError } from "./storage-error.ts";
 
-/** The file of the record. */
-export interface EarlierSource {
-  /** It may be moved. */
-  readonly file: string;
-  /** Called before it is read. Returns false if it has changed: then another stream has replaced this one. */
+/** The entries of a record before those in memory. */
+export interface EarlierPart {
+  /** What is known of them is shared by all streams of the same part. */
+  readonly known: KnownPart;
+  /** Called before they are read later on. Returns false if the record has changed: then another stream has replaced this one. */
   refresh(): Promise<boolean>;
+  /** Reads them in order. Throws `read_failed`, `record_damaged`. */
+  read(): AsyncIterable<readonly StreamEntry[]> | Iterable<readonly StreamEntry[]>;
+  /** The same at once. Absent if the store cannot do that. */
+  readNow?(): Iterable<readonly StreamEntry[]>;
+  /** Throws `read_failed`. */
+  source(): Promise<UnreadSource>;
 }
 
 /** The first entries, if only what models see was read. */
@@ -34,10 +39,9 @@ interface AbridgedStart {
 export class RecordStream implements ConversationStream {
   readonly createdAt: ConversationStream["createdAt"];
   readonly baseConfig: JsonObject;
-  readonly #source: EarlierSource;
   /** All, those after `#unread`, or those that models see. */
   #entries: StreamEntry[];
-  #unread: UnreadPart | undefined;
+  #unread: EarlierPart | undefined;
   #abridged: AbridgedStart | undefined;
   /** The number of entries that were handed over: another stream may add to them. */
   #handedOver: number | undefined;
@@ -45,21 +49,21 @@ export class RecordStream implements ConversationStream {
   /** Adds to the list of entries that it is given. */
   constructor(
     { entries, ...stored }: StoredStream & { readonly entries: StreamEntry[] },
-    source: EarlierSource,
-    unread?: UnreadPart,
+    unread?: EarlierPart,
   ) {
     const { createdAt, baseConfig, entries: all } = createStream({ ...stored, entries });
     this.createdAt = createdAt;
     this.baseConfig = baseConfig;
     this.#entries = all === entries ? entries : [...all];
     this.#unread = unread;
-    this.#source = source;
   }
 
   get entries(): readonly StreamEntry[] {
-    if (this.#unread !== undefined) {
+    const unread = this.#unread;
+    if (unread !== undefined) {
+      if (unread.readNow === undefined) throw notLoadedError();
       const earlier: StreamEntry[] = [];
-      for (const batch of readEarlier(this.#locate())) append(earlier, batch);
+      for (const batch of unread.readNow()) append(earlier, batch);
       this.#complete(earlier);
     }
     return this.#own;
@@ -88,17 +92,23 @@ export class RecordStream implements ConversationStream {
     return lastTurnEntries(this.#own);
   }
 
+  get mustLoad(): boolean {
+    return this.#unread !== undefined && this.#unread.readNow === undefined;
+  }
+
   get isWhole(): boolean {
     return this.#unread === undefined;
   }
 
   async load(): Promise<void> {
-    if (!this.isWhole && (await this.#source.refresh())) await this.#readAll();
+    const unread = this.#unread;
+    if (unread !== undefined && (await unread.refresh())) await this.#readAll(unread);
   }
 
   async loadVisible(): Promise<void> {
-    if (this.isWhole || !(await this.#source.refresh())) return;
-    if (!(await this.abridge())) await this.#readAll();
+    const unread = this.#unread;
+    if (unread === undefined || !(await unread.refresh())) return;
+    if (!(await this.abridge())) await this.#readAll(unread);
   }
 
   /** Reads only what models see. Returns false if all of it has to be read for that. */
@@ -106,9 +116,8 @@ export class RecordStream implements ConversationStream {
     const unread = this.#unread;
     if (unread === undefined) return false;
     if (this.#abridged !== undefined) return true;
-    const { abridge } = await loadParts();
-    unread.abridged ??= abridge({ ...this.#locate(), entries: this.#entries, stream: this });
-    const part = await unread.abridged;
+    unread.known.abridged ??= this.#abridge(unread);
+    const part = await unread.known.abridged;
     if (part === undefined) return false;
     if (this.#abridged === undefined && !this.isWhole) {
       const { entries, included } = part;
@@ -119,14 +128,22 @@ export class RecordStream implements ConversationStream {
     return true;
   }
 
+  async #abridge(unread: EarlierPart): Promise<AbridgedPart | undefined> {
+    const { abridge } = await loadParts();
+    const source = await unread.source();
+    return abridge({ source, known: unread.known, entries: this.#entries, stream: this });
+  }
+
   async outline(): Promise<StreamOutline | undefined> {
     const unread = this.#unread;
     if (unread === undefined) return undefined;
     const { findOutline, outlineOf } = await loadParts();
-    const isAbridged = unread.abridged !== undefined && (await this.abridge());
+    const { known } = unread;
+    const isAbridged = known.abridged !== undefined && (await this.abridge());
     if (isAbridged) return outlineOf(this.#entries);
-    if (!(await this.#source.refresh())) return undefined;
-    const outline = await findOutline({ ...this.#locate(), entries: this.#entries });
+    if (!(await unread.refresh())) return undefined;
+    const source = await unread.source();
+    const outline = await findOutline({ source, known, entries: this.#entries });
     return this.isWhole ? undefined : outline;
   }
 
@@ -150,21 +167,13 @@ export class RecordStream implements ConversationStream {
     this.#entries = this.#entries.filter((entry) => !dropped.has(entry));
   }
 
-  async #readAll(): Promise<void> {
+  async #readAll(unread: EarlierPart): Promise<void> {
     const earlier: StreamEntry[] = [];
-    for (const batch of readEarlier(this.#locate())) {
+    for await (const batch of unread.read()) {
       append(earlier, batch);
       if (shouldYield()) await yieldToEventLoop();
     }
     this.#complete(earlier);
-  }
-
-  /** Does not use the fingerprint: an append may be in progress. */
-  #locate(): { readonly file: string; readonly unread: UnreadPart } {
-    const { file } = this.#source;
-    const unread = this.#unread ?? { end: 0 };
-    if (endsElement(file, unread.end)) return { file, unread };
-    throw readError(file, new Error("another program has changed it"));
   }
 
   /** Does nothing if another call was faster. */
@@ -180,20 +189,6 @@ export class RecordStream implements ConversationStream {
 
 /** Only long records have a part that is not read. Throws `module_not_loaded`. */
 const loadParts = loaderOf(() => import("./abridged-part.ts"));
-
-function* readEarlier({
-  file,
-  unread,
-}: {
-  readonly file: string;
-  readonly unread: UnreadPart;
-}): Generator<readonly StreamEntry[]> {
-  for (const { entries, problems } of readEntries(file, { before: unread.end })) {
-    const [problem] = problems;
-    if (problem !== undefined) throw damagedError(problem);
-    yield entries;
-  }
-}
 
 /** There may be too many for one `push`. */
 function append(entries: StreamEntry[], added: readonly StreamEntry[]): void {
