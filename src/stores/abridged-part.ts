@@ -112,8 +112,7 @@ export async function abridge(
   ending: Ending & { readonly stream: Pick<ConversationStream, "createdAt"> },
 ): Promise<AbridgedPart | undefined> {
   const { source, known: shared, entries, stream } = ending;
-  const known =
-    findInMemory(ending) ?? toKnown(await (shared.outline ?? source.findCheckpoint()));
+  const known = findInMemory(ending) ?? toKnown(await (shared.outline ?? source.findCheckpoint()));
   const { checkpoint, index = 0, position = 0 } = known ?? {};
   const replaced = checkpoint && findReplaced(checkpoint);
   if (checkpoint === undefined || replaced === undefined) return undefined;

@@ -3,6 +3,7 @@ import type { ConversationStore } from "../stores/index.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { ANSWERS } from "./store/answers.ts";
 import { CONVERSATIONS } from "./store/conversations.ts";
+import { ENDS } from "./store/ends.ts";
 import { FILES } from "./store/files.ts";
 import { FORKS } from "./store/forks.ts";
 import { START } from "./store/records.ts";
@@ -36,6 +37,7 @@ export function storeTests(
 ): readonly StoreTest[] {
   const cases = {
     ...CONVERSATIONS,
+    ...ENDS,
     ...FORKS,
     ...WRITERS,
     ...TURNS,

@@ -1,7 +1,7 @@
 /** After a compaction, a request costs what models see of the conversation, however long it is. */
 import { readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import * as fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { recordCompaction } from "../../src/core/agent/index.ts";
 import {
   chatRequest,
@@ -20,9 +20,12 @@ import {
   StreamEntry,
   turnsOf,
 } from "../../src/record/conversation/index.ts";
-import type { ConversationWriter } from "../../src/stores/index.ts";
+import type { ConversationStore, ConversationWriter } from "../../src/stores/index.ts";
+import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
 import { runTurn } from "../../src/index.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
+import { migratedDatabase } from "../support/postgres.ts";
+import { Traffic } from "../support/postgres-traffic.ts";
 import { counters } from "../security/threats.ts";
 import { watchFiles } from "../../src/stores/file-access.fixture.ts";
 import { time } from "../../src/stores/record-elements.fixture.ts";
@@ -115,12 +118,30 @@ async function write(writer: ConversationWriter, steps: readonly Step[]): Promis
   }
 }
 
-/** As another process finds it. */
-async function compare(
-  { conversations, files }: ReturnType<typeof temporaryWorkspace>,
-  id: ConversationId,
-) {
-  utimesSync(files.paths(id).events, 0, 0);
+/** Where conversations are written, and read as another process finds them. */
+interface Place {
+  readonly conversations: ConversationStore;
+  readonly forget: (id: ConversationId) => void;
+}
+
+const PLACES: readonly { readonly name: string; readonly open: () => Promise<Place> }[] = [
+  { name: "files", open: async () => inFiles(temporaryWorkspace()) },
+  { name: "PostgreSQL", open: inDatabase },
+];
+
+function inFiles({ conversations, files }: ReturnType<typeof temporaryWorkspace>): Place {
+  return { conversations, forget: (id) => utimesSync(files.paths(id).events, 0, 0) };
+}
+
+async function inDatabase(): Promise<Place> {
+  const options = { url: await migratedDatabase(), workspace: crypto.randomUUID() };
+  const conversations = new PostgresStore({ ...options, pid: process.pid });
+  onTestFinished(() => conversations.close());
+  return { conversations, forget: () => undefined };
+}
+
+async function compare({ conversations, forget }: Place, id: ConversationId) {
+  forget(id);
   const whole = (await conversations.load(id)).stream;
   const { stream } = await conversations.load(id, { only: "end" });
   const { deltas, lastTurn } = (await stream.outline?.()) ?? outlineOf(whole.entries);
@@ -131,6 +152,13 @@ async function compare(
   const visible = await loadVisible(stream);
   expect(requestOf(visible)).toEqual(requestOf(whole));
   const isAbridged = visible !== stream;
+  const turns = turnsOf(whole.entries).length;
+  for (const count of [1, 2, Math.max(1, turns)]) {
+    const found = await conversations.findLastTurns(id, count);
+    const { index = 0 } = turnsOf(whole.entries).at(-count) ?? {};
+    expect(found === undefined || found.firstTurn === index).toBe(true);
+  }
+  await stream.load?.();
   expect(stream.entries.map(({ raw }) => raw)).toEqual(whole.entries.map(({ raw }) => raw));
   return isAbridged;
 }
@@ -149,52 +177,79 @@ function requestOf(stream: ConversationWriter["stream"]) {
   return events.map((event) => ({ ...event, timestamp: undefined }));
 }
 
-test("models see the same of a conversation, whether all of it is read or only what they see", async () => {
-  const outcomes = new Set<boolean>();
-  await fc.assert(
-    fc.asyncProperty(fc.array(anyStep, { minLength: 8, maxLength: 20 }), async (steps) => {
-      const workspace = temporaryWorkspace();
-      const writer = await workspace.conversations.create({});
-      await write(writer, steps);
-      await writer.release();
-      outcomes.add(await compare(workspace, writer.id));
-    }),
-    { numRuns: 60 },
-  );
-  expect(outcomes).toEqual(new Set([true, false]));
-}, 120_000);
-
-test("models see the same of a fork that lacks turns", async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(anyStep, { minLength: 8, maxLength: 20 }),
-      fc.nat(8),
-      async (steps, left) => {
-        const workspace = temporaryWorkspace();
-        const { conversations } = workspace;
-        const writer = await conversations.create({});
+describe.each(PLACES)("in $name,", ({ open }) => {
+  test("models see the same of a conversation, whether all of it is read or only what they see", async () => {
+    const outcomes = new Set<boolean>();
+    const place = await open();
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyStep, { minLength: 8, maxLength: 20 }), async (steps) => {
+        const writer = await place.conversations.create({});
         await write(writer, steps);
-        const to = turnsOf(writer.stream.entries).length - 1 - left;
         await writer.release();
-        const fork = await conversations.fork(writer.id, { keep: keepTurns({ from: 0, to }) });
-        expect(await compare(workspace, fork)).toBeTypeOf("boolean");
-      },
-    ),
-    { numRuns: 30 },
-  );
-}, 120_000);
+        outcomes.add(await compare(place, writer.id));
+      }),
+      { numRuns: 60 },
+    );
+    expect(outcomes).toEqual(new Set([true, false]));
+  }, 120_000);
+
+  test("models see the same of a fork that lacks turns", async () => {
+    const place = await open();
+    const { conversations } = place;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(anyStep, { minLength: 8, maxLength: 20 }),
+        fc.nat(8),
+        async (steps, left) => {
+          const writer = await conversations.create({});
+          await write(writer, steps);
+          const to = turnsOf(writer.stream.entries).length - 1 - left;
+          await writer.release();
+          const fork = await conversations.fork(writer.id, { keep: keepTurns({ from: 0, to }) });
+          expect(await compare(place, fork)).toBeTypeOf("boolean");
+        },
+      ),
+      { numRuns: 30 },
+    );
+  }, 120_000);
+});
+
+test("a turn in PostgreSQL asks its model without reading what is before a compaction", async () => {
+  await using traffic = await Traffic.start(await migratedDatabase());
+  const conversations = new PostgresStore({
+    url: traffic.url,
+    workspace: crypto.randomUUID(),
+    pid: process.pid,
+  });
+  const writer = await conversations.create({});
+  await write(writer, COMPACTED);
+  await writer.release();
+  const model = new ScriptedModel({ replies: ["Fine."] });
+  traffic.take();
+  const conversation = await conversations.open(writer.id, { only: "end" });
+  await runTurn({ conversation, model }, "And now?");
+  const { bytes } = traffic.take();
+  await conversation.release();
+  await conversations.close();
+  const request = JSON.stringify(model.requests);
+  expect(request).toContain("What was said.");
+  expect(bytes).toBeLessThan(2 * request.length);
+}, 60_000);
+
+/** Models see the first turn, a summary, and the last turns. */
+const COMPACTED: readonly Step[] = [
+  { type: "delta" },
+  { type: "turns", count: 1000, length: 4000 },
+  { type: "compaction", from: 1, to: 3, summary: "What was said." },
+  { type: "turns", count: 20, length: 4000 },
+];
 
 /** A long conversation, of which models see the first turn, a summary, and the last turns. */
 async function placeCompacted() {
   const workspace = temporaryWorkspace();
   const { conversations, files } = workspace;
   const writer = await conversations.create({});
-  await write(writer, [
-    { type: "delta" },
-    { type: "turns", count: 1000, length: 4000 },
-    { type: "compaction", from: 1, to: 3, summary: "What was said." },
-    { type: "turns", count: 20, length: 4000 },
-  ]);
+  await write(writer, COMPACTED);
   await writer.release();
   const { events } = files.paths(writer.id);
   utimesSync(events, 0, 0);

@@ -34,16 +34,21 @@ export class Relay implements AsyncDisposable {
     this.#sockets = sockets;
   }
 
-  /** `onMessage` gets each message of the client with its number, from 1. */
+  /**
+   * `onMessage` gets each message of the client with its number, from 1; `listen` is called for each connection, and its
+   * result gets what the server sends.
+   */
   static async start(
     url: string,
     onMessage: (message: number, text: string) => Passing | Promise<Passing>,
+    listen?: () => (data: Buffer) => void,
   ): Promise<Relay> {
     const sockets = new Set<Socket>();
     let messages = 0;
     const server = createServer((client) => {
       const upstream = connect(targetOf(url));
       for (const socket of [client, upstream]) sockets.add(socket);
+      const hear = listen?.();
       let isUnanswered = false;
       let passing = Promise.resolve();
       const pass = async (
@@ -64,6 +69,7 @@ export class Relay implements AsyncDisposable {
         passing = pass(passing, passed, data);
       });
       upstream.on("data", (data) => {
+        hear?.(data);
         if (isUnanswered) client.destroy();
         else client.write(data);
       });

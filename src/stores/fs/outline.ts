@@ -60,10 +60,7 @@ const MAX_SEARCHED = 1 << 24;
 const MAX_TRIED = 64;
 
 /** The last checkpoint before an offset, where an element must end. Throws `read_failed`. */
-async function findCheckpoint(
-  file: string,
-  end: number,
-): Promise<RecordOutline | undefined> {
+async function findCheckpoint(file: string, end: number): Promise<RecordOutline | undefined> {
   using window = new ByteWindow(file);
   const outliner = new Outliner(window, end);
   const range = { after: end - MAX_SEARCHED, before: end };

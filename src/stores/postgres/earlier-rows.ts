@@ -215,11 +215,7 @@ export class EarlierRows implements EarlierPart, UnreadSource {
     return { starts: row?.starts ?? 0, first: row?.first ?? undefined };
   }
 
-  async readAround({
-    replaced,
-    turns,
-    position,
-  }: AroundReplaced): Promise<ReadAround | undefined> {
+  async readAround({ replaced, turns, position }: AroundReplaced): Promise<ReadAround | undefined> {
     const head = await this.#readHead(replaced.fromTurn);
     const start = turns === 0 ? position : await this.#findStart(position, turns);
     if (head === undefined || start === undefined) return undefined;

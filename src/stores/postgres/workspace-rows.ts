@@ -253,7 +253,13 @@ export class WorkspaceRows {
     });
     const texts = Map.groupBy(found, ({ key }) => key);
     return new Map(
-      open.map(({ key, start, length }) => [key, readTurn((texts.get(key) ?? []).map(({ entry }) => entry), length - start)]),
+      open.map(({ key, start, length }) => [
+        key,
+        readTurn(
+          (texts.get(key) ?? []).map(({ entry }) => entry),
+          length - start,
+        ),
+      ]),
     );
   }
 
@@ -285,10 +291,7 @@ export class WorkspaceRows {
   }
 
   /** Reads the last turn of a record, or more if that is not certain to be all of it. Throws `read_failed`. */
-  async readEnd(
-    row: ConversationRow,
-    queries: Queries = this.database,
-  ): Promise<ReadRecord> {
+  async readEnd(row: ConversationRow, queries: Queries = this.database): Promise<ReadRecord> {
     const [end] = await queries.query<EndRow & QueryResultRow>({
       name: "jp_end",
       text: `select last.start, last.entries
