@@ -477,7 +477,7 @@ async function bundle(
     platform: "node",
     plugins: [...plugins, standIns, partsOfWebauthn, lexerOfMarked],
     preserveEntrySignatures: "allow-extension",
-    external: [/^@koromix\/koffi-/, "@opentelemetry/api", "pg", "pg-boss"],
+    external: [/^@koromix\/koffi-/, "@opentelemetry/api", "pg"],
     transform: {
       target: "node22.22",
       define: {

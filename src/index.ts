@@ -314,6 +314,7 @@ export {
   type MetadataChange,
   type MigratedStore,
   migrateStore,
+  type MigrateStoreOptions,
   openStore,
   type OpenStoreOptions,
   type PendingTurn,

@@ -234,8 +234,6 @@ const BARE_IMPORT =
 const BARE_IMPORTS: Readonly<Record<string, string>> = {
   "src/stores/postgres/database.ts":
     "The driver is not a part of jp, and whoever lacks it is told so.",
-  "src/stores/postgres/wake-ups.ts":
-    "The queue is not a part of jp, and whoever lacks it is told so, or goes without.",
   "src/surfaces/render/highlight.ts": "Code is shown without colours if the highlighter is gone.",
 };
 

@@ -117,8 +117,7 @@ describe("the compose file of the examples", () => {
       /^FROM (.+)$/m.exec(dockerfile)?.[1],
     ];
     expect(images.filter((image) => !/:\d+\.\d+/.test(image ?? ""))).toEqual([]);
-    const packages = ["pg", "pg-boss"].map((name) => `${name}@${devDependencies[name]}`).join(" ");
-    expect(dockerfile).toContain(`/tmp/jp-ts-${version}.tgz ${packages} `);
+    expect(dockerfile).toContain(`/tmp/jp-ts-${version}.tgz pg@${devDependencies["pg"]} `);
     expect(dockerfile).toMatch(/^USER node$/m);
   });
 });

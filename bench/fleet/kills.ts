@@ -78,8 +78,6 @@ async function disturb(fleet: Fleet, crew: Crew): Promise<void> {
   await sleep(DOWN_MS);
   await fleet.server.tell("start");
   await untilFinished(0.55);
-  await fleet.database.query({ text: "delete from jp_queue.job" });
-  await untilFinished(0.7);
   crew.signalWorker(1, "SIGSTOP");
   await sleep(FROZEN_MS);
   crew.signalWorker(1, "SIGCONT");

@@ -102,7 +102,7 @@ export { shippedConfig } from "./shipped-tools.ts";
 export { runToolCall } from "./tool-call.ts";
 export { createOwnToolbox, type ToolConfigs } from "./own-tools.ts";
 export { findTool, openConfiguredServers, openTools, policyIn, type Tools } from "./tools.ts";
-export { type LeftEnd, runWorker, takeTurns, type WorkerOptions } from "./worker.ts";
+export { isForOthers, type LeftEnd, runWorker, takeTurns, type WorkerOptions } from "./worker.ts";
 export {
   sumTotals,
   type UsageGroup,

@@ -31,7 +31,8 @@ test("a worker that may not wait any longer stops its turns, and ends once they 
   const work = async ({ run }: WorkOptions) => {
     const running = run(conversation);
     stop.abort();
-    return { running: 1, measure, stop: () => running };
+    const ended = async () => void (await running);
+    return { running: 1, measure, stop: ended };
   };
   await takeTurns({
     store: { work },

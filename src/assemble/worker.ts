@@ -8,7 +8,7 @@ import {
   readyAt,
 } from "../record/conversation/index.ts";
 import type { ConversationStore, ConversationWriter, RunningWork } from "../stores/index.ts";
-import { JpError, type Json, settlesWithin, toError } from "../util/index.ts";
+import { isJpError, JpError, type Json, settlesWithin, toError } from "../util/index.ts";
 import type { RecoveredTurn } from "./resuming.ts";
 import { resumeTurn } from "./turn.ts";
 import type { ResumeOptions, TurnResult } from "./turn-options.ts";
@@ -122,7 +122,7 @@ async function runLeft<End extends TurnEnd | undefined>(
   conversation: ConversationWriter,
   { resume, onEnd }: TakeOptions<End>,
   stop: AbortSignal,
-): Promise<void> {
+): Promise<"ran" | "passed_on"> {
   const end = await resumeLeft(conversation, resume, stop);
   try {
     await conversation.release();
@@ -130,6 +130,12 @@ async function runLeft<End extends TurnEnd | undefined>(
   } catch (error) {
     onEnd(conversation.id, { type: "failed", error: toError(error) });
   }
+  return end.type === "failed" && isForOthers(end.error) ? "passed_on" : "ran";
+}
+
+/** Another machine may have what the turn needs. */
+export function isForOthers(error: unknown): boolean {
+  return isJpError(error) && error.code === "tool_not_here";
 }
 
 async function resumeLeft<End extends TurnEnd | undefined>(
@@ -146,7 +152,7 @@ async function resumeLeft<End extends TurnEnd | undefined>(
       conversation.leaveTo?.({ failure: "retry" });
     return { type: "ended", end };
   } catch (error) {
-    conversation.leaveTo?.({ failure: "retry" });
+    if (!isForOthers(error)) conversation.leaveTo?.({ failure: "retry" });
     return { type: "failed", error: toError(error) };
   }
 }
@@ -158,6 +164,5 @@ function canGoOnNow({ stream }: ConversationWriter): boolean {
 function noWorkersError(): JpError {
   return new JpError("no_workers", "Only a store in a database has workers.", {
     hint: 'Open it with openStore("postgres://…").',
-    commandHint: "Name one: jp --store postgres://ana@db.example.com/jp worker",
   });
 }

@@ -35,6 +35,14 @@ export function usageError(message: string, hint?: string): JpError<"usage"> {
   return new JpError("usage", message, hint === undefined ? {} : { hint });
 }
 
+/** A command that needs a database. */
+export function noDatabaseError(message: string): JpError {
+  return usageError(
+    message,
+    "Name one with --store postgres://… or JP_STORE, or set storage.url in your own config.",
+  );
+}
+
 /** Prints the error, unless the command or commander already did, and returns the exit status. */
 export function reportError(error: unknown, host: Host): number {
   if (isCommanderError(error)) return error.exitCode === 0 ? 0 : 2;

@@ -13,6 +13,7 @@ export {
   listLimits,
   type MigratedStore,
   migrateStore,
+  type MigrateStoreOptions,
   openStore,
   type OpenStoreOptions,
   openTenant,

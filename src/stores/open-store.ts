@@ -58,20 +58,32 @@ export interface MigratedStore {
   /** The previous version of the tables. 0 if there were none. */
   readonly from: number;
   readonly to: number;
-  /** There is a queue for workers. False if the package pg-boss is not installed. */
+  /** The queue of pg-boss (`jp_queue`) is still there. Only workers of earlier versions use it. */
   readonly hasQueue: boolean;
 }
 
+/** How to migrate a store. */
+export interface MigrateStoreOptions {
+  /**
+   * Removes the queue of pg-boss that workers of earlier versions use. It has only hints: such workers then find turns by
+   * looking once a second.
+   */
+  readonly dropQueue?: boolean;
+}
+
 /**
- * Creates the tables of a store in PostgreSQL and of its queue, or upgrades those of an earlier version. Does nothing
- * if they are current. Throws `store_too_new` if a newer version of jp has changed them, and `store_unreachable`.
+ * Creates the tables of a store in PostgreSQL, or upgrades those of an earlier version. Does nothing if they are
+ * current. Throws `store_too_new` if a newer version of jp has changed them, and `store_unreachable`.
  */
-export async function migrateStore(url: string): Promise<MigratedStore> {
-  const { migrate, SCHEMA_VERSION } = await loadModule(() => import("./postgres/schema.ts"));
+export async function migrateStore(
+  url: string,
+  { dropQueue = false }: MigrateStoreOptions = {},
+): Promise<MigratedStore> {
+  const { dropOldQueue, hasOldQueue, migrate, SCHEMA_VERSION } = await loadModule(() => import("./postgres/schema.ts"));
   return withDatabase(url, async (database) => {
     const from = await migrate(database);
-    const { migrateQueue } = await loadModule(() => import("./postgres/wake-ups.ts"));
-    return { from, to: SCHEMA_VERSION, hasQueue: await migrateQueue(database) };
+    if (dropQueue) await dropOldQueue(database);
+    return { from, to: SCHEMA_VERSION, hasQueue: await hasOldQueue(database) };
   });
 }
 

@@ -144,8 +144,11 @@ export interface WorkOptions {
   readonly queue: string;
   /** The maximum number of concurrent turns. */
   readonly concurrency: number;
-  /** Continues the turn, and releases the conversation, which may be open at its end only. Must not throw. */
-  readonly run: (conversation: ConversationWriter) => Promise<void>;
+  /**
+   * Continues the turn, and releases the conversation, which may be open at its end only. With `passed_on`, it cannot
+   * continue on this machine: others are offered it at once, and this worker not again for a while. Must not throw.
+   */
+  readonly run: (conversation: ConversationWriter) => Promise<"ran" | "passed_on">;
   /** Ends the start: `work` throws its reason. A worker that has started is stopped with `stop`. */
   readonly signal?: AbortSignal;
   /** Reports problems between turns. The work continues. */

@@ -24,6 +24,7 @@ export type StorageErrorCode =
   | "store_too_new"
   | "store_full"
   | "invalid_role"
+  | "no_notifications"
   | "store_denied"
   | "too_many_turns"
   | "no_session"

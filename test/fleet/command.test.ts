@@ -122,9 +122,11 @@ test("a worker that does not trust the tool of a call leaves it to others", asyn
   const [item] = jsonLines(await jp("inquiry", "ls", "--pending", "--format", "json"));
   await jp("inquiry", "answer", (item as { id: string }).id, "yes");
   const without = startWorker(project, url, { JP_TRUSTED_WORKSPACES: "" });
-  expect(await without.until("turn_end")).toMatchObject({ code: "tool_not_here" });
-  without.stop();
-  await without.ended;
+  expect(await without.until("turn_end")).toMatchObject({
+    level: "warn",
+    outcome: "passed_on",
+    code: "tool_not_here",
+  });
   const { until } = startWorker(project, url);
   expect(await until("turn_end")).toMatchObject({ outcome: "done" });
 });
@@ -163,6 +165,31 @@ test("a command that starts while the database restarts says that it waits, and 
   expect([status, stderr]).toEqual([
     0,
     expect.stringMatching(/^The store at \S+ does not answer\./),
+  ]);
+});
+
+test("store migrate leaves the queue of earlier versions alone, and --drop-queue removes it", async () => {
+  await using server = await ModelServer.start([]);
+  const { jp, database } = await openFleet(server);
+  const findQueue = () =>
+    database.query({ text: "select nspname as name from pg_namespace where nspname = 'jp_queue'" });
+  // As pg-boss made it.
+  await database.query({
+    text: `create schema jp_queue;
+      create table jp_queue.version (version int); create table jp_queue.job (id int)`,
+  });
+  const kept = await jp("store", "migrate");
+  expect([kept.stderr, await findQueue()]).toEqual([
+    expect.stringContaining("Once their workers are gone: jp store migrate --drop-queue"),
+    [{ name: "jp_queue" }],
+  ]);
+  const dropped = await jp("store", "migrate", "--drop-queue");
+  const again = await jp("store", "migrate", "--drop-queue");
+  expect([dropped.status, dropped.stderr, again.status, await findQueue()]).toEqual([
+    0,
+    expect.stringContaining("(the schema jp_queue) is removed."),
+    0,
+    [],
   ]);
 });
 

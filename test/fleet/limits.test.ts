@@ -270,6 +270,7 @@ test("no more turns of a tenant run at once in workers than its limit, and the o
           await conversation.release();
           done += 1;
           if (done === count) ended.resolve();
+          return "ran";
         },
       }),
     ),
@@ -292,6 +293,7 @@ test("a turn that is run by a command does not count as one of the workers'", as
   const run = async (taken: { readonly id: string; readonly release: () => Promise<void> }) => {
     await taken.release();
     ran.resolve(taken.id);
+    return "ran" as const;
   };
   const work = await store.work({ queue: "default", concurrency: 1, run });
   expect(await ran.promise).toBe(conversation.id);

@@ -49,6 +49,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
   queue: {
     sources: [
       "src/assemble/worker.ts",
+      "src/stores/postgres/hearing.ts",
       "src/stores/postgres/leases.ts",
       "src/stores/postgres/listening.ts",
       "src/stores/postgres/offers.ts",

@@ -1816,10 +1816,9 @@ const tenants: Area = {
     {
       id: "T-TENANT-2",
       threat:
-        "A login makes itself another tenant's, turns the policies off, or puts SQL into the queue that a worker runs.",
+        "A login makes itself another tenant's, or turns the policies off.",
       defence:
-        "Roles have the rights that jp needs, and no others. Only workers write to the tables of the queue, apart from " +
-        "wake-ups, so a tenant gets no such login.",
+        "Roles have the rights that jp needs, and no others.",
     },
     {
       id: "T-TENANT-3",

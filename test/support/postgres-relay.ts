@@ -4,10 +4,10 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import path from "node:path";
 
 /**
- * With false, the connection is lost instead; if `unanswered`, once the server has replied; if `killed`, after the last words
+ * With other text of the same length, that is passed on. With false, the connection is lost instead; if `unanswered`, once the server has replied; if `killed`, after the last words
  * of a server that is killed.
  */
-type Passing = boolean | "unanswered" | "killed";
+type Passing = boolean | "unanswered" | "killed" | (string & {});
 
 const LAST_WORDS = [
   "SFATAL",
@@ -61,7 +61,7 @@ export class Relay implements AsyncDisposable {
         isUnanswered = how === "unanswered";
         if (how === false) client.destroy();
         else if (how === "killed") client.end(lastWords());
-        else upstream.write(data);
+        else upstream.write(typeof how === "string" && !isUnanswered ? Buffer.from(how) : data);
       };
       client.on("data", (data) => {
         messages += 1;

@@ -7,7 +7,6 @@ import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { Database } from "../../src/stores/postgres/database.ts";
 import { migrate } from "../../src/stores/postgres/schema.ts";
-import { migrateQueue } from "../../src/stores/postgres/wake-ups.ts";
 import { type ChatBody, ModelServer, type Reply } from "../cli/model-server.ts";
 import { Relay } from "../support/postgres-relay.ts";
 import { PostgresServer } from "../support/postgres.ts";
@@ -88,7 +87,6 @@ export class ChaosSite implements AsyncDisposable {
     const url = await server.url;
     const database = new Database(url);
     await migrate(database);
-    await migrateQueue(database);
     const relay = await Relay.start(url, () => true);
     const model = await ModelServer.start(replyTo);
     const place = makePlace();

@@ -113,8 +113,10 @@ export class Trouble implements AsyncDisposable {
         });
       },
       "connections cut": async () => relay.cut(),
-      "the queue emptied": async () => {
-        await database.query({ text: "delete from jp_queue.job" });
+      "a flood of false wake-ups": async () => {
+        await database.query({
+          text: `select pg_notify('jp', 'w' || n || ':' || md5(n::text)) from generate_series(1, 1000) as n`,
+        });
       },
       "a fast shutdown": () => this.#restart("stop"),
       "an immediate shutdown": () => this.#restart("crash"),

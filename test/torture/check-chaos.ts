@@ -1,4 +1,4 @@
-/** Checks the records, the side effects, the chains and the queue after a round of chaos. */
+/** Checks the records, the side effects, the chains and the leases after a round of chaos. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventsOf, isAnswer, type ConversationEvent } from "../../src/record/conversation/index.ts";
 import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
@@ -15,8 +15,8 @@ export interface Given {
   readonly reruns: Map<string, number>;
 }
 
-/** A wake-up of a turn that is over is done as soon as a worker sees it. */
-const QUEUE_MS = 30_000;
+/** A lease of a process that was killed runs out. */
+const HELD_MS = 30_000;
 
 /** Problems, as sentences. */
 export async function problemsOfChaos(site: ChaosSite, given: Given): Promise<readonly string[]> {
@@ -49,7 +49,7 @@ export async function problemsOfChaos(site: ChaosSite, given: Given): Promise<re
       ...problemsOfStarts(messages, given),
       ...problemsOfAnswers(decided, given),
       ...(await unverifiedIn(store, ids)),
-      ...(await leftInQueue(site)),
+      ...(await leftHeld(site)),
     ];
   } finally {
     await store.close();
@@ -97,17 +97,14 @@ function problemsOfAnswers(decided: ReadonlySet<string>, { answers }: Given): re
   return [...given, ...others.map((key) => `${key} was decided by no one`)];
 }
 
-async function leftInQueue({ database }: ChaosSite): Promise<readonly string[]> {
-  const deadline = Date.now() + QUEUE_MS;
+async function leftHeld({ database }: ChaosSite): Promise<readonly string[]> {
+  const deadline = Date.now() + HELD_MS;
   for (;;) {
-    const [row] = await database.query<{ readonly jobs: string; readonly open: string }>({
-      text: `select (select count(*) from jp_queue.job where state < 'completed') as jobs,
-        (select count(*) from jp.conversations where open_turn is not null or lease_until > now()) as open`,
+    const [row] = await database.query<{ readonly open: string }>({
+      text: `select count(*) as open from jp.conversations
+        where open_turn is not null or lease_until > now()`,
     });
-    const left = [
-      ...(row?.jobs === "0" ? [] : [`${row?.jobs} wake-ups are left in the queue`]),
-      ...(row?.open === "0" ? [] : [`${row?.open} turns are open or held`]),
-    ];
+    const left = row?.open === "0" ? [] : [`${row?.open} turns are open or held`];
     if (left.length === 0 || Date.now() > deadline) return left;
     await sleep(200);
   }

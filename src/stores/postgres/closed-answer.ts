@@ -15,7 +15,7 @@ import { archivedError, conversationNotFoundError } from "../storage-error.ts";
 import type { Queries } from "./database.ts";
 import type { StoreParts } from "./postgres-writer.ts";
 import { appendRows, growthOf, toStored } from "./row-changes.ts";
-import { WakeUpError } from "./wake-ups.ts";
+import { sendWakeUp } from "./wake-ups.ts";
 import { COLUMNS, type ConversationRow } from "./workspace-rows.ts";
 
 interface GivenAnswer {
@@ -24,8 +24,6 @@ interface GivenAnswer {
   readonly offered: OfferedAnswer;
   /** Whose connections were lost: one of them may have been committed. */
   readonly tries: TriedAnswer[];
-  /** Sends no wake-up: the queue rejects them. */
-  readonly isSilent?: boolean;
 }
 
 interface ClosedAnswer {
@@ -47,16 +45,9 @@ export async function answerClosed(
   id: ConversationId,
   offered: OfferedAnswer,
 ): Promise<AnswerResult | undefined> {
-  const { rows, chains, wakeUps } = parts;
+  const { rows, chains } = parts;
   const given = { workspace: await rows.findKeyFor(id), id, offered, tries: [] };
-  await wakeUps.prepare();
-  const answered = await rows.database
-    .transaction((queries) => answerRow(queries, parts, given))
-    .catch((error: unknown) => {
-      if (!(error instanceof WakeUpError)) throw error;
-      const silent = { ...given, isSilent: true };
-      return rows.database.transaction((queries) => answerRow(queries, parts, silent));
-    });
+  const answered = await rows.database.transaction((queries) => answerRow(queries, parts, given));
   // Only after the commit: a head that no chain has would look like a truncated chain.
   if (answered?.end !== undefined) await chains.noteHead({ id, ...answered.end });
   return answered?.result;
@@ -64,8 +55,8 @@ export async function answerClosed(
 
 async function answerRow(
   queries: Queries,
-  { rows, chains, wakeUps }: StoreParts,
-  { workspace, id, offered, tries, isSilent = false }: GivenAnswer,
+  { rows, chains }: StoreParts,
+  { workspace, id, offered, tries }: GivenAnswer,
 ): Promise<ClosedAnswer | undefined> {
   const [row] = await queries.query<ConversationRow & { readonly transaction: string }>({
     name: "jp_answer",
@@ -89,9 +80,8 @@ async function answerRow(
     links: chain.add([added.entry]),
   };
   await appendRows(queries, { key, tenant: rows.tenant, epoch, length, fences: true }, growth);
-  const { readyAt: at } = growth;
-  const isWoken = at !== undefined && workspace !== undefined && isOwnTurn && !isSilent;
-  if (isWoken) await wakeUps.add(queries, { workspace, queue: row.queue, id, at });
+  const isWoken = growth.readyAt !== undefined && workspace !== undefined && isOwnTurn;
+  if (isWoken) await sendWakeUp(queries, { workspace, queue: row.queue, id });
   const { end } = chain;
   tries.push({ transaction, key, seq: length, text: added.text, result, end });
   return { result, end };

@@ -20,6 +20,20 @@ export function notifySql(kind: NoticeKind, workspace: string, id: string): stri
   return `pg_notify('${CHANNEL}', '${kind === "changed" ? "c" : "o"}' || ${workspace} || ':' || ${id})`;
 }
 
+/** A parsed notification. */
+interface Notice {
+  readonly kind: NoticeKind;
+  readonly workspace: string;
+  readonly id: ConversationId;
+}
+
+/** Undefined for anything else: anyone who can connect can send anything. */
+export function parseNotice(payload: string): Notice | undefined {
+  const [, letter, workspace = "", text = ""] = /^([co])(\d+):(.+)$/s.exec(payload) ?? [];
+  const id = findConversationId(text);
+  return id && { kind: letter === "o" ? "offered" : "changed", workspace, id };
+}
+
 interface Watching {
   readonly onChange: ChangeListener;
 }
@@ -133,12 +147,9 @@ export class Listening {
   }
 
   #hear(payload: string): void {
-    const [, letter, workspace, id] = /^([co])(\d+):(.+)$/s.exec(payload) ?? [];
     if (this.#workspace === undefined) return void this.#look(); // It may just have been created.
-    // Anyone who can connect can send anything.
-    const named = id === undefined ? undefined : findConversationId(id);
-    if (named === undefined || workspace !== this.#workspace) return;
-    this.#tell(named, letter === "o" ? "offered" : "changed");
+    const notice = parseNotice(payload);
+    if (notice?.workspace === this.#workspace) this.#tell(notice.id, notice.kind);
   }
 
   #tell(id: ConversationId, kind: NoticeKind): void {

@@ -53,19 +53,20 @@ import {
 } from "../storage-error.ts";
 import type { FileEdit, RecordFile } from "../workspace-port.ts";
 import { ChainRows } from "./chain-rows.ts";
-import { type Connections, openConnections } from "./channel.ts";
+import { type Channel, type Connections, openConnections } from "./channel.ts";
 import { answerClosed } from "./closed-answer.ts";
 import { SERVER_MS } from "./database.ts";
 import { EarlierRows, streamOf } from "./earlier-rows.ts";
 import { holderOf, isOfThisProcess, LEASE_SECONDS, Leases, newOwner } from "./leases.ts";
 import { Listening, notifySql } from "./listening.ts";
 import { TableOffers } from "./offers.ts";
+import { isBusySql } from "./limits.ts";
 import { exportRow, importRow, parseEvents } from "./portable-rows.ts";
 import { PostgresWriter, type StoreParts, type WriterParts } from "./postgres-writer.ts";
 import { type CopiedFiles, growthOf, insertRow, releaseRow, toStored } from "./row-changes.ts";
 import type { PostgresStoreOptions } from "./store-options.ts";
-import { WakeUps } from "./wake-ups.ts";
 import {
+  assertId,
   COLUMNS,
   type EndRow,
   entryOf,
@@ -75,6 +76,7 @@ import {
   type OpenedRow,
   type ReadRecord,
   VERSION_COLUMNS,
+  readySql,
   versionOf,
   type VersionRow,
   WorkspaceRows,
@@ -89,26 +91,29 @@ interface NewConversation {
   readonly files?: CopiedFiles;
 }
 
-/** Opens a conversation that meets a condition. */
+/** Opens a conversation that meets a condition. Its parameters are the tenant, the workspace, the owner, and its values. */
 interface OpenStatement {
   readonly name: string;
   readonly condition: string;
+  readonly values: readonly unknown[];
   /** Taken by a worker. */
   readonly isTaken: boolean;
   /** With all entries, or else with the last turn. */
   readonly isWhole: boolean;
 }
 
-const OPEN: OpenStatement = { name: "jp_open", condition: "true", isTaken: false, isWhole: true };
-const OPEN_END: OpenStatement = { ...OPEN, name: "jp_open_end", isWhole: false };
+const OPEN = "c.tenant = $6 and c.workspace = $1 and c.id = $2";
 
-/** `jp.may_take` has a declared cost, so that it is evaluated last. */
-const TAKE: OpenStatement = {
-  name: "jp_take",
-  condition: `c.ready_at <= ${SERVER_MS} and jp.may_take(c.tenant, c.key)`,
-  isTaken: true,
-  isWhole: false,
-};
+/**
+ * Workers that take turns at the same time take different ones, without waiting for each other. `jp.may_take` has a
+ * declared cost, so that it is evaluated last.
+ */
+const TAKE = `c.tenant = $6 and c.workspace = $1 and c.id = (
+    select c.id from jp.conversations c
+    where ${readySql({ tenant: "$6", workspace: "$1", queue: "$2", keys: "$7", skipped: "$8", owner: "$3" })}
+      and not ${isBusySql("$6")}
+    order by c.ready_at limit 1 for update skip locked
+  ) and jp.may_take(c.tenant, c.key)`;
 
 /** How many entries are read at once. */
 const PIECE = 5000;
@@ -116,6 +121,7 @@ const PIECE = 5000;
 export class PostgresStore implements ConversationStore, PortableStore {
   readonly #options: PostgresStoreOptions;
   readonly #isShared: boolean;
+  readonly #channel: Channel;
   readonly #rows: WorkspaceRows;
   readonly #parts: StoreParts;
 
@@ -124,7 +130,8 @@ export class PostgresStore implements ConversationStore, PortableStore {
     this.#options = options;
     this.#isShared = shared !== undefined;
     const connections = shared ?? openConnections(options.url, options.connecting);
-    const { database } = connections;
+    const { database, channel } = connections;
+    this.#channel = channel;
     const rows = new WorkspaceRows(database, options);
     this.#rows = rows;
     this.#parts = {
@@ -135,7 +142,6 @@ export class PostgresStore implements ConversationStore, PortableStore {
         tenant: rows.tenant,
         findWorkspace: () => rows.findKey(),
       }),
-      wakeUps: new WakeUps(database),
     };
   }
 
@@ -266,17 +272,28 @@ export class PostgresStore implements ConversationStore, PortableStore {
   }
 
   async open(id: ConversationId, { only }: OpenOptions = {}): Promise<PostgresWriter> {
-    const writer = await this.#openIf(id, only === "end" ? OPEN_END : OPEN);
+    assertId(id);
+    const isWhole = only !== "end";
+    const writer = await this.#openIf({
+      name: isWhole ? "jp_open" : "jp_open_end",
+      condition: OPEN,
+      values: [id],
+      isTaken: false,
+      isWhole,
+    });
     if (writer === undefined) throw await this.#explainLocked(id, true);
     return writer;
   }
 
   /** Undefined if someone has it open, or the condition is not met. */
-  async #openIf(
-    id: ConversationId,
-    { name, condition, isTaken, isWhole }: OpenStatement,
-  ): Promise<PostgresWriter | undefined> {
-    const workspace = await this.#rows.findKeyFor(id);
+  async #openIf({
+    name,
+    condition,
+    values: [first, ...values],
+    isTaken,
+    isWhole,
+  }: OpenStatement): Promise<PostgresWriter | undefined> {
+    const workspace = await this.#rows.findKey();
     if (workspace === undefined) return undefined;
     const owner = newOwner();
     const [row] = await this.#rows.database.query<OpenedRow & EndRow>({
@@ -287,14 +304,21 @@ export class PostgresStore implements ConversationStore, PortableStore {
             lease_owner = $3, lease_holder = $4,
             lease_until = clock_timestamp() + make_interval(secs => $5), is_taken = ${isTaken},
             changed = pg_current_xact_id()
-          where c.tenant = $6 and c.workspace = $1 and c.id = $2 and not c.is_archived
+          where ${condition} and not c.is_archived
             and (c.lease_until is null or c.lease_until < clock_timestamp() or c.lease_owner = $3)
-            and ${condition}
           returning c.*
         )
         select ${COLUMNS}, ${SERVER_MS} as now, ${notifySql("changed", "c.workspace", "c.id")},
           ${isWhole ? "0 as start, null as entries from c" : `last.start, last.entries from c ${joinEnd("$6")}`}`,
-      values: [workspace, id, owner, holderOf(this.#options.pid), LEASE_SECONDS, this.#rows.tenant],
+      values: [
+        workspace,
+        first,
+        owner,
+        holderOf(this.#options.pid),
+        LEASE_SECONDS,
+        this.#rows.tenant,
+        ...values,
+      ],
     });
     if (row === undefined) return undefined;
     const record = await this.#readHeld(row, owner);
@@ -307,9 +331,11 @@ export class PostgresStore implements ConversationStore, PortableStore {
     const workspace = await abortable(this.#rows.ensureKey(), signal);
     const { TurnWork } = await loadModule(() => import("./turn-work.ts"));
     signal.throwIfAborted();
-    const take = (id: ConversationId) => this.#openIf(id, TAKE);
-    const { database } = this.#rows;
-    return TurnWork.start({ workspace, database, rows: this.#rows, take }, options);
+    const take = (skipped: readonly ConversationId[]) => {
+      const values = this.#rows.queueValues(options.queue, skipped);
+      return this.#openIf({ name: "jp_take", condition: TAKE, values, isTaken: true, isWhole: false });
+    };
+    return new TurnWork({ workspace, channel: this.#channel, rows: this.#rows, take }, options);
   }
 
   async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {
@@ -382,7 +408,6 @@ export class PostgresStore implements ConversationStore, PortableStore {
   /** Closes its connections. Open conversations can no longer be written. */
   async close(): Promise<void> {
     await this.#parts.listening.close();
-    await this.#parts.wakeUps.close();
     if (!this.#isShared) await this.#rows.database.close();
   }
 

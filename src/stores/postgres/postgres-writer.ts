@@ -37,7 +37,7 @@ import {
   toStored,
 } from "./row-changes.ts";
 import type { LastTurn } from "./turn-state.ts";
-import type { WakeUps } from "./wake-ups.ts";
+import { sendWakeUp } from "./wake-ups.ts";
 import {
   type ConversationRow,
   idOf,
@@ -52,7 +52,6 @@ export interface StoreParts {
   readonly chains: ChainRows;
   readonly leases: Leases;
   readonly listening: Listening;
-  readonly wakeUps: WakeUps;
 }
 
 export interface WriterParts extends StoreParts {
@@ -331,7 +330,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
   }
 
   protected async close(): Promise<void> {
-    const { rows, chains, row, owner, wakeUps } = this.#parts;
+    const { rows, chains, row, owner } = this.#parts;
     this.#startWriting();
     await this.#writing;
     await this.#metadataWrites;
@@ -347,8 +346,8 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
       this.#left,
     ).catch(() => undefined);
     if (freed?.ready_at == null) return;
-    const { workspace, queue, ready_at: at } = freed;
-    await wakeUps.send({ workspace, queue, id: this.id, at: Number(at) });
+    const { workspace, queue } = freed;
+    await sendWakeUp(rows.database, { workspace, queue, id: this.id }).catch(() => undefined);
   }
 
   #fail(error: StorageError): StorageError {

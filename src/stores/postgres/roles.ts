@@ -35,21 +35,6 @@ grant insert (tenant, name, person), update (person), delete on jp.people to jp_
 grant select, insert (tenant, person_id, what, entry) on jp.people_log to jp_desk;
 grant select, insert, update, delete on jp.desk_sessions to jp_desk;
 
--- The queue of pg-boss, if jp store migrate has made it.
-do $$ begin
-  if to_regclass('jp_queue.job') is null then
-    return;
-  end if;
-  grant usage on schema jp_queue to jp_writer;
-  -- To wake workers up, not to see whom others wake.
-  grant select on jp_queue.version, jp_queue.queue to jp_writer;
-  grant insert, select (id, start_after) on jp_queue.job, jp_queue.job_common to jp_writer;
-  -- jp worker. pg-boss runs SQL that it finds in these tables: give this role to your own machines only.
-  grant select, insert, update, delete on all tables in schema jp_queue to jp_worker;
-  revoke insert, update, delete on jp_queue.bam, jp_queue.version from jp_worker;
-  grant update on jp_queue.version to jp_worker;
-end $$;
-
 commit;
 `;
 }

@@ -244,6 +244,28 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
 /** Only one migration runs at a time. */
 export const MIGRATION_LOCK = 0x6a70;
 
+/** The schema of pg-boss, which workers of earlier versions use. */
+const OLD_QUEUE = "jp_queue";
+/** A worker of an earlier version may be using it. */
+const DROP_TIMEOUT = "10s";
+
+export async function hasOldQueue(queries: Queries): Promise<boolean> {
+  const [row] = await queries.query<{ readonly found: string | null }>({
+    text: `select to_regclass('${OLD_QUEUE}.version') as found`,
+  });
+  return row?.found != null;
+}
+
+/** Removes it with the rights that were granted on it. It has only hints. Returns whether it was there. */
+export async function dropOldQueue(database: Database): Promise<boolean> {
+  return database.transaction(async (queries) => {
+    if (!(await hasOldQueue(queries))) return false;
+    await queries.query({ text: `set local lock_timeout = '${DROP_TIMEOUT}'` });
+    await queries.query({ text: `drop schema ${OLD_QUEUE} cascade` });
+    return true;
+  });
+}
+
 interface VersionRow {
   readonly version: number;
 }

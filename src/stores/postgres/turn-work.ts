@@ -1,71 +1,75 @@
 /**
  * Finds turns that a worker can continue: by wake-ups, which are fast, and by polling the rows, which misses nothing.
- * Both lead to the same lease, so a turn that is found twice runs once.
+ * Both only make it try: one statement then takes whichever turn has been ready longest, and that nobody else takes.
  */
-import type { Job, PgBoss } from "pg-boss";
-import { type ConversationId, findConversationId } from "../../record/conversation/index.ts";
-import { toError } from "../../util/index.ts";
+import type { ConversationId } from "../../record/conversation/index.ts";
+import { monotonicMs, toError } from "../../util/index.ts";
 import type { ConversationWriter, RunningWork, WorkLoad, WorkOptions } from "../port.ts";
-import { StorageError } from "../storage-error.ts";
 import type { Channel } from "./channel.ts";
-import { type Database, isLost } from "./database.ts";
-import { loadBoss, queueName, type WakeUpData, workerOptions } from "./wake-ups.ts";
+import { Hearing } from "./hearing.ts";
+import { type WakeUpReader, wakeUpReader } from "./wake-ups.ts";
 import type { WorkspaceRows } from "./workspace-rows.ts";
 
-/** The polling interval. Wake-ups are faster. */
+/** The polling interval while notifications arrive. */
 const LOOK_MS = 1000;
-/** How long to skip a turn that was taken but is not this machine's to continue. */
+/** The polling interval without notifications. */
+const DEAF_LOOK_MS = 250;
+/** The least pause between two polls. */
+const MIN_LOOK_MS = 50;
+/** How long to skip a turn that was taken but cannot continue on this machine. */
 const SKIP_MS = 60_000;
-/** Jobs that reach no worker are deleted, so that the queue stays small. */
-const QUEUE_OPTIONS = {
-  policy: "standard", // Other policies can lose a wake-up, or block all for one.
-  notify: true,
-  heartbeatSeconds: 10,
-  expireInSeconds: 24 * 3600 - 60,
-  retryLimit: 3,
-  deleteAfterSeconds: 60,
-} as const;
+/** Beyond that, polling finds the rest. */
+const MAX_HINTS = 10_000;
+/** The longest that a worker leaves a turn to others, which are faster or do less. */
+const MAX_DELAY_MS = 20;
 
 /** The part of the store that a worker needs. */
 export interface WorkPlace {
   /** The key of the workspace. */
   readonly workspace: string;
-  /** Takes the turn if it is ready and free. */
-  take(id: ConversationId): Promise<ConversationWriter | undefined>;
-  readonly database: Database;
-  readonly rows: Pick<WorkspaceRows, "findReady" | "measureWork">;
+  /** Takes the turn that has been ready longest, except these. Undefined if there is none. */
+  take(skipped: readonly ConversationId[]): Promise<ConversationWriter | undefined>;
+  readonly channel: Channel;
+  readonly rows: Pick<WorkspaceRows, "readBacklog" | "measureWork" | "database">;
 }
 
 export class TurnWork implements RunningWork {
   readonly #place: WorkPlace;
   readonly #options: WorkOptions;
-  readonly #running = new Map<ConversationId, Promise<void>>();
-  readonly #waiting: (() => void)[] = [];
+  readonly #hearing: Hearing;
+  /** Slots in use: turns that run, and attempts to take one. */
+  readonly #slots = new Set<Promise<void>>();
+  readonly #running = new Set<ConversationId>();
   readonly #skipped = new Map<ConversationId, number>();
-  #boss: PgBoss | undefined;
-  #wakeUps: Channel | undefined;
+  /** Turns that are said to be ready, oldest first, with the number of the hint. */
+  readonly #hints = new Map<ConversationId, number>();
+  #lastHint = 0;
+  /** How many turns the last poll has found that were not tried since. */
+  #backlog = 0;
+  /** The tenant's limit of running turns is reached: the end of each lets another one start. */
+  #isLimited = false;
+  /** How often in a row others were faster. */
+  #losses = 0;
+  #delay: NodeJS.Timeout | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
-  #isLooking = false;
-  /** Some could not be taken, possibly because the tenant's limit of running turns is reached. */
-  #hasLeft = false;
+  #lookedAt = 0;
   #isStopping = false;
 
-  private constructor(place: WorkPlace, options: WorkOptions) {
+  constructor(place: WorkPlace, options: WorkOptions) {
     this.#place = place;
     this.#options = options;
-  }
-
-  /** Throws `store_package_missing`, `store_not_migrated`, and the signal's reason. */
-  static async start(place: WorkPlace, options: WorkOptions): Promise<TurnWork> {
-    const work = new TurnWork(place, options);
-    try {
-      await work.#open();
-      return work;
-    } catch (error) {
-      await work.stop();
-      throw error;
-    }
+    const { workspace, channel, rows } = place;
+    const readWakeUp: WakeUpReader = wakeUpReader({ workspace, queue: options.queue });
+    this.#hearing = new Hearing(
+      { channel, database: rows.database, workspace, readWakeUp },
+      {
+        onWakeUp: (id) => this.#onWakeUp(id),
+        onChange: (id) => this.#hints.delete(id),
+        onProblem: (problem) => options.onProblem?.(problem),
+      },
+    );
+    this.#look();
   }
 
   get running(): number {
@@ -80,136 +84,114 @@ export class TurnWork implements RunningWork {
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#timer);
-    for (const wake of this.#waiting.splice(0)) wake();
+    clearTimeout(this.#delay);
     await this.#looking;
-    await Promise.all(this.#running.values());
-    await this.#boss?.stop({ graceful: false }).catch(() => undefined);
+    await Promise.all(this.#slots);
+    await this.#hearing.close();
   }
 
-  async #open(): Promise<void> {
-    const { PgBoss } = await loadBoss();
-    this.#boss = await this.#place.database.untilConnected(() => this.#openBoss(PgBoss));
-    this.#look();
+  /** Those that have more to do, and those that were slower before, leave others the first try. */
+  #onWakeUp(id: ConversationId): void {
+    if (this.#skipped.has(id) || this.#hints.size >= MAX_HINTS) return;
+    this.#lastHint += 1;
+    this.#hints.set(id, this.#lastHint);
+    if (this.#delay !== undefined || this.#slots.size >= this.#options.concurrency) return;
+    const most = Math.min(MAX_DELAY_MS, this.#losses + this.#slots.size);
+    if (most === 0) return this.#fill();
+    this.#delay = setTimeout(() => {
+      this.#delay = undefined;
+      this.#fill();
+    }, Math.random() * most);
   }
 
-  /** The queue retries nothing, so its start is retried as a whole. */
-  async #openBoss(Boss: typeof PgBoss): Promise<PgBoss> {
-    const { signal, onProblem } = this.#options;
-    signal?.throwIfAborted();
-    const boss = new Boss(
-      workerOptions(this.#place.database, (channel) => {
-        this.#wakeUps = channel;
-      }),
-    );
-    // The queue recovers by itself, and the rows are polled anyway.
-    boss.on("error", (error) => onProblem?.(toError(error)));
-    try {
-      await boss.start().catch((cause: unknown) => {
-        throw isLost(cause) ? cause : noQueueError(cause);
+  /** Tries to take as many turns as seem to be ready. */
+  #fill(): void {
+    for (;;) {
+      const { size } = this.#slots;
+      const tries = size - this.#running.size;
+      if (this.#isStopping || size >= this.#options.concurrency) return;
+      if (tries >= this.#hints.size + this.#backlog) return;
+      const slot = this.#takeAndRun().finally(() => {
+        this.#slots.delete(slot);
+        this.#fill();
       });
-      signal?.throwIfAborted();
-      await this.#takeJobs(boss);
-      signal?.throwIfAborted();
-      return boss;
+      this.#slots.add(slot);
+    }
+  }
+
+  /** Never throws. */
+  async #takeAndRun(): Promise<void> {
+    const lastHint = this.#lastHint;
+    try {
+      const conversation = await this.#place.take(this.#passed());
+      if (conversation === undefined) return this.#foundNone(lastHint);
+      this.#losses = 0;
+      this.#backlog = Math.max(0, this.#backlog - 1);
+      this.#hints.delete(conversation.id);
+      this.#running.add(conversation.id);
+      try {
+        await this.#run(conversation);
+      } finally {
+        this.#running.delete(conversation.id);
+        if (this.#isLimited) this.#backlog = Math.max(1, this.#backlog);
+      }
     } catch (error) {
-      await boss.stop({ graceful: false }).catch(() => undefined);
-      throw error;
+      this.#foundNone(this.#lastHint); // The next poll tries again.
+      this.#options.onProblem?.(toError(error));
     }
   }
 
-  async #takeJobs(boss: PgBoss): Promise<void> {
-    const { queue, concurrency, signal } = this.#options;
-    const name = queueName({ workspace: this.#place.workspace, queue });
-    await boss.createQueue(name, QUEUE_OPTIONS);
-    signal?.throwIfAborted();
-    const options = {
-      // No more: other workers could run jobs that wait for a slot here.
-      batchSize: Math.max(2, Math.ceil(concurrency / 2)),
-      burstWhenBatchFull: true,
-      pollingIntervalSeconds: 2,
-    };
-    await boss.work<WakeUpData>(name, options, (jobs) => this.#startAll(jobs));
+  /** Not offered here. A turn that was just released may turn out to be one for others. */
+  #passed(): readonly ConversationId[] {
+    return [...this.#skipped.keys(), ...this.#running];
   }
 
-  /** A wake-up is done once its turn has started: from then on, the lease shows whether someone runs it. */
-  async #startAll(jobs: readonly Job<WakeUpData>[]): Promise<void> {
-    for (const { data } of jobs) {
-      const id = findConversationId(data.id);
-      // Releasing it has woken up other workers, and this one.
-      if (id !== undefined && !this.#skipped.has(id)) await this.#start(id);
-    }
+  async #run(conversation: ConversationWriter): Promise<void> {
+    if (conversation.isOwnTurn && (await this.#options.run(conversation)) === "ran") return;
+    this.#skipped.set(conversation.id, Date.now() + SKIP_MS);
+    await conversation.release();
+  }
+
+  /** Others have taken what the hints were about, or may not be taken now. Later hints still count. */
+  #foundNone(lastHint: number): void {
+    this.#losses = Math.min(this.#losses + 1, MAX_DELAY_MS);
+    this.#backlog = 0;
+    for (const [id, number] of this.#hints) if (number <= lastHint) this.#hints.delete(id);
+    if (this.#running.size > 0) this.#lookWithin(MIN_LOOK_MS); // The limit may be reached.
   }
 
   #look(): void {
-    if (this.#isStopping || this.#isLooking) return;
+    if (this.#isStopping || this.#looking !== undefined) return;
     clearTimeout(this.#timer);
-    this.#wakeUps?.connect();
-    this.#isLooking = true;
-    this.#hasLeft = false;
-    this.#looking = this.#findMissed()
+    this.#timer = undefined;
+    this.#lookedAt = monotonicMs();
+    const pause = this.#hearing.check() ? LOOK_MS : DEAF_LOOK_MS;
+    this.#looking = this.#readBacklog()
       .catch((error: unknown) => this.#options.onProblem?.(toError(error)))
-      .finally(() => {
-        this.#isLooking = false;
-        if (!this.#isStopping) this.#timer = setTimeout(() => this.#look(), LOOK_MS);
+      .then((next = pause) => {
+        this.#looking = undefined;
+        this.#lookWithin(Math.min(pause, next));
       });
   }
 
-  async #findMissed(): Promise<void> {
+  #lookWithin(ms: number): void {
+    if (this.#isStopping || this.#looking !== undefined) return;
+    const due = Math.max(this.#lookedAt + MIN_LOOK_MS, monotonicMs() + ms);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#look(), due - monotonicMs());
+  }
+
+  /** Resolves to the time until the next turn is due, if there is one. */
+  async #readBacklog(): Promise<number | undefined> {
     const { concurrency, queue } = this.#options;
-    const free = concurrency - this.#running.size;
-    if (free <= 0) return;
     const now = Date.now();
     for (const [id, until] of this.#skipped) if (until < now) this.#skipped.delete(id);
-    const passed = [...this.#skipped.keys(), ...this.#running.keys()];
-    const found = await this.#place.rows.findReady(queue, free, passed);
-    for (const id of found) if (this.#running.size < concurrency) void this.#start(id);
+    const skipped = this.#passed();
+    const found = await this.#place.rows.readBacklog({ queue, skipped, most: concurrency });
+    this.#isLimited = found.isLimited;
+    this.#backlog = found.ready < concurrency ? found.ready : Number.POSITIVE_INFINITY;
+    if (found.isLimited) this.#backlog = 0;
+    this.#fill();
+    return found.nextMs;
   }
-
-  /** Waits for a free slot, not for the turn. */
-  async #start(id: ConversationId): Promise<void> {
-    while (this.#running.size >= this.#options.concurrency && !this.#isStopping) {
-      const free = Promise.withResolvers<void>();
-      this.#waiting.push(free.resolve);
-      await free.promise;
-    }
-    if (this.#isStopping || this.#running.has(id)) return;
-    let isTaken = false;
-    const take = async () => {
-      isTaken = await this.#take(id);
-    };
-    const done = take().finally(() => {
-      this.#running.delete(id);
-      this.#waiting.shift()?.();
-      if (this.#hasLeft && isTaken) this.#look();
-    });
-    this.#running.set(id, done);
-  }
-
-  /** Returns whether it was taken. Never throws. */
-  async #take(id: ConversationId): Promise<boolean> {
-    try {
-      const conversation = await this.#place.take(id);
-      if (conversation === undefined) {
-        this.#hasLeft = true;
-        return false;
-      }
-      if (conversation.isOwnTurn) {
-        await this.#options.run(conversation);
-      } else {
-        this.#skipped.set(id, Date.now() + SKIP_MS);
-        await conversation.release();
-      }
-    } catch (error) {
-      this.#options.onProblem?.(toError(error));
-    }
-    return true;
-  }
-}
-
-function noQueueError(cause: unknown): StorageError {
-  return new StorageError("store_not_migrated", "The database has no queue for workers yet.", {
-    cause,
-    hint: "Call migrateStore where pg-boss is installed.",
-    commandHint: "Run `jp store migrate` where pg-boss is installed.",
-  });
 }

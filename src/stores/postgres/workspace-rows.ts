@@ -92,6 +92,57 @@ export const VERSION_COLUMNS =
 
 export type VersionRow = Pick<ConversationRow, "id" | "changed" | "is_live">;
 
+/** The time of the server when the statement arrived. Unlike that of the clock, an index can be searched for it. */
+const STATEMENT_MS = "floor(extract(epoch from statement_timestamp()) * 1000)::bigint";
+
+/** The parameters of a condition on the turns of a queue. */
+interface QueueParameters {
+  readonly tenant: string;
+  readonly workspace: string;
+  /** Those of `queueValues`. */
+  readonly queue: string;
+  readonly keys: string;
+  readonly skipped: string;
+  /** The owner of a lease that the statement may have taken before it was repeated. */
+  readonly owner?: string;
+}
+
+function inQueueSql({ tenant, workspace, queue }: QueueParameters): string {
+  return `c.tenant = ${tenant} and c.workspace = ${workspace} and c.queue = ${queue} and not c.is_archived`;
+}
+
+/** SQL for a turn that a worker of the queue can take, if the tenant's limits allow it. */
+export function readySql(parameters: QueueParameters): string {
+  const { keys, skipped, owner } = parameters;
+  return `${inQueueSql(parameters)} and c.ready_at <= ${STATEMENT_MS}
+    and (c.lease_until is null or c.lease_until < clock_timestamp()${owner === undefined ? "" : ` or c.lease_owner = ${owner}`})
+    and c.is_own_turn and (${keys}::text[] is null or c.turn_key = any (${keys}))
+    and c.id <> all (${skipped}::text[])`;
+}
+
+const BACKLOG: QueueParameters = {
+  tenant: "$1",
+  workspace: "$2",
+  queue: "$3",
+  keys: "$4",
+  skipped: "$5",
+};
+
+/** Whose turns to count. */
+interface BacklogOptions {
+  readonly queue: string;
+  readonly skipped: readonly ConversationId[];
+  readonly most: number;
+}
+
+export interface Backlog {
+  readonly ready: number;
+  /** As many turns of the tenant run as may. */
+  readonly isLimited: boolean;
+  /** The time until the next turn is ready, if there is one. */
+  readonly nextMs?: number;
+}
+
 /** A record as it was read, or the end of one. */
 export interface ReadRecord {
   /** The position of the first entry that was read. */
@@ -341,30 +392,37 @@ export class WorkspaceRows {
     return key !== null && signature !== null && this.#signer.accepts(digest, { key, signature });
   }
 
-  /** Turns that a worker of this queue can take, except the skipped ones. Those that have been ready longest come first. */
-  async findReady(
-    queue: string,
-    limit: number,
-    skipped: readonly ConversationId[],
-  ): Promise<readonly ConversationId[]> {
-    const rows = await this.database.query<{ readonly id: string }>({
-      name: "jp_ready",
-      text: `select c.id from jp.conversations c
-        where c.tenant = $6 and c.workspace = $1 and c.queue = $2 and c.ready_at <= ${SERVER_MS} and not c.is_archived
-          and (c.lease_until is null or c.lease_until < clock_timestamp())
-          and c.is_own_turn and ($3::text[] is null or c.turn_key = any ($3))
-          and c.id <> all ($4::text[]) and not ${isBusySql("$6")}
-        order by c.ready_at limit $5`,
+  /** The queue, the accepted keys and the skipped conversations. */
+  queueValues(queue: string, skipped: readonly ConversationId[]): readonly unknown[] {
+    return [queue, this.#signer?.accepted ?? null, skipped];
+  }
+
+  /** What a worker of this queue can take. `ready` counts up to `most`. */
+  async readBacklog({ queue, skipped, most }: BacklogOptions): Promise<Backlog> {
+    const [row] = await this.database.query<{
+      readonly ready: string;
+      readonly is_limited: boolean;
+      readonly next: string | null;
+    }>({
+      name: "jp_backlog",
+      text: `select ${isBusySql("$1")} as is_limited,
+          (select count(*) from (
+            select from jp.conversations c where ${readySql(BACKLOG)} limit $6
+          ) as found) as ready,
+          (select min(c.ready_at) from jp.conversations c
+            where ${inQueueSql(BACKLOG)} and c.ready_at > ${STATEMENT_MS}) - ${STATEMENT_MS} as next`,
       values: [
-        await this.findKey(),
-        queue,
-        this.#signer?.accepted ?? null,
-        skipped,
-        limit,
         this.tenant,
+        await this.findKey(),
+        ...this.queueValues(queue, skipped),
+        most,
       ],
     });
-    return rows.flatMap(({ id }) => findConversationId(id) ?? []);
+    return {
+      ready: Number(row?.ready ?? 0),
+      isLimited: row?.is_limited === true,
+      ...(row?.next != null && { nextMs: Number(row.next) }),
+    };
   }
 
   async measureWork(queue: string): Promise<WorkLoad> {
@@ -457,7 +515,7 @@ export function idOf({ id }: Pick<ConversationRow, "id">): ConversationId {
 }
 
 /** Throws `invalid_conversation_id`. PostgreSQL would reject some characters with an error of its own. */
-function assertId(id: ConversationId): void {
+export function assertId(id: ConversationId): void {
   try {
     parseConversationId(id);
   } catch {

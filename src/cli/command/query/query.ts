@@ -7,7 +7,7 @@ import { loadModule } from "../../../util/index.ts";
 import { compactByFlag } from "../../compact.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
-import { usageError } from "../../exit-status.ts";
+import { noDatabaseError, usageError } from "../../exit-status.ts";
 import { toLabels } from "../../labels.ts";
 import { showProgress } from "../../progress.ts";
 import { findQuietPrompter, type InteractionFlags } from "../../prompter.ts";
@@ -201,10 +201,7 @@ function assertCompatible(options: QueryFlags, { database }: CommandContext): vo
   if (!enqueue && follow) throw usageError("--follow needs --enqueue.");
   if (!enqueue && queue !== undefined) throw usageError("--queue needs --enqueue.");
   if (enqueue && database === undefined) {
-    throw usageError(
-      "--enqueue needs a store in a database: workers find the turn there.",
-      "Name one with --store postgres://… or JP_STORE, or set storage.url in your own config.",
-    );
+    throw noDatabaseError("--enqueue needs a store in a database: workers find the turn there.");
   }
   if (enqueue && isContinued) {
     throw usageError(

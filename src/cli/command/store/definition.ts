@@ -19,6 +19,12 @@ PGPASSWORD work.`,
   );
   define(group.command("migrate"), {
     description: "Create or update the tables of the store",
+    options: options.MIGRATE,
+    help: `
+Earlier versions of jp kept a queue for their workers in the schema jp_queue. It
+stays until you remove it with --drop-queue, once those workers are gone. It has
+only hints, so no turn is lost: a worker of an earlier version that still runs
+then looks for turns once a second, and logs problems.`,
     run: async () => (await import("./store.ts")).migrateDatabase,
   }).argument("[address]", "Database (default: the configured one)");
   define(group.command("copy"), {
@@ -60,7 +66,7 @@ runs. The kinds:
   reader  reads conversations and people
   writer  also asks, answers and continues turns: commands
   desk    also changes people and logins: jp serve, jp serve people
-  worker  a writer that also works on the queue: your own machines only`,
+  worker  a writer that also continues turns: jp worker`,
     run: async () => (await import("./store.ts")).printRoles,
   });
   define(group.command("limit"), {

@@ -2,6 +2,10 @@
 import { InvalidArgumentError } from "commander";
 import { FORMAT_OPTIONS, type Options, parseCount } from "../../options.ts";
 
+export const MIGRATE = {
+  "--drop-queue": "Remove the queue that workers of earlier versions use",
+} as const satisfies Options;
+
 export const ROLES = {
   "--tenant <name>": "Only the login of this tenant; * is all tenants",
   "--role <name>": "Its name (default: jp_ and the tenant)",

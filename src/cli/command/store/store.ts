@@ -15,20 +15,29 @@ import { createStatusLine } from "../../../surfaces/terminal/index.ts";
 import { JpError, jsonLine, oneLine } from "../../../util/index.ts";
 import { type CommandContext, FILES, findDatabase, warn } from "../../context.ts";
 import type { Call } from "../../define.ts";
-import { usageError } from "../../exit-status.ts";
-import type { LIMIT, ROLES } from "./options.ts";
-
-const ADDRESS = "postgres://ana@db.example.com/jp";
+import { noDatabaseError, usageError } from "../../exit-status.ts";
+import type { LIMIT, MIGRATE, ROLES } from "./options.ts";
 
 /** Throws `usage`, `store_too_new`, `store_unreachable`. */
-export async function migrateDatabase({ args: [given], context }: Call): Promise<void> {
+export async function migrateDatabase({
+  args: [given],
+  options,
+  context,
+}: Call<typeof MIGRATE>): Promise<void> {
   const { environment, output } = context;
   const database = given === undefined ? context.database : await findDatabase(environment, given);
-  if (database === undefined) throw noDatabaseError(`jp store migrate ${ADDRESS}`);
-  const { from, to } = await migrateStore(database.url);
+  if (database === undefined) throw noDatabaseError("No database is configured.");
+  const { dropQueue = false } = options;
+  const { from, to, hasQueue } = await migrateStore(database.url, { dropQueue });
   if (from === to) output.notice(`The tables are up to date (version ${to}).`);
   else if (from === 0) output.notice(`Created the tables (version ${to}).`);
   else output.notice(`Updated the tables from version ${from} to ${to}.`);
+  if (dropQueue) output.notice("The queue of earlier versions (the schema jp_queue) is removed.");
+  else if (hasQueue) {
+    output.notice(
+      "The queue of earlier versions (the schema jp_queue) is still there. Once their workers are gone: jp store migrate --drop-queue",
+    );
+  }
 }
 
 /** Throws `usage`, `store_not_copied`, and what reading and writing the stores throws. */
@@ -94,7 +103,7 @@ export async function printRoles({ options, context }: Call<typeof ROLES>): Prom
 export async function limitTenant({ args, options, context }: Call<typeof LIMIT>): Promise<void> {
   const [tenant] = args;
   const { database, output } = context;
-  if (database === undefined) throw noDatabaseError(`jp --store ${ADDRESS} store limit`);
+  if (database === undefined) throw noDatabaseError("No database is configured.");
   const { turns, bytes, requests, format } = options;
   const isChange = [turns, bytes, requests].some((limit) => limit !== undefined);
   if (isChange && tenant === undefined) throw usageError("Name the tenant.");
@@ -128,10 +137,6 @@ function describeLimits({ tenant, turns, bytes, requests }: LimitedTenant): stri
     requests !== undefined && `${requests.toLocaleString("en-US")} new turns a minute`,
   ].filter((limit) => limit !== false);
   return `${oneLine(tenant)}: ${limits.length === 0 ? "no limits" : limits.join(", ")}`;
-}
-
-function noDatabaseError(example: string): JpError {
-  return usageError("No database is configured.", `Name one: ${example}`);
 }
 
 async function openPortable(context: CommandContext, address: string): Promise<PortableStore> {

@@ -11,8 +11,8 @@ Runs turns of this workspace that are in a database: those that
 \`jp query --enqueue\` has left, those whose last question was answered, those
 that no one has answered in time, and those whose process is gone. Each runs
 until it ends or waits for someone. Any number of workers can run, on any
-machines that have the workspace, the package pg-boss and a key that the others
-accept: see \`jp store key\`.
+machines that have the workspace and a key that the others accept: see
+\`jp store key\`.
 
 A worker runs what this machine trusts, with the tools and the config that the
 workspace has here. It asks nobody: what needs a person waits.

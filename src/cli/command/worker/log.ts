@@ -13,7 +13,7 @@ export type LoggedEvent =
     }
   | { readonly event: "health"; readonly url: string }
   | { readonly event: "turn_start"; readonly conversation: string }
-  /** `outcome` is how the turn ended, or `failed`. */
+  /** `outcome` is how the turn ended, `passed_on` or `failed`. */
   | {
       readonly event: "turn_end";
       readonly conversation: string;
@@ -48,6 +48,7 @@ export class WorkerLog {
 
 function levelOf(logged: LoggedEvent): "info" | "warn" | "error" {
   if (logged.event === "problem") return "warn";
+  if (logged.event === "turn_end" && logged.outcome === "passed_on") return "warn";
   return logged.event === "turn_end" && logged.outcome === "failed" ? "error" : "info";
 }
 
@@ -87,6 +88,8 @@ function endOf({ outcome, message = "" }: Extract<LoggedEvent, { event: "turn_en
       return "The turn is left to another worker.";
     case "cycle_limit":
       return "The turn has reached its limit of requests, and stays as it is.";
+    case "passed_on":
+      return `The turn is left to another worker: ${message}`;
     case "failed":
       return `The turn could not go on: ${message}`;
     default:

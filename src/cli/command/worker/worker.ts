@@ -5,6 +5,7 @@ import { resolveTools } from "../../../settings/config/index.ts";
 import { type ConversationId, openCalls } from "../../../record/conversation/index.ts";
 import {
   createConfiguredTurn,
+  isForOthers,
   type LeftEnd,
   loadTurnParts,
   onceBegun,
@@ -18,7 +19,7 @@ import type { ConversationWriter } from "../../../stores/index.ts";
 import { isJpError, JpError, loadModule, monotonicMs, oneLine } from "../../../util/index.ts";
 import { type CommandContext, untilSignal } from "../../context.ts";
 import type { Call } from "../../define.ts";
-import { usageError } from "../../exit-status.ts";
+import { noDatabaseError } from "../../exit-status.ts";
 import { noTerminal } from "../../prompter.ts";
 import { trustedConfig } from "../../trust.ts";
 import { anchorIfDue } from "../evidence/daily-anchor.ts";
@@ -33,10 +34,7 @@ export async function work({ options, context }: Call<typeof WORKER>): Promise<v
   const { concurrency, queue, grace, format } = options;
   const { database, workspace, output } = context;
   if (database === undefined) {
-    throw usageError(
-      "A worker needs a store in a database.",
-      "Name one with --store postgres://… or JP_STORE, or set storage.url in your own config.",
-    );
+    throw noDatabaseError("A worker needs a store in a database.");
   }
   using stop = untilSignal(context);
   const trusted = await trustedConfig(context, {});
@@ -92,6 +90,9 @@ async function resume(context: CommandContext, taken: TakenTurn): Promise<TurnEn
     const end = await continueTurn(context, taken);
     outcome = end?.type ?? "done";
     return end;
+  } catch (error) {
+    if (isForOthers(error)) outcome = "passed_on";
+    throw error;
   } finally {
     metrics.count(outcome, monotonicMs() - start);
   }
@@ -148,8 +149,8 @@ function describeEnd(conversation: ConversationId, end: LeftEnd<TurnEnd | undefi
   }
   const { error } = end;
   const code = isJpError(error) ? { code: error.code } : {};
-  const failed = { event: "turn_end", conversation, outcome: "failed" } as const;
-  return { ...failed, ...code, message: oneLine(error.message) };
+  const outcome = isForOthers(error) ? "passed_on" : "failed";
+  return { event: "turn_end", conversation, outcome, ...code, message: oneLine(error.message) };
 }
 
 async function serveHealth(
