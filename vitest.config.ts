@@ -28,6 +28,8 @@ export const LONG = [
   "test/desk/races.test.ts",
   "test/desk/seen.test.ts",
   "test/examples.test.ts",
+  "test/fleet/attacks.test.ts",
+  "test/fleet/large-migration.test.ts",
   "test/mcp/conformance.test.ts",
   "test/mcp/endless.test.ts",
   "test/mcp/everything.test.ts",

@@ -58,6 +58,8 @@ export interface MigratedStore {
   /** The previous version of the tables. 0 if there were none. */
   readonly from: number;
   readonly to: number;
+  /** How long others could neither read nor write, in milliseconds. */
+  readonly lockedMs: number;
   /** The queue of pg-boss (`jp_queue`) is still there. Only workers of earlier versions use it. */
   readonly hasQueue: boolean;
 }
@@ -73,7 +75,8 @@ export interface MigrateStoreOptions {
 
 /**
  * Creates the tables of a store in PostgreSQL, or upgrades those of an earlier version. Does nothing if they are
- * current. Throws `store_too_new` if a newer version of jp has changed them, and `store_unreachable`.
+ * current. Throws `store_too_new` if a newer version of jp has changed them, `store_busy` if a transaction of someone
+ * else keeps the tables for ten seconds, and `store_unreachable`.
  */
 export async function migrateStore(
   url: string,
@@ -81,9 +84,9 @@ export async function migrateStore(
 ): Promise<MigratedStore> {
   const { dropOldQueue, hasOldQueue, migrate, SCHEMA_VERSION } = await loadModule(() => import("./postgres/schema.ts"));
   return withDatabase(url, async (database) => {
-    const from = await migrate(database);
+    const { from, lockedMs } = await migrate(database);
     if (dropQueue) await dropOldQueue(database);
-    return { from, to: SCHEMA_VERSION, hasQueue: await hasOldQueue(database) };
+    return { from, to: SCHEMA_VERSION, lockedMs, hasQueue: await hasOldQueue(database) };
   });
 }
 

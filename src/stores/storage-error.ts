@@ -22,6 +22,7 @@ export type StorageErrorCode =
   | "store_package_missing"
   | "store_not_migrated"
   | "store_too_new"
+  | "store_busy"
   | "store_full"
   | "invalid_role"
   | "no_notifications"

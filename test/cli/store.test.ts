@@ -100,9 +100,8 @@ test("the SQL of roles is printed without a database", async () => {
   const roles = (...words: readonly string[]) => project.jp("store", "roles", ...words);
   expect((await roles()).stdout).toContain("create role %I nologin");
   const own = await roles("--tenant", "o'neil", "--role", "oneil", "--kind", "reader");
-  expect(own.stdout).toContain(
-    `insert into jp.tenant_roles (role, tenant) values ('oneil', 'o''neil')`,
-  );
+  expect(own.stdout).toContain(`set local jp.tenant = 'o''neil';`);
+  expect(own.stdout).toContain("alter role oneil connection limit 12;");
   expect(await roles("--tenant", "o'neil")).toEqual({
     status: 1,
     stdout: "",
@@ -111,6 +110,27 @@ test("the SQL of roles is printed without a database", async () => {
       "Name one: jp store roles --tenant … --role acme",
     ),
   });
+});
+
+test("no login is named like one of jp's own roles", async () => {
+  const project = new Project();
+  const refused = [
+    await project.jp("store", "roles", "--tenant", "reader"),
+    await project.jp("store", "roles", "--tenant", "worker", "--kind", "reader"),
+    await project.jp("store", "roles", "--tenant", "*", "--role", "jp_desk"),
+    await project.jp("store", "roles", "--tenant", "all"),
+    await project.jp("store", "roles", "--tenant", "acme", "--role", "jp_all"),
+  ];
+  expect(refused.map(({ status, stdout }) => [status, stdout])).toEqual(
+    refused.map(() => [1, ""]),
+  );
+  expect(refused[0]?.stderr).toBe(
+    lines(
+      "jp: jp_reader is one of jp's own roles: every login with it would serve the tenant.",
+      "Name one: jp store roles --tenant … --role acme",
+    ),
+  );
+  expect((await project.jp("store", "roles", "--tenant", "*")).stdout).toContain("grant jp_writer to jp_all;");
 });
 
 test("rules are proposed from decisions about a local tool in a database, and are saved for this machine", async () => {

@@ -1810,8 +1810,8 @@ const tenants: Area = {
       id: "T-TENANT-1",
       threat: "A tenant reads or changes what another has, with SQL of its own.",
       defence:
-        "Policies on rows compare the tenant of each with the login, in a table that only the owner writes. It can hear that " +
-        "something has changed, and learn whether an id exists.",
+        "Policies on rows compare the tenant of each with the login, in a table that only the owner writes, and every " +
+        "statement of jp names the tenant. It can hear that something has changed.",
     },
     {
       id: "T-TENANT-2",
@@ -1825,6 +1825,38 @@ const tenants: Area = {
       threat: "A tenant keeps all workers busy, fills the disk, or starts turns without end.",
       defence:
         "Limits for each tenant, which jp keeps. SQL of its own gets around them, but uses up no one else's.",
+    },
+    {
+      id: "T-TENANT-4",
+      threat:
+        "A tenant takes the numbers of another's rows, or those that come next, so that the other can no longer write, or " +
+        "its own rows seem to be the other's.",
+      defence:
+        "The tenant comes first in every key, so that rows of two tenants never meet. Only the server numbers rows: no " +
+        "login has the right to set a key, or to move a row.",
+    },
+    {
+      id: "T-TENANT-5",
+      threat:
+        "A tenant signs a turn in another's name, with a key that shared machines accept, so that a worker runs it with " +
+        "the other's tools.",
+      defence:
+        "A signature names the tenant, the workspace and the conversation, and an accepted key counts for the tenants " +
+        "that the config names beside it. A worker runs only turns whose signature counts for its own tenant.",
+    },
+    {
+      id: "T-TENANT-6",
+      threat: "A login for one tenant is also one of jp's own roles, or serves another tenant already.",
+      defence:
+        "The script of a login fails for such a name, in the database and in one transaction, and so does the command " +
+        "that prints it.",
+    },
+    {
+      id: "T-TENANT-7",
+      threat: "A login keeps locks, opens connections, or fills the disk of the server, until others can no longer work.",
+      defence:
+        "Its script limits its connections, and sets time-outs, which a hostile login can lift. Locks and disk are left " +
+        "to the server: fleet.md says how.",
     },
   ],
 };

@@ -511,8 +511,8 @@ test("a database without tables, or with older or newer ones, is not used", asyn
     for (const each of [store, database]) await each.close();
   });
   const codes = [await codeOf(store.list()), await codeOf(store.create({}))];
-  expect(await migrate(database)).toBe(0);
-  expect(await migrate(database)).toBe(SCHEMA_VERSION);
+  expect(await migrate(database)).toEqual({ from: 0, lockedMs: 0 });
+  expect(await migrate(database)).toEqual({ from: SCHEMA_VERSION, lockedMs: 0 });
   codes.push(await codeOf(store.list()));
   await database.query({ text: "update jp.schema_version set version = version + 1" });
   const newer = new PostgresStore({ url, pid: process.pid });

@@ -31,6 +31,8 @@ export interface Statement {
   readonly name?: string;
   readonly text: string;
   readonly values?: readonly unknown[];
+  /** For work that the server may take long for. Otherwise a lost network is assumed after 15 seconds. */
+  readonly timeoutMs?: number;
 }
 
 /** Runs statements: on any connection, or on the one of a transaction. */
@@ -182,10 +184,15 @@ export type ReferencedClient = Client & { ref(): void; unref(): void };
 
 async function run<Row extends QueryResultRow>(
   on: Pool | PoolClient,
-  { name, text, values = [] }: Statement,
+  { name, text, values = [], timeoutMs }: Statement,
 ): Promise<readonly Row[]> {
   const result: QueryResult<Row> | readonly QueryResult[] = await on
-    .query<Row>({ text, values: [...values], ...(name !== undefined && { name }) })
+    .query<Row>({
+      text,
+      values: [...values],
+      ...(name !== undefined && { name }),
+      ...(timeoutMs !== undefined && { query_timeout: timeoutMs }),
+    })
     .catch((error: unknown) => {
       throw toRefusal(error);
     });

@@ -6,7 +6,8 @@ export type RoleKind = "reader" | "writer" | "desk" | "worker";
 
 /** A login for one tenant, or for all of them (`*`). */
 export interface TenantRole {
-  readonly role: string;
+  /** By default, `jp_` and the tenant, or `jp_all`. */
+  readonly role?: string;
   readonly tenant: string;
   readonly kind: RoleKind;
 }
@@ -72,29 +73,109 @@ grant jp_writer to jp_desk, jp_worker;
 /** A role name that needs no quotes. */
 const ROLE_NAME = /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/;
 
+/** jp's own roles, which logins are members of. */
+const KINDS = ["reader", "writer", "desk", "worker"] as const satisfies readonly RoleKind[];
+const OWN_ROLES = KINDS.map((kind) => `jp_${kind}`);
+const ALL_TENANTS_ROLE = "jp_all";
+
+/**
+ * What a login may use of the server. jp gives up on a statement after 15 seconds, so nothing that it waits for is
+ * ended early. One process has 12 connections at most: this is enough for three desks, or five workers.
+ */
+const SERVER_LIMITS = [
+  "set statement_timeout = '20s'",
+  "set lock_timeout = '16s'",
+  "set idle_in_transaction_session_timeout = '30s'",
+];
+const MAX_CONNECTIONS: Readonly<Record<RoleKind, number>> = {
+  reader: 12,
+  writer: 36,
+  desk: 36,
+  worker: 60,
+};
+
 /** Needs the roles of `groupRolesScript`. Safe to run again. Throws `invalid_role`. */
-export function tenantRoleScript({ role, tenant, kind }: TenantRole): string {
-  if (!ROLE_NAME.test(role)) {
-    throw new StorageError("invalid_role", "The name of a role has small letters, digits and _.", {
-      commandHint: "Name one: jp store roles --tenant … --role acme",
-    });
-  }
+export function tenantRoleScript({ tenant, kind, ...named }: TenantRole): string {
+  const { role = tenant === "*" ? ALL_TENANTS_ROLE : `jp_${tenant}` } = named;
+  assertRoleName(role, tenant);
   return `-- A login of one tenant. Run it like the script of \`jp store roles\`, after that one.
 -- Set a password afterwards (\\password ${role}), unless the server knows the login in another way.
 
 begin;
 
+set local jp.tenant = ${literal(tenant)};
 do $$ begin
   if not exists (select from pg_roles where rolname = '${role}') then
     create role ${role} login;
   end if;
 end $$;
+${refusalsOf(role, kind)}
 grant jp_${kind} to ${role};
-insert into jp.tenant_roles (role, tenant) values ('${role}', ${literal(tenant)})
+insert into jp.tenant_roles (role, tenant) values ('${role}', current_setting('jp.tenant'))
 on conflict do nothing;
+
+-- What it may use of the server. The login can change the time-outs for itself, but not the number of connections.
+${SERVER_LIMITS.map((limit) => `alter role ${role} ${limit};`).join("\n")}
+alter role ${role} connection limit ${MAX_CONNECTIONS[kind]};
 
 commit;
 `;
+}
+
+/** Throws `invalid_role`. */
+function assertRoleName(role: string, tenant: string): void {
+  const commandHint = "Name one: jp store roles --tenant … --role acme";
+  if (!ROLE_NAME.test(role)) {
+    const message = "The name of a role has small letters, digits and _.";
+    throw new StorageError("invalid_role", message, { commandHint });
+  }
+  if (OWN_ROLES.includes(role)) {
+    const message = `${role} is one of jp's own roles: every login with it would serve the tenant.`;
+    throw new StorageError("invalid_role", message, { commandHint });
+  }
+  if (role === ALL_TENANTS_ROLE && tenant !== "*") {
+    const message = `${role} is the login of all tenants.`;
+    throw new StorageError("invalid_role", message, { commandHint });
+  }
+}
+
+/** Ends the transaction if the login would do more than its tenant and kind allow. The locked table keeps it so. */
+function refusalsOf(role: string, kind: RoleKind): string {
+  return `do $$
+declare
+  served constant text := current_setting('jp.tenant');
+  other text;
+begin
+  lock table jp.tenant_roles in share row exclusive mode;
+  if '${role}' in (${quotedList(OWN_ROLES)})
+    or ('${role}' = '${ALL_TENANTS_ROLE}' and served <> '*') then
+    raise exception '${role} is a role of jp itself, and not the login of a tenant';
+  end if;
+  if not (select rolcanlogin from pg_roles where rolname = '${role}') then
+    raise exception '${role} is not a login';
+  end if;
+  if exists (
+    select from pg_roles r where r.rolname = '${role}' and (r.rolsuper or r.rolbypassrls
+      or pg_has_role(r.oid, (select relowner from pg_class where oid = 'jp.conversations'::regclass), 'member'))
+  ) then
+    raise exception '${role} is the owner of the tables, or not bound by their policies';
+  end if;
+  select t.tenant into other from jp.tenant_roles t join pg_roles r on r.rolname = t.role
+  where t.tenant <> served and not r.rolsuper
+    and (pg_has_role('${role}', r.oid, 'member') or pg_has_role(r.oid, '${role}', 'member')) limit 1;
+  if found then
+    raise exception '${role} serves another tenant already: %', other;
+  end if;
+  select g.rolname into other from pg_auth_members m join pg_roles g on g.oid = m.roleid
+  where m.member = '${role}'::regrole and g.rolname in (${quotedList(OWN_ROLES)}) and g.rolname <> 'jp_${kind}' limit 1;
+  if found then
+    raise exception '${role} has % already: revoke that first, or name another login', other;
+  end if;
+end $$;`;
+}
+
+function quotedList(names: readonly string[]): string {
+  return names.map((name) => `'${name}'`).join(", ");
 }
 
 /** Safe for every setting of how the server treats backslashes. */

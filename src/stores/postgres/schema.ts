@@ -2,6 +2,7 @@
  * The tables of a store in PostgreSQL, and their migrations. Each migration runs once, in order, in a transaction.
  * Never change a released one: add another.
  */
+import { monotonicMs, systemErrorCode } from "../../util/index.ts";
 import { StorageError } from "../storage-error.ts";
 import type { Database, Queries } from "./database.ts";
 import { LIMIT_FUNCTIONS } from "./limits.ts";
@@ -12,6 +13,9 @@ const TENANT_TABLES =
   "workspaces conversations events chain files offers limits turn_starts people desk_sessions".split(
     " ",
   );
+
+/** Those of version 1 that later versions change. Conversations come first, as in jp's own statements. */
+const LOCKED_TABLES = "conversations workspaces events chain files offers people".split(" ");
 
 /**
  * Separates tenants by login, which a client that can only run SQL cannot choose. Each table has the tenant in its
@@ -280,21 +284,44 @@ export async function findVersion(queries: Queries): Promise<number | undefined>
   return row?.version;
 }
 
-/** Creates the tables, or migrates them to this version. Returns the previous version. Throws `store_too_new`. */
-export async function migrate(database: Database): Promise<number> {
-  return database.transaction(async (queries) => {
-    await queries.query({ text: `select pg_advisory_xact_lock(${MIGRATION_LOCK})` });
+/** What `migrate` has done. */
+interface Migrated {
+  /** The previous version. 0 if there were no tables. */
+  readonly from: number;
+  /** How long others could neither read nor write. */
+  readonly lockedMs: number;
+}
+
+/** Longer than any migration: a limit of the connection would end one that has to read many rows. */
+const MIGRATION_MS = 24 * 3600 * 1000;
+
+/** Creates the tables, or migrates them to this version. Throws `store_too_new`, `store_busy`. */
+export async function migrate(database: Database): Promise<Migrated> {
+  let lockedAt: number | undefined;
+  const from = await database.transaction(async (queries) => {
+    lockedAt = undefined;
+    await queries.query({ text: "set local statement_timeout = 0" });
+    await queries.query({
+      text: `select pg_advisory_xact_lock(${MIGRATION_LOCK})`,
+      timeoutMs: MIGRATION_MS,
+    });
     const before = (await findVersion(queries)) ?? 0;
     if (before > SCHEMA_VERSION) throw tooNewError(before);
     if (before === 0) {
       await queries.query({ text: "create schema if not exists jp" });
       await queries.query({ text: "create table jp.schema_version (version integer not null)" });
       await queries.query({ text: "insert into jp.schema_version values (0)" });
+    } else if (before < SCHEMA_VERSION) {
+      await lockTables(queries);
+      lockedAt = monotonicMs();
     }
-    for (const text of MIGRATIONS.slice(before)) await queries.query({ text });
+    for (const text of MIGRATIONS.slice(before)) {
+      await queries.query({ text, timeoutMs: MIGRATION_MS });
+    }
     // A backup may come from a server with higher transaction ids: its changes would always seem new.
     await queries.query({
       text: "update jp.conversations set changed = default where changed > pg_current_xact_id()",
+      timeoutMs: MIGRATION_MS,
     });
     await queries.query({
       text: "update jp.schema_version set version = $1",
@@ -302,6 +329,35 @@ export async function migrate(database: Database): Promise<number> {
     });
     return before;
   });
+  return { from, lockedMs: lockedAt === undefined ? 0 : monotonicMs() - lockedAt };
+}
+
+/** How long to wait for the tables. Meanwhile, everyone else waits behind this. */
+const LOCK_SECONDS = 10;
+/** The server's code for a lock that was not free in time. */
+const NOT_FREE_STATE = "55P03";
+
+/**
+ * Locks all tables that migrations change before the first change, so that the lock has one beginning. In the order of
+ * jp's own statements, which could otherwise wait for this one while this one waits for them.
+ */
+async function lockTables(queries: Queries): Promise<void> {
+  const tables = LOCKED_TABLES.map((table) => `jp.${table}`).join(", ");
+  try {
+    await queries.query({ text: `set local lock_timeout = '${LOCK_SECONDS}s'` });
+    await queries.query({ text: `lock table ${tables} in access exclusive mode` });
+    await queries.query({ text: "set local lock_timeout = 0" });
+  } catch (cause) {
+    if (systemErrorCode(cause) !== NOT_FREE_STATE) throw cause;
+    throw new StorageError(
+      "store_busy",
+      `The tables of the store were in use for ${LOCK_SECONDS} seconds. Nothing was changed.`,
+      {
+        cause,
+        hint: "Stop workers, desks and sessions, and end transactions that others have left open. Then try again.",
+      },
+    );
+  }
 }
 
 /** Throws `store_not_migrated`, `store_too_new`. */

@@ -18,7 +18,7 @@ import type { Call } from "../../define.ts";
 import { noDatabaseError, usageError } from "../../exit-status.ts";
 import type { LIMIT, MIGRATE, ROLES } from "./options.ts";
 
-/** Throws `usage`, `store_too_new`, `store_unreachable`. */
+/** Throws `usage`, `store_too_new`, `store_busy`, `store_unreachable`. */
 export async function migrateDatabase({
   args: [given],
   options,
@@ -28,10 +28,16 @@ export async function migrateDatabase({
   const database = given === undefined ? context.database : await findDatabase(environment, given);
   if (database === undefined) throw noDatabaseError("No database is configured.");
   const { dropQueue = false } = options;
-  const { from, to, hasQueue } = await migrateStore(database.url, { dropQueue });
+  const { from, to, lockedMs, hasQueue } = await migrateStore(database.url, { dropQueue });
   if (from === to) output.notice(`The tables are up to date (version ${to}).`);
   else if (from === 0) output.notice(`Created the tables (version ${to}).`);
-  else output.notice(`Updated the tables from version ${from} to ${to}.`);
+  else {
+    const seconds = (lockedMs / 1000).toFixed(1);
+    output.notice(
+      `Updated the tables from version ${from} to ${to}. They were locked for ${seconds} seconds.`,
+    );
+    output.notice("If logins are separated by `jp store roles`, run its script again.");
+  }
   if (dropQueue) output.notice("The queue of earlier versions (the schema jp_queue) is removed.");
   else if (hasQueue) {
     output.notice(
@@ -90,12 +96,12 @@ export async function printKey({ context }: Call): Promise<void> {
 
 /** Throws `usage`, `invalid_role`. */
 export async function printRoles({ options, context }: Call<typeof ROLES>): Promise<void> {
-  const { tenant, kind } = options;
-  if (tenant === undefined && options.role !== undefined) {
+  const { tenant, kind, role } = options;
+  if (tenant === undefined && role !== undefined) {
     throw usageError("--role is the login of a tenant.", "Add --tenant.");
   }
-  const role = options.role ?? (tenant === "*" ? "jp_all" : `jp_${tenant}`);
-  const script = await rolesScript(tenant === undefined ? undefined : { role, tenant, kind });
+  const login = tenant === undefined ? undefined : { tenant, kind, ...(role !== undefined && { role }) };
+  const script = await rolesScript(login);
   context.output.print(script.trimEnd());
 }
 
